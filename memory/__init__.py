@@ -1,0 +1,1 @@
+"""What Memoir knows: a bank of personas, sessions, turns and memories, and the ways into and through it."""

@@ -1,0 +1,191 @@
+"""The words of the domain, one frozen dataclass each.
+
+A `...Draft` is something found in a file or said in a chat that the bank has not stored yet; the bank hands back the
+stored thing, which has an id. All times are timezone-aware; a source that names no zone is read as UTC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+Role = Literal["user", "assistant", "other"]
+Store = Literal["profile", "relationship", "world", "event", "dialogue"]
+Source = Literal["chat", "import"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TimeSpan:
+    """A stretch of time, half-open: `start` belongs to it, `end` does not."""
+
+    start: datetime
+    end: datetime
+
+    def __post_init__(self) -> None:
+        if self.start.tzinfo is None or self.end.tzinfo is None:
+            raise ValueError(f"a time span needs aware times, got {self.start!r} to {self.end!r}")
+        if self.end <= self.start:
+            raise ValueError(f"a time span must end after it starts, got {self.start} to {self.end}")
+
+    def meets(self, other: TimeSpan) -> bool:
+        """Whether the two spans share any moment."""
+        return self.start < other.end and other.start < self.end
+
+
+@dataclass(frozen=True, slots=True)
+class PersonaDraft:
+    """Who the assistant is, and whose life its memory describes.
+
+    `external_id` is the name the source gave to the history ("conv-26"); a persona is found by it as well as by name.
+    `manner` is a key of `graph.manners.MANNERS`; any other text is kept for a language model and read as "plain".
+    """
+
+    name: str
+    external_id: str = ""
+    description: str = ""
+    traits: tuple[str, ...] = ()
+    manner: str = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Persona:
+    """A stored persona."""
+
+    id: int
+    name: str
+    external_id: str
+    description: str
+    traits: tuple[str, ...]
+    manner: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TurnDraft:
+    """One utterance as found. `said_text` keeps the source's own spelling of the time, even one that cannot be read."""
+
+    speaker: str
+    role: Role
+    text: str
+    said_at: datetime | None = None
+    said_text: str = ""
+    external_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionDraft:
+    """One dialogue at one time, as found. A turn without a time of its own takes the session's."""
+
+    turns: tuple[TurnDraft, ...]
+    started_at: datetime | None = None
+    started_text: str = ""
+    external_id: str = ""
+    title: str = ""
+    source: Source = "import"
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryDraft:
+    """One memory that is not an utterance: a profile line, a relation, something about the world, an event.
+
+    `text` is what is read, `key` what is indexed (the text, if empty). `event` is when it happened, as a span as wide
+    as the source is vague, and `event_text` how the source put it ("in the autumn of 2018").
+    """
+
+    store: Store
+    text: str
+    key: str = ""
+    event: TimeSpan | None = None
+    event_text: str = ""
+    said_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    emotion: str = ""
+    scene: str = ""
+    speaker: str = ""
+    attribute: str = ""
+    external_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """Something in a source that could not be stored: where it stands, and why."""
+
+    place: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A stored session, without its turns."""
+
+    id: int
+    persona_id: int
+    external_id: str
+    title: str
+    source: Source
+    started_at: datetime | None
+    started_text: str
+    turn_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A stored utterance; `position` counts from 0 within its session."""
+
+    id: int
+    session_id: int
+    position: int
+    speaker: str
+    role: Role
+    text: str
+    said_at: datetime | None
+    said_text: str
+    external_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A stored memory. `session_id` and `turn_ids` are its provenance, empty for what no turn said."""
+
+    id: int
+    persona_id: int
+    store: Store
+    text: str
+    key: str
+    speaker: str
+    attribute: str
+    event: TimeSpan | None
+    event_text: str
+    said_at: datetime | None
+    recorded_at: datetime
+    valid_from: datetime | None
+    valid_to: datetime | None
+    superseded_by: int | None
+    emotion: str
+    scene: str
+    external_id: str
+    session_id: int | None
+    turn_ids: tuple[int, ...] = ()
+
+    def known_at(self, moment: datetime) -> bool:
+        """Whether the memory existed and held at that moment; what has no date is taken as always known."""
+        if self.said_at is not None and self.said_at > moment:
+            return False
+        return self.valid_to is None or self.valid_to > moment
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A memory found for a question, with every score it got on the way and why it was kept or dropped.
+
+    `scores` maps a factor's name ("lexical", "dense", "fused", "class", ...) to its value, in the order given.
+    """
+
+    memory: Memory
+    score: float
+    scores: Mapping[str, float]
+    kept: bool = True
+    why: str = ""
