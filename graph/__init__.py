@@ -1,0 +1,1 @@
+"""How one turn is answered: classify, retrieve, rerank, time_filter, read, persist."""
