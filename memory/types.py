@@ -9,11 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Literal, get_args
 
 Role = Literal["user", "assistant", "other"]
 Store = Literal["profile", "relationship", "world", "event", "dialogue"]
 Source = Literal["chat", "import"]
+
+STORES: tuple[Store, ...] = get_args(Store)
+SEMANTIC: tuple[Store, ...] = ("profile", "relationship", "world")
+"""What holds: stores of facts. The other two, `EPISODIC`, hold what happened and what was said (Tulving 1972)."""
+EPISODIC: tuple[Store, ...] = ("event", "dialogue")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -64,7 +69,12 @@ class Persona:
 
 @dataclass(frozen=True, slots=True)
 class TurnDraft:
-    """One utterance as found. `said_text` keeps the source's own spelling of the time, even one that cannot be read."""
+    """One utterance as found. `said_text` keeps the source's own spelling of the time, even one that cannot be read.
+
+    `recallable` says whether a dialogue memory is made of it: a question put to the persona and a reply that only
+    repeats memories stay in the session but are never recalled as if they were new. `event` is when what it tells of
+    happened, where the teller's words said so.
+    """
 
     speaker: str
     role: Role
@@ -72,18 +82,9 @@ class TurnDraft:
     said_at: datetime | None = None
     said_text: str = ""
     external_id: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class SessionDraft:
-    """One dialogue at one time, as found. A turn without a time of its own takes the session's."""
-
-    turns: tuple[TurnDraft, ...]
-    started_at: datetime | None = None
-    started_text: str = ""
-    external_id: str = ""
-    title: str = ""
-    source: Source = "import"
+    recallable: bool = True
+    event: TimeSpan | None = None
+    event_text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,30 @@ class MemoryDraft:
     speaker: str = ""
     attribute: str = ""
     external_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """A memory drawn from turns of the same draft; `turns` are their positions in `SessionDraft.turns`."""
+
+    memory: MemoryDraft
+    turns: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionDraft:
+    """One dialogue at one time, as found. A turn without a time of its own takes the session's.
+
+    Remembering a session that the bank has (same `external_id`, or same start and first words) adds the turns it lacks.
+    """
+
+    turns: tuple[TurnDraft, ...]
+    started_at: datetime | None = None
+    started_text: str = ""
+    external_id: str = ""
+    title: str = ""
+    source: Source = "import"
+    learned: tuple[Learned, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +200,20 @@ class Memory:
         if self.said_at is not None and self.said_at > moment:
             return False
         return self.valid_to is None or self.valid_to > moment
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What a write added; what was there already is counted as known and was left as it was."""
+
+    sessions: int = 0
+    turns: int = 0
+    memories: int = 0
+    known_turns: int = 0
+    known_memories: int = 0
+
+    def __add__(self, other: Stored) -> Stored:
+        return Stored(*(getattr(self, f) + getattr(other, f) for f in self.__slots__))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,276 @@
+"""One user's memory: one SQLite file, opened for each operation, so that any thread and any process may use it.
+
+Every question about memories names a persona, and every answer holds that persona's memories only.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sqlite_utils import Database
+
+from memory import rows, writing
+from memory.errors import BankUnavailable, UnknownMemory, UnknownPersona
+from memory.schema import open_bank
+from memory.types import (
+    Memory,
+    MemoryDraft,
+    Persona,
+    PersonaDraft,
+    Session,
+    SessionDraft,
+    Store,
+    Stored,
+    TimeSpan,
+    Turn,
+)
+
+MEMORY = """
+SELECT m.*, t.said_text, (SELECT group_concat(turn_id) FROM sources WHERE memory_id = m.id) AS turn_ids
+FROM memories m
+LEFT JOIN turns t ON t.id = (SELECT min(turn_id) FROM sources WHERE memory_id = m.id)
+"""
+
+SESSION = "SELECT s.*, (SELECT count(*) FROM turns WHERE session_id = s.id) AS turn_count FROM sessions s"
+
+
+class Bank:
+    """A bank's file, and every way in and out of it but search (`memory.search`) and upkeep (`memory.upkeep`)."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        # SQLite starves one of several waiting writers for seconds; a lock of our own is fair enough and free.
+        self._writer = threading.Lock()
+
+    @contextmanager
+    def reading(self) -> Iterator[Database]:
+        """A connection to read by, closed at the end; one consistent view if used within one transaction."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            db = open_bank(self.path)
+        except (sqlite3.Error, OSError) as fault:
+            raise BankUnavailable(_explain(self.path, fault)) from fault
+        try:
+            yield db
+        except sqlite3.Error as fault:
+            raise BankUnavailable(_explain(self.path, fault)) from fault
+        finally:
+            db.close()
+
+    @contextmanager
+    def writing(self) -> Iterator[Database]:
+        """One transaction that is kept whole or not at all; waits for its turn behind other writers."""
+        with self._writer, self.reading() as db:
+            # Immediate: a transaction that reads first and writes later fails at once when another wrote in between.
+            db.conn.execute("BEGIN IMMEDIATE")
+            try:
+                yield db
+                db.conn.execute("UPDATE revision SET value = value + 1")
+                db.conn.execute("COMMIT")
+            except BaseException:
+                if db.conn.in_transaction:
+                    db.conn.execute("ROLLBACK")
+                raise
+
+    # --- personas
+
+    def personas(self) -> list[Persona]:
+        """All personas, the oldest first."""
+        with self.reading() as db:
+            return [rows.persona(r) for r in db.query("SELECT * FROM personas ORDER BY id")]
+
+    def persona(self, wanted: str | int) -> Persona:
+        """The persona of that number, name or source id ("conv-26"); case does not matter.
+
+        Raises:
+            UnknownPersona: none is meant, or more than one.
+        """
+        everyone = self.personas()
+        asked = str(wanted).strip().casefold()
+        for names in (lambda p: str(p.id), lambda p: p.name.casefold(), lambda p: p.external_id.casefold()):
+            found = [p for p in everyone if names(p) == asked]
+            if len(found) == 1:
+                return found[0]
+            if found:
+                raise UnknownPersona(f"{wanted!r} names {len(found)} personas in {self.path}; use a name or a number")
+        known = ", ".join(p.name for p in everyone[:20]) or "none yet"
+        raise UnknownPersona(f"no persona {wanted!r} in {self.path}; known: {known}")
+
+    def create_persona(self, draft: PersonaDraft) -> Persona:
+        """Make a persona, or hand back the one that the same source made before (same `external_id`, or same name)."""
+        name = " ".join(draft.name.split())
+        if not name:
+            raise UnknownPersona("a persona needs a name")
+        with self.writing() as db:
+            known = list(
+                db.query(
+                    "SELECT * FROM personas WHERE CASE WHEN :id <> '' THEN external_id = :id ELSE name = :name END",
+                    {"id": draft.external_id, "name": name},
+                )
+            )
+            if known:
+                return rows.persona(known[0])
+            if db.table("personas").count_where("name = ?", [name]):
+                name = f"{name} ({draft.external_id})"
+            table = db.table("personas").insert(
+                {
+                    "name": name,
+                    "external_id": draft.external_id,
+                    "description": draft.description,
+                    "traits": json.dumps(draft.traits, ensure_ascii=False),
+                    "manner": draft.manner,
+                    "created_at": rows.stamp(datetime.now(UTC)),
+                }
+            )
+            return rows.persona(next(db.query("SELECT * FROM personas WHERE id = ?", [table.last_pk])))
+
+    # --- writing
+
+    def remember(self, persona_id: int, sessions: Sequence[SessionDraft]) -> Stored:
+        """Store sessions with the dialogue memory of each turn and what was learned from them, all or nothing.
+
+        What the bank has already, it leaves as it is: remembering twice adds nothing.
+        """
+        with self.writing() as db:
+            _require_persona(db, persona_id)
+            return sum((writing.session(db, persona_id, s) for s in sessions), Stored())
+
+    def add_memories(self, persona_id: int, drafts: Sequence[MemoryDraft]) -> Stored:
+        """Store memories that no turn said (an imported profile, an event), all or nothing; known ones are left."""
+        with self.writing() as db:
+            _require_persona(db, persona_id)
+            return sum((writing.memory(db, persona_id, d, None, ()) for d in drafts), Stored())
+
+    # --- reading
+
+    def memory(self, persona_id: int, memory_id: int) -> Memory:
+        """One memory of a persona.
+
+        Raises:
+            UnknownMemory: it is not there, or another persona's.
+        """
+        found = self.memories(persona_id, ids=[memory_id])
+        if not found:
+            raise UnknownMemory(f"persona {persona_id} has no memory {memory_id}")
+        return found[0]
+
+    def memories(
+        self,
+        persona_id: int,
+        *,
+        ids: Sequence[int] | None = None,
+        store: Store | None = None,
+        during: TimeSpan | None = None,
+        limit: int = -1,
+        offset: int = 0,
+    ) -> list[Memory]:
+        """A persona's memories: those with these ids in their order, or the newest first.
+
+        `during` keeps what happened in the span, or was said in it where no event time is known.
+        """
+        where = ["m.persona_id = :persona"]
+        values: dict[str, object] = {"persona": persona_id, "limit": limit, "offset": offset}
+        if ids is not None:
+            where.append("m.id IN (SELECT value FROM json_each(:ids))")
+            values |= {"ids": json.dumps(list(ids))}
+        if store is not None:
+            where.append("m.store = :store")
+            values |= {"store": store}
+        if during is not None:
+            where.append("coalesce(m.event_start, m.said_at) < :end AND coalesce(m.event_end, m.said_at) >= :start")
+            values |= {"start": rows.stamp(during.start), "end": rows.stamp(during.end)}
+        order = "coalesce(m.event_start, m.said_at, m.recorded_at) DESC, m.id DESC"
+        query = f"{MEMORY} WHERE {' AND '.join(where)} ORDER BY {order} LIMIT :limit OFFSET :offset"
+        with self.reading() as db:
+            found = [rows.memory(r) for r in db.query(query, values)]
+        if ids is None:
+            return found
+        place = {i: n for n, i in enumerate(ids)}
+        return sorted(found, key=lambda m: place[m.id])
+
+    def counts(self, persona_id: int) -> dict[str, int]:
+        """How many `sessions`, `turns` and memories of each store a persona has."""
+        with self.reading() as db:
+            sessions, turns = next(
+                db.conn.execute(
+                    "SELECT count(DISTINCT s.id), count(t.id) FROM sessions s LEFT JOIN turns t ON t.session_id = s.id "
+                    "WHERE s.persona_id = ?",
+                    (persona_id,),
+                )
+            )
+            stores = db.conn.execute(
+                "SELECT store, count(*) FROM memories WHERE persona_id = ? GROUP BY store", (persona_id,)
+            ).fetchall()
+        return {"sessions": sessions, "turns": turns, **dict(stores)}
+
+    def time_range(self, persona_id: int) -> TimeSpan | None:
+        """From the first to just after the last thing said, or None where nothing has a date."""
+        with self.reading() as db:
+            first, last = db.conn.execute(
+                "SELECT min(said_at), max(said_at) FROM memories WHERE persona_id = ?", (persona_id,)
+            ).fetchone()
+        if first is None:
+            return None
+        start, end = datetime.fromisoformat(first), datetime.fromisoformat(last)
+        return TimeSpan(start, end.replace(second=59, microsecond=999_999))
+
+    def sessions(self, persona_id: int) -> list[Session]:
+        """A persona's sessions in the order they took place; those without a date first."""
+        with self.reading() as db:
+            found = db.query(f"{SESSION} WHERE persona_id = ? ORDER BY started_at, id", [persona_id])
+            return [rows.session(r) for r in found]
+
+    def session(self, persona_id: int, session_id: int) -> Session:
+        """One session of a persona.
+
+        Raises:
+            UnknownMemory: it is not there, or another persona's.
+        """
+        with self.reading() as db:
+            found = list(db.query(f"{SESSION} WHERE persona_id = ? AND id = ?", [persona_id, session_id]))
+        if not found:
+            raise UnknownMemory(f"persona {persona_id} has no session {session_id}")
+        return rows.session(found[0])
+
+    def turns(self, persona_id: int, session_id: int, *, around: int | None = None, reach: int = 0) -> list[Turn]:
+        """The turns of a session in order; with `around`, only those within `reach` places of that position."""
+        first, last = (0, 2**31) if around is None else (around - reach, around + reach)
+        query = (
+            "SELECT t.* FROM turns t JOIN sessions s ON s.id = t.session_id "
+            "WHERE s.persona_id = ? AND s.id = ? AND t.position BETWEEN ? AND ? ORDER BY t.position"
+        )
+        with self.reading() as db:
+            return [rows.turn(r) for r in db.query(query, [persona_id, session_id, first, last])]
+
+    def sources(self, persona_id: int, memory_id: int) -> list[Turn]:
+        """The turns that a memory was drawn from, in order."""
+        query = (
+            "SELECT t.* FROM turns t JOIN sources o ON o.turn_id = t.id JOIN memories m ON m.id = o.memory_id "
+            "WHERE m.persona_id = ? AND m.id = ? ORDER BY t.session_id, t.position"
+        )
+        with self.reading() as db:
+            return [rows.turn(r) for r in db.query(query, [persona_id, memory_id])]
+
+
+def _require_persona(db: Database, persona_id: int) -> None:
+    if not db.table("personas").count_where("id = ?", [persona_id]):
+        raise UnknownPersona(f"no persona {persona_id} in this bank; nothing was stored")
+
+
+def _explain(path: Path, fault: Exception) -> str:
+    text = str(fault)
+    if "full" in text or "No space" in text or "disk I/O" in text:
+        return f"{path}: the disk is full or failing ({text}); the last write was undone, all before it is kept"
+    if "readonly" in text or "read-only" in text.lower() or "Permission" in text or "unable to open" in text:
+        return f"{path}: cannot be written ({text}); point MEMOIR_HOME at a folder that can"
+    if "locked" in text or "busy" in text:
+        return f"{path}: another process has been writing for too long ({text}); nothing was changed, try again"
+    if "not a database" in text or "malformed" in text:
+        return f"{path}: is no bank, or is damaged ({text}); nothing was changed. Restore a copy, or move it away"
+    return f"{path}: {text}; the last write was undone"

@@ -1,0 +1,169 @@
+"""The shape of a bank's file, its migrations, and how it is opened.
+
+    personas 1 -- n sessions 1 -- n turns
+        1 -- n memories n -- m turns (through `sources`)
+    vectors: one row a (model, text hash), shared by all memories with that key
+
+`revision` counts writes, so that what is held in memory knows when to look again.
+`memories_fts` and `vectors` are derived: `memory.upkeep` proves that they agree with the rows and makes them again.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+from sqlite_utils import Database
+
+from memory.errors import BankTooNew
+
+BUSY_SECONDS = 15.0
+"""How long one writer waits for another before it gives up."""
+
+_TABLES = """
+CREATE TABLE personas (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL UNIQUE,
+    external_id TEXT NOT NULL DEFAULT '',
+    description TEXT NOT NULL DEFAULT '',
+    traits TEXT NOT NULL DEFAULT '[]',
+    manner TEXT NOT NULL DEFAULT 'plain',
+    created_at TEXT NOT NULL
+) STRICT;
+CREATE INDEX personas_external ON personas (external_id);
+
+CREATE TABLE sessions (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    persona_id INTEGER NOT NULL REFERENCES personas (id) ON DELETE CASCADE,
+    identity TEXT NOT NULL,
+    external_id TEXT NOT NULL,
+    title TEXT NOT NULL,
+    source TEXT NOT NULL CHECK (source IN ('chat', 'import')),
+    started_at TEXT,
+    started_text TEXT NOT NULL,
+    UNIQUE (persona_id, identity)
+) STRICT;
+
+CREATE TABLE turns (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    session_id INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    identity TEXT NOT NULL,
+    speaker TEXT NOT NULL,
+    role TEXT NOT NULL CHECK (role IN ('user', 'assistant', 'other')),
+    text TEXT NOT NULL,
+    said_at TEXT,
+    said_text TEXT NOT NULL,
+    external_id TEXT NOT NULL,
+    UNIQUE (session_id, position),
+    UNIQUE (session_id, identity)
+) STRICT;
+
+CREATE TABLE memories (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    persona_id INTEGER NOT NULL REFERENCES personas (id) ON DELETE CASCADE,
+    session_id INTEGER REFERENCES sessions (id) ON DELETE CASCADE,
+    store TEXT NOT NULL CHECK (store IN ('profile', 'relationship', 'world', 'event', 'dialogue')),
+    identity TEXT NOT NULL,
+    text TEXT NOT NULL,
+    key TEXT NOT NULL,
+    key_hash TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    terms TEXT NOT NULL,
+    speaker TEXT NOT NULL,
+    attribute TEXT NOT NULL,
+    event_start TEXT,
+    event_end TEXT,
+    event_text TEXT NOT NULL,
+    said_at TEXT,
+    recorded_at TEXT NOT NULL,
+    valid_from TEXT,
+    valid_to TEXT,
+    superseded_by INTEGER REFERENCES memories (id) ON DELETE SET NULL,
+    emotion TEXT NOT NULL,
+    scene TEXT NOT NULL,
+    external_id TEXT NOT NULL,
+    UNIQUE (persona_id, identity),
+    CHECK ((event_start IS NULL) = (event_end IS NULL))
+) STRICT;
+CREATE INDEX memories_said ON memories (persona_id, said_at);
+CREATE INDEX memories_attribute ON memories (persona_id, attribute) WHERE attribute <> '';
+CREATE INDEX memories_session ON memories (session_id);
+CREATE INDEX memories_key ON memories (key_hash);
+CREATE INDEX memories_superseded ON memories (superseded_by) WHERE superseded_by IS NOT NULL;
+
+CREATE TABLE sources (
+    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+    turn_id INTEGER NOT NULL REFERENCES turns (id) ON DELETE CASCADE,
+    PRIMARY KEY (memory_id, turn_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sources_turn ON sources (turn_id);
+
+CREATE TABLE revision (
+    value INTEGER NOT NULL
+) STRICT;
+INSERT INTO revision VALUES (0);
+
+CREATE TABLE vectors (
+    model TEXT NOT NULL,
+    key_hash TEXT NOT NULL,
+    vector BLOB NOT NULL,
+    PRIMARY KEY (model, key_hash)
+) STRICT, WITHOUT ROWID;
+"""
+
+
+def _create(db: Database) -> None:
+    for statement in _TABLES.split(";"):
+        if statement.strip():
+            db.conn.execute(statement)
+    # `scope` names the persona inside the index: filtering there is five times faster than a join (measured at 100k).
+    db.table("memories").enable_fts(["scope", "terms"], create_triggers=True, tokenize="unicode61 remove_diacritics 0")
+
+
+MIGRATIONS: tuple[Callable[[Database], None], ...] = (_create,)
+"""Append only: the n-th brings a bank from version n-1 to n. One that has shipped is never edited."""
+
+
+def open_bank(path: Path) -> Database:
+    """Open the file at `path` (made if missing), brought to the newest version.
+
+    Raises:
+        BankTooNew: the file was written by a later Memoir.
+        sqlite3.Error: it cannot be opened or is no bank.
+    """
+    conn = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    try:
+        conn.execute("PRAGMA foreign_keys = ON")
+        conn.execute("PRAGMA secure_delete = ON")
+        version = int(conn.execute("PRAGMA user_version").fetchone()[0])
+        if version > len(MIGRATIONS):
+            raise BankTooNew(
+                f"{path} is a bank of version {version}; this Memoir reads up to {len(MIGRATIONS)}. "
+                "Nothing was changed. Update Memoir, or point MEMOIR_HOME at another folder."
+            )
+        db = Database(conn)
+        if version < len(MIGRATIONS):
+            _migrate(db, path)
+    except BaseException:
+        conn.close()
+        raise
+    return db
+
+
+def _migrate(db: Database, path: Path) -> None:
+    conn = db.conn
+    conn.execute("PRAGMA journal_mode = WAL")
+    conn.execute("BEGIN IMMEDIATE")
+    try:
+        # Read again under the lock: another process may have migrated since.
+        version = int(conn.execute("PRAGMA user_version").fetchone()[0])
+        for number, migration in enumerate(MIGRATIONS[version:], start=version + 1):
+            migration(db)
+            conn.execute(f"PRAGMA user_version = {number}")
+        conn.execute("COMMIT")
+    except BaseException:
+        if conn.in_transaction:
+            conn.execute("ROLLBACK")
+        raise
