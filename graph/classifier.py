@@ -8,10 +8,11 @@ well under a millisecond; `graph.train_classifier` writes the weights.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from memory.types import Store
 
 Kind = Literal["question", "statement", "smalltalk"]
+Floats = NDArray[np.float32]
 
 STORES: tuple[Store, ...] = get_args(Store)
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -26,6 +28,92 @@ SEMANTIC: tuple[Store, ...] = ("profile", "relationship", "world")
 EPISODIC: tuple[Store, ...] = ("event", "dialogue")
 
 WEIGHTS = Path(__file__).parent.parent / "assets" / "classifier.npz"
+
+HEADS: Mapping[str, slice] = {
+    "stores": slice(0, 5),
+    "kind": slice(5, 8),
+    "many": slice(8, 9),
+    "recall": slice(9, 10),
+    "state": slice(10, 11),
+}
+"""Which rows of the weight matrix make which prediction; a head of one row is a sigmoid, any other a softmax."""
+
+LONGEST_TEXT = 2_000
+"""Characters read of a message: the embedder stops after some 1,000, and a pasted page says no more of its kind."""
+
+LEXICAL_WEIGHT = 1.0
+"""How much the words count beside the embedding, both of length 1; cross-validated: 0.5 and 2 are no better."""
+
+_TOKEN = re.compile(r"'\w+|[^\W\d_]+(?:-[^\W\d_]+)*|\d+|[?!.]")
+_STOPS = frozenset("?!.")
+_TITLES = frozenset({"mr", "mrs", "ms", "dr", "prof", "st"})
+_NAME = "<name>"
+
+GROUPS: Mapping[str, frozenset[str]] = {
+    name: frozenset(words.split())
+    for name, words in {
+        "kin": (
+            "mother mom mum mama father dad papa parents sister brother siblings sibling son daughter child "
+            "children kids wife husband spouse partner girlfriend boyfriend fiance uncle aunt auntie cousin "
+            "cousins niece nephew grandmother grandma grandfather grandpa grandparents family relative relatives "
+            "twin"
+        ),
+        "role": (
+            "friend friends colleague colleagues classmate classmates roommate flatmate neighbour neighbor boss "
+            "manager supervisor mentor teacher student coach landlord assistant partner leader coworker coworkers"
+        ),
+        "tie": "relationship relation related connection connected bond tie ties link friendship",
+        "speech": (
+            "say says said tell tells told talk talks talked discuss discusses discussed mention mentions "
+            "mentioned ask asks asked answer answers answered reply replies replied respond responds responded "
+            "suggest suggests suggested recommend recommends recommended advise advises advised promise promises "
+            "promised explain explains explained describe describes described express expresses expressed propose "
+            "proposes proposed invite invites invited agree agrees agreed warn warned complain complained "
+            "apologise apologize thank thanked chat chatted chatting share shared shares encourage encouraged "
+            "comment comments remind reminded argue argued"
+        ),
+        "talk": (
+            "conversation conversations dialogue chat talk discussion advice suggestion suggestions opinion view "
+            "views reply response topic attitude idea ideas thoughts tips tip"
+        ),
+        "mind": (
+            "think thinks thought feel feels felt believe believes hope hopes hoped plan plans want wants worry "
+            "worries worried consider considers intend intends wish wishes like likes appreciate enjoy"
+        ),
+        "trait": (
+            "age old job occupation profession career hobby hobbies nickname name nationality education degree "
+            "university school major height weight hair eyes looks appearance award awards achievement "
+            "achievements idol model birthday gender ethnic title employer company favourite favorite personality "
+            "interests"
+        ),
+        "past": (
+            "was were did had went came got took made saw won lost bought met gave found left began broke fell "
+            "built wrote led held ran drove flew ate spent paid taught learnt chose became grew happened ended"
+        ),
+        "present": "is are am does do has have can",
+        "future": "will shall going plans intend",
+        "me": "i me my mine myself we us our",
+        "you": "you your yours yourself u ur",
+        "they": "he she they him her them his hers their",
+        "asks": "what who whom whose which when where why how",
+        "order": (
+            "tell remind describe explain list name give show write draft suggest recommend help summarise please"
+        ),
+        "time": (
+            "yesterday ago last today tonight tomorrow week month year weekend january february march april june "
+            "july august september october november december monday tuesday wednesday thursday friday saturday "
+            "sunday spring summer autumn winter recently earlier lately"
+        ),
+        "count": "many often times total altogether all every list each",
+        "emotion": (
+            "sad happy lonely anxious nervous scared afraid angry furious proud tired exhausted stressed worried "
+            "ashamed guilty jealous miss cry crying excited thrilled devastated hopeless depressed upset hurt "
+            "grateful"
+        ),
+    }.items()
+}
+"""Words that do the same work in a message, so that one seen in training speaks for those that were not."""
+_GROUPED = frozenset().union(*GROUPS.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,19 +167,115 @@ class Classification:
         return self.state > 0.5
 
 
+@dataclass(frozen=True, slots=True)
 class Classifier:
-    """The learned engine. It holds arrays only, so one instance serves all threads."""
+    """The learned engine. It holds arrays that are only read, so one instance serves all threads.
+
+    `weights` is (11, d + terms) with the rows of `HEADS`, `bias` is (11,), `vocabulary` numbers the lexical terms;
+    d is the length of an embedding by `model`.
+    """
+
+    weights: Floats
+    bias: Floats
+    vocabulary: Mapping[str, int]
+    model: str
 
     @classmethod
     def load(cls, path: Path = WEIGHTS) -> Classifier:
         """Read the weights that `python -m graph.train_classifier` wrote."""
-        raise NotImplementedError
+        with np.load(path, allow_pickle=False) as arrays:
+            vocabulary = {term: column for column, term in enumerate(str(arrays["vocabulary"]).split("\n"))}
+            return cls(arrays["weights"].astype(np.float32), arrays["bias"], vocabulary, str(arrays["model"]))
 
-    def classify(self, text: str, vector: NDArray[np.float32]) -> Classification:
+    @property
+    def dimensions(self) -> int:
+        """The length of the embeddings it was trained on."""
+        return int(self.weights.shape[1]) - len(self.vocabulary)
+
+    def classify(self, text: str, vector: Floats) -> Classification:
         """Classify one message.
 
+        The stores are learnt from questions alone: of any other message they say what a question so worded would ask.
+
         Args:
-            text: The message; empty or blank text gets the uniform prior.
-            vector: The unit embedding of the message by `memory.embedder.DEFAULT_MODEL`, of shape (384,).
+            text: The message; blank text gets the uniform prior, and only the first `LONGEST_TEXT` characters count.
+            vector: The unit embedding of the message by `self.model`, of shape (dimensions,).
+
+        Raises:
+            ValueError: The embedding has another length, so it comes from another model.
         """
-        raise NotImplementedError
+        if vector.shape != (self.dimensions,):
+            raise ValueError(
+                f"the classifier was trained on {self.model} ({self.dimensions} dimensions) and got an embedding of "
+                f"shape {vector.shape}; embed with that model, or retrain with python -m graph.train_classifier"
+            )
+        if not text.strip():
+            return Classification.uniform()
+        scores = self.weights @ features(text, vector, self.vocabulary) + self.bias
+        heads = {head: _probabilities(scores[rows]) for head, rows in HEADS.items()}
+        return Classification(
+            stores=dict(zip(STORES, heads["stores"], strict=True)),
+            kind=dict(zip(KINDS, heads["kind"], strict=True)),
+            many=heads["many"][0],
+            recall=heads["recall"][0],
+            state=heads["state"][0],
+        )
+
+
+def features(text: str, vector: Floats, vocabulary: Mapping[str, int]) -> Floats:
+    """The embedding followed by the message's known terms, the latter a vector of length `LEXICAL_WEIGHT`."""
+    lexical = np.zeros(len(vocabulary), dtype=np.float32)
+    known = [vocabulary[term] for term in terms(text) if term in vocabulary]
+    if known:
+        lexical[known] = LEXICAL_WEIGHT / np.sqrt(len(known))
+    return np.concatenate([vector, lexical], dtype=np.float32)
+
+
+def terms(text: str) -> list[str]:
+    """The lexical features of a message: words, pairs of words, how it begins, word groups, and its shape.
+
+    Runs of capitalised words become one `<name>`, so that nothing is learnt about who is asked about.
+    """
+    cut = text[:LONGEST_TEXT].replace("\u2019", "'")
+    tokens = _TOKEN.findall(cut.lower() if cut.isupper() else cut)
+    return list(dict.fromkeys(_describe(list(_masked(tokens)))))
+
+
+def _masked(tokens: Sequence[str]) -> Iterator[str]:
+    """Lower-cased tokens with names masked. What opens a sentence is no name, nor is "Monday" or "Mum"."""
+    in_name, opens = False, True
+    for before, token in zip(["", *tokens], tokens, strict=False):
+        if token == "." and before.lower() in _TITLES:
+            continue
+        is_name = token[0].isupper() and not opens and token.lower() not in _GROUPED
+        if is_name and not in_name:
+            yield _NAME
+        if not is_name:
+            yield token.lower()
+        in_name, opens = is_name, token in _STOPS
+
+
+def _describe(tokens: Sequence[str]) -> Iterator[str]:
+    words = [token for token in tokens if token not in _STOPS]
+    yield from words
+    yield from (f"{first} {second}" for first, second in pairwise(words))
+    yield from ("^" + " ".join(words[:count]) for count in (1, 2, 3) if len(words) >= count)
+    yield from (f"#{name}" for name, group in GROUPS.items() if not group.isdisjoint(words))
+    yield from (f"#{mark}" for mark in ("?", "!") if mark in tokens)
+    if tokens and tokens[-1] == "?":
+        yield "#ends?"
+    if any(len(word) > 4 and word.endswith("ed") for word in words):
+        yield "#past"
+    if any(len(word) == 4 and word.isdigit() for word in words):
+        yield "#year"
+    yield f"#names {min(words.count(_NAME), 3)}"
+    yield f"#length {min(len(words).bit_length(), 6)}"
+
+
+def _probabilities(scores: Floats) -> list[float]:
+    """Softmax, or the sigmoid where there is one score; sums to 1 in double precision."""
+    exact = scores.astype(np.float64)
+    if len(exact) == 1:
+        return [float(1 / (1 + np.exp(-np.clip(exact[0], -500, 500))))]
+    powers = np.exp(exact - exact.max())
+    return [float(power) for power in powers / powers.sum()]
