@@ -257,6 +257,16 @@ class Bank:
         with self.reading() as db:
             return [rows.turn(r) for r in db.query(query, [persona_id, memory_id])]
 
+    def turns_before(self, persona_id: int, memory_ids: Sequence[int]) -> dict[int, Turn]:
+        """By memory id, the turn said just before the first of its sources, where there is one."""
+        query = (
+            "SELECT m.id AS memory_id, b.* FROM memories m JOIN turns t ON t.id = (SELECT min(turn_id) FROM sources "
+            "WHERE memory_id = m.id) JOIN turns b ON b.session_id = t.session_id AND b.position = t.position - 1 "
+            "WHERE m.persona_id = ? AND m.id IN (SELECT value FROM json_each(?))"
+        )
+        with self.reading() as db:
+            return {r["memory_id"]: rows.turn(r) for r in db.query(query, [persona_id, json.dumps(list(memory_ids))])}
+
 
 def _require_persona(db: Database, persona_id: int) -> None:
     if not db.table("personas").count_where("id = ?", [persona_id]):

@@ -1,8 +1,8 @@
 """Several opinions of the same memories made one.
 
 Scores of different kinds are brought to a common scale question by question, then mixed: a convex combination ranks
-better than reciprocal ranks where both scores mean something (Bruch, Gai & Ingber 2023, "An Analysis of Fusion Functions
-for Hybrid Retrieval").
+better than reciprocal ranks where both scores mean something (Bruch, Gai & Ingber 2023, "An Analysis of Fusion
+Functions for Hybrid Retrieval").
 """
 
 from __future__ import annotations

@@ -119,12 +119,12 @@ Ranker = Callable[[Database, int, Sequence[str], int], dict[int, float]]
 RANKERS: dict[str, Ranker] = {"fts5": fts5, "rank-bm25": rank_bm25}
 
 
-def idf(db: Database, persona_id: int, wanted: Iterable[str]) -> dict[str, float]:
-    """How telling each term is among a persona's memories: ln(1 + N / (1 + n)), high for one that never occurs."""
+def frequencies(db: Database, persona_id: int, wanted: Iterable[str]) -> tuple[int, dict[str, int]]:
+    """How many memories a persona has, and how many of them hold each of the terms."""
     total = int(db.conn.execute("SELECT count(*) FROM memories WHERE persona_id = ?", (persona_id,)).fetchone()[0])
-    found = {}
+    held = {}
     for term in dict.fromkeys(wanted):
         match = f'scope : "{scope(persona_id)}" AND terms : "{term}"'
-        n = db.conn.execute("SELECT count(*) FROM memories_fts WHERE memories_fts MATCH ?", (match,)).fetchone()[0]
-        found[term] = math.log(1 + total / (1 + int(n)))
-    return found
+        found = db.conn.execute("SELECT count(*) FROM memories_fts WHERE memories_fts MATCH ?", (match,)).fetchone()
+        held[term] = int(found[0])
+    return total, held

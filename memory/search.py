@@ -51,6 +51,11 @@ class Searcher:
         vectors = self.embedder.encode(texts)
         return tuple(View(t, v) for t, v in zip(texts, vectors, strict=True))
 
+    def frequencies(self, persona_id: int, terms: Sequence[str]) -> tuple[int, dict[str, int]]:
+        """How many memories a persona has, and how many of them hold each of the terms (see `lexical.terms`)."""
+        with self.bank.reading() as db:
+            return lexical.frequencies(db, persona_id, terms)
+
     def search(
         self, persona_id: int, views: Sequence[View], as_of: datetime, settings: SearchSettings | None = None
     ) -> tuple[Hit, ...]:

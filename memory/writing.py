@@ -154,7 +154,7 @@ def _memory_row(
         "key": key,
         "key_hash": rows.digest(key),
         "scope": lexical.scope(persona_id),
-        "terms": " ".join(lexical.terms(f"{draft.speaker} {key}")),
+        "terms": indexed_terms(draft.speaker, key),
         "speaker": draft.speaker,
         "attribute": draft.attribute,
         "event_start": rows.stamp(draft.event.start) if draft.event else None,
@@ -169,6 +169,11 @@ def _memory_row(
         "scene": draft.scene,
         "external_id": draft.external_id,
     }
+
+
+def indexed_terms(speaker: str, key: str) -> str:
+    """The words under which a memory is found: who said it and what."""
+    return " ".join(lexical.terms(f"{speaker} {key}"))
 
 
 def _settle(db: Database, persona_id: int, new_id: int, draft: MemoryDraft) -> None:

@@ -1,0 +1,132 @@
+"""Ask a persona from the command line: python -m graph ask "..." --persona P [--as-of DATE] [--json], or bench."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import uuid
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from pydantic import ValidationError
+
+from graph import bench
+from graph.assistant import Answer, Assistant
+from graph.classifier import Classifier
+from graph.settings import Settings
+from graph.state import Ask, Citation, Services
+from memory import indexer
+from memory.as_json import plain
+from memory.bank import Bank
+from memory.embedder import Embedder
+from memory.errors import MemoirError
+from memory.search import Searcher
+from memory.timespan import describe, read_date
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command; 0 if it did what was asked, 1 if it could not, 2 for wrong arguments."""
+    arguments = _parser().parse_args(argv)
+    try:
+        command: Callable[[argparse.Namespace, Settings], int] = arguments.command
+        return command(arguments, Settings())
+    except ValidationError as fault:
+        for error in fault.errors():
+            print(f"memoir: MEMOIR_{str(error['loc'][0]).upper()}: {error['msg']}", file=sys.stderr)
+    except MemoirError as fault:
+        print(f"memoir: {fault}", file=sys.stderr)
+    return 1
+
+
+def as_of(text: str) -> datetime:
+    """A date as typed; a day means its end, so that all said on it is known."""
+    span = read_date(text)
+    if span is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no date; write 2023-10-22, 22 October 2023 or an ISO time")
+    return span.end
+
+
+def services(settings: Settings) -> Services:
+    """What a turn needs, over the bank that the settings name."""
+    bank, embedder = Bank(settings.bank_path), Embedder(settings.embedding_model)
+    return Services(bank, Searcher(bank, embedder), Classifier.load(), settings.pipeline())
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m graph", description="How one turn is answered.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    command = commands.add_parser("ask", help="Say something to a persona; a statement is remembered.")
+    command.add_argument("text")
+    command.add_argument("--persona", required=True, help="name, number or source id")
+    command.add_argument("--as-of", type=as_of, metavar="DATE", help="answer as at the end of this day")
+    command.add_argument("--forgetful", action="store_true", help="do not remember this exchange")
+    command.add_argument("--json", action="store_true", help="print JSON")
+    command.set_defaults(command=_ask)
+    command = commands.add_parser("bench", help="Measure a chat turn, the app's start and its idle memory.")
+    command.add_argument("--memories", type=int, default=10_000)
+    command.add_argument("--turns", type=int, default=100)
+    command.add_argument("--no-app", action="store_true", help="leave the app out")
+    command.add_argument("--json", action="store_true", help="print JSON")
+    command.set_defaults(command=_bench)
+    return parser
+
+
+def _ask(arguments: argparse.Namespace, settings: Settings) -> int:
+    held = services(settings)
+    persona = held.bank.persona(arguments.persona)
+    while indexer.embed_pending(held.bank, held.searcher.embedder):
+        pass
+    moment = arguments.as_of or datetime.now(UTC).astimezone()
+    ask = Ask(persona, arguments.text, moment, uuid.uuid4().hex, remember=not arguments.forgetful)
+    answer = Assistant(held).ask(ask)
+    if arguments.json:
+        print(json.dumps(as_json(answer), ensure_ascii=False, indent=2))
+        return 0
+    print(answer.reading.answer)
+    for citation in answer.reading.citations:
+        print(f"  {_cited(citation)}")
+    return 0
+
+
+def as_json(answer: Answer) -> dict[str, object]:
+    """An answer as plain JSON values: what was said, what it relies on, and how it came about."""
+    reading = answer.reading
+    return {
+        "answer": reading.answer,
+        "abstained": reading.abstained,
+        "reason": reading.reason,
+        "citations": [
+            {
+                "number": c.number,
+                "memory": c.memory.id,
+                "session": c.memory.session_id,
+                "turn": c.memory.turn_ids[0] if c.memory.turn_ids else None,
+                "store": c.memory.store,
+                "speaker": c.memory.speaker,
+                "date": plain(c.memory.said_at),
+                "quote": c.quote,
+                "scores": plain(c.scores),
+            }
+            for c in reading.citations
+        ],
+        "window": [{"text": w.text, "means": describe(w.span), "sure": w.sure} for w in answer.window],
+        "trace": [plain(line) for line in answer.trace],
+        "milliseconds": round(sum(line.milliseconds for line in answer.trace), 2),
+    }
+
+
+def _cited(citation: Citation) -> str:
+    memory = citation.memory
+    where = f"memory {memory.id}" + (f", session {memory.session_id}" if memory.session_id else "")
+    return f"[{citation.number}] {memory.store}, {where}: {memory.text}"
+
+
+def _bench(arguments: argparse.Namespace, settings: Settings) -> int:
+    figures = bench.run(settings, arguments.memories, arguments.turns, with_app=not arguments.no_app)
+    print(json.dumps(figures, indent=2) if arguments.json else "\n".join(f"{k}: {v}" for k, v in figures.items()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,48 @@
+"""The state machine: six nodes in a row."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+
+from graph.nodes.classify import classify
+from graph.nodes.persist import persist
+from graph.nodes.read import read
+from graph.nodes.rerank import rerank
+from graph.nodes.retrieve import retrieve
+from graph.nodes.time_filter import time_filter
+from graph.state import Services, TurnState
+
+Node = Callable[[TurnState, Runtime[Services]], TurnState]
+
+PIPELINE: tuple[Node, ...] = (classify, retrieve, rerank, time_filter, read, persist)
+
+
+def build() -> CompiledStateGraph[TurnState, Services, TurnState, TurnState]:
+    """Compile the graph. It keeps nothing between turns: the bank is the memory."""
+    graph: StateGraph[TurnState, Services, TurnState, TurnState] = StateGraph(TurnState, context_schema=Services)
+    names = [node.__name__ for node in PIPELINE]
+    for name, node in zip(names, PIPELINE, strict=True):
+        added: Any = _timed(node)
+        graph.add_node(name, added)
+    for before, after in pairwise([START, *names, END]):
+        graph.add_edge(before, after)
+    return graph.compile()
+
+
+def _timed(node: Node) -> Node:
+    def run(state: TurnState, runtime: Runtime[Services]) -> TurnState:
+        started = time.perf_counter()
+        change = node(state, runtime)
+        took = (time.perf_counter() - started) * 1000
+        change["trace"] = tuple(replace(line, milliseconds=round(took, 2)) for line in change.get("trace", ()))
+        return change
+
+    return run

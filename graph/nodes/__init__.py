@@ -1,0 +1,1 @@
+"""The steps of one turn, a module each: the listing of this folder is the pipeline."""

@@ -1,0 +1,42 @@
+"""Which of them first?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from langgraph.runtime import Runtime
+
+from graph.settings import RerankSettings
+from graph.state import Services, TraceLine, TurnState
+from memory.types import Hit, Store
+
+
+def rerank(state: TurnState, runtime: Runtime[Services]) -> TurnState:
+    """Put the memories most likely to answer the question first."""
+    hits = state.get("hits", ())
+    if not hits:
+        return {}
+    ordered = order(hits, state["message"].classes.stores, runtime.context.settings.rerank)
+    moved = sum(a.memory.id != b.memory.id for a, b in zip(hits, ordered, strict=True))
+    return {"hits": ordered, "trace": (TraceLine("rerank", f"{moved} of {len(hits)} changed places"),)}
+
+
+def order(hits: Sequence[Hit], classes: Mapping[Store, float], settings: RerankSettings) -> tuple[Hit, ...]:
+    """Order by s' = alpha * P(store | question) + beta * sigmoid(s) (PerLTQA, Du et al. 2024, eq. 3).
+
+    `s` is the fused score standardised over the candidates: the paper's BM25 and DPR scores spread over many units,
+    fused ones over less than one, where a sigmoid is nearly flat and the class alone would decide.
+    """
+    fused = np.array([hit.score for hit in hits])
+    spread = float(fused.std())
+    standard = (fused - fused.mean()) / spread if spread > 0 else np.zeros(len(hits))
+    fit = 1.0 / (1.0 + np.exp(-standard))
+    scored = []
+    for hit, value in zip(hits, fit, strict=True):
+        of_class = classes[hit.memory.store]
+        score = settings.alpha * of_class + settings.beta * float(value)
+        scores = {**hit.scores, "class": round(of_class, 4), "fit": round(float(value), 4), "rerank": round(score, 4)}
+        scored.append(replace(hit, score=score, scores=scores))
+    return tuple(sorted(scored, key=lambda hit: -hit.score))

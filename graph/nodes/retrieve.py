@@ -1,0 +1,23 @@
+"""Which memories may bear on it?"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from langgraph.runtime import Runtime
+
+from graph.state import Services, TraceLine, TurnState
+
+
+def retrieve(state: TurnState, runtime: Runtime[Services]) -> TurnState:
+    """Find the best candidates of every store that the persona knew of when it was asked."""
+    ask, message, services = state["ask"], state["message"], runtime.context
+    if not message.classes.is_question:
+        return {}
+    hits = services.searcher.search(ask.persona.id, message.views, ask.as_of, services.settings.search)
+    found = Counter(hit.memory.store for hit in hits)
+    listed = ", ".join(f"{n} {store}" for store, n in found.items()) or "nothing"
+    return {
+        "hits": hits,
+        "trace": (TraceLine("retrieve", f"found {listed}", {str(store): n for store, n in found.items()}),),
+    }

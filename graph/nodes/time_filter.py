@@ -1,0 +1,73 @@
+"""Which of them belong to the time that was asked about?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from langgraph.runtime import Runtime
+from memory.timespan import TimeExpression, describe, find
+
+from graph.state import Services, TraceLine, TurnState
+from memory.types import Hit, TimeSpan
+
+
+def time_filter(state: TurnState, runtime: Runtime[Services]) -> TurnState:
+    """Keep what meets the time asked about, then as many as will be read."""
+    hits, ask, settings = state.get("hits", ()), state["ask"], runtime.context.settings
+    if not hits:
+        return {}
+    window = find(ask.text, ask.as_of) if settings.time_filter else ()
+    kept, decided = keep(hits, window)
+    cut = within_budget(kept, settings.budget)
+    line = TraceLine("time_filter", decided, {"read": sum(hit.kept for hit in cut), "candidates": len(cut)})
+    return {"hits": cut, "window": window, "trace": (line,)}
+
+
+def keep(hits: Sequence[Hit], window: Sequence[TimeExpression]) -> tuple[tuple[Hit, ...], str]:
+    """Drop what lies outside the window, or only put it last if the window is unsure or would leave nothing.
+
+    A weak filter that loses evidence is worse than none (LongMemEval, Wu et al. 2025, table 11).
+    """
+    if not window:
+        return tuple(hits), "no time asked about"
+    named = " and ".join(describe(w.span) for w in window)
+    inside = [any(meets(hit, w.span) for w in window) for hit in hits]
+    if not any(inside):
+        return tuple(hits), f"nothing from {named}: all kept"
+    if all(w.sure for w in window):
+        dropped = [
+            hit if fits else replace(hit, kept=False, why=f"not from {named}")
+            for hit, fits in zip(hits, inside, strict=True)
+        ]
+        return tuple(dropped), f"{named}: kept {sum(inside)} of {len(hits)}"
+    preferred = sorted(zip(hits, inside, strict=True), key=lambda pair: not pair[1])
+    return tuple(hit for hit, _ in preferred), f"perhaps {named}: {sum(inside)} put first"
+
+
+def within_budget(hits: Sequence[Hit], budget: int) -> tuple[Hit, ...]:
+    """Keep the first `budget` of those still kept."""
+    read = 0
+    cut = []
+    for hit in hits:
+        read += hit.kept
+        over = hit.kept and read > budget
+        cut.append(replace(hit, kept=False, why=f"beyond the {budget} that are read") if over else hit)
+    return tuple(cut)
+
+
+def meets(hit: Hit, span: TimeSpan) -> bool:
+    """Whether a memory happened, tells of, or was said in the span; what has no time is not known to be outside."""
+    memory = hit.memory
+    if memory.event is not None:
+        return memory.event.meets(span)
+    if memory.said_at is None:
+        return True
+    told = find(memory.text, memory.said_at)
+    return any(t.span.meets(span) for t in told) or _day(memory.said_at).meets(span)
+
+
+def _day(moment: datetime) -> TimeSpan:
+    start = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+    return TimeSpan(start.astimezone(UTC), (start + timedelta(days=1)).astimezone(UTC))

@@ -1,0 +1,1 @@
+"""Ways of reading the memories that were found: notes first, then an answer from the notes alone, or none."""

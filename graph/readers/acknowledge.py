@@ -1,0 +1,29 @@
+"""What a persona says to something that it is told rather than asked."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from memory.timespan import describe, find
+
+from graph.manners import manner
+
+MAX_TOLD = 300
+"""Characters of what was told that are said back."""
+
+
+def greet(manner_name: str) -> str:
+    """The reply to small talk."""
+    return manner(manner_name).greeting
+
+
+def acknowledge(told: str, said_at: datetime, manner_name: str, *, remembered: bool) -> str:
+    """Say back what will be remembered, with the date it resolves to, in the persona's manner."""
+    spoken = manner(manner_name)
+    if not remembered:
+        return spoken.unrecorded
+    short = told if len(told) <= MAX_TOLD else told[:MAX_TOLD].rstrip() + "…"
+    dates = find(told[:MAX_TOLD], said_at)
+    if not dates:
+        return spoken.noted.format(told=short)
+    return spoken.noted_on.format(told=short, date=describe(dates[0].span))

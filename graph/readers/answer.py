@@ -1,0 +1,131 @@
+"""From notes to an answer that quotes and cites, or to an abstention that says why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+
+from memory.timespan import TimeExpression, describe
+
+from graph.readers.question import Question
+from graph.state import Citation, Note, Reading, Reason
+from memory import lexical
+from memory.types import Hit, TimeSpan
+
+MAX_WORDS = 50
+"""Words of an answer (PerLTQA asks for at most 50)."""
+
+CARRIES = 0.42
+"""Relevance from which a note is taken to carry the question; between the two errors, an answer that is not there does
+more harm than an "I don't know"."""
+
+SEVERAL = 4
+"""Notes quoted for a question that asks for a list; one where it does not."""
+
+NEAR_BEST = 0.8
+"""Share of the best note's relevance that a further note of a list must reach."""
+
+
+def compose(
+    question: Question,
+    notes: Sequence[Note],
+    *,
+    many: bool,
+    window: Sequence[TimeExpression],
+    known: TimeSpan | None,
+    hits: Sequence[Hit],
+) -> Reading:
+    """Answer from the notes alone, or abstain.
+
+    Args:
+        question: What is asked.
+        notes: The reader's notes, best first.
+        many: Whether a list or a count is asked for.
+        window: The times the question names.
+        known: From the first to the last thing the persona was told.
+        hits: What was found, for the scores of what is cited.
+    """
+    reason = _missing(question, notes, window, known)
+    if reason is not None:
+        return Reading(_why_not(question, reason, known), tuple(notes), abstained=True, reason=reason)
+    chosen = _chosen(notes, many)
+    scores = {hit.memory.id: hit.scores for hit in hits}
+    citations: list[Citation] = []
+    lines: list[str] = []
+    room = MAX_WORDS
+    for note in chosen:
+        line = _line(question, note, len(citations) + 1, room if not citations else min(room, MAX_WORDS // 2))
+        words = len(line.split())
+        if citations and words > room:
+            break
+        room -= words
+        lines.append(line)
+        citations.append(Citation(len(citations) + 1, note.memory, note.quote, scores.get(note.memory.id, {})))
+    return Reading("\n".join(lines), tuple(notes), tuple(citations))
+
+
+def _missing(
+    question: Question,
+    notes: Sequence[Note],
+    window: Sequence[TimeExpression],
+    known: TimeSpan | None,
+) -> Reason | None:
+    if window and known is not None and not any(w.span.meets(known) for w in window):
+        return "outside the known time"
+    if not notes:
+        return "nothing found"
+    if question.unheard or notes[0].relevance < CARRIES:
+        return "found but does not say"
+    return None
+
+
+def _why_not(question: Question, reason: Reason, known: TimeSpan | None) -> str:
+    if reason == "outside the known time" and known is not None:
+        return f"what I remember runs from {describe_day(known.start)} to {describe_day(known.end)}."
+    if reason == "nothing found":
+        return "I remember nothing about that."
+    if question.unheard:
+        return "I remember nothing about " + " or ".join(f"“{n}”" for n in question.unheard) + "."
+    return "I remember things near it, but none of them says."
+
+
+def _chosen(notes: Sequence[Note], many: bool) -> list[Note]:
+    best = notes[0]
+    if not many:
+        return [best]
+    near = [n for n in notes[1:] if n.relevance >= max(CARRIES, NEAR_BEST * best.relevance)]
+    return [best, *near][:SEVERAL]
+
+
+def _line(question: Question, note: Note, number: int, room: int) -> str:
+    when = f"{describe(note.when)} — " if question.expects == "time" and note.when else ""
+    teller = ", ".join(part for part in (note.memory.speaker, describe_day(note.memory.said_at)) if part)
+    frame = f"{when}{teller}: " if teller else when
+    quote = clip(note.quote, question, max(8, room - len(frame.split()) - 1))
+    return f"{frame}“{quote}” [{number}]"
+
+
+def describe_day(moment: datetime | None) -> str:
+    """The day of a moment, for people; empty for none."""
+    return f"{moment.day} {moment:%B %Y}" if moment else ""
+
+
+def clip(quote: str, question: Question, room: int) -> str:
+    """At most `room` words of a quote, from where it says most of what was asked; cuts are marked."""
+    words = quote.split()
+    if len(words) <= room:
+        return quote
+    asked = question.weights
+    worth = [max((asked.get(t, 0.0) for t in lexical.terms(w)), default=0.0) for w in words]
+    best = max(range(len(words) - room + 1), key=lambda i: (sum(worth[i : i + room]), -i))
+    cut = " ".join(words[best : best + room])
+    return f"{'…' if best else ''}{cut}{'…' if best + room < len(words) else ''}"
+
+
+_CITED = re.compile(r"\[(\d+)\]")
+
+
+def cited(text: str) -> tuple[int, ...]:
+    """The citation numbers that a text holds, in order."""
+    return tuple(int(n) for n in _CITED.findall(text))

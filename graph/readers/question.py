@@ -1,0 +1,101 @@
+"""What a question asks for, as far as its words tell."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from memory import lexical
+
+Expects = Literal["time", "duration", "number", "person", "place", "yes or no", "thing"]
+
+_EXPECTS: tuple[tuple[Expects, re.Pattern[str]], ...] = (
+    ("duration", re.compile(r"\bhow long\b(?! ago)", re.I)),
+    (
+        "time",
+        re.compile(r"\bwhen\b|\bhow long ago\b|\b(?:what|which) (?:date|day|month|year|time|week|season)\b", re.I),
+    ),
+    ("number", re.compile(r"\bhow (?:many|much|old|often|far|tall|big)\b", re.I)),
+    ("person", re.compile(r"\bwho(?:m|se)?\b", re.I)),
+    ("place", re.compile(r"\bwhere\b|\b(?:what|which) (?:city|country|place|town)\b", re.I)),
+    (
+        "yes or no",
+        re.compile(r"^\W*(?:did|do|does|have|has|had|is|are|was|were|am|can|could|will|would|should)\b", re.I),
+    ),
+)
+
+_FRAME = frozenset(
+    lexical.terms(
+        "remember remind recall know tell told say said mention talk discuss ask name kind type sort date day time year "
+        "month week many much long old often ago thing please"
+    )
+)
+"""Words that put the question rather than name what it is about; a memory that answers need not hold them."""
+
+FRAME_WEIGHT = 0.15
+
+MAX_TERMS = 64
+"""Terms looked at; a pasted page is no sharper a question."""
+
+_OF_USER = re.compile(r"\b(?:i|my|me|mine|we|our|us)\b", re.I)
+_NAME = re.compile(r"(?<![.!?…]\s)(?<!^)(?<!^[\"'“‘])\b[A-Z][\w’'-]+")
+_NO_NAME = frozenset(
+    "i i'm i've i'd i'll monday tuesday wednesday thursday friday saturday sunday january february march april may june july "
+    "august september october november december mr mrs ms dr".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question taken apart.
+
+    `weights` maps each content term to how telling it is, `names` are the terms of the proper names in it, `unheard`
+    those names that no memory holds, and `of_user` says that it is about the one who asks ("I", "my").
+    """
+
+    text: str
+    expects: Expects
+    weights: Mapping[str, float]
+    names: frozenset[str]
+    unheard: tuple[str, ...]
+    of_user: bool
+
+    @property
+    def total(self) -> float:
+        """The sum of the weights."""
+        return sum(self.weights.values())
+
+
+def names_something(text: str) -> bool:
+    """Whether a question says what it is about, beyond asking."""
+    return any(
+        w not in lexical.FUNCTION_WORDS and t not in _FRAME for w in lexical.words(text) for t in lexical.terms(w)
+    )
+
+
+def terms_of(text: str) -> list[str]:
+    """The terms that `parse` wants to know the frequency of."""
+    return lexical.content_terms(text)[:MAX_TERMS]
+
+
+def parse(text: str, total: int, frequency: Mapping[str, int]) -> Question:
+    """Take a question apart; `frequency` says how many of the `total` memories hold each of its terms."""
+    expects = next((kind for kind, pattern in _EXPECTS if pattern.search(text)), "thing")
+    weights = {
+        term: math.log(1 + total / (1 + frequency.get(term, 0))) * (FRAME_WEIGHT if term in _FRAME else 1.0)
+        for term in lexical.content_terms(text)[:MAX_TERMS]
+    }
+    names = proper_names(text)
+    unheard = tuple(word for word, terms in names.items() if not any(frequency.get(t, 0) for t in terms))
+    return Question(
+        text, expects, weights, frozenset(t for ts in names.values() for t in ts), unheard, bool(_OF_USER.search(text))
+    )
+
+
+def proper_names(text: str) -> dict[str, list[str]]:
+    """Capitalised words that do not merely begin a sentence, months and weekdays left out, with their terms."""
+    words = (re.sub(r"['’]s$", "", w) for w in _NAME.findall(text))
+    return {w: lexical.terms(w) for w in words if w.lower() not in _NO_NAME}

@@ -1,0 +1,24 @@
+"""A text cut into sentences."""
+
+from __future__ import annotations
+
+import re
+
+_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[^\s.!?…,;a-z])|(?<=[。！？])|\n+")
+_ABBREVIATION = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|etc|e\.g|i\.e|a\.m|p\.m|No|approx)|\b[A-Z])\.$")
+
+MAX_TEXT = 20_000
+"""Characters that are cut; a pasted book is not read to its end."""
+
+
+def split(text: str) -> list[str]:
+    """The sentences of a text in order, without the space around them; list items and lines count as sentences."""
+    sentences: list[str] = []
+    for part in (p.strip() for p in _END.split(text[:MAX_TEXT])):
+        if not part:
+            continue
+        if sentences and _ABBREVIATION.search(sentences[-1]):
+            sentences[-1] += f" {part}"
+        else:
+            sentences.append(part)
+    return sentences

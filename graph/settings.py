@@ -1,0 +1,57 @@
+"""Everything that can be set, from the environment (`MEMOIR_...`) or a `.env` file, with its default and its meaning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import Field
+
+from memory.search import SearchSettings
+from memory.settings import BankSettings
+
+ClassifierEngine = Literal["learned", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class RerankSettings:
+    """`alpha` weighs what kind of memory is asked for, `beta` how well this one fits (PerLTQA, eq. 3)."""
+
+    alpha: float = 0.5
+    beta: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineSettings:
+    """How one turn is answered; every field is a switch of one node."""
+
+    classifier: ClassifierEngine = "learned"
+    search: SearchSettings = SearchSettings()
+    rerank: RerankSettings = RerankSettings()
+    time_filter: bool = True
+    budget: int = 10
+
+
+class Settings(BankSettings):
+    """What the environment may say of the whole program."""
+
+    host: str = Field("127.0.0.1", description="address the app listens on")
+    port: int = Field(7860, ge=0, le=65535, description="port the app listens on")
+    classifier: ClassifierEngine = Field("learned", description="how a question's stores are told: learned or none")
+    ranker: Literal["fts5", "rank-bm25"] = Field("fts5", description="who scores words")
+    k: int = Field(10, ge=1, le=200, description="candidates of each store")
+    dense_weight: float = Field(0.5, ge=0, le=1, description="share of meaning against words")
+    alpha: float = Field(0.5, ge=0, le=1, description="weight of the store asked for, in rerank")
+    beta: float = Field(0.5, ge=0, le=1, description="weight of the fit, in rerank")
+    time_filter: bool = Field(True, description="whether dates in a question cut the candidates")
+    budget: int = Field(10, ge=1, le=200, description="memories that are read")
+
+    def pipeline(self) -> PipelineSettings:
+        """The part that the nodes read."""
+        return PipelineSettings(
+            self.classifier,
+            SearchSettings(self.k, self.dense_weight, self.ranker),
+            RerankSettings(self.alpha, self.beta),
+            self.time_filter,
+            self.budget,
+        )

@@ -1,0 +1,113 @@
+"""What passes between the nodes of one turn, and what they may use."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Annotated, Literal, TypedDict
+
+from memory.timespan import TimeExpression
+
+from graph.classifier import Classification, Classifier
+from graph.settings import PipelineSettings
+from memory.bank import Bank
+from memory.indexer import Indexer
+from memory.search import Searcher, View
+from memory.types import Hit, Memory, Persona, Stored, TimeSpan, TurnDraft
+
+Reason = Literal["nothing found", "found but does not say", "premise contradicted", "outside the known time"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One message to a persona. `dialogue` is what was said before it in this chat, the oldest first.
+
+    `as_of` is the moment the message is said: nothing later is known, and "yesterday" is the day before it.
+    """
+
+    persona: Persona
+    text: str
+    as_of: datetime
+    chat_id: str
+    dialogue: tuple[TurnDraft, ...] = ()
+    remember: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What a message is: its classes, which of its sentences state something, and the ways of putting its question."""
+
+    classes: Classification
+    statements: tuple[str, ...]
+    views: tuple[View, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What the reader took from one hit: a passage, how well it bears on the question, and the dates it names."""
+
+    memory: Memory
+    quote: str
+    relevance: float
+    dates: tuple[TimeExpression, ...] = ()
+
+    @property
+    def when(self) -> TimeSpan | None:
+        """When what the passage tells of happened, if it or its memory says so."""
+        return self.dates[0].span if self.dates else self.memory.event
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A line that the answer relies on; `number` is how the answer refers to it."""
+
+    number: int
+    memory: Memory
+    quote: str
+    scores: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Notes, answer and citations, or an abstention with its reason."""
+
+    answer: str
+    notes: tuple[Note, ...] = ()
+    citations: tuple[Citation, ...] = ()
+    abstained: bool = False
+    reason: Reason | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TraceLine:
+    """What a node decided and how long it took."""
+
+    node: str
+    decided: str
+    figures: Mapping[str, float] = field(default_factory=dict)
+    milliseconds: float = 0.0
+
+
+class TurnState(TypedDict, total=False):
+    """The state of one turn; a node returns only the keys it changed."""
+
+    ask: Ask
+    message: Message
+    hits: tuple[Hit, ...]
+    window: tuple[TimeExpression, ...]
+    reading: Reading
+    stored: Stored
+    trace: Annotated[tuple[TraceLine, ...], operator.add]
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What the nodes may use; handed in at run time, so that a test or a replay can swap any of it."""
+
+    bank: Bank
+    searcher: Searcher
+    classifier: Classifier
+    settings: PipelineSettings = PipelineSettings()
+    indexer: Indexer | None = None

@@ -1,0 +1,253 @@
+"""The bank from the command line: python -m memory import|list|show|search|forget|export|verify|rebuild|bench."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from memory import bench, export, forget, indexer, ingest, upkeep
+from memory.as_json import plain
+from memory.bank import Bank
+from memory.embedder import Embedder
+from memory.errors import MemoirError
+from memory.search import Searcher
+from memory.settings import BankSettings
+from memory.timespan import describe, read_date
+from memory.types import Memory
+
+Arguments = argparse.Namespace
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command; 0 if it did what was asked, 1 if it could not, 2 for wrong arguments."""
+    arguments = _parser().parse_args(argv)
+    try:
+        settings = BankSettings()
+        command: Callable[[Arguments, Bank, BankSettings], int] = arguments.command
+        return command(arguments, Bank(settings.bank_path), settings)
+    except ValidationError as fault:
+        for error in fault.errors():
+            print(f"memoir: MEMOIR_{str(error['loc'][0]).upper()}: {error['msg']}", file=sys.stderr)
+    except MemoirError as fault:
+        print(f"memoir: {fault}", file=sys.stderr)
+    return 1
+
+
+def moment(text: str) -> datetime:
+    """A date as typed; a day means its end, so that all said on it is known."""
+    span = read_date(text)
+    if span is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no date; write 2023-10-22 or 22 October 2023")
+    return span.end
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m memory", description="What Memoir knows, from the command line.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def add(name: str, run: Callable[[Arguments, Bank, BankSettings], int], text: str) -> argparse.ArgumentParser:
+        command = commands.add_parser(name, help=text, description=text)
+        command.add_argument("--json", action="store_true", help="print JSON")
+        command.set_defaults(command=run)
+        return command
+
+    command = add("import", _import, "Store the histories of a file; a second time adds nothing.")
+    command.add_argument("file", type=Path)
+    command.add_argument("--persona", help="one persona that takes all (made if missing); else one a history")
+    command.add_argument("--only", action="append", metavar="HISTORY", help="take this history; may be repeated")
+    command.add_argument("--dry-run", action="store_true", help="only tell what the file holds")
+
+    add("list", _list, "List the personas and how much they know.")
+
+    command = add("show", _show, "Show a memory with where it comes from, or a session.")
+    command.add_argument("--persona", required=True)
+    command.add_argument("--session", type=int, metavar="NUMBER")
+    command.add_argument("memory", type=int, nargs="?")
+
+    command = add("search", _search, "Find memories by words and meaning.")
+    command.add_argument("query")
+    command.add_argument("--persona", required=True)
+    command.add_argument("--as-of", type=moment, metavar="DATE", help="know nothing said after this day")
+    command.add_argument("--limit", type=int, default=10)
+
+    command = add("forget", _forget, "Remove memories, a session or a persona, and prove that it is gone.")
+    command.add_argument("--persona", required=True)
+    command.add_argument("--session", type=int, metavar="NUMBER")
+    command.add_argument("--everything", action="store_true", help="the persona and all it knows")
+    command.add_argument("--dry-run", action="store_true", help="only tell what memories would go")
+    command.add_argument("memory", type=int, nargs="*")
+
+    command = add("export", _export, "Write a persona as Memoir's own JSON Lines, which import reads back.")
+    command.add_argument("--persona", required=True)
+    command.add_argument("--output", type=Path, help="file to write; standard output if left out")
+
+    add("verify", _verify, "Check that index and vectors agree with what is stored.")
+    add("rebuild", _rebuild, "Make index and vectors anew.")
+
+    command = add("bench", _bench, "Measure import, embedding and search on this machine, in a bank of its own.")
+    command.add_argument("--memories", type=int, default=10_000)
+    return parser
+
+
+def _import(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
+    if arguments.dry_run:
+        held = ingest.contents(arguments.file)
+        if arguments.json:
+            return _print(plain(held))
+        print(f"{arguments.file}: {held.format}, {len(held.histories)} histories, {held.skipped} skipped")
+        for h in held.histories:
+            print(f"  {h.external_id or '-'}  {h.name}: {h.sessions} sessions, {h.turns} turns, {h.memories} memories")
+        return _fault(held.fault)
+    report = ingest.ingest(bank, arguments.file, choose=arguments.only, persona=arguments.persona)
+    if arguments.json:
+        _print(plain(report))
+        return 1 if report.fault else 0
+    print(f"{arguments.file}: {report.format}")
+    for h in report.histories:
+        known = h.stored.known_turns + h.stored.known_memories
+        print(
+            f"  {h.persona.name} ({h.persona.id}): found {h.found_sessions} sessions, {h.found_turns} turns, "
+            f"{h.found_memories} memories; stored {h.stored.sessions} sessions, {h.stored.turns} turns, "
+            f"{h.stored.memories} memories; known already {known}; skipped {h.skipped}"
+        )
+        for skip in h.skips:
+            print(f"    {skip.place}: {skip.reason}")
+    return _fault(report.fault)
+
+
+def _list(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
+    known = [(p, bank.counts(p.id), bank.time_range(p.id)) for p in bank.personas()]
+    if arguments.json:
+        return _print([{**plain(p), "counts": c, "range": plain(r)} for p, c, r in known])
+    for persona, counts, span in known:
+        stores = ", ".join(f"{n} {name}" for name, n in counts.items())
+        source = f" [{persona.external_id}]" if persona.external_id else ""
+        print(f"{persona.id}  {persona.name}{source}: {stores}{'; ' + describe(span) if span else ''}")
+    if not known:
+        print(f"{bank.path}: no persona yet; import a file, or start the app")
+    return 0
+
+
+def _show(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
+    persona = bank.persona(arguments.persona)
+    if arguments.session is not None:
+        session, turns = bank.session(persona.id, arguments.session), bank.turns(persona.id, arguments.session)
+        if arguments.json:
+            return _print({"session": plain(session), "turns": plain(turns)})
+        print(f"session {session.id}, {session.started_text or session.started_at}: {session.title}")
+        for t in turns:
+            print(f"  {t.position:4}  {t.speaker}: {t.text}")
+        return 0
+    if arguments.memory is not None:
+        memory, sources = bank.memory(persona.id, arguments.memory), bank.sources(persona.id, arguments.memory)
+        if arguments.json:
+            return _print({"memory": plain(memory), "sources": plain(sources)})
+        print(_line(memory))
+        for t in sources:
+            print(f"  from session {t.session_id}, turn {t.position}, {t.said_text}: {t.speaker}: {t.text}")
+        return 0
+    counts, sessions = bank.counts(persona.id), bank.sessions(persona.id)
+    if arguments.json:
+        return _print({"persona": plain(persona), "counts": counts, "sessions": plain(sessions)})
+    print(f"{persona.name}: {persona.description}\n  {', '.join(f'{n} {name}' for name, n in counts.items())}")
+    for s in sessions:
+        print(f"  session {s.id}  {s.started_text or s.started_at or 'undated'}  {s.turn_count} turns  {s.title}")
+    return 0
+
+
+def _search(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
+    persona, embedder = bank.persona(arguments.persona), Embedder(settings.embedding_model)
+    while indexer.embed_pending(bank, embedder):
+        pass
+    searcher = Searcher(bank, embedder)
+    as_of = arguments.as_of or datetime.now(UTC)
+    hits = searcher.search(persona.id, searcher.views([arguments.query]), as_of)[: arguments.limit]
+    if arguments.json:
+        return _print(plain(hits))
+    for hit in hits:
+        print(f"{hit.score:.3f}  {_line(hit.memory)}")
+    return 0
+
+
+def _forget(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
+    persona = bank.persona(arguments.persona)
+    if arguments.everything:
+        gone = forget.forget_persona(bank, persona.id)
+    elif arguments.session is not None:
+        gone = forget.forget_session(bank, persona.id, arguments.session)
+    else:
+        for number in arguments.memory:
+            bank.memory(persona.id, number)
+        gone = (forget.preview if arguments.dry_run else forget.forget)(bank, persona.id, arguments.memory)
+    if arguments.json:
+        return _print(plain(gone))
+    would = "would forget" if arguments.dry_run else "forgot"
+    print(f"{would} {gone.memories} memories, {gone.turns} turns, {gone.sessions} whole sessions", end="")
+    print("" if arguments.dry_run else f"; {gone.residue} traces left in {bank.path}")
+    return 1 if gone.residue else 0
+
+
+def _export(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
+    persona = bank.persona(arguments.persona)
+    if arguments.output is None:
+        for line in export.lines(bank, persona):
+            print(line)
+        return 0
+    written = export.write(bank, persona, arguments.output)
+    summary = {"persona": persona.name, "file": str(arguments.output), "lines": written}
+    return _print(summary) if arguments.json else _say(f"{arguments.output}: {written} lines of {persona.name}")
+
+
+def _verify(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
+    faults = upkeep.verify(bank, settings.embedding_model)
+    waiting = indexer.waiting(bank, settings.embedding_model)
+    if arguments.json:
+        _print({"faults": faults, "waiting": waiting})
+    else:
+        print("\n".join(faults) or f"{bank.path}: all agrees; {waiting} memories wait for a vector")
+    return 1 if faults else 0
+
+
+def _rebuild(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
+    upkeep.rebuild(bank)
+    embedder, done = Embedder(settings.embedding_model), 0
+    while batch := indexer.embed_pending(bank, embedder):
+        done += batch
+    return _print({"embedded": done}) if arguments.json else _say(f"{bank.path}: rebuilt, {done} vectors made")
+
+
+def _bench(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
+    figures = bench.run(Embedder(settings.embedding_model), arguments.memories)
+    return _print(figures) if arguments.json else _say("\n".join(f"{k}: {v}" for k, v in figures.items()))
+
+
+def _line(memory: Memory) -> str:
+    when = describe(memory.event) if memory.event else f"{memory.said_at:%Y-%m-%d}" if memory.said_at else "undated"
+    teller = f"{memory.speaker}: " if memory.speaker else ""
+    return f"[{memory.id}] {memory.store}, {when}: {teller}{memory.text}"
+
+
+def _fault(fault: str) -> int:
+    if fault:
+        print(f"memoir: {fault}", file=sys.stderr)
+    return 1 if fault else 0
+
+
+def _say(text: str) -> int:
+    print(text)
+    return 0
+
+
+def _print(value: object) -> int:
+    print(json.dumps(value, ensure_ascii=False, indent=2))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,146 @@
+"""Forgetting, for good: rows, index, vectors and the bytes of the file.
+
+A memory goes with the turns it was drawn from, or the words would be found again; what else was drawn from those turns
+alone goes too. SQLite overwrites what it frees (secure_delete); the full-text index keeps deleted words in old segments
+until it is merged, and the write-ahead log keeps old pages until it is emptied: both are done, then the bytes searched.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlite_utils import Database
+
+from memory.bank import Bank
+
+PROOF_CHARACTERS = 12
+"""Shorter texts than this stand in a file by chance, or inside others: they are no proof of anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What goes, or went. `residue` is how many of the forgotten texts still stand anywhere in the bank's files."""
+
+    memories: int
+    turns: int
+    sessions: int
+    residue: int = 0
+
+
+def preview(bank: Bank, persona_id: int, memory_ids: Sequence[int]) -> Forgotten:
+    """What forgetting these memories would remove; removes nothing."""
+    with bank.reading() as db:
+        memories, turns = _closure(db, persona_id, memory_ids)
+        return Forgotten(len(memories), len(turns), len(_emptied(db, turns)))
+
+
+def forget(bank: Bank, persona_id: int, memory_ids: Sequence[int]) -> Forgotten:
+    """Remove memories of a persona, the turns they came from, and what came from those turns alone."""
+    with bank.writing() as db:
+        memories, turns = _closure(db, persona_id, memory_ids)
+        sessions = _emptied(db, turns)
+        texts = _texts(db, memories, turns)
+        _delete(db, "memories", memories)
+        _delete(db, "turns", turns)
+        _delete(db, "sessions", sessions)
+        _drop_orphans(db)
+    return Forgotten(len(memories), len(turns), len(sessions), _scrub(bank, texts))
+
+
+def forget_session(bank: Bank, persona_id: int, session_id: int) -> Forgotten:
+    """Remove a session with its turns and all that was drawn from them."""
+    session = bank.session(persona_id, session_id)
+    with bank.writing() as db:
+        ids = [int(i) for (i,) in db.conn.execute("SELECT id FROM memories WHERE session_id = ?", (session.id,))]
+        turns = [int(i) for (i,) in db.conn.execute("SELECT id FROM turns WHERE session_id = ?", (session.id,))]
+        texts = _texts(db, ids, turns)
+        _delete(db, "sessions", [session_id])  # turns and memories follow it
+        _drop_orphans(db)
+    return Forgotten(len(ids), len(turns), 1, _scrub(bank, texts))
+
+
+def forget_persona(bank: Bank, persona_id: int) -> Forgotten:
+    """Remove a persona with everything it knows."""
+    persona = bank.persona(persona_id)
+    with bank.writing() as db:
+        select = "SELECT id FROM memories WHERE persona_id = ?"
+        memories = [int(i) for (i,) in db.conn.execute(select, (persona.id,))]
+        select = "SELECT t.id FROM turns t JOIN sessions s ON s.id = t.session_id WHERE s.persona_id = ?"
+        turns = [int(i) for (i,) in db.conn.execute(select, (persona.id,))]
+        sessions = db.table("sessions").count_where("persona_id = ?", [persona.id])
+        texts = _texts(db, memories, turns)
+        _delete(db, "personas", [persona.id])
+        _drop_orphans(db)
+    return Forgotten(len(memories), len(turns), sessions, _scrub(bank, texts))
+
+
+def _closure(db: Database, persona_id: int, memory_ids: Sequence[int]) -> tuple[list[int], list[int]]:
+    """The memories meant, their source turns, and the memories that no turn but those carries."""
+    values = {"persona": persona_id, "ids": json.dumps(list(memory_ids))}
+    asked = "SELECT id FROM memories WHERE persona_id = :persona AND id IN (SELECT value FROM json_each(:ids))"
+    turns = f"SELECT turn_id FROM sources WHERE memory_id IN ({asked})"
+    carried = f"""
+        SELECT memory_id FROM sources GROUP BY memory_id
+        HAVING sum(turn_id IN ({turns})) = count(*)
+    """
+    touched = f"SELECT memory_id FROM sources WHERE turn_id IN ({turns})"
+    all_turns = [int(i) for (i,) in db.conn.execute(f"SELECT DISTINCT turn_id FROM ({turns})", values)]
+    memories = [
+        int(i)
+        for (i,) in db.conn.execute(
+            f"{asked} UNION SELECT memory_id FROM ({touched}) WHERE memory_id IN ({carried})", values
+        )
+    ]
+    return memories, all_turns
+
+
+def _emptied(db: Database, turns: Sequence[int]) -> list[int]:
+    """Sessions that would keep no turn."""
+    query = """
+        SELECT session_id FROM turns WHERE id IN (SELECT value FROM json_each(:ids)) GROUP BY session_id
+        HAVING count(*) = (SELECT count(*) FROM turns t WHERE t.session_id = turns.session_id)
+    """
+    return [int(i) for (i,) in db.conn.execute(query, {"ids": json.dumps(list(turns))})]
+
+
+def _texts(db: Database, memories: Sequence[int], turns: Sequence[int]) -> set[str]:
+    query = """
+        SELECT text FROM memories WHERE id IN (SELECT value FROM json_each(:memories))
+        UNION SELECT key FROM memories WHERE id IN (SELECT value FROM json_each(:memories))
+        UNION SELECT text FROM turns WHERE id IN (SELECT value FROM json_each(:turns))
+    """
+    values = {"memories": json.dumps(list(memories)), "turns": json.dumps(list(turns))}
+    return {str(t) for (t,) in db.conn.execute(query, values)}
+
+
+def _delete(db: Database, table: str, ids: Sequence[int]) -> None:
+    db.table(table).delete_where("id IN (SELECT value FROM json_each(?))", [json.dumps(list(ids))])
+
+
+def _drop_orphans(db: Database) -> None:
+    db.table("vectors").delete_where("key_hash NOT IN (SELECT key_hash FROM memories)")
+    db.conn.execute("INSERT INTO memories_fts (memories_fts) VALUES ('optimize')")
+
+
+def _scrub(bank: Bank, texts: set[str]) -> int:
+    """Empty the write-ahead log and count the texts that still stand in the files but in no row."""
+    with bank.reading() as db:
+        db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        held = "SELECT 1 FROM turns WHERE instr(text, :t) UNION ALL SELECT 1 FROM memories WHERE instr(key, :t) LIMIT 1"
+        gone = [
+            text
+            for text in texts
+            if len(text) >= PROOF_CHARACTERS and not db.conn.execute(held, {"t": text}).fetchone()
+        ]
+    return sum(stands_in_files(bank.path, text) for text in gone)
+
+
+def stands_in_files(path: Path, text: str) -> bool:
+    """Whether a text stands anywhere in the bytes of the bank's file, its log or its index of the log."""
+    files = [path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")]
+    # SQLite breaks a long text at page borders: its first words are looked for.
+    sought = text.encode()[:200]
+    return any(sought in file.read_bytes() for file in files if file.exists())

@@ -1,0 +1,55 @@
+"""Proof that what is derived agrees with what is stored, and making it anew."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from memory import lexical, rows
+from memory.bank import Bank
+from memory.writing import indexed_terms
+
+
+def verify(bank: Bank, model: str) -> list[str]:
+    """Everything that is wrong with a bank, in words; empty if all is well."""
+    with bank.reading() as db:
+        conn = db.conn
+        faults = [f"file: {m}" for (m,) in conn.execute("PRAGMA integrity_check") if m != "ok"]
+        faults += [
+            f"{table} {row}: points to a missing row of {parent}"
+            for table, row, parent, _ in conn.execute("PRAGMA foreign_key_check")
+        ]
+        try:
+            # 1: compare with the content table, not only within the index
+            conn.execute("INSERT INTO memories_fts (memories_fts, rank) VALUES ('integrity-check', 1)")
+        except sqlite3.DatabaseError as fault:
+            faults.append(f"word index: disagrees with the memories ({fault}); rebuild mends it")
+        for memory_id, key, key_hash, terms, speaker in conn.execute(
+            "SELECT id, key, key_hash, terms, speaker FROM memories"
+        ):
+            if rows.digest(key) != key_hash:
+                faults.append(f"memory {memory_id}: its key was changed behind the index; rebuild mends it")
+            elif indexed_terms(speaker, key) != terms:
+                faults.append(f"memory {memory_id}: its index words are not those of its key; rebuild mends it")
+        stray = conn.execute(
+            "SELECT count(*) FROM vectors WHERE key_hash NOT IN (SELECT key_hash FROM memories)"
+        ).fetchone()[0]
+        if stray:
+            faults.append(f"vectors: {stray} belong to no memory; rebuild removes them")
+        sizes = conn.execute("SELECT DISTINCT length(vector) FROM vectors WHERE model = ?", (model,)).fetchall()
+        if len(sizes) > 1:
+            faults.append(f"vectors: of {len(sizes)} lengths under the one model {model}; rebuild makes them anew")
+    return faults
+
+
+def rebuild(bank: Bank) -> None:
+    """Make index words, word index and vectors anew from the rows; vectors follow as the indexer gets to them."""
+    with bank.writing() as db:
+        fresh = [
+            (rows.digest(key), indexed_terms(speaker, key), lexical.scope(persona_id), memory_id)
+            for memory_id, persona_id, key, speaker in db.conn.execute(
+                "SELECT id, persona_id, key, speaker FROM memories"
+            )
+        ]
+        db.conn.executemany("UPDATE memories SET key_hash = ?, terms = ?, scope = ? WHERE id = ?", fresh)
+        db.conn.execute("DELETE FROM vectors")
+        db.conn.execute("INSERT INTO memories_fts (memories_fts) VALUES ('rebuild')")
