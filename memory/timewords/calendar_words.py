@@ -1,0 +1,227 @@
+"""Names of the calendar: dates, months, seasons, holidays, weekdays, years and decades.
+
+Absolute dates go to `dateparser` (`memory.timewords.absolute`). A name without a year is resolved here, because the answer
+is a span and depends on "last", "this" and "next", of which the library reads only some ("last Friday", not "last
+March").
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from memory.timewords import units
+from memory.timewords.absolute import read_absolute
+from memory.timewords.rules import (
+    CHOICE,
+    CLOCK,
+    DAY_NUMBER,
+    HOLIDAY,
+    MONTH,
+    SEASON,
+    TO,
+    WEEKDAY,
+    YEAR,
+    Match,
+    Resolve,
+    after,
+    before,
+    fixed,
+    month_number,
+    rule,
+    weekday_number,
+    which_of,
+)
+from memory.timewords.units import DAY, Leaning, Stretch, Which, unit_at
+
+# A word that is also a name, a verb or a noun is a month, a season or a year only where the words before it say so.
+LEAD_IN = re.compile(
+    r"\b(?:(?:in|since|during|until|till|throughout|before|after|between|around)\s+(?:the\s+)?(?:(?:early|mid|late)[\s-]+)?"
+    r"|(?:early|mid|late)[\s-]+"
+    r"|(?:weeks?|days?|weekends?|half|beginning|start|middle|end|rest|months?|year|quarter|[a-z]+day|summer|fall|autumn"
+    r"|winter|spring)\s+(?:of|in)\s+(?:the\s+)?)$",
+    re.IGNORECASE,
+)
+LEAD_INTO_YEAR = re.compile(r"\b(?:year|by|circa)\s+$|\($", re.IGNORECASE)
+LEAD_INTO_DAY = re.compile(r"\bon\s+$", re.IGNORECASE)
+LEAD_INTO_HOLIDAY = re.compile(r"\b(?:on|at|over|for|by)\s+$", re.IGNORECASE)
+HABIT = re.compile(
+    r"\b(?:every|each|most|all|any|some|many|merry|happy)\s+(?:(?:other|second|single)\s+)?$", re.IGNORECASE
+)
+HABIT_AFTER = re.compile(r"\s+(?:mornings|afternoons|evenings|nights)\b", re.IGNORECASE)
+RANGE_ON = re.compile(r"\s+(?:on|onwards?|forward)\b", re.IGNORECASE)
+RANGE_LEFT = re.compile(rf"\b(?:between|from)\s+$|(?:{MONTH}|\b{YEAR})(?:{TO}|\s+and\s+)$", re.IGNORECASE)
+RANGE_RIGHT = re.compile(rf"(?:{TO}|\s+and\s+)(?:{MONTH}|{YEAR})", re.IGNORECASE)
+AFTER_A_YEAR = re.compile(r"\s+(?!(?:was|is|has|this|his|as|us|across|always|perhaps|its|yes)\b)[a-z-]+s\b|\s*%")
+NOT_A_SEASON = re.compile(r"\s+(?:camp|job|house|dress|school|cleaning|roll|coat|of(?!\s+\d))", re.IGNORECASE)
+NOT_A_HOLIDAY = re.compile(
+    r"\s+(?:tree|card|song|carol|movie|present|gift|decoration|market|cookie|sweater|music|light|shopping)",
+    re.IGNORECASE,
+)
+
+PLAIN_MONTHS = frozenset("january february july september october november december".split())
+VERB_MONTHS = frozenset({"may", "march", "mar"})
+
+
+def is_habit(match: Match) -> bool:
+    """Whether the words around make it a habit ("every Friday", "on Monday mornings") or a greeting."""
+    return bool(before(HABIT, match) or after(HABIT_AFTER, match))
+
+
+def in_range(match: Match) -> bool:
+    """Whether the words stand at one end of a range: "between March and", "May–", "from March on"."""
+    left = before(RANGE_LEFT, match)
+    opened = left is not None and left[0].strip().lower() in {"between", "from"}
+    if left and not opened:
+        return True
+    return bool(after(RANGE_RIGHT, match) and (opened or match[0].istitle())) or bool(opened and after(RANGE_ON, match))
+
+
+def read_full_date(match: Match) -> Resolve | None:
+    """Read a date with its year; one that the calendar does not have (32 May 2023) is none."""
+    return fixed(read_absolute(match[0]))
+
+
+def read_day_of_year(match: Match) -> Resolve | None:
+    """Read "7 May" or "May 7th": the nearest one, today included."""
+    word = match["month"]
+    if word in VERB_MONTHS and match["day"].isdecimal():
+        return None  # "these 3 may be enough"
+    month, day = month_number(word), int(re.sub(r"\D", "", match["day"]))
+    return lambda now, leaning: units.pick(units.in_years(now, month, day), now, "nearest", leaning, "year")
+
+
+def read_days_of_month(match: Match) -> Resolve | None:
+    """Read "3 to 7 May (2023)" and "May 3-7": whole days, both ends included."""
+    month = month_number(match["month"])
+    first, last = (int(re.sub(r"\D", "", match[end])) for end in ("first", "last"))
+    if first >= last:
+        return None
+    if match["year"]:
+        start = datetime(int(match["year"]), month, first)
+        return fixed(Stretch(start, start.replace(day=last) + DAY))
+    return lambda now, leaning: units.pick(units.in_years(now, month, first, last), now, "nearest", leaning, "year")
+
+
+def read_month(match: Match) -> Resolve | None:
+    """Read a month without a year: the nearest one, or the one that "last", "this" or "next" chooses."""
+    word = match["name"].rstrip(".")
+    if match["which"]:
+        named = word[0].isupper() or word in PLAIN_MONTHS
+    else:
+        named = word.lower() in PLAIN_MONTHS or bool(before(LEAD_IN, match)) or in_range(match)
+    if not named or is_habit(match):
+        return None
+    month, which = month_number(word), which_of(match["which"])
+    return lambda now, leaning: units.pick(units.in_years(now, month), now, which, leaning, "year")
+
+
+def read_season(match: Match) -> Resolve | None:
+    """Read "summer 2021", "last summer", "in the summer"."""
+    name, which = match["name"].lower(), which_of(match["which"])
+    if match["year"]:
+        return fixed(units.season(int(match["year"]), name))
+    if is_habit(match) or after(NOT_A_SEASON, match) or not (match["which"] or before(LEAD_IN, match)):
+        return None
+    return lambda now, leaning: units.pick(units.seasons(now, name), now, which, leaning, "year")
+
+
+def read_holiday(match: Match) -> Resolve | None:
+    """Read "Christmas 2021", "last Easter", "at Christmas"."""
+    name, which = re.sub("['’]", "", match["name"].lower()), which_of(match["which"])
+    if match["year"]:
+        return fixed(units.holiday(int(match["year"]), name))
+    led = match["which"] or before(LEAD_IN, match) or before(LEAD_INTO_HOLIDAY, match)
+    if not led or is_habit(match) or after(NOT_A_HOLIDAY, match):
+        return None
+    return lambda now, leaning: units.pick(units.holidays(now, name), now, which, leaning, "year")
+
+
+def read_weekday(match: Match) -> Resolve | None:
+    """Read a weekday: the last one over, unless "this", "next" or the leaning of the words says otherwise."""
+    word = match["name"]
+    short = len(word) < len("friday") and not (word[0].isupper() and (match["which"] or before(LEAD_INTO_DAY, match)))
+    if short or is_habit(match):
+        return None
+    weekday, which = weekday_number(word), which_of(match["which"])
+
+    def resolve(now: datetime, leaning: Leaning) -> Stretch | None:
+        chosen: Which = {"past": "last", "future": "next"}[leaning] if which == "nearest" else which  # type: ignore[assignment]
+        return units.pick(units.weekdays(now, weekday), now, chosen, leaning, "week")
+
+    return resolve
+
+
+def read_day_of_month(match: Match) -> Resolve | None:
+    """Read "the 5th", where no noun follows it."""
+    day = int(re.sub(r"\D", "", match["day"]))
+    return lambda now, leaning: units.pick(units.days_of_month(now, day), now, "nearest", leaning, "month")
+
+
+def read_year(match: Match) -> Resolve | None:
+    """Read a bare year, where the words before it ask for one and no noun that it could count follows."""
+    led = before(LEAD_IN, match) or before(LEAD_INTO_YEAR, match) or in_range(match)
+    if not led or after(AFTER_A_YEAR, match):
+        return None
+    return fixed(unit_at("year", datetime(int(match["year"]), 1, 1)))
+
+
+TENS_WORDS = "twenties thirties forties fifties sixties seventies eighties nineties".split()
+TENS = f"(?:{'|'.join(TENS_WORDS)})"
+
+
+def read_decade(match: Match) -> Resolve | None:
+    """Read "the 1990s", "the '90s", "the nineties"; two digits mean the last century from the thirties on."""
+    word = match["decade"].lower()
+    year = 20 + 10 * TENS_WORDS.index(word) if word in TENS_WORDS else int(re.sub(r"\D", "", word))
+    if year < 100 and not match[0].lower().startswith("the"):
+        return None  # "in my eighties", "30s of plank"
+    if year < 100:
+        year += 1900 if year >= 30 else 2000
+    return fixed(unit_at("decade", datetime(year, 1, 1)))
+
+
+CALENDAR_RULES = (
+    rule(
+        rf"(?:{CLOCK} (?:on )?)?(?:{WEEKDAY}\.?,?\s*(?:the )?)?{DAY_NUMBER} (?:of )?{MONTH},?\s*(?:of )?{YEAR}",
+        read_full_date,
+    ),
+    rule(rf"(?:{WEEKDAY}\.?,?\s*)?{MONTH} (?:the )?{DAY_NUMBER},?\s*{YEAR}", read_full_date),
+    rule(
+        rf"(?P<first>{DAY_NUMBER})(?:{TO}| and )(?P<last>{DAY_NUMBER}) (?:of )?(?P<month>{MONTH})(?:,?\s*(?P<year>{YEAR}))?",
+        read_days_of_month,
+    ),
+    rule(
+        rf"(?P<month>{MONTH}) (?P<first>{DAY_NUMBER})(?:{TO}| and )(?P<last>{DAY_NUMBER})(?!:)(?:,?\s*(?P<year>{YEAR}))?",
+        read_days_of_month,
+    ),
+    rule(rf"{MONTH},?\s*(?:of )?{YEAR}", read_full_date),
+    rule(
+        r"\d{4}[-/]\d{1,2}[-/]\d{1,2}(?:(?:[T\x20]|\s*\([a-z]{3}\)\s*)\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"
+        r"(?![\w/-])",
+        read_full_date,
+    ),
+    rule(r"(?:\d{1,2}/\d{1,2}/(?:\d{4}|\d\d)|\d{1,2}[-.]\d{1,2}[-.]\d{4})(?![\w/-])", read_full_date),
+    rule(
+        rf"(?:{WEEKDAY}\.?,?\s*(?:the )?)?(?P<day>{DAY_NUMBER}) (?:of )?(?P<month>{MONTH})",
+        read_day_of_year,
+        "recurring",
+    ),
+    rule(
+        rf"(?:{WEEKDAY}\.?,?\s*)?(?P<month>{MONTH}) (?:the )?(?P<day>{DAY_NUMBER})(?![:%,.]\d)",
+        read_day_of_year,
+        "recurring",
+    ),
+    rule(rf"(?:{CHOICE})?(?P<name>{HOLIDAY})(?:,?\s*(?:of |in )?(?P<year>{YEAR}))?", read_holiday, "recurring"),
+    rule(rf"(?:{CHOICE})?(?P<name>{SEASON})(?:,? (?:of )?(?P<year>{YEAR}))?", read_season, "recurring"),
+    rule(rf"(?:{CHOICE})?(?P<name>{MONTH})", read_month, "recurring"),
+    rule(rf"(?:{CHOICE})?(?P<name>{WEEKDAY})", read_weekday, "recurring"),
+    rule(
+        r"the (?P<day>(?:[12]\d|3[01]|[1-9])(?:st|nd|rd|th))(?=\s*(?:[.,;:!?)]|\Z)|\s+(?:of (?:this|last|next) month"
+        r"|and|at|in|for|with|we|I|he|she|they|it|was|after|because|when|to)\b)",
+        read_day_of_month,
+        "recurring",
+    ),
+    rule(rf"(?:the )?['’]?(?P<decade>(?:1[5-9]|20)?\d0['’]?s|{TENS})\b", read_decade),
+    rule(rf"(?<![\d$#€£.,:/])(?P<year>{YEAR})(?![.,:/-]?\d)", read_year),
+)

@@ -1,0 +1,180 @@
+"""The phrases of a text that name a time: found by the rules, widened by the words beside them, joined into ranges."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta, tzinfo
+
+from memory.timewords.calendar_words import CALENDAR_RULES
+from memory.timewords.modifiers import LEAD_INS, TRAILERS
+from memory.timewords.relative_words import RELATIVE_RULES
+from memory.timewords.rules import LOOK_BACK, Kind, Match, Resolve, Rule
+from memory.timewords.units import Leaning, Stretch
+
+MAX_EXPRESSIONS = 100  # in one text; a longer text is read up to the hundredth
+LONGEST_SENTENCE = 300  # characters looked at on each side of an expression
+
+RULES = (*CALENDAR_RULES, *RELATIVE_RULES)
+HINT = re.compile(
+    r"\d|day|week|month|year|decade|night|ago|back|morrow|morning|evening|noon|recent|lately|spring|summer|fall|autumn|winter"
+    r"|quarter|christ|easter|hallo|xmas|thanks|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun"
+    r"|ties\b|年|月|昨|今|明|前|去|周|星期|最近",
+    re.IGNORECASE,
+)
+SPOT = re.compile("|".join(re.sub(r"\?P<\w+>", "?:", rule.pattern.pattern) for rule in RULES), re.IGNORECASE)
+SENTENCE_END = re.compile(r"[.!?\n。！？]")
+LOOKS_AHEAD = re.compile(
+    r"\b(?:will|shall|won['’]t|tomorrow|upcoming|gonna|(?<!was )(?<!were )going to|plan(?:s|ning)? (?:to|on|for)|look(?:s|ing)? forward"
+    r"|can['’]t wait|hop(?:e|ing) to)\b|['’]ll\b"
+)
+BETWEEN = re.compile(r"\b(?:between|from)\s+\Z", re.IGNORECASE)
+JOIN = re.compile(r"(?:\s*[-–—]\s*|\s+(?:to|until|till|through|thru|(?P<and>and))\s+)(?:the\s+)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Words from `start` to `end` of a text that name a time, and the way their sentence leans."""
+
+    start: int
+    end: int
+    resolve: Resolve
+    kind: Kind
+    leaning: Leaning
+
+    def at(self, now: datetime) -> Stretch | None:
+        """Give what the words mean at a moment, or None where that is past the calendar's ends."""
+        try:
+            return self.resolve(now, self.leaning)
+        except (ValueError, OverflowError):
+            return None
+
+
+def read_phrases(text: str, now: datetime, zone: tzinfo) -> list[Phrase]:
+    """Find the phrases of a text that name a time, left to right, apart from each other; `now` is wall time in `zone`."""
+    if not HINT.search(text):
+        return []
+    return _join(text, _widen(text, _locate(text, zone), now), now)
+
+
+def _locate(text: str, zone: tzinfo) -> Iterator[Phrase]:
+    position = count = 0
+    while count < MAX_EXPRESSIONS and (spot := SPOT.search(text, position)):
+        position = spot.start() + 1
+        for rule in RULES:
+            match = rule.pattern.match(text, spot.start())
+            resolve = _read(rule, match, zone) if match else None
+            if match and resolve:
+                yield Phrase(match.start(), match.end(), resolve, rule.kind, _leaning(text, match.start(), match.end()))
+                position = match.end()
+                count += 1
+                break
+
+
+def _read(rule: Rule, match: Match, zone: tzinfo) -> Resolve | None:
+    try:
+        resolve = rule.read(match)
+    except (ValueError, OverflowError):  # a day or a year that the calendar does not have
+        return None
+    return resolve and (lambda now, leaning: _on_the_wall(resolve(now, leaning), zone))
+
+
+def _on_the_wall(stretch: Stretch | None, zone: tzinfo) -> Stretch | None:
+    """Give a stretch whose words named a zone in the speaker's own."""
+    if stretch is None or stretch.start.tzinfo is None:
+        return stretch
+    start, end = (moment.astimezone(zone).replace(tzinfo=None) for moment in (stretch.start, stretch.end))
+    return replace(stretch, start=start, end=end)
+
+
+def _leaning(text: str, start: int, end: int) -> Leaning:
+    first = max(0, start - LONGEST_SENTENCE)
+    for stop in SENTENCE_END.finditer(text, first, start):
+        first = stop.end()
+    stop_after = SENTENCE_END.search(text, end, end + LONGEST_SENTENCE)
+    last = stop_after.start() if stop_after else end + LONGEST_SENTENCE
+    return "future" if LOOKS_AHEAD.search(text, first, last) else "past"
+
+
+def _widen(text: str, phrases: Iterator[Phrase], now: datetime) -> list[Phrase]:
+    """Take in the words beside each time that change it, and the times that are part of those words."""
+    wide: list[Phrase] = []
+    for phrase in phrases:
+        if wide and phrase.start < wide[-1].end:
+            continue
+        wider = _take_lead_ins(text, _take_trailers(text, phrase, now), now)
+        while wide and wider.start <= wide[-1].start:
+            wide.pop()
+        wide.append(phrase if wide and wider.start < wide[-1].end else wider)
+    return wide
+
+
+def _take_trailers(text: str, phrase: Phrase, now: datetime) -> Phrase:
+    for trailer in TRAILERS:
+        match = trailer.pattern.match(text, phrase.end) if phrase.kind in trailer.kinds else None
+        if match:
+            wider = replace(phrase, end=match.end(), resolve=trailer.wrap(match, phrase.resolve))
+            phrase = wider if wider.at(now) else phrase
+    return phrase
+
+
+def _take_lead_ins(text: str, phrase: Phrase, now: datetime) -> Phrase:
+    """Take in the words before a time, nearest first, until none goes with it."""
+    for lead_in in LEAD_INS:
+        near = max(0, phrase.start - LOOK_BACK)
+        match = lead_in.pattern.search(text, near, phrase.start) if phrase.kind in lead_in.kinds else None
+        if match:
+            wider = replace(phrase, start=match.start(), resolve=lead_in.wrap(match, phrase.resolve))
+            if wider.at(now):
+                return _take_lead_ins(text, wider, now)
+    return phrase
+
+
+def _join(text: str, phrases: list[Phrase], now: datetime) -> list[Phrase]:
+    """Make one phrase of two that are the ends of a range ("between March and May", "7 May to 9 June")."""
+    joined: list[Phrase] = []
+    for phrase in phrases:
+        both = _as_range(text, joined[-1], phrase, now) if joined else None
+        if both:
+            joined[-1] = both
+        else:
+            joined.append(phrase)
+    return joined
+
+
+def _as_range(text: str, first: Phrase, last: Phrase, now: datetime) -> Phrase | None:
+    link = JOIN.fullmatch(text, first.end, last.start)
+    opening = BETWEEN.search(text, max(0, first.start - LOOK_BACK), first.start)
+    between = opening is not None and opening[0].lower().startswith("between")
+    if not link or bool(link["and"]) != between:
+        return None
+    if not opening and "recurring" in {first.kind, last.kind} and _is_day(first, now):
+        return None  # "Monday to Friday" is a habit
+    resolve = _range_of(first, last)
+    phrase = Phrase(opening.start() if opening else first.start, last.end, resolve, "plain", last.leaning)
+    return phrase if phrase.at(now) else None
+
+
+def _is_day(phrase: Phrase, now: datetime) -> bool:
+    stretch = phrase.at(now)
+    return stretch is not None and stretch.unit == "day"
+
+
+def _range_of(first: Phrase, last: Phrase) -> Resolve:
+    """Give the resolver from one time through another; an end without a year takes it from the other end."""
+
+    def resolve(now: datetime, leaning: Leaning) -> Stretch | None:
+        ending = last.at(now)
+        beginning = first.at(now)
+        if not beginning or not ending:
+            return None
+        if first.kind == "recurring":
+            beginning = first.resolve(ending.end - timedelta(seconds=1), "past")
+        elif last.kind == "recurring":
+            ending = last.resolve(beginning.start, "future")
+        if not beginning or not ending or beginning.start >= ending.start:
+            return None
+        return Stretch(beginning.start, ending.end, "span", beginning.sure and ending.sure)
+
+    return resolve
