@@ -1,0 +1,114 @@
+"""Dialogues as plain lines: "Speaker: what was said", each further line the same speaker going on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from memory.importers.fields import EMPTY_SESSION, EMPTY_TURN
+from memory.types import Role, SessionDraft, Skip, TurnDraft
+
+# A name or a short description ("Woman in the red dress"); longer ones are sentences that happen to hold a colon.
+MOST_WORDS = 6
+# A colon ends the speaker if a space or nothing follows, so that 18:22 and https:// do not; the wide one always does.
+UTTERANCE = re.compile(
+    r"(?P<speaker>[^\s\d#>*\-(){}\[\]\"'<=|/][^:：{}\[\]\"<>=|/]{0,59}?)\s*(?::(?=\s|$)|：)(?P<text>.*)", re.S
+)
+
+# A session is held in memory until it ends; one that never ends is handed over in parts.
+MOST_TURNS = 200_000
+MOST_CHARACTERS = 1 << 26
+
+
+def split_utterance(line: str) -> tuple[str, str] | None:
+    """The speaker and the text of a line, or None if it names no speaker."""
+    match = UTTERANCE.match(line.strip())
+    if not match:
+        return None
+    speaker = match["speaker"].strip()
+    if len(speaker.split()) > MOST_WORDS or not any(letter.isalnum() for letter in speaker):
+        return None
+    return speaker, match["text"].strip()
+
+
+@dataclass(slots=True)
+class OpenSession:
+    """A session whose lines are still coming in."""
+
+    started_at: datetime | None = None
+    started_text: str = ""
+    external_id: str = ""
+    title: str = ""
+    place: str = ""
+    turns: list[TurnDraft] = field(default_factory=list)
+    notes: list[Skip] = field(default_factory=list)
+    size: int = 0
+    _said: TurnDraft | None = None
+    _said_place: str = ""
+    _lines: list[str] = field(default_factory=list)
+
+    def say(self, turn: TurnDraft, place: str) -> None:
+        """A new utterance begins."""
+        self._finish_turn()
+        self._said, self._said_place = turn, place
+        self.go_on(turn.text)
+
+    def go_on(self, text: str) -> None:
+        """The utterance goes on, on a further line."""
+        if text:
+            self._lines.append(text)
+            self.size += len(text)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether anybody has spoken."""
+        return self._said is not None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is to be handed over before its end."""
+        return len(self.turns) >= MOST_TURNS or self.size >= MOST_CHARACTERS
+
+    def release(self) -> Iterator[SessionDraft | Skip]:
+        """The session after the notes on it; only a note if nothing was said in it."""
+        self._finish_turn()
+        if not self.turns:
+            self.notes.append(Skip(self.place, EMPTY_SESSION))
+        yield from self.notes
+        if self.turns:
+            yield SessionDraft(tuple(self.turns), self.started_at, self.started_text, self.external_id, self.title)
+
+    def split(self) -> OpenSession:
+        """The session that takes up this one, which is to be released before its end.
+
+        The utterance in progress goes on there whole, unless it has filled a session all by itself.
+        """
+        external_id = f"{self.external_id}, continued" if self.external_id else ""
+        following = OpenSession(self.started_at, self.started_text, external_id, self.title, self.place)
+        following.notes.append(Skip(self.place, "a very long session; kept in parts"))
+        following._said = self._said
+        if self.turns:
+            following._said_place, following._lines = self._said_place, self._lines
+            following.size = sum(map(len, self._lines))
+            self._said = None
+        return following
+
+    def _finish_turn(self) -> None:
+        if self._said is None:
+            return
+        said, text = self._said, "\n".join(self._lines)
+        self._lines = []
+        if text.strip():
+            self.turns.append(TurnDraft(said.speaker, said.role, text, said.said_at, said.said_text, said.external_id))
+        elif self._said_place:
+            self.notes.append(Skip(self._said_place, EMPTY_TURN))
+
+
+def role_of(speaker: str) -> Role | None:
+    """The role that a speaker's name gives away, as chat programs write it."""
+    name = speaker.casefold()
+    if name in {"user", "me", "human", "i"}:
+        return "user"
+    return "assistant" if name in {"assistant", "ai", "bot", "chatbot", "chatgpt", "model"} else None
