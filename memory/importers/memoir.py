@@ -1,0 +1,184 @@
+"""Memoir's own format, which it exports and which is easiest to write by hand: JSON Lines, one record a line.
+
+    {"memoir": 1, "persona": {"name": "Iris", "id": "iris", "description": "...", "traits": ["..."], "manner": "plain"}}
+    {"session": {"id": "s1", "title": "...", "started_at": "2026-03-01T19:04:00+00:00", "turns": [
+        {"speaker": "Ana", "role": "user", "text": "...", "said_at": "2026-03-01T19:04:00+00:00", "id": "t1"}]}}
+    {"memory": {"store": "event", "text": "...", "key": "", "event_start": "2018", "event_end": "", "event_text": "",
+        "said_at": "", "valid_from": "", "valid_to": "", "emotion": "", "scene": "", "speaker": "", "attribute": "",
+        "id": ""}}
+
+The first line holds `"memoir": 1`, the format's version. A persona line begins a history, and may begin a second one
+or take up an earlier one. A record stands on one line of at most 32 MB. The same as one JSON object, of any length and
+layout, whose first key is `memoir`: {"memoir": 1, "persona": {...}, "sessions": [{...}, ...], "memories": [{...},
+...]}
+
+- Only a persona's name, a turn's text and a memory's store and text are needed; leave out what is empty or unknown.
+- store: profile, relationship, world, event or dialogue. role: user, assistant or other; without one, the persona (by
+  name) is the assistant and anybody else the user. A turn without a speaker is spoken by its role.
+- Times are ISO 8601 ("2026-03-01T19:04:00+00:00") or a date in words ("October 2021"); UTC if they name no zone.
+  `started_text`, `said_text` and `event_text` say how the source put it, if it did so otherwise.
+- event_start alone is as wide as it is vague (a year, a month, a day, a minute). event_end ends the event: a clock
+  time is the moment at which it is over, a vaguer date belongs to it as a whole.
+- An id is the source's own name for a thing; importing it again under the same id adds nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from memory.errors import UnreadableFile
+from memory.importers.fields import Fields, drain
+from memory.importers.jsonlines import ends_early, read_objects
+from memory.importers.jsonstream import Place, outline, show_place, stream_values
+from memory.importers.memoir_records import read_memory, read_persona, read_session
+from memory.importers.source import Record, clean, counted, head_text, read_head
+from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip, TurnDraft
+
+NAME = "Memoir"
+VERSION = 1
+
+
+def sniff(head: bytes) -> bool:
+    """Whether its first object names the format."""
+    return ("memoir",) in outline(head)
+
+
+@counted
+def read(path: Path) -> Iterator[Record]:
+    """The histories of a file, in either of its two layouts."""
+    if _is_one_object(read_head(path)):
+        yield from _read_whole(path)
+    else:
+        yield from _read_lines(path)
+
+
+def dump_persona(persona: PersonaDraft) -> str:
+    """The line that begins a persona's history."""
+    fields = {"name": persona.name, "id": persona.external_id, "description": persona.description}
+    return _dump({"memoir": VERSION, "persona": {**fields, "traits": list(persona.traits), "manner": persona.manner}})
+
+
+def dump_session(session: SessionDraft) -> str:
+    """A session and its turns as one line."""
+    fields = {
+        "id": session.external_id,
+        "title": session.title,
+        "turns": [_turn_fields(turn) for turn in session.turns],
+    }
+    return _dump({"session": {**fields, **_time_fields("started", session.started_at, session.started_text)}})
+
+
+def dump_memory(memory: MemoryDraft) -> str:
+    """A memory as one line."""
+    names = ("store", "text", "key", "event_text", "emotion", "scene", "speaker", "attribute")
+    times = {name: _iso(getattr(memory, name)) for name in ("said_at", "valid_from", "valid_to")}
+    event = {"event_start": _iso(memory.event.start), "event_end": _iso(memory.event.end)} if memory.event else {}
+    fields = {name: getattr(memory, name) for name in names} | event | times
+    return _dump({"memory": {**fields, "id": memory.external_id}})
+
+
+def dump_records(records: Iterable[Record]) -> Iterator[str]:
+    """Records as lines of this format, without line ends; a `Skip` holds nothing to keep."""
+    for record in records:
+        if isinstance(record, PersonaDraft):
+            yield dump_persona(record)
+        elif isinstance(record, SessionDraft):
+            yield dump_session(record)
+        elif isinstance(record, MemoryDraft):
+            yield dump_memory(record)
+
+
+def _is_one_object(head: bytes) -> bool:
+    if not {("sessions",), ("memories",)}.isdisjoint(outline(head)):
+        return True
+    first, line_end, _ = head_text(head).lstrip().partition("\n")
+    try:
+        json.loads(first, strict=False)
+    except json.JSONDecodeError as fault:
+        return bool(line_end) and ends_early(first, fault)
+    except (ValueError, RecursionError):
+        return False
+    return False
+
+
+def _read_lines(path: Path) -> Iterator[Record]:
+    persona: PersonaDraft | None = None
+    for line in read_objects(path):
+        if isinstance(line, Skip):
+            yield line
+            continue
+        values = line.values
+        _check_version(path, values.get("memoir", VERSION))
+        drafts: list[Record | None] = []
+        if "persona" in values or (persona is None and ("session" in values or "memory" in values)):
+            persona = read_persona(line.object("persona"), clean(path.stem))
+            drafts.append(persona)
+        if "session" in values and persona:
+            drafts.append(read_session(line.object("session"), persona.name))
+        if "memory" in values:
+            drafts.append(read_memory(line.object("memory")))
+        if not drafts and "memoir" not in values:
+            line.note("", "expected a persona, a session or a memory")
+        yield from (draft for draft in drafts if draft)
+        yield from drain(line.notes)
+
+
+def _read_whole(path: Path) -> Iterator[Record]:
+    notes: list[Skip] = []
+    persona = read_persona(Fields.of(_find_persona(path), "persona", notes), clean(path.stem))
+    yield persona
+    for place, value in stream_values(path, _is_opened):
+        fields = Fields.of(value, show_place(place), notes) if len(place) == 2 else Fields({}, "")
+        draft: Record | None = None
+        if place[:1] == ("sessions",):
+            draft = read_session(fields, persona.name)
+        elif place[:1] == ("memories",):
+            draft = read_memory(fields)
+        yield from drain(notes)
+        if draft:
+            yield draft
+
+
+def _find_persona(path: Path) -> object:
+    """The persona of a whole object, which may stand behind its sessions; a broken file is reported when it is read."""
+    with suppress(UnreadableFile):
+        for place, value in stream_values(path, _is_opened):
+            if place == ("persona",):
+                return value
+    return {}
+
+
+def _is_opened(place: Place) -> bool:
+    return place in ((), ("sessions",), ("memories",))
+
+
+def _check_version(path: Path, version: object) -> None:
+    if version != VERSION:
+        found = f"version {str(version)[:20]} of Memoir's format"
+        raise UnreadableFile(f"{path.name} holds {found}; this Memoir reads version {VERSION}. Update Memoir.")
+
+
+def _turn_fields(turn: TurnDraft) -> dict[str, Any]:
+    fields = {"speaker": turn.speaker, "role": turn.role, "text": turn.text, "id": turn.external_id}
+    return _given({**fields, **_time_fields("said", turn.said_at, turn.said_text)})
+
+
+def _time_fields(name: str, moment: datetime | None, wording: str) -> dict[str, str]:
+    return {f"{name}_at": _iso(moment), f"{name}_text": wording}
+
+
+def _iso(moment: datetime | None) -> str:
+    return moment.astimezone(UTC).isoformat() if moment else ""
+
+
+def _given(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value}
+
+
+def _dump(line: dict[str, Any]) -> str:
+    return json.dumps({name: _given(v) if isinstance(v, dict) else v for name, v in line.items()}, ensure_ascii=False)
