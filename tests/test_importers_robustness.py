@@ -1,0 +1,124 @@
+"""Whatever bytes come, an importer reads them or refuses them; it never fails otherwise."""
+
+import json
+from contextlib import suppress
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memory.errors import UnreadableFile
+from memory.importers import HEAD_BYTES, IMPORTERS, detect
+from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip
+
+SEEDS = (
+    b'{"memoir": 1, "persona": {"name": "I", "traits": ["a"]}}\n'
+    b'{"session": {"started_at": "2024", "turns": [{"text": "x"}]}}\n'
+    b'{"memory": {"store": "event", "text": "y", "event_start": "2018", "event_end": "2019-01-01"}}\n',
+    b'{"memoir": 1, "sessions": [{"turns": [{"text": "x", "said_at": "10:30"}]}], "memories": [{"store": "event"}]}',
+    b'[{"question_id": "q", "haystack_dates": ["2024/05/01 (Wed) 09:30"], "haystack_session_ids": ["a"], '
+    b'"haystack_sessions": [[{"role": "user", "content": "\\ud83c\\udf0a"}]]}]',
+    b'[{"sample_id": "c", "conversation": {"speaker_a": "A", "session_1_date_time": "1:56 pm on 8 May, 2023", '
+    b'"session_1": [{"speaker": "A", "dia_id": "D1:1", "text": "t", "blip_caption": "b"}]}}]',
+    b'{"P": {"profile": {"Age": 3}, "social_relationship": {"1": {"Relationship": "r"}}, "events": {"2": '
+    b'{"content": "c", "Creation Time": "73 BC"}}, "dialogues": {"3": {"contents": {"2018-07-15 10:00": ["A: b"]}}}}}',
+    b'{"1": {"time": "2023-12-25", "scene": "s", "emotion": "e", "event": "v", "user-id": 1, "id": "1"}}\n',
+    b'{"U": {"name": "U", "history": {"2023-04-27": [{"query": "q", "response": "r"}]}, "meta_information": {}}}',
+    b"[Date: September 22, 1994, Session #1]\nA: b\n(c)\nmore\n",
+    b"# 2024-05-01\nA: b\n[18:22] B: c\n2024-05-01 18:22:05+02:00 A: d\nmore\n",
+)
+
+leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
+names = st.sampled_from(
+    (
+        "memoir persona session sessions turns memory memories text store started_at event conversation session_1 time "
+        "session_1_date_time speaker_a question_id haystack_sessions haystack_dates haystack_session_ids history "
+        "profile events dialogues contents 2024-05-01"
+    ).split()
+)
+trees = st.recursive(
+    leaves,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names | st.text(max_size=4), inner, max_size=4),
+    max_leaves=15,
+)
+
+
+@st.composite
+def mutated(draw):
+    content = bytearray(draw(st.sampled_from(SEEDS)))
+    for _ in range(draw(st.integers(1, 4))):
+        start = draw(st.integers(0, len(content)))
+        end = draw(st.integers(start, min(len(content), start + 12)))
+        content[start:end] = draw(
+            st.binary(max_size=6) | st.sampled_from([b"null", b"[]", b"{}", b'"', b"9" * 30, b"\\u"])
+        )
+    return bytes(content)
+
+
+def check_every_importer(path):
+    with suppress(UnreadableFile):
+        detect(path)
+    for importer in IMPORTERS.values():
+        assert importer.sniff(path.read_bytes()[:HEAD_BYTES]) in (True, False)
+        with suppress(UnreadableFile):
+            for record in importer.read(path):
+                assert isinstance(record, PersonaDraft | SessionDraft | MemoryDraft | Skip)
+                repr(record).encode()
+                check_texts(record)
+
+
+def check_texts(record):
+    if isinstance(record, SessionDraft):
+        assert record.turns
+        for turn in record.turns:
+            assert turn.text.strip()
+            assert "\x00" not in turn.text + turn.speaker
+            (turn.text + turn.speaker + turn.external_id + turn.said_text).encode()
+        (record.external_id + record.started_text + record.title).encode()
+    if isinstance(record, PersonaDraft):
+        assert record.name.encode()
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(content=st.binary(max_size=300))
+def test_arbitrary_bytes_are_read_or_refused(tmp_path_factory, content):
+    path = tmp_path_factory.mktemp("bytes") / "any.bin"
+    path.write_bytes(content)
+    check_every_importer(path)
+
+
+@settings(deadline=None, max_examples=120, suppress_health_check=[HealthCheck.too_slow])
+@given(content=mutated())
+def test_mutated_files_are_read_or_refused(tmp_path_factory, content):
+    path = tmp_path_factory.mktemp("mutated") / "any.bin"
+    path.write_bytes(content)
+    check_every_importer(path)
+
+
+@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@given(tree=trees)
+def test_valid_json_of_any_shape_is_read_or_refused(tmp_path_factory, tree):
+    path = tmp_path_factory.mktemp("trees") / "any.json"
+    path.write_text(json.dumps(tree), encoding="utf-8")
+    check_every_importer(path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"[" * 100_000,
+        b'{"a":' * 100_000,
+        b'{"memoir": 1, "persona": ' + b"[" * 100_000,
+        b'{"memoir": 1, "persona": {"name": ' + b"9" * 10_000 + b"}}",
+        b'{"memoir": 1, "persona": {"name": 1e999999}}',
+        b"\\" * 100_000,
+        b"A: b\n" + b"\n" * 100_000,
+        b"A" * 100_000 + b": b",
+        b"[2024-05-01 " * 10_000,
+        b"# " * 50_000,
+    ],
+)
+def test_contrived_files_are_read_or_refused_quickly(tmp_path, content):
+    path = tmp_path / "contrived.bin"
+    path.write_bytes(content)
+    check_every_importer(path)
