@@ -132,15 +132,14 @@ def test_bad_records_are_skipped_with_place_and_reason(tmp_path):
     ]
 
 
-def test_lone_surrogates_and_zeros_do_not_reach_the_bank(tmp_path):
-    session = r'{"session": {"started_at": "2024-05-01", "turns": [{"text": "a\ud800b\u0000c"}]}}'
-    _, kept, note = records_of(tmp_path, START, session)
-    assert kept.turns[0].text == "a\ufffdbc"
-    assert note.place == "line 2, session.turns[0].text"
-    (whole,) = [
-        r for r in records_of(tmp_path, f'{{"memoir": 1, "sessions": [{session[12:-1]}]}}') if not isinstance(r, Skip)
-    ][1:]
-    assert whole.turns[0].text.encode() == "a\ufffdbc".encode()
+@pytest.mark.parametrize("layout", ['{"session": %s}', '{"memoir": 1, "sessions": [%s]}'])
+def test_lone_surrogates_and_zeros_do_not_reach_the_bank(tmp_path, layout):
+    session = r'{"started_at": "2024-05-01", "turns": [{"text": "a\ud800b\u0000c"}]}'
+    start = [START] if "memoir" not in layout else []
+    records = records_of(tmp_path, *start, layout % session)
+    assert without_skips(records)[1].turns[0].text == "a\ufffdbc"
+    (note,) = (record for record in records if isinstance(record, Skip) and record.place.endswith("turns[0].text"))
+    assert "1 of U+0000 left out" in note.reason
 
 
 def test_a_later_version_is_refused_with_the_remedy(tmp_path):
