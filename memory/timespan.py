@@ -56,7 +56,7 @@ MONTH_NAMES = "January February March April May June July August September Octob
 MOMENTS = (datetime(2024, 2, 13, 9), datetime(2001, 11, 30, 21))
 
 SIDE = re.compile(
-    r"(?<!\w)(?P<word>(?:ever\s+)?since|starting(?:\s+(?:from|in|on))?|from|after|before|prior\s+to|until|till|by|up\s+to)"
+    r"(?<!\w)(?P<word>(?:ever\s+)?since|starting(?:\s+(?:from|in|on))?|from|after|before|prior\s+to|until|till|by)"
     r"\s+(?:the\s+)?\Z",
     re.IGNORECASE,
 )

@@ -18,8 +18,8 @@ from memory.timewords.units import Stretch, day_at, months
 LONGEST_DATE = 60  # characters; "Wednesday, the 23rd of September 2023 at 11:45:00 p.m. UTC" has 58
 YEAR_FIRST = re.compile(
     r"(?P<year>\d{4})(?P<mark>[-/.])(?P<month>\d{1,2})(?:(?P=mark)(?P<day>\d{1,2}))?"
-    r"(?:(?:[ T]|\s*\([A-Za-z]{3,9}\.?\)\s*)(?P<clock>\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)\s?(?P<zone>Z|[+-]\d{2}:?\d{2})?"
-    r"|\s*\([A-Za-z]{3,9}\.?\))?"
+    r"(?:(?:[ T]|\s*\([A-Za-z]{3,9}\.?\)\s*)(?P<clock>\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)\s?"
+    r"(?P<zone>Z|[+-]\d{2}:?\d{2})?|\s*\([A-Za-z]{3,9}\.?\))?"
 )
 CHINESE = re.compile(r"(?P<year>\d{4})\s*年(?:\s*(?P<month>\d{1,2})\s*月(?:份|\s*(?P<day>\d{1,2})\s*[日号])?)?")
 GATE = re.compile(

@@ -1,8 +1,8 @@
 """Names of the calendar: dates, months, seasons, holidays, weekdays, years and decades.
 
-Absolute dates go to `dateparser` (`memory.timewords.absolute`). A name without a year is resolved here, because the answer
-is a span and depends on "last", "this" and "next", of which the library reads only some ("last Friday", not "last
-March").
+Absolute dates go to `dateparser` (`memory.timewords.absolute`). A name without a year is resolved here, because the
+answer is a span and depends on "last", "this" and "next", of which the library reads only some ("last Friday", not
+"last March").
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from memory.timewords.rules import (
     Resolve,
     after,
     before,
+    compiled,
     fixed,
     month_number,
     rule,
@@ -35,28 +36,30 @@ from memory.timewords.rules import (
 from memory.timewords.units import DAY, Leaning, Stretch, Which, unit_at
 
 # A word that is also a name, a verb or a noun is a month, a season or a year only where the words before it say so.
-LEAD_IN = re.compile(
-    r"\b(?:(?:in|since|during|until|till|throughout|before|after|between|around)\s+(?:the\s+)?(?:(?:early|mid|late)[\s-]+)?"
-    r"|(?:early|mid|late)[\s-]+"
+LEAD_IN = compiled(
+    r"\b(?:(?:in|since|during|until|till|throughout|before|after|between|around) (?:the )?"
+    r"(?:(?:early|mid|late)(?: |-))?"
+    r"|(?:early|mid|late)(?: |-)|(?:for|over) the "
     r"|(?:weeks?|days?|weekends?|half|beginning|start|middle|end|rest|months?|year|quarter|[a-z]+day|summer|fall|autumn"
-    r"|winter|spring)\s+(?:of|in)\s+(?:the\s+)?)$",
-    re.IGNORECASE,
+    r"|winter|spring) (?:of|in) (?:the )?)\Z"
 )
-LEAD_INTO_YEAR = re.compile(r"\b(?:year|by|circa)\s+$|\($", re.IGNORECASE)
-LEAD_INTO_DAY = re.compile(r"\bon\s+$", re.IGNORECASE)
-LEAD_INTO_HOLIDAY = re.compile(r"\b(?:on|at|over|for|by)\s+$", re.IGNORECASE)
-HABIT = re.compile(
-    r"\b(?:every|each|most|all|any|some|many|merry|happy)\s+(?:(?:other|second|single)\s+)?$", re.IGNORECASE
+LEAD_INTO_YEAR = compiled(r"\b(?:year|by|circa) \Z")
+LEAD_INTO_DAY = compiled(r"\bon \Z")
+LEAD_INTO_HOLIDAY = compiled(r"\b(?:on|at|over|for|by) \Z")
+THE = compiled(r"\bthe \Z")
+HABIT = compiled(
+    r"\b(?:(?:each|most|all|any|some|many|merry|happy|an?) (?:(?:other|second|single) )?"
+    rf"|every (?:(?:other|second|single) )?(?:{WEEKDAY}(?:,? and |, ?|/))*)\Z"
 )
-HABIT_AFTER = re.compile(r"\s+(?:mornings|afternoons|evenings|nights)\b", re.IGNORECASE)
-RANGE_ON = re.compile(r"\s+(?:on|onwards?|forward)\b", re.IGNORECASE)
-RANGE_LEFT = re.compile(rf"\b(?:between|from)\s+$|(?:{MONTH}|\b{YEAR})(?:{TO}|\s+and\s+)$", re.IGNORECASE)
-RANGE_RIGHT = re.compile(rf"(?:{TO}|\s+and\s+)(?:{MONTH}|{YEAR})", re.IGNORECASE)
-AFTER_A_YEAR = re.compile(r"\s+(?!(?:was|is|has|this|his|as|us|across|always|perhaps|its|yes)\b)[a-z-]+s\b|\s*%")
-NOT_A_SEASON = re.compile(r"\s+(?:camp|job|house|dress|school|cleaning|roll|coat|of(?!\s+\d))", re.IGNORECASE)
-NOT_A_HOLIDAY = re.compile(
-    r"\s+(?:tree|card|song|carol|movie|present|gift|decoration|market|cookie|sweater|music|light|shopping)",
-    re.IGNORECASE,
+HABIT_AFTER = compiled(r" (?:mornings|afternoons|evenings|nights)\b")
+RANGE_ON = compiled(r" (?:on|onwards?|forward)\b")
+RANGE_LEFT = compiled(rf"\b(?:between|from) \Z|(?:{MONTH}|\b{YEAR})(?:{TO}| and )\Z")
+RANGE_RIGHT = compiled(rf"(?:{TO}| and )(?:{MONTH}|{YEAR})")
+YEARS_RIGHT = compiled(rf" ?[-–—] ?{YEAR}")
+AFTER_A_YEAR = compiled(r" (?!(?:was|is|has|this|his|as|us|across|always|perhaps|its|yes)\b)[a-z-]+s\b| ?%")
+NOT_A_SEASON = compiled(r" (?:camp|job|house|dress|school|cleaning|roll|coat|months|breeze|migration|of(?! \d))")
+NOT_A_HOLIDAY = compiled(
+    r" (?:tree|card|song|carol|movie|present|gift|decoration|market|cookie|sweater|music|light|shopping|magic)"
 )
 
 PLAIN_MONTHS = frozenset("january february july september october november december".split())
@@ -72,7 +75,7 @@ def in_range(match: Match) -> bool:
     """Whether the words stand at one end of a range: "between March and", "May–", "from March on"."""
     left = before(RANGE_LEFT, match)
     opened = left is not None and left[0].strip().lower() in {"between", "from"}
-    if left and not opened:
+    if (left and not opened) or after(YEARS_RIGHT, match):
         return True
     return bool(after(RANGE_RIGHT, match) and (opened or match[0].istitle())) or bool(opened and after(RANGE_ON, match))
 
@@ -92,11 +95,11 @@ def read_day_of_year(match: Match) -> Resolve | None:
 
 
 def read_days_of_month(match: Match) -> Resolve | None:
-    """Read "3 to 7 May (2023)" and "May 3-7": whole days, both ends included."""
+    """Read "3 to 7 May (2023)", "May 3-7", "between May 3 and 7": whole days, both ends included."""
     month = month_number(match["month"])
     first, last = (int(re.sub(r"\D", "", match[end])) for end in ("first", "last"))
-    if first >= last:
-        return None
+    if first >= last or bool(match["and"]) != (match[0].lower().startswith("between")):
+        return None  # "May 10th and 17th" is two days
     if match["year"]:
         start = datetime(int(match["year"]), month, first)
         return fixed(Stretch(start, start.replace(day=last) + DAY))
@@ -161,8 +164,8 @@ def read_day_of_month(match: Match) -> Resolve | None:
 def read_year(match: Match) -> Resolve | None:
     """Read a bare year, where the words before it ask for one and no noun that it could count follows."""
     led = before(LEAD_IN, match) or before(LEAD_INTO_YEAR, match) or in_range(match)
-    if not led or after(AFTER_A_YEAR, match):
-        return None
+    if not led or before(THE, match) or after(AFTER_A_YEAR, match):
+        return None  # "the 2011 earthquake", "in 2000 steps"
     return fixed(unit_at("year", datetime(int(match["year"]), 1, 1)))
 
 
@@ -178,50 +181,45 @@ def read_decade(match: Match) -> Resolve | None:
         return None  # "in my eighties", "30s of plank"
     if year < 100:
         year += 1900 if year >= 30 else 2000
+    if year % 100 == 0 and year < 2000:
+        return fixed(units.months(year, 1, 1200, "span"))  # "the 1800s" is the century
     return fixed(unit_at("decade", datetime(year, 1, 1)))
 
 
+ON_WEEKDAY = rf"(?:{WEEKDAY}\.?,? (?:the )?)?"
+OF_YEAR = rf"(?:,? (?:of )?|, ?)(?P<year>{YEAR})"
+FROM = "(?:between |from )?"
+TO_DAY = rf"(?:{TO}| (?P<and>and) )(?P<last>{DAY_NUMBER})"
+
 CALENDAR_RULES = (
+    rule(rf"(?:{CLOCK} (?:on )?)?{ON_WEEKDAY}{DAY_NUMBER} (?:of )?{MONTH}{OF_YEAR}", read_full_date),
+    rule(rf"{ON_WEEKDAY}{MONTH} (?:the )?{DAY_NUMBER}{OF_YEAR}", read_full_date),
+    rule(rf"{FROM}(?P<first>{DAY_NUMBER}){TO_DAY} (?:of )?(?P<month>{MONTH})(?:{OF_YEAR})?", read_days_of_month),
+    rule(rf"{FROM}(?P<month>{MONTH}) (?P<first>{DAY_NUMBER}){TO_DAY}(?!:)(?:{OF_YEAR})?", read_days_of_month),
+    rule(rf"{MONTH}{OF_YEAR}", read_full_date),
     rule(
-        rf"(?:{CLOCK} (?:on )?)?(?:{WEEKDAY}\.?,?\s*(?:the )?)?{DAY_NUMBER} (?:of )?{MONTH},?\s*(?:of )?{YEAR}",
-        read_full_date,
-    ),
-    rule(rf"(?:{WEEKDAY}\.?,?\s*)?{MONTH} (?:the )?{DAY_NUMBER},?\s*{YEAR}", read_full_date),
-    rule(
-        rf"(?P<first>{DAY_NUMBER})(?:{TO}| and )(?P<last>{DAY_NUMBER}) (?:of )?(?P<month>{MONTH})(?:,?\s*(?P<year>{YEAR}))?",
-        read_days_of_month,
-    ),
-    rule(
-        rf"(?P<month>{MONTH}) (?P<first>{DAY_NUMBER})(?:{TO}| and )(?P<last>{DAY_NUMBER})(?!:)(?:,?\s*(?P<year>{YEAR}))?",
-        read_days_of_month,
-    ),
-    rule(rf"{MONTH},?\s*(?:of )?{YEAR}", read_full_date),
-    rule(
-        r"\d{4}[-/]\d{1,2}[-/]\d{1,2}(?:(?:[T\x20]|\s*\([a-z]{3}\)\s*)\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"
-        r"(?![\w/-])",
+        r"\d{4}[-/]\d{1,2}[-/]\d{1,2}"
+        r"(?:(?:[T\x20]| ?\([a-z]{3}\) ?)\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?(?![\w/-])",
         read_full_date,
     ),
     rule(r"(?:\d{1,2}/\d{1,2}/(?:\d{4}|\d\d)|\d{1,2}[-.]\d{1,2}[-.]\d{4})(?![\w/-])", read_full_date),
-    rule(
-        rf"(?:{WEEKDAY}\.?,?\s*(?:the )?)?(?P<day>{DAY_NUMBER}) (?:of )?(?P<month>{MONTH})",
-        read_day_of_year,
-        "recurring",
-    ),
-    rule(
-        rf"(?:{WEEKDAY}\.?,?\s*)?(?P<month>{MONTH}) (?:the )?(?P<day>{DAY_NUMBER})(?![:%,.]\d)",
-        read_day_of_year,
-        "recurring",
-    ),
-    rule(rf"(?:{CHOICE})?(?P<name>{HOLIDAY})(?:,?\s*(?:of |in )?(?P<year>{YEAR}))?", read_holiday, "recurring"),
+    rule(rf"{ON_WEEKDAY}(?P<day>{DAY_NUMBER}) (?:of )?(?P<month>{MONTH})", read_day_of_year, "recurring"),
+    rule(rf"{ON_WEEKDAY}(?P<month>{MONTH}) (?:the )?(?P<day>{DAY_NUMBER})(?![:%,.]\d)", read_day_of_year, "recurring"),
+    rule(rf"(?:{CHOICE})?(?P<name>{HOLIDAY})(?:,? (?:of |in )?(?P<year>{YEAR}))?", read_holiday, "recurring"),
     rule(rf"(?:{CHOICE})?(?P<name>{SEASON})(?:,? (?:of )?(?P<year>{YEAR}))?", read_season, "recurring"),
     rule(rf"(?:{CHOICE})?(?P<name>{MONTH})", read_month, "recurring"),
     rule(rf"(?:{CHOICE})?(?P<name>{WEEKDAY})", read_weekday, "recurring"),
     rule(
-        r"the (?P<day>(?:[12]\d|3[01]|[1-9])(?:st|nd|rd|th))(?=\s*(?:[.,;:!?)]|\Z)|\s+(?:of (?:this|last|next) month"
-        r"|and|at|in|for|with|we|I|he|she|they|it|was|after|because|when|to)\b)",
+        r"the (?P<day>(?:[12]\d|3[01]|[1-9])(?:st|nd|rd|th))(?= ?(?:[.,;:!?)]|\Z)"
+        r"| (?:and|at|in|for|with|we|I|he|she|they|it|was|after|because|when|to)\b)",
+        read_day_of_month,
+        "recurring",
+    ),
+    rule(
+        r"(?:the )?(?P<day>(?:[12]\d|3[01]|[1-9])(?:st|nd|rd|th))(?= (?:of )?(?:this|last|next) month\b)",
         read_day_of_month,
         "recurring",
     ),
     rule(rf"(?:the )?['’]?(?P<decade>(?:1[5-9]|20)?\d0['’]?s|{TENS})\b", read_decade),
-    rule(rf"(?<![\d$#€£.,:/])(?P<year>{YEAR})(?![.,:/-]?\d)", read_year),
+    rule(rf"(?<![\d$#€£.,:/])(?P<year>{YEAR})(?![.,:/]?\d|-\d(?!\d{3}\b))", read_year),
 )

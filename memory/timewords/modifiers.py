@@ -13,10 +13,10 @@ from memory.timewords.rules import (
     COUNT,
     FULL_WEEKDAY,
     PART,
-    SPACES,
     Kind,
     Match,
     Resolve,
+    compiled,
     count_of,
     is_vague_count,
     ordinal_of,
@@ -45,12 +45,12 @@ class Modifier:
 
 def lead_in(pattern: str, wrap: Wrap, kinds: frozenset[Kind] = EVERY_KIND) -> Modifier:
     """Compile words that stand before a time; a space stands for any run of white space."""
-    return Modifier(re.compile(rf"(?<!\w)(?:{pattern})\Z".replace(" ", SPACES), re.IGNORECASE), wrap, kinds)
+    return Modifier(compiled(rf"(?<!\w)(?:{pattern})\Z"), wrap, kinds)
 
 
 def trailer(pattern: str, wrap: Wrap, kinds: frozenset[Kind] = EVERY_KIND) -> Modifier:
     """Compile words that stand after a time; a space stands for any run of white space."""
-    return Modifier(re.compile(rf"(?:{pattern})(?!\w)".replace(" ", SPACES), re.IGNORECASE), wrap, kinds)
+    return Modifier(compiled(rf"(?:{pattern})(?!\w)"), wrap, kinds)
 
 
 def changing(change: Change) -> Wrap:
@@ -206,14 +206,16 @@ RECURRING: frozenset[Kind] = frozenset({"recurring"})
 COUNTED: frozenset[Kind] = frozenset({"count"})
 NTH = r"first|second|third|fourth|fifth|last|final|1st|2nd|3rd|4th|5th"
 
+OF_DAY = "day|night|week|weekend|month|year|morning|afternoon|evening"
+
 LEAD_INS = (
     lead_in(
-        r"(?:the )?(?:very )?(?P<third>early|mid|late|(?:beginning|start|middle|end) of)(?:[\s-]+)(?:the |in )?",
+        r"(?:the )?(?:very )?(?P<third>early|mid|late|(?:beginning|start|middle|end) of)(?: |-)(?:the |in )?",
         changing(take_third),
     ),
     lead_in(
-        rf"(?:the )?(?P<nth>{NTH}) (?:(?P<count>{COUNT}) )?(?P<unit>day|week|weekend|month|half|quarter|{FULL_WEEKDAY})s? "
-        r"(?:of|in) (?:the )?",
+        rf"(?:the )?(?P<nth>{NTH}) (?:(?P<count>{COUNT}) )?"
+        rf"(?P<unit>day|week|weekend|month|half|quarter|{FULL_WEEKDAY})s? (?:of|in) (?:the )?",
         changing(take_nth),
     ),
     lead_in(
@@ -221,8 +223,7 @@ LEAD_INS = (
         changing(take_distance),
     ),
     lead_in(
-        rf"(?:the (?P<unit>day|night|week|weekend|month|year|morning|afternoon|evening|{FULL_WEEKDAY})) "
-        r"(?P<way>before|after|following|of|prior to|preceding) (?:the )?",
+        rf"the (?P<unit>{OF_DAY}|{FULL_WEEKDAY}) (?P<way>before|after|following|of|prior to|preceding) (?:the )?",
         changing(take_neighbour),
     ),
     lead_in(
@@ -231,7 +232,9 @@ LEAD_INS = (
         RECURRING,
     ),
     lead_in(
-        r"(?:about|almost|nearly|(?:just )?(?:over|under)|more than|less than|at least) ", changing(doubt), COUNTED
+        r"(?:about|almost|nearly|(?:just )?(?:over|under)|more than|less than|at least) ",
+        changing(doubt),
+        COUNTED,
     ),
     lead_in(
         r"(?:around|roughly|approximately|circa|probably|maybe|perhaps|sometime(?: in| around| during)?) (?:the )?",
@@ -240,7 +243,8 @@ LEAD_INS = (
 )
 TRAILERS = (
     trailer(
-        r",? (?:of |in )?(?:the )?(?:(?P<which>last|this|next) (?P<unit>year|month|week)|(?P<ago>\d\d?|a|two|three|four|five) years? ago)",
+        r",? (?:of |in )?(?:the )?(?:(?P<which>last|this|next) (?P<unit>year|month|week)"
+        r"|(?P<ago>\d\d?|a|two|three|four|five) years? ago)",
         within_unit,
         RECURRING,
     ),

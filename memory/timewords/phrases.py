@@ -8,29 +8,31 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 
 from memory.timewords.calendar_words import CALENDAR_RULES
+from memory.timewords.chinese_words import CHINESE_RULES
 from memory.timewords.modifiers import LEAD_INS, TRAILERS
 from memory.timewords.relative_words import RELATIVE_RULES
-from memory.timewords.rules import LOOK_BACK, Kind, Match, Resolve, Rule
+from memory.timewords.rules import LOOK_BACK, TO, Kind, Match, Resolve, Rule, compiled
 from memory.timewords.units import Leaning, Stretch
 
 MAX_EXPRESSIONS = 100  # in one text; a longer text is read up to the hundredth
 LONGEST_SENTENCE = 300  # characters looked at on each side of an expression
 
-RULES = (*CALENDAR_RULES, *RELATIVE_RULES)
+RULES = (*CALENDAR_RULES, *RELATIVE_RULES, *CHINESE_RULES)
 HINT = re.compile(
     r"\d|day|week|month|year|decade|night|ago|back|morrow|morning|evening|noon|recent|lately|spring|summer|fall|autumn|winter"
     r"|quarter|christ|easter|hallo|xmas|thanks|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun"
-    r"|ties\b|年|月|昨|今|明|前|去|周|星期|最近",
+    r"|ties\b|年|月|周|星期|礼拜|最近|近来|[大前昨今明后][天日晚早夜]|天前|时前|钟前|[在][春夏秋冬]",
     re.IGNORECASE,
 )
 SPOT = re.compile("|".join(re.sub(r"\?P<\w+>", "?:", rule.pattern.pattern) for rule in RULES), re.IGNORECASE)
 SENTENCE_END = re.compile(r"[.!?\n。！？]")
 LOOKS_AHEAD = re.compile(
-    r"\b(?:will|shall|won['’]t|tomorrow|upcoming|gonna|(?<!was )(?<!were )going to|plan(?:s|ning)? (?:to|on|for)|look(?:s|ing)? forward"
+    r"\b(?:will|shall|won['’]t|tomorrow|upcoming|gonna|(?<!was )(?<!were )going to"
+    r"|plan(?:s|ning)? (?:to|on|for)|look(?:s|ing)? forward"
     r"|can['’]t wait|hop(?:e|ing) to)\b|['’]ll\b"
 )
-BETWEEN = re.compile(r"\b(?:between|from)\s+\Z", re.IGNORECASE)
-JOIN = re.compile(r"(?:\s*[-–—]\s*|\s+(?:to|until|till|through|thru|(?P<and>and))\s+)(?:the\s+)?", re.IGNORECASE)
+BETWEEN = compiled(r"\b(?:between|from) \Z")
+JOIN = compiled(rf"(?:{TO}| (?P<and>and) )(?:the )?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class Phrase:
 
 
 def read_phrases(text: str, now: datetime, zone: tzinfo) -> list[Phrase]:
-    """Find the phrases of a text that name a time, left to right, apart from each other; `now` is wall time in `zone`."""
+    """Find the phrases of a text that name a time, left to right, apart; `now` is wall time in `zone`."""
     if not HINT.search(text):
         return []
     return _join(text, _widen(text, _locate(text, zone), now), now)
@@ -147,7 +149,7 @@ def _as_range(text: str, first: Phrase, last: Phrase, now: datetime) -> Phrase |
     link = JOIN.fullmatch(text, first.end, last.start)
     opening = BETWEEN.search(text, max(0, first.start - LOOK_BACK), first.start)
     between = opening is not None and opening[0].lower().startswith("between")
-    if not link or bool(link["and"]) != between:
+    if not link or (link["and"] and not between):
         return None
     if not opening and "recurring" in {first.kind, last.kind} and _is_day(first, now):
         return None  # "Monday to Friday" is a habit

@@ -15,6 +15,7 @@ from memory.timewords.rules import (
     Match,
     Resolve,
     before,
+    compiled,
     count_of,
     is_vague_count,
     rule,
@@ -68,12 +69,18 @@ def read_weekend(match: Match) -> Resolve:
     return lambda now, leaning: unit_at("weekend", now, 0 if now.weekday() >= 5 or leaning == "future" else -1)
 
 
+ASKING_HOW_MANY = compiled(r"\b(?:how (?:\w+ )?|more )\Z")
+DONE_BEFORE = re.compile(
+    r"\b(?:\w\w+ed|was|were|had|did|got|made|took|went|ran|read|wrote|won|lost|ready|done)\b[^.!?\n]*\Z", re.IGNORECASE
+)
+
+
 def read_distance(match: Match) -> Resolve | None:
     """Read "two weeks ago", "a few days ago", "in three months", "a week from now"."""
     least, most = count_of(match["count"])
     unit, sign = match["unit"].lower(), -1 if match["way"] else 1
-    if least == 0:
-        return None
+    if least == 0 or before(ASKING_HOW_MANY, match) or (not match["way"] and before(DONE_BEFORE, match)):
+        return None  # "how many days ago", "I read it in four days"
     if match["half"]:
         return read_half_more(unit, sign, least)
     weekday = weekday_number(unit) if unit.endswith("day") and unit != "day" else None
@@ -151,7 +158,7 @@ VAGUE = {
 def read_vague(match: Match) -> Resolve | None:
     """Read "recently", "the other day", "a while ago"."""
     far, near = VAGUE[" ".join(match[0].lower().split())]
-    if before(re.compile(r"\bhow\s+(?:\w+\s+)?$|\bmore\s+$", re.IGNORECASE), match):
+    if before(ASKING_HOW_MANY, match):
         return None  # "how long ago", "how many years ago"
     return lambda now, leaning: run_of_days(now - far * DAY, far - near + 1).unsure()
 
@@ -177,13 +184,14 @@ RELATIVE_RULES = (
         read_unit_beyond,
     ),
     rule(
-        rf"(?P<count>{COUNT}) (?P<unit>{UNIT}|{FULL_WEEKDAY})s?(?P<half> and a half)? (?:(?P<way>ago|back)|from (?:now|today))\b",
+        rf"(?P<count>{COUNT}) (?P<unit>{UNIT}|{FULL_WEEKDAY})s?(?P<half> and a half)? "
+        r"(?:(?P<way>ago|back)|from (?:now|today))\b",
         read_distance,
         "count",
     ),
     rule(r"half an? (?P<unit>year|hour) ago\b", read_half, "count"),
     rule(
-        rf"in (?P<count>(?!an?\b|one\b){COUNT}) (?P<unit>day|week|month|year|minute|hour)s?\b(?:['’] time)?(?P<half>)(?P<way>)",
+        rf"in (?P<count>(?!an?\b|one\b){COUNT}) (?P<unit>day|week|month|year)s?\b(?:['’] time)?(?P<half>)(?P<way>)",
         read_distance,
         "count",
     ),
@@ -193,7 +201,7 @@ RELATIVE_RULES = (
         read_rolling,
     ),
     rule(
-        r"(?<=(?:in|er|ng|or|an|ut)\x20)the (?P<which>last|past|next) (?P<count>)(?P<unit>day|week|month|year|decade)\b"
+        r"(?<=(?:in|er|ng|or|an|ut)\x20)the (?P<which>last|past|next) (?P<count>)(?P<unit>week|month|year|decade)\b"
         r"(?! (?:of|in|before|after)\b)",
         read_rolling,
     ),

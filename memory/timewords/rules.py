@@ -15,10 +15,10 @@ Resolve = Callable[[datetime, Leaning], Stretch | None]
 Match = re.Match[str]
 Kind = Literal["plain", "recurring", "count"]
 
-SPACES = r"\s+"
+SPACES = r"(?:[^\S\n]+)"  # a line's end parts a list, "in 2018" from "7." below it
 MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
-    r"|nov(?:ember)?|dec(?:ember)?)\b\.?"
+    r"|nov(?:ember)?|dec(?:ember)?)\b(?:(?:(?<=\b\w{3})(?<!may)|(?<=\bsept))\.(?= ?\d))?"
 )
 WEEKDAY = (
     r"(?:mon(?:day)?|tue(?:s(?:day)?)?|wed(?:nesday)?|thu(?:r(?:s(?:day)?)?)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?)\b"
@@ -28,9 +28,9 @@ SEASON = r"(?:spring|summer|fall|autumn|winter)\b"
 HOLIDAY = "(?:" + "|".join(re.sub(r"s\b", "['’]?s", name) for name in units.HOLIDAYS) + r")\b"
 DAY_NUMBER = r"(?:3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?\b"
 YEAR = r"(?:1[5-9]|20)\d\d\b"
-CLOCK = r"(?:\d{1,2}:\d\d(?::\d\d)?(?:\s?[ap]\.?m\b\.?)?|\d{1,2}\s?[ap]\.?m\b\.?|noon\b|midnight\b)"
-TO = r"(?:\s*[-–—]\s*|\s+(?:to|until|till|through|thru)\s+)"
-CHOICE = r"(?:(?P<which>last|(?:this\s+)?past|this|(?:this\s+)?coming|next|upcoming|previous)\s+)"
+CLOCK = r"(?:\d{1,2}:\d\d(?::\d\d)?(?: ?[ap](?:m\b|\.m\.))?|\d{1,2} ?[ap](?:m\b|\.m\.)|noon\b|midnight\b)"
+TO = r"(?: ?[-–—] ?| (?:to|until|till|through|thru) )"
+CHOICE = r"(?:(?P<which>last|(?:this )?past|this|(?:this )?coming|next|upcoming) )"
 
 ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5}
 NUMBER_WORDS = (
@@ -47,7 +47,7 @@ COUNTS = {word: (number, number) for number, word in enumerate(NUMBER_WORDS, 1)}
     "many": (5, 20),
 }
 VAGUE_COUNTS = frozenset({"couple", "few", "several", "many"})
-COUNT = rf"(?:\d{{1,3}}|(?:a\s+)?(?:couple(?:\s+of)?|few)|several|many|{'|'.join(NUMBER_WORDS)}|thirty|an?)\b"
+COUNT = rf"(?:\d{{1,3}}|(?:a )?(?:couple(?: of)?|few)|several|many|{'|'.join(NUMBER_WORDS)}|thirty|an?)\b"
 UNIT = r"(?:minute|hour|day|night|weekend|week|fortnight|month|year|decade)"
 PART = r"(?:morning|afternoon|evening|night)\b"
 
@@ -72,9 +72,14 @@ def fixed(stretch: Stretch | None) -> Resolve | None:
     return None if stretch is None else lambda now, leaning: stretch
 
 
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern whose spaces stand for any run of them within a line (write `\\x20` for just one)."""
+    return re.compile(pattern.replace(" ", SPACES), re.IGNORECASE)
+
+
 def rule(pattern: str, read: Callable[[Match], Resolve | None], kind: Kind = "plain") -> Rule:
-    """Compile a rule; a space in the pattern stands for any run of white space (write `\\x20` for just one)."""
-    return Rule(re.compile(rf"(?<!\w)(?:{pattern.replace(' ', SPACES)})", re.IGNORECASE), read, kind)
+    """Compile a rule whose words begin where a word does."""
+    return Rule(compiled(rf"(?<!\w)(?:{pattern})"), read, kind)
 
 
 def month_number(word: str) -> int:
