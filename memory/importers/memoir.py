@@ -19,6 +19,8 @@ layout, whose first key is `memoir`: {"memoir": 1, "persona": {...}, "sessions":
   `started_text`, `said_text` and `event_text` say how the source put it, if it did so otherwise.
 - event_start alone is as wide as it is vague (a year, a month, a day, a minute). event_end ends the event: a clock
   time is the moment at which it is over, a vaguer date belongs to it as a whole.
+  A turn may have all three fields too.
+- "recallable": false keeps a turn in its session without making a memory of it.
 - An id is the source's own name for a thing; importing it again under the same id adds nothing.
 """
 
@@ -37,7 +39,7 @@ from memory.importers.jsonlines import ends_early, read_objects
 from memory.importers.jsonstream import Place, outline, show_place, stream_values
 from memory.importers.memoir_records import read_memory, read_persona, read_session
 from memory.importers.source import Record, clean, counted, head_text, read_head
-from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip, TurnDraft
+from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip, TimeSpan, TurnDraft
 
 NAME = "Memoir"
 VERSION = 1
@@ -77,8 +79,7 @@ def dump_memory(memory: MemoryDraft) -> str:
     """A memory as one line."""
     names = ("store", "text", "key", "event_text", "emotion", "scene", "speaker", "attribute")
     times = {name: _iso(getattr(memory, name)) for name in ("said_at", "valid_from", "valid_to")}
-    event = {"event_start": _iso(memory.event.start), "event_end": _iso(memory.event.end)} if memory.event else {}
-    fields = {name: getattr(memory, name) for name in names} | event | times
+    fields = {name: getattr(memory, name) for name in names} | _event_fields(memory.event) | times
     return _dump({"memory": {**fields, "id": memory.external_id}})
 
 
@@ -165,7 +166,13 @@ def _check_version(path: Path, version: object) -> None:
 
 def _turn_fields(turn: TurnDraft) -> dict[str, Any]:
     fields = {"speaker": turn.speaker, "role": turn.role, "text": turn.text, "id": turn.external_id}
-    return _given({**fields, **_time_fields("said", turn.said_at, turn.said_text)})
+    times = _time_fields("said", turn.said_at, turn.said_text) | _event_fields(turn.event)
+    given = _given({**fields, **times, "event_text": turn.event_text})
+    return given if turn.recallable else {**given, "recallable": False}
+
+
+def _event_fields(event: TimeSpan | None) -> dict[str, str]:
+    return {"event_start": _iso(event.start), "event_end": _iso(event.end)} if event else {}
 
 
 def _time_fields(name: str, moment: datetime | None, wording: str) -> dict[str, str]:

@@ -55,13 +55,12 @@ def read_memory(fields: Fields) -> MemoryDraft | None:
     if not text.strip():
         fields.note("text", "memory without text")
         return None
-    event = _read_event(fields)
     return MemoryDraft(
         store,
         text,
         key=fields.text("key"),
-        event=event,
-        event_text=fields.text("event_text") or _vague(fields.text("event_start")),
+        event=_read_event(fields),
+        event_text=_read_event_text(fields),
         said_at=_read_time(fields, "said_at"),
         valid_from=_read_time(fields, "valid_from"),
         valid_to=_read_time(fields, "valid_to", may_be_ahead=True),
@@ -86,7 +85,17 @@ def _read_turn(fields: Fields, persona: str) -> TurnDraft | None:
     if given:
         role = ROLES.get(given, "other")
     said_at = _read_time(fields, "said_at")
-    return TurnDraft(speaker or role, role, text, said_at, _read_wording(fields, "said", said_at), fields.text("id"))
+    return TurnDraft(
+        speaker or role,
+        role,
+        text,
+        said_at,
+        _read_wording(fields, "said", said_at),
+        fields.text("id"),
+        recallable=fields.values.get("recallable") is not False,
+        event=_read_event(fields),
+        event_text=_read_event_text(fields),
+    )
 
 
 def _read_time(fields: Fields, name: str, may_be_ahead: bool = False) -> datetime | None:
@@ -105,9 +114,10 @@ def _read_wording(fields: Fields, name: str, moment: datetime | None) -> str:
     return fields.text(f"{name}_text") or ("" if is_own else given)
 
 
-def _vague(text: str) -> str:
-    """A date in the source's words; nothing for an exact moment, whose words say no more than the moment."""
-    return "" if exact_moment(text) else text
+def _read_event_text(fields: Fields) -> str:
+    """How the source put the event's time; nothing for an exact moment, whose words say no more than the moment."""
+    start = fields.text("event_start")
+    return fields.text("event_text") or ("" if exact_moment(start) else start)
 
 
 def _read_event(fields: Fields) -> TimeSpan | None:
