@@ -7,7 +7,7 @@ import json
 import sys
 import uuid
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from pydantic import ValidationError
 
@@ -44,7 +44,7 @@ def as_of(text: str) -> datetime:
     span = read_date(text)
     if span is None:
         raise argparse.ArgumentTypeError(f"{text!r} is no date; write 2023-10-22, 22 October 2023 or an ISO time")
-    return span.end
+    return span.end - timedelta(microseconds=1)
 
 
 def services(settings: Settings) -> Services:
@@ -75,8 +75,7 @@ def _parser() -> argparse.ArgumentParser:
 def _ask(arguments: argparse.Namespace, settings: Settings) -> int:
     held = services(settings)
     persona = held.bank.persona(arguments.persona)
-    while indexer.embed_pending(held.bank, held.searcher.embedder):
-        pass
+    indexer.embed_all(held.bank, held.searcher.embedder, persona.id)
     moment = arguments.as_of or datetime.now(UTC).astimezone()
     ask = Ask(persona, arguments.text, moment, uuid.uuid4().hex, remember=not arguments.forgetful)
     answer = Assistant(held).ask(ask)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from memory.timespan import TimeExpression
-
 from graph.build import build
 from graph.state import Ask, Reading, Services, TraceLine, TurnState
+from memory.timespan import TimeExpression
 from memory.types import Hit, Stored
 
 

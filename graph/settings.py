@@ -1,8 +1,8 @@
-"""Everything that can be set, from the environment (`MEMOIR_...`) or a `.env` file, with its default and its meaning."""
+"""Everything that can be set, from the environment (`MEMOIR_...`) or a `.env` file, with default and meaning."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from pydantic import Field
@@ -26,8 +26,8 @@ class PipelineSettings:
     """How one turn is answered; every field is a switch of one node."""
 
     classifier: ClassifierEngine = "learned"
-    search: SearchSettings = SearchSettings()
-    rerank: RerankSettings = RerankSettings()
+    search: SearchSettings = field(default_factory=SearchSettings)
+    rerank: RerankSettings = field(default_factory=RerankSettings)
     time_filter: bool = True
     budget: int = 10
 

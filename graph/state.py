@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Literal, TypedDict
 
-from memory.timespan import TimeExpression
-
 from graph.classifier import Classification, Classifier
 from graph.settings import PipelineSettings
 from memory.bank import Bank
 from memory.indexer import Indexer
 from memory.search import Searcher, View
+from memory.timespan import TimeExpression
 from memory.types import Hit, Memory, Persona, Stored, TimeSpan, TurnDraft
 
 Reason = Literal["nothing found", "found but does not say", "premise contradicted", "outside the known time"]
@@ -109,5 +108,5 @@ class Services:
     bank: Bank
     searcher: Searcher
     classifier: Classifier
-    settings: PipelineSettings = PipelineSettings()
+    settings: PipelineSettings = field(default_factory=PipelineSettings)
     indexer: Indexer | None = None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -36,6 +37,9 @@ def main(argv: list[str] | None = None) -> int:
             print(f"memoir: MEMOIR_{str(error['loc'][0]).upper()}: {error['msg']}", file=sys.stderr)
     except MemoirError as fault:
         print(f"memoir: {fault}", file=sys.stderr)
+    except BrokenPipeError:
+        # The reader of a pipe ("| head") has seen enough; Python would complain again when it closes the stream.
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115
     return 1
 
 
@@ -44,7 +48,7 @@ def moment(text: str) -> datetime:
     span = read_date(text)
     if span is None:
         raise argparse.ArgumentTypeError(f"{text!r} is no date; write 2023-10-22 or 22 October 2023")
-    return span.end
+    return span.end - timedelta(microseconds=1)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -101,8 +105,8 @@ def _import(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
         if arguments.json:
             return _print(plain(held))
         print(f"{arguments.file}: {held.format}, {len(held.histories)} histories, {held.skipped} skipped")
-        for h in held.histories:
-            print(f"  {h.external_id or '-'}  {h.name}: {h.sessions} sessions, {h.turns} turns, {h.memories} memories")
+        for f in held.histories:
+            print(f"  {f.external_id or '-'}  {f.name}: {f.sessions} sessions, {f.turns} turns, {f.memories} memories")
         return _fault(held.fault)
     report = ingest.ingest(bank, arguments.file, choose=arguments.only, persona=arguments.persona)
     if arguments.json:
@@ -163,8 +167,7 @@ def _show(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
 
 def _search(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     persona, embedder = bank.persona(arguments.persona), Embedder(settings.embedding_model)
-    while indexer.embed_pending(bank, embedder):
-        pass
+    indexer.embed_all(bank, embedder, persona.id)
     searcher = Searcher(bank, embedder)
     as_of = arguments.as_of or datetime.now(UTC)
     hits = searcher.search(persona.id, searcher.views([arguments.query]), as_of)[: arguments.limit]
@@ -216,9 +219,7 @@ def _verify(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
 
 def _rebuild(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     upkeep.rebuild(bank)
-    embedder, done = Embedder(settings.embedding_model), 0
-    while batch := indexer.embed_pending(bank, embedder):
-        done += batch
+    done = indexer.embed_all(bank, Embedder(settings.embedding_model))
     return _print({"embedded": done}) if arguments.json else _say(f"{bank.path}: rebuilt, {done} vectors made")
 
 

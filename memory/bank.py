@@ -174,25 +174,22 @@ class Bank:
 
         `during` keeps what happened in the span, or was said in it where no event time is known.
         """
-        where = ["m.persona_id = :persona"]
-        values: dict[str, object] = {"persona": persona_id, "limit": limit, "offset": offset}
-        if ids is not None:
-            where.append("m.id IN (SELECT value FROM json_each(:ids))")
-            values |= {"ids": json.dumps(list(ids))}
-        if store is not None:
-            where.append("m.store = :store")
-            values |= {"store": store}
-        if during is not None:
-            where.append("coalesce(m.event_start, m.said_at) < :end AND coalesce(m.event_end, m.said_at) >= :start")
-            values |= {"start": rows.stamp(during.start), "end": rows.stamp(during.end)}
+        where, values = _which(persona_id, ids, store, during)
+        values |= {"limit": limit, "offset": offset}
         order = "coalesce(m.event_start, m.said_at, m.recorded_at) DESC, m.id DESC"
-        query = f"{MEMORY} WHERE {' AND '.join(where)} ORDER BY {order} LIMIT :limit OFFSET :offset"
+        query = f"{MEMORY} WHERE {where} ORDER BY {order} LIMIT :limit OFFSET :offset"
         with self.reading() as db:
             found = [rows.memory(r) for r in db.query(query, values)]
         if ids is None:
             return found
         place = {i: n for n, i in enumerate(ids)}
         return sorted(found, key=lambda m: place[m.id])
+
+    def count_memories(self, persona_id: int, *, store: Store | None = None, during: TimeSpan | None = None) -> int:
+        """How many memories `memories` would give for the same store and time, were there no limit."""
+        where, values = _which(persona_id, None, store, during)
+        with self.reading() as db:
+            return int(db.conn.execute(f"SELECT count(*) FROM memories m WHERE {where}", values).fetchone()[0])
 
     def counts(self, persona_id: int) -> dict[str, int]:
         """How many `sessions`, `turns` and memories of each store a persona has."""
@@ -266,6 +263,24 @@ class Bank:
         )
         with self.reading() as db:
             return {r["memory_id"]: rows.turn(r) for r in db.query(query, [persona_id, json.dumps(list(memory_ids))])}
+
+
+def _which(
+    persona_id: int, ids: Sequence[int] | None, store: Store | None, during: TimeSpan | None
+) -> tuple[str, dict[str, object]]:
+    """The condition that picks memories `m`, and its values."""
+    where = ["m.persona_id = :persona"]
+    values: dict[str, object] = {"persona": persona_id}
+    if ids is not None:
+        where.append("m.id IN (SELECT value FROM json_each(:ids))")
+        values |= {"ids": json.dumps(list(ids))}
+    if store is not None:
+        where.append("m.store = :store")
+        values |= {"store": store}
+    if during is not None:
+        where.append("coalesce(m.event_start, m.said_at) < :end AND coalesce(m.event_end, m.said_at) >= :start")
+        values |= {"start": rows.stamp(during.start), "end": rows.stamp(during.end)}
+    return " AND ".join(where), values
 
 
 def _require_persona(db: Database, persona_id: int) -> None:

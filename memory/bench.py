@@ -50,7 +50,7 @@ def run(embedder: Embedder, memories: int) -> dict[str, str | float]:
         searcher.search(persona.id, searcher.views(questions[:1]), datetime.now(UTC))
         took = [
             _seconds(lambda q=q: searcher.search(persona.id, searcher.views([q]), datetime.now(UTC))) for q in questions
-        ]  # type: ignore[misc]
+        ]
     return {
         "machine": f"{platform.machine()}, {platform.system()}, Python {platform.python_version()}",
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
@@ -66,6 +66,7 @@ def run(embedder: Embedder, memories: int) -> dict[str, str | float]:
 
 
 def made_up_sessions(memories: int) -> list[SessionDraft]:
+    """Sessions of made-up talk between two people, the same at every call."""
     random.seed(7)
     start = datetime(2025, 1, 1, tzinfo=UTC)
     return [

@@ -70,7 +70,9 @@ class Embedder:
 def _load(model: str) -> SentenceTransformer:
     # Imported here: it takes seconds, and nothing may load weights on import.
     from sentence_transformers import SentenceTransformer
+    from transformers.utils.logging import disable_progress_bar
 
+    disable_progress_bar()
     if model != DEFAULT_MODEL:
         return SentenceTransformer(model)
     from pathlib import Path

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,7 +31,7 @@ def write(bank: Bank, persona: Persona, path: Path) -> int:
     try:
         with half.open("w", encoding="utf-8") as file:
             written = sum(file.write(line + "\n") > 0 for line in lines(bank, persona))
-        os.replace(half, path)
+        half.replace(path)
     finally:
         half.unlink(missing_ok=True)
     return written

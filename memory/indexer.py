@@ -19,12 +19,13 @@ FROM memories m WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.model = ? AND 
 """
 
 
-def embed_pending(bank: Bank, embedder: Embedder, limit: int = BATCH) -> int:
-    """Embed up to `limit` keys that have no vector yet, newest first; returns how many there were to do."""
+def embed_pending(bank: Bank, embedder: Embedder, persona_id: int | None = None, limit: int = BATCH) -> int:
+    """Embed up to `limit` keys (of one persona, or of all) that have no vector yet, newest first; returns how many."""
     with bank.reading() as db:
         pending = db.conn.execute(
-            f"SELECT m.key_hash, min(m.key) {_MISSING} GROUP BY m.key_hash ORDER BY max(m.id) DESC LIMIT ?",
-            (embedder.model, limit),
+            f"SELECT m.key_hash, min(m.key) {_MISSING} AND m.persona_id = coalesce(?, m.persona_id) "
+            "GROUP BY m.key_hash ORDER BY max(m.id) DESC LIMIT ?",
+            (embedder.model, persona_id, limit),
         ).fetchall()
     if not pending:
         return 0
@@ -43,6 +44,14 @@ def embed_pending(bank: Bank, embedder: Embedder, limit: int = BATCH) -> int:
             ignore=True,
         )
     return len(pending)
+
+
+def embed_all(bank: Bank, embedder: Embedder, persona_id: int | None = None) -> int:
+    """Embed whatever (of one persona, or of all) has no vector yet; returns how many keys that were."""
+    done = 0
+    while batch := embed_pending(bank, embedder, persona_id):
+        done += batch
+    return done
 
 
 def waiting(bank: Bank, model: str) -> int:

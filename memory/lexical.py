@@ -67,7 +67,7 @@ def scope(persona_id: int) -> str:
 
 
 def fts5(db: Database, persona_id: int, query: Sequence[str], limit: int) -> dict[int, float]:
-    """The `limit` best memories of a persona by FTS5, as id -> BM25 score, best first."""
+    """The `limit` best memories of a persona by FTS5, as id -> BM25 score, best first; all if `limit` is below 0."""
     if not query:
         return {}
     any_of = " OR ".join(f'"{t}"' for t in _rarest(db, query))
@@ -99,7 +99,7 @@ def rank_bm25(db: Database, persona_id: int, query: Sequence[str], limit: int) -
     ranked = sorted(
         ((float(s), int(i)) for s, (i, _) in zip(scores, rows, strict=True) if s > 0), key=lambda p: (-p[0], p[1])
     )
-    return {i: s for s, i in ranked[:limit]}
+    return {i: s for s, i in (ranked if limit < 0 else ranked[:limit])}
 
 
 def _reference(corpus: list[list[str]]) -> Any:  # noqa: ANN401  # the package has no types

@@ -85,7 +85,11 @@ class Searcher:
         words = [nothing if w is None else np.where(known, w, 0.0) for w in by_words]
         meaning = [np.where(known, m, 0.0) for m in by_meaning]
         weights = np.array([v.weight for v in views])
-        mixed = [fusion.convex(w, m, chosen.dense_weight) for w, m in zip(words, meaning, strict=True)]
+        # What has no vector yet is judged by its words alone: said a moment ago, it must not rank behind.
+        mixed = [
+            np.where(held.embedded, fusion.convex(w, m, chosen.dense_weight), fusion.normalise(w))
+            for w, m in zip(words, meaning, strict=True)
+        ]
         fused = np.average(mixed, axis=0, weights=weights)
         best = _best_of_each_store(held, np.where(known, fused, -1.0), chosen.k)
         scores = {

@@ -44,6 +44,8 @@ def verify(bank: Bank, model: str) -> list[str]:
 def rebuild(bank: Bank) -> None:
     """Make index words, word index and vectors anew from the rows; vectors follow as the indexer gets to them."""
     with bank.writing() as db:
+        # First: the triggers that follow each changed row need an index that agrees with the rows.
+        db.conn.execute("INSERT INTO memories_fts (memories_fts) VALUES ('rebuild')")
         fresh = [
             (rows.digest(key), indexed_terms(speaker, key), lexical.scope(persona_id), memory_id)
             for memory_id, persona_id, key, speaker in db.conn.execute(
@@ -52,4 +54,3 @@ def rebuild(bank: Bank) -> None:
         ]
         db.conn.executemany("UPDATE memories SET key_hash = ?, terms = ?, scope = ? WHERE id = ?", fresh)
         db.conn.execute("DELETE FROM vectors")
-        db.conn.execute("INSERT INTO memories_fts (memories_fts) VALUES ('rebuild')")

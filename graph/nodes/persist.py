@@ -6,10 +6,10 @@ import uuid
 from datetime import datetime
 
 from langgraph.runtime import Runtime
-from memory.timespan import find
 
 from graph.state import Ask, Message, Services, TraceLine, TurnState
 from memory.facts import facts
+from memory.timespan import find
 from memory.types import Learned, SessionDraft, TurnDraft
 
 USER = "You"

@@ -7,9 +7,9 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from langgraph.runtime import Runtime
-from memory.timespan import TimeExpression, describe, find
 
 from graph.state import Services, TraceLine, TurnState
+from memory.timespan import TimeExpression, describe, find
 from memory.types import Hit, TimeSpan
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from memory.timespan import describe, find
-
 from graph.manners import manner
+from memory.timespan import describe, find
 
 MAX_TOLD = 300
 """Characters of what was told that are said back."""

@@ -6,11 +6,10 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 
-from memory.timespan import TimeExpression, describe
-
 from graph.readers.question import Question
 from graph.state import Citation, Note, Reading, Reason
 from memory import lexical
+from memory.timespan import TimeExpression, describe
 from memory.types import Hit, TimeSpan
 
 MAX_WORDS = 50

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from memory.timespan import find
 
 from graph.readers.question import Question
 from graph.sentences import split
@@ -20,6 +19,7 @@ from graph.state import Note
 from memory import lexical
 from memory.embedder import Vectors
 from memory.fusion import Scores
+from memory.timespan import find
 from memory.types import Hit, Turn
 
 Encode = Callable[[Sequence[str]], Vectors]
@@ -96,7 +96,7 @@ def take_notes(
     for relevance, n in scored:
         memory = passages[n].hit.memory
         if memory.id not in best and len(best) < NOTES:
-            best[memory.id] = Note(memory, passages[n].sentence, relevance)
+            best[memory.id] = Note(memory, passages[n].sentence, min(relevance, 1.0))
     return tuple(with_dates(note) for note in best.values())
 
 

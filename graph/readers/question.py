@@ -29,8 +29,8 @@ _EXPECTS: tuple[tuple[Expects, re.Pattern[str]], ...] = (
 
 _FRAME = frozenset(
     lexical.terms(
-        "remember remind recall know tell told say said mention talk discuss ask name kind type sort date day time year "
-        "month week many much long old often ago thing please"
+        "remember remind recall know tell told say said mention talk discuss ask name kind type sort date day time "
+        "year month week many much long old often ago thing please"
     )
 )
 """Words that put the question rather than name what it is about; a memory that answers need not hold them."""
@@ -43,8 +43,8 @@ MAX_TERMS = 64
 _OF_USER = re.compile(r"\b(?:i|my|me|mine|we|our|us)\b", re.I)
 _NAME = re.compile(r"(?<![.!?…]\s)(?<!^)(?<!^[\"'“‘])\b[A-Z][\w’'-]+")
 _NO_NAME = frozenset(
-    "i i'm i've i'd i'll monday tuesday wednesday thursday friday saturday sunday january february march april may june july "
-    "august september october november december mr mrs ms dr".split()
+    "i i'm i've i'd i'll monday tuesday wednesday thursday friday saturday sunday january february march april may june "
+    "july august september october november december mr mrs ms dr".split()
 )
 
 
@@ -83,7 +83,7 @@ def terms_of(text: str) -> list[str]:
 
 def parse(text: str, total: int, frequency: Mapping[str, int]) -> Question:
     """Take a question apart; `frequency` says how many of the `total` memories hold each of its terms."""
-    expects = next((kind for kind, pattern in _EXPECTS if pattern.search(text)), "thing")
+    expects: Expects = next((kind for kind, pattern in _EXPECTS if pattern.search(text)), "thing")
     weights = {
         term: math.log(1 + total / (1 + frequency.get(term, 0))) * (FRAME_WEIGHT if term in _FRAME else 1.0)
         for term in lexical.content_terms(text)[:MAX_TERMS]

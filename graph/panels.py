@@ -1,0 +1,198 @@
+"""How an answer came about, made visible: its sources, and what each node decided."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from html import escape
+from typing import TYPE_CHECKING
+
+from graph.assistant import Answer
+from graph.state import Citation
+from memory import panels
+from memory.bank import Bank
+from memory.panels import STORE_NAMES, clip, count, day, happened
+from memory.timespan import describe
+from memory.types import STORES, Hit, Memory
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+REACH = 6
+"""Turns shown before and after a quoted one."""
+
+STEP_NAMES = {
+    "classify": "Understand",
+    "retrieve": "Search",
+    "rerank": "Order",
+    "time_filter": "Check the time",
+    "read": "Read",
+    "persist": "Remember",
+}
+STATUS = {
+    "classify": "Searching the memory…",
+    "retrieve": "Putting the best first…",
+    "rerank": "Checking the time…",
+    "time_filter": "Reading what was found…",
+    "read": "Remembering this exchange…",
+}
+"""What goes on once a node is done."""
+
+CANDIDATE_HEADERS = ["Place", "Kind", "Memory", "Words", "Meaning", "Both", "Kind fits", "Total", "Outcome"]
+NOTE_HEADERS = ["Relevance", "Note", "From"]
+STEP_HEADERS = ["Step", "What it decided", "Milliseconds"]
+
+Row = list[str | int | float]
+
+
+def source(bank: Bank, citation: Citation, answer_number: int) -> str:
+    """A cited line as a card; opened, it shows the conversation around it."""
+    memory = citation.memory
+    anchor = f"source-{answer_number}-{citation.number}"
+    teller = f" · {escape(memory.speaker)}" if memory.speaker else ""
+    meta = (
+        f'<span class="memoir-meta"><time>{escape(happened(memory))}</time>{teller} {panels.badge(memory.store)}</span>'
+    )
+    return (
+        f'<details class="memoir-card memoir-source" id="{anchor}"><summary><span class="memoir-number">'
+        f'{citation.number}</span><span class="memoir-source-head">{meta}<q class="memoir-quote">'
+        f"{escape(citation.quote)}</q></span></summary>{panels.provenance(bank, memory, REACH)}</details>"
+    )
+
+
+def sources(bank: Bank, question: str, citations: Sequence[Citation], answer_number: int) -> str:
+    """The cards of all that one answer relies on."""
+    cards = "".join(source(bank, c, answer_number) for c in citations)
+    asked = f'<p class="memoir-overline">{escape(clip(question, 90))}</p>'
+    return f'{asked}<div class="memoir-sources">{cards}</div>'
+
+
+def earlier(groups: Sequence[str]) -> str:
+    """The sources of earlier answers, folded away."""
+    if not groups:
+        return ""
+    return f'<details class="memoir-earlier"><summary>Sources of earlier answers</summary>{"".join(groups)}</details>'
+
+
+def no_sources(answer: Answer) -> str:
+    """Why an answer relies on nothing."""
+    if answer.reading.abstained:
+        return panels.empty("No sources", f"I don't know, because: {answer.reading.reason}.")
+    return panels.empty("No sources needed", "Nothing was asked, so nothing was looked up.")
+
+
+def remembered_before(bank: Bank, persona_id: int, cited: Sequence[int]) -> list[Citation]:
+    """The citations of an earlier answer, less what was forgotten since."""
+    held = {m.id: m for m in bank.memories(persona_id, ids=list(cited))}
+    return [Citation(n, held[i], clip(held[i].text), {}) for n, i in enumerate(cited, 1) if i in held]
+
+
+def summary(answer: Answer) -> str:
+    """In a sentence or two: what was asked for, in what time, and what was read."""
+    kept = sum(hit.kept for hit in answer.hits)
+    if not answer.hits:
+        return panels.line("Nothing was looked up for this message.")
+    found = Counter(hit.memory.store for hit in answer.hits)
+    stores = ", ".join(f"{found[s]} of {STORE_NAMES[s].lower()}" for s in STORES if found[s])
+    looked = f"{count(len(answer.hits), 'candidate')} ({stores}), {kept} of them read."
+    if not answer.window:
+        return panels.line(f"{looked} The question names no time, so nothing was left out for its date.")
+    times = "; ".join(f"“{w.text}” means {describe(w.span)}{'' if w.sure else ', perhaps'}" for w in answer.window)
+    return panels.line(f"{looked} {times}.")
+
+
+def classes(answer: Answer) -> dict[str, float]:
+    """How likely each kind of memory is asked for, by the name on the screen."""
+    figures = next((dict(line.figures) for line in answer.trace if line.node == "classify"), {})
+    return {STORE_NAMES[store]: figures[store] for store in STORES if store in figures}
+
+
+def candidates(hits: Sequence[Hit]) -> list[Row]:
+    """A row a candidate, in the order in which they would be read."""
+    return [
+        [
+            place,
+            STORE_NAMES[hit.memory.store],
+            f"{happened(hit.memory)} — {clip(hit.memory.text, 140)}",
+            *(round(hit.scores.get(name, 0.0), 2) for name in ("lexical", "dense", "fused", "class", "rerank")),
+            "read" if hit.kept else hit.why,
+        ]
+        for place, hit in enumerate(hits, 1)
+    ]
+
+
+def notes(answer: Answer) -> list[Row]:
+    """A row a note, the most relevant first."""
+    return [
+        [
+            f"{note.relevance:.0%}",
+            clip(note.quote, 160),
+            " · ".join(filter(None, [note.memory.speaker, _told(note.memory)])),
+        ]
+        for note in answer.reading.notes
+    ]
+
+
+def steps(answer: Answer) -> list[Row]:
+    """A row a node: what it decided and how long it took."""
+    rows: list[Row] = [
+        [STEP_NAMES.get(line.node, line.node), line.decided, round(line.milliseconds, 1)] for line in answer.trace
+    ]
+    return [*rows, ["All", "", round(sum(line.milliseconds for line in answer.trace), 1)]]
+
+
+def _told(memory: Memory) -> str:
+    return day(memory.said_at) or happened(memory)
+
+
+def timeline(answer: Answer) -> Figure | None:
+    """The candidates on a line of time, with the stretch that was asked about; None where nothing has a date."""
+    from plotly.graph_objects import Figure, Scatter  # half a second, and only answers with a date need it
+
+    figure = Figure()
+    for kept, name, colour in ((True, "read", "#c0552f"), (False, "left out", "#968a76")):
+        dated = [(hit, when) for hit in answer.hits if hit.kept == kept and (when := _moment(hit.memory))]
+        if dated:
+            figure.add_trace(
+                Scatter(
+                    x=[when for _, when in dated],
+                    y=[STORE_NAMES[hit.memory.store] for hit, _ in dated],
+                    text=[escape(clip(hit.memory.text, 70)) for hit, _ in dated],
+                    hovertemplate="%{x|%-d %b %Y}<br>%{text}<extra></extra>",
+                    mode="markers",
+                    name=name,
+                    marker={"size": 11, "color": colour, "opacity": 0.85},
+                )
+            )
+    if not figure.data:
+        return None
+    first, last = _reach(answer)
+    for window in answer.window:
+        start, end = max(window.span.start, first), min(window.span.end, last)
+        if start < end:
+            figure.add_vrect(x0=start, x1=end, fillcolor="#6f9cc6", opacity=0.25, line_width=0)
+    figure.add_vline(x=answer.ask.as_of, line_dash="dot", line_color="#968a76")
+    figure.update_layout(
+        height=230,
+        margin={"l": 10, "r": 10, "t": 10, "b": 10},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        font={"color": "#968a76", "size": 13},
+        legend={"orientation": "h", "y": 1.15, "x": 0},
+        xaxis={"gridcolor": "rgba(150,138,118,.25)", "range": [first, last]},
+        yaxis={"gridcolor": "rgba(150,138,118,.25)", "automargin": True},
+        dragmode=False,
+    )
+    return figure
+
+
+def _moment(memory: Memory) -> datetime | None:
+    return memory.event.start if memory.event else memory.said_at
+
+
+def _reach(answer: Answer) -> tuple[datetime, datetime]:
+    """From a little before the first candidate to a little after the moment of asking."""
+    moments = [answer.ask.as_of, *(when for hit in answer.hits if (when := _moment(hit.memory)))]
+    margin = max((max(moments) - min(moments)) / 30, timedelta(days=1))
+    return min(moments) - margin, max(moments) + margin

@@ -1,0 +1,343 @@
+"""The Memory tab: all that a persona knows, to search, read and forget; and the box that brings a history in."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import wraps
+from html import escape
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import gradio as gr
+
+from memory import forget, ingest, panels
+from memory.bank import Bank
+from memory.errors import MemoirError, UnknownMemory
+from memory.indexer import Indexer
+from memory.panels import STORE_NAMES
+from memory.search import Searcher, SearchSettings
+from memory.timespan import read_date
+from memory.types import STORES, Memory, Persona, Store, TimeSpan
+
+PAGE = 50
+FOUND = 100
+"""Memories of each store that a search shows."""
+
+HEADERS = ["No.", "Kind", "When", "Who", "Memory"]
+REACH = 10
+"""Turns shown before and after the source of a memory."""
+
+EVERYTHING = ("Everything", "")
+FIRST_DAY, LAST_DAY = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
+
+P = ParamSpec("P")
+T = TypeVar("T")
+PRIVATE: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
+"""An event of the screen, which is no API."""
+
+Update = dict[Any, Any]
+"""New values by component."""
+
+
+def told(handler: Callable[P, T]) -> Callable[P, T]:
+    """The handler, its faults turned into messages on the screen."""
+
+    @wraps(handler)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return handler(*args, **kwargs)
+        except MemoirError as fault:
+            # The screen shows messages as HTML, and a fault may quote a file.
+            raise gr.Error(
+                escape(str(fault)), title="That did not work", duration=None, print_exception=False
+            ) from fault
+
+    return guarded
+
+
+def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown) -> None:
+    """Build the tab inside `tab`; it opens with the persona that `chosen`, the Chat tab's picker, holds."""
+    shown: gr.State = gr.State(0)
+    selected: gr.State = gr.State(None)
+    with gr.Row(elem_classes="memoir-filters"):
+        persona = gr.Dropdown(label="Persona", scale=2, min_width=180, elem_id="memory-persona")
+        query = gr.Textbox(
+            label="Search", placeholder="Words or meaning", scale=3, min_width=200, elem_id="memory-search"
+        )
+        kinds: list[tuple[str, str]] = [EVERYTHING, *((STORE_NAMES[s], s) for s in STORES)]
+        store = gr.Dropdown(kinds, value="", label="Kind", scale=1, min_width=140, elem_id="memory-kind")
+        first = gr.DateTime(label="From", include_time=False, type="string", scale=1, min_width=150)
+        last = gr.DateTime(label="To", include_time=False, type="string", scale=1, min_width=150)
+    totals = gr.HTML(padding=False, elem_id="memory-totals")
+    with gr.Row(elem_classes="memoir-columns"):
+        with gr.Column(scale=7, min_width=320, elem_classes="memoir-main"):
+            table = gr.Dataframe(
+                headers=HEADERS,
+                datatype=["number", "str", "str", "str", "str"],
+                type="array",
+                column_widths=["64px", "112px", "130px", "100px", "auto"],
+                interactive=False,
+                wrap=True,
+                max_height=560,
+                show_label=False,
+                buttons=[],
+                elem_classes="memoir-table",
+                elem_id="memory-table",
+            )
+            with gr.Row(elem_classes="memoir-pages"):
+                back = gr.Button("Previous", size="sm", min_width=90, scale=0)
+                where = gr.HTML(padding=False, elem_id="memory-where")
+                further = gr.Button("Next", size="sm", min_width=90, scale=0)
+        with gr.Column(scale=4, min_width=320, elem_classes="memoir-side"):
+            card = gr.HTML(padding=False, elem_id="memory-detail")
+            ask_forget = gr.Button("Forget this memory", variant="stop", visible=False, elem_id="memory-forget")
+            with gr.Group(visible=False, elem_classes="memoir-confirm") as confirm:
+                warning = gr.HTML(padding=False)
+                with gr.Row():
+                    keep = gr.Button("Keep it", size="md")
+                    sure = gr.Button("Forget for good", variant="stop", size="md", elem_id="memory-forget-sure")
+            result = gr.HTML(padding=False, elem_id="memory-result")
+
+    def show(persona_id: int | None, text: str, kind: str, since: str | None, until: str | None, page: int) -> Update:
+        if persona_id is None:
+            nobody = panels.empty("No persona yet", "Create one in Chat, or bring in a history there.")
+            return {totals: nobody, table: [], where: "", shown: 0}
+        found, total, page = _page(bank, searcher, persona_id, text, kind, _between(since, until), page)
+        start = page * PAGE
+        if total:
+            paging = panels.line(f"{start + 1:,}–{start + len(found):,} of {total:,}{' found' if text.strip() else ''}")
+        else:
+            paging = panels.line("Nothing fits. Try other words, another kind or a wider stretch of time.")
+        return {
+            totals: panels.totals(bank.counts(persona_id)),
+            table: [_row(m) for m in found],
+            where: paging,
+            shown: page,
+            back: gr.Button(interactive=page > 0),
+            further: gr.Button(interactive=start + len(found) < total),
+        }
+
+    @told
+    def opened(
+        current: int | None, of_chat: int | None, text: str, kind: str, since: str | None, until: str | None
+    ) -> Update:
+        known = persona_choices(bank)
+        ids = [i for _, i in known]
+        wanted = next((i for i in (of_chat, current, *ids) if i in ids), None)
+        return {persona: gr.Dropdown(known, value=wanted), **cleared(), **show(wanted, text, kind, since, until, 0)}
+
+    @told
+    def changed(persona_id: int | None, text: str, kind: str, since: str | None, until: str | None) -> Update:
+        return {**cleared(), **show(persona_id, text, kind, since, until, 0)}
+
+    def turned(step: int) -> Any:
+        @told
+        def turn(
+            persona_id: int | None, text: str, kind: str, since: str | None, until: str | None, page: int
+        ) -> Update:
+            return show(persona_id, text, kind, since, until, max(0, page + step))
+
+        return turn
+
+    def cleared() -> Update:
+        hint = panels.empty("Choose a memory", "A click on a row shows where it comes from.")
+        return {card: hint, selected: None, result: "", **asked(False)}
+
+    def asked(open_: bool, forgettable: bool = False) -> Update:
+        return {confirm: gr.Group(visible=open_), ask_forget: gr.Button(visible=forgettable and not open_)}
+
+    @told
+    def choose(persona_id: int, event: gr.SelectData) -> Update:
+        memory = bank.memory(persona_id, int(event.row_value[0]))
+        return {card: _detail(bank, memory), selected: memory.id, result: "", **asked(False, True)}
+
+    @told
+    def consider(persona_id: int, memory_id: int) -> Update:
+        return {warning: panels.forgetting(forget.preview(bank, persona_id, [memory_id])), **asked(True)}
+
+    @told
+    def remove(
+        persona_id: int, memory_id: int, text: str, kind: str, since: str | None, until: str | None, page: int
+    ) -> Update:
+        gone = forget.forget(bank, persona_id, [memory_id])
+        rest = show(persona_id, text, kind, since, until, page)
+        return {**rest, **cleared(), result: panels.forgotten(gone)}
+
+    filters = [persona, query, store, first, last]
+    listed = [totals, table, where, shown, back, further]
+    beside = [card, selected, result, confirm, ask_forget]
+    tab.select(opened, [persona, chosen, *filters[1:]], [persona, *listed, *beside], **PRIVATE)
+    gr.on(
+        [persona.input, query.input, store.input, first.change, last.change],
+        changed,
+        filters,
+        [*listed, *beside],
+        trigger_mode="always_last",
+        **PRIVATE,
+    )
+    back.click(turned(-1), [*filters, shown], listed, **PRIVATE)
+    further.click(turned(1), [*filters, shown], listed, **PRIVATE)
+    table.select(choose, [persona], beside, **PRIVATE)
+    ask_forget.click(consider, [persona, selected], [warning, confirm, ask_forget], **PRIVATE)
+    keep.click(lambda: asked(False, True), None, [confirm, ask_forget], **PRIVATE)
+    sure.click(remove, [persona, selected, *filters[1:], shown], [*listed, *beside], **PRIVATE)
+
+
+@dataclass(frozen=True, slots=True)
+class UploadBox:
+    """The parts of the upload box that its tab listens to: `imported` changes to the id of the persona imported."""
+
+    imported: gr.State
+
+
+def upload_box(bank: Bank, indexer: Indexer) -> UploadBox:
+    """Build the box in which a history is dropped, looked into, chosen from and imported."""
+    imported: gr.State = gr.State(None)
+    file = gr.File(
+        label="Drop a file here: Memoir, LoCoMo, LongMemEval, PerLTQA, a plain transcript, …",
+        height=130,
+        elem_classes="memoir-drop",
+        elem_id="upload",
+    )
+    found = gr.HTML(padding=False, elem_id="upload-found")
+    wanted = gr.Dropdown(
+        label="Which histories", multiselect=True, filterable=True, visible=False, elem_id="upload-choose"
+    )
+    everything = gr.Checkbox(label="Take them all", visible=False, elem_id="upload-all")
+    start = gr.Button("Import", variant="primary", visible=False, elem_id="upload-start")
+    report = gr.HTML(padding=False, elem_id="upload-report")
+
+    @told
+    def look(path: str) -> Update:
+        held = ingest.contents(Path(path))
+        several = len(held.histories) > 1
+        choices = [(panels.history_name(h), h.external_id or h.name) for h in held.histories]
+        return {
+            found: panels.contents(Path(path).name, held),
+            wanted: gr.Dropdown(choices, value=[], visible=several),
+            everything: gr.Checkbox(value=False, visible=several, label=f"Take all {len(choices)}"),
+            start: gr.Button(visible=True),
+            report: "",
+            imported: None,
+        }
+
+    def closed() -> Update:
+        return {
+            found: "",
+            wanted: gr.Dropdown([], value=[], visible=False),
+            everything: gr.Checkbox(value=False, visible=False),
+            start: gr.Button(visible=False),
+        }
+
+    @told
+    def take(path: str, names: list[str], take_all: bool, progress: Any = gr.Progress()) -> Update:  # noqa: B008
+        held = Path(path)
+        several = bool(ingest.contents(held).histories[1:])
+        if several and not names and not take_all:
+            raise MemoirError("The file holds several histories. Choose at least one of them, or take them all.")
+        done = ingest.ingest(
+            bank,
+            held,
+            choose=names if several and not take_all else None,
+            progress=lambda share: progress(share, desc="Importing"),
+        )
+        indexer.wake()
+        shutil.rmtree(held.parent, ignore_errors=True)  # the server's copy, in a folder of its own
+        return {
+            **closed(),
+            file: None,
+            report: panels.report(held.name, done),
+            imported: done.histories[0].persona.id,
+        }
+
+    parts = [found, wanted, everything, start]
+    file.upload(look, [file], [*parts, report, imported], show_progress_on=found, api_visibility="private")
+    file.clear(closed, None, parts, show_progress="hidden", api_visibility="private")
+    start.click(
+        take,
+        [file, wanted, everything],
+        [*parts, file, report, imported],
+        show_progress_on=report,
+        api_visibility="private",
+    )
+    return UploadBox(imported)
+
+
+def persona_choices(bank: Bank) -> list[tuple[str, int]]:
+    """The personas to pick from, as (label, id): the oldest first, which is the sample."""
+    return [(label(p), p.id) for p in bank.personas()]
+
+
+def label(persona: Persona) -> str:
+    """A persona's name, with the source's own name for it where that says more."""
+    own = persona.external_id
+    return persona.name if not own or own == "sample" or own in persona.name else f"{persona.name} · {own}"
+
+
+def _page(
+    bank: Bank, searcher: Searcher, persona_id: int, text: str, kind: str, during: TimeSpan | None, page: int
+) -> tuple[list[Memory], int, int]:
+    """One page of memories, how many there are on all, and which page it is after all."""
+    store: Store | None = next((s for s in STORES if s == kind), None)
+    if text.strip():
+        hits = searcher.search(persona_id, searcher.views([text]), LAST_DAY, SearchSettings(k=FOUND))
+        fitting = [h.memory for h in hits if _fits(h.memory, store, during)]
+        page = min(page, max(0, len(fitting) - 1) // PAGE)
+        return fitting[page * PAGE : (page + 1) * PAGE], len(fitting), page
+    total = bank.count_memories(persona_id, store=store, during=during)
+    page = min(page, max(0, total - 1) // PAGE)
+    return bank.memories(persona_id, store=store, during=during, limit=PAGE, offset=page * PAGE), total, page
+
+
+def _fits(memory: Memory, store: Store | None, during: TimeSpan | None) -> bool:
+    if store is not None and memory.store != store:
+        return False
+    if during is None:
+        return True
+    if memory.event is not None:
+        return memory.event.meets(during)
+    return memory.said_at is not None and during.start <= memory.said_at < during.end
+
+
+def _between(since: str | None, until: str | None) -> TimeSpan | None:
+    """The stretch from the first moment of one date to the last of the other; None for two empty fields."""
+    if not since and not until:
+        return None
+    first, last = _date(since), _date(until)
+    start, end = first.start if first else FIRST_DAY, last.end if last else LAST_DAY
+    if end <= start:
+        raise MemoirError(f"“{until}” lies before “{since}”: change one of the two dates.")
+    return TimeSpan(start, end)
+
+
+def _date(text: str | None) -> TimeSpan | None:
+    if not text or not text.strip():
+        return None
+    span = read_date(text.strip())
+    if span is None:
+        raise MemoirError(f"“{text.strip()}” is no date. Write for example 8 May 2023, May 2023 or 2023.")
+    return span
+
+
+def _row(memory: Memory) -> list[str | int]:
+    text = panels.clip(memory.text)
+    if memory.superseded_by is not None:
+        text += " (replaced)"
+    return [memory.id, STORE_NAMES[memory.store], panels.happened(memory), memory.speaker, text]
+
+
+def _detail(bank: Bank, memory: Memory) -> str:
+    successor = None
+    if memory.superseded_by is not None:
+        try:
+            successor = bank.memory(memory.persona_id, memory.superseded_by)
+        except UnknownMemory:  # forgotten since
+            successor = None
+    return (
+        panels.detail(memory, successor)
+        + panels.heading("Where it comes from")
+        + panels.provenance(bank, memory, REACH)
+    )

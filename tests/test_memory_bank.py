@@ -1,0 +1,197 @@
+"""What the bank promises: whole or nothing, nothing twice, nothing overwritten, nobody else's."""
+
+import sqlite3
+import threading
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory.bank import Bank
+from memory.errors import BankTooNew, UnknownMemory, UnknownPersona
+from memory.schema import MIGRATIONS
+from memory.types import Learned, MemoryDraft, PersonaDraft, SessionDraft, Stored, TimeSpan, TurnDraft
+
+MAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
+
+
+def turn(text, speaker="Ana", **more):
+    return TurnDraft(speaker, "user", text, **more)
+
+
+def session(*texts, external_id="s1", started_at=MAY):
+    return SessionDraft(tuple(turn(t) for t in texts), started_at, "8 May 2023", external_id)
+
+
+@pytest.fixture
+def bank(tmp_path):
+    return Bank(tmp_path / "bank.db")
+
+
+@pytest.fixture
+def ana(bank):
+    return bank.create_persona(PersonaDraft("Ana", "ana-1"))
+
+
+def test_a_session_is_kept_with_its_turns_and_a_memory_for_each(bank, ana):
+    stored = bank.remember(ana.id, [session("I bought a kayak.", "It is red.")])
+    assert stored == Stored(sessions=1, turns=2, memories=2)
+    kept = bank.sessions(ana.id)[0]
+    assert (kept.started_at, kept.started_text, kept.turn_count) == (MAY, "8 May 2023", 2)
+    assert [t.text for t in bank.turns(ana.id, kept.id)] == ["I bought a kayak.", "It is red."]
+    memory = bank.memories(ana.id)[-1]
+    assert [t.text for t in bank.sources(ana.id, memory.id)] == [memory.text]
+    assert memory.said_at == MAY
+
+
+def test_remembering_twice_adds_nothing(bank, ana):
+    draft = session("I bought a kayak.", "Yes.", "Yes.")
+    bank.remember(ana.id, [draft])
+    assert bank.remember(ana.id, [draft]) == Stored(known_turns=3)
+    assert bank.counts(ana.id) == {"sessions": 1, "turns": 3, "dialogue": 3}
+
+
+def test_a_session_that_grew_is_given_the_turns_it_lacks(bank, ana):
+    bank.remember(ana.id, [session("One.", "Two.")])
+    assert bank.remember(ana.id, [session("One.", "Two.", "Three.")]).turns == 1
+    assert [t.position for t in bank.turns(ana.id, 1)] == [0, 1, 2]
+
+
+def test_a_turn_that_is_not_recallable_stays_in_the_session_only(bank, ana):
+    bank.remember(ana.id, [SessionDraft((turn("When was it?", recallable=False),), MAY)])
+    assert bank.counts(ana.id) == {"sessions": 1, "turns": 1}
+
+
+def test_a_later_fact_closes_the_earlier_and_both_are_kept(bank, ana):
+    def lives(where, days):
+        return MemoryDraft("profile", f"Lives in {where}", said_at=MAY + timedelta(days=days), attribute="home")
+
+    bank.add_memories(ana.id, [lives("Porto", 0), lives("Lisbon", 30)])
+    lisbon, porto = bank.memories(ana.id)
+    assert (porto.valid_to, porto.superseded_by) == (MAY + timedelta(days=30), lisbon.id)
+    assert lisbon.valid_to is None
+    assert porto.known_at(MAY + timedelta(days=1))
+    assert not porto.known_at(MAY + timedelta(days=31))
+
+
+def test_an_earlier_fact_that_comes_later_does_not_reopen_the_past(bank, ana):
+    new = MemoryDraft("profile", "Lives in Lisbon", said_at=MAY, attribute="home")
+    old = MemoryDraft("profile", "Lives in Porto", said_at=MAY - timedelta(days=90), attribute="home")
+    bank.add_memories(ana.id, [new, old])
+    held = {m.text: m for m in bank.memories(ana.id)}
+    assert held["Lives in Lisbon"].valid_to is None
+    assert held["Lives in Porto"].valid_to == MAY
+
+
+def test_a_learned_memory_points_to_its_turn(bank, ana):
+    fact = Learned(MemoryDraft("profile", "Has a kayak", said_at=MAY), (0,))
+    bank.remember(ana.id, [SessionDraft((turn("I bought a kayak."),), MAY, learned=(fact,))])
+    learned = bank.memories(ana.id, store="profile")[0]
+    assert [t.text for t in bank.sources(ana.id, learned.id)] == ["I bought a kayak."]
+
+
+def test_a_failed_write_leaves_nothing_behind(bank, ana):
+    broken = SessionDraft((turn("First."), TurnDraft("Ana", "nobody", "Second.")), MAY)  # type: ignore[arg-type]
+    with pytest.raises(Exception, match="CHECK"):
+        bank.remember(ana.id, [session("Kept?"), broken])
+    assert bank.counts(ana.id) == {"sessions": 0, "turns": 0}
+
+
+def test_personas_do_not_see_each_other(bank, ana):
+    bo = bank.create_persona(PersonaDraft("Bo"))
+    bank.remember(ana.id, [session("Ana's secret.")])
+    secret = bank.memories(ana.id)[0]
+    assert bank.memories(bo.id) == []
+    assert bank.memories(bo.id, ids=[secret.id]) == []
+    assert bank.turns(bo.id, secret.session_id) == []
+    assert bank.sources(bo.id, secret.id) == []
+    assert bank.turns_before(bo.id, [secret.id]) == {}
+    for ask in (bank.memory, bank.session):
+        with pytest.raises(UnknownMemory):
+            ask(bo.id, 1)
+
+
+def test_a_persona_is_found_by_number_name_and_source_id(bank, ana):
+    assert bank.persona("ana") == bank.persona("ANA-1") == bank.persona(str(ana.id)) == ana
+    with pytest.raises(UnknownPersona, match="known: Ana"):
+        bank.persona("Zoe")
+
+
+def test_the_same_source_makes_one_persona_and_equal_names_two(bank, ana):
+    assert bank.create_persona(PersonaDraft("Ana", "ana-1")) == ana
+    other = bank.create_persona(PersonaDraft("Ana", "ana-2"))
+    assert (other.name, other.id != ana.id) == ("Ana (ana-2)", True)
+
+
+def test_the_day_it_was_for_the_speaker_is_kept(bank, ana):
+    lisbon = timezone(timedelta(hours=1))
+    late = datetime(2026, 7, 4, 0, 30, tzinfo=lisbon)
+    bank.remember(ana.id, [SessionDraft((turn("Home late.", said_at=late, said_text=late.isoformat()),))])
+    assert bank.memories(ana.id)[0].said_at.isoformat() == late.isoformat()
+    assert bank.turns(ana.id, 1)[0].said_at.day == 4
+
+
+def test_what_happened_in_a_span_is_found_by_event_time_before_said_time(bank, ana):
+    day = timedelta(days=1)
+    race = TimeSpan(MAY - 30 * day, MAY - 29 * day)
+    bank.add_memories(
+        ana.id, [MemoryDraft("event", "A race", event=race, said_at=MAY), MemoryDraft("world", "Talk", said_at=MAY)]
+    )
+    assert [m.text for m in bank.memories(ana.id, during=TimeSpan(MAY - 31 * day, MAY - day))] == ["A race"]
+    assert [m.text for m in bank.memories(ana.id, during=TimeSpan(MAY - day, MAY + day))] == ["Talk"]
+
+
+def test_an_id_is_never_used_again(bank, ana):
+    bank.remember(ana.id, [session("One.", external_id="a")])
+    with bank.writing() as db:
+        db.conn.execute("DELETE FROM memories")
+    bank.remember(ana.id, [session("Two.", external_id="b")])
+    assert bank.memories(ana.id)[0].id == 2
+
+
+def test_two_threads_writing_at_once_lose_nothing(bank, ana):
+    def write(name):
+        for n in range(20):
+            bank.remember(ana.id, [session(f"{name} {n}", external_id=f"{name}{n}")])
+
+    threads = [threading.Thread(target=write, args=(name,)) for name in "abcd"]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert bank.counts(ana.id)["turns"] == 80
+
+
+def test_a_bank_of_a_later_version_is_refused_and_left_alone(bank, ana):
+    with sqlite3.connect(bank.path) as conn:
+        conn.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+    conn.close()
+    before = bank.path.read_bytes()
+    with pytest.raises(BankTooNew, match="Update Memoir"):
+        bank.personas()
+    assert bank.path.read_bytes() == before
+
+
+def test_tables_are_strict_and_foreign_keys_hold(bank, ana):
+    with bank.reading() as db:
+        assert all(
+            db.table(name).strict for name in ("personas", "sessions", "turns", "memories", "sources", "vectors")
+        )
+        assert db.conn.execute("PRAGMA foreign_keys").fetchone() == (1,)
+        assert db.conn.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+words = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=30)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.lists(words, min_size=1, max_size=4), min_size=1, max_size=4))
+def test_any_text_is_kept_as_it_is_and_once(tmp_path_factory, sessions):
+    bank = Bank(tmp_path_factory.mktemp("bank") / "bank.db")
+    ana = bank.create_persona(PersonaDraft("Ana"))
+    drafts = [session(*texts, external_id=str(n)) for n, texts in enumerate(sessions)]
+    bank.remember(ana.id, drafts)
+    bank.remember(ana.id, drafts)
+    kept = [[t.text for t in bank.turns(ana.id, s.id)] for s in bank.sessions(ana.id)]
+    assert kept == sessions

@@ -1,0 +1,98 @@
+"""Forgotten means gone: from the rows, the index, the vectors and the bytes of the files."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from memory import indexer, upkeep
+from memory.bank import Bank
+from memory.forget import forget, forget_persona, forget_session, preview, stands_in_files
+from memory.types import Learned, MemoryDraft, PersonaDraft, SessionDraft, TurnDraft
+
+MAY = datetime(2023, 5, 8, tzinfo=UTC)
+SECRET = "The safe behind the piano opens with 4711."
+OTHER = "We painted the kitchen yellow."
+
+
+@pytest.fixture
+def made(tmp_path, embedder):
+    bank = Bank(tmp_path / "bank.db")
+    ana = bank.create_persona(PersonaDraft("Ana"))
+    fact = Learned(MemoryDraft("profile", "Owns a safe behind the piano", said_at=MAY), (0,))
+    turns = (TurnDraft("Ana", "user", SECRET), TurnDraft("Ana", "user", OTHER))
+    bank.remember(ana.id, [SessionDraft(turns, MAY, external_id="a", learned=(fact,))])
+    bank.remember(ana.id, [SessionDraft((TurnDraft("Ana", "user", "Elsewhere."),), MAY, external_id="b")])
+    indexer.embed_pending(bank, embedder)
+    return bank, ana
+
+
+def find(bank, ana, text):
+    return next(m for m in bank.memories(ana.id) if m.text == text)
+
+
+def test_a_memory_goes_with_its_turn_and_what_was_learned_from_it(made):
+    bank, ana = made
+    secret = find(bank, ana, SECRET)
+    assert stands_in_files(bank.path, SECRET)
+    planned = preview(bank, ana.id, [secret.id])
+    gone = forget(bank, ana.id, [secret.id])
+    assert (gone.memories, gone.turns, gone.sessions, gone.residue) == (2, 1, 0, 0)
+    assert (planned.memories, planned.turns) == (2, 1)
+    assert not stands_in_files(bank.path, SECRET)
+    assert {m.text for m in bank.memories(ana.id)} == {OTHER, "Elsewhere."}
+    with bank.reading() as db:
+        assert db.table("vectors").count == 2
+
+
+def test_a_preview_removes_nothing(made):
+    bank, ana = made
+    before = bank.counts(ana.id)
+    preview(bank, ana.id, [m.id for m in bank.memories(ana.id)])
+    assert bank.counts(ana.id) == before
+
+
+def test_the_index_holds_no_word_of_it(made):
+    bank, ana = made
+    forget(bank, ana.id, [find(bank, ana, SECRET).id])
+    assert b"piano" not in bank.path.read_bytes()
+    assert upkeep.verify(bank, "all-MiniLM-L6-v2") == []
+
+
+def test_a_session_and_a_persona_go_whole(made):
+    bank, ana = made
+    gone = forget_session(bank, ana.id, find(bank, ana, SECRET).session_id)
+    assert (gone.memories, gone.turns, gone.sessions, gone.residue) == (3, 2, 1, 0)
+    gone = forget_persona(bank, ana.id)
+    assert (gone.memories, gone.turns, gone.sessions, gone.residue) == (1, 1, 1, 0)
+    assert bank.personas() == []
+    with bank.reading() as db:
+        assert db.table("vectors").count == 0
+
+
+def test_another_persona_cannot_be_made_to_forget(made):
+    bank, ana = made
+    bo = bank.create_persona(PersonaDraft("Bo"))
+    assert forget(bank, bo.id, [find(bank, ana, SECRET).id]).memories == 0
+    assert find(bank, ana, SECRET)
+
+
+def test_words_that_another_memory_holds_are_no_residue(made):
+    bank, ana = made
+    bank.remember(ana.id, [SessionDraft((TurnDraft("Bo", "user", SECRET),), MAY, external_id="c")])
+    gone = forget(bank, ana.id, [next(m for m in bank.memories(ana.id) if m.text == SECRET and m.speaker == "Ana").id])
+    assert gone.residue == 0
+    assert find(bank, ana, SECRET).speaker == "Bo"
+
+
+def test_verify_names_what_disagrees_and_rebuild_mends_it(made, embedder):
+    bank, _ = made
+    with bank.writing() as db:
+        db.conn.execute("UPDATE memories SET key = 'changed behind the index' WHERE text = ?", (OTHER,))
+        db.conn.execute("INSERT INTO memories_fts (memories_fts) VALUES ('delete-all')")
+    faults = " ".join(upkeep.verify(bank, embedder.model))
+    assert "word index" in faults
+    assert "key was changed" in faults
+    upkeep.rebuild(bank)
+    while indexer.embed_pending(bank, embedder):
+        pass
+    assert upkeep.verify(bank, embedder.model) == []

@@ -1,0 +1,126 @@
+"""Search finds by words and by meaning, store by store, and never what was not known yet."""
+
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from memory import fusion, indexer
+from memory.bank import Bank
+from memory.forget import forget
+from memory.search import Searcher, SearchSettings
+from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TurnDraft
+
+MAY = datetime(2023, 5, 8, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+class CountingEmbedder:
+    """The real model, counting its calls."""
+
+    def __init__(self, real):
+        self._real, self.model, self.dimensions, self.calls = real, real.model, real.dimensions, 0
+
+    def encode(self, texts):
+        self.calls += 1
+        return self._real.encode(texts)
+
+
+@pytest.fixture
+def made(tmp_path, embedder):
+    bank = Bank(tmp_path / "bank.db")
+    ana = bank.create_persona(PersonaDraft("Ana"))
+    said = ["I adopted a puppy from the shelter.", "The tax office wrote again.", "We painted the kitchen yellow."]
+    turns = tuple(TurnDraft("Ana", "user", text, MAY + n * DAY) for n, text in enumerate(said))
+    bank.remember(ana.id, [SessionDraft(turns, MAY)])
+    bank.add_memories(ana.id, [MemoryDraft("profile", "Occupation: bookbinder", said_at=MAY)])
+    counting = CountingEmbedder(embedder)
+    indexer.embed_pending(bank, counting)
+    counting.calls = 0
+    return bank, ana, Searcher(bank, counting)
+
+
+def ask(made, text, as_of=MAY + 10 * DAY, **settings):
+    bank, ana, searcher = made
+    return searcher.search(ana.id, searcher.views([text]), as_of, SearchSettings(**settings))
+
+
+def test_words_and_meaning_both_find(made):
+    assert "puppy" in ask(made, "puppy", dense_weight=0)[0].memory.text
+    assert "puppy" in ask(made, "Which animal lives with us now?", dense_weight=1)[0].memory.text
+    assert "puppy" in ask(made, "Did we get a dog?")[0].memory.text
+
+
+def test_every_store_keeps_its_best(made):
+    stores = [hit.memory.store for hit in ask(made, "What did I adopt?", k=1)]
+    assert sorted(stores) == ["dialogue", "profile"]
+
+
+def test_nothing_said_later_is_found(made):
+    assert not [h for h in ask(made, "What colour is the kitchen?", as_of=MAY + DAY) if "kitchen" in h.memory.text]
+
+
+def test_a_memory_without_a_vector_is_found_by_its_words(made):
+    bank, ana, _ = made
+    bank.add_memories(ana.id, [MemoryDraft("world", "The ferry leaves at nine.", said_at=MAY)])
+    assert ask(made, "When does the ferry leave?")[0].memory.text == "The ferry leaves at nine."
+
+
+def test_what_is_forgotten_is_not_found_again(made):
+    bank, ana, _ = made
+    forget(bank, ana.id, [ask(made, "puppy")[0].memory.id])
+    assert not [h for h in ask(made, "puppy") if "puppy" in h.memory.text]
+
+
+def test_a_question_costs_one_encoder_call(made):
+    _, _, searcher = made
+    ask(made, "puppy")
+    ask(made, "kitchen")
+    assert searcher.embedder.calls == 2
+
+
+def test_an_empty_persona_finds_nothing(made):
+    bank, _, searcher = made
+    nobody = bank.create_persona(PersonaDraft("Nobody"))
+    assert searcher.search(nobody.id, searcher.views(["puppy"]), MAY) == ()
+
+
+def test_the_indexer_embeds_each_text_once_and_goes_on_where_it_stopped(made):
+    bank, ana, searcher = made
+    bank.add_memories(ana.id, [MemoryDraft("world", "Same words.", external_id=str(n)) for n in range(5)])
+    assert indexer.waiting(bank, searcher.embedder.model) == 1
+    assert indexer.embed_pending(bank, searcher.embedder) == 1
+    assert indexer.embed_pending(bank, searcher.embedder) == 0
+
+
+def test_the_indexer_thread_works_off_what_waits(made):
+    bank, ana, searcher = made
+    thread = indexer.Indexer(bank, searcher.embedder)
+    thread.start()
+    bank.add_memories(ana.id, [MemoryDraft("world", "A new thing.")])
+    thread.wake()
+    assert thread.wait(30)
+    thread.stop()
+    assert indexer.waiting(bank, searcher.embedder.model) == 0
+
+
+scores = hnp.arrays(np.float64, st.shared(st.integers(1, 20), key="n"), elements=st.floats(-1, 50, allow_nan=False))
+
+
+@given(scores, scores, st.floats(0, 1))
+def test_fused_scores_lie_between_none_and_best(lexical, dense, weight):
+    mixed = fusion.convex(lexical, dense, weight)
+    assert mixed.shape == lexical.shape
+    assert (mixed >= 0).all()
+    assert (mixed <= 1 + 1e-9).all()
+
+
+@given(scores, st.floats(0.001, 1000))
+def test_the_scale_of_a_score_does_not_matter(lexical, factor):
+    nothing = np.zeros_like(lexical)
+    np.testing.assert_allclose(
+        fusion.convex(lexical, nothing, 0.5), fusion.convex(lexical * factor, nothing, 0.5), atol=1e-9
+    )
