@@ -46,6 +46,7 @@ LEAD_IN = compiled(
 LEAD_INTO_YEAR = compiled(r"\b(?:year|by|circa) \Z")
 LEAD_INTO_DAY = compiled(r"\bon \Z")
 LEAD_INTO_HOLIDAY = compiled(r"\b(?:on|at|over|for|by) \Z")
+THIRD = compiled(r"\b(?:early|mid|late)(?: |-)\Z")
 THE = compiled(r"\bthe \Z")
 HABIT = compiled(
     r"\b(?:(?:each|most|all|any|some|many|merry|happy|an?) (?:(?:other|second|single) )?"
@@ -53,8 +54,11 @@ HABIT = compiled(
 )
 HABIT_AFTER = compiled(r" (?:mornings|afternoons|evenings|nights)\b")
 RANGE_ON = compiled(r" (?:on|onwards?|forward)\b")
-RANGE_LEFT = compiled(rf"\b(?:between|from) \Z|(?:{MONTH}|\b{YEAR})(?:{TO}| and )\Z")
-RANGE_RIGHT = compiled(rf"(?:{TO}| and )(?:{MONTH}|{YEAR})")
+RANGE_LEFT = compiled(
+    rf"\b(?:between|from) \Z|\b(?:{MONTH}|{YEAR}){TO}\Z"
+    rf"|\b(?:between|in|during|of|late|early|mid) (?:{MONTH}|{YEAR}) and \Z"
+)
+RANGE_RIGHT = compiled(rf"(?:{TO}| (?P<and>and) )(?:{MONTH}|{YEAR})")
 YEARS_RIGHT = compiled(rf" ?[-–—] ?{YEAR}")
 AFTER_A_YEAR = compiled(r" (?!(?:was|is|has|this|his|as|us|across|always|perhaps|its|yes)\b)[a-z-]+s\b| ?%")
 NOT_A_SEASON = compiled(r" (?:camp|job|house|dress|school|cleaning|roll|coat|months|breeze|migration|of(?! \d))")
@@ -77,7 +81,10 @@ def in_range(match: Match) -> bool:
     opened = left is not None and left[0].strip().lower() in {"between", "from"}
     if (left and not opened) or after(YEARS_RIGHT, match):
         return True
-    return bool(after(RANGE_RIGHT, match) and (opened or match[0].istitle())) or bool(opened and after(RANGE_ON, match))
+    right = after(RANGE_RIGHT, match)
+    if right:
+        return opened or (match[0].istitle() and not right["and"])
+    return opened and after(RANGE_ON, match) is not None
 
 
 def read_full_date(match: Match) -> Resolve | None:
@@ -177,7 +184,7 @@ def read_decade(match: Match) -> Resolve | None:
     """Read "the 1990s", "the '90s", "the nineties"; two digits mean the last century from the thirties on."""
     word = match["decade"].lower()
     year = 20 + 10 * TENS_WORDS.index(word) if word in TENS_WORDS else int(re.sub(r"\D", "", word))
-    if year < 100 and not match[0].lower().startswith("the"):
+    if year < 100 and not (match[0].lower().startswith("the") or before(THIRD, match)):
         return None  # "in my eighties", "30s of plank"
     if year < 100:
         year += 1900 if year >= 30 else 2000
@@ -202,7 +209,7 @@ CALENDAR_RULES = (
         r"(?:(?:[T\x20]| ?\([a-z]{3}\) ?)\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?(?![\w/-])",
         read_full_date,
     ),
-    rule(r"(?:\d{1,2}/\d{1,2}/(?:\d{4}|\d\d)|\d{1,2}[-.]\d{1,2}[-.]\d{4})(?![\w/-])", read_full_date),
+    rule(r"(?:\d{1,2}/\d{1,2}/(?:\d{4}|\d\d)|\d{1,2}[-.]\d{1,2}[-.]\d{4})(?![\w/-]|\.\d)", read_full_date),
     rule(rf"{ON_WEEKDAY}(?P<day>{DAY_NUMBER}) (?:of )?(?P<month>{MONTH})", read_day_of_year, "recurring"),
     rule(rf"{ON_WEEKDAY}(?P<month>{MONTH}) (?:the )?(?P<day>{DAY_NUMBER})(?![:%,.]\d)", read_day_of_year, "recurring"),
     rule(rf"(?:{CHOICE})?(?P<name>{HOLIDAY})(?:,? (?:of |in )?(?P<year>{YEAR}))?", read_holiday, "recurring"),
@@ -221,5 +228,5 @@ CALENDAR_RULES = (
         "recurring",
     ),
     rule(rf"(?:the )?['’]?(?P<decade>(?:1[5-9]|20)?\d0['’]?s|{TENS})\b", read_decade),
-    rule(rf"(?<![\d$#€£.,:/])(?P<year>{YEAR})(?![.,:/]?\d|-\d(?!\d{3}\b))", read_year),
+    rule(rf"(?<![\d$#€£.,:/])(?P<year>{YEAR})(?![.,:/]?\d|-\d(?!\d{{3}}\b))", read_year),
 )

@@ -11,7 +11,7 @@ from memory.timewords.calendar_words import CALENDAR_RULES
 from memory.timewords.chinese_words import CHINESE_RULES
 from memory.timewords.modifiers import LEAD_INS, TRAILERS
 from memory.timewords.relative_words import RELATIVE_RULES
-from memory.timewords.rules import LOOK_BACK, TO, Kind, Match, Resolve, Rule, compiled
+from memory.timewords.rules import LOOK_BACK, TO, WEEKDAY, Kind, Match, Resolve, Rule, compiled
 from memory.timewords.units import Leaning, Stretch
 
 MAX_EXPRESSIONS = 100  # in one text; a longer text is read up to the hundredth
@@ -32,6 +32,7 @@ LOOKS_AHEAD = re.compile(
     r"|can['’]t wait|hop(?:e|ing) to)\b|['’]ll\b"
 )
 BETWEEN = compiled(r"\b(?:between|from) \Z")
+A_WEEKDAY = compiled(WEEKDAY)
 JOIN = compiled(rf"(?:{TO}| (?P<and>and) )(?:the )?")
 
 
@@ -137,30 +138,23 @@ def _join(text: str, phrases: list[Phrase], now: datetime) -> list[Phrase]:
     """Make one phrase of two that are the ends of a range ("between March and May", "7 May to 9 June")."""
     joined: list[Phrase] = []
     for phrase in phrases:
-        both = _as_range(text, joined[-1], phrase, now) if joined else None
-        if both:
-            joined[-1] = both
+        link = JOIN.fullmatch(text, joined[-1].end, phrase.start) if joined else None
+        if link:
+            joined += _as_range(text, joined.pop(), phrase, link, now)
         else:
             joined.append(phrase)
     return joined
 
 
-def _as_range(text: str, first: Phrase, last: Phrase, now: datetime) -> Phrase | None:
-    link = JOIN.fullmatch(text, first.end, last.start)
+def _as_range(text: str, first: Phrase, last: Phrase, link: Match, now: datetime) -> list[Phrase]:
+    """Give the range, or the two phrases where they make none, or nothing for a habit ("Monday to Friday")."""
     opening = BETWEEN.search(text, max(0, first.start - LOOK_BACK), first.start)
-    between = opening is not None and opening[0].lower().startswith("between")
-    if not link or (link["and"] and not between):
-        return None
-    if not opening and "recurring" in {first.kind, last.kind} and _is_day(first, now):
-        return None  # "Monday to Friday" is a habit
-    resolve = _range_of(first, last)
-    phrase = Phrase(opening.start() if opening else first.start, last.end, resolve, "plain", last.leaning)
-    return phrase if phrase.at(now) else None
-
-
-def _is_day(phrase: Phrase, now: datetime) -> bool:
-    stretch = phrase.at(now)
-    return stretch is not None and stretch.unit == "day"
+    if link["and"] and not (opening and opening[0].lower().startswith("between")):
+        return [first, last]
+    if not opening and A_WEEKDAY.fullmatch(text, first.start, first.end):
+        return []
+    whole = Phrase(opening.start() if opening else first.start, last.end, _range_of(first, last), "plain", last.leaning)
+    return [whole] if whole.at(now) else [first, last]
 
 
 def _range_of(first: Phrase, last: Phrase) -> Resolve:
