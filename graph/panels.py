@@ -124,14 +124,7 @@ def candidates(hits: Sequence[Hit]) -> list[Row]:
 
 def notes(answer: Answer) -> list[Row]:
     """A row a note, the most relevant first."""
-    return [
-        [
-            f"{note.relevance:.0%}",
-            clip(note.quote, 160),
-            " · ".join(filter(None, [note.memory.speaker, _told(note.memory)])),
-        ]
-        for note in answer.reading.notes
-    ]
+    return [[f"{n.relevance:.0%}", clip(n.quote, 160), _from(n.memory)] for n in answer.reading.notes]
 
 
 def steps(answer: Answer) -> list[Row]:
@@ -142,8 +135,8 @@ def steps(answer: Answer) -> list[Row]:
     return [*rows, ["All", "", round(sum(line.milliseconds for line in answer.trace), 1)]]
 
 
-def _told(memory: Memory) -> str:
-    return day(memory.said_at) or happened(memory)
+def _from(memory: Memory) -> str:
+    return " · ".join(part for part in (memory.speaker, day(memory.said_at) or happened(memory)) if part)
 
 
 def timeline(answer: Answer) -> Figure | None:

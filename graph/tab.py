@@ -7,7 +7,6 @@ import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from memory.bank import Bank
 from memory.errors import MemoirError
 from memory.indexer import Indexer, waiting
 from memory.panels import count, day, empty, line
-from memory.tab import PRIVATE, Update, persona_choices, told, upload_box
+from memory.tab import PRIVATE, Update, persona_choices, shown_fault, told, upload_box
 from memory.timespan import read_date
 from memory.types import Persona, PersonaDraft, TurnDraft
 
@@ -244,9 +243,7 @@ def chat_tab(page: gr.Blocks, assistant: Assistant, indexer: Indexer, trimmings:
                     }
         except MemoirError as fault:
             yield {composer: text, chat: before}
-            raise gr.Error(
-                escape(str(fault)), title="That did not work", duration=None, print_exception=False
-            ) from fault
+            raise shown_fault(fault) from fault
 
     everything = [chat, chat_id, cited, today, time_note, examples, sources]
     explaining = [explained, kinds, timeline, candidates, notes, steps]

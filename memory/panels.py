@@ -206,10 +206,10 @@ def _history(h: HistoryReport) -> str:
         "Stored": (h.stored.sessions, h.stored.turns, h.stored.memories),
         "Known already": (None, h.stored.known_turns, h.stored.known_memories),
     }
-    body = "".join(
-        f"<tr><th>{name}</th>{''.join(f'<td>{"" if n is None else f"{n:,}"}</td>' for n in figures)}</tr>"
-        for name, figures in rows.items()
-    )
+    cells = {
+        name: "".join(f"<td>{'' if n is None else format(n, ',')}</td>" for n in row) for name, row in rows.items()
+    }
+    body = "".join(f"<tr><th>{name}</th>{row}</tr>" for name, row in cells.items())
     return (
         f"<p><strong>{escape(h.persona.name)}</strong></p><table><tr><th></th><th>sessions</th><th>turns</th>"
         f"<th>memories</th></tr>{body}</table>{_skips(h)}"
@@ -221,7 +221,8 @@ def _skips(h: HistoryReport) -> str:
         return ""
     listed = "".join(f"<li>{escape(s.place)}: {escape(s.reason)}</li>" for s in h.skips)
     more = f"<li>… and {h.skipped - len(h.skips):,} more</li>" if h.skipped > len(h.skips) else ""
-    return f"<details><summary>{count(h.skipped, 'note')} on what was left out or changed</summary><ul>{listed}{more}</ul></details>"
+    title = f"{count(h.skipped, 'note')} on what was left out or needs a look"
+    return f"<details><summary>{title}</summary><ul>{listed}{more}</ul></details>"
 
 
 def _fault(fault: str) -> str:

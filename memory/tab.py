@@ -22,6 +22,9 @@ from memory.search import Searcher, SearchSettings
 from memory.timespan import read_date
 from memory.types import STORES, Memory, Persona, Store, TimeSpan
 
+WATCHED = gr.Progress()
+"""Marks the argument by which the screen hands over its progress bar."""
+
 PAGE = 50
 FOUND = 100
 """Memories of each store that a search shows."""
@@ -50,12 +53,14 @@ def told(handler: Callable[P, T]) -> Callable[P, T]:
         try:
             return handler(*args, **kwargs)
         except MemoirError as fault:
-            # The screen shows messages as HTML, and a fault may quote a file.
-            raise gr.Error(
-                escape(str(fault)), title="That did not work", duration=None, print_exception=False
-            ) from fault
+            raise shown_fault(fault) from fault
 
     return guarded
+
+
+def shown_fault(fault: MemoirError) -> gr.Error:
+    """A fault as a message on the screen, which shows messages as HTML; a fault may quote a file."""
+    return gr.Error(escape(str(fault)), title="That did not work", duration=None, print_exception=False)
 
 
 def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown) -> None:
@@ -101,14 +106,15 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
                     sure = gr.Button("Forget for good", variant="stop", size="md", elem_id="memory-forget-sure")
             result = gr.HTML(padding=False, elem_id="memory-result")
 
-    def show(persona_id: int | None, text: str, kind: str, since: str | None, until: str | None, page: int) -> Update:
+    def show(persona_id: int | None, page: int, *sought: str | None) -> Update:
         if persona_id is None:
             nobody = panels.empty("No persona yet", "Create one in Chat, or bring in a history there.")
             return {totals: nobody, table: [], where: "", shown: 0}
-        found, total, page = _page(bank, searcher, persona_id, text, kind, _between(since, until), page)
+        text, kind, since, until = sought
+        found, total, page = _page(bank, searcher, persona_id, text or "", kind, _between(since, until), page)
         start = page * PAGE
         if total:
-            paging = panels.line(f"{start + 1:,}–{start + len(found):,} of {total:,}{' found' if text.strip() else ''}")
+            paging = panels.line(f"{start + 1:,}–{start + len(found):,} of {total:,}{' found' if text else ''}")
         else:
             paging = panels.line("Nothing fits. Try other words, another kind or a wider stretch of time.")
         return {
@@ -121,26 +127,19 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
         }
 
     @told
-    def opened(
-        current: int | None, of_chat: int | None, text: str, kind: str, since: str | None, until: str | None
-    ) -> Update:
+    def opened(current: int | None, of_chat: int | None, *sought: str | None) -> Update:
         known = persona_choices(bank)
         ids = [i for _, i in known]
         wanted = next((i for i in (of_chat, current, *ids) if i in ids), None)
-        return {persona: gr.Dropdown(known, value=wanted), **cleared(), **show(wanted, text, kind, since, until, 0)}
+        return {persona: gr.Dropdown(known, value=wanted), **cleared(), **show(wanted, 0, *sought)}
 
     @told
-    def changed(persona_id: int | None, text: str, kind: str, since: str | None, until: str | None) -> Update:
-        return {**cleared(), **show(persona_id, text, kind, since, until, 0)}
+    def changed(persona_id: int | None, *sought: str | None) -> Update:
+        return {**cleared(), **show(persona_id, 0, *sought)}
 
-    def turned(step: int) -> Any:
-        @told
-        def turn(
-            persona_id: int | None, text: str, kind: str, since: str | None, until: str | None, page: int
-        ) -> Update:
-            return show(persona_id, text, kind, since, until, max(0, page + step))
-
-        return turn
+    @told
+    def turned(persona_id: int | None, page: int, *sought: str | None) -> Update:
+        return show(persona_id, page, *sought)
 
     def cleared() -> Update:
         hint = panels.empty("Choose a memory", "A click on a row shows where it comes from.")
@@ -159,11 +158,9 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
         return {warning: panels.forgetting(forget.preview(bank, persona_id, [memory_id])), **asked(True)}
 
     @told
-    def remove(
-        persona_id: int, memory_id: int, text: str, kind: str, since: str | None, until: str | None, page: int
-    ) -> Update:
+    def remove(persona_id: int, memory_id: int, page: int, *sought: str | None) -> Update:
         gone = forget.forget(bank, persona_id, [memory_id])
-        rest = show(persona_id, text, kind, since, until, page)
+        rest = show(persona_id, page, *sought)
         return {**rest, **cleared(), result: panels.forgotten(gone)}
 
     filters = [persona, query, store, first, last]
@@ -178,12 +175,14 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
         trigger_mode="always_last",
         **PRIVATE,
     )
-    back.click(turned(-1), [*filters, shown], listed, **PRIVATE)
-    further.click(turned(1), [*filters, shown], listed, **PRIVATE)
+    for button, step in ((back, -1), (further, 1)):
+        button.click(lambda page, by=step: max(0, page + by), shown, shown, **PRIVATE).then(
+            turned, [persona, shown, *filters[1:]], listed, **PRIVATE
+        )
     table.select(choose, [persona], beside, **PRIVATE)
     ask_forget.click(consider, [persona, selected], [warning, confirm, ask_forget], **PRIVATE)
     keep.click(lambda: asked(False, True), None, [confirm, ask_forget], **PRIVATE)
-    sure.click(remove, [persona, selected, *filters[1:], shown], [*listed, *beside], **PRIVATE)
+    sure.click(remove, [persona, selected, shown, *filters[1:]], [*listed, *beside], **PRIVATE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +232,7 @@ def upload_box(bank: Bank, indexer: Indexer) -> UploadBox:
         }
 
     @told
-    def take(path: str, names: list[str], take_all: bool, progress: Any = gr.Progress()) -> Update:  # noqa: B008
+    def take(path: str, names: list[str], take_all: bool, progress: gr.Progress = WATCHED) -> Update:
         held = Path(path)
         several = bool(ingest.contents(held).histories[1:])
         if several and not names and not take_all:
@@ -278,7 +277,7 @@ def label(persona: Persona) -> str:
 
 
 def _page(
-    bank: Bank, searcher: Searcher, persona_id: int, text: str, kind: str, during: TimeSpan | None, page: int
+    bank: Bank, searcher: Searcher, persona_id: int, text: str, kind: str | None, during: TimeSpan | None, page: int
 ) -> tuple[list[Memory], int, int]:
     """One page of memories, how many there are on all, and which page it is after all."""
     store: Store | None = next((s for s in STORES if s == kind), None)
