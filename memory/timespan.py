@@ -15,6 +15,8 @@ The conventions, for words said at 13:56 on Thursday 25 May 2023 (days begin at 
 | May, 7 May, summer, Christmas | the latest begun; the first not over where the words look ahead ("will", "going to") |
 | last March, next March, this March | the latest over; the first to begin; this year's |
 | spring, summer, autumn, winter 2021 | March to May, ... ; December 2021 to February 2022 |
+| the 5th; the weekend | the nearest 5th that has begun; this weekend once it has begun, else the last |
+| the 1990s, the 90s; the 1800s | ten years; the century |
 | early, mid, late X | its first, second, last third, unsure; a month's thirds are 1-10, 11-20, 21-end |
 | the first week of May | its first seven days; the last week is its last seven |
 | the week of X; the week before X | the Monday week that holds it; the one before |
@@ -27,6 +29,21 @@ The conventions, for words said at 13:56 on Thursday 25 May 2023 (days begin at 
 
 A habit ("every Friday", "on Sundays"), a length ("for two weeks") and a time counted from an unnamed one ("the next
 day", "two days later") name no time and are left out.
+
+Why the words are our own (measured 21 November 2026 on 75 expressions and 7 that name no time, at one anchor; "inside"
+is a start within the span that people mean, "span" all of it, "silent" nothing found where nothing is named):
+
+| | inside | span | silent | ms a text, median | last release |
+|---|---|---|---|---|---|
+| dateparser 1.5.0 | 39 | 34 | 5 | 0.4 | 2026 |
+| dateparser.search 1.5.0 | 47 | 0 | 1 | 0.7 | 2026 |
+| Microsoft Recognizers 1.0.2a2 | 52 | 33 | 5 | 10 | 2019 |
+| parsedatetime 2.6 | 31 | 0 | 1 | 0.1 | 2020 |
+| timefhuman 0.1.5 | 31 | 0 | 3 | 0.1 | 2026 |
+| ctparse 0.3.6 | 11 | 0 | 5 | 1.8 | 2022 |
+
+None is right for seasons, decades, thirds or weekends, so `dateparser` reads the absolute dates, where it is right, and
+`memory.timewords` the rest.
 """
 
 from __future__ import annotations
@@ -106,7 +123,7 @@ def _express(text: str, phrase: Phrase, now: datetime, zone: tzinfo, edge: int) 
     relation: Relation = "in"
     start, end = phrase.start, phrase.end
     side = SIDE.search(text, max(edge, start - LOOK_BACK), start)
-    word = side["word"].lower().split()[-1] if side else ""
+    word = side["word"].lower().split()[0] if side else ""
     onwards = ONWARDS.match(text, end) if word == "from" else None
     try:
         if side and (word != "from" or onwards):
@@ -120,7 +137,7 @@ def _express(text: str, phrase: Phrase, now: datetime, zone: tzinfo, edge: int) 
 
 def _one_side(stretch: Stretch, word: str, now: datetime) -> tuple[Stretch, Relation]:
     """Give what lies before or after a stretch, with sensible limits."""
-    if word in {"before", "to", "until", "till", "by"}:
+    if word in {"before", "prior", "until", "till", "by"}:
         end = stretch.end if word == "by" else stretch.start
         return Stretch(units.shift_months(end, -12 * YEARS_BEFORE), end, "span", stretch.sure), "before"
     start = stretch.end if word == "after" else stretch.start

@@ -15,6 +15,7 @@ Resolve = Callable[[datetime, Leaning], Stretch | None]
 Match = re.Match[str]
 Kind = Literal["plain", "recurring", "count"]
 
+WORD_START = r"(?<!\w)"
 SPACES = r"(?:[^\S\n]+)"  # a line's end parts a list, "in 2018" from "7." below it
 MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
@@ -25,6 +26,7 @@ WEEKDAY = (
 )
 FULL_WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 SEASON = r"(?:spring|summer|fall|autumn|winter)\b"
+# An apostrophe may stand before an s: the names are kept without ("valentines day").
 HOLIDAY = "(?:" + "|".join(re.sub(r"s\b", "['’]?s", name) for name in units.HOLIDAYS) + r")\b"
 DAY_NUMBER = r"(?:3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?\b"
 YEAR = r"(?:1[5-9]|20)\d\d\b"
@@ -79,7 +81,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 def rule(pattern: str, read: Callable[[Match], Resolve | None], kind: Kind = "plain") -> Rule:
     """Compile a rule whose words begin where a word does."""
-    return Rule(compiled(rf"(?<!\w)(?:{pattern})"), read, kind)
+    return Rule(compiled(f"{WORD_START}(?:{pattern})"), read, kind)
 
 
 def month_number(word: str) -> int:
