@@ -10,6 +10,7 @@ The conventions, for words said at 13:56 on Thursday 25 May 2023 (days begin at 
 | last month, two months ago, three years ago | the calendar month or year |
 | a couple of weeks ago | as two weeks ago, unsure |
 | a few weeks ago, several | from five to two of them ago, seven to three; unsure |
+| two or three weeks ago, a week or so ago | from the farther to the nearer; unsure |
 | the last two weeks, in the past year | rolling: from that long ago through today |
 | Friday, last Friday; next Friday; this Friday | the last one over; the first one to come; the one in this week |
 | May, 7 May, summer, Christmas | the latest begun; the first not over where the words look ahead ("will", "going to") |

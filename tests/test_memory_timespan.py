@@ -49,6 +49,9 @@ a couple days ago|a couple days ago|2023-05-23|2023-05-24|?
 a few days ago|a few days ago|2023-05-20|2023-05-24|?
 a few years ago|a few years ago|2018-01-01|2022-01-01|?
 several months ago|several months ago|2022-10-01|2023-03-01|?
+two or three weeks ago|two or three weeks ago|2023-05-01|2023-05-15|?
+2-3 days ago|2-3 days ago|2023-05-22|2023-05-24|?
+a week or so ago|a week or so ago|2023-05-08|2023-05-22|?
 about two weeks ago|about two weeks ago|2023-05-08|2023-05-15|?
 almost 3 years ago|almost 3 years ago|2020-01-01|2021-01-01|?
 What about last week?|last week|2023-05-15|2023-05-22

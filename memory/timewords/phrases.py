@@ -28,11 +28,11 @@ LONGEST_SENTENCE = 300  # characters looked at on each side of an expression
 
 # A text with none of these words, no digit and no Chinese names no time; to see that takes ten microseconds.
 HINT_WORDS = frozenset(
-    "jan january feb february mar march apr april may jun june jul july aug august sep sept september oct october nov "
-    "november dec december mon monday tue tues tuesday wed wednesday thu thur thurs thursday fri friday sat saturday "
-    "sun sunday spring summer fall autumn winter christmas xmas halloween thanksgiving easter twenties thirties "
-    "forties fifties sixties seventies eighties nineties yesterday today tomorrow tonight day days night week weeks weekend "
-    "month quarter year years decade morning afternoon evening ago back now recently lately "
+    "jan january feb february mar march apr april may jun june jul july aug august sep sept september oct october "
+    "nov november dec december mon monday tue tues tuesday wed wednesday thu thur thurs thursday fri friday sat "
+    "saturday sun sunday spring summer fall autumn winter christmas xmas halloween thanksgiving easter twenties "
+    "thirties forties fifties sixties seventies eighties nineties yesterday today tomorrow tonight day days night "
+    "week weeks weekend month quarter year years decade morning afternoon evening ago back now recently lately "
     "minutes hours nights weekends fortnights months decades".split()
 )
 HINT_SIGNS = re.compile(r"[\d一-鿿]")

@@ -96,6 +96,18 @@ def read_distance(match: Match) -> Resolve | None:
     return resolve
 
 
+def read_from_to_ago(match: Match) -> Resolve:
+    """Read "two or three weeks ago" and "a week or so ago": from the farther to the nearer, unsure."""
+    unit, least = match["unit"].lower(), count_of(match["least"])[0]
+    most = least + 1 if match["most"].lower() == "so" else count_of(match["most"])[1]
+
+    def resolve(now: datetime, leaning: Leaning) -> Stretch:
+        far, near = units.distant(unit, now, -max(least, most)), units.distant(unit, now, -min(least, most))
+        return Stretch(far.start, near.end, sure=False)
+
+    return resolve
+
+
 def read_half_more(unit: str, sign: int, count: int) -> Resolve | None:
     """Read "a year and a half ago", "a week and a half ago"."""
     finer = {"year": ("month", 12), "week": ("day", 7), "day": ("hour", 24), "hour": ("minute", 60)}.get(unit)
@@ -189,6 +201,8 @@ RELATIVE_RULES = (
         read_distance,
         "count",
     ),
+    rule(rf"(?P<least>{COUNT})(?: or | to |-)(?P<most>{COUNT}) (?P<unit>{UNIT})s? (?:ago|back)\b", read_from_to_ago),
+    rule(rf"(?P<least>an?|one) (?P<unit>{UNIT}) or (?P<most>two|so) (?:ago|back)\b", read_from_to_ago),
     rule(r"half an? (?P<unit>year|hour) ago\b", read_half, "count"),
     rule(
         rf"in (?P<count>(?!an?\b|one\b){COUNT}) (?P<unit>day|week|month|year)s?\b(?:['’] time)?(?P<half>)(?P<way>)",
