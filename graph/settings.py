@@ -41,6 +41,7 @@ class Settings(BankSettings):
     ranker: Literal["fts5", "rank-bm25"] = Field("fts5", description="who scores words")
     k: int = Field(10, ge=1, le=200, description="candidates of each store")
     dense_weight: float = Field(0.5, ge=0, le=1, description="share of meaning against words")
+    neighbours: float = Field(0.4, ge=0, le=1, description="share of its score that a turn lends to those next to it")
     alpha: float = Field(0.5, ge=0, le=1, description="weight of the store asked for, in rerank")
     beta: float = Field(0.5, ge=0, le=1, description="weight of the fit, in rerank")
     time_filter: bool = Field(True, description="whether dates in a question cut the candidates")
@@ -50,7 +51,7 @@ class Settings(BankSettings):
         """The part that the nodes read."""
         return PipelineSettings(
             self.classifier,
-            SearchSettings(self.k, self.dense_weight, self.ranker),
+            SearchSettings(self.k, self.dense_weight, self.neighbours, self.ranker),
             RerankSettings(self.alpha, self.beta),
             self.time_filter,
             self.budget,

@@ -25,12 +25,13 @@ class Snapshot:
     """All memories of one persona at one revision; every array has one row a memory, ordered by id.
 
     `said` and `closed` are seconds since 1970: when it was said (-inf if unknown) and when it stopped holding (inf if
-    it holds). `vectors` is (n, d); a memory that is not embedded yet has a row of zeros.
+    it holds). `sessions` is 0 for what no session said. `vectors` is (n, d); a memory that is not embedded yet has a row of zeros.
     """
 
     revision: int
     ids: NDArray[np.int64]
     stores: NDArray[np.int8]
+    sessions: NDArray[np.int64]
     said: NDArray[np.float64]
     closed: NDArray[np.float64]
     embedded: NDArray[np.bool_]
@@ -73,7 +74,8 @@ class VectorCache:
 
     def _read(self, db: Database, persona_id: int, revision: int, held: Snapshot | None) -> Snapshot:
         rows = db.conn.execute(
-            "SELECT id, store, unixepoch(said_at), unixepoch(valid_to) FROM memories WHERE persona_id = ? ORDER BY id",
+            "SELECT id, store, unixepoch(said_at), unixepoch(valid_to), session_id FROM memories "
+            "WHERE persona_id = ? ORDER BY id",
             (persona_id,),
         ).fetchall()
         ids = np.array([r[0] for r in rows], dtype=np.int64)
@@ -90,6 +92,7 @@ class VectorCache:
             revision,
             ids,
             np.array([STORES.index(r[1]) for r in rows], dtype=np.int8),
+            np.array([r[4] or 0 for r in rows], dtype=np.int64),
             np.array([ALWAYS if r[2] is None else r[2] for r in rows], dtype=np.float64),
             np.array([NEVER if r[3] is None else r[3] for r in rows], dtype=np.float64),
             embedded,

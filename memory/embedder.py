@@ -72,7 +72,7 @@ def _load(model: str) -> SentenceTransformer:
     from sentence_transformers import SentenceTransformer
     from transformers.utils.logging import disable_progress_bar
 
-    disable_progress_bar()
+    disable_progress_bar()  # type: ignore[no-untyped-call]
     if model != DEFAULT_MODEL:
         return SentenceTransformer(model)
     from pathlib import Path

@@ -67,19 +67,41 @@ def scope(persona_id: int) -> str:
 
 
 def fts5(db: Database, persona_id: int, query: Sequence[str], limit: int) -> dict[int, float]:
-    """The `limit` best memories of a persona by FTS5, as id -> BM25 score, best first; all if `limit` is below 0."""
-    if not query:
-        return {}
-    any_of = " OR ".join(f'"{t}"' for t in _rarest(db, query))
-    rows = db.conn.execute(
-        "SELECT rowid, -bm25(memories_fts, 0.0, 1.0) AS score FROM memories_fts WHERE memories_fts MATCH ? "
-        "ORDER BY score DESC, rowid LIMIT ?",
-        (f'scope : "{scope(persona_id)}" AND terms : ({any_of})', limit),
-    )
-    return {int(i): float(s) for i, s in rows}
+    """The `limit` best memories of a persona by FTS5, as id -> BM25 score, best first; all if `limit` is below 0.
+
+    FTS5 weighs a word by its rarity in the whole bank, where one persona's everyday word may be rare: each word is
+    asked for by itself and weighed anew by its rarity among this persona's memories.
+    """
+    total, everywhere = _size(db, persona_id), int(db.conn.execute("SELECT count(*) FROM memories").fetchone()[0])
+    scores: dict[int, float] = {}
+    for term in _rarest(query):
+        found = db.conn.execute(
+            "SELECT rowid, -bm25(memories_fts, 0.0, 1.0) FROM memories_fts WHERE memories_fts MATCH ?",
+            (_match(persona_id, term),),
+        ).fetchall()
+        if not found:
+            continue
+        held = db.conn.execute("SELECT doc FROM memories_terms WHERE term = ?", (term,)).fetchone()
+        weight = _idf(total, len(found)) / _idf(everywhere, int(held[0]))
+        for memory_id, score in found:
+            scores[memory_id] = scores.get(memory_id, 0.0) + weight * score
+    ranked = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
+    return dict(ranked if limit < 0 else ranked[:limit])
 
 
-def _rarest(db: Database, query: Sequence[str]) -> list[str]:
+def _match(persona_id: int, term: str) -> str:
+    return f'scope : "{scope(persona_id)}" AND terms : "{term}"'
+
+
+def _idf(total: int, held: int) -> float:
+    return max(math.log((total - held + 0.5) / (held + 0.5)), 1e-6)
+
+
+def _size(db: Database, persona_id: int) -> int:
+    return int(db.conn.execute("SELECT count(*) FROM memories WHERE persona_id = ?", (persona_id,)).fetchone()[0])
+
+
+def _rarest(query: Sequence[str]) -> list[str]:
     unique = list(dict.fromkeys(query))
     if len(unique) <= MAX_QUERY_TERMS:
         return unique
@@ -95,7 +117,7 @@ def rank_bm25(db: Database, persona_id: int, query: Sequence[str], limit: int) -
     # FTS5 counts a document's length over all its columns, so the one word of `scope` belongs to it.
     reference = _reference([[*str(t).split(), scope(persona_id)] for _, t in rows])
     # `query` terms that occur twice count once, as in FTS5.
-    scores = reference.get_scores(_rarest(db, query))
+    scores = reference.get_scores(_rarest(query))
     ranked = sorted(
         ((float(s), int(i)) for s, (i, _) in zip(scores, rows, strict=True) if s > 0), key=lambda p: (-p[0], p[1])
     )
@@ -110,7 +132,7 @@ def _reference(corpus: list[list[str]]) -> Any:  # noqa: ANN401  # the package h
 
         def _calc_idf(self, nd: Mapping[str, int]) -> None:
             n = self.corpus_size
-            self.idf = {w: max(math.log((n - f + 0.5) / (f + 0.5)), 1e-6) for w, f in nd.items()}
+            self.idf = {w: _idf(n, f) for w, f in nd.items()}
 
     return Reference(corpus, k1=1.2, b=0.75)
 
@@ -121,10 +143,9 @@ RANKERS: dict[str, Ranker] = {"fts5": fts5, "rank-bm25": rank_bm25}
 
 def frequencies(db: Database, persona_id: int, wanted: Iterable[str]) -> tuple[int, dict[str, int]]:
     """How many memories a persona has, and how many of them hold each of the terms."""
-    total = int(db.conn.execute("SELECT count(*) FROM memories WHERE persona_id = ?", (persona_id,)).fetchone()[0])
     held = {}
     for term in dict.fromkeys(wanted):
-        match = f'scope : "{scope(persona_id)}" AND terms : "{term}"'
-        found = db.conn.execute("SELECT count(*) FROM memories_fts WHERE memories_fts MATCH ?", (match,)).fetchone()
+        match = (_match(persona_id, term),)
+        found = db.conn.execute("SELECT count(*) FROM memories_fts WHERE memories_fts MATCH ?", match).fetchone()
         held[term] = int(found[0])
-    return total, held
+    return _size(db, persona_id), held

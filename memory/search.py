@@ -21,11 +21,14 @@ class SearchSettings:
     """How candidates are found.
 
     `k` best of each store are kept, so that one full store never crowds out another (PerLTQA, Du et al. 2024).
+    `neighbours` is the share of its score that a turn lends to the turns said just after and just before it: an answer
+    often has no word in common with the question, but follows one that has.
     `dense_weight` is the share of meaning against words; 0 is words alone, 1 meaning alone.
     """
 
     k: int = 10
     dense_weight: float = 0.5
+    neighbours: float = 0.4
     ranker: str = "fts5"
 
 
@@ -61,8 +64,8 @@ class Searcher:
     ) -> tuple[Hit, ...]:
         """The best k memories of each store that were known to the persona at `as_of`, best first.
 
-        `Hit.scores` holds "lexical" (BM25) and "dense" (cosine) of the first view and "fused", the weighted mean of the
-        views' mixed scores, 0..1.
+        `Hit.scores` holds "lexical" (BM25) and "dense" (cosine) of the first view, "fused", the weighted mean of the
+        views' mixed scores (0..1), and "lent", what the turns next to it add; `Hit.score` is the sum of the last two.
         """
         chosen = settings or SearchSettings()
         if self._cache is None:
@@ -91,17 +94,20 @@ class Searcher:
             for w, m in zip(words, meaning, strict=True)
         ]
         fused = np.average(mixed, axis=0, weights=weights)
-        best = _best_of_each_store(held, np.where(known, fused, -1.0), chosen.k)
+        lent = chosen.neighbours * _next_to(held, np.where(known, fused, 0.0))
+        total = fused + lent
+        best = _best_of_each_store(held, np.where(known, total, -1.0), chosen.k)
         scores = {
             int(held.ids[row]): {
                 "lexical": round(float(words[0][row]), 4),
                 "dense": round(float(meaning[0][row]), 4),
                 "fused": round(float(fused[row]), 4),
+                "lent": round(float(lent[row]), 4),
             }
             for row in best
         }
         found = self.bank.memories(persona_id, ids=list(scores))
-        return tuple(Hit(m, scores[m.id]["fused"], scores[m.id]) for m in found)
+        return tuple(Hit(m, scores[m.id]["fused"] + scores[m.id]["lent"], scores[m.id]) for m in found)
 
 
 def _spread(held: Snapshot, scores: dict[int, float]) -> Scores:
@@ -110,6 +116,16 @@ def _spread(held: Snapshot, scores: dict[int, float]) -> Scores:
     ids = np.fromiter(scores, dtype=np.int64, count=len(scores))
     spread[held.rows_of(ids)] = list(scores.values())
     return spread
+
+
+def _next_to(held: Snapshot, scores: Scores) -> Scores:
+    """For each turn the better score of the turn before and the turn after it in its session; 0 for other memories."""
+    dialogue = held.stores == STORES.index("dialogue")
+    follows = (held.sessions[1:] == held.sessions[:-1]) & dialogue[1:] & dialogue[:-1]
+    lent = np.zeros_like(scores)
+    lent[1:] = np.where(follows, scores[:-1], 0.0)
+    lent[:-1] = np.maximum(lent[:-1], np.where(follows, scores[1:], 0.0))
+    return lent
 
 
 def _best_of_each_store(held: Snapshot, scores: Scores, k: int) -> list[int]:

@@ -68,3 +68,15 @@ def test_a_persona_is_searched_alone(bank):
         for rank in lexical.RANKERS.values():
             assert set(rank(db, other.id, ["w1x", "persona1"], -1)) == {301}
             assert 301 not in rank(db, 1, ["w1x", "persona1"], -1)
+
+
+def test_a_word_is_as_rare_as_it_is_for_the_persona(bank):
+    """A speaker's name is in half of one persona's memories and in few of the whole bank."""
+    cleo = bank.create_persona(PersonaDraft("Cleo"))
+    said = [f"remark {n}" for n in range(9)] + ["a zeppelin passed"]
+    bank.add_memories(cleo.id, [MemoryDraft("world", text, speaker="Cleo") for text in said])
+    with bank.reading() as db:
+        for rank in lexical.RANKERS.values():
+            scores = rank(db, cleo.id, ["cleo", "zeppelin"], -1)
+            best, second = list(scores.values())[:2]
+            assert best > 1 > 1e-4 > second

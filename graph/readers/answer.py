@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from graph.readers.question import Question
+from graph.sentences import split
 from graph.state import Citation, Note, Reading, Reason
 from memory import lexical
 from memory.timespan import TimeExpression, describe
@@ -24,6 +25,10 @@ SEVERAL = 4
 
 NEAR_BEST = 0.8
 """Share of the best note's relevance that a further note of a list must reach."""
+
+
+ALSO = 0.9
+"""Share of the best note's relevance from which a second one is quoted beside it: they can hardly be told apart."""
 
 
 def compose(
@@ -92,7 +97,7 @@ def _why_not(question: Question, reason: Reason, known: TimeSpan | None) -> str:
 def _chosen(notes: Sequence[Note], many: bool) -> list[Note]:
     best = notes[0]
     if not many:
-        return [best]
+        return [n for n in notes[:2] if n.relevance >= ALSO * best.relevance]
     near = [n for n in notes[1:] if n.relevance >= max(CARRIES, NEAR_BEST * best.relevance)]
     return [best, *near][:SEVERAL]
 
@@ -101,8 +106,26 @@ def _line(question: Question, note: Note, number: int, room: int) -> str:
     when = f"{describe(note.when)} — " if question.expects == "time" and note.when else ""
     teller = ", ".join(part for part in (note.memory.speaker, describe_day(note.memory.said_at)) if part)
     frame = f"{when}{teller}: " if teller else when
-    quote = clip(note.quote, question, max(8, room - len(frame.split()) - 1))
+    quote = clip(_grown(note, room - len(frame.split()) - 1), question, max(8, room - len(frame.split()) - 1))
     return f"{frame}“{quote}” [{number}]"
+
+
+def _grown(note: Note, room: int) -> str:
+    """The passage with the sentences after and before it in its memory, as far as they fit whole."""
+    sentences = split(note.memory.text)
+    if note.quote not in sentences:
+        return note.quote
+    first = last = sentences.index(note.quote)
+    words = len(note.quote.split())
+    while True:
+        after = len(sentences[last + 1].split()) if last + 1 < len(sentences) else room
+        before = len(sentences[first - 1].split()) if first else room
+        if words + after <= room:
+            last, words = last + 1, words + after
+        elif words + before <= room:
+            first, words = first - 1, words + before
+        else:
+            return " ".join(sentences[first : last + 1])
 
 
 def describe_day(moment: datetime | None) -> str:

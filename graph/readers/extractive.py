@@ -42,7 +42,9 @@ MEANING_FLOOR, MEANING_CEILING = 0.15, 0.75
 
 EXPECTED_BONUS = 0.08
 ASKING_PENALTY = 0.5
-OTHER_SPEAKER_PENALTY = 0.6
+SPOKEN_OF = 0.8
+NOT_OF_SUBJECT = 0.6
+"""What a passage counts that is said not by the one asked about, but to or of them, or of somebody else."""
 
 _NUMBER = re.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|once|twice)\b", re.I
@@ -142,8 +144,8 @@ def _adjusted(question: Question, passage: Passage, score: float, speakers: froz
         score *= ASKING_PENALTY
     if _says_what_is_expected(question, passage):
         score += EXPECTED_BONUS
-    if memory.store == "dialogue" and not of_subject(question, passage, speakers):
-        score *= OTHER_SPEAKER_PENALTY
+    if memory.store == "dialogue":
+        score *= of_subject(question, passage, speakers)
     return score
 
 
@@ -160,11 +162,13 @@ def _says_what_is_expected(question: Question, passage: Passage) -> bool:
     return False
 
 
-def of_subject(question: Question, passage: Passage, speakers: frozenset[str]) -> bool:
-    """Whether what is said may be about whom the question is about: they say it, or are named or addressed in it.
+def of_subject(question: Question, passage: Passage, speakers: frozenset[str]) -> float:
+    """How far what is said may be about whom the question is about: 1 if they say it, less if others do.
 
     `speakers` are the terms of the names of all who speak in the hits; a question that names none of them is open.
     """
     subjects = speakers & question.names
     speaker = frozenset(lexical.terms(passage.hit.memory.speaker))
-    return not subjects or not speaker or bool(subjects & (speaker | passage.beside | passage.answers))
+    if not subjects or not speaker or subjects & speaker:
+        return 1.0
+    return SPOKEN_OF if subjects & (passage.beside | passage.answers) else NOT_OF_SUBJECT
