@@ -45,6 +45,13 @@ HEADER = """
 # A citation in an answer opens its source; an opened source shows the quoted line.
 SCRIPT = """
 <script>
+window.showQuoted = (card) => {
+  const list = card?.querySelector(".memoir-transcript ol"), line = list?.querySelector(".memoir-turn-cited");
+  if (line) list.scrollTop = line.offsetTop - list.offsetTop - (list.clientHeight - line.clientHeight) / 2;
+};
+document.addEventListener("toggle", (event) => {
+  if (event.target.matches?.(".memoir-source[open]")) window.showQuoted(event.target);
+}, true);
 document.addEventListener("click", (event) => {
   const link = event.target.closest('a[href*="#source-"]');
   if (!link) return;
@@ -53,7 +60,7 @@ document.addEventListener("click", (event) => {
   if (!card) return;
   for (let box = card; box; box = box.parentElement?.closest("details")) box.open = true;
   card.querySelector("summary").focus({ preventScroll: true });
-  (card.querySelector(".memoir-turn-cited") ?? card).scrollIntoView({ block: "center" });
+  card.scrollIntoView({ block: "nearest" });
 }, true);
 </script>
 """
@@ -107,7 +114,7 @@ def serve(settings: Settings) -> None:
         server_name=settings.host,
         server_port=settings.port,
         theme=theme(),
-        css_paths=ASSETS / "theme.css",
+        css_paths=[ASSETS / "theme.css", ASSETS / "screen.css"],
         head=SCRIPT,
         favicon_path=ASSETS / "logo.svg",
         footer_links=[],

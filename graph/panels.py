@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from html import escape
 from typing import TYPE_CHECKING
 
 from graph.assistant import Answer
-from graph.state import Citation
+from graph.state import Citation, Reason
 from memory import panels
 from memory.bank import Bank
 from memory.panels import STORE_NAMES, clip, count, day, happened
@@ -19,7 +19,10 @@ from memory.types import STORES, Hit, Memory
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-REACH = 6
+NOTES = 5
+"""Notes that are shown; further ones say next to nothing."""
+
+REACH = 30
 """Turns shown before and after a quoted one."""
 
 STEP_NAMES = {
@@ -39,7 +42,15 @@ STATUS = {
 }
 """What goes on once a node is done."""
 
-CANDIDATE_HEADERS = ["Place", "Kind", "Memory", "Words", "Meaning", "Both", "Kind fits", "Total", "Outcome"]
+WHY_NOT: Mapping[Reason, str] = {
+    "nothing found": "Nothing that is remembered comes near this question.",
+    "found but does not say": "Some memories come near this question, but none of them answers it.",
+    "premise contradicted": "What is remembered contradicts something that the question takes for granted.",
+    "outside the known time": "The question is about a time that this memory does not reach.",
+}
+"""Why there is no answer, in a sentence."""
+
+CANDIDATE_HEADERS = ["Place", "Kind", "Memory", "Words", "Meaning", "Both", "Beside", "Kind fits", "Total", "Outcome"]
 NOTE_HEADERS = ["Relevance", "Note", "From"]
 STEP_HEADERS = ["Step", "What it decided", "Milliseconds"]
 
@@ -78,7 +89,8 @@ def earlier(groups: Sequence[str]) -> str:
 def no_sources(answer: Answer) -> str:
     """Why an answer relies on nothing."""
     if answer.reading.abstained:
-        return panels.empty("No sources", f"I don't know, because: {answer.reading.reason}.")
+        reason = answer.reading.reason
+        return panels.empty("No sources", WHY_NOT[reason] if reason else "Nothing that is remembered answers this.")
     return panels.empty("No sources needed", "Nothing was asked, so nothing was looked up.")
 
 
@@ -115,7 +127,7 @@ def candidates(hits: Sequence[Hit]) -> list[Row]:
             place,
             STORE_NAMES[hit.memory.store],
             f"{happened(hit.memory)} — {clip(hit.memory.text, 140)}",
-            *(round(hit.scores.get(name, 0.0), 2) for name in ("lexical", "dense", "fused", "class", "rerank")),
+            *(round(hit.scores.get(name, 0.0), 2) for name in ("lexical", "dense", "fused", "lent", "class", "rerank")),
             "read" if hit.kept else hit.why,
         ]
         for place, hit in enumerate(hits, 1)
@@ -124,7 +136,7 @@ def candidates(hits: Sequence[Hit]) -> list[Row]:
 
 def notes(answer: Answer) -> list[Row]:
     """A row a note, the most relevant first."""
-    return [[f"{n.relevance:.0%}", clip(n.quote, 160), _from(n.memory)] for n in answer.reading.notes]
+    return [[f"{n.relevance:.0%}", clip(n.quote, 160), _from(n.memory)] for n in answer.reading.notes[:NOTES]]
 
 
 def steps(answer: Answer) -> list[Row]:
@@ -165,14 +177,16 @@ def timeline(answer: Answer) -> Figure | None:
         start, end = max(window.span.start, first), min(window.span.end, last)
         if start < end:
             figure.add_vrect(x0=start, x1=end, fillcolor="#6f9cc6", opacity=0.25, line_width=0)
+    # Not add_vline with a text, which cannot average dates.
     figure.add_vline(x=answer.ask.as_of, line_dash="dot", line_color="#968a76")
+    figure.add_annotation(x=answer.ask.as_of, y=1, yref="paper", text="asked", showarrow=False, yshift=9)
     figure.update_layout(
-        height=230,
-        margin={"l": 10, "r": 10, "t": 10, "b": 10},
+        height=260,
+        margin={"l": 10, "r": 10, "t": 44, "b": 10},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         font={"color": "#968a76", "size": 13},
-        legend={"orientation": "h", "y": 1.15, "x": 0},
+        legend={"orientation": "h", "y": 1.18, "x": 0},
         xaxis={"gridcolor": "rgba(150,138,118,.25)", "range": [first, last]},
         yaxis={"gridcolor": "rgba(150,138,118,.25)", "automargin": True},
         dragmode=False,

@@ -65,8 +65,8 @@ def chat_tab(page: gr.Blocks, assistant: Assistant, indexer: Indexer, trimmings:
         with gr.Column(scale=7, min_width=320, elem_classes="memoir-main"):
             chat = gr.Chatbot(
                 show_label=False,
-                height="min(560px, 62vh)",
-                min_height=340,
+                height="calc(100vh - 460px)",
+                min_height=330,
                 avatar_images=trimmings.avatars,
                 buttons=[],
                 feedback_options=None,
@@ -97,7 +97,7 @@ def chat_tab(page: gr.Blocks, assistant: Assistant, indexer: Indexer, trimmings:
                 with gr.Row():
                     persona = gr.Dropdown(label="Talk with", min_width=150, elem_id="persona")
                     today = gr.DateTime(
-                        label="As of", include_time=False, type="string", min_width=150, elem_id="today"
+                        label="As of (empty: now)", include_time=False, type="string", min_width=150, elem_id="today"
                     )
                 forgetful = gr.Checkbox(label="Don't remember this chat", elem_id="forgetful")
             time_note = gr.HTML(padding=False, elem_id="time-note")
@@ -119,10 +119,10 @@ def chat_tab(page: gr.Blocks, assistant: Assistant, indexer: Indexer, trimmings:
         with gr.Row():
             kinds = gr.Label(label="Kind of memory asked for", show_heading=False, num_top_classes=5, visible=False)
             timeline = gr.Plot(label="The candidates in time", visible=False)
-        candidates = _table("Candidates", CANDIDATE_HEADERS, [60, 110, 380, 80, 90, 70, 90, 70, 150])
+        candidates = _table("Candidates", CANDIDATE_HEADERS, _shares(6, 11, 30, 7, 8, 6, 7, 8, 6, 11))
         with gr.Row():
-            notes = _table("Notes", NOTE_HEADERS, [100, 360, 160])
-            steps = _table("Steps", STEP_HEADERS, [120, 340, 110])
+            notes = _table("Notes", NOTE_HEADERS, _shares(16, 56, 28))
+            steps = _table("Steps", STEP_HEADERS, _shares(24, 54, 22))
     clock = gr.Timer(2, active=False)
 
     def fresh(persona_id: int | None, as_of: str | None) -> Update:
@@ -241,7 +241,7 @@ def chat_tab(page: gr.Blocks, assistant: Assistant, indexer: Indexer, trimmings:
                         clock: gr.Timer(active=True),
                         **explain(event),
                     }
-        except MemoirError as fault:
+        except Exception as fault:  # the edge: whatever it was, nothing may go on turning
             yield {composer: text, chat: before}
             raise shown_fault(fault) from fault
 
@@ -255,6 +255,7 @@ def chat_tab(page: gr.Blocks, assistant: Assistant, indexer: Indexer, trimmings:
     box.imported.change(brought_in, box.imported, turned, **PRIVATE)
     create.click(created, [name, about, manner], [name, about, *turned], **PRIVATE)
     new_chat.click(fresh, [persona, today], [*everything, *explaining], **PRIVATE)
+    chat.clear(fresh, [persona, today], [*everything, *explaining], **PRIVATE)
     at_end.click(ended, persona, today, **PRIVATE)
     today.change(timed, [persona, today], time_note, **PRIVATE)
     clock.tick(ticked, None, [indexing, clock], **PRIVATE)
@@ -264,6 +265,10 @@ def chat_tab(page: gr.Blocks, assistant: Assistant, indexer: Indexer, trimmings:
             say, spoken_to, replied, concurrency_limit=4, concurrency_id="say", **PRIVATE
         )
     return persona
+
+
+def _shares(*percents: int) -> list[str | int]:
+    return [f"{percent}%" for percent in percents]
 
 
 def _table(label: str, headers: list[str], widths: list[str | int]) -> gr.Dataframe:
@@ -370,7 +375,7 @@ def _message(role: str, content: str) -> Message:
 
 
 def _status(text: str) -> Message:
-    return {"role": "assistant", "content": text, "metadata": {"title": text, "status": "pending"}}
+    return {"role": "assistant", "content": "\u200b", "metadata": {"title": text, "status": "pending"}}
 
 
 def _text(message: Message) -> str:

@@ -68,6 +68,11 @@ def line(text: str) -> str:
     return f'<p class="memoir-meta" role="status">{escape(text)}</p>' if text else ""
 
 
+def problem(text: str) -> str:
+    """What did not work, and what to do."""
+    return f'<div class="memoir-report memoir-report-bad" role="alert"><p>{escape(text)}</p></div>'
+
+
 def transcript(session: Session, turns: Sequence[Turn], cited: Collection[int]) -> str:
     """Turns of a session in order, those whose ids are cited marked."""
     if not turns:
@@ -90,7 +95,8 @@ def provenance(bank: Bank, memory: Memory, reach: int) -> str:
     """The conversation around the turns that a memory was drawn from, these marked."""
     turns = bank.sources(memory.persona_id, memory.id)
     if not turns:
-        return line(f"No conversation stands behind this: it was brought in as it is on {day(memory.recorded_at)}.")
+        alone = f"No conversation stands behind this. It was brought in as it is on {day(memory.recorded_at)}."
+        return f'<div class="memoir-transcript">{line(alone)}</div>'
     first = turns[0]
     around = bank.turns(memory.persona_id, first.session_id, around=first.position, reach=reach)
     return transcript(bank.session(memory.persona_id, first.session_id), around, {t.id for t in turns})
@@ -135,7 +141,7 @@ def totals(counts: Mapping[str, int]) -> str:
     known = sum(counts.get(store, 0) for store in STORES)
     if not known and not counts.get("turns"):
         return empty("Nothing remembered yet", "Tell the persona something in Chat, or bring in a history there.")
-    stores = " ".join(f"{badge(store)} {counts[store]:,}" for store in STORES if counts.get(store))
+    stores = "".join(f"<span>{badge(store)} {counts[store]:,}</span>" for store in STORES if counts.get(store))
     told = f"{count(counts['sessions'], 'conversation')}, {count(counts['turns'], 'turn')}"
     return (
         f'<div class="memoir-totals"><p class="memoir-meta"><strong>{count(known, "memory", "memories")}</strong> '
@@ -201,10 +207,11 @@ def report(name: str, done: Report) -> str:
 
 
 def _history(h: HistoryReport) -> str:
-    rows = {
-        "Found": (h.found_sessions, h.found_turns, h.found_memories),
+    rows: dict[str, tuple[int | None, ...]] = {
+        # A file of dialogues names no memories: each turn becomes one.
+        "Found": (h.found_sessions, h.found_turns, h.found_memories or None),
         "Stored": (h.stored.sessions, h.stored.turns, h.stored.memories),
-        "Known already": (None, h.stored.known_turns, h.stored.known_memories),
+        "Known before": (None, h.stored.known_turns, h.stored.known_memories),
     }
     cells = {
         name: "".join(f"<td>{'' if n is None else format(n, ',')}</td>" for n in row) for name, row in rows.items()

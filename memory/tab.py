@@ -26,11 +26,11 @@ WATCHED = gr.Progress()
 """Marks the argument by which the screen hands over its progress bar."""
 
 PAGE = 50
-FOUND = 100
+FOUND = 20
 """Memories of each store that a search shows."""
 
 HEADERS = ["No.", "Kind", "When", "Who", "Memory"]
-REACH = 10
+REACH = 30
 """Turns shown before and after the source of a memory."""
 
 EVERYTHING = ("Everything", "")
@@ -38,6 +38,9 @@ FIRST_DAY, LAST_DAY = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzin
 
 P = ParamSpec("P")
 T = TypeVar("T")
+SHOW_QUOTED = "() => window.showQuoted(document.querySelector('#memory-origin'))"
+"""Scrolls a transcript to the line that is marked in it; `app.py` brings the function."""
+
 PRIVATE: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
 """An event of the screen, which is no API."""
 
@@ -58,9 +61,12 @@ def told(handler: Callable[P, T]) -> Callable[P, T]:
     return guarded
 
 
-def shown_fault(fault: MemoirError) -> gr.Error:
+def shown_fault(fault: Exception) -> gr.Error:
     """A fault as a message on the screen, which shows messages as HTML; a fault may quote a file."""
-    return gr.Error(escape(str(fault)), title="That did not work", duration=None, print_exception=False)
+    if isinstance(fault, MemoirError):
+        return gr.Error(escape(str(fault)), title="That did not work", duration=12, print_exception=False)
+    name = escape(f"{type(fault).__name__}: {fault}")
+    return gr.Error(f"A fault in Memoir itself ({name}). Nothing was changed; the terminal says more.", duration=12)
 
 
 def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown) -> None:
@@ -68,14 +74,14 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
     shown: gr.State = gr.State(0)
     selected: gr.State = gr.State(None)
     with gr.Row(elem_classes="memoir-filters"):
-        persona = gr.Dropdown(label="Persona", scale=2, min_width=180, elem_id="memory-persona")
+        persona = gr.Dropdown(label="Persona", scale=1, min_width=170, elem_id="memory-persona")
         query = gr.Textbox(
-            label="Search", placeholder="Words or meaning", scale=3, min_width=200, elem_id="memory-search"
+            label="Search", placeholder="Words or meaning", scale=2, min_width=180, elem_id="memory-search"
         )
         kinds: list[tuple[str, str]] = [EVERYTHING, *((STORE_NAMES[s], s) for s in STORES)]
         store = gr.Dropdown(kinds, value="", label="Kind", scale=1, min_width=140, elem_id="memory-kind")
-        first = gr.DateTime(label="From", include_time=False, type="string", scale=1, min_width=150)
-        last = gr.DateTime(label="To", include_time=False, type="string", scale=1, min_width=150)
+        first = gr.DateTime(label="From", include_time=False, type="string", scale=1, min_width=175)
+        last = gr.DateTime(label="To", include_time=False, type="string", scale=1, min_width=175)
     totals = gr.HTML(padding=False, elem_id="memory-totals")
     with gr.Row(elem_classes="memoir-columns"):
         with gr.Column(scale=7, min_width=320, elem_classes="memoir-main"):
@@ -83,7 +89,7 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
                 headers=HEADERS,
                 datatype=["number", "str", "str", "str", "str"],
                 type="array",
-                column_widths=["64px", "112px", "130px", "100px", "auto"],
+                column_widths=["8%", "16%", "18%", "13%", "45%"],
                 interactive=False,
                 wrap=True,
                 max_height=560,
@@ -105,6 +111,7 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
                     keep = gr.Button("Keep it", size="md")
                     sure = gr.Button("Forget for good", variant="stop", size="md", elem_id="memory-forget-sure")
             result = gr.HTML(padding=False, elem_id="memory-result")
+            origin = gr.HTML(padding=False, elem_id="memory-origin")
 
     def show(persona_id: int | None, page: int, *sought: str | None) -> Update:
         if persona_id is None:
@@ -143,7 +150,7 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
 
     def cleared() -> Update:
         hint = panels.empty("Choose a memory", "A click on a row shows where it comes from.")
-        return {card: hint, selected: None, result: "", **asked(False)}
+        return {card: hint, origin: "", selected: None, result: "", **asked(False)}
 
     def asked(open_: bool, forgettable: bool = False) -> Update:
         return {confirm: gr.Group(visible=open_), ask_forget: gr.Button(visible=forgettable and not open_)}
@@ -151,7 +158,13 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
     @told
     def choose(persona_id: int, event: gr.SelectData) -> Update:
         memory = bank.memory(persona_id, int(event.row_value[0]))
-        return {card: _detail(bank, memory), selected: memory.id, result: "", **asked(False, True)}
+        return {
+            card: _detail(bank, memory),
+            origin: panels.heading("Where it comes from") + panels.provenance(bank, memory, REACH),
+            selected: memory.id,
+            result: "",
+            **asked(False, True),
+        }
 
     @told
     def consider(persona_id: int, memory_id: int) -> Update:
@@ -165,10 +178,10 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
 
     filters = [persona, query, store, first, last]
     listed = [totals, table, where, shown, back, further]
-    beside = [card, selected, result, confirm, ask_forget]
+    beside = [card, origin, selected, result, confirm, ask_forget]
     tab.select(opened, [persona, chosen, *filters[1:]], [persona, *listed, *beside], **PRIVATE)
     gr.on(
-        [persona.input, query.input, store.input, first.change, last.change],
+        [persona.input, query.change, store.input, first.change, last.change],
         changed,
         filters,
         [*listed, *beside],
@@ -179,7 +192,7 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
         button.click(lambda page, by=step: max(0, page + by), shown, shown, **PRIVATE).then(
             turned, [persona, shown, *filters[1:]], listed, **PRIVATE
         )
-    table.select(choose, [persona], beside, **PRIVATE)
+    table.select(choose, [persona], beside, **PRIVATE).then(None, js=SHOW_QUOTED)
     ask_forget.click(consider, [persona, selected], [warning, confirm, ask_forget], **PRIVATE)
     keep.click(lambda: asked(False, True), None, [confirm, ask_forget], **PRIVATE)
     sure.click(remove, [persona, selected, shown, *filters[1:]], [*listed, *beside], **PRIVATE)
@@ -195,9 +208,10 @@ class UploadBox:
 def upload_box(bank: Bank, indexer: Indexer) -> UploadBox:
     """Build the box in which a history is dropped, looked into, chosen from and imported."""
     imported: gr.State = gr.State(None)
+    gr.HTML(panels.line("A Memoir export, a benchmark's file or a plain transcript; its format is found by itself."))
     file = gr.File(
-        label="Drop a file here: Memoir, LoCoMo, LongMemEval, PerLTQA, a plain transcript, …",
-        height=130,
+        show_label=False,
+        height=120,
         elem_classes="memoir-drop",
         elem_id="upload",
     )
@@ -209,9 +223,11 @@ def upload_box(bank: Bank, indexer: Indexer) -> UploadBox:
     start = gr.Button("Import", variant="primary", visible=False, elem_id="upload-start")
     report = gr.HTML(padding=False, elem_id="upload-report")
 
-    @told
     def look(path: str) -> Update:
-        held = ingest.contents(Path(path))
+        try:
+            held = ingest.contents(Path(path))
+        except MemoirError as fault:
+            return {**closed(), report: panels.problem(str(fault)), imported: None}
         several = len(held.histories) > 1
         choices = [(panels.history_name(h), h.external_id or h.name) for h in held.histories]
         return {
@@ -231,19 +247,22 @@ def upload_box(bank: Bank, indexer: Indexer) -> UploadBox:
             start: gr.Button(visible=False),
         }
 
-    @told
     def take(path: str, names: list[str], take_all: bool, progress: gr.Progress = WATCHED) -> Update:
         held = Path(path)
-        several = bool(ingest.contents(held).histories[1:])
-        if several and not names and not take_all:
-            raise MemoirError("The file holds several histories. Choose at least one of them, or take them all.")
-        done = ingest.ingest(
-            bank,
-            held,
-            choose=names if several and not take_all else None,
-            progress=lambda share: progress(share, desc="Importing"),
-        )
-        indexer.wake()
+        try:
+            several = bool(ingest.contents(held).histories[1:])
+            if several and not names and not take_all:
+                return {report: panels.problem("Choose at least one of the histories, or take them all.")}
+            done = ingest.ingest(
+                bank,
+                held,
+                choose=names if several and not take_all else None,
+                progress=lambda share: progress(share, desc="Importing"),
+            )
+        except MemoirError as fault:
+            return {report: panels.problem(str(fault))}
+        finally:
+            indexer.wake()
         shutil.rmtree(held.parent, ignore_errors=True)  # the server's copy, in a folder of its own
         return {
             **closed(),
@@ -266,14 +285,8 @@ def upload_box(bank: Bank, indexer: Indexer) -> UploadBox:
 
 
 def persona_choices(bank: Bank) -> list[tuple[str, int]]:
-    """The personas to pick from, as (label, id): the oldest first, which is the sample."""
-    return [(label(p), p.id) for p in bank.personas()]
-
-
-def label(persona: Persona) -> str:
-    """A persona's name, with the source's own name for it where that says more."""
-    own = persona.external_id
-    return persona.name if not own or own == "sample" or own in persona.name else f"{persona.name} · {own}"
+    """The personas to pick from, as (name, id): the oldest first, which is the sample."""
+    return [(p.name, p.id) for p in bank.personas()]
 
 
 def _page(
@@ -335,8 +348,4 @@ def _detail(bank: Bank, memory: Memory) -> str:
             successor = bank.memory(memory.persona_id, memory.superseded_by)
         except UnknownMemory:  # forgotten since
             successor = None
-    return (
-        panels.detail(memory, successor)
-        + panels.heading("Where it comes from")
-        + panels.provenance(bank, memory, REACH)
-    )
+    return panels.detail(memory, successor)
