@@ -14,13 +14,16 @@ from memory import panels
 from memory.bank import Bank
 from memory.panels import STORE_NAMES, clip, count, day, happened
 from memory.timespan import describe
-from memory.types import STORES, Hit, Memory
+from memory.types import STORES, Hit, Memory, Persona
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 NOTES = 5
 """Notes that are shown; further ones say next to nothing."""
+
+EARLIER = 5
+"""Earlier answers whose sources stay in sight."""
 
 REACH = 30
 """Turns shown before and after a quoted one."""
@@ -51,7 +54,7 @@ WHY_NOT: Mapping[Reason, str] = {
 """Why there is no answer, in a sentence."""
 
 CANDIDATE_HEADERS = ["Place", "Kind", "Memory", "Words", "Meaning", "Both", "Beside", "Kind fits", "Total", "Outcome"]
-NOTE_HEADERS = ["Relevance", "Note", "From"]
+NOTE_HEADERS = ["Fit", "Note", "From"]
 STEP_HEADERS = ["Step", "What it decided", "Milliseconds"]
 
 Row = list[str | int | float]
@@ -86,6 +89,21 @@ def earlier(groups: Sequence[str]) -> str:
     return f'<details class="memoir-earlier"><summary>Sources of earlier answers</summary>{"".join(groups)}</details>'
 
 
+def all_sources(bank: Bank, answer: Answer, questions: Sequence[str], cited: Sequence[Sequence[int]]) -> str:
+    """The sources of an answer and, folded, those of the ones before it.
+
+    `questions` and `cited` are what was asked before, and the ids of the memories that each answer relied on.
+    """
+    citations, number = answer.reading.citations, len(cited) + 1
+    newest = sources(bank, answer.ask.text, citations, number) if citations else no_sources(answer)
+    groups = [
+        sources(bank, question, remembered_before(bank, answer.ask.persona.id, ids), n)
+        for n, (question, ids) in enumerate(zip(questions, cited, strict=False), 1)
+        if ids
+    ][-EARLIER:]
+    return newest + earlier(groups[::-1])
+
+
 def no_sources(answer: Answer) -> str:
     """Why an answer relies on nothing."""
     if answer.reading.abstained:
@@ -98,6 +116,22 @@ def remembered_before(bank: Bank, persona_id: int, cited: Sequence[int]) -> list
     """The citations of an earlier answer, less what was forgotten since."""
     held = {m.id: m for m in bank.memories(persona_id, ids=list(cited))}
     return [Citation(n, held[i], clip(held[i].text), {}) for n, i in enumerate(cited, 1) if i in held]
+
+
+def welcome(bank: Bank, persona: Persona | None) -> str:
+    """What an empty chat says of the persona."""
+    if persona is None:
+        return panels.empty("Nobody to talk with yet", "Create a persona, or bring in a history.")
+    counts, known = bank.counts(persona.id), bank.time_range(persona.id)
+    if known is None:
+        return panels.empty(
+            f"{persona.name} remembers nothing yet", "Tell something about yourself, or bring in a history."
+        )
+    memories = sum(n for store, n in counts.items() if store not in ("sessions", "turns"))
+    span = f"{day(known.start)} to {day(known.end)}"
+    return panels.empty(
+        f"Talk with {persona.name}", f"{count(memories, 'memory', 'memories')}, {span}. Ask, or tell something new."
+    )
 
 
 def summary(answer: Answer) -> str:

@@ -6,7 +6,6 @@ import time
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +16,13 @@ from graph.assistant import Answer, Assistant, Step, Token
 from graph.manners import MANNERS
 from graph.panels import CANDIDATE_HEADERS, NOTE_HEADERS, STATUS, STEP_HEADERS
 from graph.said import answered, from_markdown, to_markdown
-from graph.state import Ask, Citation
+from graph.state import Ask
+from graph.today import about, moment, stale_end
 from memory.bank import Bank
 from memory.errors import MemoirError
 from memory.indexer import Indexer, waiting
-from memory.panels import count, day, empty, line
+from memory.panels import count, empty, line
 from memory.tab import PRIVATE, Update, persona_choices, shown_fault, told, upload_box
-from memory.timespan import read_date
 from memory.types import Persona, PersonaDraft, TurnDraft
 
 SAMPLE = "sample"
@@ -33,14 +32,8 @@ USER = "You"
 LONGEST = 100_000
 """Characters of a message; a longer text is a history to bring in, not something said."""
 
-STALE = timedelta(days=30)
-"""A history that was brought in and ended longer ago than this is asked as of its own end."""
-
 PATIENCE = 20.0
 """Seconds that a message waits for memories which are being indexed; after that it is answered from what there is."""
-
-EARLIER = 5
-"""Earlier answers whose sources stay in sight."""
 
 WAKING = "Waking the memory (loading the language of meaning)…"
 
@@ -111,7 +104,7 @@ def chat_tab(page: gr.Blocks, assistant: Assistant, indexer: Indexer, trimmings:
                 box = upload_box(bank, indexer)
             with gr.Accordion("New persona", open=False, elem_id="new-persona"):
                 name = gr.Textbox(label="Name", max_length=80, elem_id="persona-name")
-                about = gr.Textbox(label="Description", lines=2, max_length=2000, info="Who they are to you.")
+                description = gr.Textbox(label="Description", lines=2, max_length=2000, info="Who they are to you.")
                 manner = gr.Dropdown(list(MANNERS), value="plain", label="Manner of speaking")
                 create = gr.Button("Create", variant="primary", elem_id="persona-create")
     with gr.Accordion("How I remembered", open=False, elem_classes="memoir-trace", elem_id="how"):
@@ -129,11 +122,11 @@ def chat_tab(page: gr.Blocks, assistant: Assistant, indexer: Indexer, trimmings:
         """An empty chat with this persona."""
         someone = _find(bank, persona_id)
         return {
-            chat: gr.Chatbot([], placeholder=_welcome(bank, someone)),
+            chat: gr.Chatbot([], placeholder=panels.welcome(bank, someone)),
             chat_id: uuid.uuid4().hex,
             cited: [],
             today: as_of,
-            time_note: _about_time(bank, someone, as_of),
+            time_note: about(bank, someone, as_of),
             examples: gr.Column(visible=someone is not None and someone.external_id == SAMPLE),
             sources: empty("No answer yet", "The lines an answer relies on stand here, with the talk around them."),
             **explain(None),
@@ -165,7 +158,7 @@ def chat_tab(page: gr.Blocks, assistant: Assistant, indexer: Indexer, trimmings:
         return {
             persona: gr.Dropdown(known, value=wanted),
             clock: gr.Timer(active=True),
-            **fresh(wanted, _stale_end(bank, someone)),
+            **fresh(wanted, stale_end(bank, someone)),
         }
 
     @told
@@ -181,11 +174,11 @@ def chat_tab(page: gr.Blocks, assistant: Assistant, indexer: Indexer, trimmings:
         return choose(persona_id) if persona_id is not None else {persona: gr.skip()}
 
     @told
-    def created(wanted: str, description: str, speaking: str) -> Update:
+    def created(wanted: str, described: str, speaking: str) -> Update:
         if not wanted.strip():
             raise MemoirError("Give the new persona a name first.")
-        made = bank.create_persona(PersonaDraft(wanted, description=description.strip(), manner=speaking))
-        return {name: "", about: "", **choose(made.id)}
+        made = bank.create_persona(PersonaDraft(wanted, description=described.strip(), manner=speaking))
+        return {name: "", description: "", **choose(made.id)}
 
     @told
     def ended(persona_id: int | None) -> str | None:
@@ -196,7 +189,7 @@ def chat_tab(page: gr.Blocks, assistant: Assistant, indexer: Indexer, trimmings:
 
     @told
     def timed(persona_id: int | None, as_of: str | None) -> str:
-        return _about_time(bank, _find(bank, persona_id), as_of)
+        return about(bank, _find(bank, persona_id), as_of)
 
     def ticked() -> Update:
         left = waiting(bank, assistant.services.searcher.embedder.model)
@@ -237,7 +230,7 @@ def chat_tab(page: gr.Blocks, assistant: Assistant, indexer: Indexer, trimmings:
                     yield {
                         chat: [*shown, _message("assistant", reply)],
                         cited: now_known,
-                        sources: _all_sources(bank, event, known, before),
+                        sources: panels.all_sources(bank, event, _questions(before), known),
                         clock: gr.Timer(active=True),
                         **explain(event),
                     }
@@ -253,11 +246,12 @@ def chat_tab(page: gr.Blocks, assistant: Assistant, indexer: Indexer, trimmings:
     page.load(opened, None, turned, **PRIVATE)
     persona.input(chosen, persona, turned, **PRIVATE)
     box.imported.change(brought_in, box.imported, turned, **PRIVATE)
-    create.click(created, [name, about, manner], [name, about, *turned], **PRIVATE)
+    create.click(created, [name, description, manner], [name, description, *turned], **PRIVATE)
     new_chat.click(fresh, [persona, today], [*everything, *explaining], **PRIVATE)
     chat.clear(fresh, [persona, today], [*everything, *explaining], **PRIVATE)
     at_end.click(ended, persona, today, **PRIVATE)
-    today.change(timed, [persona, today], time_note, **PRIVATE)
+    # Of a persona that is chosen, the date can reach the screen before the name: the later event has both.
+    gr.on([today.change, persona.change], timed, [persona, today], time_note, trigger_mode="always_last", **PRIVATE)
     clock.tick(ticked, None, [indexing, clock], **PRIVATE)
     composer.submit(say, spoken_to, replied, concurrency_limit=4, concurrency_id="say", **PRIVATE)
     for chip, question in zip(chips, trimmings.examples, strict=True):
@@ -302,21 +296,11 @@ def _ask(
             f"A message may have {LONGEST:,} characters and this one has {len(text):,}. Shorten it, or save it as a "
             "file and bring it in as a history."
         )
-    moment = _moment(as_of)
+    now = moment(as_of)
     dialogue = tuple(
-        TurnDraft(USER if m["role"] == "user" else "", m["role"], from_markdown(_text(m)), moment) for m in before
+        TurnDraft(USER if m["role"] == "user" else "", m["role"], from_markdown(_text(m)), now) for m in before
     )
-    return Ask(bank.persona(persona_id), text.strip(), moment, chat_number, dialogue, not forget_it)
-
-
-def _moment(as_of: str | None) -> datetime:
-    """The moment that a date stands for: the last second of the day; now, if there is none."""
-    if not as_of or not as_of.strip():
-        return datetime.now(UTC).astimezone()
-    span = read_date(as_of)
-    if span is None:
-        raise MemoirError(f"“{as_of}” is no date. Write it like 2023-10-22, or leave it empty for now.")
-    return span.end - timedelta(seconds=1)
+    return Ask(bank.persona(persona_id), text.strip(), now, chat_number, dialogue, not forget_it)
 
 
 def _wake(assistant: Assistant, indexer: Indexer) -> Iterator[str]:
@@ -336,40 +320,6 @@ def _find(bank: Bank, persona_id: int | None) -> Persona | None:
     return bank.persona(persona_id) if persona_id is not None else None
 
 
-def _stale_end(bank: Bank, persona: Persona | None) -> str | None:
-    """The last day of a history that was brought in and ended long ago; None for one that goes on."""
-    if persona is None:
-        return None
-    talks, known = bank.sessions(persona.id), bank.time_range(persona.id)
-    if known is None or (talks and talks[-1].source == "chat"):
-        return None
-    return f"{known.end:%Y-%m-%d}" if datetime.now(UTC) - known.end > STALE else None
-
-
-def _about_time(bank: Bank, persona: Persona | None, as_of: str | None) -> str:
-    """What the date in "As of" means, in words."""
-    if persona is None or not as_of:
-        return ""
-    moment, known = _moment(as_of), bank.time_range(persona.id)
-    if known is not None and known.end.date() == moment.date():
-        why = f"This history ends on {day(known.end)}, so that day counts as today: “last week” is the week before it."
-        return line(f"{why} Empty “As of” to ask as of now.")
-    return line(f"{day(moment)} counts as today: what was said later is not known yet. Empty “As of” to ask as of now.")
-
-
-def _welcome(bank: Bank, persona: Persona | None) -> str:
-    if persona is None:
-        return empty("Nobody to talk with yet", "Create a persona, or bring in a history.")
-    counts, known = bank.counts(persona.id), bank.time_range(persona.id)
-    if known is None:
-        return empty(f"{persona.name} remembers nothing yet", "Tell something about yourself, or bring in a history.")
-    memories = sum(n for store, n in counts.items() if store not in ("sessions", "turns"))
-    span = f"{day(known.start)} to {day(known.end)}"
-    return empty(
-        f"Talk with {persona.name}", f"{count(memories, 'memory', 'memories')}, {span}. Ask, or tell something new."
-    )
-
-
 def _message(role: str, content: str) -> Message:
     return {"role": role, "content": content}
 
@@ -383,15 +333,5 @@ def _text(message: Message) -> str:
     return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
 
 
-def _all_sources(bank: Bank, answer: Answer, before: Sequence[list[int]], messages: Sequence[Message]) -> str:
-    """The sources of an answer and, folded, those of the ones before it."""
-    citations: Sequence[Citation] = answer.reading.citations
-    number = len(before) + 1
-    newest = panels.sources(bank, answer.ask.text, citations, number) if citations else panels.no_sources(answer)
-    questions = [from_markdown(_text(m)) for m in messages if m["role"] == "user"]
-    groups = [
-        panels.sources(bank, question, panels.remembered_before(bank, answer.ask.persona.id, ids), n)
-        for n, (question, ids) in enumerate(zip(questions, before, strict=False), 1)
-        if ids
-    ][-EARLIER:]
-    return newest + panels.earlier(list(reversed(groups)))
+def _questions(messages: Sequence[Message]) -> list[str]:
+    return [from_markdown(_text(m)) for m in messages if m["role"] == "user"]

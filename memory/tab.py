@@ -20,7 +20,7 @@ from memory.indexer import Indexer
 from memory.panels import STORE_NAMES
 from memory.search import Searcher, SearchSettings
 from memory.timespan import read_date
-from memory.types import STORES, Memory, Persona, Store, TimeSpan
+from memory.types import STORES, Memory, Store, TimeSpan
 
 WATCHED = gr.Progress()
 """Marks the argument by which the screen hands over its progress bar."""
