@@ -1,7 +1,7 @@
 """Facts in a person's own words: a few plain forms in which people state what holds of them.
 
-Each fact carries the words it was read from. A form that may mean something else ("I'm a bit tired") is left out:
-a fact that is missed can still be found in the dialogue, a wrong one misleads.
+Each fact carries the words it was read from. A form that may mean something else ("I'm a bit tired", "I moved to the
+sofa") is left out: a fact that is missed can still be found in the dialogue, a wrong one misleads.
 """
 
 from __future__ import annotations
@@ -11,14 +11,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from memory.types import MemoryDraft, Store
+from memory.timespan import find
+from memory.types import MemoryDraft, Store, TimeSpan
 
+_PROPER = (
+    r"(?-i:(?P<what>(?:(?:Mr|Mrs|Ms|Dr|Prof|St)\.? )?[A-Z][\w'-]*"
+    r"(?:(?: (?:de|del|da|do|du|la|le|of|on|the|upon|van|von|der|and the))* [A-Z][\w'-]*)*))"
+)
+"""A name: capitalised words, and the small ones between them ("Isle of Man"). Lower-case words may be anything."""
 _WHAT = r"(?P<what>[^.,;!?\n]{1,80}?)"
 _END = r"(?=$|[.,;!?\n]|\s+(?:and|but|because|since|so|now|with|these days|at the moment|last|this|yesterday|today)\b)"
+_JOB_END = rf"(?:{_END}|(?=\s+(?:at|for|in|on)\b))"
 _KIN = (
     "mother|mum|mom|father|dad|sister|brother|wife|husband|partner|girlfriend|boyfriend|son|daughter|grandmother|"
     "grandfather|grandma|grandpa|aunt|uncle|cousin|niece|nephew|friend|best friend|boss|manager|colleague|neighbour|"
     "neighbor|flatmate|roommate|teacher|doctor|dentist|dog|cat|puppy|kitten"
+)
+_DATE = (
+    r"(?P<what>[^.,;!?\n]{0,30}?\b(?:\d{1,2}(?:st|nd|rd|th)?|January|February|March|April|May|June|July|August|September"
+    r"|October|November|December)\b[^.,;!?\n]{0,30}?)"
 )
 
 
@@ -26,62 +37,74 @@ _KIN = (
 class Form:
     """A way of stating a fact: its pattern, its store, what it is about, and how it is written down.
 
-    Only one fact of an `attribute` holds at a time; where several may ("my sister ..."), it is empty.
+    Only one fact of an `attribute` holds at a time; where several may ("my sister ..."), it is empty. A form that
+    `begins` tells when the fact came to hold, if it names a time ("I moved to Porto in 2019").
     """
 
     pattern: re.Pattern[str]
     store: Store
     attribute: str
     text: str
+    begins: bool = False
 
 
-def _form(pattern: str, store: Store, attribute: str, text: str) -> Form:
-    return Form(re.compile(pattern, re.I), store, attribute, text)
+def _form(pattern: str, store: Store, attribute: str, text: str, *, begins: bool = False) -> Form:
+    return Form(re.compile(pattern, re.I), store, attribute, text, begins)
 
 
 FORMS: tuple[Form, ...] = (
-    _form(rf"\bmy name is {_WHAT}{_END}", "profile", "name", "Name: {what}"),
-    _form(rf"\bI(?: now)? live in {_WHAT}{_END}", "profile", "home", "Lives in {what}"),
-    _form(rf"\bI(?:'ve| have)?(?: just| recently)? moved to {_WHAT}{_END}", "profile", "home", "Lives in {what}"),
-    _form(rf"\bI(?: now)? work as (?:an? )?{_WHAT}{_END}", "profile", "occupation", "Works as {what}"),
-    _form(rf"\bI(?: now)? work (?:at|for) {_WHAT}{_END}", "profile", "employer", "Works at {what}"),
-    _form(rf"\bmy birthday is(?: on)? (?:the )?{_WHAT}{_END}", "profile", "birthday", "Birthday: {what}"),
+    _form(rf"\bmy name is {_PROPER}", "profile", "name", "Name: {what}"),
+    _form(rf"\bI(?: now)? live in {_PROPER}", "profile", "home", "Lives in {what}"),
     _form(
-        rf"\bmy favou?rite (?P<kind>\w[\w ]{{1,30}}?) is {_WHAT}{_END}",
+        rf"\b(?:I|we)(?:'ve| have)?(?: just| recently)? moved(?: back)? to {_PROPER}",
+        "profile",
+        "home",
+        "Lives in {what}",
+        begins=True,
+    ),
+    _form(rf"\bI(?: now)? work as (?:an? )?{_WHAT}{_JOB_END}", "profile", "occupation", "Works as {what}"),
+    _form(rf"\bI(?: now)? work (?:at|for) (?:the )?{_PROPER}", "profile", "employer", "Works at {what}"),
+    _form(rf"\bmy birthday is(?: on)? (?:the )?{_DATE}{_END}", "profile", "birthday", "Birthday: {what}"),
+    _form(
+        rf"\bmy favou?rite (?P<kind>\w[\w ]{{1,30}}?) is(?: now)? {_WHAT}{_END}",
         "profile",
         "favourite {kind}",
         "Favourite {kind}: {what}",
     ),
     _form(
-        rf"\bmy (?P<kind>{_KIN})(?: is called| is named|'s name is|’s name is) {_WHAT}{_END}",
+        rf"\bmy (?P<kind>{_KIN})(?: is called| is named|'s name is|,)? {_PROPER}",
         "relationship",
         "",
         "{what} is the {kind} of {speaker}",
     ),
-    _form(
-        rf"\bmy (?P<kind>{_KIN}),? (?-i:(?P<what>[A-Z]\w+))", "relationship", "", "{what} is the {kind} of {speaker}"
-    ),
 )
 
-_UNSURE = re.compile(r"\?|\b(?:if|not|never|used to|would|wish|might|maybe|n't)\b|n['’]t\b", re.I)
+_UNSURE = re.compile(r"\?|\b(?:if|not|never|used to|would|wish|might|maybe)\b|n't\b", re.I)
+_SENTENCE = re.compile(r"(?<=[.!?])(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bProf\.)(?<!\bSt\.)\s+|\n")
 
 
 def facts(text: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]:
     """The facts that a statement by `speaker` holds of them; none from a sentence that is unsure or asks."""
-    for sentence in re.split(r"(?<=[.!?])\s+|\n", text):
+    for sentence in _SENTENCE.split(text.replace("’", "'")):
         if _UNSURE.search(sentence):
             continue
         for form in FORMS:
             for found in form.pattern.finditer(sentence):
                 words = {name: value.strip() for name, value in found.groupdict().items()}
-                if not words["what"]:
-                    continue
                 filled = form.text.format(speaker=speaker, **words)
+                since = _since(sentence, said_at) if form.begins else None
                 yield MemoryDraft(
                     form.store,
                     filled,
                     key=f"{filled}. {sentence.strip()}",
                     said_at=said_at,
+                    valid_from=min(since.start, said_at) if since else None,
                     speaker=speaker,
                     attribute=form.attribute.format(**words).casefold(),
                 )
+
+
+def _since(sentence: str, said_at: datetime) -> TimeSpan | None:
+    """The time that a sentence names, if it names one and for sure."""
+    times = find(sentence, said_at)
+    return times[0].span if len(times) == 1 and times[0].sure and times[0].relation == "in" else None
