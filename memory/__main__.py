@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -16,18 +17,29 @@ from memory import bench, export, forget, indexer, ingest, upkeep
 from memory.as_json import plain
 from memory.bank import Bank
 from memory.embedder import Embedder
-from memory.errors import MemoirError
+from memory.errors import BankUnavailable, MemoirError
+from memory.rows import clean
 from memory.search import Searcher
 from memory.settings import BankSettings
 from memory.timespan import describe, read_date
-from memory.types import Memory
+from memory.types import Memory, Skip
 
 Arguments = argparse.Namespace
 
+STOPPED = 130
+"""The exit status of a command ended by Ctrl-C, as shells give it."""
+
+LAST_NUMBER = 2**63 - 1
+"""The largest number that SQLite counts to."""
+
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command; 0 if it did what was asked, 1 if it could not, 2 for wrong arguments."""
+    """Run one command; 0 if it did what was asked, 1 if it could not, 2 for wrong arguments, 130 if it was stopped."""
     arguments = _parser().parse_args(argv)
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal or pipe that cannot show a character of somebody's memory shows its code instead of failing.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         settings = BankSettings()
         command: Callable[[Arguments, Bank, BankSettings], int] = arguments.command
@@ -37,6 +49,11 @@ def main(argv: list[str] | None = None) -> int:
             print(f"memoir: MEMOIR_{str(error['loc'][0]).upper()}: {error['msg']}", file=sys.stderr)
     except MemoirError as fault:
         print(f"memoir: {fault}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print(
+            "memoir: stopped; what was stored before is whole, and the same command goes on from there", file=sys.stderr
+        )
+        return STOPPED
     except BrokenPipeError:
         # The reader of a pipe ("| head") has seen enough; Python would complain again when it closes the stream.
         sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115
@@ -49,6 +66,13 @@ def moment(text: str) -> datetime:
     if span is None:
         raise argparse.ArgumentTypeError(f"{text!r} is no date; write 2023-10-22 or 22 October 2023")
     return span.end - timedelta(microseconds=1)
+
+
+def number(text: str) -> int:
+    """A number as the bank gives them out, or an amount."""
+    if not text.isdecimal() or not 0 < int(text[:20]) <= LAST_NUMBER:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no number from 1 on")
+    return int(text)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -71,21 +95,21 @@ def _parser() -> argparse.ArgumentParser:
 
     command = add("show", _show, "Show a memory with where it comes from, or a session.")
     command.add_argument("--persona", required=True)
-    command.add_argument("--session", type=int, metavar="NUMBER")
-    command.add_argument("memory", type=int, nargs="?")
+    command.add_argument("--session", type=number, metavar="NUMBER")
+    command.add_argument("memory", type=number, nargs="?")
 
     command = add("search", _search, "Find memories by words and meaning.")
     command.add_argument("query")
     command.add_argument("--persona", required=True)
     command.add_argument("--as-of", type=moment, metavar="DATE", help="know nothing said after this day")
-    command.add_argument("--limit", type=int, default=10)
+    command.add_argument("--limit", type=number, default=10)
 
     command = add("forget", _forget, "Remove memories, a session or a persona, and prove that it is gone.")
     command.add_argument("--persona", required=True)
-    command.add_argument("--session", type=int, metavar="NUMBER")
+    command.add_argument("--session", type=number, metavar="NUMBER")
     command.add_argument("--everything", action="store_true", help="the persona and all it knows")
     command.add_argument("--dry-run", action="store_true", help="only tell what memories would go")
-    command.add_argument("memory", type=int, nargs="*")
+    command.add_argument("memory", type=number, nargs="*")
 
     command = add("export", _export, "Write a persona as Memoir's own JSON Lines, which import reads back.")
     command.add_argument("--persona", required=True)
@@ -95,7 +119,7 @@ def _parser() -> argparse.ArgumentParser:
     add("rebuild", _rebuild, "Make index and vectors anew.")
 
     command = add("bench", _bench, "Measure import, embedding and search on this machine, in a bank of its own.")
-    command.add_argument("--memories", type=int, default=10_000)
+    command.add_argument("--memories", type=number, default=10_000)
     return parser
 
 
@@ -103,26 +127,35 @@ def _import(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     if arguments.dry_run:
         held = ingest.contents(arguments.file)
         if arguments.json:
-            return _print(plain(held))
-        print(f"{arguments.file}: {held.format}, {len(held.histories)} histories, {held.skipped} skipped")
+            return _print(plain(held)) or _fault(held.fault)
+        print(f"{arguments.file}: {held.format}, {len(held.histories)} histories")
         for f in held.histories:
             print(f"  {f.external_id or '-'}  {f.name}: {f.sessions} sessions, {f.turns} turns, {f.memories} memories")
+        _print_skips(held.skips, held.skipped)
         return _fault(held.fault)
     report = ingest.ingest(bank, arguments.file, choose=arguments.only, persona=arguments.persona)
+    missing = f"{arguments.file} has no history {', '.join(report.missing)}" if report.missing else ""
     if arguments.json:
-        _print(plain(report))
-        return 1 if report.fault else 0
+        return _print(plain(report)) or _fault(report.fault) or _fault(missing)
     print(f"{arguments.file}: {report.format}")
     for h in report.histories:
         known = h.stored.known_turns + h.stored.known_memories
         print(
             f"  {h.persona.name} ({h.persona.id}): found {h.found_sessions} sessions, {h.found_turns} turns, "
             f"{h.found_memories} memories; stored {h.stored.sessions} sessions, {h.stored.turns} turns, "
-            f"{h.stored.memories} memories; known already {known}; skipped {h.skipped}"
+            f"{h.stored.memories} memories; known already {known}"
         )
-        for skip in h.skips:
-            print(f"    {skip.place}: {skip.reason}")
-    return _fault(report.fault)
+        _print_skips(h.skips, h.skipped)
+    return _fault(report.fault) or _fault(missing)
+
+
+def _print_skips(skips: Sequence[Skip], count: int) -> None:
+    if count:
+        print(f"    left out, or kept and worth a look: {count}")
+    for skip in skips:
+        print(f"    {skip.place}: {skip.reason}")
+    if count > len(skips):
+        print(f"    ... and {count - len(skips)} more")
 
 
 def _list(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
@@ -167,10 +200,13 @@ def _show(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
 
 def _search(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     persona, embedder = bank.persona(arguments.persona), Embedder(settings.embedding_model)
-    indexer.embed_all(bank, embedder, persona.id)
+    try:
+        indexer.embed_all(bank, embedder, persona.id)
+    except BankUnavailable as fault:
+        print(f"memoir: {fault}. What has no vector yet is found by its words alone", file=sys.stderr)
     searcher = Searcher(bank, embedder)
     as_of = arguments.as_of or datetime.now(UTC)
-    hits = searcher.search(persona.id, searcher.views([arguments.query]), as_of)[: arguments.limit]
+    hits = searcher.search(persona.id, searcher.views([clean(arguments.query)]), as_of)[: arguments.limit]
     if arguments.json:
         return _print(plain(hits))
     for hit in hits:
@@ -180,19 +216,20 @@ def _search(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
 
 def _forget(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     persona = bank.persona(arguments.persona)
+    dry = arguments.dry_run
     if arguments.everything:
-        gone = forget.forget_persona(bank, persona.id)
+        gone = (forget.preview_persona if dry else forget.forget_persona)(bank, persona.id)
     elif arguments.session is not None:
-        gone = forget.forget_session(bank, persona.id, arguments.session)
+        gone = (forget.preview_session if dry else forget.forget_session)(bank, persona.id, arguments.session)
     else:
-        for number in arguments.memory:
-            bank.memory(persona.id, number)
-        gone = (forget.preview if arguments.dry_run else forget.forget)(bank, persona.id, arguments.memory)
+        for memory in arguments.memory:
+            bank.memory(persona.id, memory)
+        gone = (forget.preview if dry else forget.forget)(bank, persona.id, arguments.memory)
     if arguments.json:
         return _print(plain(gone))
-    would = "would forget" if arguments.dry_run else "forgot"
+    would = "would forget" if dry else "forgot"
     print(f"{would} {gone.memories} memories, {gone.turns} turns, {gone.sessions} whole sessions", end="")
-    print("" if arguments.dry_run else f"; {gone.residue} traces left in {bank.path}")
+    print("" if dry else f"; {gone.residue} traces left in {bank.path}")
     return 1 if gone.residue else 0
 
 
@@ -202,7 +239,12 @@ def _export(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
         for line in export.lines(bank, persona):
             print(line)
         return 0
-    written = export.write(bank, persona, arguments.output)
+    try:
+        written = export.write(bank, persona, arguments.output)
+    except OSError as fault:
+        raise MemoirError(
+            f"{arguments.output}: not written ({fault.strerror or fault}); left as it was"
+        ) from fault
     summary = {"persona": persona.name, "file": str(arguments.output), "lines": written}
     return _print(summary) if arguments.json else _say(f"{arguments.output}: {written} lines of {persona.name}")
 

@@ -9,15 +9,15 @@ import json
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
 from sqlite_utils import Database
 
-from memory import rows, writing
+from memory import faults, rows, writing
 from memory.errors import BankUnavailable, UnknownMemory, UnknownPersona
-from memory.schema import open_bank
+from memory.schema import open_bank, open_frozen
 from memory.types import (
     Memory,
     MemoryDraft,
@@ -51,22 +51,19 @@ class Bank:
     @contextmanager
     def reading(self) -> Iterator[Database]:
         """A connection to read by, closed at the end; one consistent view if used within one transaction."""
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            db = open_bank(self.path)
-        except (sqlite3.Error, OSError) as fault:
-            raise BankUnavailable(_explain(self.path, fault)) from fault
-        try:
-            yield db
-        except sqlite3.Error as fault:
-            raise BankUnavailable(_explain(self.path, fault)) from fault
-        finally:
-            db.close()
+        with self._explained():
+            try:
+                db = self._open()
+            except sqlite3.OperationalError as fault:
+                # A read-only or full disk refuses the files that reading goes by, not the bank itself.
+                db = open_frozen(self.path, fault)
+            with closing(db):
+                yield db
 
     @contextmanager
     def writing(self) -> Iterator[Database]:
         """One transaction that is kept whole or not at all; waits for its turn behind other writers."""
-        with self._writer, self.reading() as db:
+        with self._writer, self._explained(), closing(self._open()) as db:
             # Immediate: a transaction that reads first and writes later fails at once when another wrote in between.
             db.conn.execute("BEGIN IMMEDIATE")
             try:
@@ -77,6 +74,17 @@ class Bank:
                 if db.conn.in_transaction:
                     db.conn.execute("ROLLBACK")
                 raise
+
+    def _open(self) -> Database:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        return open_bank(self.path)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as fault:
+            raise BankUnavailable(faults.explain(self.path, fault)) from fault
 
     # --- personas
 
@@ -104,6 +112,7 @@ class Bank:
 
     def create_persona(self, draft: PersonaDraft) -> Persona:
         """Make a persona, or hand back the one that the same source made before (same `external_id`, or same name)."""
+        draft = writing.storable(draft)
         name = " ".join(draft.name.split())
         if not name:
             raise UnknownPersona("a persona needs a name")
@@ -123,7 +132,7 @@ class Bank:
                     "name": name,
                     "external_id": draft.external_id,
                     "description": draft.description,
-                    "traits": json.dumps(draft.traits, ensure_ascii=False),
+                    "traits": json.dumps([rows.clean(t) for t in draft.traits], ensure_ascii=False),
                     "manner": draft.manner,
                     "created_at": rows.stamp(datetime.now(UTC)),
                 }
@@ -286,16 +295,3 @@ def _which(
 def _require_persona(db: Database, persona_id: int) -> None:
     if not db.table("personas").count_where("id = ?", [persona_id]):
         raise UnknownPersona(f"no persona {persona_id} in this bank; nothing was stored")
-
-
-def _explain(path: Path, fault: Exception) -> str:
-    text = str(fault)
-    if "full" in text or "No space" in text or "disk I/O" in text:
-        return f"{path}: the disk is full or failing ({text}); the last write was undone, all before it is kept"
-    if "readonly" in text or "read-only" in text.lower() or "Permission" in text or "unable to open" in text:
-        return f"{path}: cannot be written ({text}); point MEMOIR_HOME at a folder that can"
-    if "locked" in text or "busy" in text:
-        return f"{path}: another process has been writing for too long ({text}); nothing was changed, try again"
-    if "not a database" in text or "malformed" in text:
-        return f"{path}: is no bank, or is damaged ({text}); nothing was changed. Restore a copy, or move it away"
-    return f"{path}: {text}; the last write was undone"

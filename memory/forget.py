@@ -37,6 +37,22 @@ def preview(bank: Bank, persona_id: int, memory_ids: Sequence[int]) -> Forgotten
         return Forgotten(len(memories), len(turns), len(_emptied(db, turns)))
 
 
+def preview_session(bank: Bank, persona_id: int, session_id: int) -> Forgotten:
+    """What forgetting this session would remove; removes nothing."""
+    session = bank.session(persona_id, session_id)
+    with bank.reading() as db:
+        memories, turns = _of_session(db, session.id)
+    return Forgotten(len(memories), len(turns), 1)
+
+
+def preview_persona(bank: Bank, persona_id: int) -> Forgotten:
+    """What forgetting this persona would remove; removes nothing."""
+    persona = bank.persona(persona_id)
+    with bank.reading() as db:
+        memories, turns, sessions = _of_persona(db, persona.id)
+    return Forgotten(len(memories), len(turns), sessions)
+
+
 def forget(bank: Bank, persona_id: int, memory_ids: Sequence[int]) -> Forgotten:
     """Remove memories of a persona, the turns they came from, and what came from those turns alone."""
     with bank.writing() as db:
@@ -54,8 +70,7 @@ def forget_session(bank: Bank, persona_id: int, session_id: int) -> Forgotten:
     """Remove a session with its turns and all that was drawn from them."""
     session = bank.session(persona_id, session_id)
     with bank.writing() as db:
-        ids = [int(i) for (i,) in db.conn.execute("SELECT id FROM memories WHERE session_id = ?", (session.id,))]
-        turns = [int(i) for (i,) in db.conn.execute("SELECT id FROM turns WHERE session_id = ?", (session.id,))]
+        ids, turns = _of_session(db, session.id)
         texts = _texts(db, ids, turns)
         _delete(db, "sessions", [session_id])  # turns and memories follow it
         _drop_orphans(db)
@@ -66,15 +81,28 @@ def forget_persona(bank: Bank, persona_id: int) -> Forgotten:
     """Remove a persona with everything it knows."""
     persona = bank.persona(persona_id)
     with bank.writing() as db:
-        select = "SELECT id FROM memories WHERE persona_id = ?"
-        memories = [int(i) for (i,) in db.conn.execute(select, (persona.id,))]
-        select = "SELECT t.id FROM turns t JOIN sessions s ON s.id = t.session_id WHERE s.persona_id = ?"
-        turns = [int(i) for (i,) in db.conn.execute(select, (persona.id,))]
-        sessions = db.table("sessions").count_where("persona_id = ?", [persona.id])
+        memories, turns, sessions = _of_persona(db, persona.id)
         texts = _texts(db, memories, turns)
         _delete(db, "personas", [persona.id])
         _drop_orphans(db)
     return Forgotten(len(memories), len(turns), sessions, _scrub(bank, texts))
+
+
+def _of_session(db: Database, session_id: int) -> tuple[list[int], list[int]]:
+    """The memories and turns of a session."""
+    memories = _ids(db, "SELECT id FROM memories WHERE session_id = ?", session_id)
+    return memories, _ids(db, "SELECT id FROM turns WHERE session_id = ?", session_id)
+
+
+def _of_persona(db: Database, persona_id: int) -> tuple[list[int], list[int], int]:
+    """The memories and turns of a persona, and how many sessions it has."""
+    memories = _ids(db, "SELECT id FROM memories WHERE persona_id = ?", persona_id)
+    turns = "SELECT t.id FROM turns t JOIN sessions s ON s.id = t.session_id WHERE s.persona_id = ?"
+    return memories, _ids(db, turns, persona_id), db.table("sessions").count_where("persona_id = ?", [persona_id])
+
+
+def _ids(db: Database, query: str, owner: int) -> list[int]:
+    return [int(i) for (i,) in db.conn.execute(query, (owner,))]
 
 
 def _closure(db: Database, persona_id: int, memory_ids: Sequence[int]) -> tuple[list[int], list[int]]:

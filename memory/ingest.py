@@ -1,25 +1,27 @@
-"""A file of somebody's history into the bank, with an account of what was stored and what was not."""
+"""A file of somebody's history into the bank, with an account of what was stored and what was not.
+
+The file is read once, record by record, and stored in batches of whole sessions: stopping at any moment leaves whole
+sessions only, and taking the same file again goes on from there.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 
 from memory.bank import Bank
-from memory.errors import UnreadableFile
-from memory.importers import Record, detect
+from memory.errors import MemoirError, UnreadableFile
+from memory.histories import KEPT_SKIPS, History, HistoryFile, Progress, bytes_of
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Skip, Stored
 
 BATCH_TURNS = 2000
-"""Turns a transaction: a thousandth of a second a turn is lost if the machine stops, and commits cost nothing."""
+"""Turns a transaction: half a second in which another writer waits, and commits cost nothing."""
 
-KEPT_SKIPS = 200
-"""Skips of one history that a report lists in full; the rest is counted."""
-
-Progress = Callable[[float], None]
+BATCH_BYTES = 1 << 22
+"""Text a transaction: some histories say in one turn what others say in thousands, and all of a batch is in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +43,18 @@ class Contents:
 
     format: str
     histories: tuple[Found, ...]
+    skips: tuple[Skip, ...]
     skipped: int
     fault: str
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryReport:
-    """What became of one history: found = stored + known before + skipped."""
+    """What became of one history: what was found is stored now or was known before.
+
+    `stored.memories` counts the dialogue memories made of the turns, too. `skips` are what is not among the found, and
+    what is but deserves a look; `skipped` is how many there are in all.
+    """
 
     persona: Persona
     found_sessions: int
@@ -60,43 +67,13 @@ class HistoryReport:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What became of a file. All that a `fault` left readable is stored."""
+    """What became of a file. All that a `fault` left readable is stored; `missing` was chosen but is not in it."""
 
     path: Path
     format: str
     histories: tuple[HistoryReport, ...]
     fault: str
-
-
-@dataclass
-class _Tally:
-    """What has been met of the history that is being read."""
-
-    header: PersonaDraft
-    sessions: int = 0
-    turns: int = 0
-    memories: int = 0
-    times: list[datetime] = field(default_factory=list)
-    skips: list[Skip] = field(default_factory=list)
-    skipped: int = 0
-
-    def meet(self, record: SessionDraft | MemoryDraft | Skip) -> None:
-        """Count one record."""
-        if isinstance(record, Skip):
-            self.skipped += 1
-            if len(self.skips) < KEPT_SKIPS:
-                self.skips.append(record)
-        elif isinstance(record, SessionDraft):
-            self.sessions += 1
-            self.turns += len(record.turns)
-            self._meet_time(record.started_at)
-        else:
-            self.memories += 1
-            self._meet_time(record.event.start if record.event else record.said_at)
-
-    def _meet_time(self, moment: datetime | None) -> None:
-        if moment is not None:
-            self.times = [min([*self.times, moment]), max([*self.times, moment])]
+    missing: tuple[str, ...] = ()
 
 
 def contents(path: Path) -> Contents:
@@ -105,22 +82,14 @@ def contents(path: Path) -> Contents:
     Raises:
         UnreadableFile: it is no known format, or nothing in it can be read.
     """
-    importer = detect(path)
-    tallies: list[_Tally] = []
-    fault = ""
-    skipped = 0
-    try:
-        for record in importer.read(path):
-            if isinstance(record, PersonaDraft):
-                tallies.append(_Tally(record))
-            elif tallies:
-                tallies[-1].meet(record)
-            skipped += isinstance(record, Skip)
-    except UnreadableFile as broken:
-        if not tallies:
-            raise
-        fault = str(broken)
-    return Contents(importer.NAME, tuple(_found(t) for t in tallies), skipped, fault)
+    file = HistoryFile(path)
+    for _ in file.read():
+        pass
+    everyone = file.histories.values()
+    found = tuple(
+        Found(h.header.external_id, h.header.name, h.sessions, h.turns, h.memories, h.first, h.last) for h in everyone
+    )
+    return Contents(file.importer.NAME, found, _listed(everyone), sum(h.skipped for h in everyone), file.fault)
 
 
 def ingest(
@@ -143,103 +112,121 @@ def ingest(
     Raises:
         UnreadableFile: no known format, nothing readable, or nothing in it is called as chosen. A file that breaks off
             later is stored up to there, and the report says so.
+        BankUnavailable: the bank cannot be written (any more); the message says what of the file is stored.
     """
-    importer = detect(path)
-    target = _target(bank, persona)
-    reports: list[HistoryReport] = []
-    fault = ""
+    file = HistoryFile(path, progress)
     wanted = None if choose is None else {c.casefold() for c in choose}
-    records = _observed(importer.read(path), path, progress)
-    met: list[str] = []
-    writer: _Writer | None = None
-    try:
-        for record in records:
-            if isinstance(record, PersonaDraft):
-                if writer is not None:
-                    reports.append(writer.close())
-                    writer = None
-                met.append(record.external_id or record.name)
-                if wanted is None or {record.external_id.casefold(), record.name.casefold()} & wanted:
-                    writer = _Writer(bank, target or bank.create_persona(record), record)
-            elif writer is not None:
-                writer.take(record)
-    except UnreadableFile as broken:
-        if writer is None and not reports:
-            raise
-        fault = str(broken)
-    if writer is not None:
-        reports.append(writer.close())
-    if not reports:
-        asked = f"none of {', '.join(sorted(choose))}; it has {', '.join(met[:20])}" if choose else "no history"
-        raise UnreadableFile(f"{path}: read as {importer.NAME}, holds {asked}. Nothing was stored.")
+    intake = _Intake(bank, path, persona)
+    for history, record in file.read():
+        if wanted is None or history.names & wanted:
+            intake.take(history, record)
+    intake.flush()
+    taken = [h for h in file.histories.values() if wanted is None or h.names & wanted]
+    if not taken:
+        held = ", ".join([h.header.external_id or h.header.name for h in file.histories.values()][:20])
+        asked = f"{path.name}, read as {file.importer.NAME}, holds none of {', '.join(choose or ())}; it has {held}."
+        raise UnreadableFile(f"{asked} Nothing was stored. {file.fault}".strip())
+    if file.fault and not any(h.persona for h in taken):
+        raise UnreadableFile(file.fault)
+    for history in taken:
+        if not file.fault:
+            intake.persona_of(history)
     if progress is not None:
         progress(1.0)
-    return Report(path, importer.NAME, tuple(reports), fault)
+    missing = tuple(c for c in choose or () if not any(c.casefold() in h.names for h in taken))
+    return Report(path, file.importer.NAME, _reports(taken), file.fault, missing)
 
 
-class _Writer:
-    """Stores one history in batches, and keeps its tally."""
+class _Intake:
+    """Stores histories in batches; no persona is made before there is something to store for it."""
 
-    def __init__(self, bank: Bank, persona: Persona, header: PersonaDraft) -> None:
+    def __init__(self, bank: Bank, path: Path, persona: str | None) -> None:
         self._bank = bank
+        self._path = path
         self._persona = persona
-        self._tally = _Tally(header)
-        self._stored = Stored()
+        self._target: Persona | None = None
+        self._history = History()
         self._sessions: list[SessionDraft] = []
         self._memories: list[MemoryDraft] = []
-        self._pending = 0
+        self._stored = Stored()
+        self._turns = self._bytes = 0
 
-    def take(self, record: SessionDraft | MemoryDraft | Skip) -> None:
-        self._tally.meet(record)
+    def take(self, history: History, record: SessionDraft | MemoryDraft) -> None:
+        """Keep a record for the next batch."""
+        if history is not self._history:
+            self.flush()
+            self._history = history
         if isinstance(record, SessionDraft):
             self._sessions.append(record)
-            self._pending += len(record.turns) + 1
-        elif isinstance(record, MemoryDraft):
+            self._turns += len(record.turns)
+        else:
             self._memories.append(record)
-            self._pending += 1
-        if self._pending >= BATCH_TURNS:
-            self._flush()
+            self._turns += 1
+        self._bytes += bytes_of(record)
+        if self._turns >= BATCH_TURNS or self._bytes >= BATCH_BYTES:
+            self.flush()
 
-    def close(self) -> HistoryReport:
-        self._flush()
-        t = self._tally
-        return HistoryReport(self._persona, t.sessions, t.turns, t.memories, self._stored, tuple(t.skips), t.skipped)
+    def flush(self) -> None:
+        """Store what waits, or say what was stored before."""
+        if not self._sessions and not self._memories:
+            return
+        stored = Stored()
+        try:
+            persona = self.persona_of(self._history)
+            if self._sessions:
+                stored += self._bank.remember(persona.id, self._sessions)
+            if self._memories:
+                stored += self._bank.add_memories(persona.id, self._memories)
+        except MemoirError as fault:
+            raise type(fault)(f"{str(fault).rstrip('.')}. {self._so_far(stored)}") from fault
+        self._history.stored += stored
+        self._stored += stored
+        self._sessions, self._memories = [], []
+        self._turns = self._bytes = 0
 
-    def _flush(self) -> None:
-        if self._sessions:
-            self._stored += self._bank.remember(self._persona.id, self._sessions)
-        if self._memories:
-            self._stored += self._bank.add_memories(self._persona.id, self._memories)
-        self._sessions, self._memories, self._pending = [], [], 0
+    def persona_of(self, history: History) -> Persona:
+        """Who the history goes to; made if it is new."""
+        if self._target is None and self._persona is not None:
+            self._target = _find(self._bank, self._persona) or self._bank.create_persona(PersonaDraft(self._persona))
+        if history.persona is None:
+            history.persona = self._target or self._bank.create_persona(history.header)
+        return history.persona
 
-
-def _target(bank: Bank, persona: str | None) -> Persona | None:
-    if persona is None:
-        return None
-    known = [
-        p for p in bank.personas() if persona.casefold() in (p.name.casefold(), p.external_id.casefold(), str(p.id))
-    ]
-    return known[0] if known else bank.create_persona(PersonaDraft(persona))
-
-
-def _observed(records: Iterator[Record], path: Path, progress: Progress | None) -> Iterator[Record]:
-    """The same records; after each the share that was read is told. Counts records, since parsers read ahead."""
-    seen: Counter[str] = Counter()
-    size = max(path.stat().st_size, 1)
-    for record in records:
-        yield record
-        if progress is not None:
-            seen["bytes"] += _weight(record)
-            progress(min(seen["bytes"] / size, 0.99))
-
-
-def _weight(record: Record) -> int:
-    if isinstance(record, SessionDraft):
-        return sum(len(t.text.encode()) + len(t.speaker) + 30 for t in record.turns)
-    return len(record.text.encode()) if isinstance(record, MemoryDraft) else 0
+    def _so_far(self, last: Stored) -> str:
+        kept = self._stored + last
+        if kept == Stored():
+            return f"Nothing of {self._path.name} was stored."
+        return (
+            f"Of {self._path.name}, {kept.sessions} sessions with {kept.turns} turns and {kept.memories} memories are "
+            "stored, each whole; import it again to take the rest."
+        )
 
 
-def _found(tally: _Tally) -> Found:
-    first, last = (tally.times[0], tally.times[-1]) if tally.times else (None, None)
-    header = tally.header
-    return Found(header.external_id, header.name, tally.sessions, tally.turns, tally.memories, first, last)
+def _find(bank: Bank, persona: str) -> Persona | None:
+    asked = persona.casefold()
+    return next((p for p in bank.personas() if asked in (p.name.casefold(), p.external_id.casefold(), str(p.id))), None)
+
+
+def _reports(taken: Iterable[History]) -> tuple[HistoryReport, ...]:
+    """One report a persona, though several histories may have gone to it."""
+    by_persona: dict[int, list[History]] = {}
+    for history in taken:
+        if history.persona is not None:
+            by_persona.setdefault(history.persona.id, []).append(history)
+    return tuple(
+        HistoryReport(
+            persona,
+            sum(h.sessions for h in merged),
+            sum(h.turns for h in merged),
+            sum(h.memories for h in merged),
+            sum((h.stored for h in merged), Stored()),
+            _listed(merged),
+            sum(h.skipped for h in merged),
+        )
+        for merged in by_persona.values()
+        if (persona := merged[0].persona)
+    )
+
+
+def _listed(histories: Iterable[History]) -> tuple[Skip, ...]:
+    return tuple(islice((skip for h in histories for skip in h.skips), KEPT_SKIPS))

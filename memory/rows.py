@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -11,6 +12,13 @@ from typing import Any
 from memory.types import Memory, MemoryDraft, Persona, Session, TimeSpan, Turn, TurnDraft
 
 Row = Mapping[str, Any]
+
+SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """The text as a bank can hold it: without U+0000, which ends a text in SQLite, and without lone surrogates."""
+    return SURROGATE.sub("\ufffd", text.replace("\x00", ""))
 
 
 def digest(*parts: object) -> str:

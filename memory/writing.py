@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import fields, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlite_utils import Database
 
 from memory import lexical, rows
-from memory.types import MemoryDraft, SessionDraft, Stored, TurnDraft
+from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Stored, TurnDraft
+
+Draft = TypeVar("Draft", PersonaDraft, SessionDraft, TurnDraft, MemoryDraft)
 
 
 def session(db: Database, persona_id: int, draft: SessionDraft) -> Stored:
     """Store one session, its turns, a dialogue memory a turn, and what was learned from it."""
+    draft = replace(storable(draft), turns=tuple(storable(t) for t in draft.turns))
     session_id, new = _session_id(db, persona_id, draft)
     turn_ids, fresh = _turns(db, session_id, draft)
     stored = Stored(sessions=int(new), turns=len(fresh), known_turns=len(draft.turns) - len(fresh))
@@ -32,6 +36,7 @@ def memory(
     db: Database, persona_id: int, draft: MemoryDraft, session_id: int | None, turn_ids: Sequence[int]
 ) -> Stored:
     """Store one memory unless it is known, and settle which of two facts about the same thing holds now."""
+    draft = storable(draft)
     identity = rows.memory_identity(draft)
     held = db.conn.execute(
         "SELECT id FROM memories WHERE persona_id = ? AND identity = ?", (persona_id, identity)
@@ -45,6 +50,13 @@ def memory(
     if draft.attribute:
         _settle(db, persona_id, memory_id, draft)
     return Stored(memories=1)
+
+
+def storable(draft: Draft) -> Draft:
+    """The draft with texts that a bank can hold (see `rows.clean`), whoever wrote them."""
+    texts = {f.name: text for f in fields(draft) if isinstance(text := getattr(draft, f.name), str)}
+    unfit: dict[str, Any] = {name: clean for name, text in texts.items() if (clean := rows.clean(text)) != text}
+    return replace(draft, **unfit) if unfit else draft
 
 
 def _session_id(db: Database, persona_id: int, draft: SessionDraft) -> tuple[int, bool]:

@@ -6,7 +6,8 @@ import pytest
 
 from memory.errors import UnreadableFile
 from memory.importers import source
-from memory.importers.source import Line, clean, read_chunks, read_lines, what_changed
+from memory.importers.source import Line, read_chunks, read_lines, what_changed
+from memory.rows import clean
 from memory.types import Skip
 
 

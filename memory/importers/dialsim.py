@@ -18,8 +18,9 @@ from pathlib import Path
 
 from memory.importers.dates import date_fault, match_format, read_moment
 from memory.importers.fields import tidy
-from memory.importers.source import Record, clean, counted, head_text, read_lines
+from memory.importers.source import Record, counted, head_text, read_lines
 from memory.importers.utterance import OpenSession, split_utterance
+from memory.rows import clean
 from memory.types import PersonaDraft, Skip, TurnDraft
 
 NAME = "DialSim"

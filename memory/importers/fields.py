@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from memory.importers.dates import date_fault, read_moment
-from memory.importers.source import clean, what_changed
+from memory.importers.source import what_changed
+from memory.rows import clean
 from memory.types import Role, Skip
 
 ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "other": "other"}

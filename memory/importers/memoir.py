@@ -38,7 +38,8 @@ from memory.importers.fields import Fields, drain
 from memory.importers.jsonlines import ends_early, read_objects
 from memory.importers.jsonstream import Place, outline, show_place, stream_values
 from memory.importers.memoir_records import read_memory, read_persona, read_session
-from memory.importers.source import Record, clean, counted, head_text, read_head
+from memory.importers.source import Record, counted, head_text, read_head
+from memory.rows import clean
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip, TimeSpan, TurnDraft
 
 NAME = "Memoir"

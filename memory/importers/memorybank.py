@@ -17,7 +17,8 @@ from pathlib import Path
 from memory.importers.dates import match_format, read_moment
 from memory.importers.fields import EMPTY_SESSION, EMPTY_TURN, Fields, drain, list_items
 from memory.importers.jsonstream import outline, show_place, stream_values
-from memory.importers.source import Record, clean, counted
+from memory.importers.source import Record, counted
+from memory.rows import clean
 from memory.types import PersonaDraft, Role, SessionDraft, Skip, TurnDraft
 
 NAME = "MemoryBank"

@@ -21,8 +21,9 @@ from pathlib import Path
 from memory.importers.dates import NO_DATE, read_span
 from memory.importers.fields import EMPTY_SESSION, EMPTY_TURN, Fields, drain, list_items, tidy
 from memory.importers.jsonstream import outline, show_place, stream_values
-from memory.importers.source import Record, clean, counted
+from memory.importers.source import Record, counted
 from memory.importers.utterance import split_utterance
+from memory.rows import clean
 from memory.types import MemoryDraft, PersonaDraft, Role, SessionDraft, Skip, TurnDraft
 
 NAME = "PerLTQA"

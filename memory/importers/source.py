@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import codecs
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 
 from memory.errors import UnreadableFile
+from memory.rows import SURROGATE
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip
 
 Record = PersonaDraft | SessionDraft | MemoryDraft | Skip
@@ -28,7 +28,6 @@ MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +107,6 @@ def read_lines(path: Path) -> Iterator[Line | Skip]:
                 held.clear()
     if held or overlong:
         yield _line(number, held, overlong, ended=False)
-
-
-def clean(text: str) -> str:
-    """The text as a bank can hold it: without U+0000, which ends a text in SQLite, and without lone surrogates."""
-    return SURROGATE.sub("\ufffd", text.replace("\x00", ""))
 
 
 def what_changed(text: str) -> str:

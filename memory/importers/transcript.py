@@ -20,9 +20,10 @@ from pathlib import Path
 
 from memory.importers.dates import NO_DATE, date_fault
 from memory.importers.fields import tidy
-from memory.importers.source import Record, clean, counted, head_text, read_lines
+from memory.importers.source import Record, counted, head_text, read_lines
 from memory.importers.stamps import Stamp, read_heading, read_stamp, read_title
 from memory.importers.utterance import OpenSession, role_of, split_utterance
+from memory.rows import clean
 from memory.types import PersonaDraft, Role, Skip, TurnDraft
 
 NAME = "transcript"
