@@ -101,7 +101,7 @@ def all_sources(bank: Bank, answer: Answer, questions: Sequence[str], cited: Seq
         for n, (question, ids) in enumerate(zip(questions, cited, strict=False), 1)
         if ids
     ][-EARLIER:]
-    return newest + earlier(groups[::-1])
+    return f'<div data-answer="{number}">{newest}{earlier(groups[::-1])}</div>'
 
 
 def no_sources(answer: Answer) -> str:

@@ -1,0 +1,115 @@
+"""Starts the app as a user would, and drives its page."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+from playwright.sync_api import Browser, Locator, Page, expect
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA = Path(__file__).parent / "data" / "browser"
+SLOW = 60_000
+"""Milliseconds that a page may take where the encoder still loads and the machine is shared."""
+
+
+class App:
+    """The app in a process of its own, over a memory of its own."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}/"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> float:
+        """Start it; seconds until the page answered."""
+        environment = {**os.environ, "MEMOIR_HOME": str(self.home), "MEMOIR_PORT": str(self.port)}
+        began = time.monotonic()
+        with (self.home / "app.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "app.py"], cwd=ROOT, env=environment, stdout=log, stderr=log
+            )
+        while time.monotonic() - began < 60:
+            if self._process.poll() is not None:
+                break
+            try:
+                with urlopen(self.url, timeout=5):
+                    return time.monotonic() - began
+            except (URLError, ConnectionError, TimeoutError):
+                time.sleep(0.1)
+        raise AssertionError(f"the app did not start: {(self.home / 'app.log').read_text()[-2000:]}")
+
+    def stop(self) -> None:
+        """End the process that `start` made."""
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(timeout=20)
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Screen:
+    """One browser window on the app, with what it asked of other machines and what went wrong in it."""
+
+    def __init__(self, browser: Browser, url: str, width: int = 1280, height: int = 900) -> None:
+        self.outside: list[str] = []
+        self.faults: list[str] = []
+        self.asked = 0
+        self.page: Page = browser.new_context(viewport={"width": width, "height": height}).new_page()
+        self.page.set_default_timeout(SLOW)
+        self.page.on(
+            "request", lambda r: None if r.url.startswith((url, "data:", "blob:")) else self.outside.append(r.url)
+        )
+        self.page.on("pageerror", lambda fault: self.faults.append(str(fault)))
+        self.page.goto(url)
+        expect(self.page.locator("#persona input")).not_to_have_value("")
+
+    def close(self) -> None:
+        """Close the window."""
+        self.page.context.close()
+
+    def ask(self, text: str) -> str:
+        """Send a message and wait for the whole reply."""
+        self.page.locator("#composer textarea").fill(text)
+        self.page.locator("#composer textarea").press("Enter")
+        return self.reply()
+
+    def reply(self) -> str:
+        """The next reply of this chat, once all of it is there."""
+        self.asked += 1
+        expect(self.page.locator(f"#sources [data-answer='{self.asked}']")).to_be_attached(timeout=SLOW)
+        return self.page.locator("#chat .bot.message").last.inner_text()
+
+    def open(self, heading: str) -> None:
+        """Open an accordion by its element id."""
+        self.page.locator(f"#{heading} button").first.click()
+
+    def memory(self) -> Locator:
+        """Turn to the Memory tab; its table."""
+        self.page.get_by_role("tab", name="Memory").click()
+        expect(self.page.locator("#memory-where")).to_contain_text(re.compile(r"of|Nothing"), timeout=SLOW)
+        return self.page.locator("#memory-table")
+
+    def bring_in(self, file: Path) -> None:
+        """Drop a file into the upload box."""
+        box = self.page.locator("#upload input[type=file]")
+        if not box.count():
+            self.open("bring-in")
+        box.set_input_files(file)
+
+    def overflows(self) -> bool:
+        """Whether the page is wider than the window."""
+        return bool(self.page.evaluate("document.documentElement.scrollWidth > window.innerWidth"))

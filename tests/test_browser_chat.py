@@ -1,0 +1,133 @@
+"""The Chat tab in a real browser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("playwright.sync_api")
+from browser_app import SLOW, App, Screen
+from playwright.sync_api import Browser, expect
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    running = App(tmp_path_factory.mktemp("chat"))
+    running.first_page = running.start()
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def screen(app: App, browser: Browser) -> Iterator[Screen]:
+    window = Screen(browser, app.url)
+    yield window
+    assert window.outside == []
+    assert window.faults == []
+    window.close()
+
+
+def make_persona(screen: Screen, name: str) -> None:
+    screen.open("new-persona")
+    screen.page.locator("#persona-name textarea, #persona-name input").fill(name)
+    screen.page.locator("#persona-create").click()
+    expect(screen.page.locator("#persona input")).to_have_value(name)
+
+
+def test_the_page_answers_within_ten_seconds(app: App) -> None:
+    assert app.first_page < 10
+
+
+def test_an_example_is_answered_with_a_source_that_opens_at_the_quoted_line(screen: Screen) -> None:
+    screen.page.locator(".memoir-chip").first.click()
+    assert "Comma" in screen.reply()
+    screen.page.locator("#chat a[href*='#source-']").first.click()
+    card = screen.page.locator("#sources details.memoir-source[open]")
+    expect(card.locator(".memoir-badge")).to_have_text("Conversation")
+    expect(card.locator(".memoir-turn-cited")).to_be_in_viewport()
+    expect(card.locator(".memoir-turn-cited")).to_contain_text("called Comma")
+    assert card.locator(".memoir-turn").count() > 3
+
+
+def test_how_i_remembered_shows_classes_candidates_and_times(screen: Screen) -> None:
+    screen.ask("When was Yara born?")
+    screen.open("how")
+    expect(screen.page.locator("#how meter")).to_have_count(5)
+    expect(screen.page.locator("#how-candidates .virtual-row").first).to_be_visible()
+    expect(screen.page.locator("#how-steps")).to_contain_text("Search")
+    expect(screen.page.locator("#how .js-plotly-plot")).to_be_visible(timeout=SLOW)
+
+
+def test_what_is_told_is_acknowledged_with_its_date_and_recalled_in_another_window(
+    app: App, browser: Browser, screen: Screen
+) -> None:
+    make_persona(screen, "Robin")
+    yesterday = datetime.now(UTC).astimezone() - timedelta(days=1)
+    date = f"{yesterday.day} {yesterday:%B %Y}"
+    assert date in screen.ask("I adopted a puppy yesterday.")
+    assert date in screen.ask("When did I adopt a puppy?")
+    other = Screen(browser, app.url)
+    other.page.locator("#persona input").click()
+    other.page.get_by_role("option", name="Robin").click()
+    expect(other.page.locator("#chat")).to_contain_text("Talk with Robin")
+    assert date in other.ask("When did I adopt a puppy?")
+    other.close()
+
+
+def test_what_is_not_known_is_refused_with_a_reason(screen: Screen) -> None:
+    make_persona(screen, "Toni")
+    assert "I don't know" in screen.ask("What is the name of my dentist?")
+    expect(screen.page.locator("#sources")).to_contain_text("Nothing that is remembered comes near")
+
+
+def test_a_chat_that_is_not_to_be_remembered_leaves_nothing(screen: Screen) -> None:
+    make_persona(screen, "Kim")
+    screen.page.locator("#forgetful input").check()
+    assert "not remembering" in screen.ask("I hid the spare key under the third flowerpot.")
+    screen.memory()
+    expect(screen.page.locator("#memory-totals")).to_contain_text("Nothing remembered yet")
+
+
+def test_an_empty_message_does_nothing_and_a_long_one_is_answered(screen: Screen) -> None:
+    screen.page.locator("#composer textarea").press("Enter")
+    screen.page.wait_for_timeout(500)
+    expect(screen.page.locator("#chat .message")).to_have_count(0)
+    assert screen.ask("The orchard is quiet tonight. " * 1667)
+
+
+def test_a_message_shows_as_it_was_written(screen: Screen) -> None:
+    written = "I like *stars*, <b>bold</b> and ![pictures](http://outside.invalid/p.png)."
+    screen.ask(written)
+    expect(screen.page.locator("#chat .user.message, #chat .message.user").last).to_have_text(
+        re.compile(re.escape(written))
+    )
+
+
+def test_a_phone_shows_both_tabs_without_sideways_scrolling(app: App, browser: Browser) -> None:
+    phone = Screen(browser, app.url, 390, 844)
+    phone.ask("When was Yara born?")
+    phone.open("how")
+    phone.page.wait_for_timeout(1000)
+    assert not phone.overflows()
+    phone.memory()
+    assert not phone.overflows()
+    phone.close()
+
+
+def test_a_restart_keeps_what_was_told(browser: Browser, tmp_path: Path) -> None:
+    running = App(tmp_path)
+    for start in range(2):
+        running.start()
+        window = Screen(browser, running.url)
+        if start == 0:
+            window.ask("My bicycle is called Rocinante.")
+        else:
+            assert "Rocinante" in window.ask("What is my bicycle called?")
+        window.close()
+        running.stop()

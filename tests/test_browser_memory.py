@@ -1,0 +1,116 @@
+"""Bringing histories in, and the Memory tab, in a real browser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("playwright.sync_api")
+from browser_app import DATA, SLOW, App, Screen
+from playwright.sync_api import Browser, expect
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    running = App(tmp_path_factory.mktemp("memory"))
+    running.start()
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def screen(app: App, browser: Browser) -> Iterator[Screen]:
+    window = Screen(browser, app.url)
+    yield window
+    assert window.outside == []
+    assert window.faults == []
+    window.close()
+
+
+def take_first_talk(screen: Screen) -> None:
+    screen.bring_in(DATA / "two_talks.json")
+    expect(screen.page.locator("#upload-found")).to_contain_text("2 histories")
+    screen.page.locator("#upload-choose input").click()
+    screen.page.locator("#upload-choose input").press_sequentially("talk-1")
+    screen.page.get_by_role("option").first.click()
+    screen.page.keyboard.press("Escape")
+    screen.page.locator("#upload-start").click()
+    expect(screen.page.locator("#upload-report")).to_contain_text("was imported", timeout=SLOW)
+
+
+def test_a_history_is_chosen_imported_and_asked_as_of_its_end(app: App, screen: Screen) -> None:
+    take_first_talk(screen)
+    expect(screen.page.locator("#persona input")).to_have_value(re.compile("Ana"))
+    expect(screen.page.locator("#today input")).to_have_value("2024-04-11")
+    expect(screen.page.locator("#time-note")).to_contain_text("This history ends on 11 April 2024")
+    assert "3 March 2024" in screen.ask("When did Ana visit the old lighthouse?")
+    left = [f for f in (app.home / "uploads").rglob("*") if f.is_file() and f.stat().st_size]
+    assert left == []
+
+
+def test_the_same_history_again_adds_nothing(screen: Screen) -> None:
+    take_first_talk(screen)
+    take_first_talk(screen)
+    expect(screen.page.locator("#upload-report tr").nth(2)).to_have_text(re.compile(r"Stored\s*0\s*0\s*0"))
+
+
+def test_of_several_histories_one_must_be_chosen(screen: Screen) -> None:
+    screen.bring_in(DATA / "two_talks.json")
+    screen.page.locator("#upload-start").click()
+    expect(screen.page.locator("#upload-report")).to_contain_text("Choose at least one")
+
+
+def test_a_file_that_is_no_history_is_refused_with_the_known_formats(screen: Screen, tmp_path: Path) -> None:
+    picture = tmp_path / "holiday.png"
+    picture.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(200))
+    screen.bring_in(picture)
+    expect(screen.page.locator("#upload-report")).to_contain_text(re.compile("holiday.png.*Known formats", re.DOTALL))
+
+
+def test_nothing_in_an_imported_text_runs(screen: Screen) -> None:
+    screen.bring_in(DATA / "hostile.jsonl")
+    screen.page.locator("#upload-start").click()
+    expect(screen.page.locator("#upload-report")).to_contain_text("was imported", timeout=SLOW)
+    assert "Quittenbaum" in screen.ask("What is the password of the garden gate?")
+    screen.page.locator("#sources summary").first.click()
+    expect(screen.page.locator("#sources .memoir-turn-cited")).to_contain_text("<img src=x")
+    screen.open("how")
+    screen.page.wait_for_timeout(1000)
+    table = screen.memory()
+    table.locator(".virtual-row .body-cell").last.click()
+    expect(screen.page.locator("#memory-detail .memoir-quote")).to_be_visible()
+    assert screen.page.evaluate("window.hacked") is None
+
+
+def test_memories_are_searched_filtered_and_paged(screen: Screen) -> None:
+    table, where = screen.memory(), screen.page.locator("#memory-where")
+    expect(where).to_have_text(re.compile(r"1–50 of 5\d\d"))
+    screen.page.get_by_role("button", name="Next").click()
+    expect(where).to_have_text(re.compile(r"51–100 of 5\d\d"))
+    screen.page.locator("#memory-kind input").click()
+    screen.page.get_by_role("option", name="Event").click()
+    expect(where).to_have_text(re.compile(r"1–\d\d of \d\d$"))
+    screen.page.locator("#memory-search textarea, #memory-search input").press_sequentially("quince jam")
+    expect(where).to_contain_text("found", timeout=SLOW)
+    expect(table.locator(".virtual-row").first).to_contain_text("quince jam")
+
+
+def test_a_memory_is_read_with_its_source_and_forgotten_for_good(screen: Screen) -> None:
+    table = screen.memory()
+    screen.page.locator("#memory-search textarea, #memory-search input").press_sequentially("cat called Comma")
+    expect(screen.page.locator("#memory-where")).to_contain_text("found", timeout=SLOW)
+    row = table.locator(".virtual-row", has_text="My cat is called Comma, because her tail").first
+    row.locator(".body-cell").last.click()
+    expect(screen.page.locator("#memory-detail")).to_contain_text("10 May 2026")
+    expect(screen.page.locator("#memory-origin .memoir-turn-cited")).to_contain_text("My cat is called Comma")
+    screen.page.locator("#memory-forget").click()
+    expect(screen.page.locator(".memoir-confirm")).to_contain_text("1 memory, 1 turn")
+    screen.page.locator("#memory-forget-sure").click()
+    result = screen.page.locator("#memory-result")
+    expect(result).to_contain_text("Forgotten: 1 memory, 1 turn; 0 traces left in the file", timeout=SLOW)
+    expect(table.locator(".virtual-row", has_text="My cat is called Comma, because her tail")).to_have_count(0)
