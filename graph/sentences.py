@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 
-_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[^\s.!?…,;a-z])|(?<=[。！？])|\n+")
+# A sentence ends behind its quotation marks and brackets; a look-behind has one width, hence one for none, one and two.
+_END = re.compile(
+    r"(?:(?<=[.!?…])|(?<=[.!?…][\"'”’)\]])|(?<=[.!?…][\"'”’)\]]{2}))\s+(?=[\"'“‘(\[]*[^\s.!?…,;a-z])|(?<=[。！？])|\n+"
+)
 _ABBREVIATION = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|etc|e\.g|i\.e|a\.m|p\.m|No|approx)|\b[A-Z])\.$")
 
 MAX_TEXT = 20_000

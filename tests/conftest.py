@@ -1,11 +1,23 @@
 """Fixtures that several test files share."""
 
 import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from graph.assistant import Answer, Assistant
+from graph.classifier import Classifier
+from graph.state import Ask, Services
+from memory import indexer
+from memory.bank import Bank
 from memory.embedder import Embedder
+from memory.search import Searcher
+from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, TimeSpan, TurnDraft
 
 SHARED_DATA = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
 
@@ -23,3 +35,132 @@ def benchmark_data() -> Path:
 def embedder() -> Embedder:
     """The real small model, loaded once for all tests."""
     return Embedder()
+
+
+@pytest.fixture(scope="session")
+def classifier() -> Classifier:
+    """The real weights."""
+    return Classifier.load()
+
+
+@pytest.fixture
+def services(tmp_path: Path, embedder: Embedder, classifier: Classifier) -> Services:
+    """What a turn needs, over an empty bank in a file."""
+    bank = Bank(tmp_path / "bank.db")
+    return Services(bank, Searcher(bank, embedder), classifier)
+
+
+@dataclass
+class Chat:
+    """One chat with a persona: what is said is remembered as the dialogue before what is said next."""
+
+    services: Services
+    persona: Persona
+    now: datetime
+    chat_id: str = "chat-1"
+    dialogue: list[TurnDraft] = field(default_factory=list)
+
+    def say(self, text: str, *, remember: bool = True) -> Answer:
+        """Say something and wait for the answer; a minute passes."""
+        indexer.embed_all(self.services.bank, self.services.searcher.embedder)
+        answer = Assistant(self.services).ask(self.asks(text, remember=remember))
+        self.dialogue += [
+            TurnDraft("You", "user", text, self.now),
+            TurnDraft(self.persona.name, "assistant", answer.reading.answer, self.now),
+        ]
+        self.now += timedelta(minutes=1)
+        return answer
+
+    def asks(self, text: str, *, remember: bool = True) -> Ask:
+        """What saying it now would ask."""
+        return Ask(self.persona, text, self.now, self.chat_id, tuple(self.dialogue), remember)
+
+    def again(self, **changes: object) -> "Chat":
+        """Another chat like this one, with nothing said yet."""
+        return replace(self, **{"dialogue": [], "chat_id": "chat-2", **changes})
+
+
+def at(month: int, day: int, hour: int = 10) -> datetime:
+    """A moment of 2024."""
+    return datetime(2024, month, day, hour, tzinfo=UTC)
+
+
+LONG = (
+    "It has been one of those days. The bus was late again and the driver would not say why. Then the printer at work "
+    "broke and everybody stood around it as if it were a campfire. I had soup for lunch, which was too salty, and "
+    "the rain came in through the roof of the shed. On the way home I met the postman, who talked about his knees "
+    "for a quarter of an hour. Oh, and the locksmith told me that the spare key of the boathouse hangs behind the "
+    "barometer in the hallway. After that I watered the tomatoes, cleaned the gutters, called the plumber twice, and "
+    "fell asleep on the sofa with the radio on. It was the kind of day that you want to fold up and put in a drawer."
+)
+
+HISTORY = (
+    (
+        at(3, 4),
+        "I adopted a greyhound called Biscuit yesterday.",
+        "How exciting! Where did you find Biscuit?",
+        "At the shelter behind the harbour.",
+    ),
+    (
+        at(4, 18),
+        "My brother Olaf visited me last weekend and we repaired the canoe.",
+        "Did the canoe leak?",
+        "Yes, badly. We sealed it with pine tar.",
+        "Good work.",
+        "I have also started to play the accordion.",
+    ),
+    (
+        at(5, 20),
+        "I used to play the cello at school, and at the fair I tried to play the bagpipes.",
+        "What a band!",
+        "My neighbour Petra wants me to play the drums next.",
+    ),
+    (at(6, 10), LONG),
+)
+"""What Tilde told Marlow in the first half of 2024; every other turn is Marlow's."""
+
+
+@pytest.fixture
+def marlow(services: Services) -> Chat:
+    """A chat on 1 July 2024 with Marlow, who knows `HISTORY`, a dated event and an undated profile line."""
+    persona = services.bank.create_persona(PersonaDraft("Marlow"))
+    sessions = [
+        SessionDraft(
+            tuple(
+                TurnDraft(*(("Marlow", "assistant") if n % 2 else ("Tilde", "user")), text)
+                for n, text in enumerate(said)
+            ),
+            started,
+            started.isoformat(),
+            external_id=f"s{number}",
+        )
+        for number, (started, *said) in enumerate(HISTORY)
+    ]
+    services.bank.remember(persona.id, sessions)
+    race = MemoryDraft(
+        "event",
+        "Tilde won the rowing regatta at Lake Hallen.",
+        event=TimeSpan(at(2, 10, 0), at(2, 11, 0)),
+        said_at=at(3, 1),
+    )
+    services.bank.add_memories(persona.id, [race, MemoryDraft("profile", "Occupation: lock keeper", speaker="Tilde")])
+    return Chat(services, persona, at(7, 1))
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """A Chromium without a window; skipped where there is none, unless MEMOIR_REQUIRE_BROWSER=1 says there must be."""
+    found = os.environ.get("MEMOIR_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    required = os.environ.get("MEMOIR_REQUIRE_BROWSER") == "1"
+    if found is None and not required:
+        pytest.skip("no Chromium here; install one, or name it in MEMOIR_CHROMIUM")
+    from playwright.sync_api import sync_playwright
+
+    flags = (
+        "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+        "--disable-component-update --disable-sync"
+    )
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=found, args=flags.split())
+        yield running
+        running.close()

@@ -1,0 +1,30 @@
+"""Each manner has every phrase, and what was told stands in it as it was told."""
+
+from dataclasses import fields
+from string import Formatter
+
+import pytest
+
+from graph.manners import MANNERS, Manner, manner
+
+HOLES = {"noted": {"told"}, "noted_on": {"told", "date"}, "unrecorded": set(), "greeting": set(), "unknown": {"why"}}
+
+
+@pytest.mark.parametrize("name", MANNERS)
+@pytest.mark.parametrize("phrase", [f.name for f in fields(Manner)])
+def test_a_phrase_takes_what_it_is_given_and_no_more(name, phrase):
+    text = getattr(MANNERS[name], phrase)
+    assert {hole for _, hole, _, _ in Formatter().parse(text) if hole is not None} == HOLES[phrase]
+
+
+def test_no_two_manners_speak_alike():
+    assert len({m.noted for m in MANNERS.values()}) == len({m.greeting for m in MANNERS.values()}) == len(MANNERS)
+
+
+def test_a_manner_is_found_by_its_name_and_anything_else_is_plain():
+    assert manner(" Warm ") is MANNERS["warm"]
+    assert manner("like a pirate") is manner("") is MANNERS["plain"]
+
+
+def test_braces_in_what_was_told_are_not_read_as_holes():
+    assert "{told} {0}" in manner("plain").noted.format(told="{told} {0}")
