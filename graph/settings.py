@@ -29,7 +29,7 @@ class PipelineSettings:
     search: SearchSettings = field(default_factory=SearchSettings)
     rerank: RerankSettings = field(default_factory=RerankSettings)
     time_filter: bool = True
-    budget: int = 10
+    budget: int = 20
 
 
 class Settings(BankSettings):
@@ -45,7 +45,7 @@ class Settings(BankSettings):
     alpha: float = Field(0.5, ge=0, le=1, description="weight of the store asked for, in rerank")
     beta: float = Field(0.5, ge=0, le=1, description="weight of the fit, in rerank")
     time_filter: bool = Field(True, description="whether dates in a question cut the candidates")
-    budget: int = Field(10, ge=1, le=200, description="memories that are read")
+    budget: int = Field(20, ge=1, le=200, description="memories that are read")
 
     def pipeline(self) -> PipelineSettings:
         """The part that the nodes read."""

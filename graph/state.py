@@ -36,11 +36,17 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What a message is: its classes, which of its sentences state something, and the ways of putting its question."""
+    """What a message is: its classes, which of its sentences state something, and what it asks.
+
+    `question` is what is to be answered: the sentences that ask, after the question before them where they name nothing
+    by themselves ("And when was that?"). `views` are the ways of putting it in a search, `times` the times it names.
+    """
 
     classes: Classification
     statements: tuple[str, ...]
+    question: View
     views: tuple[View, ...]
+    times: tuple[TimeExpression, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +60,9 @@ class Note:
 
     @property
     def when(self) -> TimeSpan | None:
-        """When what the passage tells of happened, if it or its memory says so."""
-        return self.dates[0].span if self.dates else self.memory.event
+        """When what the passage tells of happened, if its memory or its words say so."""
+        named = (date.span for date in self.dates if date.relation == "in")
+        return self.memory.event or next(named, None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ the encoder spends on the question.
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from sqlite_utils import Database
 
 from memory.embedder import Vectors
-from memory.types import STORES
+from memory.types import SEMANTIC, STORES, TimeSpan
 
 ALWAYS, NEVER = -np.inf, np.inf
 
@@ -25,7 +26,9 @@ class Snapshot:
     """All memories of one persona at one revision; every array has one row a memory, ordered by id.
 
     `said` and `closed` are seconds since 1970: when it was said (-inf if unknown) and when it stopped holding (inf if
-    it holds). `sessions` is 0 for what no session said. `vectors` is (n, d); a memory that is not embedded yet has a row of zeros.
+    it holds). `begun` and `ended` bound the time it is of (nan if unknown): of an event, when it happened; of talk,
+    when it was said; of a fact, as long as it held. `sessions` is 0 for what no session said. `vectors` is (n, d); a memory
+    that is not embedded yet has a row of zeros.
     """
 
     revision: int
@@ -34,13 +37,25 @@ class Snapshot:
     sessions: NDArray[np.int64]
     said: NDArray[np.float64]
     closed: NDArray[np.float64]
+    begun: NDArray[np.float64]
+    ended: NDArray[np.float64]
     embedded: NDArray[np.bool_]
     vectors: Vectors
 
+    def said_by(self, moment: datetime) -> NDArray[np.bool_]:
+        """Which memories had been said by that moment, whether they still held or not."""
+        return np.asarray(self.said <= moment.timestamp())
+
     def known_at(self, moment: datetime) -> NDArray[np.bool_]:
         """Which memories had been said, and still held, at that moment."""
-        at = moment.timestamp()
-        return np.asarray((self.said <= at) & (self.closed > at))
+        return np.asarray(self.said_by(moment) & (self.closed > moment.timestamp()))
+
+    def within(self, spans: Sequence[TimeSpan]) -> NDArray[np.bool_]:
+        """Which memories are of one of the spans."""
+        inside = np.zeros(len(self.ids), dtype=np.bool_)
+        for span in spans:
+            inside |= (self.begun < span.end.timestamp()) & (self.ended >= span.start.timestamp())
+        return inside
 
     def rows_of(self, ids: NDArray[np.int64]) -> NDArray[np.intp]:
         """Where these ids stand; all of them must be here."""
@@ -74,7 +89,9 @@ class VectorCache:
 
     def _read(self, db: Database, persona_id: int, revision: int, held: Snapshot | None) -> Snapshot:
         rows = db.conn.execute(
-            "SELECT id, store, unixepoch(said_at), unixepoch(valid_to), session_id FROM memories "
+            "SELECT id, store, unixepoch(said_at), unixepoch(valid_to), session_id, "
+            "unixepoch(coalesce(event_start, valid_from, said_at)), unixepoch(coalesce(event_end, said_at)) "
+            "FROM memories "
             "WHERE persona_id = ? ORDER BY id",
             (persona_id,),
         ).fetchall()
@@ -88,13 +105,19 @@ class VectorCache:
         missing = ids[~embedded]
         if len(missing):
             self._load(db, persona_id, int(missing[0]), ids, vectors, embedded)
+        stores = np.array([STORES.index(r[1]) for r in rows], dtype=np.int8)
+        closed = np.array([NEVER if r[3] is None else r[3] for r in rows], dtype=np.float64)
+        ended = np.array([r[6] for r in rows], dtype=np.float64)
+        of_facts = np.isin(stores, [STORES.index(store) for store in SEMANTIC])
         return Snapshot(
             revision,
             ids,
-            np.array([STORES.index(r[1]) for r in rows], dtype=np.int8),
+            stores,
             np.array([r[4] or 0 for r in rows], dtype=np.int64),
             np.array([ALWAYS if r[2] is None else r[2] for r in rows], dtype=np.float64),
-            np.array([NEVER if r[3] is None else r[3] for r in rows], dtype=np.float64),
+            closed,
+            np.array([r[5] for r in rows], dtype=np.float64),
+            np.where(of_facts, closed, ended),
             embedded,
             vectors,
         )

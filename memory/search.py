@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
+from numpy.typing import NDArray
+from sqlite_utils import Database
 
 from memory import fusion, lexical
 from memory.bank import Bank
 from memory.dense import Snapshot, VectorCache
 from memory.embedder import Embedder, Vectors
 from memory.fusion import Scores
-from memory.types import STORES, Hit
+from memory.types import STORES, Hit, TimeSpan
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +62,17 @@ class Searcher:
             return lexical.frequencies(db, persona_id, terms)
 
     def search(
-        self, persona_id: int, views: Sequence[View], as_of: datetime, settings: SearchSettings | None = None
+        self,
+        persona_id: int,
+        views: Sequence[View],
+        as_of: datetime,
+        settings: SearchSettings | None = None,
+        during: Sequence[TimeSpan] = (),
     ) -> tuple[Hit, ...]:
         """The best k memories of each store that were known to the persona at `as_of`, best first.
 
+        With `during`, the best k of those times are among them, too: what was asked of one week must not be crowded out
+        by the other fifty.
         `Hit.scores` holds "lexical" (BM25) and "dense" (cosine) of the first view, "fused", the weighted mean of the
         views' mixed scores (0..1), and "lent", what the turns next to it add; `Hit.score` is the sum of the last two.
         """
@@ -75,47 +84,60 @@ class Searcher:
             held = self._cache.snapshot(db, persona_id)
             if not len(held.ids) or not views:
                 return ()
-            rank = lexical.RANKERS[chosen.ranker]
-            by_words = [
-                _spread(held, rank(db, persona_id, lexical.content_terms(v.text), -1))
-                if chosen.dense_weight < 1
-                else None
-                for v in views
-            ]
-        known = held.known_at(as_of)
-        by_meaning = held.similarity(np.stack([v.vector for v in views])).astype(np.float64)
-        nothing = np.zeros(len(held.ids))
-        words = [nothing if w is None else np.where(known, w, 0.0) for w in by_words]
-        meaning = [np.where(known, m, 0.0) for m in by_meaning]
-        weights = np.array([v.weight for v in views])
-        # What has no vector yet is judged by its words alone: said a moment ago, it must not rank behind.
-        mixed = [
-            np.where(held.embedded, fusion.convex(w, m, chosen.dense_weight), fusion.normalise(w))
-            for w, m in zip(words, meaning, strict=True)
-        ]
-        fused = np.average(mixed, axis=0, weights=weights)
-        lent = chosen.neighbours * _next_to(held, np.where(known, fused, 0.0))
-        total = fused + lent
-        best = _best_of_each_store(held, np.where(known, total, -1.0), chosen.k)
-        scores = {
-            int(held.ids[row]): {
-                "lexical": round(float(words[0][row]), 4),
-                "dense": round(float(meaning[0][row]), 4),
-                "fused": round(float(fused[row]), 4),
-                "lent": round(float(lent[row]), 4),
-            }
-            for row in best
-        }
-        found = self.bank.memories(persona_id, ids=list(scores))
-        return tuple(Hit(m, scores[m.id]["fused"] + scores[m.id]["lent"], scores[m.id]) for m in found)
+            by_words = self._by_words(db, persona_id, held, views, chosen)
+        said = held.said_by(as_of)
+        scored = _score(held, views, np.where(said, by_words, 0.0), said, chosen)
+        best = _best_of_each_store(held, np.where(held.known_at(as_of), scored.total, -1.0), chosen.k)
+        if during:
+            # A fact that holds no more held then: "where did I live in March?"
+            best |= _best_of_each_store(held, np.where(said & held.within(during), scored.total, -1.0), chosen.k)
+        ordered = sorted(best, key=lambda row: (-scored.total[row], held.ids[row]))
+        found = self.bank.memories(persona_id, ids=[int(held.ids[row]) for row in ordered])
+        return tuple(Hit(m, float(scored.total[row]), scored.of(row)) for m, row in zip(found, ordered, strict=True))
+
+    @staticmethod
+    def _by_words(
+        db: Database, persona_id: int, held: Snapshot, views: Sequence[View], settings: SearchSettings
+    ) -> Scores:
+        """BM25 of every memory for every view, shape (views, n)."""
+        spread = np.zeros((len(views), len(held.ids)))
+        if settings.dense_weight < 1:
+            for row, view in zip(spread, views, strict=True):
+                scores = lexical.RANKERS[settings.ranker](db, persona_id, lexical.content_terms(view.text), -1)
+                ids = np.fromiter(scores, dtype=np.int64, count=len(scores))
+                row[held.rows_of(ids)] = list(scores.values())
+        return spread
 
 
-def _spread(held: Snapshot, scores: dict[int, float]) -> Scores:
-    """Scores by id as one value a memory of the snapshot."""
-    spread = np.zeros(len(held.ids))
-    ids = np.fromiter(scores, dtype=np.int64, count=len(scores))
-    spread[held.rows_of(ids)] = list(scores.values())
-    return spread
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """Every memory's scores on the way, each of shape (n,), see `Searcher.search`."""
+
+    lexical: Scores
+    dense: Scores
+    fused: Scores
+    lent: Scores
+
+    @property
+    def total(self) -> Scores:
+        return self.fused + self.lent
+
+    def of(self, row: int) -> dict[str, float]:
+        return {name: round(float(getattr(self, name)[row]), 4) for name in self.__slots__}
+
+
+def _score(
+    held: Snapshot, views: Sequence[View], by_words: Scores, said: NDArray[np.bool_], settings: SearchSettings
+) -> _Scored:
+    by_meaning = np.where(said, held.similarity(np.stack([v.vector for v in views])), 0.0)
+    # What has no vector yet is judged by its words alone: said a moment ago, it must not rank behind.
+    mixed = [
+        np.where(held.embedded, fusion.convex(words, meaning, settings.dense_weight), fusion.normalise(words))
+        for words, meaning in zip(by_words, by_meaning, strict=True)
+    ]
+    fused = np.average(mixed, axis=0, weights=[v.weight for v in views])
+    lent = settings.neighbours * _next_to(held, np.where(said, fused, 0.0))
+    return _Scored(by_words[0], by_meaning[0], fused, lent)
 
 
 def _next_to(held: Snapshot, scores: Scores) -> Scores:
@@ -128,11 +150,10 @@ def _next_to(held: Snapshot, scores: Scores) -> Scores:
     return lent
 
 
-def _best_of_each_store(held: Snapshot, scores: Scores, k: int) -> list[int]:
-    """Rows of the k best memories of each store whose score is above zero, best first over all stores."""
-    chosen: list[int] = []
+def _best_of_each_store(held: Snapshot, scores: Scores, k: int) -> set[int]:
+    """Rows of the k best memories of each store whose score is above zero; of equal ones the older."""
+    chosen: set[int] = set()
     for code in range(len(STORES)):
         rows = np.flatnonzero((held.stores == code) & (scores > 0))
-        # A stable order: equal scores go to the older memory.
-        chosen.extend(rows[np.argsort(-scores[rows], kind="stable")][:k].tolist())
-    return sorted(chosen, key=lambda row: (-scores[row], held.ids[row]))
+        chosen.update(rows[np.argsort(-scores[rows], kind="stable")][:k].tolist())
+    return chosen

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 from langgraph.runtime import Runtime
 
 from graph.classifier import Classification
+from graph.readers.question import names_something
 from graph.sentences import split
 from graph.state import Ask, Message, Services, TraceLine, TurnState
 from memory.search import View
+from memory.timespan import find
 
 MAX_SENTENCES = 6
-"""Sentences that are classified one by one, to tell what a message states from what it asks."""
+"""Parts that are classified one by one, to tell what is stated from what is asked; the last takes all the rest."""
 
 CONTEXT_TURNS = 3
 CONTEXT_WEIGHT = 0.5
@@ -21,36 +25,60 @@ subject must not be drowned."""
 
 
 def classify(state: TurnState, runtime: Runtime[Services]) -> TurnState:
-    """Tell what kind of message this is and which stores it asks about, with one call of the encoder."""
+    """Tell what kind of message this is, what it asks and of which stores, with one call of the encoder."""
     ask, services = state["ask"], runtime.context
-    sentences = split(ask.text)[:MAX_SENTENCES]
-    singly = sentences if len(sentences) > 1 else []
-    context = _context(ask)
-    views = services.searcher.views([ask.text, *context, *singly])
+    sentences, context = _parts(ask.text), _context(ask)
+    views = services.searcher.views([ask.text, *context, *sentences])
     said, before, parts = views[0], views[1 : 1 + len(context)], views[1 + len(context) :]
-    classes = _classes(services, said)
-    statements = tuple(v.text for v in parts if _states(_classes(services, v), v.text))
-    if not singly and _states(classes, ask.text):
-        statements = (ask.text,)
-    asked = (said, *(View(v.text, v.vector, CONTEXT_WEIGHT) for v in before))
-    line = TraceLine("classify", _decided(classes), figures(classes))
-    return {"message": Message(classes, statements, asked), "trace": (line,)}
+    states = [likeliest(_classes(services, part)) == "statement" for part in parts or (said,)]
+    stating = [part for part, so in zip(parts or (said,), states, strict=True) if so]
+    asking = [part for part, so in zip(parts or (said,), states, strict=True) if not so]
+    question = _together(asking) if stating and asking else said
+    classes = _classes(services, question)
+    if not names_something(question.text):
+        question = said if names_something(ask.text) or not before else before[0]
+    message = Message(
+        classes,
+        tuple(part.text for part in stating),
+        question,
+        (said, *(View(v.text, v.vector, CONTEXT_WEIGHT) for v in before)),
+        find(question.text, ask.as_of),
+    )
+    return {"message": message, "trace": (TraceLine("classify", _decided(classes), figures(classes)),)}
+
+
+def _parts(text: str) -> list[str]:
+    """The sentences of a message that has several; none is left out, or what it states would not be remembered."""
+    sentences = split(text)
+    if len(sentences) < 2:
+        return []
+    first, rest = sentences[: MAX_SENTENCES - 1], sentences[MAX_SENTENCES - 1 :]
+    return [*first, " ".join(rest)] if rest else first
 
 
 def _context(ask: Ask) -> list[str]:
-    mine = [t.text for t in ask.dialogue if t.role == "user"][-CONTEXT_TURNS:]
-    return [" ".join([*mine, ask.text])] if mine else []
+    """The message after what the user said before it; where it names nothing itself, after the last words that did."""
+    mine = [t.text for t in ask.dialogue if t.role == "user"]
+    named = [text for text in mine if names_something(text)]
+    before = mine[-CONTEXT_TURNS:] if names_something(ask.text) else named[-1:]
+    return [" ".join([*before, ask.text])] if before else []
+
+
+def _together(views: Sequence[View]) -> View:
+    """Several sentences as one; the direction of the sum of their vectors stands for what they mean together."""
+    total = np.sum([v.vector for v in views], axis=0)
+    return View(" ".join(v.text for v in views), total / np.linalg.norm(total))
 
 
 def _classes(services: Services, view: View) -> Classification:
     classes = services.classifier.classify(view.text, view.vector)
     if services.settings.classifier == "none":
-        return replace(classes, stores=Classification.uniform().stores)
+        classes = replace(classes, stores=Classification.uniform().stores)
+    if likeliest(classes) == "statement" and view.text.rstrip().endswith(("?", "？")):
+        # The words alone would state it ("I sold the canoe?"): the mark makes it a question.
+        kind = {**classes.kind, "statement": 0.0, "question": classes.kind["question"] + classes.kind["statement"]}
+        classes = replace(classes, kind=kind)
     return classes
-
-
-def _states(classes: Classification, text: str) -> bool:
-    return likeliest(classes) == "statement" and not text.rstrip().endswith(("?", "？"))
 
 
 def likeliest(classes: Classification) -> str:

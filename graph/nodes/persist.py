@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 
 from graph.state import Ask, Message, Services, TraceLine, TurnState
 from memory.facts import facts
-from memory.timespan import find
+from memory.timespan import TimeExpression, find
 from memory.types import Learned, SessionDraft, TurnDraft
 
 USER = "You"
@@ -33,7 +33,7 @@ def exchange(ask: Ask, message: Message, reply: str) -> SessionDraft:
 
     Only what the user stated becomes a memory: a question holds no news, and the reply repeats what was remembered.
     """
-    dates = find(" ".join(message.statements), ask.as_of)[:1]
+    event = _event(message, ask.as_of)
     at = said_text(ask.as_of)
     mine = TurnDraft(
         USER,
@@ -43,12 +43,18 @@ def exchange(ask: Ask, message: Message, reply: str) -> SessionDraft:
         at,
         external_id=uuid.uuid4().hex,
         recallable=bool(message.statements),
-        event=dates[0].span if dates else None,
-        event_text=dates[0].text if dates else "",
+        event=event.span if event else None,
+        event_text=event.text if event else "",
     )
     theirs = TurnDraft(ask.persona.name, "assistant", reply, ask.as_of, at, uuid.uuid4().hex, recallable=False)
     learned = tuple(Learned(fact, (0,)) for text in message.statements for fact in facts(text, USER, ask.as_of))
     return SessionDraft((mine, theirs), ask.as_of, at, ask.chat_id, title=ask.text[:80], source="chat", learned=learned)
+
+
+def _event(message: Message, said_at: datetime) -> TimeExpression | None:
+    """When what is told happened; a guess ("recently") or an open stretch ("before May") is no date for it."""
+    dates = find(" ".join(message.statements), said_at)
+    return next((date for date in dates if date.sure and date.relation == "in"), None)
 
 
 def said_text(moment: datetime) -> str:

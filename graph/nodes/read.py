@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 from langgraph.runtime import Runtime
 
@@ -11,6 +12,7 @@ from graph.nodes.classify import likeliest
 from graph.readers import answer, extractive, question
 from graph.readers.acknowledge import acknowledge, greet
 from graph.state import Reading, Services, TraceLine, TurnState
+from memory.types import TimeSpan
 
 
 def read(state: TurnState, runtime: Runtime[Services]) -> TurnState:
@@ -38,17 +40,28 @@ def read(state: TurnState, runtime: Runtime[Services]) -> TurnState:
 def _read(state: TurnState, services: Services) -> Reading:
     ask, message = state["ask"], state["message"]
     hits = [hit for hit in state.get("hits", ()) if hit.kept]
-    # "And when was that?" names nothing: its words are those of the question before it.
-    asked = ask.text if question.names_something(ask.text) else message.views[-1].text
-    parsed = question.parse(asked, *services.searcher.frequencies(ask.persona.id, question.terms_of(asked)))
+    asked = message.question
+    total, frequency = services.searcher.frequencies(ask.persona.id, question.terms_of(asked.text))
+    parsed = question.parse(asked.text, total, frequency, [w.text for w in state.get("window", ())])
+    if asked.text.endswith(ask.text):
+        # "And when was that?" is about the question before it, but asks for what its own words say.
+        parsed = replace(parsed, expects=question.parse(ask.text, 0, {}).expects)
     dialogue = [hit.memory.id for hit in hits if hit.memory.store == "dialogue"]
     before = services.bank.turns_before(ask.persona.id, dialogue)
-    notes = extractive.take_notes(parsed, message.views[0].vector, hits, before, services.searcher.embedder.encode)
+    encode = services.searcher.embedder.encode
+    notes = extractive.take_notes(parsed, asked.vector, hits, before, ask.persona.name, encode)
     return answer.compose(
         parsed,
         notes,
         many=message.classes.asks_many,
         window=state.get("window", ()),
-        known=services.bank.time_range(ask.persona.id),
+        known=_known_by(services.bank.time_range(ask.persona.id), ask.as_of),
         hits=hits,
     )
+
+
+def _known_by(told: TimeSpan | None, moment: datetime) -> TimeSpan | None:
+    """The part of what was told that had been told by a moment: how far the rest reaches is not to be given away."""
+    if told is None or told.start > moment:
+        return None
+    return TimeSpan(told.start, min(told.end, moment + timedelta(microseconds=1)))

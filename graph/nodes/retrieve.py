@@ -14,7 +14,9 @@ def retrieve(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     ask, message, services = state["ask"], state["message"], runtime.context
     if not message.classes.is_question:
         return {}
-    hits = services.searcher.search(ask.persona.id, message.views, ask.as_of, services.settings.search)
+    settings = services.settings
+    during = [time.span for time in message.times if time.sure] if settings.time_filter else []
+    hits = services.searcher.search(ask.persona.id, message.views, ask.as_of, settings.search, during)
     found = Counter(hit.memory.store for hit in hits)
     listed = ", ".join(f"{n} {store}" for store, n in found.items()) or "nothing"
     return {

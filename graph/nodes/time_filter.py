@@ -10,15 +10,15 @@ from langgraph.runtime import Runtime
 
 from graph.state import Services, TraceLine, TurnState
 from memory.timespan import TimeExpression, describe, find
-from memory.types import Hit, TimeSpan
+from memory.types import SEMANTIC, Hit, TimeSpan
 
 
 def time_filter(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     """Keep what meets the time asked about, then as many as will be read."""
-    hits, ask, settings = state.get("hits", ()), state["ask"], runtime.context.settings
+    hits, settings = state.get("hits", ()), runtime.context.settings
     if not hits:
         return {}
-    window = find(ask.text, ask.as_of) if settings.time_filter else ()
+    window = state["message"].times if settings.time_filter else ()
     kept, decided = keep(hits, window)
     cut = within_budget(kept, settings.budget)
     line = TraceLine("time_filter", decided, {"read": sum(hit.kept for hit in cut), "candidates": len(cut)})
@@ -58,14 +58,15 @@ def within_budget(hits: Sequence[Hit], budget: int) -> tuple[Hit, ...]:
 
 
 def meets(hit: Hit, span: TimeSpan) -> bool:
-    """Whether a memory happened, tells of, or was said in the span; what has no time is not known to be outside."""
+    """Whether a memory held, happened, tells of, or was said in the span; what has no time may be of any."""
     memory = hit.memory
-    if memory.event is not None:
-        return memory.event.meets(span)
-    if memory.said_at is None:
+    if memory.store in SEMANTIC and memory.event is None and memory.valid_from is not None:
+        return memory.valid_from < span.end and (memory.valid_to is None or memory.valid_to > span.start)
+    if memory.event is not None and memory.event.meets(span):
         return True
-    told = find(memory.text, memory.said_at)
-    return any(t.span.meets(span) for t in told) or _day(memory.said_at).meets(span)
+    if memory.said_at is None:
+        return memory.event is None
+    return _day(memory.said_at).meets(span) or any(t.span.meets(span) for t in find(memory.text, memory.said_at))
 
 
 def _day(moment: datetime) -> TimeSpan:

@@ -16,7 +16,7 @@ from memory.types import Hit, TimeSpan
 MAX_WORDS = 50
 """Words of an answer (PerLTQA asks for at most 50)."""
 
-CARRIES = 0.42
+CARRIES = 0.45
 """Relevance from which a note is taken to carry the question; between the two errors, an answer that is not there does
 more harm than an "I don't know"."""
 
@@ -53,7 +53,7 @@ def compose(
     reason = _missing(question, notes, window, known)
     if reason is not None:
         return Reading(_why_not(question, reason, known), tuple(notes), abstained=True, reason=reason)
-    chosen = _chosen(notes, many)
+    chosen = _chosen(notes, many or question.open)
     scores = {hit.memory.id: hit.scores for hit in hits}
     citations: list[Citation] = []
     lines: list[str] = []
@@ -104,7 +104,8 @@ def _chosen(notes: Sequence[Note], many: bool) -> list[Note]:
 
 def _line(question: Question, note: Note, number: int, room: int) -> str:
     when = f"{describe(note.when)} — " if question.expects == "time" and note.when else ""
-    teller = ", ".join(part for part in (note.memory.speaker, describe_day(note.memory.said_at)) if part)
+    said = "" if when and not note.memory.speaker else describe_day(note.memory.said_at)
+    teller = ", ".join(part for part in (note.memory.speaker, said) if part)
     frame = f"{when}{teller}: " if teller else when
     quote = clip(_grown(note, room - len(frame.split()) - 1), question, max(8, room - len(frame.split()) - 1))
     return f"{frame}“{quote}” [{number}]"

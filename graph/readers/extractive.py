@@ -20,12 +20,18 @@ from memory import lexical
 from memory.embedder import Vectors
 from memory.fusion import Scores
 from memory.timespan import find
-from memory.types import Hit, Turn
+from memory.types import SEMANTIC, Hit, Turn
 
 Encode = Callable[[Sequence[str]], Vectors]
 
 SENTENCES_ENCODED = 12
 """Sentences whose meaning is compared with the question's; the encoder costs 4 ms a sentence."""
+
+OPEN_RELEVANCE = 0.5
+"""Relevance of whatever is from the time asked about, where only the time was asked ("What did I do in May?")."""
+
+NAME_ONLY_PENALTY = 0.7
+"""What a passage counts that shares with the question no word but names: it is about the same person, no more."""
 
 NOTES = 8
 """Notes that are kept of one question."""
@@ -41,6 +47,18 @@ MEANING_FLOOR, MEANING_CEILING = 0.15, 0.75
 """Cosines of MiniLM between unrelated and between near-equal sentences; in between lies the useful range."""
 
 EXPECTED_BONUS = 0.08
+FACT_BONUS = 0.15
+"""What a fact that holds gains where facts are asked for: it says in short what the talk it stands for says at length."""
+
+NEWEST_BONUS = 0.05
+"""What the newest passage gains over the oldest: of two that answer equally, the later is likelier still true."""
+
+NOTHING_NEW_PENALTY = 0.5
+"""What a passage counts that holds no word but the question's own: it cannot hold the answer, except to yes or no."""
+
+UNCOUNTED_PENALTY = 0.7
+"""What a passage without any number counts where a number was asked for."""
+
 ASKING_PENALTY = 0.5
 SPOKEN_OF = 0.8
 NOT_OF_SUBJECT = 0.6
@@ -49,7 +67,9 @@ NOT_OF_SUBJECT = 0.6
 _NUMBER = re.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|once|twice)\b", re.I
 )
-_PLACE = re.compile(r"\b(?:in|at|to|from|near|around)\s+(?:the\s+)?[A-Z]")
+_OF_SELF = re.compile(r"\b(?:i|my|me|mine)\b", re.I)
+_OF_OTHER = re.compile(r"\b(?:you|your|yours)\b", re.I)
+_PLACE = re.compile(r"\b(?:in|at|to|from|near|around)\s+(?:the\s+)?[A-Z0-9]")
 _NAMED = re.compile(r"(?<=[a-z,;:]\s)[A-Z]\w+")
 
 
@@ -69,7 +89,12 @@ class Passage:
 
 
 def take_notes(
-    question: Question, vector: Vectors, hits: Sequence[Hit], before: Mapping[int, Turn], encode: Encode
+    question: Question,
+    vector: Vectors,
+    hits: Sequence[Hit],
+    before: Mapping[int, Turn],
+    assistant: str,
+    encode: Encode,
 ) -> tuple[Note, ...]:
     """The passages that bear most on the question, best first, one a memory.
 
@@ -78,18 +103,22 @@ def take_notes(
         vector: The question's unit embedding, shape (d,).
         hits: What may be read, best first.
         before: By memory id, the turn said just before it in its session.
+        assistant: The persona's name; what it said itself tells less of the user than the user's own words.
         encode: The encoder; called at most once.
     """
+    if question.open:
+        return tuple(with_dates(_first_note(hit)) for hit in _of_user_first(hits, assistant)[:NOTES])
     passages = [p for hit in hits for p in _passages(hit, before.get(hit.memory.id))]
     if not passages:
         return ()
-    shared = np.array([coverage(question, p) for p in passages])
-    meaning = _meaning(vector, passages, shared, encode)
-    base = WORDS_WEIGHT * shared + (1 - WORDS_WEIGHT) * meaning
     speakers = frozenset(t for p in passages for t in lexical.terms(p.hit.memory.speaker))
+    subjects = speakers & question.names
+    shared = np.array([coverage(question, p, subjects) for p in passages])
+    meaning = _meaning(vector, passages, shared, encode)
+    base = WORDS_WEIGHT * shared + (1 - WORDS_WEIGHT) * meaning + NEWEST_BONUS * _newness(passages)
     scored = sorted(
         (
-            (_adjusted(question, p, float(score), speakers), n)
+            (_adjusted(question, p, float(score), subjects, assistant), n)
             for n, (p, score) in enumerate(zip(passages, base, strict=True))
         ),
         key=lambda pair: (-pair[0], pair[1]),
@@ -102,16 +131,31 @@ def take_notes(
     return tuple(with_dates(note) for note in best.values())
 
 
-def coverage(question: Question, passage: Passage) -> float:
-    """The weighted share of the question's terms that the passage holds, 0..1."""
-    if not question.total:
+def _of_user_first(hits: Sequence[Hit], assistant: str) -> list[Hit]:
+    """Events before talk, and the assistant's own talk last; otherwise as ranked."""
+    return sorted(hits, key=lambda hit: (hit.memory.store != "event", hit.memory.speaker in (assistant, "assistant")))
+
+
+def _first_note(hit: Hit) -> Note:
+    told = [s for s in split(hit.memory.text) if not s.endswith(("?", "？"))]
+    return Note(hit.memory, told[0] if told else hit.memory.text, OPEN_RELEVANCE if told else 0.0)
+
+
+def coverage(question: Question, passage: Passage, subjects: frozenset[str]) -> float:
+    """The weighted share of the question's terms that the passage holds, 0..1.
+
+    The name of whom it asks about is left out: that somebody is spoken to by name says nothing of them (`of_subject`).
+    """
+    weights = {t: w for t, w in question.weights.items() if t not in subjects} or question.weights
+    total = sum(weights.values())
+    if not total:
         return 0.0
     own = passage.terms
     held = sum(
         weight * (1.0 if term in own else ELSEWHERE if term in passage.beside or term in passage.answers else 0.0)
-        for term, weight in question.weights.items()
+        for term, weight in weights.items()
     )
-    return held / question.total
+    return held / total
 
 
 def with_dates(note: Note) -> Note:
@@ -138,15 +182,42 @@ def _meaning(vector: Vectors, passages: Sequence[Passage], shared: Scores, encod
     return np.clip((cosine - MEANING_FLOOR) / (MEANING_CEILING - MEANING_FLOOR), 0.0, 1.0)
 
 
-def _adjusted(question: Question, passage: Passage, score: float, speakers: frozenset[str]) -> float:
+def _newness(passages: Sequence[Passage]) -> Scores:
+    """0 for the oldest to 1 for the newest passage, by the order in which they were said."""
+    times = [p.hit.memory.said_at.timestamp() if p.hit.memory.said_at else 0.0 for p in passages]
+    distinct, place = np.unique(times, return_inverse=True)
+    return np.asarray(place / max(len(distinct) - 1, 1), dtype=np.float64)
+
+
+def _adjusted(question: Question, passage: Passage, score: float, subjects: frozenset[str], assistant: str) -> float:
     memory, sentence = passage.hit.memory, passage.sentence
     if sentence.endswith(("?", "？")):
         score *= ASKING_PENALTY
     if _says_what_is_expected(question, passage):
         score += EXPECTED_BONUS
+    elif question.expects in ("number", "duration"):
+        score *= UNCOUNTED_PENALTY
+    if memory.store in SEMANTIC:
+        score += FACT_BONUS * passage.hit.scores.get("class", 0.0)
+    if question.expects != "yes or no" and not _says_more(question, passage):
+        score *= NOTHING_NEW_PENALTY
+    if _shares_names_only(question, passage):
+        score *= NAME_ONLY_PENALTY
     if memory.store == "dialogue":
-        score *= of_subject(question, passage, speakers)
+        score *= of_subject(passage, subjects)
+        if question.of_user and memory.speaker in (assistant, "assistant"):
+            score *= SPOKEN_OF
     return score
+
+
+def _says_more(question: Question, passage: Passage) -> bool:
+    new = [w for w in lexical.words(passage.sentence) if w not in lexical.FUNCTION_WORDS]
+    return any(term not in question.weights for term in lexical.terms(" ".join(new)))
+
+
+def _shares_names_only(question: Question, passage: Passage) -> bool:
+    asked = question.weights.keys() - question.names - question.frame
+    return bool(asked) and not asked & (passage.terms | passage.beside | passage.answers)
 
 
 def _says_what_is_expected(question: Question, passage: Passage) -> bool:
@@ -162,13 +233,14 @@ def _says_what_is_expected(question: Question, passage: Passage) -> bool:
     return False
 
 
-def of_subject(question: Question, passage: Passage, speakers: frozenset[str]) -> float:
-    """How far what is said may be about whom the question is about: 1 if they say it, less if others do.
+def of_subject(passage: Passage, subjects: frozenset[str]) -> float:
+    """How far what is said may be about whom the question is about: 1 if they say it, less if somebody else does.
 
-    `speakers` are the terms of the names of all who speak in the hits; a question that names none of them is open.
+    `subjects` are the terms of the names, in the question, of people who speak in the hits; without any it is open.
     """
-    subjects = speakers & question.names
     speaker = frozenset(lexical.terms(passage.hit.memory.speaker))
     if not subjects or not speaker or subjects & speaker:
         return 1.0
-    return SPOKEN_OF if subjects & (passage.beside | passage.answers) else NOT_OF_SUBJECT
+    # "Thanks, Mel! My grandma gave it to me" tells nothing of Mel; "Your pottery is lovely" does.
+    of_other = _OF_OTHER.search(passage.sentence) or subjects & frozenset(lexical.terms(passage.sentence))
+    return SPOKEN_OF if of_other and not _OF_SELF.search(passage.hit.memory.text) else NOT_OF_SUBJECT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -29,8 +29,9 @@ _EXPECTS: tuple[tuple[Expects, re.Pattern[str]], ...] = (
 
 _FRAME = frozenset(
     lexical.terms(
-        "remember remind recall know tell told say said mention talk discuss ask name kind type sort date day time "
-        "year month week many much long old often ago thing please"
+        """remember remind recall know tell told say said mention talk discuss ask name kind type sort date day time
+        year month week many much long old often ago thing please happen happened now today still ever already again yet
+        since currently recently lately"""
     )
 )
 """Words that put the question rather than name what it is about; a memory that answers need not hold them."""
@@ -43,8 +44,8 @@ MAX_TERMS = 64
 _OF_USER = re.compile(r"\b(?:i|my|me|mine|we|our|us)\b", re.I)
 _NAME = re.compile(r"(?<![.!?…]\s)(?<!^)(?<!^[\"'“‘])\b[A-Z][\w’'-]+")
 _NO_NAME = frozenset(
-    "i i'm i've i'd i'll monday tuesday wednesday thursday friday saturday sunday january february march april may june "
-    "july august september october november december mr mrs ms dr".split()
+    """i i'm i've i'd i'll monday tuesday wednesday thursday friday saturday sunday january february march april may
+    june july august september october november december mr mrs ms dr""".split()
 )
 
 
@@ -53,7 +54,8 @@ class Question:
     """A question taken apart.
 
     `weights` maps each content term to how telling it is, `names` are the terms of the proper names in it, `unheard`
-    those names that no memory holds, and `of_user` says that it is about the one who asks ("I", "my").
+    those names that no memory holds, `of_user` says that it is about the one who asks ("I", "my"), and `timed` that it
+    names a time.
     """
 
     text: str
@@ -62,11 +64,17 @@ class Question:
     names: frozenset[str]
     unheard: tuple[str, ...]
     of_user: bool
+    timed: bool
 
     @property
-    def total(self) -> float:
-        """The sum of the weights."""
-        return sum(self.weights.values())
+    def frame(self) -> frozenset[str]:
+        """Terms that only put the question."""
+        return _FRAME
+
+    @property
+    def open(self) -> bool:
+        """Whether it names a time and nothing else: "What did I do last week?"."""
+        return self.timed and not self.weights.keys() - self.frame
 
 
 def names_something(text: str) -> bool:
@@ -81,17 +89,29 @@ def terms_of(text: str) -> list[str]:
     return lexical.content_terms(text)[:MAX_TERMS]
 
 
-def parse(text: str, total: int, frequency: Mapping[str, int]) -> Question:
-    """Take a question apart; `frequency` says how many of the `total` memories hold each of its terms."""
+def parse(text: str, total: int, frequency: Mapping[str, int], times: Collection[str] = ()) -> Question:
+    """Take a question apart.
+
+    `frequency` says how many of the `total` memories hold each of its terms. The words of `times`, the expressions of
+    time in it, are no terms: a memory is of that time by its date, not by naming it.
+    """
     expects: Expects = next((kind for kind, pattern in _EXPECTS if pattern.search(text)), "thing")
+    timed = frozenset(term for expression in times for term in lexical.terms(expression))
     weights = {
         term: math.log(1 + total / (1 + frequency.get(term, 0))) * (FRAME_WEIGHT if term in _FRAME else 1.0)
         for term in lexical.content_terms(text)[:MAX_TERMS]
+        if term not in timed
     }
     names = proper_names(text)
     unheard = tuple(word for word, terms in names.items() if not any(frequency.get(t, 0) for t in terms))
     return Question(
-        text, expects, weights, frozenset(t for ts in names.values() for t in ts), unheard, bool(_OF_USER.search(text))
+        text,
+        expects,
+        weights,
+        frozenset(t for ts in names.values() for t in ts),
+        unheard,
+        bool(_OF_USER.search(text)),
+        bool(timed),
     )
 
 
