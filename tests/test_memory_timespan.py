@@ -102,6 +102,8 @@ on May 7th, 2023, we|May 7th, 2023|2023-05-07|2023-05-08
 the 7th of May 2023|7th of May 2023|2023-05-07|2023-05-08
 Sunday, 7 May 2023|Sunday, 7 May 2023|2023-05-07|2023-05-08
 on Dec 25|Dec 25|2022-12-25|2022-12-26
+moved to Tuesday 13 June|Tuesday 13 June|2023-06-13|2023-06-14
+on Monday, June 13th|Monday, June 13th|2022-06-13|2022-06-14
 the 7th of May|7th of May|2023-05-07|2023-05-08
 on May 25|May 25|2023-05-25|2023-05-26
 on 26 May|26 May|2022-05-26|2022-05-27

@@ -48,7 +48,7 @@ MEANING_FLOOR, MEANING_CEILING = 0.15, 0.75
 
 EXPECTED_BONUS = 0.08
 FACT_BONUS = 0.15
-"""What a fact that holds gains where facts are asked for: it says in short what the talk it stands for says at length."""
+"""What a fact that holds gains where facts are asked for: it says in short what talk says at length."""
 
 NEWEST_BONUS = 0.05
 """What the newest passage gains over the oldest: of two that answer equally, the later is likelier still true."""

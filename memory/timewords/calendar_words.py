@@ -46,6 +46,7 @@ LEAD_IN = compiled(
 LEAD_INTO_YEAR = compiled(r"\b(?:year|by|circa) \Z")
 LEAD_INTO_DAY = compiled(r"\bon \Z")
 LEAD_INTO_HOLIDAY = compiled(r"\b(?:on|at|over|for|by) \Z")
+NAMED_WEEKDAY = compiled(WEEKDAY)
 THIRD = compiled(r"\b(?:early|mid|late)(?: |-)\Z")
 THE = compiled(r"\bthe \Z")
 HABIT = compiled(
@@ -93,11 +94,13 @@ def read_full_date(match: Match) -> Resolve | None:
 
 
 def read_day_of_year(match: Match) -> Resolve | None:
-    """Read "7 May" or "May 7th": the nearest one, today included."""
+    """Read "7 May" or "May 7th": the nearest one, today included; "Sunday 7 May" is of the nearest year that has it."""
     word = match["month"]
     if word in VERB_MONTHS and match["day"].isdecimal():
         return None  # "these 3 may be enough"
     month, day = month_number(word), int(re.sub(r"\D", "", match["day"]))
+    if named := NAMED_WEEKDAY.match(match[0]):
+        return lambda now, _: units.on_weekday(units.in_years(now, month, day), weekday_number(named[0]), now)
     return lambda now, leaning: units.pick(units.in_years(now, month, day), now, "nearest", leaning, "year")
 
 

@@ -169,6 +169,12 @@ def _years(now: datetime) -> range:
     return range(max(MINYEAR, now.year - YEARS_LOOKED_AT), min(MAXYEAR, now.year + YEARS_LOOKED_AT + 1))
 
 
+def on_weekday(days: Iterable[Stretch], weekday: int, now: datetime) -> Stretch | None:
+    """Of days, the one nearest to now that falls on the weekday; of two as near, the earlier."""
+    fitting = (day for day in days if day.start.weekday() == weekday)
+    return min(fitting, key=lambda day: abs(day.start - midnight(now)), default=None)
+
+
 def pick(occurrences: Iterable[Stretch], now: datetime, which: Which, leaning: Leaning, cycle: str) -> Stretch | None:
     """Choose one of the occurrences, given in time order.
 
