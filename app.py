@@ -47,7 +47,7 @@ SCRIPT = """
 <script>
 window.showQuoted = (card) => {
   const list = card?.querySelector(".memoir-transcript ol"), line = list?.querySelector(".memoir-turn-cited");
-  if (line) list.scrollTop = line.offsetTop - list.offsetTop - (list.clientHeight - line.clientHeight) / 2;
+  if (line) list.scrollTop = line.offsetTop - (list.clientHeight - line.clientHeight) / 2;
 };
 document.addEventListener("toggle", (event) => {
   if (event.target.matches?.(".memoir-source[open]")) window.showQuoted(event.target);
