@@ -21,7 +21,7 @@ from graph.classifier import Classifier
 from graph.settings import Settings
 from graph.state import Ask, Services
 from memory.bank import Bank
-from memory.bench import fill, made_up_sessions, made_up_words
+from memory.bench import COMMONEST, fill, made_up_sessions, made_up_words
 from memory.embedder import Embedder
 from memory.indexer import Indexer
 from memory.search import Searcher
@@ -59,7 +59,7 @@ def chat_turns(settings: Settings, memories: int, turns: int) -> Figures:
         took: list[float] = []
         nodes: dict[str, list[float]] = {}
         for n in range(WARM_UP + turns):
-            subject = " ".join(made_up_words(4))
+            subject = " ".join(made_up_words(4, COMMONEST))
             text = f"I saw {subject} yesterday." if n % 4 == 3 else f"When did Ana say that {subject} was near?"
             started = time.perf_counter()
             answer = assistant.ask(Ask(persona, text, datetime.now(UTC), chat))

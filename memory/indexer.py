@@ -11,7 +11,7 @@ import threading
 from memory.bank import Bank
 from memory.embedder import Embedder
 
-BATCH = 128
+BATCH = 256
 """Keys a transaction: enough to sort by length for the encoder, few enough to be found within seconds."""
 
 _MISSING = """

@@ -117,13 +117,11 @@ class _Scored:
     dense: Scores
     fused: Scores
     lent: Scores
-
-    @property
-    def total(self) -> Scores:
-        return self.fused + self.lent
+    total: Scores
 
     def of(self, row: int) -> dict[str, float]:
-        return {name: round(float(getattr(self, name)[row]), 4) for name in self.__slots__}
+        kinds = {"lexical": self.lexical, "dense": self.dense, "fused": self.fused, "lent": self.lent}
+        return {kind: round(float(scores[row]), 4) for kind, scores in kinds.items()}
 
 
 def _score(
@@ -137,7 +135,7 @@ def _score(
     ]
     fused = np.average(mixed, axis=0, weights=[v.weight for v in views])
     lent = settings.neighbours * _next_to(held, np.where(said, fused, 0.0))
-    return _Scored(by_words[0], by_meaning[0], fused, lent)
+    return _Scored(by_words[0], by_meaning[0], fused, lent, fused + lent)
 
 
 def _next_to(held: Snapshot, scores: Scores) -> Scores:

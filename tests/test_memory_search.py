@@ -44,7 +44,7 @@ def made(tmp_path, embedder):
 
 
 def ask(made, text, as_of=MAY + 10 * DAY, **settings):
-    bank, ana, searcher = made
+    _, ana, searcher = made
     return searcher.search(ana.id, searcher.views([text]), as_of, SearchSettings(**settings))
 
 
