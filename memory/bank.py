@@ -10,7 +10,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from sqlite_utils import Database
@@ -223,8 +223,8 @@ class Bank:
             ).fetchone()
         if first is None:
             return None
-        start, end = datetime.fromisoformat(first), datetime.fromisoformat(last)
-        return TimeSpan(start, end.replace(second=59, microsecond=999_999))
+        end = datetime.fromisoformat(last).replace(second=59, microsecond=999_999)
+        return TimeSpan(min(datetime.fromisoformat(first), end - timedelta(microseconds=1)), end)
 
     def sessions(self, persona_id: int) -> list[Session]:
         """A persona's sessions in the order they took place; those without a date first."""

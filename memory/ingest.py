@@ -197,8 +197,8 @@ class _Intake:
         if kept == Stored():
             return f"Nothing of {self._path.name} was stored."
         return (
-            f"Of {self._path.name}, {kept.sessions} sessions with {kept.turns} turns and {kept.memories} memories are "
-            "stored, each whole; import it again to take the rest."
+            f"Of {self._path.name}, {kept.turns + kept.known_turns} turns in whole sessions and "
+            f"{kept.memories + kept.known_memories} memories are in the bank; import it again to take the rest."
         )
 
 

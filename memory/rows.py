@@ -43,9 +43,9 @@ def moment(text: str | None, original: str = "") -> datetime | None:
     kept = datetime.fromisoformat(text)
     try:
         zone = datetime.fromisoformat(original).tzinfo
-    except ValueError:
+        return kept.astimezone(zone) if zone else kept
+    except (ValueError, OverflowError):  # no ISO time, or at the very ends of the calendar
         return kept
-    return kept.astimezone(zone) if zone else kept
 
 
 def span(start: str | None, end: str | None) -> TimeSpan | None:

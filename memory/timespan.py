@@ -190,7 +190,7 @@ def describe(span: TimeSpan) -> str:
         return f"{_day(start)}, {start:%H:%M}"
     for part, (first_hour, last_hour) in units.PARTS_OF_DAY.items():
         day = units.midnight(start)
-        if (start, end) == (day + timedelta(hours=first_hour), day + timedelta(hours=last_hour)):
+        if (start - day, end - day) == (timedelta(hours=first_hour), timedelta(hours=last_hour)):
             return f"the {part} of {_day(start)}"
     closing = f"{end:%H:%M}" if end.date() == start.date() else f"{_day(end)}, {end:%H:%M}"
     return f"{_day(start)}, {start:%H:%M} – {closing}"

@@ -22,7 +22,10 @@ def verify(bank: Bank, model: str) -> list[str]:
             # 1: compare with the content table, not only within the index
             conn.execute("INSERT INTO memories_fts (memories_fts, rank) VALUES ('integrity-check', 1)")
         except sqlite3.DatabaseError as fault:
-            faults.append(f"word index: disagrees with the memories ({fault}); rebuild mends it")
+            if fault.sqlite_errorname.startswith("SQLITE_CORRUPT"):
+                faults.append(f"word index: disagrees with the memories ({fault}); rebuild mends it")
+            else:
+                faults.append(f"word index: was not checked, for that is a write ({fault})")
         for memory_id, key, key_hash, terms, speaker in conn.execute(
             "SELECT id, key, key_hash, terms, speaker FROM memories"
         ):

@@ -31,7 +31,7 @@ def find_obstacle(head: bytes) -> str:
             return f"it looks like {meaning}"
     encoding, mark = find_encoding(head)
     if not mark and _share(head, CONTROLS) > MOST_CONTROLS:
-        utf16 = head[1:4:2] == b"\x00\x00" or head[0:3:2] == b"\x00\x00"
+        utf16 = (head[1:4:2] == b"\x00\x00") != (head[0:3:2] == b"\x00\x00")
         return "it looks like UTF-16 text without a byte-order mark; save it as UTF-8" if utf16 else "it is binary"
     return _find_undecodable(head, encoding, mark)
 

@@ -100,9 +100,10 @@ class _Scribe:
     def finish(self) -> Iterator[Record]:
         """Hand over the session that is open."""
         if self.session:
-            if fault := date_fault(self.session.started_at):
+            released = list(self.session.release())
+            if self.session.turns and (fault := date_fault(self.session.started_at)):
                 yield Skip(self.session.place, fault)
-            yield from self.session.release()
+            yield from released
         self.session = self.last = None
 
     def _hear(self, stamp: Stamp, speaker: str, text: str, place: str) -> Iterator[Record]:

@@ -1,0 +1,203 @@
+"""A bank that cannot be opened, read or written: the message says why, and what it holds stays as it is."""
+
+import sqlite3
+import threading
+
+import pytest
+from bad_input import assert_true_report, assert_unharmed, history, seeded
+
+from memory import ingest as ingesting
+from memory import schema
+from memory.__main__ import STOPPED, main
+from memory.bank import Bank
+from memory.errors import BankTooNew, BankUnavailable, UnknownPersona
+from memory.ingest import ingest
+from memory.types import PersonaDraft
+
+READING = (["list"], ["show", "--persona", "Iris"], ["export", "--persona", "Iris"])
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    folder = tmp_path / "home"
+    folder.mkdir()
+    monkeypatch.setenv("MEMOIR_HOME", str(folder))
+    return folder
+
+
+@pytest.mark.parametrize("inside", ["", "deeper"])
+def test_a_home_that_is_a_file_is_told(tmp_path, monkeypatch, capsys, inside):
+    file = tmp_path / "notes.txt"
+    file.write_text("mine")
+    monkeypatch.setenv("MEMOIR_HOME", str(file / inside))
+    assert main(["list"]) == 1
+    assert f"{file / inside / 'bank.db'}: its folder is a file, not a folder" in capsys.readouterr().err
+    assert file.read_text() == "mine"
+
+
+def test_a_home_with_a_mistyped_name_is_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("MEMOIR_HOME", str(tmp_path / "mistyped"))
+    assert main(["list"]) == 0
+    assert f"{tmp_path / 'mistyped' / 'bank.db'}: no persona yet" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", [*READING, ["import"], ["verify"], ["rebuild"]], ids=lambda c: c[0])
+def test_a_bank_of_a_newer_version_is_refused_and_left_alone(home, tmp_path, capsys, command):
+    bank = seeded(home)
+    with sqlite3.connect(bank.path) as conn:
+        conn.execute("PRAGMA user_version = 99")
+    conn.close()
+    before = bank.path.read_bytes()
+    file = [str(history(tmp_path / "h.jsonl", 1))] if command == ["import"] else []
+    assert main([*command, *file]) == 1
+    assert f"memoir: {bank.path} is a bank of version 99; this Memoir reads up to" in capsys.readouterr().err
+    assert bank.path.read_bytes() == before
+    with pytest.raises(BankTooNew):
+        bank.create_persona(PersonaDraft("Zoe"))
+    with sqlite3.connect(bank.path) as conn:
+        conn.execute(f"PRAGMA user_version = {len(schema.MIGRATIONS)}")
+    conn.close()
+    assert_unharmed(bank)
+
+
+def test_what_is_no_bank_is_refused_and_left_alone(home, capsys):
+    path = home / "bank.db"
+    path.write_bytes(b"Dear diary, " * 1000)
+    assert main(["list"]) == 1
+    assert f"{path}: is no bank, or is damaged (file is not a database)" in capsys.readouterr().err
+    assert path.read_bytes() == b"Dear diary, " * 1000
+
+
+def test_a_database_of_something_else_is_refused_and_left_alone(home, capsys):
+    with sqlite3.connect(home / "bank.db") as conn:
+        conn.execute("CREATE TABLE notes (text)")
+    conn.close()
+    before = (home / "bank.db").read_bytes()
+    assert main(["list"]) == 1
+    assert f"{home / 'bank.db'} is a database, but no bank. Nothing was changed." in capsys.readouterr().err
+    assert (home / "bank.db").read_bytes() == before
+
+
+def test_a_damaged_bank_is_told_and_left_alone(home, tmp_path, capsys):
+    bank = seeded(home)
+    ingest(bank, history(tmp_path / "h.jsonl", 50))
+    content = bytearray(bank.path.read_bytes())
+    content[4096 * 3 :] = b"\xff" * (len(content) - 4096 * 3)
+    bank.path.write_bytes(content)
+    assert main(["import", str(tmp_path / "h.jsonl")]) == 1
+    assert f"{bank.path}: is no bank, or is damaged (database disk image is malformed)" in capsys.readouterr().err
+    assert main(["verify"]) == 1
+
+
+def test_a_migration_that_fails_leaves_the_bank_as_it_was(tmp_path, monkeypatch):
+    bank = seeded(tmp_path)
+
+    def grow(db):
+        db.table("turns").add_column("mood", str)
+        db.table("turns").enable_fts(["text"])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, grow))
+    with pytest.raises(KeyboardInterrupt):
+        bank.personas()
+    monkeypatch.undo()
+    assert_unharmed(bank)
+
+
+def test_making_a_bank_that_is_stopped_can_be_done_again(tmp_path, monkeypatch):
+    def stopped(db):
+        schema._create(db)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(schema, "MIGRATIONS", (stopped,))
+    with pytest.raises(KeyboardInterrupt):
+        Bank(tmp_path / "bank.db").personas()
+    monkeypatch.undo()
+    assert_unharmed(seeded(tmp_path))
+
+
+def test_waiting_too_long_for_another_writer_is_told(home, tmp_path, monkeypatch, capsys):
+    bank = seeded(home)
+    path = history(tmp_path / "h.jsonl", 1)
+    monkeypatch.setattr(schema, "BUSY_SECONDS", 0.1)
+    with Bank(bank.path).writing():
+        assert main(["import", str(path)]) == 1
+    message = capsys.readouterr().err
+    assert f"{bank.path}: another process has been writing for too long (database is locked)" in message
+    assert "Nothing of h.jsonl was stored." in message
+    assert main(["import", str(path)]) == 0
+    assert_unharmed(bank)
+
+
+def test_stopping_an_import_by_hand_leaves_whole_sessions(home, tmp_path, monkeypatch, capsys):
+    bank = seeded(home)
+    path = history(tmp_path / "h.jsonl", 100)
+    monkeypatch.setattr(ingesting, "BATCH_TURNS", 200)
+    take = ingesting._Intake.take
+
+    def take_some(self, record_of, record):
+        if record_of.sessions == 55:
+            raise KeyboardInterrupt
+        take(self, record_of, record)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ingesting._Intake, "take", take_some)
+        assert main(["import", str(path)]) == STOPPED
+    assert "memoir: stopped; what was stored before is whole" in capsys.readouterr().err
+    assert bank.counts(bank.persona("Zoe").id) == {"sessions": 50, "turns": 1000, "dialogue": 1000}
+    assert_unharmed(bank)
+    assert main(["import", str(path)]) == 0
+    assert bank.counts(bank.persona("Zoe").id) == {"sessions": 100, "turns": 2000, "dialogue": 2000}
+
+
+def test_forgetting_a_persona_during_its_import_is_told(home, tmp_path, monkeypatch):
+    bank = seeded(home)
+    path = history(tmp_path / "h.jsonl", 30)
+    monkeypatch.setattr(ingesting, "BATCH_TURNS", 200)
+
+    def forget(share):
+        if share > 0.6:
+            with bank.writing() as db:
+                db.conn.execute("DELETE FROM personas WHERE name = 'Zoe'")
+
+    with pytest.raises(UnknownPersona, match=r"nothing was stored\. Of h\.jsonl, \d+ turns in whole sessions"):
+        ingest(bank, path, progress=forget)
+    assert_unharmed(bank)
+
+
+def test_reading_goes_on_while_another_writes(home, tmp_path):
+    bank = seeded(home)
+    path = history(tmp_path / "h.jsonl", 300)
+    writer = threading.Thread(target=ingest, args=(bank, path))
+    writer.start()
+    seen = []
+    while writer.is_alive():
+        seen.append(sum(bank.counts(p.id)["turns"] for p in bank.personas()))
+        assert_unharmed(bank)
+    writer.join()
+    assert seen == sorted(seen)
+    assert {n % 20 for n in seen} == {2}
+
+
+def test_a_refusal_of_the_bank_itself_is_told(home, tmp_path):
+    bank = seeded(home)
+    with bank.writing() as db:
+        db.conn.execute("CREATE TRIGGER no_more BEFORE INSERT ON turns BEGIN SELECT RAISE(ABORT, 'no more turns'); END")
+    with pytest.raises(BankUnavailable, match=r"refused what breaks a rule of the bank \(no more turns\)"):
+        ingest(bank, history(tmp_path / "h.jsonl", 1))
+    assert bank.counts(bank.persona("Zoe").id) == {"sessions": 0, "turns": 0}
+    assert_unharmed(bank)
+
+
+def test_exporting_to_where_nothing_can_be_written_is_told(home, tmp_path, capsys):
+    seeded(home)
+    target = tmp_path / "missing" / "iris.jsonl"
+    assert main(["export", "--persona", "Iris", "--output", str(target)]) == 1
+    assert f"memoir: {target}: not written (No such file or directory)" in capsys.readouterr().err
+
+
+def test_an_import_that_stored_all_agrees_with_its_report(home, tmp_path):
+    bank = seeded(home)
+    report = ingest(bank, history(tmp_path / "h.jsonl", 30))
+    assert_true_report(bank, report)
+    assert_unharmed(bank)
