@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -80,9 +80,15 @@ class Chat:
         return replace(self, **{"dialogue": [], "chat_id": "chat-2", **changes})
 
 
-def at(month: int, day: int, hour: int = 10) -> datetime:
+def moment(month: int, day: int, hour: int = 10) -> datetime:
     """A moment of 2024."""
     return datetime(2024, month, day, hour, tzinfo=UTC)
+
+
+@pytest.fixture(name="at")
+def at_fixture() -> Callable[..., datetime]:
+    """Moments of 2024, by month, day and hour."""
+    return moment
 
 
 LONG = (
@@ -96,13 +102,13 @@ LONG = (
 
 HISTORY = (
     (
-        at(3, 4),
+        moment(3, 4),
         "I adopted a greyhound called Biscuit yesterday.",
         "How exciting! Where did you find Biscuit?",
         "At the shelter behind the harbour.",
     ),
     (
-        at(4, 18),
+        moment(4, 18),
         "My brother Olaf visited me last weekend and we repaired the canoe.",
         "Did the canoe leak?",
         "Yes, badly. We sealed it with pine tar.",
@@ -110,12 +116,12 @@ HISTORY = (
         "I have also started to play the accordion.",
     ),
     (
-        at(5, 20),
+        moment(5, 20),
         "I used to play the cello at school, and at the fair I tried to play the bagpipes.",
         "What a band!",
         "My neighbour Petra wants me to play the drums next.",
     ),
-    (at(6, 10), LONG),
+    (moment(6, 10), LONG),
 )
 """What Tilde told Marlow in the first half of 2024; every other turn is Marlow's."""
 
@@ -140,11 +146,11 @@ def marlow(services: Services) -> Chat:
     race = MemoryDraft(
         "event",
         "Tilde won the rowing regatta at Lake Hallen.",
-        event=TimeSpan(at(2, 10, 0), at(2, 11, 0)),
-        said_at=at(3, 1),
+        event=TimeSpan(moment(2, 10, 0), moment(2, 11, 0)),
+        said_at=moment(3, 1),
     )
     services.bank.add_memories(persona.id, [race, MemoryDraft("profile", "Occupation: lock keeper", speaker="Tilde")])
-    return Chat(services, persona, at(7, 1))
+    return Chat(services, persona, moment(7, 1))
 
 
 @pytest.fixture(scope="session")

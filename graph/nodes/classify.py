@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -23,6 +24,13 @@ CONTEXT_WEIGHT = 0.5
 """How much the user's earlier words count beside the last ones: "and when was that?" lives by them, while a change of
 subject must not be drowned."""
 
+_BACK = re.compile(
+    r"^\W*(?:and|but|or|so|then)\b|\b(?:that|this|it|there|then|those|these|he|him|his|she|hers?|they|them|theirs?)\b"
+    r"|^\W*\w+(?:\s+\w+)?\W*$",
+    re.IGNORECASE,
+)
+"""How a question takes up what was said: by a joining word, by a pronoun, or by being one or two words long."""
+
 
 def classify(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     """Tell what kind of message this is, what it asks and of which stores, with one call of the encoder."""
@@ -35,8 +43,8 @@ def classify(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     asking = [part for part, so in zip(parts or (said,), states, strict=True) if not so]
     question = _together(asking) if stating and asking else said
     classes = _classes(services, question)
-    if not names_something(question.text):
-        question = said if names_something(ask.text) or not before else before[0]
+    if _refers_back(question.text):
+        question = before[0] if before and _refers_back(ask.text) else said
     message = Message(
         classes,
         tuple(part.text for part in stating),
@@ -60,8 +68,13 @@ def _context(ask: Ask) -> list[str]:
     """The message after what the user said before it; where it names nothing itself, after the last words that did."""
     mine = [t.text for t in ask.dialogue if t.role == "user"]
     named = [text for text in mine if names_something(text)]
-    before = mine[-CONTEXT_TURNS:] if names_something(ask.text) else named[-1:]
+    before = named[-1:] if _refers_back(ask.text) else mine[-CONTEXT_TURNS:]
     return [" ".join([*before, ask.text])] if before else []
+
+
+def _refers_back(text: str) -> bool:
+    """Whether a question is about what was said before it: "What is my name?" names as little as "When was that?"."""
+    return not names_something(text) and bool(_BACK.search(text))
 
 
 def _together(views: Sequence[View]) -> View:

@@ -47,8 +47,10 @@ def exchange(ask: Ask, message: Message, reply: str) -> SessionDraft:
         event_text=event.text if event else "",
     )
     theirs = TurnDraft(ask.persona.name, "assistant", reply, ask.as_of, at, uuid.uuid4().hex, recallable=False)
-    learned = tuple(Learned(fact, (0,)) for text in message.statements for fact in facts(text, USER, ask.as_of))
-    return SessionDraft((mine, theirs), ask.as_of, at, ask.chat_id, title=ask.text[:80], source="chat", learned=learned)
+    learned = {(f.store, f.text): Learned(f, (0,)) for told in message.statements for f in facts(told, USER, ask.as_of)}
+    return SessionDraft(
+        (mine, theirs), ask.as_of, at, ask.chat_id, ask.text[:80], source="chat", learned=tuple(learned.values())
+    )
 
 
 def _event(message: Message, said_at: datetime) -> TimeExpression | None:

@@ -9,10 +9,11 @@ from langgraph.runtime import Runtime
 
 from graph.manners import manner
 from graph.nodes.classify import likeliest
+from graph.nodes.time_filter import meets
 from graph.readers import answer, extractive, question
 from graph.readers.acknowledge import acknowledge, greet
 from graph.state import Reading, Services, TraceLine, TurnState
-from memory.types import TimeSpan
+from memory.types import Memory, TimeSpan
 
 
 def read(state: TurnState, runtime: Runtime[Services]) -> TurnState:
@@ -50,14 +51,21 @@ def _read(state: TurnState, services: Services) -> Reading:
     before = services.bank.turns_before(ask.persona.id, dialogue)
     encode = services.searcher.embedder.encode
     notes = extractive.take_notes(parsed, asked.vector, hits, before, ask.persona.name, encode)
+    window = state.get("window", ())
+    # What was told in June may tell of February: no time is outside what is known if something found is of it.
+    of_then = any(_dated(hit.memory) and meets(hit, time.span) for time in window for hit in hits)
     return answer.compose(
         parsed,
         notes,
         many=message.classes.asks_many,
-        window=state.get("window", ()),
-        known=_known_by(services.bank.time_range(ask.persona.id), ask.as_of),
+        window=window,
+        known=None if of_then else _known_by(services.bank.time_range(ask.persona.id), ask.as_of),
         hits=hits,
     )
+
+
+def _dated(memory: Memory) -> bool:
+    return memory.event is not None or memory.said_at is not None
 
 
 def _known_by(told: TimeSpan | None, moment: datetime) -> TimeSpan | None:

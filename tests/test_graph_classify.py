@@ -1,0 +1,117 @@
+"""What a message states, what it asks, and how it is looked for, told by one call of the encoder."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from graph.classifier import STORES
+from graph.nodes.classify import MAX_SENTENCES, classify, likeliest
+from memory.search import Searcher
+from memory.types import TurnDraft
+
+
+@pytest.fixture
+def message(marlow):
+    """What classifying a message, after what the user said before it, gives."""
+
+    def of(text, *before, **settings):
+        services = replace(marlow.services, settings=replace(marlow.services.settings, **settings))
+        ask = replace(marlow.asks(text), dialogue=tuple(TurnDraft("You", "user", said) for said in before))
+        return classify({"ask": ask}, SimpleNamespace(context=services))["message"]
+
+    return of
+
+
+def test_a_question_states_nothing(message):
+    asked = message("When did I adopt Biscuit?")
+    assert asked.classes.is_question
+    assert asked.statements == ()
+    assert asked.question.text == "When did I adopt Biscuit?"
+
+
+def test_a_statement_is_stated_whole(message):
+    told = message("I planted a quince tree.")
+    assert not told.classes.is_question
+    assert told.statements == ("I planted a quince tree.",)
+
+
+def test_a_statement_with_a_question_mark_asks(message):
+    asked = message("I sold the canoe on Sunday?")
+    assert asked.classes.is_question
+    assert asked.statements == ()
+
+
+def test_small_talk_neither_states_nor_asks(message):
+    for text in ("Thanks!", "How are you?", "Good morning"):
+        assert likeliest(message(text).classes) == "smalltalk"
+        assert message(text).statements == ()
+
+
+def test_what_is_told_and_what_is_asked_in_one_message_are_kept_apart(message):
+    both = message("I planted a quince tree yesterday. When did I adopt Biscuit?")
+    assert both.statements == ("I planted a quince tree yesterday.",)
+    assert both.question.text == "When did I adopt Biscuit?"
+    assert both.classes.is_question
+    assert both.times == ()
+
+
+def test_nothing_of_a_long_message_is_left_out(message):
+    told = [f"I planted tree number {n}." for n in range(2 * MAX_SENTENCES)]
+    assert " ".join(message(" ".join(told)).statements) == " ".join(told)
+
+
+def test_a_question_that_names_nothing_is_put_after_the_last_words_that_did(message):
+    before = ("Who is Zebulon?", "Where did I find Biscuit?", "And why was that?")
+    asked = message("And when was that?", *before)
+    assert asked.question.text == "Where did I find Biscuit? And when was that?"
+    assert message("And when was that?").question.text == "And when was that?"
+
+
+@pytest.mark.parametrize("text", ["What is my name?", "How old am I?"])
+def test_a_question_of_common_words_does_not_refer_back(message, text):
+    assert message(text, "Where did I find Biscuit?").question.text == text
+
+
+def test_a_question_that_names_something_stands_alone_but_is_also_looked_for_in_its_context(message):
+    asked = message("Who repaired the canoe?", "I went out on the lake.")
+    assert asked.question.text == "Who repaired the canoe?"
+    assert [(v.text, v.weight) for v in asked.views] == [
+        ("Who repaired the canoe?", 1.0),
+        ("I went out on the lake. Who repaired the canoe?", 0.5),
+    ]
+
+
+def test_only_the_user_counts_as_context(marlow):
+    marlow.dialogue.append(TurnDraft("Marlow", "assistant", "The regatta was won by Tilde."))
+    done = classify({"ask": marlow.asks("Who repaired the canoe?")}, SimpleNamespace(context=marlow.services))
+    assert len(done["message"].views) == 1
+
+
+def test_without_a_classifier_every_store_is_as_likely(message):
+    stores = message("When did I adopt Biscuit?", classifier="none").classes.stores
+    assert stores == dict.fromkeys(STORES, 1 / len(STORES))
+
+
+def test_the_times_that_are_asked_about_are_read_from_when_it_is_asked(message, marlow):
+    (time,) = message("What did I do last month?").times
+    assert (time.span.start.month, time.span.start.year) == (marlow.now.month - 1, marlow.now.year)
+
+
+def test_one_call_of_the_encoder_is_enough(marlow, embedder):
+    calls = []
+
+    class Counting:
+        model, dimensions = embedder.model, embedder.dimensions
+
+        def encode(self, texts):
+            calls.append(list(texts))
+            return embedder.encode(texts)
+
+    services = replace(marlow.services, searcher=Searcher(marlow.services.bank, Counting()))
+    marlow.dialogue.append(TurnDraft("You", "user", "I bought a lamp."))
+    text = "I sold it again. Who bought it? Was it Olaf? Thank you."
+    done = classify({"ask": marlow.asks(text)}, SimpleNamespace(context=services))
+    assert len(calls) == 1
+    assert np.linalg.norm(done["message"].question.vector) == pytest.approx(1, abs=1e-5)

@@ -1,0 +1,165 @@
+"""An answer quotes and cites what was told, with the date it resolves to, or says why it is not known."""
+
+from dataclasses import replace
+
+import pytest
+
+from graph.manners import manner
+from graph.readers.answer import MAX_WORDS, cited
+from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TurnDraft
+
+ANSWERED = {
+    "When did I adopt Biscuit?": "3 March 2024",
+    "Who visited me?": "Olaf",
+    "What did Olaf repair?": "canoe",
+    "What did we seal the canoe with?": "pine tar",
+    "When did Olaf visit me?": "13–14 April 2024",
+    "Where does the spare key of the boathouse hang?": "behind the barometer",
+    "What is Tilde's occupation?": "lock keeper",
+    "When did Tilde win the regatta?": "10 February 2024",
+}
+
+
+def ask(chat, text):
+    return chat.again().say(text, remember=False).reading
+
+
+@pytest.mark.parametrize(("question", "answer"), ANSWERED.items())
+def test_what_was_told_is_answered_with_a_citation(marlow, question, answer):
+    reading = ask(marlow, question)
+    assert not reading.abstained
+    assert answer in reading.answer
+    assert cited(reading.answer) == tuple(c.number for c in reading.citations)
+    assert [c.number for c in reading.citations] == list(range(1, len(reading.citations) + 1))
+
+
+@pytest.mark.parametrize("question", [*ANSWERED, "Which instruments have I played?", "What did I say on 20 May 2024?"])
+def test_an_answer_has_at_most_fifty_words_and_quotes_what_stands_there(marlow, question):
+    reading = ask(marlow, question)
+    assert len(reading.answer.split()) <= MAX_WORDS
+    assert reading.citations
+    for citation in reading.citations:
+        held = marlow.services.bank.memory(marlow.persona.id, citation.memory.id)
+        assert citation.memory == held
+        assert citation.quote in held.text
+        assert citation.scores["fused"] > 0
+
+
+def test_a_citation_leads_to_the_turn_that_said_it(marlow):
+    (citation,) = ask(marlow, "When did I adopt Biscuit?").citations
+    (turn,) = marlow.services.bank.sources(marlow.persona.id, citation.memory.id)
+    assert (turn.speaker, turn.text) == ("Tilde", "I adopted a greyhound called Biscuit yesterday.")
+
+
+def test_a_long_turn_is_clipped_around_the_answer(marlow):
+    reading = ask(marlow, "Where does the spare key of the boathouse hang?")
+    assert "barometer" in reading.answer
+    assert "campfire" not in reading.answer
+
+
+def test_a_list_quotes_several_memories(marlow):
+    reading = ask(marlow, "Which instruments have I played?")
+    assert len({c.memory.id for c in reading.citations}) > 1
+    assert "accordion" in reading.answer
+    assert "cello" in reading.answer
+
+
+def test_an_empty_memory_found_nothing(services, marlow):
+    nobody = services.bank.create_persona(PersonaDraft("Nobody"))
+    reading = ask(replace(marlow, persona=nobody), "When did I adopt Biscuit?")
+    assert (reading.abstained, reading.reason, reading.citations) == (True, "nothing found", ())
+
+
+@pytest.mark.parametrize(
+    "question", ["What is the name of my parrot?", "What colour is my car?", "When did I fly to the moon?"]
+)
+def test_what_is_near_but_does_not_say_is_no_answer(marlow, question):
+    reading = ask(marlow, question)
+    assert (reading.abstained, reading.reason, reading.citations) == (True, "found but does not say", ())
+    assert reading.notes
+
+
+def test_a_name_nobody_mentioned_is_named(marlow):
+    reading = ask(marlow, "When did Zebulon visit me?")
+    assert reading.reason == "found but does not say"
+    assert "“Zebulon”" in reading.answer
+
+
+def test_a_time_outside_all_that_was_told_is_said_to_be(marlow):
+    reading = ask(marlow, "What did I do in 1950?")
+    assert reading.reason == "outside the known time"
+    assert "10 June 2024" in reading.answer
+
+
+def test_what_was_told_later_does_not_widen_the_known_time(marlow, at):
+    reading = marlow.again(now=at(4, 1)).say("What did I do in 1950?", remember=False).reading
+    assert reading.reason == "outside the known time"
+    assert "1 April 2024" in reading.answer or "4 March 2024" in reading.answer
+    assert "June" not in reading.answer
+
+
+def test_what_happened_before_anything_was_told_is_still_known(marlow):
+    reading = ask(marlow, "Where was the rowing regatta in February 2024?")
+    assert not reading.abstained
+    assert "regatta" in reading.answer
+
+
+def test_a_question_is_never_the_answer_to_itself(marlow, at):
+    text = "What is the name of my parrot?"
+    bank = marlow.services.bank
+    turns = (TurnDraft("Tilde", "user", text), TurnDraft("Tilde", "user", "When did I adopt Biscuit?"))
+    bank.remember(marlow.persona.id, [SessionDraft(turns, at(6, 20), external_id="asked")])
+    assert ask(marlow, text).abstained
+    assert [c.quote for c in ask(marlow, "When did I adopt Biscuit?").citations] == [
+        "I adopted a greyhound called Biscuit yesterday."
+    ]
+
+
+def test_a_question_put_to_the_assistant_is_no_memory_to_cite(marlow):
+    text = "Did Biscuit ever swim in the lake at Hallen?"
+    first, second = marlow.say(text), marlow.say(text)
+    assert {h.memory.id for h in first.hits} == {h.memory.id for h in second.hits}
+
+
+def test_a_follow_up_is_about_the_question_before_it(marlow):
+    marlow.say("Where is Zebulon?")
+    marlow.say("Did I adopt a greyhound?")
+    reading = marlow.say("And when was that?").reading
+    assert "3 March 2024" in reading.answer
+
+
+def test_a_follow_up_asks_for_what_its_own_words_say(marlow):
+    assert marlow.say("When did my brother visit me?").reading.answer.startswith("13–14 April 2024")
+    reading = marlow.say("And where was that?").reading
+    assert "Olaf" in reading.answer
+    assert not reading.answer.startswith("13–14 April 2024")
+
+
+def test_told_and_asked_in_one_message_are_both_answered(marlow):
+    answer = marlow.say("I bought a lamp called Miso. When did I adopt Biscuit?")
+    assert answer.reading.answer.startswith("Noted: “I bought a lamp called Miso.”")
+    assert "3 March 2024" in answer.reading.answer
+    assert answer.stored.memories == 1
+
+
+def test_what_is_told_is_said_back_with_its_date(marlow):
+    reading = marlow.say("I planted a quince tree yesterday.").reading
+    assert "30 June 2024" in reading.answer
+    assert (reading.citations, reading.abstained) == ((), False)
+
+
+@pytest.mark.parametrize("name", ["warm", "playful", "formal"])
+def test_a_persona_keeps_its_manner(services, marlow, name):
+    persona = services.bank.create_persona(PersonaDraft("Quill", manner=name))
+    chat = replace(marlow, persona=persona)
+    phrases = manner(name)
+    assert chat.say("Good morning!").reading.answer == phrases.greeting
+    assert chat.say("Where is my kite?").reading.answer.startswith(phrases.unknown.split("{")[0])
+    assert chat.say("I planted a tree.").reading.answer == phrases.noted.format(told="I planted a tree.")
+    assert chat.say("I planted a tree.", remember=False).reading.answer == phrases.unrecorded
+
+
+def test_another_personas_memories_are_not_read(services, marlow):
+    other = services.bank.create_persona(PersonaDraft("Otto"))
+    services.bank.add_memories(other.id, [MemoryDraft("world", "Zebulon visited on 5 May 2024.")])
+    assert "“Zebulon”" in ask(marlow, "When did Zebulon visit me?").answer

@@ -1,0 +1,64 @@
+"""Every store gives its best k, and nothing that was said later than it is asked."""
+
+from collections import Counter
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from graph.nodes.classify import classify
+from graph.nodes.retrieve import retrieve
+from memory.search import SearchSettings
+from memory.types import MemoryDraft, PersonaDraft
+
+
+def found(chat, text, k=10):
+    services = replace(chat.services, settings=replace(chat.services.settings, search=SearchSettings(k=k)))
+    runtime = SimpleNamespace(context=services)
+    state = {"ask": chat.asks(text)}
+    return retrieve(state | classify(state, runtime), runtime)
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_no_store_gives_more_than_k(marlow, k):
+    stores = Counter(hit.memory.store for hit in found(marlow, "What did Tilde do with the canoe?", k)["hits"])
+    assert max(stores.values()) <= k
+    assert stores["dialogue"] == k
+    assert stores["event"] == 1
+
+
+def test_nothing_later_than_it_is_asked_is_found(marlow, at):
+    for month in range(3, 8):
+        moment = at(month, 15)
+        hits = found(marlow.again(now=moment), "What did I do?", k=100)["hits"]
+        assert hits
+        assert all(hit.memory.said_at is None or hit.memory.said_at <= moment for hit in hits)
+
+
+def test_what_no_longer_held_is_not_found(marlow, at):
+    homes = [
+        MemoryDraft("profile", f"Lives in {name}", said_at=at(month, 1), speaker="Tilde", attribute="home")
+        for month, name in ((3, "Porto"), (5, "Lisbon"))
+    ]
+    marlow.services.bank.add_memories(marlow.persona.id, homes)
+    for month, home in ((4, "Porto"), (6, "Lisbon")):
+        hits = found(marlow.again(now=at(month, 1)), "Where does Tilde live?", k=100)["hits"]
+        assert [h.memory.text for h in hits if h.memory.attribute == "home"] == [f"Lives in {home}"]
+
+
+def test_nothing_of_another_persona_is_found(marlow):
+    bank = marlow.services.bank
+    other = bank.create_persona(PersonaDraft("Otto"))
+    bank.add_memories(other.id, [MemoryDraft("world", "Biscuit was adopted by a spy.")])
+    hits = found(marlow, "When did I adopt Biscuit?", k=100)["hits"]
+    assert {hit.memory.persona_id for hit in hits} == {marlow.persona.id}
+
+
+def test_a_statement_looks_for_nothing(marlow):
+    assert found(marlow, "I planted a quince tree.") == {}
+
+
+def test_the_trace_counts_what_was_found(marlow):
+    done = found(marlow, "When did I adopt Biscuit?")
+    stores = Counter(hit.memory.store for hit in done["hits"])
+    assert done["trace"][0].figures == stores

@@ -1,0 +1,144 @@
+"""A time that is asked about keeps what is of it; where that is unsure or leaves nothing, it only prefers."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from graph.nodes.time_filter import keep, meets, within_budget
+from memory.timespan import TimeExpression, find
+from memory.types import Hit, Memory, TimeSpan
+
+NOW = datetime(2024, 7, 1, 12, tzinfo=UTC)
+
+
+def day(month, date, days=1):
+    start = datetime(2024, month, date, tzinfo=UTC)
+    return TimeSpan(start, start + timedelta(days=days))
+
+
+def hit(number, said=None, event=None, text="", store="dialogue", **more):
+    values = {"valid_from": said, "valid_to": None} | more
+    memory = Memory(
+        number,
+        1,
+        store,
+        text,
+        text,
+        "",
+        "",
+        event,
+        "",
+        said,
+        NOW,
+        values["valid_from"],
+        values["valid_to"],
+        None,
+        "",
+        "",
+        "",
+        None,
+    )
+    return Hit(memory, 1.0, {})
+
+
+MARCH = hit(1, datetime(2024, 3, 4, 10, tzinfo=UTC), text="I adopted a dog.")
+APRIL = hit(2, datetime(2024, 4, 18, 10, tzinfo=UTC), text="My brother visited me yesterday.")
+UNDATED = hit(3, text="Occupation: lock keeper", store="profile")
+
+
+def asked(text):
+    return find(text, NOW)
+
+
+def kept(hits):
+    return [h.memory.id for h in hits if h.kept]
+
+
+def test_without_a_time_everything_is_kept():
+    hits, decided = keep([MARCH, APRIL, UNDATED], ())
+    assert (kept(hits), decided) == ([1, 2, 3], "no time asked about")
+
+
+def test_a_sure_time_drops_what_is_of_another_and_says_why():
+    hits, decided = keep([MARCH, APRIL, UNDATED], asked("What happened in April?"))
+    assert kept(hits) == [2, 3]
+    assert hits[0].why == "not from April 2024"
+    assert decided == "April 2024: kept 2 of 3"
+
+
+def test_a_time_that_leaves_nothing_drops_nothing():
+    hits, decided = keep([MARCH, APRIL], asked("What happened in January?"))
+    assert kept(hits) == [1, 2]
+    assert decided == "nothing from January 2024: all kept"
+
+
+def test_an_unsure_time_puts_first_and_drops_nothing():
+    about_april = [TimeExpression("around then", 0, 11, day(4, 1, 30), sure=False)]
+    hits, _ = keep([MARCH, APRIL], about_april)
+    assert kept(hits) == [2, 1]
+
+
+def test_of_several_times_one_is_enough():
+    hits, _ = keep([MARCH, APRIL, hit(4, NOW)], asked("Was it in March or in April?"))
+    assert kept(hits) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("memory", "span", "fits"),
+    [
+        (APRIL, day(4, 18), True),  # said
+        (APRIL, day(4, 17), True),  # tells of
+        (APRIL, day(4, 16), False),
+        (hit(5, NOW, event=day(2, 10)), day(2, 10), True),  # happened
+        (hit(5, NOW, event=day(2, 10)), day(7, 1), True),  # said, though it happened before
+        (hit(5, NOW, event=day(2, 10)), day(2, 11), False),
+        (hit(5, event=day(2, 10)), day(3, 1), False),
+        (UNDATED, day(3, 1), True),  # not known to be outside
+    ],
+)
+def test_a_memory_is_of_when_it_happened_when_it_was_said_and_what_it_tells_of(memory, span, fits):
+    assert meets(memory, span) is fits
+
+
+def test_a_fact_is_of_all_the_time_it_held():
+    porto = hit(
+        6, valid_from=datetime(2024, 2, 1, tzinfo=UTC), valid_to=datetime(2024, 5, 1, tzinfo=UTC), store="profile"
+    )
+    assert [meets(porto, day(month, 10)) for month in (1, 2, 4, 5)] == [False, True, True, False]
+
+
+def test_the_day_is_the_speakers_own():
+    tokyo = datetime.fromisoformat("2024-04-18T01:00+09:00")
+    assert meets(hit(7, tokyo), TimeSpan(tokyo.replace(hour=0), tokyo.replace(hour=23)))
+    assert not meets(hit(7, tokyo), TimeSpan(tokyo - timedelta(hours=10), tokyo.replace(hour=0)))
+
+
+def test_no_more_are_kept_than_will_be_read():
+    dropped = keep([MARCH, APRIL, hit(4, APRIL.memory.said_at)], asked("In April?"))[0]
+    cut = within_budget(dropped, 1)
+    assert kept(cut) == [2]
+    assert [h.why for h in cut] == ["not from April 2024", "", "beyond the 1 that are read"]
+
+
+def test_a_future_memory_is_not_shown_even_where_its_day_is_asked_about(marlow, at):
+    early = marlow.again(now=at(4, 1))
+    for question in ("What did I say in May 2024?", "What happened on 20 May 2024?", "Who is my neighbour?"):
+        answer = early.say(question, remember=False)
+        assert all(h.memory.said_at is None or h.memory.said_at <= at(4, 1) for h in answer.hits)
+        assert "Petra" not in answer.reading.answer
+        assert "June" not in answer.reading.answer
+        assert "May 2024" not in answer.reading.answer
+
+
+def test_switched_off_it_keeps_all(marlow):
+    services = replace(marlow.services, settings=replace(marlow.services.settings, time_filter=False))
+    answer = marlow.again(services=services).say("Which dog did I adopt in March?", remember=False)
+    assert answer.window == ()
+    assert all(h.kept for h in answer.hits)
+
+
+def test_a_time_in_what_is_told_is_not_asked_about(marlow):
+    answer = marlow.say("I planted a quince tree yesterday. When did I adopt Biscuit?")
+    assert answer.window == ()
+    assert "3 March 2024" in answer.reading.answer
