@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import uuid
 from collections.abc import Callable
@@ -36,6 +37,9 @@ def main(argv: list[str] | None = None) -> int:
             print(f"memoir: MEMOIR_{str(error['loc'][0]).upper()}: {error['msg']}", file=sys.stderr)
     except MemoirError as fault:
         print(f"memoir: {fault}", file=sys.stderr)
+    except BrokenPipeError:
+        # The reader of a pipe ("| head") has seen enough; Python would complain again when it closes the stream.
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115
     return 1
 
 
@@ -45,6 +49,13 @@ def as_of(text: str) -> datetime:
     if span is None:
         raise argparse.ArgumentTypeError(f"{text!r} is no date; write 2023-10-22, 22 October 2023 or an ISO time")
     return span.end - timedelta(microseconds=1)
+
+
+def message(text: str) -> str:
+    """A message that says something."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("say something; an empty message asks nothing and tells nothing")
+    return text.strip()
 
 
 def services(settings: Settings) -> Services:
@@ -57,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m graph", description="How one turn is answered.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     command = commands.add_parser("ask", help="Say something to a persona; a statement is remembered.")
-    command.add_argument("text")
+    command.add_argument("text", type=message)
     command.add_argument("--persona", required=True, help="name, number or source id")
     command.add_argument("--as-of", type=as_of, metavar="DATE", help="answer as at the end of this day")
     command.add_argument("--forgetful", action="store_true", help="do not remember this exchange")
@@ -118,7 +129,9 @@ def as_json(answer: Answer) -> dict[str, object]:
 def _cited(citation: Citation) -> str:
     memory = citation.memory
     where = f"memory {memory.id}" + (f", session {memory.session_id}" if memory.session_id else "")
-    return f"[{citation.number}] {memory.store}, {where}: {memory.text}"
+    when = f", {memory.said_at:%Y-%m-%d}" if memory.said_at else ""
+    teller = f"{memory.speaker}: " if memory.speaker else ""
+    return f"[{citation.number}] {memory.store}, {where}{when}: {teller}{citation.quote}"
 
 
 def _bench(arguments: argparse.Namespace, settings: Settings) -> int:

@@ -1,0 +1,120 @@
+"""A turn streams typed events, costs at most two calls of the encoder, and few looks into the bank."""
+
+import threading
+from dataclasses import replace
+
+import pytest
+
+from graph.assistant import Answer, Assistant, Step, Token
+from memory import bank as bank_module
+from memory import indexer
+from memory.search import Searcher
+from memory.types import MemoryDraft
+
+QUESTION = "Where does the spare key of the boathouse hang?"
+
+
+def test_steps_come_first_then_the_answer_in_words_then_as_a_whole(marlow):
+    events = list(Assistant(marlow.services).stream(marlow.asks(QUESTION)))
+    kinds = [type(event).__name__ for event in events]
+    assert kinds == ["Step", "Step", "Step", "Step", "Token", "Step", "Step", "Answer"]
+    answer = events[-1]
+    assert "".join(e.text for e in events if isinstance(e, Token)) == answer.reading.answer
+    assert tuple(e.line for e in events if isinstance(e, Step)) == answer.trace
+    assert answer.stored.turns == 2
+
+
+def test_waiting_for_the_answer_gives_the_last_event(marlow):
+    ask = marlow.asks(QUESTION, remember=False)
+    answer = Assistant(marlow.services).ask(ask)
+    assert isinstance(answer, Answer)
+    assert (answer.ask, answer.stored) == (ask, None)
+
+
+@pytest.fixture
+def counted(marlow, embedder, monkeypatch):
+    """Ask something; gives how often the encoder was called, a connection opened, and a statement of SQL run."""
+    counts = {"encoded": 0, "opened": 0, "statements": 0}
+    real = bank_module.open_bank
+
+    def opened(path):
+        counts["opened"] += 1
+        db = real(path)
+        # What the full-text index asks of its own tables is traced as comments.
+        db.conn.set_trace_callback(lambda sql: counts.update(statements=counts["statements"] + (sql[:2] != "--")))
+        return db
+
+    class Counting:
+        model, dimensions, ready = embedder.model, embedder.dimensions, True
+
+        def encode(self, texts):
+            counts["encoded"] += 1
+            return embedder.encode(texts)
+
+    services = replace(marlow.services, searcher=Searcher(marlow.services.bank, Counting()))
+    indexer.embed_all(services.bank, embedder)
+    assistant = Assistant(services)
+    monkeypatch.setattr(bank_module, "open_bank", opened)
+
+    def ask(text, **more):
+        counts.update(encoded=0, opened=0, statements=0)
+        assistant.ask(replace(marlow.asks(text), **more))
+        return dict(counts)
+
+    return ask
+
+
+@pytest.mark.parametrize(
+    "text", [QUESTION, "I sold my lamp yesterday. Who bought it? Was it dear? When was that?", "Thanks!"]
+)
+def test_a_turn_calls_the_encoder_at_most_twice(counted, text):
+    assert 1 <= counted(text)["encoded"] <= 2
+
+
+def test_a_turn_opens_the_bank_a_few_times(counted):
+    assert counted(QUESTION, remember=False)["opened"] <= 6
+    assert counted(QUESTION)["opened"] <= 7
+    assert counted("Thanks!", remember=False)["opened"] == 0
+
+
+def test_the_statements_of_a_turn_grow_with_the_question_and_not_with_the_memory(counted, marlow, embedder):
+    counted(QUESTION, remember=False)
+    before = counted(QUESTION, remember=False)["statements"]
+    assert before <= 40, before
+    bank = marlow.services.bank
+    bank.add_memories(marlow.persona.id, [MemoryDraft("world", f"The spare key number {n}.") for n in range(200)])
+    indexer.embed_all(bank, embedder)
+    counted(QUESTION, remember=False)
+    assert counted(QUESTION, remember=False)["statements"] <= before + 5
+
+
+def test_threads_share_one_assistant(marlow):
+    assistant = Assistant(marlow.services)
+    asks = {
+        "When did I adopt Biscuit?": "3 March 2024",
+        QUESTION: "barometer",
+        "What did we seal the canoe with?": "pine tar",
+        "What is the name of my parrot?": "I don't know",
+    }
+    answers = {}
+
+    def run(text):
+        for _ in range(3):
+            answers.setdefault(text, []).append(assistant.ask(marlow.asks(text, remember=False)).reading.answer)
+
+    threads = [threading.Thread(target=run, args=(text,)) for text in asks]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for text, expected in asks.items():
+        assert len(answers[text]) == 3
+        assert all(expected in answer for answer in answers[text])
+
+
+def test_a_chat_that_is_broken_off_before_its_answer_leaves_nothing(marlow):
+    before = marlow.services.bank.counts(marlow.persona.id)
+    events = Assistant(marlow.services).stream(marlow.asks("I planted a quince tree."))
+    next(events)
+    events.close()
+    assert marlow.services.bank.counts(marlow.persona.id) == before
