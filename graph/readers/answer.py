@@ -79,7 +79,7 @@ def _missing(
         return "outside the known time"
     if not notes:
         return "nothing found"
-    if question.unheard or notes[0].relevance < CARRIES:
+    if question.unheard or question.vague or notes[0].relevance < CARRIES:
         return "found but does not say"
     return None
 
@@ -103,12 +103,14 @@ def _chosen(notes: Sequence[Note], many: bool) -> list[Note]:
 
 
 def _line(question: Question, note: Note, number: int, room: int) -> str:
-    when = f"{describe(note.when)} — " if question.expects == "time" and note.when else ""
-    said = "" if when and not note.memory.speaker else describe_day(note.memory.said_at)
-    teller = ", ".join(part for part in (note.memory.speaker, said) if part)
-    frame = f"{when}{teller}: " if teller else when
-    quote = clip(_grown(note, room - len(frame.split()) - 1), question, max(8, room - len(frame.split()) - 1))
-    return f"{frame}“{quote}” [{number}]"
+    when = f"{describe(note.when)}. " if question.expects == "time" and note.when else ""
+    teller, said = note.memory.speaker, describe_day(note.memory.said_at)
+    if teller:
+        frame = f"{when}{teller}, on {said}: " if said else f"{when}{teller}: "
+    else:
+        frame = when or f"{describe(note.when)}: " if note.when else f"As of {said}: " if said else ""
+    room = max(8, room - len(frame.split()) - 1)
+    return f"{frame}“{clip(_grown(note, room), question, room)}” [{number}]"
 
 
 def _grown(note: Note, room: int) -> str:

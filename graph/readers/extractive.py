@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from graph.readers.question import Question
+from graph.readers.question import ASKING, Question
 from graph.sentences import split
 from graph.state import Note
 from memory import lexical
@@ -216,7 +216,7 @@ def _says_more(question: Question, passage: Passage) -> bool:
 
 
 def _shares_names_only(question: Question, passage: Passage) -> bool:
-    asked = question.weights.keys() - question.names - question.frame
+    asked = question.weights.keys() - question.names - ASKING
     return bool(asked) and not asked & (passage.terms | passage.beside | passage.answers)
 
 

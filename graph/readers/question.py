@@ -36,6 +36,9 @@ _FRAME = frozenset(
 )
 """Words that put the question rather than name what it is about; a memory that answers need not hold them."""
 
+ASKING = _FRAME | frozenset(lexical.terms(" ".join(lexical.FUNCTION_WORDS)))
+"""All terms that ask and do not name."""
+
 FRAME_WEIGHT = 0.15
 
 MAX_TERMS = 64
@@ -67,21 +70,23 @@ class Question:
     timed: bool
 
     @property
-    def frame(self) -> frozenset[str]:
-        """Terms that only put the question."""
-        return _FRAME
-
-    @property
     def open(self) -> bool:
         """Whether it names a time and nothing else: "What did I do last week?"."""
-        return self.timed and not self.weights.keys() - self.frame
+        return self.timed and not self._named
+
+    @property
+    def vague(self) -> bool:
+        """Whether it names nothing at all: "And what was it again?"."""
+        return self.expects == "thing" and not self.timed and not self._named
+
+    @property
+    def _named(self) -> bool:
+        return bool(self.weights.keys() - ASKING)
 
 
 def names_something(text: str) -> bool:
     """Whether a question says what it is about, beyond asking."""
-    return any(
-        w not in lexical.FUNCTION_WORDS and t not in _FRAME for w in lexical.words(text) for t in lexical.terms(w)
-    )
+    return bool(frozenset(lexical.terms(text)) - ASKING)
 
 
 def terms_of(text: str) -> list[str]:
