@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from memory.bank import Bank
@@ -17,7 +17,7 @@ def lines(bank: Bank, persona: Persona) -> Iterator[str]:
     yield dump_persona(
         PersonaDraft(persona.name, persona.external_id, persona.description, persona.traits, persona.manner)
     )
-    recalled = {turn for m in _memories(bank, persona) if m.store == "dialogue" for turn in m.turn_ids}
+    recalled = {turn: m for m in _memories(bank, persona) if m.store == "dialogue" for turn in m.turn_ids}
     for session in bank.sessions(persona.id):
         yield dump_session(_session(session, bank.turns(persona.id, session.id), recalled))
     for memory in _memories(bank, persona):
@@ -44,13 +44,28 @@ def _memories(bank: Bank, persona: Persona) -> Iterator[Memory]:
         offset += len(page)
 
 
-def _session(session: Session, turns: list[Turn], recalled: set[int]) -> SessionDraft:
-    drafts = tuple(
-        TurnDraft(t.speaker, t.role, t.text, t.said_at, t.said_text, t.external_id, recallable=t.id in recalled)
-        for t in turns
-    )
+def _session(session: Session, turns: list[Turn], recalled: Mapping[int, Memory]) -> SessionDraft:
     return SessionDraft(
-        drafts, session.started_at, session.started_text, session.external_id, session.title, session.source
+        tuple(_turn(t, recalled.get(t.id)) for t in turns),
+        session.started_at,
+        session.started_text,
+        session.external_id,
+        session.title,
+        session.source,
+    )
+
+
+def _turn(turn: Turn, memory: Memory | None) -> TurnDraft:
+    return TurnDraft(
+        turn.speaker,
+        turn.role,
+        turn.text,
+        turn.said_at,
+        turn.said_text,
+        turn.external_id,
+        recallable=memory is not None,
+        event=memory.event if memory else None,
+        event_text=memory.event_text if memory else "",
     )
 
 
