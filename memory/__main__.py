@@ -242,9 +242,7 @@ def _export(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     try:
         written = export.write(bank, persona, arguments.output)
     except OSError as fault:
-        raise MemoirError(
-            f"{arguments.output}: not written ({fault.strerror or fault}); left as it was"
-        ) from fault
+        raise MemoirError(f"{arguments.output}: not written ({fault.strerror or fault}); left as it was") from fault
     summary = {"persona": persona.name, "file": str(arguments.output), "lines": written}
     return _print(summary) if arguments.json else _say(f"{arguments.output}: {written} lines of {persona.name}")
 
