@@ -49,20 +49,20 @@ def fill(folder):
 def test_a_disk_that_fills_up_keeps_the_whole_sessions_before(home, mount, tmp_path, capsys):
     mount("size=4m")
     bank = seeded(home)
-    path = history(tmp_path / "long.jsonl", 1000)
+    path = history(tmp_path / "long.jsonl", 600)
     assert main(["import", str(path)]) == 1
     message = capsys.readouterr().err
     assert message.startswith(f"memoir: {bank.path}: the disk is full (database or disk is full); what was being")
     counts = bank.counts(bank.persona("Zoe").id)
-    assert 0 < counts["sessions"] < 1000
+    assert 0 < counts["sessions"] < 600
     assert counts["turns"] == counts["dialogue"] == counts["sessions"] * 20
     assert f"Of long.jsonl, {counts['turns']} turns in whole sessions and {counts['turns']} memories are" in message
     assert_unharmed(bank)
 
     mount("remount,size=32m")
     (report,) = ingest(bank, path).histories
-    assert (report.found_turns, report.stored.known_turns) == (20_000, counts["turns"])
-    assert bank.counts(report.persona.id) == {"sessions": 1000, "turns": 20_000, "dialogue": 20_000}
+    assert (report.found_turns, report.stored.known_turns) == (12_000, counts["turns"])
+    assert bank.counts(report.persona.id) == {"sessions": 600, "turns": 12_000, "dialogue": 12_000}
     assert_unharmed(bank)
 
 
@@ -121,7 +121,7 @@ def test_what_a_stopped_writer_left_in_its_log_is_never_read_past(tmp_path):
 
 def test_a_limit_on_the_size_of_files_is_told_like_a_full_disk(home, tmp_path, monkeypatch):
     bank = seeded(home)
-    path = history(tmp_path / "long.jsonl", 1000)
+    path = history(tmp_path / "long.jsonl", 600)
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (2 << 20, limit[1]))
     try:
