@@ -75,7 +75,7 @@ FORMS: tuple[Form, ...] = (
         rf"\bmy (?P<kind>{_KIN})(?: is called| is named|'s name is|,)? {_PROPER}",
         "relationship",
         "",
-        "{what} is the {kind} of {speaker}",
+        "{what} is {whose} {kind}",
     ),
 )
 
@@ -85,13 +85,14 @@ _SENTENCE = re.compile(r"(?<=[.!?])(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bDr\.)
 
 def facts(text: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]:
     """The facts that a statement by `speaker` holds of them; none from a sentence that is unsure or asks."""
+    whose = "your" if speaker.casefold() == "you" else f"{speaker}'s"
     for sentence in _SENTENCE.split(text.replace("’", "'")):
         if _UNSURE.search(sentence):
             continue
         for form in FORMS:
             for found in form.pattern.finditer(sentence):
                 words = {name: value.strip() for name, value in found.groupdict().items()}
-                filled = form.text.format(speaker=speaker, **words)
+                filled = form.text.format(whose=whose, **words)
                 since = _since(sentence, said_at) if form.begins else None
                 yield MemoryDraft(
                     form.store,

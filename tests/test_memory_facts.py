@@ -36,11 +36,11 @@ def read(text):
         ("My birthday is next week.", None),
         ("My favourite colour is now green, by the way.", "Favourite colour: green"),
         ("My favorite food is rice with beans.", "Favourite food: rice"),
-        ("My sister is called Ana.", "Ana is the sister of Tilde"),
-        ("My dog's name is Rex!", "Rex is the dog of Tilde"),
-        ("My dog’s name is Rex!", "Rex is the dog of Tilde"),
-        ("I saw my best friend, Kim, today.", "Kim is the best friend of Tilde"),
-        ("My doctor Dr. Silva was late.", "Dr. Silva is the doctor of Tilde"),
+        ("My sister is called Ana.", "Ana is Tilde's sister"),
+        ("My dog's name is Rex!", "Rex is Tilde's dog"),
+        ("My dog’s name is Rex!", "Rex is Tilde's dog"),
+        ("I saw my best friend, Kim, today.", "Kim is Tilde's best friend"),
+        ("My doctor Dr. Silva was late.", "Dr. Silva is Tilde's doctor"),
         ("My sister is tired.", None),
         ("I'm a bit tired.", None),
         ("My name is on the list.", None),
@@ -60,6 +60,10 @@ def test_a_fact_carries_the_words_it_was_read_from():
     (fact,) = facts("Guess what. I moved to Lisbon.", "Tilde", JULY)
     assert fact.key == "Lives in Lisbon. I moved to Lisbon."
     assert (fact.said_at, fact.speaker, fact.attribute) == (JULY, "Tilde", "home")
+
+
+def test_who_speaks_as_you_is_spoken_to():
+    assert [fact.text for fact in facts("My sister Ana is here.", "You", JULY)] == ["Ana is your sister"]
 
 
 def test_an_unsure_sentence_does_not_silence_its_neighbours():
