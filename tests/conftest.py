@@ -2,7 +2,9 @@
 
 import os
 import shutil
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -126,10 +128,11 @@ HISTORY = (
 """What Tilde told Marlow in the first half of 2024; every other turn is Marlow's."""
 
 
-@pytest.fixture
-def marlow(services: Services) -> Chat:
-    """A chat on 1 July 2024 with Marlow, who knows `HISTORY`, a dated event and an undated profile line."""
-    persona = services.bank.create_persona(PersonaDraft("Marlow"))
+@pytest.fixture(scope="session")
+def marlows_bank(tmp_path_factory: pytest.TempPathFactory, embedder: Embedder) -> Bank:
+    """A bank in which Marlow knows `HISTORY`, a dated event and an undated profile line; tests work on copies of it."""
+    bank = Bank(tmp_path_factory.mktemp("marlow") / "bank.db")
+    persona = bank.create_persona(PersonaDraft("Marlow"))
     sessions = [
         SessionDraft(
             tuple(
@@ -142,15 +145,24 @@ def marlow(services: Services) -> Chat:
         )
         for number, (started, *said) in enumerate(HISTORY)
     ]
-    services.bank.remember(persona.id, sessions)
+    bank.remember(persona.id, sessions)
     race = MemoryDraft(
         "event",
         "Tilde won the rowing regatta at Lake Hallen.",
         event=TimeSpan(moment(2, 10, 0), moment(2, 11, 0)),
         said_at=moment(3, 1),
     )
-    services.bank.add_memories(persona.id, [race, MemoryDraft("profile", "Occupation: lock keeper", speaker="Tilde")])
-    return Chat(services, persona, moment(7, 1))
+    bank.add_memories(persona.id, [race, MemoryDraft("profile", "Occupation: lock keeper", speaker="Tilde")])
+    indexer.embed_all(bank, embedder)
+    return bank
+
+
+@pytest.fixture
+def marlow(services: Services, marlows_bank: Bank) -> Chat:
+    """A chat on 1 July 2024 with Marlow."""
+    with marlows_bank.reading() as ours, closing(sqlite3.connect(services.bank.path)) as copy:
+        ours.conn.backup(copy)
+    return Chat(services, services.bank.persona("Marlow"), moment(7, 1))
 
 
 @pytest.fixture(scope="session")

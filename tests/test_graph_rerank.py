@@ -60,6 +60,11 @@ def test_equals_keep_their_order():
     assert [h.memory.id for h in order(hits, CLASSES, HALVES)] == [0, 1, 2, 3, 4]
 
 
+def test_equal_scores_fit_equally_whatever_their_rounding():
+    ordered = order([hit(n, "dialogue", 43.21253102570877) for n in range(3)], CLASSES, HALVES)
+    assert {h.scores["fit"] for h in ordered} == {0.5}
+
+
 def test_nothing_found_is_nothing_to_order():
     assert rerank({}, SimpleNamespace()) == {}
 

@@ -13,6 +13,10 @@ from graph.state import Services, TraceLine, TurnState
 from memory.types import Hit, Store
 
 
+SAME = 1e-9
+"""Scores no further apart than this are equal."""
+
+
 def rerank(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     """Put the memories most likely to answer the question first."""
     hits = state.get("hits", ())
@@ -30,8 +34,9 @@ def order(hits: Sequence[Hit], classes: Mapping[Store, float], settings: RerankS
     fused ones over less than one, where a sigmoid is nearly flat and the class alone would decide.
     """
     fused = np.array([hit.score for hit in hits])
-    spread = float(fused.std())
-    standard = (fused - fused.mean()) / spread if spread > 0 else np.zeros(len(hits))
+    # Not whether the deviation is zero: the mean of equal scores is rounded, and the rounding would be blown up to it.
+    differ = np.ptp(fused) > SAME
+    standard = (fused - fused.mean()) / fused.std() if differ else np.zeros(len(hits))
     fit = 1.0 / (1.0 + np.exp(-standard))
     scored = []
     for hit, value in zip(hits, fit, strict=True):
