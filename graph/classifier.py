@@ -17,15 +17,12 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.types import Store
+from memory.types import EPISODIC, SEMANTIC, STORES, Store
 
 Kind = Literal["question", "statement", "smalltalk"]
 Floats = NDArray[np.float32]
 
-STORES: tuple[Store, ...] = get_args(Store)
 KINDS: tuple[Kind, ...] = get_args(Kind)
-SEMANTIC: tuple[Store, ...] = ("profile", "relationship", "world")
-EPISODIC: tuple[Store, ...] = ("event", "dialogue")
 
 WEIGHTS = Path(__file__).parent.parent / "assets" / "classifier.npz"
 
@@ -160,11 +157,6 @@ class Classification:
     def asks_memory(self) -> bool:
         """Whether it more likely than not asks about what the memory may hold."""
         return self.recall > 0.5
-
-    @property
-    def shows_state(self) -> bool:
-        """Whether it more likely than not expresses a state that should bring a memory up unasked."""
-        return self.state > 0.5
 
 
 @dataclass(frozen=True, slots=True)
