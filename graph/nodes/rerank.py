@@ -12,7 +12,6 @@ from graph.settings import RerankSettings
 from graph.state import Services, TraceLine, TurnState
 from memory.types import Hit, Store
 
-
 SAME = 1e-9
 """Scores no further apart than this are equal."""
 
