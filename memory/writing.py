@@ -214,7 +214,8 @@ def _settle(db: Database, persona_id: int, new_id: int, draft: MemoryDraft) -> N
 
 
 def _point_to(db: Database, links: Sequence[tuple[int, int]]) -> None:
-    db.table("sources").insert_all(({"memory_id": m, "turn_id": t} for m, t in links), ignore=True)
+    # Not through sqlite-utils: where a link is known, it looks for a rowid, which this table does not have.
+    db.conn.executemany("INSERT OR IGNORE INTO sources (memory_id, turn_id) VALUES (?, ?)", links)
 
 
 def _next_id(db: Database, table: str) -> int:

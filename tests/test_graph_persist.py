@@ -90,7 +90,6 @@ def test_facts_are_learned_with_the_turn_that_said_them(quill):
     assert (turn.text, turn.role) == ("I moved to Lisbon. It is lovely here.", "user")
 
 
-@pytest.mark.xfail(reason="graph.readers.question.Question.vague: a question for a name counts as naming nothing")
 def test_the_users_name_is_known_again(quill):
     quill.say("My name is Noor.")
     assert "Noor" in quill.say("What is my name?").reading.answer
@@ -129,7 +128,6 @@ def drafted(chat, text):
     return exchange(state["ask"], classify(state, runtime)["message"], "Noted.")
 
 
-@pytest.mark.xfail(reason="memory.writing._point_to: sqlite-utils looks for a rowid that `sources` does not have")
 def test_an_exchange_stored_twice_is_stored_once(quill):
     draft = drafted(quill, "I moved to Lisbon.")
     bank = quill.services.bank

@@ -76,8 +76,8 @@ class Question:
 
     @property
     def vague(self) -> bool:
-        """Whether it names nothing at all: "And what was it again?"."""
-        return self.expects == "thing" and not self.timed and not self._named
+        """Whether it names nothing at all: "And what was it again?", but not "What is my name?"."""
+        return self.expects == "thing" and not (self.timed or self.of_user or self._named)
 
     @property
     def _named(self) -> bool:
