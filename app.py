@@ -69,7 +69,13 @@ document.addEventListener("click", (event) => {
 def services(settings: Settings) -> Services:
     """What a turn needs, over the bank that the settings name; opens no file but the classifier's."""
     bank, embedder = Bank(settings.bank_path), Embedder(settings.embedding_model)
-    return Services(bank, Searcher(bank, embedder), Classifier.load(), settings.pipeline(), Indexer(bank, embedder))
+    return Services(
+        bank,
+        Searcher(bank, embedder),
+        Classifier.load(embedding_model=embedder.model),
+        settings.pipeline(),
+        Indexer(bank, embedder),
+    )
 
 
 def screen(held: Services) -> gr.Blocks:

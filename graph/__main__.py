@@ -61,7 +61,8 @@ def message(text: str) -> str:
 def services(settings: Settings) -> Services:
     """What a turn needs, over the bank that the settings name."""
     bank, embedder = Bank(settings.bank_path), Embedder(settings.embedding_model)
-    return Services(bank, Searcher(bank, embedder), Classifier.load(), settings.pipeline())
+    classifier = Classifier.load(embedding_model=embedder.model)
+    return Services(bank, Searcher(bank, embedder), classifier, settings.pipeline())
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -53,7 +53,13 @@ def chat_turns(settings: Settings, memories: int, turns: int) -> Figures:
         bank.remember(persona.id, made_up_sessions(memories))
         fill(bank, embedder, persona.id)
         indexer = Indexer(bank, embedder)
-        held = Services(bank, Searcher(bank, embedder), Classifier.load(), settings.pipeline(), indexer)
+        held = Services(
+            bank,
+            Searcher(bank, embedder),
+            Classifier.load(embedding_model=embedder.model),
+            settings.pipeline(),
+            indexer,
+        )
         assistant, chat = Assistant(held), uuid.uuid4().hex
         indexer.start()
         took: list[float] = []

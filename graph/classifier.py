@@ -17,6 +17,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from memory.embedder import DEFAULT_MODEL
+from memory.errors import WrongModel
 from memory.types import EPISODIC, SEMANTIC, STORES, Store
 
 Kind = Literal["question", "statement", "smalltalk"]
@@ -173,11 +175,21 @@ class Classifier:
     model: str
 
     @classmethod
-    def load(cls, path: Path = WEIGHTS) -> Classifier:
-        """Read the weights that `python -m graph.train_classifier` wrote."""
+    def load(cls, path: Path = WEIGHTS, *, embedding_model: str = DEFAULT_MODEL) -> Classifier:
+        """Read the weights that `python -m graph.train_classifier` wrote.
+
+        Raises:
+            WrongModel: They were trained on the embeddings of another model than `embedding_model`.
+        """
         with np.load(path, allow_pickle=False) as arrays:
             vocabulary = {term: column for column, term in enumerate(str(arrays["vocabulary"]).split("\n"))}
-            return cls(arrays["weights"].astype(np.float32), arrays["bias"], vocabulary, str(arrays["model"]))
+            read = cls(arrays["weights"].astype(np.float32), arrays["bias"], vocabulary, str(arrays["model"]))
+        if read.model != embedding_model:
+            raise WrongModel(
+                f"{path} was trained on embeddings of {read.model}, and MEMOIR_EMBEDDING_MODEL is {embedding_model}. "
+                "Run python -m graph.train_classifier with that setting, or leave the setting out"
+            )
+        return read
 
     @property
     def dimensions(self) -> int:

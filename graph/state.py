@@ -61,8 +61,13 @@ class Note:
     @property
     def when(self) -> TimeSpan | None:
         """When what the passage tells of happened, if its memory or its words say so."""
-        named = (date.span for date in self.dates if date.relation == "in")
+        named = (date.span for date in self.dates if date.sure and date.relation == "in")
         return self.memory.event or next(named, None)
+
+    @property
+    def perhaps(self) -> TimeSpan | None:
+        """A guess at when it happened ("the other day"), where nothing says it for sure."""
+        return next((date.span for date in self.dates if date.relation == "in"), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from graph.classifier import HEADS, KINDS, WEIGHTS, Classifier, Floats, Kind, features, terms
 from memory.embedder import Embedder, Vectors
+from memory.settings import BankSettings
 from memory.types import EPISODIC, SEMANTIC, STORES, Store
 
 QUESTIONS = WEIGHTS.with_name("questions.jsonl")
@@ -221,7 +222,7 @@ def is_episodic(probabilities: Scores) -> NDArray[np.bool_]:
 
 def retrain() -> None:
     """Cross-validate, print the report and write the weights."""
-    questions, embedder = load_questions(), Embedder()
+    questions, embedder = load_questions(), Embedder(BankSettings().embedding_model)
     vectors = embed(questions, embedder)
     matrix = design(questions, vectors, learn_vocabulary(questions))
     settings: dict[str, Setting] = {}
@@ -321,7 +322,8 @@ def main() -> None:
     if path is None:
         retrain()
     else:
-        report(evaluate(path, Classifier.load(), Embedder()))
+        model = BankSettings().embedding_model
+        report(evaluate(path, Classifier.load(embedding_model=model), Embedder(model)))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlite_utils import Database
 
+from memory import lexical
 from memory.embedder import Vectors
 from memory.types import SEMANTIC, STORES, TimeSpan
 
@@ -25,9 +26,9 @@ ALWAYS, NEVER = -np.inf, np.inf
 class Snapshot:
     """All memories of one persona at one revision; every array has one row a memory, ordered by id.
 
-    `said` and `closed` are seconds since 1970: when it was said (-inf if unknown) and when it stopped holding (inf if
-    it holds). `begun` and `ended` bound the time it is of (nan if unknown): of an event, when it happened; of talk,
-    when it was said; of a fact, as long as it held. `sessions` is 0 for what no session said. `vectors` is (n, d);
+    `said` and `closed` are seconds since 1970: when it came to be known (-inf if unknown) and when it stopped holding
+    (inf if it holds). `begun` and `ended` bound the time it is of (nan if unknown): of an event, when it happened; of
+    talk, when it was said; of a fact, as long as it held. `sessions` is 0 for what no session said. `vectors` is (n, d);
     a memory that is not embedded yet has a row of zeros.
     """
 
@@ -89,10 +90,9 @@ class VectorCache:
 
     def _read(self, db: Database, persona_id: int, revision: int, held: Snapshot | None) -> Snapshot:
         rows = db.conn.execute(
-            "SELECT id, store, unixepoch(said_at), unixepoch(valid_to), session_id, "
-            "unixepoch(coalesce(event_start, valid_from, said_at)), unixepoch(coalesce(event_end, said_at)) "
-            "FROM memories "
-            "WHERE persona_id = ? ORDER BY id",
+            f"SELECT m.id, m.store, unixepoch({lexical.KNOWN_FROM}), unixepoch(m.valid_to), m.session_id, "
+            "unixepoch(coalesce(m.event_start, m.valid_from, m.said_at)), unixepoch(coalesce(m.event_end, m.said_at)) "
+            "FROM memories m WHERE m.persona_id = ? ORDER BY m.id",
             (persona_id,),
         ).fetchall()
         ids = np.array([r[0] for r in rows], dtype=np.int64)

@@ -23,5 +23,9 @@ class BankTooNew(MemoirError):
     """The bank was written by a later version of Memoir than this one."""
 
 
+class WrongModel(MemoirError):
+    """Weights were made for another embedding model than the one that is set."""
+
+
 class UnreadableFile(MemoirError):
     """A file that was to be imported cannot be read as any known format; the message names the file and the place."""

@@ -62,6 +62,7 @@ def forget(bank: Bank, persona_id: int, memory_ids: Sequence[int]) -> Forgotten:
         memories, turns = _closure(db, persona_id, memory_ids)
         sessions = _emptied(db, turns)
         texts = _texts(db, memories, turns)
+        _reopen(db, memories)
         _delete(db, "memories", memories)
         _delete(db, "turns", turns)
         _delete(db, "sessions", sessions)
@@ -75,6 +76,7 @@ def forget_session(bank: Bank, persona_id: int, session_id: int) -> Forgotten:
     with bank.writing() as db:
         ids, turns = _of_session(db, session.id)
         texts = _texts(db, ids, turns)
+        _reopen(db, ids)
         _delete(db, "sessions", [session_id])  # turns and memories follow it
         _drop_orphans(db)
     return Forgotten(len(ids), len(turns), 1, _scrub(bank, texts))
@@ -126,6 +128,16 @@ def _closure(db: Database, persona_id: int, memory_ids: Sequence[int]) -> tuple[
         )
     ]
     return memories, all_turns
+
+
+def _reopen(db: Database, memories: Sequence[int]) -> None:
+    """Let what the memories had closed hold as long as if they had never been told."""
+    for memory_id in sorted(memories, reverse=True):
+        db.conn.execute(
+            "UPDATE memories SET (valid_to, superseded_by) = "
+            "(SELECT valid_to, superseded_by FROM memories WHERE id = :id) WHERE superseded_by = :id",
+            {"id": memory_id},
+        )
 
 
 def _emptied(db: Database, turns: Sequence[int]) -> list[int]:

@@ -33,6 +33,9 @@ FUNCTION_WORDS = frozenset(
 )
 """English words of the closed classes: in a question they ask, they do not name."""
 
+KNOWN_FROM = "coalesce(m.said_at, m.valid_from, m.event_start)"
+"""When a memory, as `m`, came to be known: when it was said or, where nobody knows, when it held or happened."""
+
 MAX_QUERY_TERMS = 64
 """A pasted page is no sharper a question than its rarest words; the cost of FTS5 grows with every word."""
 
@@ -141,11 +144,14 @@ Ranker = Callable[[Database, int, Sequence[str], int], dict[int, float]]
 RANKERS: dict[str, Ranker] = {"fts5": fts5, "rank-bm25": rank_bm25}
 
 
-def frequencies(db: Database, persona_id: int, wanted: Iterable[str]) -> tuple[int, dict[str, int]]:
-    """How many memories a persona has, and how many of them hold each of the terms."""
-    held = {}
-    for term in dict.fromkeys(wanted):
-        match = (_match(persona_id, term),)
-        found = db.conn.execute("SELECT count(*) FROM memories_fts WHERE memories_fts MATCH ?", match).fetchone()
-        held[term] = int(found[0])
-    return _size(db, persona_id), held
+def frequencies(db: Database, persona_id: int, wanted: Iterable[str], said_by: str) -> tuple[int, dict[str, int]]:
+    """How many memories a persona had at a moment (as the bank keeps it), and how many of them held each term."""
+    known = f"coalesce({KNOWN_FROM}, '') <= ?"
+    joined = "memories_fts f JOIN memories m ON m.id = f.rowid"
+    with_term = f"SELECT count(*) FROM {joined} WHERE memories_fts MATCH ? AND {known}"
+    whole = f"SELECT count(*) FROM memories m WHERE m.persona_id = ? AND {known}"
+    held = {
+        term: int(db.conn.execute(with_term, (_match(persona_id, term), said_by)).fetchone()[0])
+        for term in dict.fromkeys(wanted)
+    }
+    return int(db.conn.execute(whole, (persona_id, said_by)).fetchone()[0]), held

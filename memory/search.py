@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlite_utils import Database
 
-from memory import fusion, lexical
+from memory import fusion, lexical, rows
 from memory.bank import Bank
 from memory.dense import Snapshot, VectorCache
 from memory.embedder import Embedder, Vectors
@@ -56,10 +56,10 @@ class Searcher:
         vectors = self.embedder.encode(texts)
         return tuple(View(t, v) for t, v in zip(texts, vectors, strict=True))
 
-    def frequencies(self, persona_id: int, terms: Sequence[str]) -> tuple[int, dict[str, int]]:
-        """How many memories a persona has, and how many of them hold each of the terms (see `lexical.terms`)."""
+    def frequencies(self, persona_id: int, terms: Sequence[str], as_of: datetime) -> tuple[int, dict[str, int]]:
+        """How many memories a persona had at `as_of`, and how many of them held each of the terms of the index."""
         with self.bank.reading() as db:
-            return lexical.frequencies(db, persona_id, terms)
+            return lexical.frequencies(db, persona_id, terms, rows.stamp(as_of) or "")
 
     def search(
         self,
@@ -140,11 +140,14 @@ def _score(
 
 def _next_to(held: Snapshot, scores: Scores) -> Scores:
     """For each turn the better score of the turn before and the turn after it in its session; 0 for other memories."""
-    dialogue = held.stores == STORES.index("dialogue")
-    follows = (held.sessions[1:] == held.sessions[:-1]) & dialogue[1:] & dialogue[:-1]
+    turns = np.flatnonzero(held.stores == STORES.index("dialogue"))
+    of_turns, sessions = scores[turns], held.sessions[turns]
+    together = sessions[1:] == sessions[:-1]
+    beside = np.zeros_like(of_turns)
+    beside[1:] = np.where(together, of_turns[:-1], 0.0)
+    beside[:-1] = np.maximum(beside[:-1], np.where(together, of_turns[1:], 0.0))
     lent = np.zeros_like(scores)
-    lent[1:] = np.where(follows, scores[:-1], 0.0)
-    lent[:-1] = np.maximum(lent[:-1], np.where(follows, scores[1:], 0.0))
+    lent[turns] = beside
     return lent
 
 

@@ -196,8 +196,9 @@ class Memory:
     turn_ids: tuple[int, ...] = ()
 
     def known_at(self, moment: datetime) -> bool:
-        """Whether the memory existed and held at that moment; what has no date is taken as always known."""
-        if self.said_at is not None and self.said_at > moment:
+        """Whether the memory was known and held at that moment; what has no date of any kind always was."""
+        since = self.said_at or self.valid_from or (self.event.start if self.event else None)
+        if since is not None and since > moment:
             return False
         return self.valid_to is None or self.valid_to > moment
 

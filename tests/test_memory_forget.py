@@ -96,3 +96,18 @@ def test_verify_names_what_disagrees_and_rebuild_mends_it(made, embedder):
     while indexer.embed_pending(bank, embedder):
         pass
     assert upkeep.verify(bank, embedder.model) == []
+
+
+def test_forgetting_the_newer_fact_lets_the_older_hold_again(made):
+    bank, ana = made
+
+    def lives(where, month):
+        said_at = datetime(2024, month, 1, tzinfo=UTC)
+        return MemoryDraft("profile", f"Lives in {where}", said_at=said_at, attribute="home")
+
+    bank.add_memories(ana.id, [lives("Porto", 1), lives("Lisbon", 2), lives("Rome", 3)])
+    forget(bank, ana.id, [find(bank, ana, "Lives in Lisbon").id])
+    assert find(bank, ana, "Lives in Porto").valid_to == datetime(2024, 3, 1, tzinfo=UTC)
+    forget(bank, ana.id, [find(bank, ana, "Lives in Rome").id])
+    porto = find(bank, ana, "Lives in Porto")
+    assert (porto.valid_to, porto.superseded_by) == (None, None)

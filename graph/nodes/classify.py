@@ -45,13 +45,9 @@ def classify(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     classes = _classes(services, question)
     if _refers_back(question.text):
         question = before[0] if before and _refers_back(ask.text) else said
-    message = Message(
-        classes,
-        tuple(part.text for part in stating),
-        question,
-        (said, *(View(v.text, v.vector, CONTEXT_WEIGHT) for v in before)),
-        find(question.text, ask.as_of),
-    )
+    others = (View(v.text, v.vector, CONTEXT_WEIGHT) for v in (said, *before) if v is not question)
+    stated, times = tuple(part.text for part in stating), find(question.text, ask.as_of)
+    message = Message(classes, stated, question, (question, *others), times)
     return {"message": message, "trace": (TraceLine("classify", _decided(classes), figures(classes)),)}
 
 

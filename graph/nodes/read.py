@@ -15,18 +15,22 @@ from graph.readers.acknowledge import acknowledge, greet
 from graph.state import Reading, Services, TraceLine, TurnState
 from memory.types import Memory, TimeSpan
 
+GENERAL = "I answer from what I have been told, and nobody has told me about that."
+"""Why a question of general knowledge ("How do I boil an egg?") is not answered."""
+
 
 def read(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     """Answer from notes on what was found, acknowledge what was told, or say that it is not known."""
     ask, message = state["ask"], state["message"]
     spoken = []
-    if message.statements:
+    if message.statements and (ask.remember or not message.classes.is_question):
         told = " ".join(message.statements)
         spoken.append(acknowledge(told, ask.as_of, ask.persona.manner, remembered=ask.remember))
     if message.classes.is_question:
         reading = _read(state, runtime.context)
         if reading.abstained:
-            reading = replace(reading, answer=manner(ask.persona.manner).unknown.format(why=reading.answer))
+            why = reading.answer if message.classes.asks_memory else GENERAL
+            reading = replace(reading, answer=manner(ask.persona.manner).unknown.format(why=why))
         decided = f"abstained: {reading.reason}" if reading.abstained else f"cites {len(reading.citations)}"
         best = max((note.relevance for note in reading.notes), default=0.0)
         line = TraceLine("read", f"{len(reading.notes)} notes, {decided}", {"best note": round(best, 3)})
@@ -42,7 +46,7 @@ def _read(state: TurnState, services: Services) -> Reading:
     ask, message = state["ask"], state["message"]
     hits = [hit for hit in state.get("hits", ()) if hit.kept]
     asked = message.question
-    total, frequency = services.searcher.frequencies(ask.persona.id, question.terms_of(asked.text))
+    total, frequency = services.searcher.frequencies(ask.persona.id, question.terms_of(asked.text), ask.as_of)
     parsed = question.parse(asked.text, total, frequency, [w.text for w in state.get("window", ())])
     if asked.text.endswith(ask.text):
         # "And when was that?" is about the question before it, but asks for what its own words say.

@@ -22,7 +22,8 @@ def acknowledge(told: str, said_at: datetime, manner_name: str, *, remembered: b
     if not remembered:
         return spoken.unrecorded
     short = told if len(told) <= MAX_TOLD else told[:MAX_TOLD].rstrip() + "…"
-    dates = find(told[:MAX_TOLD], said_at)
-    if not dates:
+    dates = (date for date in find(told[:MAX_TOLD], said_at) if date.sure and date.relation == "in")
+    when = next(dates, None)
+    if when is None:
         return spoken.noted.format(told=short)
-    return spoken.noted_on.format(told=short, date=describe(dates[0].span))
+    return spoken.noted_on.format(told=short, date=describe(when.span))

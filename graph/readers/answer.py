@@ -103,14 +103,22 @@ def _chosen(notes: Sequence[Note], many: bool) -> list[Note]:
 
 
 def _line(question: Question, note: Note, number: int, room: int) -> str:
-    when = f"{describe(note.when)}. " if question.expects == "time" and note.when else ""
+    when = _when(note) if question.expects == "time" else ""
     teller, said = note.memory.speaker, describe_day(note.memory.said_at)
     if teller:
         frame = f"{when}{teller}, on {said}: " if said else f"{when}{teller}: "
+    elif note.when:
+        frame = when or f"{describe(note.when)}: "
     else:
-        frame = when or f"{describe(note.when)}: " if note.when else f"As of {said}: " if said else ""
+        frame = f"As of {said}: " if said else ""
     room = max(8, room - len(frame.split()) - 1)
     return f"{frame}“{clip(_grown(note, room), question, room)}” [{number}]"
+
+
+def _when(note: Note) -> str:
+    if note.when is not None:
+        return f"{describe(note.when)}. "
+    return f"Perhaps {describe(note.perhaps)}. " if note.perhaps is not None else ""
 
 
 def _grown(note: Note, room: int) -> str:

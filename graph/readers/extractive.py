@@ -39,9 +39,9 @@ NOTES = 8
 WORDS_WEIGHT = 0.55
 """Share of shared words against shared meaning in a note's relevance."""
 
-ELSEWHERE = 0.6
-"""What a word of the question counts that stands not in the sentence but beside it: in the rest of the memory, or
-in the question that the sentence answers."""
+ASKED, ELSEWHERE = 0.75, 0.6
+"""What a word of the question counts that stands not in the sentence, but in the question that it answers, or in the
+rest of its memory."""
 
 MEANING_FLOOR, MEANING_CEILING = 0.15, 0.75
 """Cosines of MiniLM between unrelated and between near-equal sentences; in between lies the useful range."""
@@ -152,7 +152,8 @@ def coverage(question: Question, passage: Passage, subjects: frozenset[str]) -> 
         return 0.0
     own = passage.terms
     held = sum(
-        weight * (1.0 if term in own else ELSEWHERE if term in passage.beside or term in passage.answers else 0.0)
+        weight
+        * (1.0 if term in own else ASKED if term in passage.answers else ELSEWHERE if term in passage.beside else 0.0)
         for term, weight in weights.items()
     )
     return held / total
