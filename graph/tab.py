@@ -14,6 +14,7 @@ import gradio as gr
 from graph import panels
 from graph.assistant import Answer, Assistant, Step, Token
 from graph.manners import MANNERS
+from graph.nodes.persist import USER
 from graph.panels import CANDIDATE_HEADERS, NOTE_HEADERS, STATUS, STEP_HEADERS
 from graph.said import answered, from_markdown, to_markdown
 from graph.state import Ask
@@ -28,7 +29,6 @@ from memory.types import Persona, PersonaDraft, TurnDraft
 SAMPLE = "sample"
 """The source id of the persona that comes with Memoir."""
 
-USER = "You"
 LONGEST = 100_000
 """Characters of a message; a longer text is a history to bring in, not something said."""
 

@@ -28,8 +28,8 @@ class Snapshot:
 
     `said` and `closed` are seconds since 1970: when it came to be known (-inf if unknown) and when it stopped holding
     (inf if it holds). `begun` and `ended` bound the time it is of (nan if unknown): of an event, when it happened; of
-    talk, when it was said; of a fact, as long as it held. `sessions` is 0 for what no session said. `vectors` is (n, d);
-    a memory that is not embedded yet has a row of zeros.
+    talk, when it was said; of a fact, as long as it held. `sessions` is 0 for what no session said. `vectors` is
+    (n, d); a memory that is not embedded yet has a row of zeros.
     """
 
     revision: int
