@@ -51,12 +51,16 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What the reader took from one hit: a passage, how well it bears on the question, and the dates it names."""
+    """What the reader took from one hit: a passage, how well it bears on the question, and the dates it names.
+
+    `of_other` says that it tells of somebody else than the question asks about.
+    """
 
     memory: Memory
     quote: str
     relevance: float
     dates: tuple[TimeExpression, ...] = ()
+    of_other: bool = False
 
     @property
     def when(self) -> TimeSpan | None:

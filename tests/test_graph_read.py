@@ -1,11 +1,12 @@
 """An answer quotes and cites what was told, with the date it resolves to, or says why it is not known."""
 
+import re
 from dataclasses import replace
 
 import pytest
 
 from graph.manners import manner
-from graph.readers.answer import MAX_WORDS, cited
+from graph.readers.answer import MAX_WORDS
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TurnDraft
 
 ANSWERED = {
@@ -18,6 +19,10 @@ ANSWERED = {
     "What is Tilde's occupation?": "lock keeper",
     "When did Tilde win the regatta?": "10 February 2024",
 }
+
+
+def cited(answer):
+    return tuple(int(number) for number in re.findall(r"\[(\d+)\]", answer))
 
 
 def ask(chat, text):
@@ -83,6 +88,17 @@ def test_a_name_nobody_mentioned_is_named(marlow):
     reading = ask(marlow, "When did Zebulon visit me?")
     assert reading.reason == "found but does not say"
     assert "“Zebulon”" in reading.answer
+
+
+def test_what_somebody_else_did_is_said_to_be_theirs(services, marlow):
+    bank = services.bank
+    friends = bank.create_persona(PersonaDraft("Ana & Bo"))
+    said = [("Bo", "I ran a charity race for the hospice last Saturday."), ("Ana", "How lovely, I baked bread.")]
+    bank.remember(friends.id, [SessionDraft(tuple(TurnDraft(who, "other", text) for who, text in said), marlow.now)])
+    reading = ask(replace(marlow, persona=friends), "Which charity race did Ana run?")
+    assert (reading.abstained, reading.reason) == (True, "premise contradicted")
+    assert "Bo's" in reading.answer
+    assert not ask(replace(marlow, persona=friends), "Which charity race did Bo run?").abstained
 
 
 def test_a_time_outside_all_that_was_told_is_said_to_be(marlow):

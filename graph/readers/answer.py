@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -19,6 +18,9 @@ MAX_WORDS = 50
 CARRIES = 0.45
 """Relevance from which a note is taken to carry the question; between the two errors, an answer that is not there does
 more harm than an "I don't know"."""
+
+OF_OTHER_CARRIES = 0.36
+"""Relevance from which a note of somebody else is what was meant: it carries the question in all but the person."""
 
 SEVERAL = 4
 """Notes quoted for a question that asks for a list; one where it does not."""
@@ -52,7 +54,7 @@ def compose(
     """
     reason = _missing(question, notes, window, known)
     if reason is not None:
-        return Reading(_why_not(question, reason, known), tuple(notes), abstained=True, reason=reason)
+        return Reading(_why_not(question, notes, reason, known), tuple(notes), abstained=True, reason=reason)
     chosen = _chosen(notes, many or question.open)
     scores = {hit.memory.id: hit.scores for hit in hits}
     citations: list[Citation] = []
@@ -79,16 +81,22 @@ def _missing(
         return "outside the known time"
     if not notes:
         return "nothing found"
-    if question.unheard or question.vague or notes[0].relevance < CARRIES:
+    best = notes[0]
+    if not question.unheard and best.of_other and best.relevance >= OF_OTHER_CARRIES:
+        return "premise contradicted"
+    if question.unheard or question.vague or best.relevance < CARRIES:
         return "found but does not say"
     return None
 
 
-def _why_not(question: Question, reason: Reason, known: TimeSpan | None) -> str:
+def _why_not(question: Question, notes: Sequence[Note], reason: Reason, known: TimeSpan | None) -> str:
     if reason == "outside the known time" and known is not None:
         return f"what I remember runs from {describe_day(known.start)} to {describe_day(known.end)}."
     if reason == "nothing found":
         return "I remember nothing about that."
+    if reason == "premise contradicted":
+        other, quote = notes[0].memory.speaker, clip(notes[0].quote, question, MAX_WORDS // 2)
+        return f"what I remember of that is {other}'s: “{quote}”"
     if question.unheard:
         return "I remember nothing about " + " or ".join(f"“{n}”" for n in question.unheard) + "."
     return "I remember things near it, but none of them says."
@@ -154,11 +162,3 @@ def clip(quote: str, question: Question, room: int) -> str:
     best = max(range(len(words) - room + 1), key=lambda i: (sum(worth[i : i + room]), -i))
     cut = " ".join(words[best : best + room])
     return f"{'…' if best else ''}{cut}{'…' if best + room < len(words) else ''}"
-
-
-_CITED = re.compile(r"\[(\d+)\]")
-
-
-def cited(text: str) -> tuple[int, ...]:
-    """The citation numbers that a text holds, in order."""
-    return tuple(int(n) for n in _CITED.findall(text))

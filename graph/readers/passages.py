@@ -1,0 +1,146 @@
+"""What a sentence of a memory is worth as an answer: the words it shares with the question, who says it, what it tells.
+
+The factors are plain and few, and each says what it is for. They were set by hand on conversations of our own and on
+development portions, so none of them is fitted to more than two digits.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from graph.readers.question import ASKING, Question
+from graph.sentences import split
+from memory import lexical
+from memory.timespan import find
+from memory.types import SEMANTIC, Hit, Turn
+
+ASKED, ELSEWHERE = 0.75, 0.6
+"""What a word of the question counts that stands not in the sentence, but in the question that it answers, or in the
+rest of its memory."""
+
+EXPECTED_BONUS = 0.08
+FACT_BONUS = 0.15
+"""What a fact that holds gains where facts are asked for: it says in short what talk says at length."""
+
+NOTHING_NEW_PENALTY = 0.5
+"""What a passage counts that holds no word but the question's own: it cannot hold the answer, except to yes or no."""
+
+UNCOUNTED_PENALTY = 0.7
+"""What a passage without any number counts where a number was asked for."""
+
+ASKING_PENALTY = 0.5
+SPOKEN_OF = 0.8
+NOT_OF_SUBJECT = 0.6
+"""What a passage counts that is said not by the one asked about, but to or of them, or of somebody else."""
+
+NAME_ONLY_PENALTY = 0.7
+"""What a passage counts that shares with the question no word but names: it is about the same person, no more."""
+
+_NUMBER = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|once|twice)\b", re.I
+)
+_OF_SELF = re.compile(r"\b(?:i|my|me|mine)\b", re.I)
+_OF_OTHER = re.compile(r"\b(?:you|your|yours)\b", re.I)
+_PLACE = re.compile(r"\b(?:in|at|to|from|near|around)\s+(?:the\s+)?[A-Z0-9]")
+_NAMED = re.compile(r"(?<=[a-z,;:]\s)[A-Z]\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A sentence of a hit with what stands around it."""
+
+    hit: Hit
+    sentence: str
+    beside: frozenset[str]
+    answers: frozenset[str]
+
+    @property
+    def terms(self) -> frozenset[str]:
+        """The sentence's own terms, with those of who said it."""
+        return frozenset(lexical.terms(f"{self.hit.memory.speaker} {self.sentence}"))
+
+
+def passages_of(hit: Hit, before: Turn | None) -> list[Passage]:
+    """The sentences of a hit; `before` is the turn said just before it, which it answers if that one asks."""
+    sentences = split(hit.memory.text)
+    everything = frozenset(lexical.terms(hit.memory.text))
+    asked = before is not None and before.text.rstrip().endswith(("?", "？")) and before.speaker != hit.memory.speaker
+    answers = frozenset(lexical.terms(before.text)) if asked and before is not None else frozenset[str]()
+    return [Passage(hit, s, everything, answers) for s in sentences]
+
+
+def coverage(question: Question, passage: Passage, subjects: frozenset[str]) -> float:
+    """The weighted share of the question's terms that the passage holds, 0..1.
+
+    The name of whom it asks about is left out: that somebody is spoken to by name says nothing of them (`of_subject`).
+    """
+    weights = {t: w for t, w in question.weights.items() if t not in subjects} or question.weights
+    total = sum(weights.values())
+    if not total:
+        return 0.0
+    own = passage.terms
+    held = sum(
+        weight
+        * (1.0 if term in own else ASKED if term in passage.answers else ELSEWHERE if term in passage.beside else 0.0)
+        for term, weight in weights.items()
+    )
+    return held / total
+
+
+def worth(question: Question, passage: Passage, score: float, subjects: frozenset[str], assistant: str) -> float:
+    """The score of a passage by words and meaning, weighed by what it tells, and of whom."""
+    memory, sentence = passage.hit.memory, passage.sentence
+    if sentence.endswith(("?", "？")):
+        score *= ASKING_PENALTY
+    if _says_what_is_expected(question, passage):
+        score += EXPECTED_BONUS
+    elif question.expects in ("number", "duration"):
+        score *= UNCOUNTED_PENALTY
+    if memory.store in SEMANTIC:
+        score += FACT_BONUS * passage.hit.scores.get("class", 0.0)
+    if question.expects != "yes or no" and not _says_more(question, passage):
+        score *= NOTHING_NEW_PENALTY
+    if _shares_names_only(question, passage):
+        score *= NAME_ONLY_PENALTY
+    if memory.store == "dialogue":
+        score *= of_subject(passage, subjects)
+        if question.of_user and memory.speaker in (assistant, "assistant"):
+            score *= SPOKEN_OF
+    return score
+
+
+def _says_more(question: Question, passage: Passage) -> bool:
+    new = [w for w in lexical.words(passage.sentence) if w not in lexical.FUNCTION_WORDS]
+    return any(term not in question.weights for term in lexical.terms(" ".join(new)))
+
+
+def _shares_names_only(question: Question, passage: Passage) -> bool:
+    asked = question.weights.keys() - question.names - ASKING
+    return bool(asked) and not asked & (passage.terms | passage.beside | passage.answers)
+
+
+def _says_what_is_expected(question: Question, passage: Passage) -> bool:
+    sentence, memory = passage.sentence, passage.hit.memory
+    if question.expects == "time":
+        return memory.event is not None or (memory.said_at is not None and bool(find(sentence, memory.said_at)))
+    if question.expects in ("number", "duration"):
+        return bool(_NUMBER.search(sentence))
+    if question.expects == "place":
+        return bool(_PLACE.search(sentence))
+    if question.expects == "person":
+        return bool(_NAMED.search(sentence))
+    return False
+
+
+def of_subject(passage: Passage, subjects: frozenset[str]) -> float:
+    """How far what is said may be about whom the question is about: 1 if they say it, less if somebody else does.
+
+    `subjects` are the terms of the names, in the question, of people who speak in the hits; without any it is open.
+    """
+    speaker = frozenset(lexical.terms(passage.hit.memory.speaker))
+    if not subjects or not speaker or subjects & speaker:
+        return 1.0
+    # "Thanks, Mel! My grandma gave it to me" tells nothing of Mel; "Your pottery is lovely" does.
+    of_other = _OF_OTHER.search(passage.sentence) or subjects & frozenset(lexical.terms(passage.sentence))
+    return SPOKEN_OF if of_other and not _OF_SELF.search(passage.hit.memory.text) else NOT_OF_SUBJECT
