@@ -107,7 +107,9 @@ def test_the_indexer_thread_works_off_what_waits(made):
     assert indexer.waiting(bank, searcher.embedder.model) == 0
 
 
-scores = hnp.arrays(np.float64, st.shared(st.integers(1, 20), key="n"), elements=st.floats(-1, 50, allow_nan=False))
+scores = hnp.arrays(
+    np.float64, st.shared(st.integers(1, 20), key="n"), elements=st.floats(-1, 50).map(lambda x: round(x, 6))
+)
 
 
 @given(scores, scores, st.floats(0, 1))

@@ -55,7 +55,7 @@ def compose(
     reason = _missing(question, notes, window, known)
     if reason is not None:
         return Reading(_why_not(question, notes, reason, known), tuple(notes), abstained=True, reason=reason)
-    chosen = _chosen(notes, many or question.open)
+    chosen = _chosen(question, notes, many or question.open)
     scores = {hit.memory.id: hit.scores for hit in hits}
     citations: list[Citation] = []
     lines: list[str] = []
@@ -102,8 +102,10 @@ def _why_not(question: Question, notes: Sequence[Note], reason: Reason, known: T
     return "I remember things near it, but none of them says."
 
 
-def _chosen(notes: Sequence[Note], many: bool) -> list[Note]:
+def _chosen(question: Question, notes: Sequence[Note], many: bool) -> list[Note]:
     best = notes[0]
+    if not many and question.expects in ("time", "number", "duration"):
+        return [best]  # two dates are no answer to "when"
     if not many:
         return [n for n in notes[:2] if n.relevance >= ALSO * best.relevance]
     near = [n for n in notes[1:] if n.relevance >= max(CARRIES, NEAR_BEST * best.relevance)]
