@@ -558,3 +558,11 @@ def test_long_texts_without_a_time_take_no_long_time(text):
 def test_importing_does_not_load_the_date_library():
     code = "import sys, memory.timespan; sys.exit('dateparser' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["1" * 59 + "x", "2023 " + "1" * 50 + "x", "1 " * 27 + "2023x", "may " * 12 + "2023 é", "." * 50 + "2023x"]
+)
+def test_a_date_gone_wrong_is_refused_at_once(text):
+    """A gate that tries every way of cutting up a run of digits does not come back from these in a lifetime."""
+    assert read_date(text) is None

@@ -24,10 +24,11 @@ YEAR_FIRST = re.compile(
 CHINESE = re.compile(r"(?P<year>\d{4})\s*年(?:\s*(?P<month>\d{1,2})\s*月(?:份|\s*(?P<day>\d{1,2})\s*[日号])?)?")
 GATE = re.compile(
     r"(?=.*(?:(?<!\d)\d{4}(?!\d)|\d{1,2}[-/.]\d{1,2}[-/.]\d{2}))"
-    r"(?:(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec|january|february|march|april|august|september|october"
+    # Atomic and possessive: a long run of digits could otherwise be cut in two in more ways than there is time for.
+    r"(?:(?>(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec|january|february|march|april|august|september|october"
     r"|november|december|mon|tues?|wed|thu|thur|thurs|fri|sat|sun|monday|tuesday|wednesday|thursday|friday|saturday|sunday"
     r"|the|of|on|at|in|noon|midnight|utc|gmt|z|[ecmp][sd]t|b?st)\b\.?"
-    r"|\d+(?:st|nd|rd|th)\b|\d+\s?[ap]\.?m\b\.?|[ap]\.?m\b\.?|\d+(?![a-z])|t(?=\d)|[\s,:/.()+-])+",
+    r"|\d++(?:st|nd|rd|th)\b|\d++\s?[ap]\.?m\b\.?|[ap]\.?m\b\.?|\d++(?![a-z])|t(?=\d)|[\s,:/.()+-]++))++",
     re.IGNORECASE,
 )
 
