@@ -8,7 +8,7 @@ import os
 import sys
 import uuid
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from pydantic import ValidationError
 
@@ -23,7 +23,7 @@ from memory.bank import Bank
 from memory.embedder import Embedder
 from memory.errors import MemoirError
 from memory.search import Searcher
-from memory.timespan import describe, read_date
+from memory.timespan import describe, last_moment
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -45,10 +45,10 @@ def main(argv: list[str] | None = None) -> int:
 
 def as_of(text: str) -> datetime:
     """A date as typed; a day means its end, so that all said on it is known."""
-    span = read_date(text)
-    if span is None:
+    last = last_moment(text)
+    if last is None:
         raise argparse.ArgumentTypeError(f"{text!r} is no date; write 2023-10-22, 22 October 2023 or an ISO time")
-    return span.end - timedelta(microseconds=1)
+    return last
 
 
 def message(text: str) -> str:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from memory.bank import Bank
 from memory.errors import MemoirError
 from memory.panels import day, line
-from memory.timespan import read_date
+from memory.timespan import last_moment
 from memory.types import Persona
 
 STALE = timedelta(days=30)
@@ -15,13 +15,13 @@ STALE = timedelta(days=30)
 
 
 def moment(as_of: str | None) -> datetime:
-    """The moment that a date stands for: the last second of the day; now, if there is none."""
+    """The moment that a date stands for: the last of the day; now, if there is none."""
     if not as_of or not as_of.strip():
         return datetime.now(UTC).astimezone()
-    span = read_date(as_of)
-    if span is None:
+    last = last_moment(as_of)
+    if last is None:
         raise MemoirError(f"“{as_of}” is no date. Write it like 2023-10-22, or leave it empty for now.")
-    return span.end - timedelta(seconds=1)
+    return last
 
 
 def stale_end(bank: Bank, persona: Persona | None) -> str | None:

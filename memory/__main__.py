@@ -8,7 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -21,7 +21,7 @@ from memory.errors import BankUnavailable, MemoirError
 from memory.rows import clean
 from memory.search import Searcher
 from memory.settings import BankSettings
-from memory.timespan import describe, read_date
+from memory.timespan import describe, last_moment
 from memory.types import Memory, Skip
 
 Arguments = argparse.Namespace
@@ -62,10 +62,10 @@ def main(argv: list[str] | None = None) -> int:
 
 def moment(text: str) -> datetime:
     """A date as typed; a day means its end, so that all said on it is known."""
-    span = read_date(text)
-    if span is None:
+    last = last_moment(text)
+    if last is None:
         raise argparse.ArgumentTypeError(f"{text!r} is no date; write 2023-10-22 or 22 October 2023")
-    return span.end - timedelta(microseconds=1)
+    return last
 
 
 def number(text: str) -> int:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from memory.bank import Bank
-from memory.importers.memoir import dump_memory, dump_persona, dump_session
+from memory.importers import Record
+from memory.importers.memoir import dump_records
 from memory.types import Memory, MemoryDraft, Persona, PersonaDraft, Session, SessionDraft, Turn, TurnDraft
 
 PAGE = 500
@@ -14,15 +15,17 @@ PAGE = 500
 
 def lines(bank: Bank, persona: Persona) -> Iterator[str]:
     """The persona, its sessions in order, then the memories that are more than an utterance of a session."""
-    yield dump_persona(
-        PersonaDraft(persona.name, persona.external_id, persona.description, persona.traits, persona.manner)
-    )
+    return dump_records(_records(bank, persona))
+
+
+def _records(bank: Bank, persona: Persona) -> Iterator[Record]:
+    yield PersonaDraft(persona.name, persona.external_id, persona.description, persona.traits, persona.manner)
     recalled = {turn: m for m in _memories(bank, persona) if m.store == "dialogue" for turn in m.turn_ids}
     for session in bank.sessions(persona.id):
-        yield dump_session(_session(session, bank.turns(persona.id, session.id), recalled))
+        yield _session(session, bank.turns(persona.id, session.id), recalled)
     for memory in _memories(bank, persona):
         if memory.store != "dialogue" or not memory.turn_ids:
-            yield dump_memory(_draft(memory))
+            yield _draft(memory)
 
 
 def write(bank: Bank, persona: Persona, path: Path) -> int:

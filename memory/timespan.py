@@ -180,6 +180,12 @@ def _read_timeless(text: str) -> Stretch | None:
     return first if first and first.sure and first == second else None
 
 
+def last_moment(text: str) -> datetime | None:
+    """The last moment of a date as typed: who asks as of a day knows all that was said on it. None for no date."""
+    span = read_date(text)
+    return span.end - timedelta(microseconds=1) if span else None
+
+
 def describe(span: TimeSpan) -> str:
     """Say a span to people, in its own zone: "7 May 2023", "May 2023", "1–3 May 2023", "8 May 2023, 13:56"."""
     start, end = span.start, span.end.astimezone(span.start.tzinfo)
