@@ -11,6 +11,7 @@ from memory.search import SearchSettings
 from memory.settings import BankSettings
 
 ClassifierEngine = Literal["learned", "none"]
+ReaderEngine = Literal["extractive", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +24,17 @@ class RerankSettings:
 
 @dataclass(frozen=True, slots=True)
 class PipelineSettings:
-    """How one turn is answered; every field is a switch of one node."""
+    """How one turn is answered; every field is a switch of one node.
+
+    Without a reader nothing is answered: what was found is all there is to see.
+    """
 
     classifier: ClassifierEngine = "learned"
     search: SearchSettings = field(default_factory=SearchSettings)
     rerank: RerankSettings = field(default_factory=RerankSettings)
     time_filter: bool = True
     budget: int = 20
+    reader: ReaderEngine = "extractive"
 
 
 class Settings(BankSettings):

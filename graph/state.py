@@ -23,7 +23,8 @@ Reason = Literal["nothing found", "found but does not say", "premise contradicte
 class Ask:
     """One message to a persona. `dialogue` is what was said before it in this chat, the oldest first.
 
-    `as_of` is the moment the message is said: nothing later is known, and "yesterday" is the day before it.
+    `as_of` is the moment the message is said: nothing later is known, and "yesterday" is the day before it. `times` is
+    what it is about, where that is known from elsewhere; None leaves it to the words.
     """
 
     persona: Persona
@@ -32,6 +33,7 @@ class Ask:
     chat_id: str
     dialogue: tuple[TurnDraft, ...] = ()
     remember: bool = True
+    times: tuple[TimeExpression, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

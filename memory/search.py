@@ -15,7 +15,7 @@ from memory.bank import Bank
 from memory.dense import Snapshot, VectorCache
 from memory.embedder import Embedder, Vectors
 from memory.fusion import Scores
-from memory.types import STORES, Hit, TimeSpan
+from memory.types import STORES, Dropped, Hit, TimeSpan
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +26,15 @@ class SearchSettings:
     `neighbours` is the share of its score that a turn lends to the turns said just after and just before it: an answer
     often has no word in common with the question, but follows one that has.
     `dense_weight` is the share of meaning against words; 0 is words alone, 1 meaning alone.
+    `depth` is how many of each store are ranked at all; those past `k` are shown in their order but not read, so that
+    a longer look at the ranking changes no answer.
     """
 
     k: int = 10
     dense_weight: float = 0.5
     neighbours: float = 0.4
     ranker: str = "fts5"
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +90,19 @@ class Searcher:
             by_words = self._by_words(db, persona_id, held, views, chosen)
         said = held.said_by(as_of)
         scored = _score(held, views, np.where(said, by_words, 0.0), said, chosen)
-        best = _best_of_each_store(held, np.where(held.known_at(as_of), scored.total, -1.0), chosen.k)
+        known = np.where(held.known_at(as_of), scored.total, -1.0)
+        best = _best_of_each_store(held, known, chosen.k)
         if during:
             # A fact that holds no more held then: "where did I live in March?"
             best |= _best_of_each_store(held, np.where(said & held.within(during), scored.total, -1.0), chosen.k)
-        ordered = sorted(best, key=lambda row: (-scored.total[row], held.ids[row]))
+        further = _best_of_each_store(held, known, chosen.depth) - best
+        ordered = sorted(best | further, key=lambda row: (row in further, -scored.total[row], held.ids[row]))
         found = self.bank.memories(persona_id, ids=[int(held.ids[row]) for row in ordered])
-        return tuple(Hit(m, float(scored.total[row]), scored.of(row)) for m, row in zip(found, ordered, strict=True))
+        beyond: tuple[Dropped, str] = ("rank", f"not among the {chosen.k} best of its kind")
+        return tuple(
+            Hit(m, float(scored.total[row]), scored.of(row), *(beyond if row in further else ()))
+            for m, row in zip(found, ordered, strict=True)
+        )
 
     @staticmethod
     def _by_words(

@@ -14,6 +14,7 @@ from typing import Literal, get_args
 Role = Literal["user", "assistant", "other"]
 Store = Literal["profile", "relationship", "world", "event", "dialogue"]
 Source = Literal["chat", "import"]
+Dropped = Literal["", "rank", "time", "budget", "unasked"]
 
 STORES: tuple[Store, ...] = get_args(Store)
 SEMANTIC: tuple[Store, ...] = ("profile", "relationship", "world")
@@ -73,7 +74,7 @@ class TurnDraft:
 
     `recallable` says whether a dialogue memory is made of it: a question put to the persona and a reply that only
     repeats memories stay in the session but are never recalled as if they were new. `event` is when what it tells of
-    happened, where the teller's words said so.
+    happened, where the teller's words said so; `key` is what its memory is found by (the text, if empty).
     """
 
     speaker: str
@@ -85,6 +86,7 @@ class TurnDraft:
     recallable: bool = True
     event: TimeSpan | None = None
     event_text: str = ""
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,10 +224,17 @@ class Hit:
     """A memory found for a question, with every score it got on the way and why it was kept or dropped.
 
     `scores` maps a factor's name ("lexical", "dense", "fused", "class", ...) to its value, in the order given.
+    `dropped` says what kept it from being read: its rank in its store, the time asked about, the reading budget, or
+    that nothing was asked; `why` says it in words.
     """
 
     memory: Memory
     score: float
     scores: Mapping[str, float]
-    kept: bool = True
+    dropped: Dropped = ""
     why: str = ""
+
+    @property
+    def kept(self) -> bool:
+        """Whether it is read."""
+        return not self.dropped

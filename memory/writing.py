@@ -139,6 +139,7 @@ def _dialogue(db: Database, persona_id: int, session_id: int, said: Sequence[tup
         draft = MemoryDraft(
             "dialogue",
             turn.text,
+            key=turn.key,
             event=turn.event,
             event_text=turn.event_text,
             speaker=turn.speaker,

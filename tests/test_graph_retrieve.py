@@ -54,8 +54,8 @@ def test_nothing_of_another_persona_is_found(marlow):
     assert {hit.memory.persona_id for hit in hits} == {marlow.persona.id}
 
 
-def test_a_statement_looks_for_nothing(marlow):
-    assert found(marlow, "I planted a quince tree.") == {}
+def test_what_is_told_is_looked_up_too(marlow):
+    assert "canoe" in found(marlow, "I took the canoe out again.")["hits"][0].memory.text
 
 
 def test_the_trace_counts_what_was_found(marlow):

@@ -59,6 +59,14 @@ def test_every_store_keeps_its_best(made):
     assert sorted(stores) == ["dialogue", "profile"]
 
 
+def test_a_longer_ranking_goes_on_where_the_best_end(made):
+    best = ask(made, "What did I adopt?", k=1)
+    longer = ask(made, "What did I adopt?", k=1, depth=50)
+    assert len(longer) > len(best)
+    assert longer[: len(best)] == best
+    assert {hit.dropped for hit in longer[len(best) :]} == {"rank"}
+
+
 def test_nothing_said_later_is_found(made):
     assert not [h for h in ask(made, "What colour is the kitchen?", as_of=MAY + DAY) if "kitchen" in h.memory.text]
 

@@ -46,7 +46,8 @@ def classify(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     if _refers_back(question.text):
         question = before[0] if before and _refers_back(ask.text) else said
     others = (View(v.text, v.vector, CONTEXT_WEIGHT) for v in (said, *before) if v is not question)
-    stated, times = tuple(part.text for part in stating), find(question.text, ask.as_of)
+    stated = tuple(part.text for part in stating)
+    times = find(question.text, ask.as_of) if ask.times is None else ask.times
     message = Message(classes, stated, question, (question, *others), times)
     return {"message": message, "trace": (TraceLine("classify", _decided(classes), figures(classes)),)}
 

@@ -22,6 +22,9 @@ GENERAL = "I answer from what I have been told, and nobody has told me about tha
 def read(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     """Answer from notes on what was found, acknowledge what was told, or say that it is not known."""
     ask, message = state["ask"], state["message"]
+    if runtime.context.settings.reader == "none":
+        return {"reading": Reading(""), "trace": (TraceLine("read", "no reader"),)}
+    hits = state.get("hits", ())
     spoken = []
     if message.statements and (ask.remember or not message.classes.is_question):
         told = " ".join(message.statements)
@@ -37,9 +40,10 @@ def read(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     else:
         reading = Reading("" if message.statements else greet(ask.persona.manner))
         line = TraceLine("read", f"nothing was asked ({likeliest(message.classes)})")
+        hits = tuple(replace(hit, dropped="unasked", why="nothing was asked") if hit.kept else hit for hit in hits)
     reading = replace(reading, answer="\n\n".join([*spoken, *filter(None, [reading.answer])]))
     runtime.stream_writer(reading.answer)
-    return {"reading": reading, "trace": (line,)}
+    return {"reading": reading, "hits": hits, "trace": (line,)}
 
 
 def _read(state: TurnState, services: Services) -> Reading:

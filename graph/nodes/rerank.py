@@ -33,9 +33,10 @@ def order(hits: Sequence[Hit], classes: Mapping[Store, float], settings: RerankS
     fused ones over less than one, where a sigmoid is nearly flat and the class alone would decide.
     """
     fused = np.array([hit.score for hit in hits])
+    read = np.array([hit.score for hit in hits if hit.kept])
     # Not whether the deviation is zero: the mean of equal scores is rounded, and the rounding would be blown up to it.
-    differ = np.ptp(fused) > SAME
-    standard = (fused - fused.mean()) / fused.std() if differ else np.zeros(len(hits))
+    differ = len(read) > 0 and np.ptp(read) > SAME
+    standard = (fused - read.mean()) / read.std() if differ else np.zeros(len(hits))
     fit = 1.0 / (1.0 + np.exp(-standard))
     scored = []
     for hit, value in zip(hits, fit, strict=True):
@@ -43,4 +44,4 @@ def order(hits: Sequence[Hit], classes: Mapping[Store, float], settings: RerankS
         score = settings.alpha * of_class + settings.beta * float(value)
         scores = {**hit.scores, "class": round(of_class, 4), "fit": round(float(value), 4), "rerank": round(score, 4)}
         scored.append(replace(hit, score=score, scores=scores))
-    return tuple(sorted(scored, key=lambda hit: -hit.score))
+    return tuple(sorted(scored, key=lambda hit: (not hit.kept, -hit.score)))

@@ -33,16 +33,16 @@ def keep(hits: Sequence[Hit], window: Sequence[TimeExpression]) -> tuple[tuple[H
     if not window:
         return tuple(hits), "no time asked about"
     named = " and ".join(describe(w.span) for w in window)
-    inside = [any(meets(hit, w.span) for w in window) for hit in hits]
+    inside = [hit.kept and any(meets(hit, w.span) for w in window) for hit in hits]
     if not any(inside):
         return tuple(hits), f"nothing from {named}: all kept"
     if all(w.sure for w in window):
         dropped = [
-            hit if fits else replace(hit, kept=False, why=f"not from {named}")
+            hit if fits or not hit.kept else replace(hit, dropped="time", why=f"not from {named}")
             for hit, fits in zip(hits, inside, strict=True)
         ]
         return tuple(dropped), f"{named}: kept {sum(inside)} of {len(hits)}"
-    preferred = sorted(zip(hits, inside, strict=True), key=lambda pair: not pair[1])
+    preferred = sorted(zip(hits, inside, strict=True), key=lambda pair: (not pair[0].kept, not pair[1]))
     return tuple(hit for hit, _ in preferred), f"perhaps {named}: {sum(inside)} put first"
 
 
@@ -53,7 +53,7 @@ def within_budget(hits: Sequence[Hit], budget: int) -> tuple[Hit, ...]:
     for hit in hits:
         read += hit.kept
         over = hit.kept and read > budget
-        cut.append(replace(hit, kept=False, why=f"beyond the {budget} that are read") if over else hit)
+        cut.append(replace(hit, dropped="budget", why=f"beyond the {budget} that are read") if over else hit)
     return tuple(cut)
 
 
