@@ -1,0 +1,189 @@
+"""An LLM judge: right, wrong or unscored, by any chat model, each question put to it once and for all.
+
+A reply that cannot be read is unscored and not wrong; it is kept, to be looked at. Judging again with the same model
+costs nothing: replies are cached by the SHA-256 of the model's name and the whole prompt.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Literal
+
+from sqlite_utils import Database
+
+from eval import prompts
+from eval.types import Prediction, Probe, Verdict
+from graph.models import Completion, ModelFailed, complete
+from memory.errors import MemoirError
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+VERDICTS: Mapping[str, Literal["right", "wrong"]] = {"right": "right", "wrong": "wrong"}
+
+BUSY_SECONDS = 60.0
+"""How long one process waits for another that writes to the cache."""
+
+# What models wrap a reply in: their reasoning before it, a code fence around it.
+_REASONING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+_FENCE = re.compile(r"\A```(?:json)?\s*\n(.*)\n```\Z", re.DOTALL)
+_FIRST_WORD = re.compile(r"\A[\"'*_`]*(right|wrong)\b", re.IGNORECASE)
+
+
+class CacheUnusable(MemoirError):
+    """The file of cached replies cannot be read or written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What judging has cost so far: `asked` went to the model, `cached` did not, `failed` gave no reply.
+
+    Tokens are those of the replies that were asked for now; a cached reply costs none.
+    """
+
+    asked: int = 0
+    cached: int = 0
+    failed: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(*(getattr(self, f) + getattr(other, f) for f in self.__slots__))
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far two judgements of the same answers agree, over the `n` that both scored.
+
+    `share` is the part of them judged alike, `kappa` Cohen's kappa (Cohen 1960), which takes off what chance
+    would give. Both are None where `n` is 0, kappa also where all verdicts are one and the same.
+    """
+
+    n: int
+    share: float | None
+    kappa: float | None
+
+
+class Judge:
+    """Judges answers with one chat model; `name` is what its verdicts are signed with, `cache` an SQLite file.
+
+    Threads and processes may share the cache. `model` should be set to temperature 0.
+    """
+
+    def __init__(self, model: BaseChatModel, name: str, cache: Path) -> None:
+        self.name = name
+        self.spent = Spent()
+        self._model = model
+        self._replies = _Replies(cache)
+        self._counting = Lock()
+
+    def judge(self, probe: Probe, prediction: Prediction) -> Verdict:
+        """Whether the answer is right; unscored, with the reason or the raw reply, where that cannot be told.
+
+        Raises:
+            CacheUnusable: the cache's file cannot be read or written.
+        """
+        if probe.gold.answerable and not probe.gold.answers:
+            return Verdict("unscored", self.name, "there is no gold answer to compare with")
+        try:
+            reply = self._reply(prompts.judging(probe, prediction))
+        except ModelFailed as fault:
+            self._count(Spent(asked=1, failed=1))
+            return Verdict("unscored", self.name, str(fault))
+        return Verdict(read_verdict(reply) or "unscored", self.name, reply)
+
+    def _reply(self, prompt: str) -> str:
+        key = hashlib.sha256(json.dumps([self.name, prompt]).encode()).hexdigest()
+        known = self._replies.get(key)
+        if known is not None:
+            self._count(Spent(cached=1))
+            return known
+        reply = complete(self._model, prompt)
+        self._count(Spent(asked=1, tokens_in=reply.tokens_in, tokens_out=reply.tokens_out))
+        self._replies.put(key, self.name, reply)
+        return reply.text
+
+    def _count(self, more: Spent) -> None:
+        with self._counting:
+            self.spent += more
+
+
+def read_verdict(reply: str) -> Literal["right", "wrong"] | None:
+    """The verdict of a reply: `{"verdict": "right"}`, or "right" or "wrong" as its first word; None if neither."""
+    bare = _REASONING.sub("", reply).strip()
+    fenced = _FENCE.match(bare)
+    bare = fenced[1].strip() if fenced else bare
+    if bare.startswith("{"):
+        return _verdict_of(bare)
+    word = _FIRST_WORD.match(bare)
+    return VERDICTS[word[1].casefold()] if word else None
+
+
+def agreement(pairs: Iterable[tuple[Verdict, Verdict]]) -> Agreement:
+    """How far two judgements agree, over the pairs in which neither is unscored."""
+    from sklearn.metrics import accuracy_score, cohen_kappa_score
+
+    states = [(a.state, b.state) for a, b in pairs if "unscored" not in (a.state, b.state)]
+    if not states:
+        return Agreement(0, None, None)
+    first, second = zip(*states, strict=True)
+    share = float(accuracy_score(first, second))
+    if len({*first, *second}) == 1:
+        return Agreement(len(states), share, None)
+    return Agreement(len(states), share, float(cohen_kappa_score(first, second)))
+
+
+def _verdict_of(text: str) -> Literal["right", "wrong"] | None:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    verdict = value.get("verdict")
+    return VERDICTS.get(verdict.strip().casefold()) if isinstance(verdict, str) else None
+
+
+class _Replies:
+    """Replies by key in an SQLite file, which is opened for each use, so that threads and processes can share it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def get(self, key: str) -> str | None:
+        with self._open() as replies:
+            row = next(iter(replies.query("select reply from replies where key = ?", [key])), None)
+        return None if row is None else str(row["reply"])
+
+    def put(self, key: str, model: str, reply: Completion) -> None:
+        row = {
+            "key": key,
+            "model": model,
+            "reply": reply.text,
+            "tokens_in": reply.tokens_in,
+            "tokens_out": reply.tokens_out,
+        }
+        with self._open() as replies:
+            replies.table("replies").insert(row, pk="key", ignore=True)
+
+    @contextmanager
+    def _open(self) -> Iterator[Database]:
+        columns = {"key": str, "model": str, "reply": str, "tokens_in": int, "tokens_out": int}
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with closing(sqlite3.connect(self._path, timeout=BUSY_SECONDS, isolation_level=None)) as connection:
+                replies = Database(connection)
+                if not replies.table("replies").exists():  # creating it "if not exists" would write each time
+                    replies.table("replies").create(columns, pk="key", if_not_exists=True, strict=True)
+                yield replies
+        except (sqlite3.Error, OSError) as fault:
+            raise CacheUnusable(
+                f"{self._path}: the judge's cache of replies cannot be used ({fault}). What was judged before is in "
+                "the run's own file. Make room, wait for the other process, or move the file away: it is made anew"
+            ) from fault
