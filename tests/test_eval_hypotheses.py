@@ -1,0 +1,71 @@
+"""What LongMemEval's own judge script reads, and what is read back from it."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eval.hypotheses import UnreadableLabels, labels_path, read_labels, write_hypotheses
+from eval.types import Gold, Prediction, Probe, Sample, Verdict
+
+
+def sample(question, answer, *, abstained=False):
+    """A question that was answered so."""
+    probe = Probe(question, "Where?", datetime(2026, 5, 2, tzinfo=UTC), Gold(("secret gold",)))
+    return Sample(probe, Prediction(question, "h", {}, (), answer=answer, abstained=abstained))
+
+
+def test_each_answer_is_a_line_of_two_fields_and_no_gold(tmp_path):
+    path = tmp_path / "hypotheses.jsonl"
+    assert write_hypotheses([sample("q2", "In Porto."), sample("q1_abs", "你好\u2028\n!")], path) == 2
+    assert path.read_text(encoding="ascii") == (
+        '{"question_id": "q2", "hypothesis": "In Porto."}\n{"question_id": "q1_abs", "hypothesis": "\\u4f60\\u597d\\u2028\\n!"}\n'
+    )
+
+
+def test_a_wordless_abstention_is_put_in_words_and_a_missing_answer_is_not(tmp_path):
+    path = tmp_path / "hypotheses.jsonl"
+    write_hypotheses([sample("q1", "", abstained=True), sample("q2", " "), sample("q3", "No.", abstained=True)], path)
+    assert [json.loads(line)["hypothesis"] for line in path.read_text().splitlines()] == ["I don't know.", "", "No."]
+
+
+def test_the_result_stands_beside_the_hypotheses(tmp_path):
+    assert labels_path(tmp_path / "h.jsonl", "gpt-4o") == tmp_path / "h.jsonl.eval-results-gpt-4o"
+
+
+@given(st.dictionaries(st.text(), st.booleans(), max_size=5))
+def test_labels_are_read_back_as_verdicts(tmp_path_factory, labels):
+    path = tmp_path_factory.mktemp("labels") / "h.jsonl.eval-results-gpt-4o"
+    lines = [
+        json.dumps({"question_id": q, "hypothesis": "x", "autoeval_label": {"model": "gpt-4o-2024-08-06", "label": v}})
+        for q, v in labels.items()
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    expected = {q: Verdict("right" if v else "wrong", "gpt-4o-2024-08-06") for q, v in labels.items()}
+    assert read_labels(path) == expected
+
+
+GOOD = '{"question_id": "q1", "autoeval_label": {"model": "m", "label": true}}'
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("{", "line 2: the line: Invalid JSON"),
+        ("[]", "line 2: the line: "),
+        ('{"question_id": "q2", "hypothesis": "no label"}', "line 2: autoeval_label: Field required"),
+        ('{"question_id": "q2", "autoeval_label": {"model": "m", "label": "yes"}}', r"line 2: autoeval_label\.label: "),
+        (GOOD, "line 2: 'q1' was labelled before"),
+    ],
+)
+def test_a_line_that_is_no_label_is_named(tmp_path, line, said):
+    (tmp_path / "labels").write_text(f"{GOOD}\n{line}\n")
+    with pytest.raises(UnreadableLabels, match=f"labels, {said}.*None was kept"):
+        read_labels(tmp_path / "labels")
+
+
+def test_a_missing_result_says_how_it_is_made(tmp_path):
+    with pytest.raises(UnreadableLabels, match=r"Run LongMemEval's evaluate_qa\.py"):
+        read_labels(tmp_path / "labels")
