@@ -39,7 +39,7 @@ class UnknownModel(MemoirError):
 
 
 class ModelFailed(MemoirError):
-    """A chat model did not reply: unreachable, refused, too slow, or what came was no reply."""
+    """A chat model did not reply: unreachable, refused, too slow, or what came was empty or no reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +81,11 @@ def complete(model: BaseChatModel, prompt: str) -> Completion:
     else:
         usage = reply.usage_metadata
         counted = (usage["input_tokens"], usage["output_tokens"]) if usage else (0, 0)
-        return Completion(without_keys(str(reply.text)), *counted)
+        if reply.text.strip():
+            return Completion(without_keys(reply.text), *counted)
+        said = f"an empty one, ended by {reply.response_metadata.get('finish_reason', 'nothing known')}"
     # Not within `except`: the fault may quote the key, and Python would print it as this error's context.
-    raise ModelFailed(f"the chat model gave no reply ({without_keys(said)}). Nothing was kept of it; try again")
+    raise ModelFailed(f"the chat model gave no usable reply ({without_keys(said)}). Nothing was kept of it; try again")
 
 
 def without_keys(text: str) -> str:

@@ -104,12 +104,17 @@ def test_a_key_in_the_name_is_refused_without_repeating_it(name):
         Broken(body='{"choices": []}'),
         Broken(body='["' + KEY + '"]'),
         Broken(body=""),
+        " ",
     ],
-    ids=["refused", "bad request", "page", "null", "no choice", "list", "empty"],
+    ids=["refused", "bad request", "page", "null", "no choice", "list", "no body", "no words"],
 )
 def test_what_is_no_reply_is_one_kind_of_error_and_holds_no_key(reply, monkeypatch, caplog):
     monkeypatch.setenv("MEMOIR_API_KEY", KEY)
-    with ChatServer(reply) as server, caplog.at_level(0), pytest.raises(ModelFailed, match="gave no reply") as caught:
+    with (
+        ChatServer(reply) as server,
+        caplog.at_level(0),
+        pytest.raises(ModelFailed, match="gave no usable reply") as caught,
+    ):
         complete(chat_model(server.model()), "Hello?")
     assert server.keys[0] == KEY
     assert KEY not in "".join(traceback.format_exception(caught.value)) + caplog.text
