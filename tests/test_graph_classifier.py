@@ -109,7 +109,8 @@ def test_training_reproduces_the_committed_weights(classifier, questions, embedd
     assert again.vocabulary == classifier.vocabulary
     matrix = design(questions, vectors, classifier.vocabulary)
     difference = matrix @ (again.weights - classifier.weights).T + (again.bias - classifier.bias)
-    assert np.abs(difference).max() < 0.05
+    # The last digits of a vector are the processor's; another question in the training moves a logit by more than one.
+    assert np.abs(difference).max() < 0.4
 
 
 def test_saved_weights_are_the_same_bytes_each_time(classifier, tmp_path):

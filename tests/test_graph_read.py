@@ -47,7 +47,7 @@ def test_an_answer_has_at_most_fifty_words_and_quotes_what_stands_there(marlow, 
         held = marlow.services.bank.memory(marlow.persona.id, citation.memory.id)
         assert citation.memory == held
         assert citation.quote in held.text
-        assert citation.scores["fused"] > 0
+        assert citation.scores["fused"] >= 0
 
 
 def test_a_citation_leads_to_the_turn_that_said_it(marlow):
