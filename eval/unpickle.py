@@ -1,0 +1,125 @@
+"""Pickles from strangers, read as data: a pickle is a program, and only what builds plain values of it is run."""
+
+from __future__ import annotations
+
+import mmap
+import pickle
+import pickletools
+from collections import deque
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn
+
+from memory.errors import UnreadableFile
+
+MOST_BYTES = 1 << 30
+"""Larger files are refused: built up, one takes three to four times its size of memory."""
+
+PLAIN = frozenset(
+    "PROTO FRAME STOP MARK POP POP_MARK DUP NONE NEWTRUE NEWFALSE INT BININT BININT1 BININT2 LONG LONG1 LONG4 FLOAT "
+    "BINFLOAT STRING BINSTRING SHORT_BINSTRING UNICODE BINUNICODE SHORT_BINUNICODE BINUNICODE8 EMPTY_LIST LIST APPEND "
+    "APPENDS EMPTY_TUPLE TUPLE TUPLE1 TUPLE2 TUPLE3 EMPTY_DICT DICT SETITEM SETITEMS PUT BINPUT LONG_BINPUT MEMOIZE "
+    "GET BINGET LONG_BINGET".split()
+)
+"""The instructions that build dict, list, tuple, str, int, float, bool and None, and those that move them about."""
+
+_PUTS = frozenset("PUT BINPUT LONG_BINPUT".split())
+_WORDS = frozenset("UNICODE BINUNICODE SHORT_BINUNICODE BINUNICODE8".split())
+_FAULTS = (
+    pickle.UnpicklingError,
+    AttributeError,
+    EOFError,
+    ImportError,
+    IndexError,
+    KeyError,
+    MemoryError,
+    OverflowError,
+    TypeError,
+    ValueError,
+)
+"""What `pickle` raises at a damaged file; its documentation names the first five and says that there are more."""
+
+
+def read_pickle(path: Path, most_bytes: int = MOST_BYTES) -> Any:  # noqa: ANN401  # whatever plain value it holds
+    """The value in a pickle made of nothing but dict, list, tuple, str, int, float, bool and None.
+
+    The whole file is looked through before any of it is run, so that one which asks for anything else (a class, a
+    function) has built nothing when it is refused. Strings of Python 2 are read as UTF-8.
+
+    Raises:
+        UnreadableFile: too large, damaged, or it asks for something else; the message names what.
+    """
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            _check_size(path, size, most_bytes)
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                _check(path, data, size)
+            return _Plain(path, file).load()
+    except OSError as fault:
+        raise UnreadableFile(f"{path.name} cannot be opened: {fault.strerror or fault}.") from fault
+    except _FAULTS as fault:
+        why = str(fault) or type(fault).__name__
+        raise UnreadableFile(
+            f"{path.name} is no complete pickle ({why}); nothing of it was kept. Download it again."
+        ) from fault
+
+
+class _Plain(pickle.Unpickler):
+    """Builds plain values only; a second lock, should something pass the first."""
+
+    def __init__(self, path: Path, file: BinaryIO) -> None:
+        super().__init__(file, encoding="utf-8")
+        self._path = path
+
+    def find_class(self, module: str, name: str) -> NoReturn:
+        _refuse(self._path, f"to use {module}.{name}")
+
+    def persistent_load(self, pid: object) -> NoReturn:
+        _refuse(self._path, f"for something outside itself ({str(pid)[:80]})")
+
+
+def _check_size(path: Path, size: int, most_bytes: int) -> None:
+    if size == 0:
+        raise UnreadableFile(f"{path.name} is empty; expected a pickle. Download it again.")
+    if size > most_bytes:
+        raise UnreadableFile(
+            f"{path.name} is {size:,} bytes long; at most {most_bytes:,} are read. Nothing of it was kept."
+        )
+
+
+def _check(path: Path, data: mmap.mmap, size: int) -> None:
+    """Go through the instructions without running any."""
+    memoised = 0
+    words: deque[str] = deque(("?", "?"), maxlen=2)
+    for instruction, argument, _ in pickletools.genops(data):  # type: ignore[arg-type]  # it has read and readline
+        name = instruction.name
+        if name in _WORDS:
+            words.append(str(argument))
+        elif name not in PLAIN:
+            _refuse(path, _wish(name, argument, words))
+        elif name in _PUTS:
+            # The unpickler makes room for twice the number: ten bytes could claim 64 GB.
+            if not 0 <= int(argument or 0) <= memoised:
+                raise ValueError(f"a reference numbered {argument} after {memoised}")
+            memoised = max(memoised, int(argument or 0) + 1)
+        elif name == "MEMOIZE":
+            memoised += 1
+        elif name == "FRAME" and int(argument or 0) > size:
+            raise ValueError(f"a frame of {argument:,} bytes in a file of {size:,}")
+
+
+def _wish(name: str, argument: object, words: deque[str]) -> str:
+    if name in ("GLOBAL", "INST"):
+        return f"to use {str(argument).replace(' ', '.')[:120]}"
+    if name == "STACK_GLOBAL":
+        return f"to use {'.'.join(words)[:120]}"
+    if name in ("PERSID", "BINPERSID"):
+        return "for something outside itself"
+    return f"for {name}"
+
+
+def _refuse(path: Path, wish: str) -> NoReturn:
+    raise UnreadableFile(
+        f"{path.name} asks {wish}; only dict, list, tuple, str, int, float, bool and None are built. A file that asks "
+        "for more may run a program: nothing of it was run or kept. Get it from the benchmark's own page."
+    )

@@ -1,0 +1,128 @@
+"""Pickles from strangers are data or nothing."""
+
+import pickle
+import pickletools
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eval.unpickle import read_pickle
+from memory.errors import UnreadableFile
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.text() | st.integers(), inner, max_size=4)
+        | st.tuples(inner, inner)
+    ),
+    max_leaves=12,
+)
+
+
+def written(folder, data):
+    path = folder / "show.pickle"
+    path.write_bytes(data)
+    return path
+
+
+class Runs:
+    """What pickles into "call os.system"."""
+
+    def __init__(self, command):
+        self.command = command
+
+    def __reduce__(self):
+        import os
+
+        return os.system, (self.command,)
+
+
+@given(value=PLAIN, protocol=st.integers(0, pickle.HIGHEST_PROTOCOL))
+def test_plain_values_come_back_whatever_the_protocol(tmp_path_factory, value, protocol):
+    path = written(tmp_path_factory.mktemp("plain"), pickle.dumps(value, protocol))
+    assert read_pickle(path) == value
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_a_pickle_that_would_run_a_program_is_refused_by_name_before_anything_runs(tmp_path, protocol):
+    touched = tmp_path / "touched"
+    path = written(tmp_path, pickle.dumps({"script": "x", "date": Runs(f"touch {touched}")}, protocol))
+    with pytest.raises(UnreadableFile, match=r"show\.pickle asks to use (posix|nt|os)\.system.*nothing of it was run"):
+        read_pickle(path)
+    assert not touched.exists()
+
+
+def test_a_class_that_is_refused_late_has_built_nothing_early(tmp_path, monkeypatch):
+    monkeypatch.setattr(pickle, "Unpickler", None)
+    path = written(tmp_path, pickle.dumps([1, 2, 3, Runs("true")]))
+    with pytest.raises(UnreadableFile):
+        read_pickle(path)
+
+
+@pytest.mark.parametrize("value", [b"bytes", bytearray(b"x"), {1, 2}, frozenset({1}), 1j, range(3)])
+def test_what_is_not_plain_is_refused(tmp_path, value):
+    with pytest.raises(UnreadableFile, match=r"asks (for|to use) .*only dict, list"):
+        read_pickle(written(tmp_path, pickle.dumps(value)))
+
+
+def test_a_reference_to_something_outside_is_refused(tmp_path):
+    with pytest.raises(UnreadableFile, match="for something outside itself"):
+        read_pickle(written(tmp_path, b"Poutside\n."))
+
+
+def test_an_extension_code_is_refused(tmp_path):
+    with pytest.raises(UnreadableFile, match="EXT1"):
+        read_pickle(written(tmp_path, b"\x80\x02\x82\x01."))
+
+
+@given(cut=st.integers(1, 200))
+def test_a_truncated_file_is_an_error_that_names_it(tmp_path_factory, cut):
+    whole = pickle.dumps({"S01E01": {1: {"script": "Pia: Hello.\n" * 20, "date": "March 3, 2001"}}})
+    path = written(tmp_path_factory.mktemp("cut"), whole[: max(len(whole) - cut, 1)])
+    with pytest.raises(UnreadableFile, match=r"show\.pickle"):
+        read_pickle(path)
+
+
+@given(data=st.binary(min_size=1, max_size=60))
+def test_any_bytes_are_a_plain_value_or_an_error_of_ours(tmp_path_factory, data):
+    path = written(tmp_path_factory.mktemp("noise"), data)
+    with suppress(UnreadableFile):
+        read_pickle(path)
+
+
+def test_a_file_over_the_limit_is_not_read(tmp_path):
+    path = written(tmp_path, pickle.dumps("a" * 1000))
+    with pytest.raises(UnreadableFile, match="at most 500 are read"):
+        read_pickle(path, most_bytes=500)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x80\x02]r\xff\xff\xff\x7f.",  # a memo of two thousand million places
+        b"\x80\x04\x95\xff\xff\xff\xff\xff\xff\xff\x00.",  # a frame longer than any disk
+        b"\x80\x04\x8d\xff\xff\xff\xff\xff\xff\xff\x00.",  # a string longer than any disk
+    ],
+    ids=["memo", "frame", "string"],
+)
+def test_a_few_bytes_cannot_claim_a_lot_of_memory(tmp_path, data):
+    with pytest.raises(UnreadableFile, match="no complete pickle"):
+        read_pickle(written(tmp_path, data))
+
+
+def test_an_empty_file_and_a_missing_one_say_so(tmp_path):
+    with pytest.raises(UnreadableFile, match="is empty"):
+        read_pickle(written(tmp_path, b""))
+    with pytest.raises(UnreadableFile, match="cannot be opened"):
+        read_pickle(tmp_path / "none.pickle")
+
+
+def test_strings_of_python_2_are_text(tmp_path):
+    data = b"\x80\x02U\x04caf\xc3."
+    assert [op.name for op, *_ in pickletools.genops(data)][1] == "SHORT_BINSTRING"
+    with pytest.raises(UnreadableFile, match="utf-8"):
+        read_pickle(written(tmp_path, data))
+    assert read_pickle(written(tmp_path, b"\x80\x02U\x05caf\xc3\xa9.")) == "café"
