@@ -1,0 +1,48 @@
+"""How the questions of a temporal knowledge graph are put into words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from memory.types import Store, TimeSpan
+
+THEN_AND_NOW = {
+    "home": ("Where did {who} live {when}?", "Where {do} {who} live now?"),
+    "employer": ("Who did {who} work for {when}?", "Who {do} {who} work for now?"),
+    "occupation": ("What did {who} work as {when}?", "What {do} {who} work as now?"),
+    "job": ("What did {who} work as {when}?", "What {do} {who} work as now?"),
+    "birthday": ("When is {whose} birthday?", "When is {whose} birthday?"),
+}
+"""How a relation is asked for, then and now; all others are asked for by their name."""
+
+SOMEBODY = ("Who was {whose} {relation} {when}?", "Who is {whose} {relation} now?")
+SOMETHING = ("What was {whose} {relation} {when}?", "What is {whose} {relation} now?")
+SEVERAL = ("What were {whose} {relation} {when}?", "What are {whose} {relation} now?")
+SELF = frozenset({"you", "user", "i", "me"})
+"""What the one who chats is called in a bank; they ask about themselves."""
+
+DAY = timedelta(days=1)
+
+
+def word(head: str, relations: Sequence[str], store: Store, span: TimeSpan | None) -> str:
+    """The question for the last of some relations from a head, at a time gone by or (without a span) now.
+
+    `store` is that of the answer: one in the store of relationships is asked for as somebody. The span is a calendar
+    month or a day.
+    """
+    who, whose, do = ("I", "my", "do") if head.casefold() in SELF else (head, f"{head}'s", "does")
+    for relation in relations[:-1]:
+        who, do = f"{whose} {relation}", "does"
+        whose = f"{who}'s"
+    relation = relations[-1]
+    other = SEVERAL if relation.endswith("s") and not relation.endswith(("ss", "us")) else SOMETHING
+    forms = THEN_AND_NOW.get(relation) or (SOMEBODY if store == "relationship" else other)
+    when = _when(span) if span else ""
+    return forms[0 if span else 1].format(who=who, whose=whose, do=do, relation=relation, when=when)
+
+
+def _when(span: TimeSpan) -> str:
+    if span.end - span.start > DAY:
+        return f"in {span.start:%B %Y}"
+    return f"on {span.start.day} {span.start:%B %Y}"
