@@ -210,8 +210,7 @@ def test_a_history_gets_questions_from_what_its_sessions_taught():
 @pytest.mark.data
 def test_a_perltqa_character_gets_questions_from_the_profile_and_the_people_around(benchmark_data):
     records = list(perltqa.read(benchmark_data / "perltqa" / "perltmem_en_v2.sample.json"))
-    second = [n for n, record in enumerate(records) if isinstance(record, PersonaDraft)][1]
-    memories = tuple(r for r in records[:second] if isinstance(r, MemoryDraft))
+    memories = tuple(record for record in records if isinstance(record, MemoryDraft))
     made_of = graph_history(History("h", records[0], (), memories, ()))
     ids = {m.external_id for m in memories}
     assert {p.store for p in made_of.probes} == {"profile", "relationship"}
