@@ -94,8 +94,9 @@ def simulate(
         place = places[asking.probe.asked_in]
         stage.remember([*sessions[told:place], until(sessions[place], asking.turn)])
         told = place
-        asked = _as_asked(asking, settings.answers)
-        yield asked, _in_time(stage.ask(asked, asked.question), settings.time_limit_s)
+        # The choices are for who answers; what is searched for is the question alone, as the authors' program has it.
+        answered = stage.ask(asking.probe, f"{asking.asker}: {asking.wording}")
+        yield _as_asked(asking, settings.answers), _in_time(_in_words(answered, settings), settings.time_limit_s)
 
 
 def plan(history: History, settings: SimulationSettings, seed: int = 0) -> tuple[tuple[Asking, ...], tuple[Skip, ...]]:
@@ -209,6 +210,11 @@ def _as_asked(asking: Asking, answers: Answers) -> Probe:
     if answers == "open":
         return replace(probe, question=question, choices=(), gold=replace(probe.gold, choice=None))
     return replace(probe, question=question)
+
+
+def _in_words(prediction: Prediction, settings: SimulationSettings) -> Prediction:
+    """The prediction without a choice where none was shown."""
+    return replace(prediction, choice=None) if settings.answers == "open" else prediction
 
 
 def _in_time(prediction: Prediction, limit_s: float) -> Prediction:

@@ -117,7 +117,7 @@ class Prediction:
     `stores` holds P(store | question). `found` is the ranking: as many as the metrics look at. `cited` are the units
     that the answer relies on. `confidence` is the reader's own, 0..1; the abstention curve runs over it. `milliseconds`
     are per node; `similarity` is the cosine of answer and gold, None where either is missing. `choice` is the index of
-    the choice taken, None for "I don't know". `stored` tells which of the gold units the bank holds at all.
+    the choice that the answer amounts to, None for none of them. `stored` tells which of the gold units the bank holds at all.
     """
 
     probe_id: str

@@ -1,0 +1,220 @@
+"""Where a history is played: a fresh bank, filled through the same `remember` as a chat, and asked as of a date."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, timedelta
+from functools import partial
+from pathlib import Path
+
+from eval.experiment import Experiment
+from eval.given import EvidenceSearcher
+from eval.simulate import choose
+from eval.types import Found, Gold, History, Prediction, Probe, Shown
+from eval.values import Values
+from eval.veil import Veil, check_shown, check_stored, in_order
+from graph.assistant import Answer, Assistant
+from graph.classifier import Classifier
+from graph.settings import PipelineSettings
+from graph.state import Ask, Services
+from memory.bank import Bank
+from memory.embedder import Embedder
+from memory.forget import forget_session
+from memory.indexer import embed_all
+from memory.search import Searcher
+from memory.timespan import TimeExpression
+from memory.types import SEMANTIC, STORES, Hit, Memory, MemoryDraft, SessionDraft, Store, TimeSpan, TurnDraft
+
+DEPTH = 1000
+"""Memories of each store that are ranked: enough to see 50 distinct sessions among their turns."""
+
+RANKED = 50
+"""Hits and distinct sessions that a prediction keeps of the ranking: the largest k that any protocol looks at."""
+
+SHOWN = 30
+SHOWN_CHARACTERS = 600
+"""Hits, and characters of each, that a prediction keeps in words for the one who looks into it."""
+
+EVERYTHING = 1_000_000
+
+DAY = timedelta(days=1)
+
+
+@dataclass
+class Costs:
+    """What it took to store and ask one history: seconds, and counts of what they were spent on."""
+
+    import_s: float = 0.0
+    turns: int = 0
+    memories: int = 0
+    embed_s: float = 0.0
+    ask_s: float = 0.0
+    probes: int = 0
+
+
+@dataclass
+class Stage:
+    """One history's bank, and the assistant that is asked from it."""
+
+    home: Path
+    history: History
+    experiment: Experiment
+    embedder: Embedder
+    classifier: Classifier
+    costs: Costs = field(default_factory=Costs)
+
+    def __post_init__(self) -> None:
+        self._veil = Veil(self.history)
+        self._values = Values(self.experiment, self.history.sessions)
+        self._holds: dict[str, tuple[str, ...]] = {}
+        self._sessions: dict[int, str] = {}
+        self._golds = tuple(probe.gold for probe in self.history.probes)
+        bank = Bank(self.home / "bank.db")
+        self._persona = bank.create_persona(self._veil.persona(self.history.persona))
+        self._services = Services(bank, self._searcher(bank), self.classifier, settings(self.experiment))
+
+    # --- what is told
+
+    def remember(self, sessions: Iterable[SessionDraft], memories: Sequence[MemoryDraft] = ()) -> None:
+        """Store sessions, in order of time, and memories of their own; what is stored already is left as it is."""
+        veiled = [self._prepare(session) for session in in_order(sessions) if self._is_remembered("dialogue")]
+        apart = [self._veil.memory(m, n) for n, m in enumerate(memories) if self._is_remembered(m.store)]
+        check_stored(self._golds, veiled, apart)
+        self._make_room(veiled)
+        started = time.perf_counter()
+        bank = self._services.bank
+        stored = bank.remember(self._persona.id, veiled)
+        if apart:
+            stored += bank.add_memories(self._persona.id, apart)
+        self.costs.import_s += time.perf_counter() - started
+        self.costs.turns += stored.turns
+        self.costs.memories += stored.memories
+        self._holds.update({m.external_id: (self._veil.name(m.external_id),) for m in apart})
+        self._sessions = {s.id: self._veil.name(s.external_id) for s in bank.sessions(self._persona.id)}
+        started = time.perf_counter()
+        embed_all(bank, self.embedder, self._persona.id)
+        self.costs.embed_s += time.perf_counter() - started
+
+    def _is_remembered(self, store: Store) -> bool:
+        kind = self.experiment.remembered
+        return kind == "both" or (store in SEMANTIC) == (kind == "semantic")
+
+    def _prepare(self, session: SessionDraft) -> SessionDraft:
+        stored, holds = self._values.of(self._veil.session(session))
+        for unit, held in holds.items():
+            self._holds[unit] = tuple(self._veil.name(h) for h in held)
+        return stored
+
+    def _make_room(self, sessions: Sequence[SessionDraft]) -> None:
+        """Forget the part of a session that was told before, where more than a turn makes one memory."""
+        if self.experiment.granularity == "turn":
+            return
+        coming = {self._veil.name(session.external_id) for session in sessions}
+        for number in [number for number, name in self._sessions.items() if name in coming]:
+            forget_session(self._services.bank, self._persona.id, number)
+
+    # --- what is asked
+
+    def ask(self, probe: Probe, question: str = "", dialogue: Sequence[TurnDraft] = ()) -> Prediction:
+        """Ask a probe (in other words, if `question` is given) as of its date; nothing of it is remembered."""
+        searcher = self._services.searcher
+        if isinstance(searcher, EvidenceSearcher):
+            searcher.is_evidence = partial(self._is_evidence, probe.gold)
+        ask = Ask(
+            self._persona,
+            question or probe.question,
+            probe.asked_at,
+            "probe",
+            tuple(dialogue) or probe.dialogue,
+            remember=False,
+            times=self._times(probe.gold) if self.experiment.times == "oracle" else None,
+        )
+        started = time.perf_counter()
+        answer = Assistant(self._services).ask(ask)
+        took = time.perf_counter() - started
+        check_shown(answer.hits, probe.asked_at)
+        self.costs.ask_s += took
+        self.costs.probes += 1
+        return self._prediction(probe, answer, took)
+
+    def _is_evidence(self, gold: Gold, memory: Memory) -> bool:
+        named = gold.turns or gold.items or gold.sessions
+        return self._session_of(memory) in named or any(held in named for held in self._held(memory))
+
+    def _times(self, gold: Gold) -> tuple[TimeExpression, ...]:
+        spans = []
+        for memory in filter(partial(self._is_evidence, gold), self._services.bank.memories(self._persona.id)):
+            if memory.event is not None:
+                spans.append(memory.event)
+            elif memory.said_at is not None:
+                start = memory.said_at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+                spans.append(TimeSpan(start, start + DAY))
+        return tuple(TimeExpression("", 0, 0, span) for span in dict.fromkeys(spans))
+
+    def _searcher(self, bank: Bank) -> Searcher:
+        if self.experiment.given == "memory":
+            return Searcher(bank, self.embedder)
+        return EvidenceSearcher(bank, self.embedder, self.experiment.given)
+
+    def _session_of(self, memory: Memory) -> str:
+        return self._sessions.get(memory.session_id or 0, "")
+
+    # --- what came of it
+
+    def _prediction(self, probe: Probe, answer: Answer, took: float) -> Prediction:
+        reading = answer.reading
+        lines = {line.node: line for line in answer.trace}
+        read = lines["read"].figures.get("best note", 0.0)
+        stores = {s: p for s, p in lines["classify"].figures.items() if s in STORES}
+        return Prediction(
+            probe.id,
+            self.history.id,
+            stores,
+            self._found(answer.hits),
+            reading.answer,
+            reading.abstained,
+            reading.reason or "",
+            tuple(unit for c in reading.citations for unit in self._held(c.memory)),
+            round(read, 4),
+            choice=choose(reading.answer, reading.abstained, probe.choices) if probe.choices else None,
+            stored=tuple(sorted(self._stored(probe.gold))),
+            shown=tuple(self._shown(hit) for hit in answer.hits[:SHOWN]),
+            trace=tuple(f"{line.node}: {line.decided}" for line in answer.trace),
+            milliseconds={line.node: line.milliseconds for line in answer.trace},
+            response_ms=round(took * 1000, 2),
+        )
+
+    def _held(self, memory: Memory) -> tuple[str, ...]:
+        return self._holds.get(memory.external_id, ())
+
+    def _found(self, hits: Sequence[Hit]) -> tuple[Found, ...]:
+        found: list[Found] = []
+        sessions: set[str] = set()
+        for hit in hits:
+            if len(found) >= RANKED and len(sessions) >= RANKED:
+                break
+            session = self._session_of(hit.memory)
+            place = "filtered" if hit.dropped == "time" else "read" if hit.kept else "beyond"
+            found.append(Found(self._held(hit.memory), session, hit.memory.store, round(hit.score, 5), place))
+            sessions.add(session)
+        return tuple(found)
+
+    def _shown(self, hit: Hit) -> Shown:
+        memory = hit.memory
+        said = memory.event_text or (memory.said_at.isoformat() if memory.said_at else "")
+        text = memory.text[:SHOWN_CHARACTERS]
+        return Shown(self._held(memory), memory.store, memory.speaker, text, said, dict(hit.scores), hit.kept, hit.why)
+
+    def _stored(self, gold: Gold) -> set[str]:
+        units = {held for unit in self._holds for held in self._holds[unit]}
+        sessions = set(self._sessions.values())
+        return {i for i in (*gold.turns, *gold.items, *gold.sessions) if i in units or i in sessions}
+
+
+def settings(experiment: Experiment) -> PipelineSettings:
+    """The pipeline's settings with the ranking shown to its end, which changes no answer."""
+    pipeline = experiment.pipeline
+    budget = EVERYTHING if experiment.given == "everything" else pipeline.budget
+    return replace(pipeline, search=replace(pipeline.search, depth=DEPTH), budget=budget)

@@ -1,0 +1,46 @@
+"""A text is encoded once, whoever asks, and the cache changes no vector."""
+
+import numpy as np
+
+from eval.embeddings import CachedEmbedder
+from memory.embedder import Embedder
+
+TEXTS = ["The heron stood still.", "Pine tar holds for a season.", "The heron stood still."]
+
+
+def test_vectors_are_those_of_the_encoder_in_the_order_asked(tmp_path, embedder):
+    cached = CachedEmbedder(tmp_path / "c.db", embedder)
+    assert np.array_equal(cached.encode(TEXTS), embedder.encode(TEXTS))
+    assert cached.texts == 2
+    assert np.array_equal(cached.encode(TEXTS[::-1]), embedder.encode(TEXTS[::-1]))
+    assert cached.texts == 2
+
+
+def test_a_second_process_needs_no_model(tmp_path, embedder):
+    CachedEmbedder(tmp_path / "c.db", embedder).encode(TEXTS)
+    later = CachedEmbedder(tmp_path / "c.db", Embedder())
+    assert later.dimensions == embedder.dimensions
+    assert later.encode(TEXTS[:1]).shape == (1, embedder.dimensions)
+    assert not later.ready
+    assert (later.texts, later.found) == (0, 1)
+
+
+def test_models_are_kept_apart(tmp_path, embedder):
+    cached = CachedEmbedder(tmp_path / "c.db", embedder)
+    cached.encode(TEXTS)
+    other = CachedEmbedder(tmp_path / "c.db", embedder)
+    other.model = "another"
+    other.encode(TEXTS)
+    assert other.texts == 2
+
+
+def test_nothing_has_no_vectors(tmp_path, embedder):
+    assert CachedEmbedder(tmp_path / "c.db", embedder).encode([]).shape == (0, embedder.dimensions)
+
+
+def test_more_texts_than_a_statement_can_ask_for(tmp_path, embedder):
+    cached = CachedEmbedder(tmp_path / "c.db", embedder)
+    texts = [f"number {n}" for n in range(1100)]
+    cached.encode(texts[:550])
+    cached.encode(texts)
+    assert cached.texts == 1100

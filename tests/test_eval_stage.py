@@ -1,0 +1,205 @@
+"""A history is told and asked through the same memory as a chat, and nothing of what is right goes with it."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from lives import ASKED, FIRST, PROBES, SESSIONS, life, session
+
+from eval import stage as stage_module
+from eval.experiment import Experiment, varied
+from eval.stage import Stage
+from eval.types import Gold, Probe
+from eval.veil import Leak
+from graph.nodes import read
+from memory.types import MemoryDraft
+
+
+@pytest.fixture
+def played(tmp_path, embedder, classifier):
+    def play(history=None, *settings):
+        history = history or life()
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        stage = Stage(folder, history, varied(Experiment(), list(settings)), embedder, classifier)
+        stage.remember(history.sessions, history.memories)
+        return stage
+
+    return play
+
+
+def asked(stage, probe=PROBES[0]):
+    return stage.ask(probe)
+
+
+def first_said(prediction):
+    return next(found for found in prediction.found if found.session)
+
+
+def test_an_answer_comes_with_its_evidence_under_the_benchmarks_own_ids(played):
+    prediction = asked(played())
+    assert "Biscuit" in prediction.answer
+    assert "answer_77aa_1" in prediction.cited
+    assert first_said(prediction).units == ("answer_77aa_1",)
+    assert first_said(prediction).session == "answer_77aa"
+    assert {node for node in prediction.milliseconds} >= {"classify", "retrieve", "rerank", "time_filter", "read"}
+    assert prediction.stored == ("answer_77aa", "answer_77aa_1")
+    assert 0 < prediction.confidence <= 1
+
+
+def test_what_was_never_said_is_declined(played):
+    assert asked(played(), PROBES[2]).abstained
+
+
+def test_no_id_of_the_benchmark_is_in_the_banks_file(played):
+    stage = played()
+    content = b"".join(path.read_bytes() for path in stage.home.iterdir())
+    assert b"Biscuit" in content
+    assert b"answer_77" not in content
+    assert b"life-77" not in content
+
+
+def test_what_is_right_is_not_in_what_the_reader_gets(played, monkeypatch):
+    given = []
+    monkeypatch.setattr(read, "_read", lambda state, services: given.append(state) or real(state, services))
+    stage = played()
+    for probe in PROBES:
+        changed = replace(probe, gold=replace(probe.gold, answers=("a word nobody said: zyzzyva",)))
+        stage.ask(changed)
+    assert len(given) == len(PROBES)
+    assert "zyzzyva" not in repr(given)
+    assert "answer_77" not in repr(given)
+    assert "_abs" not in repr(given)
+
+
+real = read._read
+
+
+def test_nothing_is_remembered_of_a_probe(played):
+    stage = played()
+    before = (stage.home / "bank.db").read_bytes()
+    asked(stage)
+    assert (stage.home / "bank.db").read_bytes() == before
+
+
+def test_a_memory_that_holds_the_gold_id_stops_the_run(played):
+    leak = MemoryDraft("world", "See answer_77aa_1 for this.", said_at=FIRST, external_id="m")
+    with pytest.raises(Leak, match="answer_77aa"):
+        played(life(memories=(leak,)))
+
+
+def test_a_session_that_keeps_its_gold_name_stops_the_run(played, monkeypatch):
+    monkeypatch.setattr(stage_module.Veil, "hide", lambda self, kind, name: self._names.setdefault(name, name))
+    with pytest.raises(Leak, match="answer_77"):
+        played()
+
+
+def test_a_session_after_the_probe_is_not_found(played):
+    late = session("late", 200, [("Tilde", "My greyhound is called Toast now, not Biscuit.")])
+    prediction = asked(played(life(sessions=(*SESSIONS, late))))
+    assert "late" not in {found.session for found in prediction.found}
+
+
+def test_a_hit_from_after_the_probe_stops_the_run(played, monkeypatch):
+    late = session("late", 200, [("Tilde", "My greyhound is called Toast now, not Biscuit.")])
+    stage = played(life(sessions=(*SESSIONS, late)))
+    search = stage._services.searcher.search
+    later = ASKED + timedelta(days=400)
+    monkeypatch.setattr(
+        stage._services.searcher, "search", lambda who, views, as_of, *rest: search(who, views, later, *rest)
+    )
+    with pytest.raises(Leak, match="after it was asked"):
+        asked(stage)
+
+
+def test_the_order_of_the_file_does_not_matter(played):
+    shuffled = life(sessions=tuple(reversed(SESSIONS)), probes=tuple(reversed(PROBES)))
+    for probe in PROBES:
+        one, other = asked(played(), probe), asked(played(shuffled), probe)
+        assert one.found == other.found
+        assert one.answer == other.answer
+
+
+@pytest.mark.parametrize(
+    ("granularity", "units"),
+    [
+        ("turn", ("answer_77aa_1",)),
+        ("round", ("answer_77aa_1", "answer_77aa_2")),
+        ("session", ("answer_77aa_1", "answer_77aa_2", "answer_77aa_3")),
+        ("summary", ("answer_77aa_1", "answer_77aa_2", "answer_77aa_3")),
+    ],
+)
+def test_a_memory_holds_as_much_as_is_set(played, granularity, units):
+    assert first_said(asked(played(None, f"granularity={granularity}"))).units == units
+
+
+@pytest.mark.parametrize("key", ["value+facts", "value+summary", "value+keyphrases"])
+@pytest.mark.parametrize("keys", ["merged", "separate"])
+def test_additional_keys_find_the_same_turns(played, key, keys):
+    stage = played(None, f"key={key}", f"keys={keys}")
+    assert first_said(asked(stage)).units == ("answer_77aa_1",)
+    held = stage._services.bank.memories(stage._persona.id, store="dialogue")
+    said = [turn.text for s in SESSIONS for turn in s.turns]
+    assert {m.text for m in held} == set(said)
+    assert (len(held) > len(said)) == (keys == "separate")
+
+
+def test_no_memory_leaves_nothing_to_read(played):
+    prediction = asked(played(None, "given=nothing"))
+    assert prediction.abstained
+    assert not prediction.found
+
+
+def test_the_whole_history_can_be_read(played):
+    found = asked(played(None, "given=everything")).found
+    assert len(found) == sum(len(s.turns) for s in SESSIONS) + 1
+    assert {f.place for f in found} == {"read"}
+
+
+def test_the_evidence_itself_can_be_read(played):
+    assert {u for f in asked(played(None, "given=oracle")).found for u in f.units} == {"answer_77aa_1"}
+
+
+def test_what_is_found_can_be_had_without_the_evidence(played):
+    found = asked(played(None, "given=wrong")).found
+    assert found
+    assert "answer_77aa_1" not in {u for f in found for u in f.units}
+
+
+def test_the_time_of_the_evidence_can_stand_in_for_the_words(played):
+    found = asked(played(None, "times=oracle")).found
+    assert {f.session for f in found if f.place == "read" and f.session} == {"answer_77aa"}
+    assert {f.session for f in found if f.place == "filtered"} == {"plain_1", "answer_77ab"}
+
+
+@pytest.mark.parametrize(("kind", "stores"), [("semantic", {"profile"}), ("episodic", {"dialogue"})])
+def test_one_kind_of_memory_can_be_left_out(played, kind, stores):
+    assert {f.store for f in asked(played(None, f"remembered={kind}")).found} == stores
+
+
+def test_without_a_reader_there_is_a_ranking_and_no_answer(played):
+    prediction = asked(played(None, "reader=none"))
+    assert first_said(prediction).units == ("answer_77aa_1",)
+    assert prediction.answer == ""
+    assert not prediction.abstained
+
+
+def test_a_choice_is_told_from_the_answer(played):
+    probe = Probe("c", "What is my greyhound called?", ASKED, Gold(choice=1), choices=("Toast", "Biscuit", "Rex"))
+    assert asked(played(), probe).choice == 1
+
+
+@pytest.mark.parametrize("granularity", ["turn", "round", "session"])
+def test_a_session_that_grows_takes_the_place_of_its_part(played, granularity):
+    stage = played(life(memories=()), f"granularity={granularity}")
+    whole = asked(stage).found
+    stage.remember([replace(SESSIONS[0], turns=SESSIONS[0].turns[:1]), *SESSIONS[1:]])
+    stage.remember(SESSIONS)
+    assert {f.units for f in asked(stage).found} == {f.units for f in whole}
+    assert len(asked(stage).found) == len(whole)
+
+
+def test_telling_more_adds_only_what_is_new(played):
+    stage = played(life(memories=()))
+    before = stage.costs.turns
+    stage.remember(SESSIONS)
+    assert stage.costs.turns == before
