@@ -1,0 +1,107 @@
+"""The papers' tables as experiments by name."""
+
+import re
+
+import pytest
+
+from eval.experiment import Experiment, varied
+from eval.presets import PRESETS
+
+WANTED = {
+    "perltqa-table-3",
+    "perltqa-table-4",
+    "perltqa-table-5",
+    "perltqa-table-6",
+    "perltqa-figure-4",
+    "longmemeval-table-3",
+    "longmemeval-table-4",
+    "longmemeval-figure-6",
+    "madial-table-4",
+    "dialsim-table-3",
+}
+BENCHMARKS = {"longmemeval", "locomo", "perltqa", "madial-bench", "dialsim", "memoir"}
+METRIC = re.compile(
+    r"(?:(?:session|turn)_recall(?:_any|_all)?|ndcg|ndcg_official|map|mrr|recall|precision|geometric_mean)@(?:1|2|3|5|10)"
+    r"|classification_(?:accuracy|precision|recall|f1)|exact_match|token_f1|token_recall|containment|rouge_l|bleu"
+    r"|anchor_map|choice_accuracy|judge_accuracy|abstention_(?:precision|recall|f1)|false_refusal_rate"
+)
+
+every_preset = pytest.mark.parametrize("preset", PRESETS.values(), ids=list(PRESETS))
+
+
+def test_every_table_of_the_papers_is_there_under_its_own_name():
+    assert set(PRESETS) == WANTED
+    assert all(name == preset.name for name, preset in PRESETS.items())
+
+
+@every_preset
+def test_every_row_is_an_experiment(preset):
+    for row in preset.rows:
+        assert isinstance(varied(Experiment(), list(row.settings)), Experiment), row.label
+
+
+@every_preset
+def test_no_row_sets_a_setting_twice(preset):
+    for row in preset.rows:
+        names = [assignment.partition("=")[0] for assignment in row.settings]
+        assert len(names) == len(set(names)), row.label
+
+
+@every_preset
+def test_labels_tell_rows_apart(preset):
+    labels = [row.label for row in preset.rows]
+    assert len(labels) == len(set(labels))
+
+
+@every_preset
+def test_rows_that_can_be_run_are_different_experiments(preset):
+    runnable = [varied(Experiment(), list(row.settings)) for row in preset.rows if not row.needs]
+    assert runnable
+    assert all(a != b for n, a in enumerate(runnable) for b in runnable[:n])
+
+
+@every_preset
+def test_rows_of_a_table_set_the_same_settings_so_that_a_changed_default_leaks_into_none(preset):
+    runnable = [row for row in preset.rows if not row.needs]
+    decisive = {"classifier", "given", "remembered", "granularity", "key", "times", "simulation.names"}
+    named = [{a.partition("=")[0] for a in row.settings} & decisive for row in runnable]
+    varying = set().union(*named)
+    for row, own in zip(runnable, named, strict=True):
+        missing = varying - own
+        assert not missing or "given=nothing" in row.settings or "given=oracle" in row.settings, (row.label, missing)
+
+
+@every_preset
+def test_its_metrics_are_known_and_its_source_named(preset):
+    assert preset.metrics
+    assert not [name for name in preset.metrics if not METRIC.fullmatch(name)]
+    assert len(preset.metrics) == len(set(preset.metrics))
+    assert preset.benchmark in BENCHMARKS
+    assert "arXiv:" in preset.source
+    assert preset.title
+
+
+def test_what_needs_a_language_model_is_listed_but_not_run():
+    figure_6 = PRESETS["longmemeval-figure-6"].rows
+    assert [row.label for row in figure_6 if row.needs] == [
+        "natural language, direct",
+        "natural language, Chain-of-Note",
+        "JSON, direct",
+        "JSON, Chain-of-Note",
+    ]
+
+
+def test_table_6_of_perltqa_hands_out_nothing_the_wrong_and_the_right():
+    rows = [row for row in PRESETS["perltqa-table-6"].rows if not row.needs]
+    assert [varied(Experiment(), list(row.settings)).given for row in rows] == ["nothing", "wrong", "oracle"]
+
+
+def test_dialsim_reads_as_many_of_each_store_as_its_authors_do():
+    rows = [row for row in PRESETS["dialsim-table-3"].rows if row.label.endswith(", BM25")]
+    experiments = [varied(Experiment(), list(row.settings)) for row in rows]
+    assert [(e.granularity, e.pipeline.search.k, e.pipeline.budget) for e in experiments] == [
+        ("turn", 20, 20),
+        ("session", 10, 10),
+        ("summary", 15, 15),
+    ]
+    assert {e.pipeline.search.dense_weight for e in experiments} == {0}
