@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from memory.errors import UnreadableFile
-from memory.importers.longmemeval import read
+from memory.importers.longmemeval import read, read_question
 from memory.types import PersonaDraft, SessionDraft, Skip
 
 QUESTION = {
@@ -71,6 +71,18 @@ def test_a_session_id_used_twice_is_kept_apart_and_noted(tmp_path):
     assert skips_in(records) == [
         Skip("[0].haystack_sessions[1]", "a session id used before in this history; kept as a#2")
     ]
+
+
+def test_one_question_alone_is_read_like_one_of_a_file(tmp_path):
+    assert list(read_question(0, QUESTION)) == records_of(tmp_path, QUESTION)
+    assert list(read_question(0, dict(reversed(QUESTION.items())))) == records_of(tmp_path, QUESTION)
+
+
+def test_sessions_that_are_no_list_are_noted(tmp_path):
+    broken = QUESTION | {"haystack_sessions": {"a": [{"role": "user", "content": "Hello."}]}}
+    note = Skip("[0].haystack_sessions.a", "expected a list of sessions, found an object")
+    assert skips_in(records_of(tmp_path, broken)) == [note]
+    assert skips_in(read_question(0, broken)) == [note]
 
 
 def test_missing_and_future_dates_are_kept_and_noted(tmp_path):

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ NAME = "LongMemEval"
 
 # What must be known of a question before its first session can be handed over; the official files give it first.
 NEEDED = frozenset({"question_id", "haystack_dates", "haystack_session_ids"})
+SESSIONS = "haystack_sessions"
 WEEKDAY = re.compile(r"\s*\(\w+\)\s*")
 
 
@@ -54,8 +55,20 @@ def read(path: Path) -> Iterator[Record]:
         yield from question.release()
 
 
+def read_question(index: int, values: Mapping[str, Any]) -> Iterator[Record]:
+    """One question's history, from the whole of its object; `index` is its place in the file."""
+    question = _Question(index)
+    for name, value in values.items():
+        if name == SESSIONS and isinstance(value, list | dict):
+            for key, session in value.items() if isinstance(value, dict) else enumerate(value):
+                yield from question.take((index, name, key), session)
+        else:
+            yield from question.take((index, name), value)
+    yield from question.release()
+
+
 def _is_opened(place: Place) -> bool:
-    return len(place) < 2 or (len(place) == 2 and place[1] == "haystack_sessions")
+    return len(place) < 2 or (len(place) == 2 and place[1] == SESSIONS)
 
 
 class _Question:
@@ -70,8 +83,10 @@ class _Question:
 
     def take(self, place: Place, value: object) -> Iterator[Record]:
         """One more field or session of the question."""
-        if len(place) == 3:
+        if len(place) == 3 and isinstance(place[2], int):
             self.waiting.append((place, value))
+        elif len(place) == 3:
+            yield Skip(show_place(place), "expected a list of sessions, found an object")
         elif place[1] in NEEDED:
             self.fields[str(place[1])] = value
         if self.fields.keys() >= NEEDED:
