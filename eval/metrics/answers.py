@@ -1,0 +1,218 @@
+"""How near an answer in words is to the gold answers: without a judge, so the same every time.
+
+Where there are several gold answers they are equally right, and the best figure over them counts. Words are compared
+as SQuAD does (Rajpurkar et al. 2016): lower case, without punctuation and articles. Chinese and Japanese are not
+written in words, so each of their characters is one.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from eval.prompts import family
+from eval.types import Prediction, Probe, Verdict
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.bleu import BLEU
+
+ARTICLES = frozenset({"a", "an", "the"})
+
+RULE = "rule"
+"""Who gives the verdicts of this module."""
+
+_CJK = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
+_IS_CJK = re.compile(f"[{_CJK}]")
+_TOKEN = re.compile(rf"[{_CJK}]|[^\s{_CJK}]+")
+_WORD = re.compile(rf"[{_CJK}]|(?:(?![{_CJK}])[^\W_])+")
+_DELETED = str.maketrans("", "", string.punctuation + "‘’")
+
+
+def tokens(text: str) -> list[str]:
+    """The words of a text as answers are compared: lower case, without punctuation and articles.
+
+    SQuAD's normalisation, which joins what a hyphen parted ("part-time" is "parttime") and leaves numbers in words as
+    they are. Beyond it: typographic punctuation counts as punctuation, compatible characters are one (NFKC), a
+    Chinese or Japanese character is a token, and articles stay where nothing else is left (the blood type "A").
+    """
+    plain = "".join(" " if _is_foreign_mark(c) else c for c in text.translate(_DELETED))
+    plain = unicodedata.normalize("NFKC", plain).lower().translate(_DELETED)
+    found = _TOKEN.findall(plain)
+    return [token for token in found if token not in ARTICLES] or found
+
+
+def normalise(text: str) -> str:
+    """The `tokens` of a text with a space between them."""
+    return " ".join(tokens(text))
+
+
+def exact_match(answer: str, golds: Sequence[str]) -> float:
+    """1 if the answer is one of the gold answers, both normalised, else 0 (SQuAD, Rajpurkar et al. 2016)."""
+    return _best(lambda ours, gold: float(ours == gold), answer, golds)
+
+
+def token_f1(answer: str, golds: Sequence[str]) -> float:
+    """The harmonic mean of the shares of the answer's and the gold answer's tokens that they have in common.
+
+    SQuAD (Rajpurkar et al. 2016): tokens are counted as often as they stand in both; if either has none, it is 1 if
+    neither has, else 0. LoCoMo's own script stems the tokens first, so its figures may be higher.
+    """
+    return _best(_f1, answer, golds)
+
+
+def token_recall(answer: str, golds: Sequence[str]) -> float:
+    """The share of the gold answer's tokens that are in the answer, each as often as the gold answer has it."""
+    return _best(_recall, answer, golds)
+
+
+def containment(answer: str, golds: Sequence[str]) -> float:
+    """1 if a gold answer stands in the answer as a run of whole tokens, both normalised, else 0."""
+    return _best(_contains, answer, golds)
+
+
+def rouge_l(answer: str, golds: Sequence[str]) -> float:
+    """ROUGE-L (Lin 2004), the F measure: longest common subsequence of words; rouge-score, without stemming.
+
+    Its tokeniser drops all that is not a-z or 0-9; this one gives the same words for such texts, and those of any
+    other alphabet besides. Articles count here.
+    """
+    scorer = _rouge()
+    return max(float(scorer.score(gold, answer)["rougeL"].fmeasure) for gold in golds)
+
+
+def bleu(answer: str, golds: Sequence[str]) -> float:
+    """Sentence BLEU (Papineni et al. 2002) as a fraction of 1; sacrebleu, up to 4-grams, or as many as there can be.
+
+    With `effective_order`, exponential smoothing and case, tokenised as "13a", or as "zh" where the gold answer is
+    Chinese. Several gold answers are alternatives: the best single one counts, n-grams are not pooled over them.
+    """
+    return (
+        max(_bleu("zh" if _IS_CJK.search(gold) else "13a").sentence_score(answer, [gold]).score for gold in golds) / 100
+    )
+
+
+def distinct_n(responses: Sequence[str], n: int) -> float:
+    """Dist-n: how many different n-grams a set of responses has, over all of its words (Li et al. 2016); 0 if none.
+
+    The divisor is the number of words for every n. It is of the whole set, which grows less diverse as it grows:
+    sets of different size cannot be compared. (MADial-Bench's script takes the mean over single responses instead.)
+    """
+    return _distinct([_words(text) for text in responses], n)[0]
+
+
+def distinct_n_without_each(responses: Sequence[str], n: int) -> list[float]:
+    """`distinct_n` of the set without its first response, without its second, and so on: what a jackknife needs."""
+    return _distinct([_words(text) for text in responses], n)[1]
+
+
+def anchor_map(answer: str, anchors: Sequence[str]) -> float:
+    """The share of the memory anchors that the answer holds (PerLTQA, Du et al. 2024, equation 5).
+
+    The paper calls the mean of it over all questions MAP. An anchor is held if it stands in the answer as a run of
+    whole tokens, both normalised. Read so, there is no ranking and no precision in it.
+    """
+    return sum(containment(answer, [anchor]) for anchor in anchors) / len(anchors)
+
+
+def choice_accuracy(probe: Probe, prediction: Prediction) -> float:
+    """1 if the right one of the choices was taken, else 0; having abstained is to take the one "I don't know"."""
+    return float(_chose_right(probe, prediction) or (prediction.abstained and not probe.gold.answerable))
+
+
+def verdict(probe: Probe, prediction: Prediction) -> Verdict:
+    """Whether an answer is right, as far as words can tell.
+
+    What cannot be answered is right if it was abstained from (or the choice that says so was taken). Otherwise an
+    abstention is wrong; one of several choices must be the right one; and an answer in words must hold every token of
+    one of the gold answers, as often as that has it: a long answer is right as well as a short one. Where there is no
+    gold answer, or it is a rubric (abilities of preference and of proactive recall), the answer is unscored.
+    """
+    gold = probe.gold
+    if not gold.answerable:
+        return _verdict(prediction.abstained or _chose_right(probe, prediction))
+    if probe.choices and gold.choice is not None:
+        return _verdict(not prediction.abstained and _chose_right(probe, prediction))
+    if not gold.answers or family(probe) == "rubric":
+        return Verdict("unscored", RULE)
+    return _verdict(not prediction.abstained and token_recall(prediction.answer, gold.answers) == 1.0)
+
+
+def _verdict(is_right: bool) -> Verdict:
+    return Verdict("right" if is_right else "wrong", RULE)
+
+
+def _chose_right(probe: Probe, prediction: Prediction) -> bool:
+    return prediction.choice is not None and prediction.choice == probe.gold.choice
+
+
+def _best(metric: Callable[[list[str], list[str]], float], answer: str, golds: Sequence[str]) -> float:
+    ours = tokens(answer)
+    return max(metric(ours, tokens(gold)) for gold in golds)
+
+
+def _f1(ours: list[str], gold: list[str]) -> float:
+    if not ours or not gold:
+        return float(ours == gold)
+    return 2 * _shared(ours, gold) / (len(ours) + len(gold))
+
+
+def _recall(ours: list[str], gold: list[str]) -> float:
+    return _shared(ours, gold) / len(gold) if gold else float(not ours)
+
+
+def _contains(ours: list[str], gold: list[str]) -> float:
+    if not gold:
+        return float(not ours)
+    return float(f" {' '.join(gold)} " in f" {' '.join(ours)} ")
+
+
+def _shared(ours: list[str], gold: list[str]) -> int:
+    return (Counter(ours) & Counter(gold)).total()
+
+
+def _is_foreign_mark(character: str) -> bool:
+    return not character.isascii() and unicodedata.category(character).startswith("P")
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
+
+
+def _distinct(responses: Sequence[list[str]], n: int) -> tuple[float, list[float]]:
+    """Dist-n of the whole set, and of the set without each one."""
+    grams = [list(zip(*(words[start:] for start in range(n)), strict=False)) for words in responses]
+    counts = Counter(gram for found in grams for gram in found)
+    total = sum(map(len, responses))
+
+    def without(words: list[str], found: list[tuple[str, ...]]) -> float:
+        own = sum(counts[gram] == times for gram, times in Counter(found).items())
+        return (len(counts) - own) / (total - len(words)) if total > len(words) else 0.0
+
+    whole = len(counts) / total if total else 0.0
+    return whole, [without(words, found) for words, found in zip(responses, grams, strict=True)]
+
+
+class _Words:
+    """The words of a text in the form that rouge-score asks for."""
+
+    def tokenize(self, text: str) -> list[str]:
+        return _words(text)
+
+
+@cache
+def _rouge() -> Any:  # noqa: ANN401  # rouge-score has no types
+    from rouge_score.rouge_scorer import RougeScorer
+
+    return RougeScorer(["rougeL"], tokenizer=_Words())
+
+
+@cache
+def _bleu(tokeniser: str) -> BLEU:
+    from sacrebleu.metrics.bleu import BLEU
+
+    return BLEU(tokenize=tokeniser, effective_order=True)
