@@ -1,0 +1,81 @@
+"""Whether two runs differ by more than chance, on the probes that both asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eval.metrics.intervals import SEED, mean_figures
+
+PERMUTATIONS = 9_999
+"""Random assignments, where there are more than these; otherwise all of them are gone through."""
+
+_AT_ONCE = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How run b differs from run a: `difference` is mean(b) - mean(a), with its 95 % bootstrap interval over probes.
+
+    `p` is two-sided; `n` counts the probes in common.
+    """
+
+    value_a: float
+    value_b: float
+    difference: float
+    low: float
+    high: float
+    p: float
+    n: int
+
+
+def compare(a: Mapping[str, float], b: Mapping[str, float]) -> Difference:
+    """Compare two runs probe by probe with a paired randomisation test (Fisher 1935; Smucker et al. 2007).
+
+    If the runs were alike, each probe's two values could as well stand the other way round: p is the share of all such
+    exchanges (of 9,999 random ones if there are more) whose mean difference is as large. By scipy's permutation_test.
+
+    Args:
+        a: The first run's values by probe id.
+        b: The second run's. Probes that only one of them has are left out.
+
+    Raises:
+        ValueError: They have no probe in common.
+    """
+    common = sorted(a.keys() & b.keys())
+    if not common:
+        raise ValueError(f"no probe in common: {len(a)} in the one, {len(b)} in the other")
+    ours, theirs = (np.array([values[probe] for probe in common], float) for values in (a, b))
+    gains = theirs - ours
+    spread = mean_figures({"difference": gains.tolist()})["difference"]
+    return Difference(
+        float(ours.mean()),
+        float(theirs.mean()),
+        spread.value,
+        spread.low,
+        spread.high,
+        _p_value(gains),
+        len(common),
+    )
+
+
+def _p_value(gains: NDArray[np.float64]) -> float:
+    """Exchanging a pair turns its difference round; equal pairs stay as they are and are left out, which is exact."""
+    from scipy.stats import permutation_test
+
+    unequal = gains[gains != 0]
+    if len(unequal) < 2:
+        return 1.0
+    result = permutation_test(
+        (unequal,),
+        lambda turned, axis: turned.sum(axis=axis),
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=PERMUTATIONS,
+        batch=max(1, _AT_ONCE // len(unequal)),
+        rng=np.random.default_rng(SEED),
+    )
+    return float(result.pvalue)

@@ -1,0 +1,200 @@
+"""Figures of whole sets, their intervals, and the differences between runs."""
+
+import warnings
+from datetime import UTC, datetime
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import bootstrap
+from sklearn.metrics import accuracy_score, f1_score, precision_score, recall_score
+
+from eval.metrics.abstention import Table, abstention, cells, curve, table
+from eval.metrics.classification import cell, classification, kind_taken
+from eval.metrics.intervals import RESAMPLES, SEED, jackknife_figure, mean_figures, set_figures
+from eval.metrics.significance import compare
+from eval.types import Figure, Gold, Prediction, Probe, Sample
+
+KINDS = ("semantic", "episodic")
+pairs = st.lists(st.tuples(st.sampled_from(KINDS), st.sampled_from(KINDS)), min_size=1, max_size=40)
+flags = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40)
+
+
+def sample(answerable, abstained, confidence=0.0):
+    probe = Probe("p", "Where?", datetime(2024, 5, 1, tzinfo=UTC), Gold(answerable=answerable))
+    return Sample(probe, Prediction("p", "h", {}, (), abstained=abstained, confidence=confidence))
+
+
+# --- classification
+
+
+@given(pairs)
+def test_the_weighted_figures_are_scikit_learns(pairs):
+    gold, taken = zip(*pairs, strict=True)
+    ours = classification(np.array([cell(*pair) for pair in pairs]).mean(axis=0))
+    weighted = {"average": "weighted", "zero_division": 0}
+    assert ours["classification_accuracy"] == pytest.approx(accuracy_score(gold, taken))
+    assert ours["classification_precision"] == pytest.approx(precision_score(gold, taken, **weighted))
+    assert ours["classification_recall"] == pytest.approx(recall_score(gold, taken, **weighted))
+    assert ours["classification_f1"] == pytest.approx(f1_score(gold, taken, **weighted))
+
+
+def test_the_kind_taken_has_the_larger_sum():
+    stores = {"profile": 0.2, "relationship": 0.2, "world": 0.05, "event": 0.5, "dialogue": 0.05}
+    assert kind_taken(stores) == "episodic"
+    assert kind_taken({**stores, "profile": 0.4}) == "semantic"
+
+
+@pytest.mark.parametrize("stores", [{}, dict.fromkeys(("profile", "relationship", "world", "event", "dialogue"), 0.2)])
+def test_a_uniform_prior_takes_no_kind(stores):
+    assert kind_taken(stores) is None
+
+
+# --- abstention
+
+
+@given(flags)
+def test_abstention_is_scikit_learns_with_abstaining_as_the_positive_class(flags):
+    samples = [sample(*flag) for flag in flags]
+    gold, refused = [not answerable for answerable, _ in flags], [abstained for _, abstained in flags]
+    ours = abstention(cells(refused, samples).mean(axis=0))
+    if any(gold):
+        assert ours["abstention_recall"] == pytest.approx(recall_score(gold, refused))
+        assert ours["abstention_f1"] == pytest.approx(f1_score(gold, refused, zero_division=0))
+    if any(gold) and any(refused):
+        assert ours["abstention_precision"] == pytest.approx(precision_score(gold, refused))
+    if not all(gold):
+        assert ours["false_refusal_rate"] == pytest.approx(recall_score(np.invert(gold), refused))
+
+
+def test_a_figure_over_nothing_is_not_a_number():
+    answered = [sample(answerable, abstained=False) for answerable in (True, False)]
+    nothing_refused = abstention(cells([False, False], answered).mean(axis=0))
+    assert np.isnan(nothing_refused["abstention_precision"])
+    assert nothing_refused["abstention_f1"] == 0.0
+    all_answerable = abstention(cells([True], [sample(True, True)]).mean(axis=0))
+    assert {name for name, value in all_answerable.items() if np.isnan(value)} == {
+        "abstention_precision",
+        "abstention_recall",
+        "abstention_f1",
+    }
+
+
+def test_the_table_counts_each_of_the_four_kinds():
+    kinds = [(True, False)] * 4 + [(True, True)] * 3 + [(False, False)] * 2 + [(False, True)]
+    assert table([sample(*kind) for kind in kinds]) == Table(4, 3, 2, 1)
+    assert table([]) == Table(0, 0, 0, 0)
+
+
+def test_the_curve_abstains_below_each_threshold():
+    found = curve([sample(True, False, 0.9), sample(True, False, 0.3), sample(False, False, 0.2)])
+    at = {t: place for place, t in enumerate(found.threshold)}
+    assert found.precision[0] is None
+    assert (found.recall[at[0.2]], found.recall[at[0.21]]) == (0.0, 1.0)
+    assert (found.precision[at[0.25]], found.f1[at[0.25]], found.false_refusal_rate[at[0.25]]) == (1.0, 1.0, 0.0)
+    assert (found.precision[at[0.5]], found.false_refusal_rate[at[0.5]]) == (0.5, 0.5)
+    assert (at[0.0], at[1.0]) == (0, 100)
+
+
+def test_there_is_no_curve_where_nothing_is_to_be_declined():
+    assert curve([sample(True, False, 0.9)]) is None
+    assert curve([]) is None
+
+
+# --- intervals
+
+
+def test_means_and_intervals_are_scipys():
+    values = np.random.default_rng(3).random(50)
+    figure = mean_figures({"m": values.tolist()})["m"]
+    theirs = bootstrap(
+        (values,), np.mean, n_resamples=RESAMPLES, method="percentile", rng=np.random.default_rng(SEED)
+    ).confidence_interval
+    assert figure.value == pytest.approx(values.mean())
+    assert (figure.low, figure.high) == pytest.approx((theirs.low, theirs.high))
+
+
+def test_what_is_not_defined_for_a_probe_is_not_counted():
+    figures = mean_figures({"a": [1.0, None, 0.0, None], "none": [None] * 4, "b": [1.0, 0.0, 0.0, 0.0]})
+    assert list(figures) == ["a", "b"]
+    assert (figures["a"].value, figures["a"].n, figures["b"].value, figures["b"].n) == (0.5, 2, 0.25, 4)
+    assert figures["a"] == mean_figures({"a": [1.0, 0.0]})["a"]
+
+
+@pytest.mark.parametrize("column", [[0.1], [0.1, 0.1, 0.1], [None, 0.1]])
+def test_one_value_or_the_same_throughout_has_no_width_and_no_warning(column):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert mean_figures({"m": column})["m"] == Figure(0.1, 0.1, 0.1, sum(v is not None for v in column))
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_an_interval_lies_within_what_was_measured(values):
+    figure = mean_figures({"m": values})["m"]
+    assert min(values) - 1e-9 <= figure.low <= figure.high <= max(values) + 1e-9
+
+
+def test_resamples_without_a_value_do_not_count_and_do_not_warn():
+    samples = [sample(True, False)] * 6 + [sample(False, True)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figures = set_figures(cells([s.prediction.abstained for s in samples], samples), abstention)
+    assert figures["abstention_precision"] == Figure(1.0, 1.0, 1.0, 7)
+    assert figures["false_refusal_rate"] == Figure(0.0, 0.0, 0.0, 7)
+
+
+def test_a_set_figure_is_that_of_the_whole_set():
+    found = [cell(*pair) for pair in [*product(KINDS, KINDS), ("semantic", "semantic")]]
+    figures = set_figures(np.array(found), classification)
+    assert figures["classification_accuracy"].value == pytest.approx(3 / 5)
+    assert figures["classification_accuracy"].low < 3 / 5 < figures["classification_accuracy"].high
+
+
+def test_the_jackknife_of_a_mean_is_its_standard_error():
+    values = np.array([0.1, 0.4, 0.2, 0.5])
+    without = [float(np.delete(values, place).mean()) for place in range(4)]
+    error = values.std(ddof=1) / 2
+    figure = jackknife_figure(float(values.mean()), without)
+    assert (figure.low, figure.high) == pytest.approx((0.3 - 1.959964 * error, 0.3 + 1.959964 * error))
+    assert jackknife_figure(0.5, [0.0]) == Figure(0.5, 0.5, 0.5, 1)
+
+
+# --- significance
+
+
+def test_runs_are_compared_on_the_probes_that_both_asked():
+    found = compare({"p1": 0.0, "p2": 1.0, "p3": 0.0, "x": 1.0}, {"p3": 1.0, "p2": 1.0, "p1": 1.0, "y": 0.0})
+    assert (found.value_a, found.value_b, found.n) == pytest.approx((1 / 3, 1.0, 3))
+    assert found.difference == pytest.approx(2 / 3)
+    assert found.low <= found.difference <= found.high
+
+
+def test_p_is_the_share_of_exchanges_that_differ_as_much():
+    # Five gains, two-sided: 2 of 2 ** 5 sign patterns are as extreme; the equal pair changes nothing.
+    a = dict.fromkeys("abcdef", 0.0)
+    assert compare(a, {**dict.fromkeys("abcde", 1.0), "f": 0.0}).p == pytest.approx(2 / 32)
+
+
+def test_runs_alike_do_not_differ():
+    found = compare({"p": 0.5, "q": 1.0}, {"p": 0.5, "q": 1.0})
+    assert (found.difference, found.low, found.high, found.p) == (0.0, 0.0, 0.0, 1.0)
+    assert compare({"p": 0.0}, {"p": 1.0}).p == 1.0
+
+
+def test_a_comparison_does_not_depend_on_the_order_of_the_probes():
+    rng = np.random.default_rng(5)
+    a, b = ({f"p{n}": float(v) for n, v in enumerate(rng.random(60))} for _ in range(2))
+    assert compare(a, b) == compare(dict(reversed(a.items())), b)
+
+
+def test_exchanging_the_runs_turns_the_difference_round():
+    a, b = {f"p{n}": 0.0 for n in range(9)}, {f"p{n}": n / 10 for n in range(9)}
+    assert compare(a, b).difference == pytest.approx(-compare(b, a).difference)
+    assert compare(a, b).p == pytest.approx(compare(b, a).p)
+
+
+def test_nothing_in_common_cannot_be_compared():
+    with pytest.raises(ValueError, match="no probe in common"):
+        compare({"p": 1.0}, {"q": 1.0})
