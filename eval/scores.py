@@ -81,7 +81,9 @@ def _of_turns(sample: Sample, ks: Sequence[int]) -> Scores:
     gold = frozenset(sample.probe.gold.turns)
     if not gold:
         return {}
-    fresh = _fresh(sample.prediction.found)
+    found = sample.prediction.found
+    # Where the evidence was said in sessions, turns are ranked among turns: a profile takes no turn's place.
+    fresh = _fresh([hit for hit in found if hit.session] if sample.probe.gold.sessions else found)
     ranking, relevant = _as_one(fresh, gold)
     scores: Scores = {}
     for k in ks:

@@ -12,7 +12,7 @@ from pathlib import Path
 from eval.experiment import Experiment
 from eval.given import EvidenceSearcher
 from eval.simulate import choose
-from eval.types import Found, Gold, History, Prediction, Probe, Shown
+from eval.types import Found, Gold, History, Place, Prediction, Probe, Shown
 from eval.values import Values
 from eval.veil import Veil, check_shown, check_stored, in_order
 from graph.assistant import Answer, Assistant
@@ -80,7 +80,11 @@ class Stage:
     def remember(self, sessions: Iterable[SessionDraft], memories: Sequence[MemoryDraft] = ()) -> None:
         """Store sessions, in order of time, and memories of their own; what is stored already is left as it is."""
         veiled = [self._prepare(session) for session in in_order(sessions) if self._is_remembered("dialogue")]
-        apart = [self._veil.memory(m, n) for n, m in enumerate(memories) if self._is_remembered(m.store)]
+        # Of equal hits the older goes first, so what is older must not be for the file to decide.
+        apart = sorted(
+            (self._veil.memory(m, n) for n, m in enumerate(memories) if self._is_remembered(m.store)),
+            key=lambda m: m.external_id,
+        )
         check_stored(self._golds, veiled, apart)
         self._make_room(veiled)
         started = time.perf_counter()
@@ -167,7 +171,7 @@ class Stage:
         reading = answer.reading
         lines = {line.node: line for line in answer.trace}
         read = lines["read"].figures.get("best note", 0.0)
-        stores = {s: p for s, p in lines["classify"].figures.items() if s in STORES}
+        stores = {str(s): lines["classify"].figures[s] for s in STORES}
         return Prediction(
             probe.id,
             self.history.id,
@@ -196,7 +200,7 @@ class Stage:
             if len(found) >= RANKED and len(sessions) >= RANKED:
                 break
             session = self._session_of(hit.memory)
-            place = "filtered" if hit.dropped == "time" else "read" if hit.kept else "beyond"
+            place: Place = "filtered" if hit.dropped == "time" else "read" if hit.kept else "beyond"
             found.append(Found(self._held(hit.memory), session, hit.memory.store, round(hit.score, 5), place))
             sessions.add(session)
         return tuple(found)

@@ -16,17 +16,18 @@ from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip, Store, T
 State = Literal["right", "wrong", "unscored"]
 Cause = Literal["not stored", "not retrieved", "filtered out", "misread"]
 Kind = Literal["semantic", "episodic"]
+Place = Literal["read", "beyond", "filtered"]
 
 
 @dataclass(frozen=True, slots=True)
 class Gold:
     """What is right. All ids are the benchmark's own; the pipeline sees none of them.
 
-    Evidence is given on the levels that the benchmark knows: `turns` (external ids of turns, or of memories that are
-    no turn), `sessions` (external ids of sessions), `items` (memories that are retrieved as a whole: the external id of
-    a memory, or of the session for anything said in one). An empty level is not scored. `answers` are equally right;
-    the first is the one shown. `anchors` are phrases that a whole answer holds (PerLTQA). `choice` is the index of the
-    right one of the probe's `choices`.
+    Evidence is given on the levels that the benchmark knows: `turns` (external ids of turns, or of memories where no
+    session said it), `sessions` (external ids of sessions), `items` (memories that are retrieved as a whole: the
+    external id of a memory, or of the session for anything said in one). An empty level is not scored. `answers` are
+    equally right; the first is the one shown. `anchors` are phrases that a whole answer holds (PerLTQA). `choice` is
+    the index of the right one of the probe's `choices`.
     """
 
     answers: tuple[str, ...] = ()
@@ -88,7 +89,7 @@ class Found:
     session: str
     store: Store
     score: float
-    place: Literal["read", "beyond", "filtered"] = "read"
+    place: Place = "read"
 
     @property
     def item(self) -> str:
@@ -117,7 +118,7 @@ class Prediction:
     `stores` holds P(store | question). `found` is the ranking: as many as the metrics look at. `cited` are the units
     that the answer relies on. `confidence` is the reader's own, 0..1; the abstention curve runs over it. `milliseconds`
     are per node; `similarity` is the cosine of answer and gold, None where either is missing. `choice` is the index of
-    the choice that the answer amounts to, None for none of them. `stored` tells which of the gold units the bank holds at all.
+    the choice that the answer amounts to, None for none of them. `stored` tells which of the gold ids the bank holds.
     """
 
     probe_id: str

@@ -67,7 +67,7 @@ def test_a_dialogue_is_asked_at_its_first_test_turn(tmp_path):
         ("Assistant", "assistant", "Alone?"),
     ]
     assert found.gold.answers == ("As in May, when you won?",)
-    assert (found.gold.items, found.ability, found.populations) == (("1", "3"), "Activity", ("all",))
+    assert (found.gold.items, found.ability, found.populations) == (("1", "3"), "proactive: Activity", ("all",))
 
 
 def test_a_history_is_a_user_with_their_own_memories(tmp_path):
@@ -151,7 +151,7 @@ def test_a_dialogue_that_cannot_be_asked_costs_only_itself(tmp_path, test_turn):
 
 def test_a_relevant_memory_of_somebody_else_is_left_out_and_noted(tmp_path):
     history = loaded(tmp_path, **{"relevant-id": [2, 3, 99]})
-    assert (history.probes[0].gold.items, history.probes[0].ability) == (("3",), "Others")
+    assert (history.probes[0].gold.items, history.probes[0].ability) == (("3",), "proactive: Others")
     assert [skip.reason for skip in history.skips] == [
         "memory '2' is not in the bank of this user; left out",
         "memory '99' is not in the bank of this user; left out",
@@ -205,7 +205,7 @@ def test_the_development_files_have_80_dialogues(benchmark_data, language, memor
     assert (len(bart.memories), len(lisa.memories)) == memories
     assert (len(bart.probes), len(lisa.probes), len({p.id for p in probes})) == (36, 44, 80)
     assert sum(len(p.gold.items) for p in probes) == 193
-    assert Counter(p.ability for p in probes)[scene] == 31
+    assert Counter(p.ability for p in probes)[f"proactive: {scene}"] == 31
     assert (bart.skips, lisa.skips) == ((), ())
     for p in probes:
         assert p.gold.answers

@@ -42,6 +42,14 @@ def test_turns_are_those_that_the_first_k_hits_hold_together():
     assert (scores["turn_recall_any@1"], scores["turn_recall_all@3"]) == (1.0, 0.0)
 
 
+def test_turns_are_ranked_among_turns_where_the_evidence_was_said():
+    found = [hit("profile"), hit("event"), hit("t1", session="s1")]
+    of_turns = scored(sample(Gold(turns=("t1",), sessions=("s1",)), found), answered=False)
+    of_memories = scored(sample(Gold(turns=("event",)), found), answered=False)
+    assert of_turns["turn_recall@1"] == 1.0
+    assert (of_memories["turn_recall@1"], of_memories["turn_recall@2"]) == (0.0, 1.0)
+
+
 def test_a_hit_that_brings_nothing_new_takes_no_place():
     found = [hit("t1"), hit("t1"), hit(), hit("t1", "t2")]
     scores = scored(sample(Gold(turns=("t2",)), found), answered=False)

@@ -17,7 +17,7 @@ What is remembered is what `memory.importers.madial` reads.
   what the user said last before it, dialogue what was said before that. Later test-turns ask for replies to a memory
   that was brought up already, and are not asked.
 - answers: the reply at the test-turn, for comparison by words; there are many other good ones.
-- gold.items: relevant-id as text. ability: the scene of the first of them, under the file's name ("Activity").
+- gold.items: relevant-id as text. ability: "proactive" with the scene of the first of them ("proactive: Activity").
 - An entry without a speaker ('"Great!"', "<Great!>") is said by the other one than the entry before it.
 - id: the user and a digest of the dialogue. populations: "all".
 - The files of settings 2 and 3 hold the same dialogues with candidates drawn by the authors, which are not used.
@@ -165,7 +165,7 @@ def _probe(line: Fields, remembered: Remembered, memories: dict[str, MemoryDraft
         before[asked].text,
         remembered.end(),
         Gold(_reply(line, said, test_turn), items=items),
-        memories[items[0]].scene if items else "",
+        f"proactive: {memories[items[0]].scene}" if items else "proactive",
         populations=(ALL,),
         dialogue=tuple(before[:asked]),
     )

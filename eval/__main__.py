@@ -1,0 +1,274 @@
+"""Measure from the command line: python -m eval run|compare|report|list|presets|fetch|judge|export|delete."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from tabulate import tabulate
+from tqdm import tqdm
+
+from eval import render
+from eval.bench import Bench, Order
+from eval.benchmarks import BENCHMARKS
+from eval.compare import compare_runs
+from eval.execute import Progress
+from eval.experiment import Experiment, grid, varied
+from eval.fetch import SOURCES, fetch
+from eval.hypotheses import read_labels, write_hypotheses
+from eval.presets import PRESETS
+from eval.report import Report, report
+from eval.runs import Run
+from eval.settings import EvalSettings
+from memory.as_json import plain
+from memory.errors import MemoirError
+
+Command = Callable[[argparse.Namespace, Bench], int]
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command; 0 if it did what was asked, 1 if it could not, 2 for wrong arguments."""
+    arguments = _parser().parse_args(argv)
+    try:
+        command: Command = arguments.command
+        return command(arguments, Bench(EvalSettings()))
+    except ValidationError as fault:
+        for error in fault.errors():
+            print(f"memoir: MEMOIR_{str(error['loc'][0]).upper()}: {error['msg']}", file=sys.stderr)
+    except MemoirError as fault:
+        print(f"memoir: {fault}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("memoir: stopped; what was answered is kept, and the same command goes on from there", file=sys.stderr)
+    except BrokenPipeError:
+        # The reader of a pipe ("| head") has seen enough; Python would complain again when it closes the stream.
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115
+    return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m eval", description="How good it is, on published benchmarks.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def add(name: str, command: Command, text: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=text, description=text)
+        sub.set_defaults(command=command)
+        sub.add_argument("--json", action="store_true", help="print one JSON object")
+        return sub
+
+    sub = add("run", _run, "Replay a benchmark and score it; a broken-off run goes on where it stopped.")
+    sub.add_argument("benchmark", choices=list(BENCHMARKS), help="which one")
+    sub.add_argument("--data", type=Path, metavar="FILE", help="its file or folder, if not in Memoir's own")
+    sub.add_argument("--limit", type=_positive, metavar="N", help="ask the first N probes only")
+    sub.add_argument("--only", action="append", default=[], metavar="HISTORY", help="play this history only")
+    sub.add_argument("--reader", metavar="READER", help="who reads; none measures classification and retrieval alone")
+    sub.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", dest="settings", help="change a setting"
+    )
+    sub.add_argument("--sweep", action="append", default=[], metavar="NAME=V,V", help="run every combination")
+    sub.add_argument("--preset", choices=list(PRESETS), metavar="NAME", help="run the rows of a paper's table")
+    sub.add_argument("--jobs", type=_positive, default=1, metavar="N", help="processes; results do not depend on it")
+    sub.add_argument("--judge", metavar="MODEL", help="let this chat model judge the answers")
+    sub.add_argument("--afresh", action="store_true", help="do not go on with a broken-off run")
+    sub.add_argument("--cold", action="store_true", help="use no cached embeddings")
+    sub = add("report", _report, "Show a run's report.")
+    sub.add_argument("run", nargs="?", default="last", help="its name or the beginning of it; the newest by default")
+    sub.add_argument("--csv", action="store_true", help="print a row a figure")
+    sub = add("compare", _compare, "Compare two runs, probe by probe.")
+    sub.add_argument("first")
+    sub.add_argument("second")
+    add("list", _list, "List the runs, the newest first.")
+    add("presets", _presets, "List the papers' tables that can be run by name.")
+    sub = add("fetch", _fetch, "Download a benchmark's official files.")
+    sub.add_argument("benchmark", choices=list(SOURCES))
+    sub = add("judge", _judge, "Let a chat model judge a run's answers, or take the verdicts of LongMemEval's script.")
+    sub.add_argument("run")
+    sub.add_argument("model", nargs="?", help="as openai:gpt-4o-mini, or http://127.0.0.1:8000/v1#name")
+    sub.add_argument("--labels", type=Path, metavar="FILE", help="what LongMemEval's evaluate_qa.py wrote")
+    sub = add("export", _export, "Write a run's answers as LongMemEval's own judge script reads them.")
+    sub.add_argument("run")
+    sub.add_argument("file", type=Path)
+    sub = add("delete", _delete, "Delete a run.")
+    sub.add_argument("run")
+    return parser
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 on")
+    return int(text)
+
+
+# --- run
+
+
+def _run(arguments: argparse.Namespace, bench: Bench) -> int:
+    settings = [*arguments.settings, *([f"reader={arguments.reader}"] if arguments.reader else [])]
+    base = varied(bench.experiment, settings)
+    if not arguments.preset and not arguments.sweep:
+        return _show(_one(arguments, bench, base), arguments)
+    rows = _of_preset(arguments, base) if arguments.preset else list(grid(base, arguments.sweep))
+    done = {label: _one(arguments, bench, experiment, label) for label, experiment in rows}
+    if arguments.json:
+        print(json.dumps({"rows": {label: render.as_json(held) for label, held in done.items()}}, ensure_ascii=False))
+        return 0
+    preset = PRESETS.get(arguments.preset or "")
+    header, table = render.sweep_rows(done, preset.metrics if preset else None, preset.ability if preset else "")
+    print(tabulate(table, header, tablefmt="github", disable_numparse=True))
+    return 0
+
+
+def _of_preset(arguments: argparse.Namespace, base: Experiment) -> list[tuple[str, Experiment]]:
+    preset = PRESETS[arguments.preset]
+    if preset.benchmark != arguments.benchmark:
+        raise MemoirError(f"{preset.name} is a table of {preset.benchmark}, not of {arguments.benchmark}")
+    for row in preset.rows:
+        if row.needs:
+            print(f"memoir: left out: {row.label}; it needs {row.needs}", file=sys.stderr)
+    return [(row.label, varied(base, list(row.settings))) for row in preset.rows if not row.needs]
+
+
+def _one(arguments: argparse.Namespace, bench: Bench, experiment: Experiment, label: str = "") -> Report:
+    order = Order(
+        arguments.benchmark,
+        arguments.data,
+        experiment,
+        arguments.limit,
+        tuple(arguments.only),
+        arguments.jobs,
+        arguments.afresh,
+        arguments.cold,
+    )
+    begun = bench.begin(order)
+    with tqdm(total=begun[1], unit="probe", desc=label or order.benchmark, disable=None) as bar:
+
+        def watch(progress: Progress) -> None:
+            bar.total = progress.total
+            bar.update(progress.done - bar.n)
+
+        run = bench.go(order, watch=watch, begun=begun)
+    print(f"memoir: kept as {run.name}", file=sys.stderr)
+    judge = arguments.judge or bench.settings.judge
+    if judge and experiment.pipeline.reader != "none":
+        _judged(bench, run, judge)
+    return report(run)
+
+
+def _show(held: Report, arguments: argparse.Namespace) -> int:
+    print(json.dumps(render.as_json(held), ensure_ascii=False) if arguments.json else render.to_markdown(held))
+    return 0
+
+
+# --- what came of it
+
+
+def _report(arguments: argparse.Namespace, bench: Bench) -> int:
+    held = report(bench.runs.get(arguments.run))
+    if arguments.csv:
+        print(render.to_csv(held), end="")
+        return 0
+    return _show(held, arguments)
+
+
+def _compare(arguments: argparse.Namespace, bench: Bench) -> int:
+    held = compare_runs(bench.runs.get(arguments.first), bench.runs.get(arguments.second))
+    print(json.dumps(plain(held), ensure_ascii=False) if arguments.json else render.comparison_markdown(held))
+    return 0
+
+
+def _list(arguments: argparse.Namespace, bench: Bench) -> int:
+    runs = bench.runs.all()
+    if arguments.json:
+        print(json.dumps({"runs": [_about(run) for run in runs]}, ensure_ascii=False))
+        return 0
+    rows = [[run.name, run.spec.portion, "done" if run.is_done else "unfinished", _differs(run)] for run in runs]
+    print(
+        tabulate(rows, ["run", "portion", "state", "settings that differ from the default"]) if rows else "no runs yet"
+    )
+    return 0
+
+
+def _about(run: Run) -> Mapping[str, Any]:
+    about: Mapping[str, Any] = plain({"name": run.name, "done": run.is_done, "created": run.created, "spec": run.spec})
+    return about
+
+
+def _differs(run: Run) -> str:
+    default = Experiment().settings
+    return " ".join(f"{k}={v}" for k, v in run.spec.settings.items() if default.get(k) != v)
+
+
+def _presets(arguments: argparse.Namespace, bench: Bench) -> int:
+    if arguments.json:
+        print(json.dumps({"presets": plain(dict(PRESETS))}, ensure_ascii=False))
+        return 0
+    for preset in PRESETS.values():
+        print(f"{preset.name}: {preset.title} [{preset.benchmark}]")
+        for row in preset.rows:
+            print(
+                f"    {row.label}: {' '.join(row.settings) or 'as it is'}{f' (needs {row.needs})' if row.needs else ''}"
+            )
+    return 0
+
+
+def _delete(arguments: argparse.Namespace, bench: Bench) -> int:
+    run = bench.runs.get(arguments.run)
+    run.delete()
+    print(json.dumps({"deleted": run.name}) if arguments.json else f"deleted {run.name}")
+    return 0
+
+
+# --- files and judges
+
+
+def _fetch(arguments: argparse.Namespace, bench: Bench) -> int:
+    folder = bench.settings.home / "benchmarks" / arguments.benchmark
+    bars: dict[str, Any] = {}
+
+    def progress(name: str, done: int, total: int) -> None:
+        bar = bars.setdefault(name, tqdm(total=total, unit="B", unit_scale=True, desc=name, disable=None))
+        bar.update(done - bar.n)
+
+    paths = fetch(arguments.benchmark, folder, progress)
+    for bar in bars.values():
+        bar.close()
+    print(json.dumps({"files": [str(p) for p in paths]}) if arguments.json else "\n".join(map(str, paths)))
+    return 0
+
+
+def _judge(arguments: argparse.Namespace, bench: Bench) -> int:
+    run = bench.runs.get(arguments.run)
+    if arguments.labels:
+        run.judged(read_labels(arguments.labels))
+    else:
+        model = arguments.model or bench.settings.judge
+        if not model:
+            raise MemoirError("name the chat model that is to judge, or set MEMOIR_JUDGE")
+        _judged(bench, run, model)
+    return _show(report(run), arguments)
+
+
+def _judged(bench: Bench, run: Run, model: str) -> None:
+    with tqdm(unit="answer", desc="judge", disable=None) as bar:
+
+        def watch(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+
+        spent = bench.judge(run, model, watch)
+    print(f"memoir: judged by {model}: {plain(spent)}", file=sys.stderr)
+
+
+def _export(arguments: argparse.Namespace, bench: Bench) -> int:
+    written = write_hypotheses(bench.runs.get(arguments.run).samples(), arguments.file)
+    print(json.dumps({"written": written}) if arguments.json else f"wrote {written} answers to {arguments.file}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,164 @@
+"""The test bench: from an order (which benchmark, how) to a finished run; what the command and the tab both call."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+
+from eval import benchmarks
+from eval.benchmarks import Benchmark
+from eval.execute import Progress, Stop, execute, open_tools
+from eval.experiment import Experiment
+from eval.judge import Judge, Spent
+from eval.runs import Run, Runs, Spec, checksum, code_version, versions
+from eval.settings import EvalSettings
+from graph.models import chat_model
+from memory.embedder import Embedder
+from memory.errors import MemoirError
+
+OWN = Path(__file__).parents[1] / "assets" / "benchmark"
+
+
+class NoData(MemoirError):
+    """The files of a benchmark are not on this machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What to run.
+
+    `afresh` begins anew where an unfinished run would be gone on with; `cold` computes every embedding.
+    """
+
+    benchmark: str
+    data: Path | None = None
+    experiment: Experiment = field(default_factory=Experiment)
+    limit: int | None = None
+    only: tuple[str, ...] = ()
+    jobs: int = 1
+    afresh: bool = False
+    cold: bool = False
+
+    @property
+    def portion(self) -> str:
+        """Which probes, in words."""
+        parts = [f"the first {self.limit}" if self.limit is not None else "all"]
+        return " ".join([*parts, *([f"of {', '.join(self.only)}"] if self.only else [])])
+
+
+class Bench:
+    """Runs benchmarks and keeps the runs; nothing here is about one benchmark."""
+
+    def __init__(self, settings: EvalSettings) -> None:
+        self.settings = settings
+        self.runs = Runs(settings.home)
+
+    @property
+    def experiment(self) -> Experiment:
+        """The settings of a chat, as the environment has them."""
+        return Experiment(self.settings.pipeline(), embedding_model=self.settings.embedding_model)
+
+    def data_of(self, benchmark: Benchmark, given: Path | None = None) -> Path:
+        """Where a benchmark's files are: as given, in Memoir's folder, or in the folder that MEMOIR_DATA names.
+
+        Raises:
+            NoData: nowhere.
+        """
+        if given is not None:
+            if not given.exists():
+                raise NoData(f"{given} does not exist")
+            return given
+        named = {benchmark.name, benchmark.name.replace("-", "_"), benchmark.name.replace("-", "")}
+        folders = [OWN] if benchmark.name == "memoir" else []
+        for home in filter(None, [self.settings.home / "benchmarks", self.settings.data]):
+            folders.extend(home / name for name in sorted(named))
+        for folder in folders:
+            if folder.is_dir() and any(folder.iterdir()):
+                return folder
+        raise NoData(
+            f"the files of {benchmark.title} are not here. Name them with --data FILE, or get them with "
+            f"`python -m eval fetch {benchmark.name}`. Looked in: {', '.join(map(str, folders))}"
+        )
+
+    def begin(self, order: Order) -> tuple[Run, int]:
+        """The run that an order makes (or goes on with), and how many probes it has; nothing is asked yet.
+
+        Raises:
+            NoData: the files are not here.
+            NoProbes: there is nothing to ask.
+        """
+        benchmark = benchmarks.find(order.benchmark)
+        path = self.data_of(benchmark, order.data)
+        total = benchmarks.count_probes(benchmarks.histories(benchmark, path, limit=order.limit, only=order.only))
+        spec = Spec(
+            benchmark.name,
+            str(path),
+            checksum(path),
+            order.portion,
+            order.experiment.settings,
+            code_version(),
+            versions(),
+        )
+        return self.runs.begin(spec, afresh=order.afresh), total
+
+    def go(
+        self,
+        order: Order,
+        *,
+        stop: Stop | None = None,
+        watch: Callable[[Progress], None] = lambda progress: None,
+        encoder: Embedder | None = None,
+        begun: tuple[Run, int] | None = None,
+    ) -> Run:
+        """Carry an order out, from where it was broken off if it was; returns its run, finished unless stopped.
+
+        Args:
+            order: What to run.
+            stop: Asked between probes.
+            watch: Told after each.
+            encoder: A loaded model to use, where one is at hand; all is then done in this process.
+            begun: What `begin` gave for this order, if it was called before.
+        """
+        run, total = begun or self.begin(order)
+        benchmark = benchmarks.find(order.benchmark)
+        found = benchmarks.histories(benchmark, Path(run.spec.data), limit=order.limit, only=order.only)
+        with self._cache(order) as cache:
+            tools = open_tools(order.experiment, cache, encoder) if encoder is not None else None
+            execute(
+                run,
+                chain(found),
+                order.experiment,
+                cache,
+                total=total,
+                jobs=order.jobs,
+                tools=tools,
+                stop=stop,
+                watch=watch,
+            )
+        return run
+
+    @contextmanager
+    def _cache(self, order: Order) -> Iterator[Path]:
+        if not order.cold:
+            yield self.settings.cache_path
+            return
+        with tempfile.TemporaryDirectory(prefix="memoir-cold-") as folder:
+            yield Path(folder) / "embeddings.db"
+
+    def judge(self, run: Run, model: str, watch: Callable[[int, int], None] = lambda done, total: None) -> Spent:
+        """Let a chat model judge every answer of a run; its verdicts take the place of the rule's.
+
+        What the judge leaves unscored stays unscored: it is reported, not counted as wrong.
+        """
+        judge = Judge(chat_model(model), model, self.settings.judgements_path)
+        samples = run.samples()
+        verdicts = {}
+        for done, sample in enumerate(samples, start=1):
+            verdicts[sample.probe.id] = judge.judge(sample.probe, sample.prediction)
+            watch(done, len(samples))
+        run.judged(verdicts)
+        return judge.spent

@@ -1,0 +1,155 @@
+"""A run survives a kill, and its figures depend neither on the number of processes nor on the order of the file."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from eval.bench import OWN, Bench, Order
+from eval.benchmarks import NoProbes, UnknownBenchmark, find, histories
+from eval.experiment import Experiment, varied
+from eval.report import report
+from eval.settings import EvalSettings
+from memory.errors import MemoirError
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def bench(tmp_path):
+    return Bench(EvalSettings(home=tmp_path))
+
+
+def order(**changes):
+    return Order("memoir", experiment=varied(Experiment(), ["reader=none"]), **changes)
+
+
+def answers(run):
+    return {s.probe.id: (s.prediction.found, s.prediction.answer, s.prediction.stores) for s in run.samples()}
+
+
+def test_a_run_is_kept_probe_by_probe_and_marked_as_done(bench, embedder):
+    seen = []
+    run = bench.go(order(limit=6), watch=seen.append, encoder=embedder)
+    assert run.is_done
+    assert [p.done for p in seen] == [1, 2, 3, 4, 5, 6]
+    assert {p.total for p in seen} == {6}
+    assert len(run.costs()) == 1
+
+
+def test_a_stopped_run_keeps_what_is_done_and_goes_on(bench, embedder):
+    stop = threading.Event()
+    run = bench.go(order(limit=6), stop=stop, watch=lambda p: p.done == 2 and stop.set(), encoder=embedder)
+    assert not run.is_done
+    assert len(run.samples()) == 2
+    asked = []
+    again = bench.go(order(limit=6), watch=lambda p: asked.append(p.done), encoder=embedder)
+    assert again.name == run.name
+    assert asked == [3, 4, 5, 6]
+    assert again.is_done
+    afresh = bench.go(order(limit=6, afresh=True), encoder=embedder)
+    assert answers(afresh) == answers(again)
+
+
+def command(home, *arguments):
+    environment = {**os.environ, "MEMOIR_HOME": str(home), "HF_HUB_OFFLINE": "1"}
+    return subprocess.Popen(
+        [sys.executable, "-m", "eval", *arguments],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def children(pid):
+    found = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = status.read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid:
+            found.append(int(status.parent.name))
+    return found
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_run_killed_at_any_moment_goes_on_to_the_same_figures(tmp_path, bench, embedder, jobs):
+    whole = bench.go(order(limit=70), encoder=embedder)
+    arguments = ["run", "memoir", "--reader", "none", "--limit", "70", "--jobs", jobs, "--json"]
+    killed = command(tmp_path / "killed", *arguments)
+    wait_for(lambda: [p for p in (tmp_path / "killed").glob("runs/*/predictions.jsonl") if p.stat().st_size > 20_000])
+    workers = children(killed.pid)
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.wait()
+    wait_for(lambda: not any(is_running(pid) for pid in workers))
+    (half,) = Bench(EvalSettings(home=tmp_path / "killed")).runs.all()
+    assert 0 < len(half.samples()) < 70
+    done = command(tmp_path / "killed", *arguments)
+    out, err = done.communicate(timeout=120)
+    assert done.returncode == 0, err
+    (run,) = Bench(EvalSettings(home=tmp_path / "killed")).runs.all()
+    assert run.name == half.name
+    assert answers(run) == answers(whole)
+    ours = {name: f.value for name, f in report(whole).metrics.items()}
+    assert {name: f["value"] for name, f in json.loads(out)["metrics"].items()} == pytest.approx(ours)
+
+
+def wait_for(true, seconds=90):
+    until = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < until, "it did not come about"
+        time.sleep(0.05)
+
+
+def is_running(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_the_order_of_the_file_changes_no_figure(bench, embedder, tmp_path):
+    shuffled = tmp_path / "shuffled"
+    shuffled.mkdir()
+    for path in OWN.glob("marta*.jsonl"):
+        first, *rest = path.read_text("utf-8").splitlines()
+        lines = [first, *rest[::-1]] if "probes" not in path.name else [*rest[::-1], first]
+        (shuffled / path.name).write_text("\n".join(lines) + "\n", "utf-8")
+    one = bench.go(order(only=("marta",)), encoder=embedder)
+    other = bench.go(order(only=("marta",), data=shuffled), encoder=embedder)
+    assert one.name != other.name
+    assert answers(one) == answers(other)
+    assert report(one).metrics == report(other).metrics
+
+
+def test_a_warm_run_encodes_nothing(bench, embedder):
+    cold = bench.go(order(limit=4), encoder=embedder)
+    warm = bench.go(order(limit=4, afresh=True), encoder=embedder)
+    assert report(cold).timing["encoded"] > 300
+    assert report(warm).timing["encoded"] == 0
+
+
+def test_nothing_to_ask_is_an_error(bench, tmp_path):
+    with pytest.raises(NoProbes, match="nobody"):
+        bench.go(order(only=("nobody",)))
+    history = next(find("memoir").load(OWN))
+    with pytest.raises(NoProbes):
+        list(histories(replace(find("memoir"), load=lambda path: iter([replace(history, probes=())])), OWN))
+    assert bench.runs.all() == []
+
+
+def test_a_missing_file_says_how_to_get_it(bench):
+    with pytest.raises(MemoirError, match="python -m eval fetch longmemeval"):
+        bench.go(Order("longmemeval"))
+    with pytest.raises(UnknownBenchmark, match="memoir, longmemeval"):
+        find("nonsense")

@@ -1,0 +1,125 @@
+"""A run is a folder that goes on where it was broken off, and never mixes two versions."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from lives import ASKED, PROBES
+
+from eval.runs import HistoryCosts, Runs, Spec, UnknownRun, checksum
+from eval.stage import Costs
+from eval.types import Found, Prediction, Sample, Shown, Verdict
+
+SPEC = Spec("memoir", "/data", "sum", "all", {"search.k": 10}, "code", {"python": "3"})
+PREDICTION = Prediction(
+    "q1",
+    "life",
+    {"dialogue": 0.7},
+    (Found(("t1",), "s1", "dialogue", 0.5),),
+    "Biscuit, “the greyhound”.",
+    cited=("t1",),
+    shown=(Shown(("t1",), "dialogue", "Tilde", "…", ASKED.isoformat(), {"dense": 0.4}, True),),
+    trace=("read: cites 1",),
+    milliseconds={"read": 1.5},
+)
+SAMPLE = Sample(PROBES[0], PREDICTION, Verdict("right", "rule"))
+
+
+@pytest.fixture
+def runs(tmp_path):
+    return Runs(tmp_path)
+
+
+def named(probe_id):
+    return replace(SAMPLE, probe=replace(PROBES[0], id=probe_id))
+
+
+def test_what_was_kept_is_read_back_whole(runs):
+    run = runs.begin(SPEC)
+    run.append(SAMPLE)
+    costs = HistoryCosts("life", Costs(1.0, 5), 0.5, 10, 3, 2.0, (("line 3", "no date"),))
+    run.finish(costs)
+    again = runs.get(run.name)
+    assert again.samples() == [SAMPLE]
+    assert again.costs() == [costs]
+    assert again.spec == SPEC
+
+
+def test_an_unfinished_run_of_the_same_spec_goes_on(runs):
+    first = runs.begin(SPEC)
+    assert runs.begin(SPEC) == first
+    assert runs.begin(replace(SPEC, data="/elsewhere")) == first
+    assert runs.begin(SPEC, afresh=True) != first
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"code": "other"}, {"checksum": "other"}, {"settings": {"search.k": 5}}, {"portion": "the first 5"},
+     {"versions": {"python": "4"}}, {"benchmark": "locomo"}],
+)  # fmt: skip
+def test_anything_that_can_change_a_figure_begins_a_new_run(runs, change):
+    first = runs.begin(SPEC)
+    first.append(SAMPLE)
+    second = runs.begin(replace(SPEC, **change))
+    assert second.name != first.name
+    assert second.samples() == []
+
+
+def test_a_finished_run_is_not_gone_on_with(runs):
+    first = runs.begin(SPEC)
+    first.complete()
+    assert runs.begin(SPEC).name != first.name
+
+
+def test_half_a_line_is_left_out_and_cut_off_when_it_goes_on(runs):
+    run = runs.begin(SPEC)
+    run.append(SAMPLE)
+    path = run.folder / "predictions.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(whole + b'{"probe": {"id": "q2", "que')
+    assert run.samples() == [SAMPLE]
+    going_on = runs.begin(SPEC)
+    assert path.read_bytes() == whole
+    going_on.append(named("q2"))
+    assert [s.probe.id for s in going_on.samples()] == ["q1", "q2"]
+
+
+def test_a_line_of_another_version_is_an_error_that_names_it(runs):
+    run = runs.begin(SPEC)
+    (run.folder / "predictions.jsonl").write_text('{"probe": 1}\n')
+    with pytest.raises(UnknownRun, match=r"predictions\.jsonl, line 1"):
+        run.samples()
+
+
+def test_a_judges_verdict_takes_the_place_of_the_rules(runs):
+    run = runs.begin(SPEC)
+    run.append(SAMPLE)
+    run.judged({"q1": Verdict("wrong", "a-model", "no")})
+    assert run.samples()[0].verdict == Verdict("wrong", "a-model", "no")
+
+
+def test_runs_are_found_by_the_beginning_of_their_name_and_can_be_deleted(runs):
+    run = runs.begin(SPEC)
+    other = runs.begin(replace(SPEC, benchmark="locomo"))
+    assert runs.get("locomo") == other
+    assert runs.get("last") in (run, other)
+    run.delete()
+    assert [r.name for r in runs.all()] == [other.name]
+    with pytest.raises(UnknownRun, match="names 0 runs"):
+        runs.get(run.name)
+
+
+def test_a_folder_that_is_no_run_is_passed_over(runs):
+    run = runs.begin(SPEC)
+    (runs.folder / "junk").mkdir()
+    (runs.folder / "junk" / "run.json").write_text("not json")
+    assert runs.all() == [run]
+
+
+def test_a_checksum_is_of_the_content(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "x.json").write_text(json.dumps([1]))
+    before = checksum(tmp_path / "a")
+    assert checksum(tmp_path / "a" / "x.json") == checksum(tmp_path / "a" / "x.json")
+    (tmp_path / "a" / "x.json").write_text(json.dumps([2]))
+    assert checksum(tmp_path / "a") != before
