@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: app test check setup requirements
+.PHONY: app test check results setup requirements
 
 app: setup
 	$(BIN)/python app.py
@@ -14,6 +14,10 @@ check: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The table of results in the README, over whatever benchmark files are in DATA.
+results: setup
+	MEMOIR_DATA=$(DATA) $(BIN)/python -m eval results --jobs 2 --write README.md
 
 setup: .venv/installed
 

@@ -1,0 +1,99 @@
+"""The README's table of results: every benchmark whose files are here, as a chat would be set, in one table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tabulate import tabulate
+
+from eval.bench import Bench, NoData, Order
+from eval.benchmarks import find
+from eval.execute import Progress
+from eval.render import shown
+from eval.report import Report, report
+from memory.errors import MemoirError
+
+BEGIN, END = "<!-- results: python -m eval results -->", "<!-- /results -->"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One benchmark of the table: which edition of it, and the figures that its protocol puts first."""
+
+    benchmark: str
+    metrics: tuple[str, ...]
+    edition: str = ""
+
+
+_ANSWERS = ("answer_accuracy", "token_recall", "abstention_f1", "false_refusal_rate")
+_RANKING = ("session_recall@5", "session_recall_all@5", "session_recall@10", "session_recall_all@10", "turn_recall@10")
+
+LINES = (
+    Line("memoir", (*_RANKING, *_ANSWERS)),
+    Line("longmemeval", (*_RANKING, "turn_recall_all@10", *_ANSWERS)),
+    Line("locomo", (*_RANKING, *_ANSWERS)),
+    Line(
+        "perltqa",
+        ("classification_accuracy", "classification_f1", "recall@1", "recall@5", "anchor_map", "token_recall"),
+    ),
+    Line("madial-bench", tuple(f"geometric_mean@{k}" for k in (1, 3, 5, 10)), "en"),
+    Line("madial-bench", tuple(f"geometric_mean@{k}" for k in (1, 3, 5, 10)), "ch"),
+    Line("dialsim", ("choice_accuracy", "session_recall@5", *_ANSWERS[2:])),
+)
+"""Chinese is there to be seen: the packaged embedding model has learned English."""
+
+HEADER = ("benchmark", "metric", "value [95 %]", "n")
+
+
+def measure(bench: Bench, jobs: int, watch: Callable[[str, Progress], None]) -> list[tuple[str, Line, Report]]:
+    """Run every benchmark whose files are here; the others are passed over.
+
+    Raises:
+        NoData: no files at all, not even Memoir's own.
+    """
+    done = []
+    for line in LINES:
+        try:
+            path = bench.data_of(find(line.benchmark))
+        except NoData:
+            continue
+        path = path / line.edition if (path / line.edition).is_dir() else path
+        title = " ".join(filter(None, [line.benchmark, line.edition]))
+        order = Order(line.benchmark, path, bench.experiment, jobs=jobs)
+        run = bench.go(order, watch=lambda progress, title=title: watch(title, progress))
+        done.append((title, line, report(run)))
+    if not done:
+        raise NoData("no benchmark's files are here")
+    return done
+
+
+def to_markdown(done: Iterable[tuple[str, Line, Report]]) -> str:
+    """The table, headed by where and when it was measured."""
+    done = list(done)
+    about = done[0][2]
+    rows = [
+        (title if n == 0 else "", name, shown(held.metrics[name]), held.metrics[name].n)
+        for title, line, held in done
+        for n, name in enumerate(name for name in line.metrics if name in held.metrics)
+    ]
+    portions = "; ".join(f"{title}: {held.n} probes of {held.histories} histories" for title, _, held in done)
+    return (
+        f"{about.machine}, {about.date}, code {about.code}; settings as a chat has them, no language model. {portions}."
+        "\n\n" + tabulate(rows, HEADER, tablefmt="github", disable_numparse=True)
+    )
+
+
+def write_into(readme: Path, table: str) -> None:
+    """Put the table between its two marks in a file.
+
+    Raises:
+        MemoirError: the marks are not there; nothing was changed.
+    """
+    text = readme.read_text("utf-8")
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise MemoirError(f"{readme} has no place for the table: {BEGIN} and {END} on lines of their own")
+    readme.write_text(f"{before}{BEGIN}\n\n{table}\n\n{END}{after}", "utf-8")
