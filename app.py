@@ -17,6 +17,9 @@ from pathlib import Path
 import gradio as gr
 from pydantic import ValidationError
 
+from eval.bench import Bench
+from eval.settings import EvalSettings
+from eval.tab import evaluate_tab
 from graph.assistant import Assistant
 from graph.classifier import Classifier
 from graph.settings import Settings
@@ -78,7 +81,7 @@ def services(settings: Settings) -> Services:
     )
 
 
-def screen(held: Services) -> gr.Blocks:
+def screen(held: Services, bench: Bench) -> gr.Blocks:
     """The page with its tabs."""
     assert held.indexer is not None
     gr.set_static_paths([ASSETS / name for name in ("logo.svg", "avatar-user.svg", "avatar-persona.svg")])
@@ -92,6 +95,8 @@ def screen(held: Services) -> gr.Blocks:
                 persona = chat_tab(page, Assistant(held), held.indexer, trimmings)
             with gr.Tab("Memory", id="memory") as tab:
                 memory_tab(held.bank, held.searcher, tab, persona)
+            with gr.Tab("Evaluate", id="evaluate") as tab:
+                evaluate_tab(tab, bench, held.searcher.embedder)
         page.queue(api_open=False)
     return page
 
@@ -102,7 +107,7 @@ def welcome(bank: Bank) -> None:
         ingest(bank, ASSETS / "sample.jsonl")
 
 
-def serve(settings: Settings) -> None:
+def serve(settings: EvalSettings) -> None:
     """Serve the page until interrupted; the encoder loads behind it.
 
     Raises:
@@ -115,7 +120,7 @@ def serve(settings: Settings) -> None:
     held = services(settings)
     assert held.indexer is not None
     welcome(held.bank)
-    page = screen(held)
+    page = screen(held, Bench(settings))
     page.launch(
         server_name=settings.host,
         server_port=settings.port,
@@ -149,7 +154,7 @@ def _require_free(host: str, port: int) -> None:
 def main() -> int:
     """Serve until interrupted; 1 if that is not possible."""
     try:
-        serve(Settings())
+        serve(EvalSettings())
     except ValidationError as fault:
         for error in fault.errors():
             print(f"memoir: MEMOIR_{str(error['loc'][0]).upper()}: {error['msg']}", file=sys.stderr)
@@ -182,4 +187,4 @@ def theme() -> gr.themes.Base:
 if __name__ == "__main__":
     sys.exit(main())
 
-demo = screen(services(Settings()))
+demo = screen(services(EvalSettings()), Bench(EvalSettings()))

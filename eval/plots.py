@@ -1,0 +1,111 @@
+"""Pictures of a report, drawn by plotly; half a second to import, so only where one is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from eval.types import Figure as Value
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+    from eval.metrics.abstention import Curve
+
+SOFT, GRID = "#968a76", "rgba(150,138,118,.25)"
+"""A grey and its wash that can be read on light and on dark paper."""
+
+INK, RIBBON, MOSS, VIOLET = "#4d86b5", "#c0552f", "#6a9a5f", "#8a74c4"
+
+
+def groups(metric: str, figures: Mapping[str, Value]) -> Figure:
+    """One metric of every group as bars from 0, with 95 % intervals."""
+    from plotly.graph_objects import Bar, Figure
+
+    names = [f"{name} (n {value.n})" for name, value in figures.items()]
+    values = list(figures.values())
+    bars = Bar(
+        x=[v.value for v in values],
+        y=names,
+        orientation="h",
+        marker={"color": INK},
+        error_x={
+            "type": "data",
+            "symmetric": False,
+            "array": [v.high - v.value for v in values],
+            "arrayminus": [v.value - v.low for v in values],
+            "color": RIBBON,
+            "thickness": 1.5,
+        },
+        hovertemplate="%{y}: %{x:.3f}<extra></extra>",
+    )
+    figure = Figure(bars)
+    return _styled(
+        figure,
+        height=90 + 34 * len(values),
+        title=metric,
+        xaxis={"range": [0, 1.02], "gridcolor": GRID, "zerolinecolor": SOFT},
+        yaxis={"autorange": "reversed", "automargin": True, "ticksuffix": "  "},
+    )
+
+
+def abstention(curve: Curve) -> Figure:
+    """Precision, recall and F1 of declining, and false refusals, over the threshold on the reader's confidence."""
+    from plotly.graph_objects import Figure, Scatter
+
+    figure = Figure()
+    lines = (
+        ("precision", curve.precision, INK),
+        ("recall", curve.recall, MOSS),
+        ("F1", curve.f1, RIBBON),
+        ("false refusals", curve.false_refusal_rate, VIOLET),
+    )
+    for name, values, colour in lines:
+        figure.add_trace(Scatter(x=curve.threshold, y=values, name=name, mode="lines", line={"color": colour}))
+    return _styled(
+        figure,
+        height=340,
+        title="Were it to decline below this confidence",
+        xaxis={"gridcolor": GRID, "title": {"text": "threshold"}},
+        yaxis={"range": [0, 1.02], "gridcolor": GRID, "zerolinecolor": SOFT},
+        legend={"orientation": "h", "y": -0.28, "x": 0},
+    )
+
+
+def timing(spread: Mapping[str, Mapping[str, float]]) -> Figure:
+    """Milliseconds of each node: half of the questions took less than the first bar, 95 % less than the second."""
+    from plotly.graph_objects import Bar, Figure
+
+    figure = Figure()
+    for part, colour in (("p50", INK), ("p95", RIBBON)):
+        figure.add_trace(
+            Bar(
+                x=[spread[node][part] for node in spread],
+                y=list(spread),
+                orientation="h",
+                name=part,
+                marker={"color": colour},
+                hovertemplate="%{y}: %{x:.1f} ms<extra></extra>",
+            )
+        )
+    return _styled(
+        figure,
+        height=110 + 40 * len(spread),
+        title="Milliseconds a question",
+        barmode="group",
+        xaxis={"gridcolor": GRID, "zerolinecolor": SOFT, "rangemode": "tozero"},
+        yaxis={"autorange": "reversed", "automargin": True, "ticksuffix": "  "},
+        legend={"orientation": "h", "y": -0.1, "x": 0},
+    )
+
+
+def _styled(figure: Figure, *, title: str, **layout: Any) -> Figure:  # noqa: ANN401  # what plotly takes
+    return figure.update_layout(
+        title={"text": title, "font": {"size": 15}, "x": 0.012, "xanchor": "left", "xref": "container"},
+        margin={"l": 10, "r": 14, "t": 44, "b": 10},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        font={"color": SOFT, "size": 14, "family": "Source Sans Pro, sans-serif"},
+        dragmode=False,
+        **layout,
+    )
