@@ -22,6 +22,7 @@ from eval.settings import EvalSettings
 from eval.tab import evaluate_tab
 from graph.assistant import Assistant
 from graph.classifier import Classifier
+from graph.models import chat_model_or_none
 from graph.settings import Settings
 from graph.state import Services
 from graph.tab import Trimmings, chat_tab
@@ -78,6 +79,7 @@ def services(settings: Settings) -> Services:
         Classifier.load(embedding_model=embedder.model),
         settings.pipeline(),
         Indexer(bank, embedder),
+        chat_model_or_none(settings.model),
     )
 
 

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from graph import bench
 from graph.assistant import Answer, Assistant
 from graph.classifier import Classifier
+from graph.models import chat_model_or_none
 from graph.settings import Settings
 from graph.state import Ask, Citation, Services
 from memory import indexer
@@ -62,7 +63,8 @@ def services(settings: Settings) -> Services:
     """What a turn needs, over the bank that the settings name."""
     bank, embedder = Bank(settings.bank_path), Embedder(settings.embedding_model)
     classifier = Classifier.load(embedding_model=embedder.model)
-    return Services(bank, Searcher(bank, embedder), classifier, settings.pipeline())
+    model = chat_model_or_none(settings.model)
+    return Services(bank, Searcher(bank, embedder), classifier, settings.pipeline(), model=model)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -27,6 +27,7 @@ Floats = NDArray[np.float32]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 WEIGHTS = Path(__file__).parent.parent / "assets" / "classifier.npz"
+QUESTIONS = WEIGHTS.with_name("questions.jsonl")
 
 HEADS: Mapping[str, slice] = {
     "stores": slice(0, 5),

@@ -64,6 +64,11 @@ def chat_model(name: str, *, temperature: float = 0.0) -> BaseChatModel:
     return _openai_compatible(address, model, os.environ.get("MEMOIR_API_KEY", "").strip() or NO_KEY, temperature)
 
 
+def chat_model_or_none(name: str) -> BaseChatModel | None:
+    """The chat model of that name; None where none is named."""
+    return chat_model(name) if name else None
+
+
 def complete(model: BaseChatModel, prompt: str) -> Completion:
     """Ask once (the model's own bounded retries included).
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from memory.search import SearchSettings
 from memory.settings import BankSettings
 
-ClassifierEngine = Literal["learned", "none"]
+ClassifierEngine = Literal["learned", "none", "llm", "llm-few-shot"]
 ReaderEngine = Literal["extractive", "none"]
 
 
@@ -26,7 +26,8 @@ class RerankSettings:
 class PipelineSettings:
     """How one turn is answered; every field is a switch of one node.
 
-    Without a reader nothing is answered: what was found is all there is to see.
+    Without a reader nothing is answered: what was found is all there is to see. `model` names the chat model that the
+    classifiers "llm" and "llm-few-shot" ask (see `graph.models`).
     """
 
     classifier: ClassifierEngine = "learned"
@@ -35,6 +36,7 @@ class PipelineSettings:
     time_filter: bool = True
     budget: int = 20
     reader: ReaderEngine = "extractive"
+    model: str = ""
 
 
 class Settings(BankSettings):
@@ -42,7 +44,10 @@ class Settings(BankSettings):
 
     host: str = Field("127.0.0.1", description="address the app listens on")
     port: int = Field(7860, ge=0, le=65535, description="port the app listens on")
-    classifier: ClassifierEngine = Field("learned", description="how a question's stores are told: learned or none")
+    classifier: ClassifierEngine = Field(
+        "learned", description="how a question's stores are told: learned, none, llm or llm-few-shot"
+    )
+    model: str = Field("", description="chat model of the llm classifiers: openai:NAME or ADDRESS#NAME")
     ranker: Literal["fts5", "rank-bm25"] = Field("fts5", description="who scores words")
     k: int = Field(10, ge=1, le=200, description="candidates of each store")
     dense_weight: float = Field(0.5, ge=0, le=1, description="share of meaning against words")
@@ -60,4 +65,5 @@ class Settings(BankSettings):
             RerankSettings(self.alpha, self.beta),
             self.time_filter,
             self.budget,
+            model=self.model,
         )

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, Literal, TypedDict
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 from graph.classifier import Classification, Classifier
 from graph.settings import PipelineSettings
@@ -15,6 +15,9 @@ from memory.indexer import Indexer
 from memory.search import Searcher, View
 from memory.timespan import TimeExpression
 from memory.types import Hit, Memory, Persona, Stored, TimeSpan, TurnDraft
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
 
 Reason = Literal["nothing found", "found but does not say", "premise contradicted", "outside the known time"]
 
@@ -128,3 +131,4 @@ class Services:
     classifier: Classifier
     settings: PipelineSettings = field(default_factory=PipelineSettings)
     indexer: Indexer | None = None
+    model: BaseChatModel | None = None

@@ -30,12 +30,10 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
-from graph.classifier import HEADS, KINDS, WEIGHTS, Classifier, Floats, Kind, features, terms
+from graph.classifier import HEADS, KINDS, QUESTIONS, WEIGHTS, Classifier, Floats, Kind, features, terms
 from memory.embedder import Embedder, Vectors
 from memory.settings import BankSettings
 from memory.types import EPISODIC, SEMANTIC, STORES, Store
-
-QUESTIONS = WEIGHTS.with_name("questions.jsonl")
 
 FOLDS = 5
 STRENGTHS = (1.0, 3.0, 10.0, 30.0)

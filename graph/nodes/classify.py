@@ -10,6 +10,7 @@ import numpy as np
 from langgraph.runtime import Runtime
 
 from graph.classifier import Classification
+from graph.llm_classifier import Judged, stores_of
 from graph.readers.question import names_something
 from graph.sentences import split
 from graph.state import Ask, Message, Services, TraceLine, TurnState
@@ -43,13 +44,34 @@ def classify(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     asking = [part for part, so in zip(parts or (said,), states, strict=True) if not so]
     question = _together(asking) if stating and asking else said
     classes = _classes(services, question)
+    told = _told_by_model(services, question.text, classes)
+    if told is not None:
+        classes = replace(classes, stores=told.stores)
     if _refers_back(question.text):
         question = before[0] if before and _refers_back(ask.text) else said
     others = (View(v.text, v.vector, CONTEXT_WEIGHT) for v in (said, *before) if v is not question)
     stated = tuple(part.text for part in stating)
     times = find(question.text, ask.as_of) if ask.times is None else ask.times
     message = Message(classes, stated, question, (question, *others), times)
-    return {"message": message, "trace": (TraceLine("classify", _decided(classes), figures(classes)),)}
+    return {"message": message, "trace": (_line(classes, told),)}
+
+
+def _told_by_model(services: Services, question: str, classes: Classification) -> Judged | None:
+    """What a chat model says of the stores, where one is set to; what asks nothing is not put to it."""
+    engine = services.settings.classifier
+    if engine not in ("llm", "llm-few-shot") or likeliest(classes) != "question":
+        return None
+    if services.model is None:
+        return Judged(Classification.uniform().stores, "no chat model is set (MEMOIR_MODEL)")
+    return stores_of(question, services.model, examples=engine == "llm-few-shot")
+
+
+def _line(classes: Classification, told: Judged | None) -> TraceLine:
+    if told is None:
+        return TraceLine("classify", _decided(classes), figures(classes))
+    decided = f"all stores alike: {told.why_uniform}" if told.why_uniform else f"{_decided(classes)}, says the model"
+    tokens = {"tokens in": told.spent.tokens_in, "tokens out": told.spent.tokens_out}
+    return TraceLine("classify", decided, {**figures(classes), **tokens})
 
 
 def _parts(text: str) -> list[str]:
