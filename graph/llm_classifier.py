@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pydantic import NonNegativeFloat, TypeAdapter, ValidationError
 
 from graph.classifier import QUESTIONS, Classification
-from graph.models import Completion, ModelFailed, complete
+from graph.models import ModelFailed, complete
 from memory.types import STORES, Store
 
 if TYPE_CHECKING:
@@ -36,11 +36,12 @@ _REPLY = TypeAdapter(dict[Store, NonNegativeFloat])
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """P(store | question), whether it is only the uniform prior and why, and what it cost."""
+    """P(store | question); `fault` says why it is only the uniform prior, where it is; and what it cost in tokens."""
 
     stores: Mapping[Store, float]
-    why_uniform: str = ""
-    spent: Completion = Completion("")
+    fault: str = ""
+    tokens_in: int = 0
+    tokens_out: int = 0
 
 
 def stores_of(question: str, model: BaseChatModel, *, examples: bool = False) -> Judged:
@@ -50,9 +51,8 @@ def stores_of(question: str, model: BaseChatModel, *, examples: bool = False) ->
     except ModelFailed as fault:
         return Judged(Classification.uniform().stores, str(fault))
     stores = read_stores(reply.text)
-    if stores is None:
-        return Judged(Classification.uniform().stores, "its reply could not be read", reply)
-    return Judged(stores, "", reply)
+    fault = "" if stores else "its reply could not be read"
+    return Judged(stores or Classification.uniform().stores, fault, reply.tokens_in, reply.tokens_out)
 
 
 def prompt(question: str, *, examples: bool) -> str:
