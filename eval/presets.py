@@ -10,18 +10,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 READER = "a language model as reader"
-CLASSIFIER = "a language model as classifier"
+CLASSIFIER = "a chat model as classifier (model=NAME)"
 JUDGED = ("judge_accuracy", "token_f1", "containment")
 """Tables of answers judged by a language model; without one the two others stand in."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of a table: its settings as "name=value", and what it `needs` that this program has not."""
+    """One line of a table: its settings as "name=value", and what it `needs` beside them."""
 
     label: str
     settings: tuple[str, ...] = ()
     needs: str = ""
+
+    def runs_with(self, model: str) -> bool:
+        """Whether it can be run, with this chat model (empty: none)."""
+        return not self.needs or (self.needs == CLASSIFIER and bool(model))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +78,8 @@ PERLTQA_3 = Preset(
         Row("no classifier", ("classifier=none", "reader=none")),
         Row("learned", ("classifier=learned", "reader=none")),
         Row("BERT-base", ("reader=none",), "BERT-base trained on the benchmark's own questions"),
-        Row("instruction", ("reader=none",), CLASSIFIER),
-        Row("few-shot", ("reader=none",), CLASSIFIER),
+        Row("instruction", ("classifier=llm", "reader=none"), CLASSIFIER),
+        Row("few-shot", ("classifier=llm-few-shot", "reader=none"), CLASSIFIER),
     ),
     remark="the learned classifier has seen no question of the benchmark",
 )
