@@ -61,9 +61,8 @@ def prompt(question: str, *, examples: bool) -> str:
         f"Question: {json.dumps(text)}\nReply: {json.dumps({s: float(s == store) for s in STORES})}"
         for store, text in (_examples() if examples else ())
     )
-    return "\n\n".join(
-        filter(None, [INSTRUCTION, shown, f"Question: {json.dumps(question, ensure_ascii=False)}\nReply:"])
-    )
+    asked = f"Question: {json.dumps(question)}\nReply:"
+    return "\n\n".join(filter(None, [INSTRUCTION, shown, asked]))
 
 
 def read_stores(reply: str) -> dict[Store, float] | None:

@@ -1,4 +1,4 @@
-"""A chat model can tell the stores; what it cannot tell, or says wrongly, leaves them alike and is said in the trace."""
+"""A chat model can tell the stores; what it cannot tell leaves them alike, and the trace says so."""
 
 import json
 from dataclasses import replace

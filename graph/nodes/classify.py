@@ -69,8 +69,8 @@ def _told_by_model(services: Services, question: str, classes: Classification) -
 def _line(classes: Classification, told: Judged | None) -> TraceLine:
     if told is None:
         return TraceLine("classify", _decided(classes), figures(classes))
-    decided = f"all stores alike: {told.why_uniform}" if told.why_uniform else f"{_decided(classes)}, says the model"
-    tokens = {"tokens in": told.spent.tokens_in, "tokens out": told.spent.tokens_out}
+    decided = f"all stores alike: {told.fault}" if told.fault else f"{_decided(classes)}, says the model"
+    tokens = {"tokens in": told.tokens_in, "tokens out": told.tokens_out}
     return TraceLine("classify", decided, {**figures(classes), **tokens})
 
 
