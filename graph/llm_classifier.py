@@ -51,8 +51,8 @@ def stores_of(question: str, model: BaseChatModel, *, examples: bool = False) ->
     except ModelFailed as fault:
         return Judged(Classification.uniform().stores, str(fault))
     stores = read_stores(reply.text)
-    fault = "" if stores else "its reply could not be read"
-    return Judged(stores or Classification.uniform().stores, fault, reply.tokens_in, reply.tokens_out)
+    unread = "" if stores else "its reply could not be read"
+    return Judged(stores or Classification.uniform().stores, unread, reply.tokens_in, reply.tokens_out)
 
 
 def prompt(question: str, *, examples: bool) -> str:
