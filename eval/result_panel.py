@@ -16,6 +16,7 @@ from eval.render import (
     PUBLISHED_HEADER,
     abstention_rows,
     group_rows,
+    headlines,
     metric_rows,
     published_rows,
     shown,
@@ -107,7 +108,7 @@ class Result:
         """A run, from its figures to the first list of its probes."""
         held = opened.report
         axes = [axis for axis in AXES if len(held.by.get(axis, {})) > 1 or (axis == "ability" and held.by.get(axis))]
-        metrics = list(held.metrics)
+        metrics = _by_weight(held)
         first = next((m for m in GROUP_METRICS if m in held.metrics), next(iter(metrics), None))
         axis = next(iter(axes), None)
         spread = {node: took for node, took in held.timing.items() if isinstance(took, Mapping)}
@@ -118,7 +119,9 @@ class Result:
             self.axis: gr.Radio(axes, value=axis),
             self.metric: gr.Dropdown(metrics, value=first),
             **self.grouped(held, axis, first),
-            self.figures: table(("figure", "value [95 %]", "n"), metric_rows(held.metrics)),
+            self.figures: table(
+                ("figure", "value [95 %]", "n"), metric_rows({name: held.metrics[name] for name in metrics})
+            ),
             **self._published(held),
             **self._abstention(held),
             **self._errors(held),
@@ -182,7 +185,7 @@ class Result:
         more = f", the first {LISTED:,} of them listed" if len(found) > LISTED else ""
         said = f"{count(len(found), 'probe')}, the lowest {panels.named(metric or '')} first{more}. A click opens one."
         return {
-            self.probe_metric: gr.Dropdown(list(opened.report.metrics), value=metric),
+            self.probe_metric: gr.Dropdown(_by_weight(opened.report), value=metric),
             self.probe_group: gr.Dropdown(drill.groups(opened.samples, answered=answered), value=group),
             self.where: line(said),
             self.probes: [_probe_row(sample, value, answered) for sample, value in found[:LISTED]],
@@ -202,6 +205,12 @@ class Result:
             self.ranking: gr.Dataframe(rows, visible=bool(rows)),
             self.trace: panels.section("Trace", panels.trace(sample)),
         }
+
+
+def _by_weight(held: Report) -> list[str]:
+    """The names of a report's figures, those to look at first before the others."""
+    first = [name for name, _ in headlines(held, len(held.metrics))]
+    return [*first, *(name for name in held.metrics if name not in first)]
 
 
 def _notes(held: Report) -> str:

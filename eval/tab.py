@@ -140,15 +140,15 @@ def evaluate_tab(tab: gr.Tab, bench: Bench, encoder: Embedder) -> None:
 
     def outcome(going: Going) -> Update:
         """What came of a piece of work: its one run, or the table of its runs."""
-        if not going.runs:
+        known = {run.name for run in bench.runs.all()}
+        names = {label: name for label, name in going.runs if name in known}  # others were deleted since
+        if going.plan is None or not names:
             return {}
-        assert going.plan is not None
-        shown = show(going.runs[-1][1])
+        shown = show(list(names.values())[-1])
         if not going.plan.is_table:
             return shown
-        reports = {label: _of(going.plan, shelf.open(name).report) for label, name in going.runs}
+        reports = {label: _of(going.plan, shelf.open(name).report) for label, name in names.items()}
         header, rows = render.sweep_rows(reports, going.plan.metrics or None)
-        names = dict(going.runs)
         return {
             **shown,
             several: gr.Column(visible=True),
@@ -285,8 +285,8 @@ def evaluate_tab(tab: gr.Tab, bench: Bench, encoder: Embedder) -> None:
     # --- events
 
     @told
-    def entered(benchmark: str, shown: int, current: str) -> Update:
-        first = {} if current else chosen(benchmark)
+    def entered(benchmark: str, typed: str, shown: int, current: str) -> Update:
+        first = {} if current or typed else chosen(benchmark)
         return {**first, **listed(), **looked(shown), **state(runner.going)}
 
     filling = [form.data, form.preset, form.fetched, form.about, form.missing, form.source, nothing]
@@ -297,7 +297,7 @@ def evaluate_tab(tab: gr.Tab, bench: Bench, encoder: Embedder) -> None:
     every = list(dict.fromkeys([*filling, *ended]))
     probes = result.outputs
 
-    tab.select(entered, [form.benchmark, seen, opened], every, **PRIVATE)
+    tab.select(entered, [form.benchmark, form.data, seen, opened], every, **PRIVATE)
     form.benchmark.input(chosen, form.benchmark, filling, **PRIVATE)
     typed = [form.benchmark, form.data]
     form.data.change(files, typed, [form.about, form.missing, form.source], trigger_mode="always_last", **PRIVATE)

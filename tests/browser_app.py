@@ -103,6 +103,27 @@ class Screen:
         expect(self.page.locator("#memory-where")).to_contain_text(re.compile(r"of|Nothing"), timeout=SLOW)
         return self.page.locator("#memory-table")
 
+    def evaluate(self) -> Page:
+        """Turn to the Evaluate tab, once it has looked for the files."""
+        self.page.get_by_role("tab", name="Evaluate").click()
+        expect(self.page.locator("#eval-about")).to_contain_text("Read from", timeout=SLOW)
+        return self.page
+
+    def measure(self, probes: str = "", **fields: str) -> Page:
+        """Run Memoir's own benchmark with some fields filled in; it has begun when this returns."""
+        fields = {"limit": probes, **fields}
+        for name, value in fields.items():
+            self.page.locator(f"#eval-{name} :is(input, textarea)").fill(value)
+        self.page.locator("#eval-run").click()
+        expect(self.page.locator("#eval-stop")).to_be_visible()
+        return self.page
+
+    def measured(self) -> Page:
+        """Wait for the end of what was run."""
+        expect(self.page.locator("#eval-run")).to_be_visible(timeout=SLOW)
+        expect(self.page.locator("#eval-summary .memoir-figure").first).to_be_visible(timeout=SLOW)
+        return self.page
+
     def bring_in(self, file: Path) -> None:
         """Drop a file into the upload box."""
         box = self.page.locator("#upload input[type=file]")

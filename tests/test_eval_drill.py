@@ -1,0 +1,80 @@
+"""From figures to probes, and from a probe to its evidence."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from eval import drill
+from eval.benchmarks import BENCHMARKS
+from eval.drill import ALL, Piece
+from eval.types import Found, Gold, Prediction, Probe, Sample, Shown, Verdict
+
+MEMOIR = BENCHMARKS["memoir"]
+ASKED = datetime(2026, 6, 1, tzinfo=UTC)
+
+
+def sample(name, state="wrong", place="read", *, answerable=True, abstained=False, ability="temporal"):
+    gold = Gold(("a canoe",), ("t1", "t9"), ("s1",)) if answerable else Gold(answerable=False)
+    found = (Found(("t7",), "s7", "dialogue", 0.9), Found(("t1", "t2"), "s1", "dialogue", 0.5, place))
+    said = (Shown(("t1", "t2"), "dialogue", "Ada", "The canoe leaks.", "", {}, True),)
+    made = Prediction(name, "ada", {}, found, "a canoe", abstained, stored=("t1", "s1"), shown=said)
+    return Sample(Probe(name, "What leaks?", ASKED, gold, ability), made, Verdict(state, "rule"))
+
+
+SAMPLES = [
+    sample("p1", "right"),
+    sample("p2", "wrong", abstained=True),
+    sample("p3", "right", answerable=False, abstained=True, ability="never-mentioned"),
+]
+
+
+def listed(metric, group=ALL, answered=True):
+    found = drill.lowest_first(SAMPLES, MEMOIR, metric, group, answered=answered)
+    return [(one.probe.id, value) for one, value in found]
+
+
+def test_groups_are_those_that_hold_a_probe():
+    assert drill.groups(SAMPLES, answered=True) == [
+        ALL,
+        "verdict: wrong",
+        "verdict: right",
+        "wrong because: not stored",
+        "abstention: answered, can be answered",
+        "abstention: declined, can be answered",
+        "abstention: declined, cannot be answered",
+        "ability: never-mentioned",
+        "ability: temporal",
+        "evidence: 2",
+    ]
+
+
+def test_without_a_reader_there_are_no_groups_of_answers():
+    assert drill.groups(SAMPLES, answered=False) == [
+        ALL,
+        "ability: never-mentioned",
+        "ability: temporal",
+        "evidence: 2",
+    ]
+
+
+def test_the_lowest_come_first_and_those_without_the_figure_last():
+    assert listed("token_f1") == [("p2", 0.0), ("p1", 1.0), ("p3", None)]
+
+
+def test_a_group_holds_only_its_own():
+    assert [name for name, _ in listed("token_f1", "ability: temporal")] == ["p2", "p1"]
+    assert [name for name, _ in listed("token_f1", "abstention: declined, cannot be answered")] == ["p3"]
+
+
+def test_a_figure_of_a_whole_set_lists_what_it_is_made_from():
+    assert listed("abstention_f1") == [("p1", 0.0), ("p2", 1.0), ("p3", 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("place", "told"), [("read", "read"), ("beyond", "found, not read"), ("filtered", "dropped by its time")]
+)
+def test_each_piece_of_evidence_is_told_with_its_fate(place, told):
+    assert drill.evidence(sample("p1", place=place), {"t9": "Ada: Behind the seat."}) == [
+        Piece("t1", True, 2, told, "The canoe leaks."),
+        Piece("t9", False, None, "not found", "Ada: Behind the seat."),
+    ]
