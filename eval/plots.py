@@ -66,7 +66,7 @@ def abstention(curve: Curve) -> Figure:
         figure,
         height=340,
         title="Were it to decline below this confidence",
-        xaxis={"gridcolor": GRID, "title": {"text": "threshold"}},
+        xaxis={"gridcolor": GRID, "zerolinecolor": SOFT, "title": {"text": "threshold", "font": {"size": 14}}},
         yaxis={"range": [0, 1.02], "gridcolor": GRID, "zerolinecolor": SOFT},
         legend={"orientation": "h", "y": -0.28, "x": 0},
     )
