@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, timedelta
 from functools import partial
@@ -31,7 +32,7 @@ DEPTH = 1000
 """Memories of each store that are ranked: enough to see 50 distinct sessions among their turns."""
 
 RANKED = 50
-"""Hits and distinct sessions that a prediction keeps of the ranking: the largest k that any protocol looks at."""
+"""Hits of each kind and distinct sessions that a prediction keeps of the ranking: the largest k of any protocol."""
 
 SHOWN = 30
 SHOWN_CHARACTERS = 600
@@ -194,16 +195,12 @@ class Stage:
         return self._holds.get(memory.external_id, ())
 
     def _found(self, hits: Sequence[Hit]) -> tuple[Found, ...]:
-        found: list[Found] = []
-        sessions: set[str] = set()
-        for hit in hits:
-            if len(found) >= RANKED and len(sessions) >= RANKED:
-                break
-            session = self._session_of(hit.memory)
-            place: Place = "filtered" if hit.dropped == "time" else "read" if hit.kept else "beyond"
-            found.append(Found(self._held(hit.memory), session, hit.memory.store, round(hit.score, 5), place))
-            sessions.add(session)
-        return tuple(found)
+        return tuple(worth_keeping(self._as_found(hit) for hit in hits))
+
+    def _as_found(self, hit: Hit) -> Found:
+        memory = hit.memory
+        place: Place = "filtered" if hit.dropped == "time" else "read" if hit.kept else "beyond"
+        return Found(self._held(memory), self._session_of(memory), memory.store, round(hit.score, 5), place)
 
     def _shown(self, hit: Hit) -> Shown:
         memory = hit.memory
@@ -215,6 +212,27 @@ class Stage:
         units = {held for unit in self._holds for held in self._holds[unit]}
         sessions = set(self._sessions.values())
         return {i for i in (*gold.turns, *gold.items, *gold.sessions) if i in units or i in sessions}
+
+
+def worth_keeping(ranking: Iterable[Found]) -> Iterator[Found]:
+    """The part of a ranking that a metric or the attribution can look at; no figure depends on the rest.
+
+    All that was read; the first `RANKED` that bring new units, of what was said, of what was not, and of what time
+    filtered out; and the first of each of the first `RANKED` sessions.
+    """
+    kept: Counter[str] = Counter()
+    units: set[str] = set()
+    sessions: set[str] = set()
+    for hit in ranking:
+        kind = "filtered" if hit.place == "filtered" else "said" if hit.session else "apart"
+        is_new = kept[kind] < RANKED and not units.issuperset(hit.units)
+        widens = kind == "said" and hit.session not in sessions and len(sessions) < RANKED
+        if hit.place == "read" or is_new or widens:
+            yield hit
+        kept[kind] += is_new
+        if kind != "filtered":
+            units.update(hit.units)
+            sessions.update([hit.session] if hit.session else [])
 
 
 def settings(experiment: Experiment) -> PipelineSettings:

@@ -45,10 +45,15 @@ class Veil:
             replace(turn, external_id=self.hide("unit", turn.external_id or f"{session.external_id}:{place}"))
             for place, turn in enumerate(session.turns, start=1)
         )
-        return replace(session, external_id=self.hide("session", session.external_id), title="", turns=turns)
+        learned = tuple(
+            replace(each, memory=self.memory(each.memory, f"of {session.external_id}, {place}"))
+            for place, each in enumerate(session.learned, start=1)
+        )
+        hidden = self.hide("session", session.external_id)
+        return replace(session, external_id=hidden, title="", turns=turns, learned=learned)
 
-    def memory(self, memory: MemoryDraft, place: int) -> MemoryDraft:
-        """The memory under another id."""
+    def memory(self, memory: MemoryDraft, place: int | str) -> MemoryDraft:
+        """The memory under another id; one without is called after its place."""
         return replace(memory, external_id=self.hide("unit", memory.external_id or f"memory {place}"))
 
     def hide(self, kind: str, name: str) -> str:
@@ -90,7 +95,7 @@ def _stored(sessions: Sequence[SessionDraft], memories: Sequence[MemoryDraft]) -
         for turn in s.turns:
             where = f"turn {turn.text[:40]!r}"
             yield where, f"{turn.external_id}\n{turn.said_text}", f"{turn.speaker} {turn.text} {turn.key}"
-    for m in memories:
+    for m in (*memories, *(each.memory for s in sessions for each in s.learned)):
         yield f"memory {m.text[:40]!r}", m.external_id, f"{m.text} {m.key} {m.event_text}"
 
 

@@ -4,15 +4,18 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from lives import ASKED, FIRST, PROBES, SESSIONS, life, session
 
 from eval import stage as stage_module
 from eval.experiment import Experiment, varied
-from eval.stage import Stage
-from eval.types import Gold, Probe
+from eval.scores import score
+from eval.stage import RANKED, Stage, worth_keeping
+from eval.types import Found, Gold, Prediction, Probe, Sample
 from eval.veil import Leak
 from graph.nodes import read
-from memory.types import MemoryDraft
+from memory.types import Learned, MemoryDraft
 
 
 @pytest.fixture
@@ -203,3 +206,36 @@ def test_telling_more_adds_only_what_is_new(played):
     before = stage.costs.turns
     stage.remember(SESSIONS)
     assert stage.costs.turns == before
+
+
+@pytest.mark.parametrize("level", ["sessions", "items"])
+@given(
+    st.lists(st.tuples(st.integers(0, 300), st.integers(-1, 90), st.sampled_from(["read", "beyond", "filtered"]))),
+    st.sets(st.integers(0, 300), min_size=1, max_size=5),
+)
+def test_what_is_left_out_of_a_ranking_changes_no_figure(level, hits, evidence):
+    ranking = tuple(
+        Found((f"t{unit}",), f"s{place}" if place >= 0 else "", "dialogue", 1.0, kept) for unit, place, kept in hits
+    )
+    turns = tuple(f"t{n}" for n in evidence)
+    sessions = tuple(f"s{n}" for n in evidence)
+    gold = Gold(("x",), turns, sessions if level == "sessions" else (), sessions)
+    probe = Probe("q", "Where?", ASKED, gold)
+    short = tuple(worth_keeping(ranking))
+    whole, part = (Sample(probe, Prediction("q", "h", {}, found)) for found in (ranking, short))
+    ks = (1, 10, RANKED)
+    assert score(whole, ks, level, None, answered=False) == score(part, ks, level, None, answered=False)
+    assert {f for f in ranking if f.place == "read"} == {f for f in short if f.place == "read"}
+
+
+def test_a_long_ranking_is_kept_short():
+    ranking = [Found((f"t{n}",), f"s{n % 200}", "dialogue", 1.0, "beyond") for n in range(5000)]
+    assert len(list(worth_keeping(ranking))) == RANKED
+
+
+def test_what_was_learned_from_turns_is_stored_under_other_ids_too(played):
+    told = Learned(MemoryDraft("profile", "home: Turku", external_id="answer_77aa_fact"), (0,))
+    stage = played(life(sessions=(replace(SESSIONS[0], learned=(told,)), *SESSIONS[1:])))
+    content = b"".join(path.read_bytes() for path in stage.home.iterdir())
+    assert b"Turku" in content
+    assert b"answer_77" not in content
