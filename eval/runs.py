@@ -11,12 +11,13 @@ them changed a new run begins, so that no run ever mixes two.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import platform
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -48,13 +49,24 @@ PACKAGES = (
 )
 """Those whose version can change a figure."""
 
+SCREEN = frozenset({
+    "tab.py", "panels.py", "order_panel.py", "result_panel.py", "runs_panel.py",
+    "drill.py", "opened.py", "orders.py", "plots.py", "running.py",
+})  # fmt: skip
+"""Sources that only show figures: a change of the screen breaks no run off."""
+
 _SAMPLE = TypeAdapter(Sample)
 _VERDICT = TypeAdapter(tuple[str, Verdict])
 Line = TypeVar("Line")
+Key = tuple[str, str]
 
 
 class UnknownRun(MemoirError):
     """No run of that name, or its folder cannot be read."""
+
+
+class RunIsBusy(MemoirError):
+    """A run is being worked on by somebody else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +124,22 @@ class Run:
         """Whether every probe was asked."""
         return (self.folder / "done").exists()
 
-    def samples(self) -> list[Sample]:
-        """All that was answered so far, each probe once; with the judge's verdicts where it was judged."""
+    def samples(self, *, words: bool = True) -> list[Sample]:
+        """All that was answered so far, each probe once; with the judge's verdicts where it was judged.
+
+        Without `words`, what is only there to be read (`shown`, `trace`) is left out: a third of the memory.
+        """
         judged = self.verdicts()
-        samples = {(s.prediction.history_id, s.probe.id): s for s in self._lines("predictions.jsonl", _SAMPLE)}
-        return [replace(s, verdict=judged.get(s.probe.id, s.verdict)) for s in samples.values()]
+        samples: dict[Key, Sample] = {}
+        for sample in self._lines("predictions.jsonl", _SAMPLE):
+            said = sample.prediction if words else replace(sample.prediction, shown=(), trace=())
+            verdict = judged.get(sample.probe.id, sample.verdict)
+            samples[_key(sample)] = replace(sample, prediction=said, verdict=verdict)
+        return list(samples.values())
+
+    def answered(self) -> set[Key]:
+        """History and probe of all that was answered so far."""
+        return {_key(sample) for sample in self._lines("predictions.jsonl", _SAMPLE)}
 
     def costs(self) -> list[HistoryCosts]:
         """What the finished histories took."""
@@ -127,7 +150,7 @@ class Run:
         return dict(self._lines("verdicts.jsonl", _VERDICT))
 
     def append(self, sample: Sample) -> None:
-        """Keep a sample; it is on disk when this returns."""
+        """Keep a sample; a kill of this process no longer loses it when this returns."""
         self._append("predictions.jsonl", _SAMPLE.dump_json(sample))
 
     def finish(self, costs: HistoryCosts) -> None:
@@ -147,13 +170,44 @@ class Run:
         """Cut off what a kill left half-written at the end of a file."""
         for name in ("predictions.jsonl", "costs.jsonl"):
             path = self.folder / name
-            if path.exists() and (whole := path.read_bytes()) and not whole.endswith(b"\n"):
+            if path.exists():
                 with path.open("r+b") as file:
-                    file.truncate(whole.rfind(b"\n") + 1)
+                    file.truncate(sum(len(line) for line in file if line.endswith(b"\n")))
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep all others from working on it meanwhile; whoever ends, even by a kill, lets go of it.
+
+        Raises:
+            RunIsBusy: somebody else holds it.
+        """
+        with (self.folder / "lock").open("ab") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise RunIsBusy(
+                    f"{self.name} is going on, in another window or process. Nothing was changed; wait for it, or stop "
+                    "it there."
+                ) from None
+            yield
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether somebody is working on it."""
+        try:
+            with self.held():
+                return False
+        except RunIsBusy:
+            return True
 
     def delete(self) -> None:
-        """Remove the run and all that is in it."""
-        shutil.rmtree(self.folder)
+        """Remove the run and all that is in it.
+
+        Raises:
+            RunIsBusy: it is going on.
+        """
+        with self.held():
+            shutil.rmtree(self.folder)
 
     def _append(self, name: str, line: bytes) -> None:
         with (self.folder / name).open("ab") as file:
@@ -163,15 +217,23 @@ class Run:
         path = self.folder / name
         if not path.exists():
             return
-        lines = path.read_bytes().split(b"\n")
-        for number, line in enumerate(lines[:-1], start=1):  # what follows the last newline is half a line
-            try:
-                yield adapter.validate_json(line)
-            except ValidationError as fault:
-                raise UnknownRun(
-                    f"{path}, line {number}: {fault.errors()[0]['msg']}. It was written by another version, or changed "
-                    f"by hand. Nothing was changed; delete the run with `python -m eval delete {self.name}`."
-                ) from fault
+        with path.open("rb") as file:  # line by line: a large run's file has half a gigabyte
+            for number, line in enumerate(file, start=1):
+                if line.endswith(b"\n"):  # what follows the last newline is half a line
+                    yield self._parsed(f"{path}, line {number}", line, adapter)
+
+    def _parsed(self, where: str, line: bytes, adapter: TypeAdapter[Line]) -> Line:
+        try:
+            return adapter.validate_json(line)
+        except ValidationError as fault:
+            raise UnknownRun(
+                f"{where}: {fault.errors()[0]['msg']}. It was written by another version, or changed by hand. Nothing "
+                f"was changed; delete the run with `python -m eval delete {self.name}`."
+            ) from fault
+
+
+def _key(sample: Sample) -> Key:
+    return sample.prediction.history_id, sample.probe.id
 
 
 class Runs:
@@ -204,10 +266,10 @@ class Runs:
         raise UnknownRun(f"{name!r} names {len(meant)} runs in {self.folder}; there are: {known}")
 
     def begin(self, spec: Spec, *, afresh: bool = False) -> Run:
-        """The unfinished run of the same spec, to be gone on with, or a new one."""
+        """The unfinished run of the same spec, to be gone on with unless somebody does, or a new one."""
         if not afresh:
             for run in self.all():
-                if run.spec.digest == spec.digest and not run.is_done:
+                if run.spec.digest == spec.digest and not run.is_done and not run.is_busy:
                     run.mend()
                     return run
         now = datetime.now(UTC)
@@ -261,7 +323,7 @@ def code_version() -> str:
     total = sha256()
     sources = [p for room in ("memory", "graph", "eval") for p in sorted((ROOT / room).rglob("*.py"))]
     for path in [*sources, ROOT / "assets" / "classifier.npz"]:
-        if path.name not in ("tab.py", "panels.py"):
+        if path.name not in SCREEN:
             total.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
     return total.hexdigest()[:16]
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from lives import ASKED, PROBES
 
-from eval.runs import HistoryCosts, Runs, Spec, UnknownRun, checksum
+from eval.runs import ROOT, SCREEN, HistoryCosts, RunIsBusy, Runs, Spec, UnknownRun, checksum
 from eval.stage import Costs
 from eval.types import Found, Prediction, Sample, Shown, Verdict
 
@@ -123,3 +123,31 @@ def test_a_checksum_is_of_the_content(tmp_path):
     assert checksum(tmp_path / "a" / "x.json") == checksum(tmp_path / "a" / "x.json")
     (tmp_path / "a" / "x.json").write_text(json.dumps([2]))
     assert checksum(tmp_path / "a") != before
+
+
+def test_only_what_can_be_read_is_left_out_without_words(runs):
+    run = runs.begin(SPEC)
+    run.append(SAMPLE)
+    (bare,) = run.samples(words=False)
+    assert bare == replace(SAMPLE, prediction=replace(PREDICTION, shown=(), trace=()))
+    assert run.answered() == {("life", "q1")}
+
+
+def test_a_run_that_is_going_on_is_neither_gone_on_with_nor_deleted(runs):
+    run = runs.begin(SPEC)
+    with run.held():
+        assert runs.begin(SPEC).name != run.name
+        with pytest.raises(RunIsBusy, match=run.name):
+            run.delete()
+        with pytest.raises(RunIsBusy), run.held():
+            pass
+    assert run.name in {r.name for r in runs.all()}
+    run.delete()
+
+
+def test_a_change_of_the_screen_breaks_no_run_off():
+    sources = {path.name: path.read_text("utf-8") for path in (ROOT / "eval").glob("*.py")}
+    assert set(sources) >= SCREEN
+    assert {name for name, text in sources.items() if "import gradio" in text} <= SCREEN
+    others = "".join(text for name, text in sources.items() if name not in SCREEN)
+    assert not [name for name in SCREEN if f"eval.{name.removesuffix('.py')} import" in others]
