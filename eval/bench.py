@@ -14,6 +14,7 @@ from eval.benchmarks import Benchmark
 from eval.execute import Progress, Stop, execute, open_tools
 from eval.experiment import Experiment
 from eval.judge import Judge, Spent
+from eval.replay import count
 from eval.runs import Run, Runs, Spec, checksum, code_version, versions
 from eval.settings import EvalSettings
 from graph.models import chat_model
@@ -93,7 +94,8 @@ class Bench:
         """
         benchmark = benchmarks.find(order.benchmark)
         path = self.data_of(benchmark, order.data)
-        total = benchmarks.count_probes(benchmarks.histories(benchmark, path, limit=order.limit, only=order.only))
+        found = benchmarks.histories(benchmark, path, limit=order.limit, only=order.only)
+        total = sum(count(history, order.experiment) for history in found)
         spec = Spec(
             benchmark.name,
             str(path),
@@ -122,11 +124,14 @@ class Bench:
             watch: Told after each.
             encoder: A loaded model to use, where one is at hand; all is then done in this process.
             begun: What `begin` gave for this order, if it was called before.
+
+        Raises:
+            RunIsBusy: the run that was begun is going on elsewhere.
         """
         run, total = begun or self.begin(order)
         benchmark = benchmarks.find(order.benchmark)
         found = benchmarks.histories(benchmark, Path(run.spec.data), limit=order.limit, only=order.only)
-        with self._cache(order) as cache:
+        with run.held(), self._cache(order) as cache:
             tools = open_tools(order.experiment, cache, encoder) if encoder is not None else None
             execute(
                 run,

@@ -5,11 +5,13 @@ from __future__ import annotations
 import multiprocessing
 import os
 import queue
+import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection, wait
 from multiprocessing.synchronize import Event as ProcessEvent
 from pathlib import Path
 from typing import Any, Protocol
@@ -69,7 +71,7 @@ def execute(
         stop: Asked between probes; what was answered is kept.
         watch: Told after every probe.
     """
-    answered = {(s.prediction.history_id, s.probe.id) for s in run.samples()}
+    answered = run.answered()
     finished = {c.history for c in run.costs()}
     done = len(answered)
     work = (_rest(h, answered) for h in histories if h.id not in finished)
@@ -108,9 +110,9 @@ Outcome = Sample | HistoryCosts
 
 def _alone(work: Iterator[History], experiment: Experiment, tools: Tools, stop: Stop) -> Iterator[Outcome]:
     for history in work:
-        yield from _play(history, experiment, tools, stop)
         if stop.is_set():
             return
+        yield from _play(history, experiment, tools, stop)
 
 
 def open_tools(experiment: Experiment, cache: Path, encoder: Embedder | None = None) -> Tools:
@@ -136,6 +138,10 @@ def _play(history: History, experiment: Experiment, tools: Tools, stop: Stop) ->
 # --- in several processes
 
 
+PATIENCE_SECONDS = 20.0
+"""How long a process may take to end once it is told to; the answer at hand is seldom longer."""
+
+
 class Failed(MemoirError):
     """A process that played histories came to an end before its time."""
 
@@ -143,11 +149,17 @@ class Failed(MemoirError):
 def _together(work: Iterator[History], experiment: Experiment, cache: Path, stop: Stop, jobs: int) -> Iterator[Outcome]:
     context = multiprocessing.get_context("spawn")  # a fork would copy locks that torch's threads hold
     tasks: Any = context.Queue(maxsize=jobs)  # as many wait as are played, no more are in memory
-    outcomes: Any = context.Queue()
     halt = context.Event()
     threads = max(1, (os.cpu_count() or 1) // jobs)
-    arguments = (experiment, cache, tasks, outcomes, halt, threads)
-    workers = [context.Process(target=_worker, args=arguments, daemon=True) for _ in range(jobs)]
+    workers, readers = [], []
+    for _ in range(jobs):
+        # A pipe for each: one that is killed ends its own, where a queue would keep what it half wrote, and its lock.
+        reader, writer = context.Pipe(duplex=False)
+        worker = context.Process(target=_worker, args=(experiment, cache, tasks, writer, halt, threads), daemon=True)
+        worker.start()
+        writer.close()
+        workers.append(worker)
+        readers.append(reader)
     faults: list[BaseException] = []
 
     def feed() -> None:
@@ -160,39 +172,41 @@ def _together(work: Iterator[History], experiment: Experiment, cache: Path, stop
         for _ in workers:
             _put(tasks, None, halt)
 
-    for worker in workers:
-        worker.start()
-    feeder = threading.Thread(target=feed, daemon=True)
-    feeder.start()
+    threading.Thread(target=feed, daemon=True).start()
     try:
-        yield from _collect(outcomes, workers, stop, halt)
+        yield from _collect(readers, stop, halt)
     finally:
         halt.set()
+        for reader in readers:
+            reader.close()
         for worker in workers:
-            worker.join(timeout=20)
-            if worker.is_alive():
-                worker.kill()
+            worker.join(timeout=PATIENCE_SECONDS)
+            worker.kill()
+            worker.join()
     if faults:
         raise faults[0]
 
 
-def _collect(outcomes: Any, workers: list[Any], stop: Stop, halt: ProcessEvent) -> Iterator[Outcome]:  # noqa: ANN401
-    left = len(workers)
+def _collect(readers: Sequence[Connection], stop: Stop, halt: ProcessEvent) -> Iterator[Outcome]:
+    left = list(readers)
     while left:
         if stop.is_set():
             halt.set()
-        try:
-            outcome = outcomes.get(timeout=0.5)
-        except queue.Empty:
-            if all(not worker.is_alive() for worker in workers) and outcomes.empty():
-                raise Failed("every process that played histories has ended early; what was answered is kept") from None
-            continue
-        if outcome is None:
-            left -= 1
-        elif isinstance(outcome, BaseException):
-            raise outcome
-        else:
-            yield outcome
+        for reader in wait(left, timeout=0.5):
+            assert isinstance(reader, Connection)
+            try:
+                outcome = reader.recv()
+            except (EOFError, OSError):
+                raise Failed(
+                    "a process that played histories was ended from outside, perhaps for want of memory; what was "
+                    "answered is kept, and the same command goes on from there, with fewer --jobs"
+                ) from None
+            if outcome is None:
+                left.remove(reader)
+            elif isinstance(outcome, BaseException):
+                raise outcome
+            else:
+                yield outcome
 
 
 def _put(tasks: Any, item: History | None, halt: ProcessEvent) -> bool:  # noqa: ANN401
@@ -207,31 +221,36 @@ def _worker(
     experiment: Experiment,
     cache: Path,
     tasks: Any,  # noqa: ANN401  # queues of another context have no public type
-    outcomes: Any,  # noqa: ANN401
+    outcomes: Connection,
     halt: ProcessEvent,
     threads: int,
 ) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the process that started this one tells it
     # Before torch loads: its threads would otherwise spin against those of the other process.
     os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
     os.environ["OMP_NUM_THREADS"] = str(threads)
-    try:
-        tools = open_tools(experiment, cache)
-        while not halt.is_set():
-            try:
-                history = tasks.get(timeout=0.5)
-            except queue.Empty:
-                continue
-            if history is None:
-                break
-            for outcome in _play(history, experiment, tools, halt):
-                outcomes.put(outcome)
-    except MemoirError as fault:
-        outcomes.put(fault)
-    except Exception as fault:  # it goes to the process that can show it
-        outcomes.put(Failed(f"{type(fault).__name__}: {fault}"))
-    finally:
-        outcomes.put(None)
+    with suppress(BrokenPipeError):  # nobody wants to know any more
+        try:
+            for outcome in _work(experiment, cache, tasks, halt):
+                outcomes.send(outcome)
+        except MemoirError as fault:
+            outcomes.send(fault)
+        except Exception as fault:  # it goes to the process that can show it
+            outcomes.send(Failed(f"{type(fault).__name__}: {fault}"))
+        outcomes.send(None)
+
+
+def _work(experiment: Experiment, cache: Path, tasks: Any, halt: ProcessEvent) -> Iterator[Outcome]:  # noqa: ANN401
+    tools = open_tools(experiment, cache)
+    while not halt.is_set():
+        try:
+            history = tasks.get(timeout=0.5)
+        except queue.Empty:
+            continue
+        if history is None:
+            return
+        yield from _play(history, experiment, tools, halt)
 
 
 def _end_with_parent() -> None:

@@ -11,7 +11,7 @@ from eval.embeddings import CachedEmbedder
 from eval.experiment import Experiment
 from eval.metrics.answers import verdict
 from eval.names import rename
-from eval.simulate import simulate
+from eval.simulate import plan, simulate
 from eval.stage import Costs, Stage
 from eval.types import History, Prediction, Probe, Sample
 from graph.classifier import Classifier
@@ -32,7 +32,8 @@ def replay(history: History, experiment: Experiment, tools: Tools, costs: Costs)
     which they are asked decides what is known. `costs` is added to on the way.
     """
     with tempfile.TemporaryDirectory(prefix="memoir-replay-") as home:
-        told = rename(history, experiment.simulation.names, experiment.seed)
+        # Other names belong to the simulator, which tells sessions and asks under them; elsewhere nothing would follow.
+        told = rename(history, experiment.simulation.names, experiment.seed) if _is_simulated(history) else history
         stage = Stage(Path(home), told, experiment, tools.embedder, tools.classifier, costs)
         for probe, prediction in _played(history, stage, experiment):
             alike = _similarity(tools.embedder, probe, prediction)
@@ -40,8 +41,20 @@ def replay(history: History, experiment: Experiment, tools: Tools, costs: Costs)
             yield Sample(probe, prediction, verdict(probe, prediction))
 
 
+def count(history: History, experiment: Experiment) -> int:
+    """How many probes a replay will ask: in a simulation one a session at most, and all of them elsewhere."""
+    if not _is_simulated(history):
+        return len(history.probes)
+    told = rename(history, experiment.simulation.names, experiment.seed)
+    return len(plan(told, experiment.simulation, experiment.seed)[0])
+
+
+def _is_simulated(history: History) -> bool:
+    return any(probe.asked_in for probe in history.probes)
+
+
 def _played(history: History, stage: Stage, experiment: Experiment) -> Iterator[tuple[Probe, Prediction]]:
-    if any(probe.asked_in for probe in history.probes):
+    if _is_simulated(history):
         yield from simulate(history, stage, experiment.simulation, experiment.seed)
         return
     stage.remember(history.sessions, history.memories)

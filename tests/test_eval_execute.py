@@ -1,6 +1,7 @@
 """A run survives a kill, and its figures depend neither on the number of processes nor on the order of the file."""
 
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -11,11 +12,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from dialsim_show import write_show
 
 from eval.bench import OWN, Bench, Order
 from eval.benchmarks import NoProbes, UnknownBenchmark, find, histories
+from eval.execute import Failed
 from eval.experiment import Experiment, varied
 from eval.report import report
+from eval.runs import RunIsBusy
 from eval.settings import EvalSettings
 from memory.errors import MemoirError
 
@@ -153,3 +157,41 @@ def test_a_missing_file_says_how_to_get_it(bench):
         bench.go(Order("longmemeval"))
     with pytest.raises(UnknownBenchmark, match="memoir, longmemeval"):
         find("nonsense")
+
+
+def test_a_run_that_goes_on_elsewhere_is_left_alone(bench, embedder):
+    begun = bench.begin(order(limit=2))
+    with begun[0].held(), pytest.raises(RunIsBusy):
+        bench.go(order(limit=2), encoder=embedder, begun=begun)
+    assert bench.go(order(limit=2), encoder=embedder, begun=begun).is_done
+
+
+def test_a_killed_worker_ends_the_run_with_what_was_answered(bench):
+    killed = []
+
+    def kill_one(progress):
+        if not killed:
+            killed.append(multiprocessing.active_children()[0])
+            os.kill(killed[0].pid, signal.SIGKILL)
+
+    with pytest.raises(Failed, match="ended from outside"):
+        bench.go(order(jobs=2), watch=kill_one)
+    (run,) = bench.runs.all()
+    assert not run.is_done
+    assert run.samples()
+    assert not multiprocessing.active_children()
+
+
+def test_a_run_stopped_before_it_began_asks_nothing(bench, embedder):
+    stop = threading.Event()
+    stop.set()
+    run = bench.go(order(limit=2), stop=stop, encoder=embedder)
+    assert run.samples() == []
+    assert not run.is_done
+
+
+def test_as_many_probes_are_told_of_as_a_simulation_will_ask(bench, embedder, tmp_path):
+    asking = Order("dialsim", write_show(tmp_path), varied(Experiment(), ["reader=none"]))
+    run, total = begun = bench.begin(asking)
+    bench.go(asking, encoder=embedder, begun=begun)
+    assert total == len(run.samples()) == 6
