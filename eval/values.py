@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -46,7 +45,9 @@ class Values:
         self.key: Key = experiment.key
         self.separate = experiment.keys == "separate"
         needs_words = self.granularity == "summary" or self.key in ("value+summary", "value+keyphrases")
-        self._weights = _fit(tuple(t.text for s in sessions for t in s.turns)) if needs_words else None
+        self._weights = _fit([t.text for s in sessions for t in s.turns]) if needs_words else None
+        # Once: a year of chats has a million pairs of words, and a list of them takes half a second to make.
+        self._words = self._weights.get_feature_names_out() if self._weights and self.key == "value+keyphrases" else ()
 
     def of(self, session: SessionDraft) -> tuple[SessionDraft, dict[str, tuple[str, ...]]]:
         """The session as it is stored, and for each of its turns' external ids the turns that it holds."""
@@ -95,7 +96,7 @@ class Values:
         if self._weights is None:
             return ""
         row = self._weights.transform([text])
-        names = self._weights.get_feature_names_out()
+        names = self._words
         best = sorted(zip(row.indices, row.data, strict=True), key=lambda pair: (-pair[1], names[pair[0]]))[:PHRASES]
         return "; ".join(str(names[column]) for column, _ in best)
 
@@ -135,8 +136,7 @@ def _facts(turn: TurnDraft, said_at: datetime | None) -> str:
     return " ".join([*plain, *told])
 
 
-@lru_cache(maxsize=2)
-def _fit(texts: tuple[str, ...]) -> Any:  # noqa: ANN401  # scikit-learn has no types
+def _fit(texts: Sequence[str]) -> Any:  # noqa: ANN401  # scikit-learn has no types
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    return TfidfVectorizer(stop_words="english", ngram_range=(1, 2), sublinear_tf=True).fit(texts or ("nothing",))
+    return TfidfVectorizer(stop_words="english", ngram_range=(1, 2), sublinear_tf=True).fit(texts or ["nothing"])
