@@ -91,9 +91,8 @@ def bleu(answer: str, golds: Sequence[str]) -> float:
     With `effective_order`, exponential smoothing and case, tokenised as "13a", or as "zh" where the gold answer is
     Chinese. Several gold answers are alternatives: the best single one counts, n-grams are not pooled over them.
     """
-    return (
-        max(_bleu("zh" if _IS_CJK.search(gold) else "13a").sentence_score(answer, [gold]).score for gold in golds) / 100
-    )
+    percent = max(_bleu("zh" if _IS_CJK.search(gold) else "13a").sentence_score(answer, [gold]).score for gold in golds)
+    return min(percent / 100, 1.0)  # the same text has 100.00000000000004
 
 
 def distinct_n(responses: Sequence[str], n: int) -> float:
