@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from eval.benchmarks import find
 from eval.metrics.significance import Difference, compare
 from eval.runs import Run
-from eval.scores import score
+from eval.scores import is_evidence, score
 from eval.types import Sample
 from memory.errors import MemoirError
 
@@ -19,7 +19,10 @@ class Incomparable(MemoirError):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How two runs differ: the settings that do, and every figure of both with the significance of its difference."""
+    """How two runs differ, and every figure of both with the significance of its difference.
+
+    `settings` holds those that differ, and beside them data, portion, code and versions of libraries where they do.
+    """
 
     first: str
     second: str
@@ -58,12 +61,21 @@ def _scored(run: Run) -> dict[str, Mapping[str, float | None]]:
     answered = run.spec.settings.get("reader") != "none"
 
     def scores(sample: Sample) -> Mapping[str, float | None]:
-        return score(sample, benchmark.ks, benchmark.level, benchmark.official_ndcg, answered=answered)
+        found = score(sample, benchmark.ks, benchmark.level, benchmark.official_ndcg, answered=answered)
+        # As in a report: what is not counted is in no total of evidence.
+        return found if sample.probe.counted else {n: v for n, v in found.items() if not is_evidence(n)}
 
-    return {s.probe.id: scores(s) for s in run.samples()}
+    return {s.probe.id: scores(s) for s in run.samples(words=False)}
+
+
+def _conditions(run: Run) -> Mapping[str, object]:
+    """The settings, and what else can make a difference: which data, which probes, which code and libraries."""
+    spec = run.spec
+    fixed = {"data": spec.checksum[:12], "portion": spec.portion, "code": spec.code}
+    return {**spec.settings, **fixed, **{f"version of {name}": number for name, number in spec.versions.items()}}
 
 
 def _changed(first: Run, second: Run) -> dict[str, tuple[object, object]]:
-    ours, theirs = first.spec.settings, second.spec.settings
+    ours, theirs = _conditions(first), _conditions(second)
     names = dict.fromkeys([*ours, *theirs])
     return {n: (ours.get(n), theirs.get(n)) for n in names if ours.get(n) != theirs.get(n)}

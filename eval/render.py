@@ -10,6 +10,7 @@ from typing import Any
 from tabulate import tabulate
 
 from eval.compare import Comparison
+from eval.judge import Agreement
 from eval.report import Report
 from eval.types import Figure
 from memory.as_json import plain
@@ -58,10 +59,10 @@ def _short(value: float) -> str:
 
 def to_markdown(report: Report) -> str:
     """The whole report for people."""
-    changed = ", ".join(f"{k}={v}" for k, v in report.settings.items())
+    settings = ", ".join(f"{k}={v}" for k, v in report.settings.items())
     about = (
         f"# {report.title}\n\n{report.n} probes of {report.histories} histories ({report.portion}), {report.date}, "
-        f"{report.machine}, code {report.code}{'' if report.done else ', UNFINISHED'}\n\nSettings: {changed}"
+        f"{report.machine}, code {report.code}{'' if report.done else ', UNFINISHED'}\n\nSettings: {settings}"
     )
     parts = [about, _section("Figures", metric_rows(report.metrics), ("metric", "value [95 %]", "n"))]
     for axis, groups in report.by.items():
@@ -72,7 +73,11 @@ def to_markdown(report: Report) -> str:
         parts.append(_section("Abstention", abstention_rows(report), ("", "answered", "declined")))
     if any(report.causes.values()):
         parts.append(_section("Wrong answers, by where they went wrong", report.causes.items(), ("cause", "n")))
+    if report.agreement is not None:
+        parts.append(_section("The judge beside the rule", agreement_rows(report.agreement), ("what", "value")))
     parts.append(_section("Timing", timing_rows(report.timing), ("what", "p50", "p95")))
+    if any(report.tokens.values()):
+        parts.append(_section("Tokens", report.tokens.items(), ("", "n")))
     if report.skips:
         parts.append(_section("Not used", report.skips.items(), ("reason", "n")))
     if report.published:
@@ -122,6 +127,12 @@ def abstention_rows(report: Report) -> list[tuple[str, int, int]]:
         ("can be answered", held.answered_answerable, held.refused_answerable),
         ("cannot be answered", held.answered_unanswerable, held.refused_unanswerable),
     ]
+
+
+def agreement_rows(agreement: Agreement) -> list[tuple[str, object]]:
+    """How far judge and rule agree; empty where nothing was scored by both, or all of it alike."""
+    share, kappa = (None if v is None else _short(v) for v in (agreement.share, agreement.kappa))
+    return [("scored by both", agreement.n), ("judged alike", share), ("Cohen's kappa", kappa)]
 
 
 def timing_rows(timing: Mapping[str, Any]) -> list[tuple[str, object, object]]:

@@ -17,7 +17,7 @@ from eval.metrics.abstention import Curve, Table, curve, table
 from eval.metrics.answers import verdict
 from eval.published import Published, beside
 from eval.runs import HistoryCosts, Run
-from eval.scores import figures
+from eval.scores import figures, is_evidence
 from eval.stage import Costs
 from eval.types import Cause, Figure, Probe, Sample
 
@@ -61,7 +61,7 @@ class Report:
 
 def report(run: Run) -> Report:
     """The report of a run, finished or not."""
-    benchmark, samples, costs = find(run.spec.benchmark), run.samples(), run.costs()
+    benchmark, samples, costs = find(run.spec.benchmark), run.samples(words=False), run.costs()
     answered = run.spec.settings.get("reader") != "none"
     measure = partial(
         figures,
@@ -70,8 +70,8 @@ def report(run: Run) -> Report:
         official_ndcg=benchmark.official_ndcg,
         answered=answered,
     )
-    counted = [s for s in samples if s.probe.counted]
-    metrics = {**measure(samples), **_of_evidence(measure(counted))} if samples else {}
+    in_all = partial(_of_the_whole, measure=measure)
+    metrics = in_all(samples)
     judged = [(s.verdict, verdict(s.probe, s.prediction)) for s in samples if s.verdict and s.verdict.by != "rule"]
     return Report(
         run.name,
@@ -86,7 +86,7 @@ def report(run: Run) -> Report:
         run.spec.checksum,
         run.spec.settings,
         metrics,
-        {axis: _grouped(samples, of, measure) for axis, of in AXES.items()},
+        {axis: _grouped(samples, of, measure if axis == POPULATION else in_all) for axis, of in AXES.items()},
         table(samples) if answered else None,
         curve(samples) if answered else None,
         attribute(samples) if answered else {},
@@ -99,9 +99,15 @@ def report(run: Run) -> Report:
     )
 
 
-def _of_evidence(measured: Figures) -> Figures:
-    """The figures about evidence, which protocols report on a part of the probes only."""
-    return {name: figure for name, figure in measured.items() if "@" in name}
+def _of_the_whole(samples: Sequence[Sample], measure: Callable[[Sequence[Sample]], Figures]) -> Figures:
+    """The figures of any probes that are no population: those about evidence are of the counted ones alone."""
+    measured = measure(samples)
+    counted = [s for s in samples if s.probe.counted]
+    if len(counted) == len(samples):
+        return measured
+    of_counted = measure(counted)
+    chosen = {name: of_counted.get(name) if is_evidence(name) else figure for name, figure in measured.items()}
+    return {name: figure for name, figure in chosen.items() if figure is not None}
 
 
 def _evidence_count(probe: Probe) -> list[str]:
@@ -109,9 +115,11 @@ def _evidence_count(probe: Probe) -> list[str]:
     return [f"{MOST_EVIDENCE}+" if evidence >= MOST_EVIDENCE else str(evidence)] if evidence else []
 
 
+POPULATION = "population"
+
 AXES: Mapping[str, Callable[[Probe], Sequence[str]]] = {
     "ability": lambda probe: [probe.ability] if probe.ability else [],
-    "population": lambda probe: probe.populations,
+    POPULATION: lambda probe: probe.populations,
     "store": lambda probe: [probe.store] if probe.store else [],
     "evidence": _evidence_count,
 }

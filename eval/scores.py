@@ -73,6 +73,11 @@ def figures(
     return found | _abstention(ordered) | _diversity(ordered) if answered else found
 
 
+def is_evidence(name: str) -> bool:
+    """Whether a figure is about what was found, at a cut-off; all others are about stores and answers."""
+    return "@" in name
+
+
 # --- what was found
 
 
