@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
 from itertools import product
@@ -74,10 +75,14 @@ def vary(experiment: Experiment, name: str, value: str) -> Experiment:
         inner = inner[step]
     inner[path[-1]] = value
     try:
-        return _ADAPTER.validate_python(values)
+        made = _ADAPTER.validate_python(values)
     except ValidationError as fault:
         why = fault.errors()[0]["msg"]
         raise UnknownSetting(f"{name}={value}: {why} (it is {known[name]} by default)") from fault
+    set_to = made.settings[name]
+    if isinstance(set_to, (int, float)) and not 0 <= set_to < math.inf:
+        raise UnknownSetting(f"{name}={value}: a number from 0 on is expected (it is {known[name]} by default)")
+    return made
 
 
 def varied(experiment: Experiment, assignments: list[str]) -> Experiment:

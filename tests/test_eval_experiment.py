@@ -23,7 +23,20 @@ def test_a_setting_is_changed_by_its_name_and_nothing_else(name, value, held):
     assert {n for n, v in changed.settings.items() if v != Experiment().settings[n]} == {name}
 
 
-@pytest.mark.parametrize("wrong", ["rerank.gamma=1", "alpha=0.3", "search=5", "rerank.alpha", "=3", "search.k=many"])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "rerank.gamma=1",
+        "alpha=0.3",
+        "search=5",
+        "rerank.alpha",
+        "=3",
+        "search.k=many",
+        "search.k=-1",
+        "rerank.alpha=nan",
+        "rerank.beta=inf",
+    ],
+)
 def test_what_cannot_be_set_is_refused_with_what_can(wrong):
     with pytest.raises(UnknownSetting) as fault:
         varied(Experiment(), [wrong])
