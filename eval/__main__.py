@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sqlite3
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -26,14 +27,18 @@ from eval.presets import PRESETS
 from eval.report import Report, report
 from eval.runs import Run
 from eval.settings import EvalSettings
+from graph.models import chat_model
 from memory.as_json import plain
 from memory.errors import MemoirError
+
+STOPPED = 130
+"""The exit status of a command ended by Ctrl-C, as shells give it."""
 
 Command = Callable[[argparse.Namespace, Bench], int]
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command; 0 if it did what was asked, 1 if it could not, 2 for wrong arguments."""
+    """Run one command; 0 if it did what was asked, 1 if it could not, 2 for wrong arguments, 130 if it was stopped."""
     arguments = _parser().parse_args(argv)
     try:
         command: Command = arguments.command
@@ -41,13 +46,14 @@ def main(argv: list[str] | None = None) -> int:
     except ValidationError as fault:
         for error in fault.errors():
             print(f"memoir: MEMOIR_{str(error['loc'][0]).upper()}: {error['msg']}", file=sys.stderr)
-    except MemoirError as fault:
-        print(f"memoir: {fault}", file=sys.stderr)
     except KeyboardInterrupt:
         print("memoir: stopped; what was answered is kept, and the same command goes on from there", file=sys.stderr)
+        return STOPPED
     except BrokenPipeError:
         # The reader of a pipe ("| head") has seen enough; Python would complain again when it closes the stream.
         sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115
+    except (MemoirError, OSError, sqlite3.Error) as fault:  # a full disk or a folder without leave is no fault of ours
+        print(f"memoir: {fault}", file=sys.stderr)
     return 1
 
 
@@ -110,6 +116,8 @@ def _positive(text: str) -> int:
 def _run(arguments: argparse.Namespace, bench: Bench) -> int:
     settings = [*arguments.settings, *([f"reader={arguments.reader}"] if arguments.reader else [])]
     base = varied(bench.experiment, settings)
+    if judge := _judge_of(arguments, bench):
+        chat_model(judge)  # a name that is none must not come to light when all has been answered
     if not arguments.preset and not arguments.sweep:
         return _show(_one(arguments, bench, base), arguments)
     rows = _of_preset(arguments, base) if arguments.preset else list(grid(base, arguments.sweep))
@@ -153,10 +161,14 @@ def _one(arguments: argparse.Namespace, bench: Bench, experiment: Experiment, la
 
         run = bench.go(order, watch=watch, begun=begun)
     print(f"memoir: kept as {run.name}", file=sys.stderr)
-    judge = arguments.judge or bench.settings.judge
+    judge = _judge_of(arguments, bench)
     if judge and experiment.pipeline.reader != "none":
         _judged(bench, run, judge)
     return report(run)
+
+
+def _judge_of(arguments: argparse.Namespace, bench: Bench) -> str:
+    return str(arguments.judge or bench.settings.judge)
 
 
 def _show(held: Report, arguments: argparse.Namespace) -> int:

@@ -28,6 +28,10 @@ class NoData(MemoirError):
     """The files of a benchmark are not on this machine."""
 
 
+class NothingToJudge(MemoirError):
+    """A run has no answers."""
+
+
 @dataclass(frozen=True, slots=True)
 class Order:
     """What to run.
@@ -158,7 +162,13 @@ class Bench:
         """Let a chat model judge every answer of a run; its verdicts take the place of the rule's.
 
         What the judge leaves unscored stays unscored: it is reported, not counted as wrong.
+
+        Raises:
+            NothingToJudge: the run had no reader.
+            UnknownModel: there is no chat model of that name.
         """
+        if run.spec.settings.get("reader") == "none":
+            raise NothingToJudge(f"{run.name} was run without a reader, so it has no answer to judge")
         judge = Judge(chat_model(model), model, self.settings.judgements_path)
         samples = run.samples()
         verdicts = {}

@@ -1,0 +1,288 @@
+"""The command line as a user meets it: one object with --json, errors in a line, and runs that can be looked at."""
+
+import csv
+import io
+import json
+
+import pytest
+from chat_server import ChatServer
+
+from eval.__main__ import main
+from eval.bench import Bench
+from eval.presets import PRESETS, Preset, Row
+from eval.settings import EvalSettings
+
+KEYS = {"benchmark", "n", "settings", "metrics", "by", "timing"}
+ANSWERS = {"exact_match", "token_f1", "containment", "rouge_l", "bleu", "answer_accuracy", "false_refusal_rate"}
+RETRIEVAL = {"session_recall@5", "session_recall_any@5", "session_recall_all@5", "turn_recall@10", "ndcg@5"}
+NODES = {"classify", "retrieve", "rerank", "time_filter"}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """One home for all, so that texts are embedded once."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(autouse=True)
+def _at_home(home, monkeypatch, tmp_path):
+    for name in ("MEMOIR_DATA", "MEMOIR_JUDGE", "MEMOIR_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("MEMOIR_HOME", str(home))
+    monkeypatch.chdir(tmp_path)  # no .env of whoever runs the tests
+
+
+@pytest.fixture
+def command(capsys):
+    def run(*arguments):
+        capsys.readouterr()
+        status = main(list(map(str, arguments)))
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def bench(home):
+    return Bench(EvalSettings(home=home))
+
+
+@pytest.fixture(scope="module")
+def name(bench):
+    """A finished run of four probes, made by the command."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MEMOIR_HOME", str(bench.settings.home))
+        assert main(["run", "memoir", "--limit", "4", "--json"]) == 0
+    return bench.runs.all()[0].name
+
+
+def parsed(out):
+    """What was printed, if it was one JSON object on a line and nothing else."""
+    assert out.count("\n") == 1
+    return json.loads(out, parse_constant=lambda text: pytest.fail(f"{text} is no JSON"))
+
+
+def fails(outcome, *words):
+    """Whether a command ended with status 1 and one message of these words, nothing on standard output."""
+    status, out, err = outcome
+    assert status == 1
+    assert out == ""
+    lines = [line for line in err.splitlines() if line]
+    assert lines[-1].startswith("memoir: ")
+    assert "Traceback" not in err
+    for word in words:
+        assert word in err
+
+
+# --- run
+
+
+def test_json_is_one_object_and_nothing_else(command, name):
+    status, out, err = command("run", "memoir", "--limit", 4, "--json")
+    held = parsed(out)
+    assert status == 0
+    assert set(held) >= KEYS
+    assert (held["benchmark"], held["n"]) == ("memoir", 4)
+    assert set(held["metrics"]) >= ANSWERS | RETRIEVAL
+    for figure in held["metrics"].values():
+        assert set(figure) == {"value", "low", "high", "n"}
+        assert 0 <= figure["low"] <= figure["value"] <= figure["high"] <= 1
+    for node in NODES | {"read"}:
+        assert set(held["timing"][node]) == {"p50", "p95"}
+    assert held["timing"]["import_turns_per_s"] > 0
+    assert held["settings"]["search.k"] == 10
+    assert "kept as memoir-" in err
+
+
+def test_without_a_reader_no_answer_is_scored(command, name):
+    status, out, _ = command("run", "memoir", "--limit", 4, "--reader", "none", "--json")
+    held = parsed(out)
+    assert status == 0
+    assert set(held["metrics"]) >= RETRIEVAL
+    assert not set(held["metrics"]) & (ANSWERS | {"judge_accuracy", "similarity"})
+    assert set(held["timing"]) >= NODES
+
+
+def test_a_setting_is_changed_by_its_name(command, name):
+    arguments = ("run", "memoir", "--limit", 2, "--reader", "none", "--set", "rerank.alpha=0.3", "--set", "search.k=5")
+    held = parsed(command(*arguments, "--json")[1])
+    assert (held["settings"]["rerank.alpha"], held["settings"]["search.k"]) == (0.3, 5)
+    assert held["settings"]["reader"] == "none"
+
+
+def test_without_json_the_report_is_for_people(command, name):
+    status, out, _ = command("run", "memoir", "--limit", 2, "--reader", "none")
+    assert status == 0
+    assert out.startswith("# ")
+    assert "2 probes of 1 histories (the first 2)" in out
+    assert "session_recall@5" in out
+
+
+def test_a_sweep_runs_every_combination(command, name):
+    arguments = ("run", "memoir", "--limit", 2, "--reader", "none", "--sweep", "search.k=5,20")
+    _, out, _ = command(*arguments)
+    assert [line.split("|")[1].strip() for line in out.splitlines()[2:]] == ["search.k=5", "search.k=20"]
+    rows = parsed(command(*arguments, "--json")[1])["rows"]
+    assert [rows[label]["settings"]["search.k"] for label in ("search.k=5", "search.k=20")] == [5, 20]
+
+
+def test_a_preset_runs_its_rows_and_names_those_that_it_leaves_out(command, name, monkeypatch):
+    rows = (
+        Row("five", ("search.k=5", "reader=none")),
+        Row("by a model", ("reader=none",), "a language model as reader"),
+    )
+    own = Preset("two-rows", "Two rows", "memoir", "nobody", ("session_recall@5",), rows)
+    monkeypatch.setitem(PRESETS, own.name, own)
+    status, out, err = command("run", "memoir", "--limit", 2, "--preset", own.name)
+    assert status == 0
+    assert "five" in out
+    assert "by a model" not in out
+    assert "left out: by a model; it needs a language model as reader" in err
+
+
+def test_one_history_can_be_chosen(command, name):
+    held = parsed(command("run", "memoir", "--limit", 2, "--only", "marta", "--reader", "none", "--json")[1])
+    assert "marta" in held["portion"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--preset", "longmemeval-table-3"), ("longmemeval-table-3", "not of memoir")),
+        (("--set", "rerank.gamma=1"), ("rerank.gamma", "rerank.alpha")),
+        (("--set", "rerank.alpha"), ("name=value",)),
+        (("--set", "search.k=many"), ("search.k=many",)),
+        (("--set", "search.k=-1"), ("search.k=-1",)),
+        (("--reader", "oracle"), ("reader=oracle",)),
+        (("--sweep", "search.k="), ("search.k",)),
+        (("--data", "/nowhere/at-all"), ("/nowhere/at-all", "does not exist")),
+        (("--only", "nobody"), ("nobody", "no question")),
+        (("--judge", "gpt"), ("openai:",)),
+    ],
+)
+def test_what_cannot_be_run_is_said_in_a_line(command, bench, name, arguments, words):
+    before = len(bench.runs.all())
+    fails(command("run", "memoir", *arguments, "--json"), *words)
+    assert len(bench.runs.all()) == before
+
+
+def test_files_that_are_not_here_are_asked_for(command):
+    fails(command("run", "longmemeval"), "--data FILE", "python -m eval fetch longmemeval")
+
+
+def test_a_file_of_another_kind_is_named(command, tmp_path):
+    path = tmp_path / "locomo.json"
+    path.write_text('{"nothing": "of the kind"}')
+    fails(command("run", "locomo", "--data", path), str(path))
+
+
+@pytest.mark.parametrize("arguments", [("run",), ("run", "nonsense"), ("run", "memoir", "--limit", "0"), ("walk",)])
+def test_wrong_arguments_end_with_status_2(arguments, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(list(arguments))
+    assert ended.value.code == 2
+    assert capsys.readouterr().out == ""
+
+
+def test_a_wrong_setting_in_the_environment_is_named(command, monkeypatch):
+    monkeypatch.setenv("MEMOIR_K", "many")
+    fails(command("list"), "MEMOIR_K")
+
+
+def test_an_interrupted_command_says_how_to_go_on(command, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Bench, "go", interrupted)
+    status, out, err = command("run", "memoir", "--limit", 2, "--afresh", "--json")
+    assert (status, out) == (130, "")
+    assert "goes on from there" in err
+
+
+# --- what came of it
+
+
+def test_a_report_is_shown_again(command, name):
+    assert parsed(command("report", name, "--json")[1])["run"] == name
+    assert "## Timing" in command("report", name)[1]
+    rows = list(csv.DictReader(io.StringIO(command("report", name, "--csv")[1])))
+    assert {row["metric"] for row in rows if row["axis"] == "all"} >= ANSWERS | RETRIEVAL
+    assert {row["axis"] for row in rows} >= {"all", "ability", "population"}
+    fails(command("report", "nonsense"), "nonsense", name[:6])
+
+
+def test_two_runs_are_compared(command, bench, name):
+    other = parsed(command("run", "memoir", "--limit", 4, "--set", "search.k=3", "--json")[1])["run"]
+    held = parsed(command("compare", name, other, "--json")[1])
+    assert (held["n"], held["settings"]) == (4, {"search.k": [10, 3]})
+    assert set(held["differences"]) >= {"session_recall@5", "token_f1"}
+    assert "search.k: 10 / 3" in command("compare", name, other)[1]
+
+
+def test_runs_and_presets_are_listed(command, name):
+    runs = parsed(command("list", "--json")[1])["runs"]
+    assert name in {run["name"] for run in runs}
+    assert name in command("list")[1]
+    assert set(parsed(command("presets", "--json")[1])["presets"]) == set(PRESETS)
+    assert "longmemeval-table-3: " in command("presets")[1]
+
+
+def test_a_run_is_deleted_unless_it_goes_on(command, bench, name):
+    gone = parsed(command("run", "memoir", "--limit", 1, "--reader", "none", "--json")[1])["run"]
+    with bench.runs.get(gone).held():
+        fails(command("delete", gone), "going on")
+    assert parsed(command("delete", gone, "--json")[1]) == {"deleted": gone}
+    fails(command("report", gone), "0 runs")
+
+
+# --- judges
+
+
+def test_answers_go_to_the_script_and_its_labels_come_back(command, bench, name, tmp_path):
+    copy = parsed(command("run", "memoir", "--limit", 4, "--afresh", "--json")[1])["run"]
+    path = tmp_path / "hypotheses.jsonl"
+    assert parsed(command("export", copy, path, "--json")[1]) == {"written": 4}
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert {line["question_id"] for line in lines} == {s.probe.id for s in bench.runs.get(copy).samples()}
+    labelled = [
+        {**line, "autoeval_label": {"model": "judge-1", "label": number != 0}} for number, line in enumerate(lines)
+    ]
+    labels = tmp_path / "labels.jsonl"
+    labels.write_text("".join(json.dumps(line) + "\n" for line in labelled))
+    held = parsed(command("judge", copy, "--labels", labels, "--json")[1])
+    assert held["metrics"]["judge_accuracy"]["value"] == 0.75
+    assert held["agreement"]["n"] == 4
+
+
+def test_a_model_judges_once_and_never_again(command, name):
+    with ChatServer('{"verdict": "right"}') as server:
+        status, out, err = command("judge", name, server.model(), "--json")
+        held = parsed(out)
+        assert status == 0
+        assert held["metrics"]["judge_accuracy"]["value"] == 1.0
+        asked = len(server.requests)
+        assert 0 < asked <= 4
+        assert all(request["temperature"] == 0 for request in server.requests)
+        assert command("judge", name, server.model())[0] == 0
+        assert len(server.requests) == asked
+    assert f"judged by {server.model()}" in err
+
+
+def test_a_reply_that_cannot_be_read_is_unscored(command, bench, name):
+    with ChatServer("Hm.") as server:
+        held = parsed(command("judge", name, server.model("other"), "--json")[1])
+    assert "judge_accuracy" not in held["metrics"]
+    assert {s.verdict.state for s in bench.runs.get(name).samples()} == {"unscored"}
+
+
+def test_a_judge_that_is_missing_or_has_nothing_to_judge_is_an_error(command, bench, name, tmp_path):
+    fails(command("judge", name), "MEMOIR_JUDGE")
+    fails(command("judge", name, "gpt"), "openai:")
+    fails(command("judge", name, "--labels", tmp_path / "none"), str(tmp_path / "none"))
+    silent = parsed(command("run", "memoir", "--limit", 1, "--reader", "none", "--json")[1])["run"]
+    fails(command("judge", silent, "http://127.0.0.1:9/v1#m"), silent, "without a reader")
+
+
+def test_a_file_that_cannot_be_written_is_an_error(command, name, tmp_path):
+    fails(command("export", name, tmp_path / "no" / "such" / "folder.jsonl"), "folder.jsonl")
