@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memory.importers.perltqa import read
+from memory.importers.perltqa import literal, read, sniff
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip
 
 CHARACTER = {
@@ -111,6 +111,31 @@ def test_broken_sections_cost_only_themselves(tmp_path):
     assert len(memories(records, "profile")) == 5
     places = {record.place for record in records if isinstance(record, Skip)}
     assert {"Pia Lund.events", "Pia Lund.dialogues.x", "Pia Lund.dialogues.y.contents.2018[0]", "Odd"} <= places
+
+
+def test_a_list_of_characters_names_each_in_its_profile(tmp_path, records):
+    listed = records_of(tmp_path, [CHARACTER, {"profile": {"Age": 3}}])
+    assert [r for r in listed if not isinstance(r, Skip)] == [r for r in records if not isinstance(r, Skip)]
+    why = "expected a profile with a Protagonist, who names the character; passed over"
+    assert Skip("[1]", why) in listed
+    assert sniff(json.dumps([CHARACTER]).encode())
+
+
+@pytest.mark.parametrize("section", ["profile", "social_relationship", "events", "dialogues"])
+@pytest.mark.parametrize("shape", [list, dict])
+def test_a_section_written_as_python_says_what_it_says(tmp_path, records, section, shape):
+    written = CHARACTER | {section: f" {CHARACTER[section]!r}"}
+    found = records_of(tmp_path, [written] if shape is list else {"Pia Lund": written})
+    assert [r for r in found if not isinstance(r, Skip)] == [r for r in records if not isinstance(r, Skip)]
+
+
+@pytest.mark.parametrize("text", ["{", "{1, 2}", "b'x'", "{(1,): 2}", "__import__('os')", "[" * 5000])
+def test_what_is_no_value_of_json_says_nothing(text):
+    assert literal(text) is None
+
+
+def test_a_list_of_questions_is_no_bank():
+    assert not sniff(b'[{"Pia Lund": {"profile": [{"Question": "Who?"}], "social_relationship": []}}]')
 
 
 @pytest.mark.data

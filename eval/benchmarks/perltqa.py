@@ -26,15 +26,11 @@ English everywhere. In v2, 25 banks have relations written as Python and one cha
 
 from __future__ import annotations
 
-import ast
 import html
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
 
 from eval.benchmarks.reading import ALL, Ids, Remembered, find_file, gather, short_digest
 from eval.types import Gold, History, Kind, Probe
@@ -80,12 +76,13 @@ def load(path: Path) -> Iterator[History]:
     questions, early = _read_questions(questions_file)
     held: History | None = None
     for place, character in stream_values(bank, lambda place: not place):
-        name = _name(place, character)
+        name = importer.name_of(place, character)
         if name not in questions or not isinstance(character, dict) or not character:
             continue
         if held:
             yield held
-        remembered = _import(bank.name, name, character)
+        (remembered,) = gather(importer.read_character(place, character))
+        remembered = _without_description(remembered)
         remembered.skips.extend(early)
         early = []
         held = _history(remembered, questions_file.name, questions.pop(name))
@@ -131,48 +128,13 @@ def _read_questions(file: Path) -> tuple[dict[str, list[Fields]], list[Skip]]:
     return found, notes
 
 
-def _name(place: tuple[str | int, ...], character: object) -> str:
-    """A character's name: the key, or in a list the protagonist of the profile."""
-    if place and isinstance(place[0], str):
-        return clean(place[0]).strip()
-    profile = _unwritten(character.get("profile")) if isinstance(character, dict) else None
-    return Fields(profile, "").text("Protagonist").strip() if isinstance(profile, dict) else ""
-
-
-def _import(file: str, name: str, character: dict[str, Any]) -> Remembered:
-    """What the importer makes of one character.
-
-    It reads a file that is an object of characters, so this one is put into such a file, whichever form its bank has.
-    """
-    character = {key: _unwritten(value) for key, value in character.items()}
-    with TemporaryDirectory(prefix="memoir-") as folder:
-        path = Path(folder) / file
-        path.write_text(json.dumps({name: character}), encoding="utf-8")
-        (remembered,) = gather(importer.read(path))
+def _without_description(remembered: Remembered) -> Remembered:
     kept = [memory for memory in remembered.memories if memory.external_id != importer.DESCRIPTION]
-    if len(kept) < len(remembered.memories):
-        why = "restates the profile, and no question refers to it; not remembered"
-        remembered.skips.append(Skip(f"{name}.{importer.DESCRIPTION}", why))
-    return Remembered(remembered.persona, remembered.sessions, kept, remembered.skips)
-
-
-def _unwritten(value: object) -> object:
-    """A section that is written as Python, as what it says; anything else as it is."""
-    if not isinstance(value, str) or not value.lstrip().startswith("{"):
-        return value
-    found = _literal(value)
-    try:
-        json.dumps(found)
-    except (TypeError, ValueError, RecursionError):
-        return value
-    return found or value
-
-
-def _literal(text: str) -> object:
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
-        return None
+    if len(kept) == len(remembered.memories):
+        return remembered
+    why = "restates the profile, and no question refers to it; not remembered"
+    note = Skip(f"{remembered.persona.external_id}.{importer.DESCRIPTION}", why)
+    return Remembered(remembered.persona, remembered.sessions, kept, [*remembered.skips, note])
 
 
 # --- questions
@@ -249,7 +211,7 @@ def _references(item: Fields, group: str) -> list[str]:
     """The ids that an item refers to: a name, or a list of ids written as Python."""
     value = item.values.get(REFERENCE)
     text = value.strip() if isinstance(value, str) else ""
-    listed = _literal(text) if text.startswith("[") else value
+    listed = importer.literal(text) if text.startswith("[") else value
     if isinstance(listed, list):
         names = [Fields({"id": name}, item.at(REFERENCE), item.notes).text("id").strip() for name in listed]
     else:

@@ -5,6 +5,8 @@
       "events": {"4_2_0": {"summary": "...", "content": "...", "Creation Time": "October 2021", "Theme": "..."}},
       "dialogues": {"4_2_0#3": {"events": "4_2_0", "contents": {"2018-07-15 10:00": ["<speaker>: <text>", ...]}}}}}
 
+The first releases have a list of characters, each named in its profile, and in places a section written as Python.
+
 A character becomes a persona, found by the name, whose description stays empty: the profile is what is asked about.
 Every memory keeps its id (a profile field its name) as external id, since the questions refer to it. A profile field
 reads "Occupation: ..."; a relation "<person> (<relation>): <description>"; an event "<summary>. <content>", its span
@@ -15,12 +17,15 @@ read.
 
 from __future__ import annotations
 
+import ast
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from memory.importers.dates import NO_DATE, read_span
 from memory.importers.fields import EMPTY_SESSION, EMPTY_TURN, Fields, drain, list_items, tidy
-from memory.importers.jsonstream import outline, show_place, stream_values
+from memory.importers.jsonstream import Place, outline, show_place, stream_values
 from memory.importers.source import Record, counted
 from memory.importers.utterance import split_utterance
 from memory.rows import clean
@@ -30,12 +35,13 @@ NAME = "PerLTQA"
 
 DESCRIPTION = "profile_description"
 UNNAMED = "unnamed"
+SECTIONS = ("profile", DESCRIPTION, "social_relationship", "events", "dialogues")
 SIGNS = ("Protagonist", DESCRIPTION, "social_relationship", "Creation Time", "contents")
 
 
 def sniff(head: bytes) -> bool:
-    """Whether it is an object of characters with PerLTQA's sections."""
-    places = {place for place in outline(head) if place[0] != "[]"}
+    """Whether it is an object or a list of characters with PerLTQA's sections."""
+    places = {place for place in outline(head) if place[0] != "[]" or (place[1:2] and place[1] in SECTIONS)}
     return any(place[-1] in SIGNS and 2 <= len(place) <= 4 for place in places)
 
 
@@ -43,24 +49,54 @@ def sniff(head: bytes) -> bool:
 def read(path: Path) -> Iterator[Record]:
     """Each character: profile, relations, events, dialogues."""
     for place, value in stream_values(path, lambda place: not place):
-        notes: list[Skip] = []
-        character = Fields.of(value, show_place(place), notes)
-        if not place or not character.values:
-            yield from drain(notes)
-            yield Skip(show_place(place), "expected a character with its memory; passed over")
-            continue
-        name = clean(str(place[0])).strip() or UNNAMED
-        yield PersonaDraft(name=name, external_id=name)
-        for section in (_read_profile, _read_relationships, _read_events):
-            for memory in section(character):
-                yield from drain(notes)
-                yield memory
+        yield from read_character(place, value)
+
+
+def read_character(place: Place, value: object) -> Iterator[Record]:
+    """One character, from its place in a bank and what stands there."""
+    notes: list[Skip] = []
+    name = name_of(place, value)
+    character = Fields.of(value, show_place(place), notes)
+    if not place or not character.values or not name:
         yield from drain(notes)
-        for key, dialogue, where in character.object("dialogues").entries():
-            draft = _read_dialogue(character, name, key, Fields.of(dialogue, where, notes))
+        why = "a character with its memory" if name else "a profile with a Protagonist, who names the character"
+        yield Skip(show_place(place), f"expected {why}; passed over")
+        return
+    character = Fields({key: _unwritten(section) for key, section in character.values.items()}, character.place, notes)
+    yield PersonaDraft(name=name, external_id=name)
+    for section in (_read_profile, _read_relationships, _read_events):
+        for memory in section(character):
             yield from drain(notes)
-            if draft:
-                yield draft
+            yield memory
+    yield from drain(notes)
+    for key, dialogue, where in character.object("dialogues").entries():
+        draft = _read_dialogue(character, name, key, Fields.of(dialogue, where, notes))
+        yield from drain(notes)
+        if draft:
+            yield draft
+
+
+def name_of(place: Place, value: object) -> str:
+    """A character's name: its key, or in a list the protagonist of its profile; empty where neither says."""
+    if not place or isinstance(place[0], str):
+        return clean(str(place[0]) if place else "").strip() or UNNAMED
+    profile = _unwritten(value.get("profile")) if isinstance(value, dict) else None
+    return Fields(profile, "").text("Protagonist").strip() if isinstance(profile, dict) else ""
+
+
+def literal(text: str) -> Any:  # noqa: ANN401  # whatever it says
+    """What a text says that is written as a Python literal; None if it is none, or holds what JSON has not."""
+    try:
+        return json.loads(json.dumps(ast.literal_eval(text)))
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        return None
+
+
+def _unwritten(section: object) -> object:
+    """A section that is written as Python, as what it says; anything else as it is."""
+    if isinstance(section, str) and section.lstrip().startswith("{"):
+        return literal(section.strip()) or section
+    return section
 
 
 def _read_profile(character: Fields) -> Iterator[MemoryDraft]:
