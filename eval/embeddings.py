@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -35,7 +35,9 @@ class CachedEmbedder(Embedder):
         self._size = 0
         path.parent.mkdir(parents=True, exist_ok=True)
         with self._open() as db:
-            db.conn.execute("PRAGMA journal_mode = WAL")
+            # SQLite does not wait for this one: of two that open a new file at once, one is refused, and the other does it.
+            with suppress(sqlite3.OperationalError):
+                db.conn.execute("PRAGMA journal_mode = WAL")
             db.conn.execute(
                 "CREATE TABLE IF NOT EXISTS embeddings (model TEXT NOT NULL, digest TEXT NOT NULL, "
                 "vector BLOB NOT NULL, PRIMARY KEY (model, digest)) STRICT, WITHOUT ROWID"

@@ -1,5 +1,7 @@
 """A text is encoded once, whoever asks, and the cache changes no vector."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 
 from eval.embeddings import CachedEmbedder
@@ -44,3 +46,10 @@ def test_more_texts_than_a_statement_can_ask_for(tmp_path, embedder):
     cached.encode(texts[:550])
     cached.encode(texts)
     assert cached.texts == 1100
+
+
+def test_many_can_make_the_cache_at_once(tmp_path):
+    with ThreadPoolExecutor(8) as pool:
+        for number in range(30):
+            made = [pool.submit(CachedEmbedder, tmp_path / f"{number}.db", Embedder()) for _ in range(8)]
+            assert all(each.result().texts == 0 for each in made)
