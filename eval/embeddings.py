@@ -35,7 +35,7 @@ class CachedEmbedder(Embedder):
         self._size = 0
         path.parent.mkdir(parents=True, exist_ok=True)
         with self._open() as db:
-            # SQLite does not wait for this one: of two that open a new file at once, one is refused, and the other does it.
+            # SQLite does not wait for this: of two that open a new file at once one is refused, and the other does it.
             with suppress(sqlite3.OperationalError):
                 db.conn.execute("PRAGMA journal_mode = WAL")
             db.conn.execute(
