@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from eval.bench import Bench
 from eval.settings import EvalSettings
-from eval.tab import evaluate_tab
+from eval.tab.evaluate import evaluate_tab
 from graph.assistant import Assistant
 from graph.classifier import Classifier
 from graph.models import chat_model_or_none

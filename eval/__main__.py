@@ -21,8 +21,8 @@ from eval.benchmarks import BENCHMARKS
 from eval.compare import compare_runs
 from eval.execute import Progress
 from eval.experiment import Experiment, grid, varied
-from eval.fetch import SOURCES, fetch
-from eval.hypotheses import read_labels, write_hypotheses
+from eval.fetching.fetch import SOURCES, fetch
+from eval.judging.hypotheses import read_labels, write_hypotheses
 from eval.presets import PRESETS
 from eval.report import Report, report
 from eval.runs import Run

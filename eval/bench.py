@@ -13,8 +13,8 @@ from eval import benchmarks
 from eval.benchmarks import Benchmark
 from eval.execute import Progress, Stop, execute, open_tools
 from eval.experiment import Experiment
-from eval.judge import Judge, Spent
-from eval.replay import count
+from eval.judging.judge import Judge, Spent
+from eval.replay.replay import count
 from eval.runs import Run, Runs, Spec, checksum, code_version, versions
 from eval.settings import EvalSettings
 from graph.models import chat_model

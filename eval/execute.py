@@ -16,11 +16,11 @@ from multiprocessing.synchronize import Event as ProcessEvent
 from pathlib import Path
 from typing import Any, Protocol
 
-from eval.embeddings import CachedEmbedder
 from eval.experiment import Experiment
-from eval.replay import Tools, replay
+from eval.replay.embeddings import CachedEmbedder
+from eval.replay.replay import Tools, replay
+from eval.replay.stage import Costs
 from eval.runs import HistoryCosts, Run
-from eval.stage import Costs
 from eval.types import History, Sample
 from graph.classifier import Classifier
 from memory.embedder import Embedder
@@ -177,6 +177,8 @@ def _together(work: Iterator[History], experiment: Experiment, cache: Path, stop
         yield from _collect(readers, stop, halt)
     finally:
         halt.set()
+        # What nobody takes any more must not keep this process from ending.
+        tasks.cancel_join_thread()
         for reader in readers:
             reader.close()
         for worker in workers:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
-from eval.simulate import SimulationSettings
+from eval.simulation.simulate import SimulationSettings
 from graph.settings import PipelineSettings
 from memory.embedder import DEFAULT_MODEL
 from memory.errors import MemoirError

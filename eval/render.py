@@ -10,7 +10,7 @@ from typing import Any
 from tabulate import tabulate
 
 from eval.compare import Comparison
-from eval.judge import Agreement
+from eval.judging.judge import Agreement
 from eval.report import Report
 from eval.types import Figure
 from memory.as_json import plain

@@ -12,13 +12,13 @@ import numpy as np
 
 from eval.attribution import attribute
 from eval.benchmarks import find
-from eval.judge import Agreement, agreement
+from eval.judging.judge import Agreement, agreement
 from eval.metrics.abstention import Curve, Table, curve, table
 from eval.metrics.answers import verdict
 from eval.published import Published, beside
+from eval.replay.stage import Costs
 from eval.runs import HistoryCosts, Run
 from eval.scores import figures, is_evidence
-from eval.stage import Costs
 from eval.types import Cause, Figure, Probe, Sample
 
 MOST_EVIDENCE = 4

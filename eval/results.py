@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tabulate import tabulate
@@ -62,7 +63,7 @@ def measure(bench: Bench, jobs: int, watch: Callable[[str, Progress], None]) -> 
         path = path / line.edition if (path / line.edition).is_dir() else path
         title = " ".join(filter(None, [line.benchmark, line.edition]))
         order = Order(line.benchmark, path, bench.experiment, jobs=jobs)
-        run = bench.go(order, watch=lambda progress, title=title: watch(title, progress))
+        run = bench.go(order, watch=partial(watch, title))
         done.append((title, line, report(run)))
     if not done:
         raise NoData("no benchmark's files are here")

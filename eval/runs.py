@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from eval.stage import Costs
+from eval.replay.stage import Costs
 from eval.types import Sample, Verdict
 from memory.errors import MemoirError
 
@@ -48,12 +48,6 @@ PACKAGES = (
     "transformers",
 )
 """Those whose version can change a figure."""
-
-SCREEN = frozenset({
-    "tab.py", "panels.py", "order_panel.py", "result_panel.py", "runs_panel.py",
-    "drill.py", "opened.py", "orders.py", "plots.py", "running.py",
-})  # fmt: skip
-"""Sources that only show figures: a change of the screen breaks no run off."""
 
 _SAMPLE = TypeAdapter(Sample)
 _VERDICT = TypeAdapter(tuple[str, Verdict])
@@ -319,11 +313,14 @@ def checksum(path: Path) -> str:
 
 @cache
 def code_version() -> str:
-    """A digest of everything that answers and scores: the sources, and the weights that come with them."""
+    """A digest of everything that answers and scores: the sources, and the weights that come with them.
+
+    What only shows figures is left out: a change of the screen breaks no run off.
+    """
     total = sha256()
     sources = [p for room in ("memory", "graph", "eval") for p in sorted((ROOT / room).rglob("*.py"))]
     for path in [*sources, ROOT / "assets" / "classifier.npz"]:
-        if path.name not in SCREEN:
+        if path.name not in ("tab.py", "panels.py") and path.parent.name != "tab":
             total.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
     return total.hexdigest()[:16]
 

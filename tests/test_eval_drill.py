@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from eval import drill
 from eval.benchmarks import BENCHMARKS
-from eval.drill import ALL, Piece
+from eval.tab import drill
+from eval.tab.drill import ALL, Piece
 from eval.types import Found, Gold, Prediction, Probe, Sample, Shown, Verdict
 
 MEMOIR = BENCHMARKS["memoir"]

@@ -4,7 +4,7 @@ import multiprocessing
 
 import numpy as np
 
-from eval.embeddings import CachedEmbedder
+from eval.replay.embeddings import CachedEmbedder
 from memory.embedder import Embedder
 
 TEXTS = ["The heron stood still.", "Pine tar holds for a season.", "The heron stood still."]

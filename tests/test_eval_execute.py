@@ -1,7 +1,6 @@
 """A run survives a kill, and its figures depend neither on the number of processes nor on the order of the file."""
 
 import json
-import multiprocessing
 import os
 import signal
 import subprocess
@@ -16,7 +15,6 @@ from dialsim_show import write_show
 
 from eval.bench import OWN, Bench, Order
 from eval.benchmarks import NoProbes, UnknownBenchmark, find, histories
-from eval.execute import Failed
 from eval.experiment import Experiment, varied
 from eval.report import report
 from eval.runs import RunIsBusy
@@ -166,20 +164,20 @@ def test_a_run_that_goes_on_elsewhere_is_left_alone(bench, embedder):
     assert bench.go(order(limit=2), encoder=embedder, begun=begun).is_done
 
 
-def test_a_killed_worker_ends_the_run_with_what_was_answered(bench):
-    killed = []
-
-    def kill_one(progress):
-        if not killed:
-            killed.append(multiprocessing.active_children()[0])
-            os.kill(killed[0].pid, signal.SIGKILL)
-
-    with pytest.raises(Failed, match="ended from outside"):
-        bench.go(order(jobs=2), watch=kill_one)
-    (run,) = bench.runs.all()
-    assert not run.is_done
+def test_a_killed_worker_ends_the_command_with_what_was_answered(tmp_path):
+    going = command(tmp_path, "run", "memoir", "--reader", "none", "--jobs", "2")
+    wait_for(lambda: [p for p in tmp_path.glob("runs/*/predictions.jsonl") if p.stat().st_size > 1000])
+    names = {pid: Path(f"/proc/{pid}/cmdline").read_text() for pid in children(going.pid)}
+    os.kill(next(pid for pid, name in names.items() if "spawn_main" in name), signal.SIGKILL)
+    out, err = going.communicate(timeout=60)
+    assert going.returncode == 1
+    assert out == ""
+    assert "ended from outside" in err
+    assert "Traceback" not in err
+    (run,) = Bench(EvalSettings(home=tmp_path)).runs.all()
     assert run.samples()
-    assert not multiprocessing.active_children()
+    assert not run.is_done
+    wait_for(lambda: not any(is_running(pid) for pid in names))
 
 
 def test_a_run_stopped_before_it_began_asks_nothing(bench, embedder):

@@ -14,8 +14,8 @@ import pytest
 from filelock import FileLock
 from hub_server import Hub
 
-from eval import fetch as module
-from eval.fetch import SOURCES, FetchFailed, HubFile, Source, fetch, manual_steps
+from eval.fetching import fetch as module
+from eval.fetching.fetch import SOURCES, FetchFailed, HubFile, Source, fetch, manual_steps
 
 REPO = "somebody/memories"
 CONTENT = random.Random(5).randbytes(3_000_000)
@@ -251,7 +251,7 @@ def test_the_download_ends_when_whoever_started_it_is_killed(hub, tmp_path):
     code = f"""
 import sys
 from pathlib import Path
-from eval import fetch as module
+from eval.fetching import fetch as module
 file = module.HubFile(("memories.json",), "memories.json")
 module.SOURCES = {{"memories": module.Source("Memories", "MIT", (), {REPO!r}, (file,))}}
 module.fetch("memories", Path(sys.argv[1]), lambda name, here, total: print(here, flush=True))
@@ -299,7 +299,7 @@ def test_an_unknown_name_is_told_the_known_ones(tmp_path):
 def test_an_order_nobody_waits_for_any_more_ends_quietly(hub, tmp_path):
     order = {"repo": REPO, "files": [{"paths": ["memories.json"], "name": "m"}], "folder": str(tmp_path)}
     running = subprocess.Popen(
-        [sys.executable, "-m", "eval.transfer"],
+        [sys.executable, "-m", "eval.fetching.transfer"],
         cwd=Path(__file__).parents[1],
         env=module._online(),
         stdin=subprocess.PIPE,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.hypotheses import UnreadableLabels, labels_path, read_labels, write_hypotheses
+from eval.judging.hypotheses import UnreadableLabels, labels_path, read_labels, write_hypotheses
 from eval.types import Gold, Prediction, Probe, Sample, Verdict
 
 

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.language_models import FakeListChatModel
 
-from eval import prompts
-from eval.judge import Agreement, CacheUnusable, Judge, Spent, agreement, read_verdict
+from eval.judging import prompts
+from eval.judging.judge import Agreement, CacheUnusable, Judge, Spent, agreement, read_verdict
 from eval.types import Gold, Prediction, Probe, Verdict
 from graph.models import chat_model
 from memory.types import TurnDraft
@@ -142,7 +142,7 @@ def test_processes_share_the_cache(tmp_path):
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from eval.judge import Judge
+from eval.judging.judge import Judge
 from eval.types import Gold, Prediction, Probe
 from langchain_core.language_models import FakeListChatModel
 judge = Judge(FakeListChatModel(responses=["right"]), "fake", Path(sys.argv[1]))

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval.knowledge import Knowledge, Quad, folded, quads
-from eval.questions import CHOICES, DONT_KNOW, MOMENT, graph_history, questions
+from eval.knowledge.quads import Knowledge, Quad, folded, quads
+from eval.knowledge.questions import CHOICES, DONT_KNOW, MOMENT, graph_history, questions
+from eval.knowledge.wording import word
 from eval.types import History
-from eval.wording import word
 from memory.bank import Bank
 from memory.facts import FORMS, facts
 from memory.importers import perltqa

@@ -6,9 +6,9 @@ import pytest
 
 from eval.bench import Bench
 from eval.experiment import Experiment, UnknownSetting
-from eval.orders import CONTROLS, Form, Incomplete, initial, plan
 from eval.presets import PRESETS
 from eval.settings import EvalSettings
+from eval.tab.orders import CONTROLS, Form, Incomplete, initial, plan
 
 EMPTY = Form("memoir")
 

@@ -12,12 +12,12 @@ from eval.bench import OWN, Bench, Order
 from eval.benchmarks import find
 from eval.compare import Incomparable, compare_runs
 from eval.experiment import Experiment, varied
-from eval.questions import graph_history
-from eval.replay import Tools, replay
+from eval.knowledge.questions import graph_history
+from eval.replay.replay import Tools, replay
+from eval.replay.stage import Costs
 from eval.report import report
 from eval.runs import HistoryCosts, Runs, Spec
 from eval.settings import EvalSettings
-from eval.stage import Costs
 from eval.types import Found, Gold, Prediction, Probe, Sample, Verdict
 
 SPEC = Spec(
@@ -237,6 +237,6 @@ def test_questions_from_a_knowledge_graph_are_played_like_any_other(tmp_path, em
 
 
 def _cached(folder, embedder):
-    from eval.embeddings import CachedEmbedder
+    from eval.replay.embeddings import CachedEmbedder
 
     return CachedEmbedder(folder / "embeddings.db", embedder)

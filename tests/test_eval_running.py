@@ -7,7 +7,7 @@ import pytest
 
 from eval.bench import Order
 from eval.execute import Progress
-from eval.running import Busy, Plan, Runner
+from eval.tab.running import Busy, Plan, Runner
 from memory.errors import MemoirError
 
 ENCODER = SimpleNamespace(model="all-MiniLM-L6-v2")

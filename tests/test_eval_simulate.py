@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eval.benchmarks.dialsim import load
-from eval.names import characters, rename, respeller, swapped
-from eval.simulate import TOO_LATE, SimulationSettings, in_time_order, plan, simulate
+from eval.simulation.names import characters, rename, respeller, swapped
+from eval.simulation.simulate import TOO_LATE, SimulationSettings, in_time_order, plan, simulate
 from eval.types import Gold, History, Prediction, Probe
 from memory.types import Learned, MemoryDraft, PersonaDraft, SessionDraft, TurnDraft
 

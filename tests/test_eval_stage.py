@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lives import ASKED, FIRST, PROBES, SESSIONS, life, session
 
-from eval import stage as stage_module
 from eval.experiment import Experiment, varied
+from eval.replay import stage as stage_module
+from eval.replay.stage import RANKED, Stage, worth_keeping
+from eval.replay.veil import Leak
 from eval.scores import score
-from eval.stage import RANKED, Stage, worth_keeping
 from eval.types import Found, Gold, Prediction, Probe, Sample
-from eval.veil import Leak
 from graph.nodes import read
 from memory.types import Learned, MemoryDraft
 
@@ -44,7 +44,7 @@ def test_an_answer_comes_with_its_evidence_under_the_benchmarks_own_ids(played):
     assert "answer_77aa_1" in prediction.cited
     assert first_said(prediction).units == ("answer_77aa_1",)
     assert first_said(prediction).session == "answer_77aa"
-    assert {node for node in prediction.milliseconds} >= {"classify", "retrieve", "rerank", "time_filter", "read"}
+    assert set(prediction.milliseconds) >= {"classify", "retrieve", "rerank", "time_filter", "read"}
     assert prediction.stored == ("answer_77aa", "answer_77aa_1")
     assert 0 < prediction.confidence <= 1
 

@@ -22,7 +22,7 @@ out, lines in brackets are a turn of "Scene". A session without a readable date 
   and for "ans_wo_time", whose evidence is only said to lie in the episode.
 
 A text corpus ("[Date: March 3, 2001, Session #1]" and the lines of a session) has no questions of its own:
-`eval.questions.graph_history` makes some.
+`eval.knowledge.questions.graph_history` makes some.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from pathlib import Path
 from typing import Any
 
 from eval.benchmarks.dialsim_probes import ORACLES, entries, in_rounds, look_up, named, read_probes
+from eval.benchmarks.unpickle import read_pickle
 from eval.types import History, Probe
-from eval.unpickle import read_pickle
 from memory.errors import UnreadableFile
 from memory.importers import dialsim as script_format
 from memory.importers.dates import match_format, read_moment

@@ -9,8 +9,8 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
-from eval.choices import dont_know
-from eval.names import DEFAULT
+from eval.simulation.choices import dont_know
+from eval.simulation.names import DEFAULT
 from eval.types import Gold, Probe
 from memory.importers.dates import match_format, read_moment
 from memory.importers.fields import number_text

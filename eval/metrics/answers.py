@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from eval.prompts import family
+from eval.judging.prompts import family
 from eval.types import Prediction, Probe, Verdict
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from eval import benchmarks
 from eval.bench import Bench, NoData, Order
 from eval.experiment import Experiment, Given, Granularity, Key, Remembered, grid, varied
 from eval.presets import PRESETS, Preset
-from eval.running import Plan
+from eval.tab.running import Plan
 from graph.settings import ClassifierEngine
 from memory.errors import MemoirError
 

@@ -8,9 +8,6 @@ from typing import Any
 
 import gradio as gr
 
-from eval import drill, panels, plots
-from eval.drill import ALL
-from eval.opened import Opened
 from eval.render import (
     GROUP_METRICS,
     PUBLISHED_HEADER,
@@ -23,6 +20,9 @@ from eval.render import (
     timing_rows,
 )
 from eval.report import AXES, Report
+from eval.tab import drill, panels, plots
+from eval.tab.drill import ALL
+from eval.tab.opened import Opened
 from eval.types import Sample, Shown
 from memory.panels import STORE_NAMES, clip, count, line
 from memory.tab import Update

@@ -11,11 +11,11 @@ from functools import partial
 from pathlib import Path
 
 from eval.experiment import Experiment
-from eval.given import EvidenceSearcher
-from eval.simulate import choose
+from eval.replay.given import EvidenceSearcher
+from eval.replay.values import Values
+from eval.replay.veil import Veil, check_shown, check_stored, in_order
+from eval.simulation.simulate import choose
 from eval.types import Found, Gold, History, Place, Prediction, Probe, Shown
-from eval.values import Values
-from eval.veil import Veil, check_shown, check_stored, in_order
 from graph.assistant import Answer, Assistant
 from graph.classifier import Classifier
 from graph.settings import PipelineSettings

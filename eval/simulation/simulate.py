@@ -16,9 +16,9 @@ from itertools import cycle
 from random import Random
 from typing import Literal, Protocol
 
-from eval.choices import Answers, show
-from eval.choices import choose as choose
-from eval.names import DEFAULT, Names, rename
+from eval.simulation.choices import Answers, show
+from eval.simulation.choices import choose as choose
+from eval.simulation.names import DEFAULT, Names, rename
 from eval.types import History, Prediction, Probe
 from memory.importers.dialsim import SCENE_SPEAKER
 from memory.types import MemoryDraft, SessionDraft, Skip, TurnDraft

@@ -9,18 +9,19 @@ from typing import Any
 
 import gradio as gr
 
-from eval import benchmarks, panels, render
+from eval import benchmarks, render
 from eval.bench import Bench, NoData
 from eval.compare import compare_runs
-from eval.drill import ALL
-from eval.fetch import SOURCES, FetchFailed, fetch, manual_steps
-from eval.opened import Shelf, answers
-from eval.order_panel import OWN, filled, order_form
-from eval.orders import plan, presets_of
+from eval.fetching.fetch import SOURCES, FetchFailed, fetch, manual_steps
 from eval.report import Report
-from eval.result_panel import plain_table, result_panel, table
-from eval.running import Going, Plan, Runner
-from eval.runs_panel import run_list, run_row
+from eval.tab import panels
+from eval.tab.drill import ALL
+from eval.tab.opened import Shelf, answers
+from eval.tab.order_panel import OWN, filled, order_form
+from eval.tab.orders import plan, presets_of
+from eval.tab.result_panel import plain_table, result_panel, table
+from eval.tab.running import Going, Plan, Runner
+from eval.tab.runs_panel import run_list, run_row
 from memory.embedder import Embedder
 from memory.errors import MemoirError
 from memory.panels import empty, line, problem

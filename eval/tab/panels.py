@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from eval.compare import Comparison
-from eval.drill import Piece
 from eval.experiment import Experiment
-from eval.judge import Agreement
+from eval.judging.judge import Agreement
 from eval.render import headlines
 from eval.report import Report
-from eval.running import Going, Plan
 from eval.runs import Run
+from eval.tab.drill import Piece
+from eval.tab.running import Going, Plan
 from eval.types import Figure, Sample
 from memory.panels import clip, count, line, minute
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import gradio as gr
 
-from eval import panels
 from eval.benchmarks import BENCHMARKS
-from eval.opened import answers
 from eval.render import COMPARISON_HEADER
-from eval.result_panel import Row, plain_table, widths
 from eval.runs import Run
+from eval.tab import panels
+from eval.tab.opened import answers
+from eval.tab.result_panel import Row, plain_table, widths
 from memory.panels import minute
 
 RUN_HEADERS = ["Started", "Benchmark", "Portion", "Answers", "State", "Settings that differ", "Run"]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal
 
 from sqlite_utils import Database
 
-from eval import prompts
+from eval.judging import prompts
 from eval.types import Prediction, Probe, Verdict
 from graph.models import Completion, ModelFailed, complete
 from memory.errors import MemoirError

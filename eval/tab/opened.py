@@ -9,9 +9,9 @@ from pathlib import Path
 
 from eval import benchmarks
 from eval.benchmarks import Benchmark
-from eval.drill import words
 from eval.report import Report, report
 from eval.runs import Run, Runs
+from eval.tab.drill import words
 from eval.types import Sample
 from memory.errors import MemoirError
 

@@ -1,6 +1,6 @@
 """Getting the benchmarks' official files: over the hub where they are there, by hand where they are not.
 
-The download runs in a process of its own (`eval.transfer`). The app sets HF_HUB_OFFLINE for itself, which
+The download runs in a process of its own (`eval.fetching.transfer`). The app sets HF_HUB_OFFLINE for itself, which
 huggingface_hub reads once and for all when it is imported; only a fresh process can be online while the app stays
 offline. It can also be stopped at any moment: what has come is kept and the next fetch goes on from there.
 """
@@ -147,7 +147,7 @@ def _transferred(name: str, source: Source, folder: Path, progress: Progress) ->
         {"repo": source.repo, "files": [asdict(f) for f in source.files], "folder": str(folder.resolve())}
     )
     running = subprocess.Popen(
-        [sys.executable, "-m", "eval.transfer"],
+        [sys.executable, "-m", "eval.fetching.transfer"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         encoding="utf-8",

@@ -16,10 +16,10 @@ from hashlib import sha256
 from itertools import chain, zip_longest
 from random import Random
 
-from eval.knowledge import Knowledge, Quad, folded, quads
-from eval.simulate import in_time_order
+from eval.knowledge.quads import Knowledge, Quad, folded, quads
+from eval.knowledge.wording import THEN_AND_NOW, word
+from eval.simulation.simulate import in_time_order
 from eval.types import Gold, History, Probe
-from eval.wording import THEN_AND_NOW, word
 from memory.facts import facts
 from memory.types import MemoryDraft, SessionDraft, TimeSpan
 

@@ -9,7 +9,7 @@ import gradio as gr
 
 from eval.bench import Bench
 from eval.benchmarks import BENCHMARKS
-from eval.orders import CONTROLS, Control, Form, initial
+from eval.tab.orders import CONTROLS, Control, Form, initial
 from graph.settings import ReaderEngine
 
 READERS = {"extractive": "Extractive", "none": "None: retrieval only"}

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from eval.embeddings import CachedEmbedder
 from eval.experiment import Experiment
 from eval.metrics.answers import verdict
-from eval.names import rename
-from eval.simulate import plan, simulate
-from eval.stage import Costs, Stage
+from eval.replay.embeddings import CachedEmbedder
+from eval.replay.stage import Costs, Stage
+from eval.simulation.names import rename
+from eval.simulation.simulate import plan, simulate
 from eval.types import History, Prediction, Probe, Sample
 from graph.classifier import Classifier
 

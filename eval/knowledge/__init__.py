@@ -1,0 +1,1 @@
+"""A temporal knowledge graph of what a memory holds, and the questions that can be made of it."""

@@ -1,0 +1,1 @@
+"""DialSim's simulator: who asks what and when, under which names, and which choice an answer amounts to."""

@@ -1,0 +1,1 @@
+"""The Evaluate tab: what is chosen, what goes on, what came of it, and why."""
