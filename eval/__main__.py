@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from tabulate import tabulate
 from tqdm import tqdm
 
-from eval import render
+from eval import render, results
 from eval.bench import Bench, Order
 from eval.benchmarks import BENCHMARKS
 from eval.compare import compare_runs
@@ -85,6 +85,9 @@ def _parser() -> argparse.ArgumentParser:
     sub = add("report", _report, "Show a run's report.")
     sub.add_argument("run", nargs="?", default="last", help="its name or the beginning of it; the newest by default")
     sub.add_argument("--csv", action="store_true", help="print a row a figure")
+    sub = add("results", _results, "Run every benchmark whose files are here, and print the README's table.")
+    sub.add_argument("--jobs", type=_positive, default=1, metavar="N", help="processes; results do not depend on it")
+    sub.add_argument("--write", type=Path, metavar="FILE", help="put the table between its marks in this file")
     sub = add("compare", _compare, "Compare two runs, probe by probe.")
     sub.add_argument("first")
     sub.add_argument("second")
@@ -136,9 +139,9 @@ def _of_preset(arguments: argparse.Namespace, base: Experiment) -> list[tuple[st
     if preset.benchmark != arguments.benchmark:
         raise MemoirError(f"{preset.name} is a table of {preset.benchmark}, not of {arguments.benchmark}")
     for row in preset.rows:
-        if row.needs:
+        if not row.runs_with(base.pipeline.model):
             print(f"memoir: left out: {row.label}; it needs {row.needs}", file=sys.stderr)
-    return [(row.label, varied(base, list(row.settings))) for row in preset.rows if not row.needs]
+    return [(row.label, varied(base, list(row.settings))) for row in preset.rows if row.runs_with(base.pipeline.model)]
 
 
 def _one(arguments: argparse.Namespace, bench: Bench, experiment: Experiment, label: str = "") -> Report:
@@ -185,6 +188,21 @@ def _report(arguments: argparse.Namespace, bench: Bench) -> int:
         print(render.to_csv(held), end="")
         return 0
     return _show(held, arguments)
+
+
+def _results(arguments: argparse.Namespace, bench: Bench) -> int:
+    with tqdm(unit="probe", disable=None) as bar:
+
+        def watch(title: str, progress: Progress) -> None:
+            bar.desc, bar.total = title, progress.total
+            bar.update(progress.done - bar.n)
+
+        done = results.measure(bench, arguments.jobs, watch)
+    table = results.to_markdown(done)
+    if arguments.write:
+        results.write_into(arguments.write, table)
+    print(json.dumps({title: render.as_json(held) for title, _, held in done}) if arguments.json else table)
+    return 0
 
 
 def _compare(arguments: argparse.Namespace, bench: Bench) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from eval.benchmarks import Benchmark
 from eval.execute import Progress, Stop, execute, open_tools
 from eval.experiment import Experiment
 from eval.judging.judge import Judge, Spent
+from eval.knowledge.questions import graph_history
 from eval.replay.replay import count
 from eval.runs import Run, Runs, Spec, checksum, code_version, versions
 from eval.settings import EvalSettings
@@ -96,7 +97,7 @@ class Bench:
             NoData: the files are not here.
             NoProbes: there is nothing to ask.
         """
-        benchmark = benchmarks.find(order.benchmark)
+        benchmark = _asked(order)
         path = self.data_of(benchmark, order.data)
         found = benchmarks.histories(benchmark, path, limit=order.limit, only=order.only)
         total = sum(count(history, order.experiment) for history in found)
@@ -133,7 +134,7 @@ class Bench:
             RunIsBusy: the run that was begun is going on elsewhere.
         """
         run, total = begun or self.begin(order)
-        benchmark = benchmarks.find(order.benchmark)
+        benchmark = _asked(order)
         found = benchmarks.histories(benchmark, Path(run.spec.data), limit=order.limit, only=order.only)
         with run.held(), self._cache(order) as cache:
             tools = open_tools(order.experiment, cache, encoder) if encoder is not None else None
@@ -177,3 +178,11 @@ class Bench:
             watch(done, len(samples))
         run.judged(verdicts)
         return judge.spent
+
+
+def _asked(order: Order) -> Benchmark:
+    """The benchmark of an order, with its own questions or with those that its histories' relations give."""
+    benchmark, seed = benchmarks.find(order.benchmark), order.experiment.seed
+    if order.experiment.questions == "own":
+        return benchmark
+    return replace(benchmark, load=lambda path: (graph_history(history, seed) for history in benchmark.load(path)))

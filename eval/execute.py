@@ -23,6 +23,7 @@ from eval.replay.stage import Costs
 from eval.runs import HistoryCosts, Run
 from eval.types import History, Sample
 from graph.classifier import Classifier
+from graph.models import chat_model_or_none
 from memory.embedder import Embedder
 from memory.errors import MemoirError
 
@@ -118,7 +119,8 @@ def _alone(work: Iterator[History], experiment: Experiment, tools: Tools, stop: 
 def open_tools(experiment: Experiment, cache: Path, encoder: Embedder | None = None) -> Tools:
     """The models of a replay; the encoder loads when a text is not in the cache, unless one is handed in."""
     embedder = CachedEmbedder(cache, encoder or Embedder(experiment.embedding_model))
-    return Tools(embedder, Classifier.load(embedding_model=embedder.model))
+    model = chat_model_or_none(experiment.pipeline.model)
+    return Tools(embedder, Classifier.load(embedding_model=embedder.model), model)
 
 
 def _play(history: History, experiment: Experiment, tools: Tools, stop: Stop) -> Iterator[Outcome]:

@@ -35,6 +35,7 @@ class Experiment:
     their own. `remembered` leaves out what is of the other kind (PerLTQA, figure 4). `given` is what the reader gets:
     what the memory finds, nothing, everything, the evidence itself, or what is found without the evidence (PerLTQA,
     table 6); `times` where the time filter takes the time from: the words of the question or the dates of its evidence.
+    `questions` are those of the benchmark, or one- and two-hop ones made from the history's own dated relations.
     """
 
     pipeline: PipelineSettings = field(default_factory=PipelineSettings)
@@ -44,6 +45,7 @@ class Experiment:
     remembered: Remembered = "both"
     given: Given = "memory"
     times: Literal["asked", "oracle"] = "asked"
+    questions: Literal["own", "graph"] = "own"
     embedding_model: str = DEFAULT_MODEL
     simulation: SimulationSettings = field(default_factory=SimulationSettings)
     seed: int = 0

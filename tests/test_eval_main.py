@@ -7,10 +7,13 @@ import json
 import pytest
 from chat_server import ChatServer
 
+from eval import results
 from eval.__main__ import main
 from eval.bench import Bench
 from eval.presets import PRESETS, Preset, Row
+from eval.report import report
 from eval.settings import EvalSettings
+from memory.errors import MemoirError
 
 KEYS = {"benchmark", "n", "settings", "metrics", "by", "timing"}
 ANSWERS = {"exact_match", "token_f1", "containment", "rouge_l", "bleu", "answer_accuracy", "false_refusal_rate"}
@@ -286,3 +289,36 @@ def test_a_judge_that_is_missing_or_has_nothing_to_judge_is_an_error(command, be
 
 def test_a_file_that_cannot_be_written_is_an_error(command, name, tmp_path):
     fails(command("export", name, tmp_path / "no" / "such" / "folder.jsonl"), "folder.jsonl")
+
+
+def test_questions_can_be_made_from_the_historys_own_relations(command):
+    status, out, err = command("run", "memoir", "--reader", "none", "--set", "questions=graph", "--limit", 12, "--json")
+    assert status == 0, err
+    held = parsed(out)
+    assert held["n"] == 12
+    assert set(held["by"]["ability"]) <= {"one-hop", "two-hop", "before known", "not known"}
+
+
+def test_a_chat_model_can_tell_the_stores_and_its_tokens_are_counted(command):
+    with ChatServer(json.dumps({"event": 1.0})) as server:
+        chosen = ("--set", "classifier=llm", "--set", f"model={server.model()}")
+        status, out, err = command("run", "memoir", "--reader", "none", *chosen, "--limit", 3, "--json")
+        asked = len(server.requests)
+    assert status == 0, err
+    assert asked == 3
+    assert parsed(out)["tokens"]["in"] == 11 * asked
+
+
+def test_a_table_of_results_is_put_between_its_marks(bench, name, tmp_path):
+    line = results.Line("memoir", ("turn_recall@5", "no such figure"))
+    table = results.to_markdown([("memoir", line, report(bench.runs.get(name)))])
+    assert "4 probes of 1 histories" in table
+    assert "turn_recall@5" in table
+    assert "no such figure" not in table
+    readme = tmp_path / "README.md"
+    readme.write_text(f"Before.\n{results.BEGIN}\nold\n{results.END}\nAfter.\n", "utf-8")
+    results.write_into(readme, table)
+    assert readme.read_text("utf-8") == f"Before.\n{results.BEGIN}\n\n{table}\n\n{results.END}\nAfter.\n"
+    (tmp_path / "other.md").write_text("no marks", "utf-8")
+    with pytest.raises(MemoirError, match="no place for the table"):
+        results.write_into(tmp_path / "other.md", table)

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from eval.experiment import Experiment
 from eval.metrics.answers import verdict
@@ -16,6 +17,9 @@ from eval.simulation.simulate import plan, simulate
 from eval.types import History, Prediction, Probe, Sample
 from graph.classifier import Classifier
 
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
 
 @dataclass(frozen=True, slots=True)
 class Tools:
@@ -23,6 +27,7 @@ class Tools:
 
     embedder: CachedEmbedder
     classifier: Classifier
+    model: BaseChatModel | None = None
 
 
 def replay(history: History, experiment: Experiment, tools: Tools, costs: Costs) -> Iterator[Sample]:
@@ -34,7 +39,7 @@ def replay(history: History, experiment: Experiment, tools: Tools, costs: Costs)
     with tempfile.TemporaryDirectory(prefix="memoir-replay-") as home:
         # Other names belong to the simulator, which tells sessions and asks under them; elsewhere nothing would follow.
         told = rename(history, experiment.simulation.names, experiment.seed) if _is_simulated(history) else history
-        stage = Stage(Path(home), told, experiment, tools.embedder, tools.classifier, costs)
+        stage = Stage(Path(home), told, experiment, tools.embedder, tools.classifier, costs, tools.model)
         for probe, prediction in _played(history, stage, experiment):
             alike = _similarity(tools.embedder, probe, prediction)
             prediction = replace(prediction, similarity=alike)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, timedelta
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from eval.experiment import Experiment
 from eval.replay.given import EvidenceSearcher
@@ -27,6 +28,9 @@ from memory.indexer import embed_all
 from memory.search import Searcher
 from memory.timespan import TimeExpression
 from memory.types import SEMANTIC, STORES, Hit, Memory, MemoryDraft, SessionDraft, Store, TimeSpan, TurnDraft
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
 
 DEPTH = 1000
 """Memories of each store that are ranked: enough to see 50 distinct sessions among their turns."""
@@ -65,6 +69,7 @@ class Stage:
     embedder: Embedder
     classifier: Classifier
     costs: Costs = field(default_factory=Costs)
+    model: BaseChatModel | None = None
 
     def __post_init__(self) -> None:
         self._veil = Veil(self.history)
@@ -74,7 +79,9 @@ class Stage:
         self._golds = tuple(probe.gold for probe in self.history.probes)
         bank = Bank(self.home / "bank.db")
         self._persona = bank.create_persona(self._veil.persona(self.history.persona))
-        self._services = Services(bank, self._searcher(bank), self.classifier, settings(self.experiment))
+        self._services = Services(
+            bank, self._searcher(bank), self.classifier, settings(self.experiment), model=self.model
+        )
 
     # --- what is told
 
@@ -189,6 +196,8 @@ class Stage:
             trace=tuple(f"{line.node}: {line.decided}" for line in answer.trace),
             milliseconds={line.node: line.milliseconds for line in answer.trace},
             response_ms=round(took * 1000, 2),
+            tokens_in=sum(int(line.figures.get("tokens in", 0)) for line in answer.trace),
+            tokens_out=sum(int(line.figures.get("tokens out", 0)) for line in answer.trace),
         )
 
     def _held(self, memory: Memory) -> tuple[str, ...]:

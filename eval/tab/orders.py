@@ -115,14 +115,15 @@ def plan(bench: Bench, form: Form) -> Plan:
 def _table(preset: Preset, order: Order) -> Plan:
     if preset.benchmark != order.benchmark:
         raise Incomplete(f"{preset.title} is of another benchmark; choose {preset.benchmark} first.")
+    model = order.experiment.pipeline.model
     rows = tuple(
         (row.label, replace(order, experiment=varied(order.experiment, list(row.settings))))
         for row in preset.rows
-        if not row.needs
+        if row.runs_with(model)
     )
     if not rows:
         raise Incomplete(f"No row of {preset.title} can be run: each needs what Memoir has not yet.")
-    left_out = tuple(f"{row.label} (needs {row.needs})" for row in preset.rows if row.needs)
+    left_out = tuple(f"{row.label} (needs {row.needs})" for row in preset.rows if not row.runs_with(model))
     return Plan(preset.title, rows, left_out, preset.metrics, preset.ability, preset.remark)
 
 
