@@ -20,7 +20,7 @@ from memory.errors import MemoirError
 Progress = Callable[[str, int, int], None]
 """Told the file's name, the bytes that are here and the bytes there will be; raising stops the download."""
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 class FetchFailed(MemoirError):
