@@ -6,7 +6,6 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from pathlib import Path
 
 from eval import benchmarks
@@ -140,7 +139,7 @@ class Bench:
             tools = open_tools(order.experiment, cache, encoder) if encoder is not None else None
             execute(
                 run,
-                chain(found),
+                found,
                 order.experiment,
                 cache,
                 total=total,

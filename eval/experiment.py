@@ -109,14 +109,6 @@ def grid(experiment: Experiment, sweeps: list[str]) -> Iterator[tuple[str, Exper
         yield " ".join(combination), varied(experiment, list(combination))
 
 
-def read_experiment(values: dict[str, Any]) -> Experiment:
-    """The experiment that `Experiment.settings` wrote down; settings that are no more are an error."""
-    experiment = Experiment()
-    for name, value in values.items():
-        experiment = vary(experiment, name, str(value))
-    return experiment
-
-
 def _nested(thing: Any) -> Any:  # noqa: ANN401  # dataclasses all the way down
     if is_dataclass(thing):
         return {f.name: _nested(getattr(thing, f.name)) for f in fields(thing)}

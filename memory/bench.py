@@ -73,10 +73,11 @@ def _search(searcher: Searcher, persona_id: int, question: str, now: datetime) -
 
 def _encoding(bank: Bank, embedder: Embedder, texts: list[str]) -> tuple[float, float]:
     """Seconds a text of the bare encoder and through the bank, medians of rounds taken in turn: the machine drifts."""
-    bare, through_bank = [], []
+    library, bare, through_bank = embedder.library(), [], []
     for n in range(ROUNDS):
         texts_of_round = texts[n * indexer.BATCH : (n + 1) * indexer.BATCH]
-        bare.append(_seconds(partial(embedder.encode, texts_of_round)) / len(texts_of_round))
+        encode = partial(library.encode, texts_of_round, normalize_embeddings=True, show_progress_bar=False)
+        bare.append(_seconds(encode) / len(texts_of_round))
         through_bank.append(_seconds(partial(indexer.embed_pending, bank, embedder)) / indexer.BATCH)
     return median(bare), median(through_bank)
 

@@ -63,6 +63,10 @@ class Embedder:
         with self._lock:
             return _encode(encoder, texts)
 
+    def library(self) -> SentenceTransformer:
+        """The model as the library has it, to measure against."""
+        return self._loaded()
+
     def _loaded(self) -> SentenceTransformer:
         with self._lock:
             if self._encoder is None:

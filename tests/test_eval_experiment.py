@@ -2,7 +2,7 @@
 
 import pytest
 
-from eval.experiment import Experiment, UnknownSetting, grid, read_experiment, varied, vary
+from eval.experiment import Experiment, UnknownSetting, grid, varied, vary
 
 
 @pytest.mark.parametrize(
@@ -56,8 +56,3 @@ def test_a_grid_is_every_combination_once():
 def test_a_sweep_over_nothing_is_refused(sweep):
     with pytest.raises(UnknownSetting):
         list(grid(Experiment(), [sweep]))
-
-
-def test_what_was_written_down_is_read_back():
-    experiment = varied(Experiment(), ["rerank.alpha=0.25", "given=oracle", "simulation.names=swapped"])
-    assert read_experiment(experiment.settings) == experiment

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.judging.hypotheses import UnreadableLabels, labels_path, read_labels, write_hypotheses
+from eval.judging.hypotheses import UnreadableLabels, read_labels, write_hypotheses
 from eval.types import Gold, Prediction, Probe, Sample, Verdict
 
 
@@ -31,10 +31,6 @@ def test_a_wordless_abstention_is_put_in_words_and_a_missing_answer_is_not(tmp_p
     path = tmp_path / "hypotheses.jsonl"
     write_hypotheses([sample("q1", "", abstained=True), sample("q2", " "), sample("q3", "No.", abstained=True)], path)
     assert [json.loads(line)["hypothesis"] for line in path.read_text().splitlines()] == ["I don't know.", "", "No."]
-
-
-def test_the_result_stands_beside_the_hypotheses(tmp_path):
-    assert labels_path(tmp_path / "h.jsonl", "gpt-4o") == tmp_path / "h.jsonl.eval-results-gpt-4o"
 
 
 @given(st.dictionaries(st.text(), st.booleans(), max_size=5))

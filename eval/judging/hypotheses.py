@@ -48,11 +48,6 @@ def write_hypotheses(samples: Iterable[Sample], path: Path) -> int:
     return len(lines)
 
 
-def labels_path(hypotheses: Path, model: str) -> Path:
-    """Where the script puts its result; `model` is the short name that it was called with ("gpt-4o")."""
-    return hypotheses.with_name(f"{hypotheses.name}.eval-results-{model}")
-
-
 def read_labels(path: Path) -> dict[str, Verdict]:
     """The script's verdicts by question id, signed with the full name of the model that gave them.
 
