@@ -48,7 +48,7 @@ class Settings(BankSettings):
         "learned", description="how a question's stores are told: learned, none, llm or llm-few-shot"
     )
     model: str = Field("", description="chat model of the llm classifiers: openai:NAME or ADDRESS#NAME")
-    ranker: Literal["fts5", "rank-bm25"] = Field("fts5", description="who scores words")
+    ranker: Literal["postings", "rank-bm25"] = Field("postings", description="who scores words")
     k: int = Field(10, ge=1, le=200, description="candidates of each store")
     dense_weight: float = Field(0.5, ge=0, le=1, description="share of meaning against words")
     neighbours: float = Field(0.4, ge=0, le=1, description="share of its score that a turn lends to those next to it")

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
-from numpy.typing import NDArray
 from sqlite_utils import Database
 
-from memory import fusion, lexical, rows
+from memory import lexical
 from memory.bank import Bank
-from memory.dense import Snapshot, VectorCache
 from memory.embedder import Embedder, Vectors
 from memory.fusion import Scores
+from memory.index import Index, Indexes
+from memory.scoring import Candidates, weigh
 from memory.types import STORES, Dropped, Hit, TimeSpan
 
 
@@ -33,7 +34,7 @@ class SearchSettings:
     k: int = 10
     dense_weight: float = 0.5
     neighbours: float = 0.4
-    ranker: str = "fts5"
+    ranker: str = "postings"
     depth: int = 0
 
 
@@ -52,7 +53,7 @@ class Searcher:
     def __init__(self, bank: Bank, embedder: Embedder) -> None:
         self.bank = bank
         self.embedder = embedder
-        self._cache: VectorCache | None = None
+        self._indexes: Indexes | None = None
 
     def views(self, texts: Sequence[str]) -> tuple[View, ...]:
         """Embed several ways of putting a question in one encoder call."""
@@ -61,8 +62,8 @@ class Searcher:
 
     def frequencies(self, persona_id: int, terms: Sequence[str], as_of: datetime) -> tuple[int, dict[str, int]]:
         """How many memories a persona had at `as_of`, and how many of them held each of the terms of the index."""
-        with self.bank.reading() as db:
-            return lexical.frequencies(db, persona_id, terms, rows.stamp(as_of) or "")
+        with self._reading(persona_id) as (_, held):
+            return held.frequencies(terms, as_of)
 
     def search(
         self,
@@ -80,90 +81,52 @@ class Searcher:
         views' mixed scores (0..1), and "lent", what the turns next to it add; `Hit.score` is the sum of the last two.
         """
         chosen = settings or SearchSettings()
-        if self._cache is None:
-            self._cache = VectorCache(self.embedder.model, self.embedder.dimensions)
-        with self.bank.reading() as db:
-            db.conn.execute("BEGIN")  # one view of rows and index
-            held = self._cache.snapshot(db, persona_id)
-            if not len(held.ids) or not views:
+        with self._reading(persona_id) as (db, held):
+            if not len(held) or not views:
                 return ()
-            by_words = self._by_words(db, persona_id, held, views, chosen)
-        said = held.said_by(as_of)
-        scored = _score(held, views, np.where(said, by_words, 0.0), said, chosen)
-        known = np.where(held.known_at(as_of), scored.total, -1.0)
-        best = _best_of_each_store(held, known, chosen.k)
+            by_words = _by_words(db, persona_id, held, views, chosen)
+        rows = np.flatnonzero(held.said_by(as_of))
+        by_meaning = held.by_meaning(np.stack([v.vector for v in views])).astype(np.float64)
+        found = held.candidates(rows, by_words[:, rows], by_meaning[:, rows])
+        weighed = weigh(found, [v.weight for v in views], chosen.dense_weight, chosen.neighbours)
+        known = np.where(found.closed > as_of.timestamp(), weighed.total, -1.0)
+        best = _best_of_each_store(found, known, chosen.k)
         if during:
             # A fact that holds no more held then: "where did I live in March?"
-            best |= _best_of_each_store(held, np.where(said & held.within(during), scored.total, -1.0), chosen.k)
-        further = _best_of_each_store(held, known, chosen.depth) - best
-        ordered = sorted(best | further, key=lambda row: (row in further, -scored.total[row], held.ids[row]))
-        found = self.bank.memories(persona_id, ids=[int(held.ids[row]) for row in ordered])
+            best |= _best_of_each_store(found, np.where(found.within(during), weighed.total, -1.0), chosen.k)
+        further = _best_of_each_store(found, known, chosen.depth) - best
+        ordered = sorted(best | further, key=lambda place: (place in further, -weighed.total[place], place))
+        memories = self.bank.memories(persona_id, ids=[int(found.ids[place]) for place in ordered])
         beyond: tuple[Dropped, str] = ("rank", f"not among the {chosen.k} best of its kind")
         return tuple(
-            Hit(m, float(scored.total[row]), scored.of(row), *(beyond if row in further else ()))
-            for m, row in zip(found, ordered, strict=True)
+            Hit(m, float(weighed.total[place]), weighed.of(place), *(beyond if place in further else ()))
+            for m, place in zip(memories, ordered, strict=True)
         )
 
-    @staticmethod
-    def _by_words(
-        db: Database, persona_id: int, held: Snapshot, views: Sequence[View], settings: SearchSettings
-    ) -> Scores:
-        """BM25 of every memory for every view, shape (views, n)."""
-        spread = np.zeros((len(views), len(held.ids)))
-        if settings.dense_weight < 1:
-            for row, view in zip(spread, views, strict=True):
-                scores = lexical.RANKERS[settings.ranker](db, persona_id, lexical.content_terms(view.text), -1)
-                ids = np.fromiter(scores, dtype=np.int64, count=len(scores))
-                row[held.rows_of(ids)] = list(scores.values())
-        return spread
+    @contextmanager
+    def _reading(self, persona_id: int) -> Iterator[tuple[Database, Index]]:
+        """A connection to read by, and the persona's index as of the same moment."""
+        if self._indexes is None:
+            self._indexes = Indexes(self.embedder.model, self.embedder.dimensions)
+        with self.bank.reading() as db:
+            db.conn.execute("BEGIN")  # one view of all that is read
+            yield db, self._indexes.of(db, persona_id)
 
 
-@dataclass(frozen=True, slots=True)
-class _Scored:
-    """Every memory's scores on the way, each of shape (n,), see `Searcher.search`."""
-
-    lexical: Scores
-    dense: Scores
-    fused: Scores
-    lent: Scores
-    total: Scores
-
-    def of(self, row: int) -> dict[str, float]:
-        kinds = {"lexical": self.lexical, "dense": self.dense, "fused": self.fused, "lent": self.lent}
-        return {kind: round(float(scores[row]), 4) for kind, scores in kinds.items()}
+def _by_words(db: Database, persona_id: int, held: Index, views: Sequence[View], settings: SearchSettings) -> Scores:
+    """BM25 of every memory for every view, shape (views, n)."""
+    if settings.dense_weight == 1:
+        return np.zeros((len(views), len(held)))
+    queries = [lexical.rarest(lexical.content_terms(view.text)) for view in views]
+    if settings.ranker == "rank-bm25":
+        return np.stack([lexical.rank_bm25(db, persona_id, query) for query in queries])
+    return held.by_words(queries)
 
 
-def _score(
-    held: Snapshot, views: Sequence[View], by_words: Scores, said: NDArray[np.bool_], settings: SearchSettings
-) -> _Scored:
-    by_meaning = np.where(said, held.similarity(np.stack([v.vector for v in views])), 0.0)
-    # What has no vector yet is judged by its words alone: said a moment ago, it must not rank behind.
-    mixed = [
-        np.where(held.embedded, fusion.convex(words, meaning, settings.dense_weight), fusion.normalise(words))
-        for words, meaning in zip(by_words, by_meaning, strict=True)
-    ]
-    fused = np.average(mixed, axis=0, weights=[v.weight for v in views])
-    lent = settings.neighbours * _next_to(held, np.where(said, fused, 0.0))
-    return _Scored(by_words[0], by_meaning[0], fused, lent, fused + lent)
-
-
-def _next_to(held: Snapshot, scores: Scores) -> Scores:
-    """For each turn the better score of the turn before and the turn after it in its session; 0 for other memories."""
-    turns = np.flatnonzero(held.stores == STORES.index("dialogue"))
-    of_turns, sessions = scores[turns], held.sessions[turns]
-    together = sessions[1:] == sessions[:-1]
-    beside = np.zeros_like(of_turns)
-    beside[1:] = np.where(together, of_turns[:-1], 0.0)
-    beside[:-1] = np.maximum(beside[:-1], np.where(together, of_turns[1:], 0.0))
-    lent = np.zeros_like(scores)
-    lent[turns] = beside
-    return lent
-
-
-def _best_of_each_store(held: Snapshot, scores: Scores, k: int) -> set[int]:
-    """Rows of the k best memories of each store whose score is above zero; of equal ones the older."""
+def _best_of_each_store(found: Candidates, scores: Scores, k: int) -> set[int]:
+    """Places of the k best candidates of each store whose score is above zero; of equal ones the older."""
     chosen: set[int] = set()
-    for code in range(len(STORES)):
-        rows = np.flatnonzero((held.stores == code) & (scores > 0))
-        chosen.update(rows[np.argsort(-scores[rows], kind="stable")][:k].tolist())
+    for store in range(len(STORES)):
+        places = np.flatnonzero((found.stores == store) & (scores > 0))
+        chosen.update(places[np.argsort(-scores[places], kind="stable")][:k].tolist())
     return chosen

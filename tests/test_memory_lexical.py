@@ -1,11 +1,13 @@
 """The fast index ranks as the reference does, in English and in Chinese."""
 
 import random
+from datetime import UTC, datetime
 
 import pytest
 
 from memory import lexical
 from memory.bank import Bank
+from memory.index import Indexes
 from memory.types import MemoryDraft, PersonaDraft
 
 
@@ -22,18 +24,32 @@ def bank(tmp_path_factory):
     return bank
 
 
-def test_fts5_scores_as_rank_bm25_does(bank):
+def index(db, persona_id):
+    return Indexes("none", 4).of(db, persona_id)
+
+
+def test_the_index_scores_as_rank_bm25_does(bank):
     random.seed(4)
+    queries = [[f"w{n}x" for n in random.sample(range(400), random.randint(1, 8))] for _ in range(100)]
     with bank.reading() as db:
-        for _ in range(100):
-            query = [f"w{random.randint(0, 399)}x" for _ in range(random.randint(1, 8))]
-            fast, reference = (rank(db, 1, query, -1) for rank in lexical.RANKERS.values())
-            assert fast == pytest.approx(reference, abs=1e-6)
+        scores = index(db, 1).by_words(queries)
+        for query, ours in zip(queries, scores, strict=True):
+            assert ours == pytest.approx(lexical.rank_bm25(db, 1, query), abs=1e-9)
 
 
 def test_a_word_that_most_memories_hold_never_scores_below_zero(bank):
     with bank.reading() as db:
-        assert all(score > 0 for rank in lexical.RANKERS.values() for score in rank(db, 1, ["w0x"], 1000).values())
+        for scores in (index(db, 1).by_words([["w0x"]])[0], lexical.rank_bm25(db, 1, ["w0x"])):
+            assert (scores >= 0).all()
+            assert scores.max() > 0
+
+
+def test_the_index_counts_who_holds_a_term(bank):
+    with bank.reading() as db:
+        texts = [t.split() for (t,) in db.conn.execute("SELECT terms FROM memories WHERE persona_id = 1")]
+        total, held = index(db, 1).frequencies(["w0x", "w7x", "unheard"], datetime.now(UTC))
+    assert total == len(texts)
+    assert held == {term: sum(term in text for text in texts) for term in ("w0x", "w7x", "unheard")}
 
 
 @pytest.mark.parametrize(
@@ -55,19 +71,21 @@ def test_a_question_is_searched_by_what_it_names():
     assert lexical.content_terms("What was it?") == ["what", "was", "it"]
 
 
-def test_query_syntax_in_a_question_is_only_words(bank):
+def test_memories_without_a_word_score_nothing(bank):
+    silent = bank.create_persona(PersonaDraft("Silent"))
+    bank.add_memories(silent.id, [MemoryDraft("world", "🙂"), MemoryDraft("world", "🌊")])
     with bank.reading() as db:
-        for text in ('scope : "persona2"', "w1x AND NOT w2x", 'a" OR "b', "NEAR(w1x w2x)", "w1*", "{terms}: w1x"):
-            lexical.fts5(db, 1, lexical.terms(text), 10)
+        assert index(db, silent.id).by_words([["w1x"]]).tolist() == [[0, 0]]
+        assert lexical.rank_bm25(db, silent.id, ["w1x"]).tolist() == [0, 0]
 
 
 def test_a_persona_is_searched_alone(bank):
     other = bank.create_persona(PersonaDraft("Bo"))
-    bank.add_memories(other.id, [MemoryDraft("world", "w1x persona1 kept apart")])
+    bank.add_memories(other.id, [MemoryDraft("world", "w1x kept apart")])
     with bank.reading() as db:
-        for rank in lexical.RANKERS.values():
-            assert set(rank(db, other.id, ["w1x", "persona1"], -1)) == {301}
-            assert 301 not in rank(db, 1, ["w1x", "persona1"], -1)
+        assert index(db, other.id).by_words([["w1x"]]).shape == (1, 1)
+        assert lexical.rank_bm25(db, other.id, ["w1x"]).shape == (1,)
+        assert index(db, 1).by_words([["apart"]]).max() == 0
 
 
 def test_a_word_is_as_rare_as_it_is_for_the_persona(bank):
@@ -76,7 +94,7 @@ def test_a_word_is_as_rare_as_it_is_for_the_persona(bank):
     said = [f"remark {n}" for n in range(9)] + ["a zeppelin passed"]
     bank.add_memories(cleo.id, [MemoryDraft("world", text, speaker="Cleo") for text in said])
     with bank.reading() as db:
-        for rank in lexical.RANKERS.values():
-            scores = rank(db, cleo.id, ["cleo", "zeppelin"], -1)
-            best, second = list(scores.values())[:2]
-            assert best > 1 > 1e-4 > second
+        scores = index(db, cleo.id).by_words([["cleo", "zeppelin"]])[0]
+    assert scores.argmax() == 9
+    assert scores[9] > 1
+    assert scores[:9].max() < 1e-4

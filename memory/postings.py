@@ -1,0 +1,106 @@
+"""Which memories hold which terms, and BM25 over them.
+
+BM25: Robertson & Zaragoza 2009, k1 = 1.2, b = .75; idf = ln((N - n + .5) / (n + .5)) over one persona's memories,
+floored at 1e-6, so that a word that most memories hold still counts for something. `rank-bm25` with that idf is the
+reference (`memory.lexical.rank_bm25`); this is the same sum over the rows that hold a term instead of over all rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+K1, B = 1.2, 0.75
+
+MOST_ROWS = 1 << 16
+"""Rows of one `Postings` at most: a row number takes two bytes."""
+
+
+@lru_cache(maxsize=1 << 17)
+def code(term: str) -> int:
+    """64 bits that stand for a term, the same in every process; 0 for the empty one."""
+    return int.from_bytes(hashlib.blake2b(term.encode(), digest_size=8).digest(), "little") if term else 0
+
+
+def idf(total: int, held: int) -> float:
+    """How telling a term is that `held` of `total` memories hold."""
+    return max(math.log((total - held + 0.5) / (held + 0.5)), 1e-6)
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """An inverted index of n rows.
+
+    `terms` holds the codes of the terms, ascending; the i-th stands in `rows[starts[i]:starts[i + 1]]`, ascending, as
+    often as `counts` says. `lengths` is how many terms each of the n rows has.
+    """
+
+    terms: NDArray[np.uint64]
+    starts: NDArray[np.uint32]
+    rows: NDArray[np.uint16]
+    counts: NDArray[np.uint16]
+    lengths: NDArray[np.uint32]
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> Postings:
+        """Index rows given as their terms, joined by blanks."""
+        split = [text.split() for text in texts]
+        lengths = np.array([len(terms) for terms in split], dtype=np.uint32)
+        codes = np.fromiter((code(term) for terms in split for term in terms), np.uint64, int(lengths.sum()))
+        rows = np.repeat(np.arange(len(split)), lengths)
+        return _counted(codes, rows, np.ones(len(codes), dtype=np.int64), lengths)
+
+    def holding(self, term: int) -> slice:
+        """Where in `rows` and `counts` the term of this code stands; empty if nowhere."""
+        place = int(np.searchsorted(self.terms, np.uint64(term)))
+        if place == len(self.terms) or self.terms[place] != term:
+            return slice(0, 0)
+        return slice(int(self.starts[place]), int(self.starts[place + 1]))
+
+
+def _counted(
+    codes: NDArray[np.uint64], rows: NDArray[np.int64], counts: NDArray[np.int64], lengths: NDArray[np.uint32]
+) -> Postings:
+    """Postings of occurrences whose rows ascend; occurrences of a term in a row are added up."""
+    order = np.argsort(codes, kind="stable")
+    codes, rows = codes[order], rows[order]
+    first = np.ones(len(codes), dtype=np.bool_)
+    first[1:] = (codes[1:] != codes[:-1]) | (rows[1:] != rows[:-1])
+    at = np.flatnonzero(first)
+    terms, starts = np.unique(codes[at], return_index=True)
+    added = np.add.reduceat(counts[order], at) if len(at) else counts
+    return Postings(
+        terms,
+        np.append(starts, len(at)).astype(np.uint32),
+        rows[at].astype(np.uint16),
+        np.minimum(added, np.iinfo(np.uint16).max).astype(np.uint16),
+        lengths,
+    )
+
+
+def bm25(parts: Sequence[Postings], queries: Sequence[Sequence[str]]) -> NDArray[np.float64]:
+    """How well each row answers each query, a list of distinct terms; shape (queries, rows of all parts in order)."""
+    total = sum(len(part.lengths) for part in parts)
+    scores = np.zeros((len(queries), total))
+    asked = {term: [n for n, query in enumerate(queries) if term in query] for query in queries for term in query}
+    held = {term: [part.holding(code(term)) for part in parts] for term in asked}
+    weights = {term: idf(total, sum(at.stop - at.start for at in places)) for term, places in held.items()}
+    mean = sum(int(part.lengths.sum()) for part in parts) / max(total, 1)
+    first = 0
+    for number, part in enumerate(parts):
+        here = scores[:, first : first + len(part.lengths)]
+        first += len(part.lengths)
+        norms = K1 * (1 - B + B * part.lengths / max(mean, 1e-9))
+        for term, views in asked.items():
+            at = held[term][number]
+            rows, counts = part.rows[at], part.counts[at]
+            gained = weights[term] * (K1 + 1) * counts / (counts + norms[rows])
+            for view in views:
+                here[view, rows] += gained
+    return scores
