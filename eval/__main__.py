@@ -1,4 +1,4 @@
-"""Measure from the command line: python -m eval run|compare|report|list|presets|fetch|judge|export|delete."""
+"""Measure from the command line: python -m eval run|compare|report|list|presets|fetch|judge|export|delete|bench."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import os
 import sqlite3
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from pydantic import ValidationError
@@ -26,9 +28,12 @@ from eval.judging.hypotheses import read_labels, write_hypotheses
 from eval.presets import PRESETS
 from eval.report import Report, report
 from eval.runs import Run
+from eval.scale import measure, table
+from eval.scale.worlds import Size
 from eval.settings import EvalSettings
 from graph.models import chat_model
 from memory.as_json import plain
+from memory.embedder import Embedder
 from memory.errors import MemoirError
 
 STOPPED = 130
@@ -104,6 +109,12 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("file", type=Path)
     sub = add("delete", _delete, "Delete a run.")
     sub.add_argument("run")
+    sub = add("bench", _bench, "Measure speed, memory and exactness at growing sizes, beside plain ways to search.")
+    sub.add_argument("--sizes", type=_sizes, default=(10_000, 100_000, 1_000_000), metavar="N,N", help="memories")
+    sub.add_argument("--personas", type=_size, default=Size(1000, 1000), metavar="PxN", help="personas x memories each")
+    sub.add_argument("--questions", type=_positive, default=100, metavar="N", help="asked at each size")
+    sub.add_argument("--seed", type=int, default=0, help="of the made-up life")
+    sub.add_argument("--folder", type=Path, help="keep the banks here, and take those that are there as they are")
     return parser
 
 
@@ -111,6 +122,15 @@ def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 on")
     return int(text)
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    return tuple(_positive(part.strip()) for part in text.split(","))
+
+
+def _size(text: str) -> Size:
+    personas, _, memories = text.partition("x")
+    return Size(_positive(personas), _positive(memories))
 
 
 # --- run
@@ -297,6 +317,30 @@ def _judged(bench: Bench, run: Run, model: str) -> None:
 def _export(arguments: argparse.Namespace, bench: Bench) -> int:
     written = write_hypotheses(bench.runs.get(arguments.run).samples(), arguments.file)
     print(json.dumps({"written": written}) if arguments.json else f"wrote {written} answers to {arguments.file}")
+    return 0
+
+
+# --- speed
+
+
+def _bench(arguments: argparse.Namespace, bench: Bench) -> int:
+    order = measure.Order(arguments.sizes, arguments.personas, arguments.questions, arguments.seed)
+    embedder = Embedder(bench.settings.embedding_model)
+    with ExitStack() as stack:
+        folder = arguments.folder or Path(stack.enter_context(TemporaryDirectory(prefix="memoir-bench-")))
+        bars: dict[str, Any] = {}
+
+        def watch(what: str, done: int, total: int) -> None:
+            if what not in bars:
+                bars[what] = stack.enter_context(tqdm(total=total, desc=what, disable=None))
+            bars[what].update(done - bars[what].n)
+
+        try:
+            figures = list(measure.measure(order, folder, embedder, watch))
+        except KeyboardInterrupt:
+            print("memoir: stopped; what was half made is made anew the next time", file=sys.stderr)
+            return STOPPED
+    print(json.dumps({**table.about(), "figures": plain(figures)}) if arguments.json else table.to_text(figures))
     return 0
 
 

@@ -21,13 +21,16 @@ from graph.classifier import Classifier
 from graph.settings import Settings
 from graph.state import Ask, Services
 from memory.bank import Bank
-from memory.bench import COMMONEST, fill, made_up_sessions, made_up_words
 from memory.embedder import Embedder
 from memory.indexer import Indexer
+from memory.madeup import A_SESSION, Life, content_words, fill
 from memory.search import Searcher
 from memory.types import PersonaDraft
 
 WARM_UP = 5
+ENCODED = 1000
+"""Memories whose texts are encoded; the vectors of all others are mixtures of these."""
+
 START_LIMIT = 60.0
 SETTLE = 20.0
 """Seconds after the page answers until the app's memory is read: the models have loaded by then."""
@@ -50,8 +53,10 @@ def chat_turns(settings: Settings, memories: int, turns: int) -> Figures:
     with tempfile.TemporaryDirectory() as folder:
         bank = Bank(Path(folder) / "bank.db")
         persona = bank.create_persona(PersonaDraft("Bench"))
-        bank.remember(persona.id, made_up_sessions(memories))
-        fill(bank, embedder, persona.id)
+        life, draw = Life(), np.random.default_rng(0)
+        bank.remember(persona.id, list(life.sessions(memories)))
+        fill(bank, embedder, [t.text for s in life.sessions(min(memories, ENCODED)) for t in s.turns])
+        questions = life.questions(WARM_UP + turns, range(memories // A_SESSION), draw)
         indexer = Indexer(bank, embedder)
         held = Services(
             bank,
@@ -64,9 +69,8 @@ def chat_turns(settings: Settings, memories: int, turns: int) -> Figures:
         indexer.start()
         took: list[float] = []
         nodes: dict[str, list[float]] = {}
-        for n in range(WARM_UP + turns):
-            subject = " ".join(made_up_words(4, COMMONEST))
-            text = f"I saw {subject} yesterday." if n % 4 == 3 else f"When did Ana say that {subject} was near?"
+        for n, question in enumerate(questions):
+            text = f"I saw {' '.join(draw.choice(content_words(), 4))} yesterday." if n % 4 == 3 else question
             started = time.perf_counter()
             answer = assistant.ask(Ask(persona, text, datetime.now(UTC), chat))
             if n < WARM_UP:

@@ -1,4 +1,4 @@
-"""The bank from the command line: python -m memory import|list|show|search|forget|export|verify|rebuild|bench."""
+"""The bank from the command line: python -m memory import|list|show|search|forget|export|verify|rebuild."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from memory import bench, export, forget, indexer, ingest, upkeep
+from memory import export, forget, indexer, ingest, upkeep
 from memory.as_json import plain
 from memory.bank import Bank
 from memory.embedder import Embedder
@@ -117,9 +117,6 @@ def _parser() -> argparse.ArgumentParser:
 
     add("verify", _verify, "Check that index and vectors agree with what is stored.")
     add("rebuild", _rebuild, "Make index and vectors anew.")
-
-    command = add("bench", _bench, "Measure import, embedding and search on this machine, in a bank of its own.")
-    command.add_argument("--memories", type=number, default=10_000)
     return parser
 
 
@@ -261,11 +258,6 @@ def _rebuild(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     upkeep.rebuild(bank)
     done = indexer.embed_all(bank, Embedder(settings.embedding_model))
     return _print({"embedded": done}) if arguments.json else _say(f"{bank.path}: rebuilt, {done} vectors made")
-
-
-def _bench(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
-    figures = bench.run(Embedder(settings.embedding_model), arguments.memories)
-    return _print(figures) if arguments.json else _say("\n".join(f"{k}: {v}" for k, v in figures.items()))
 
 
 def _line(memory: Memory) -> str:
