@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from eval import benchmarks
@@ -14,9 +15,11 @@ from eval.execute import Progress, Stop, execute, open_tools
 from eval.experiment import Experiment
 from eval.judging.judge import Judge, Spent
 from eval.knowledge.questions import graph_history
+from eval.replay.pooled import pool
 from eval.replay.replay import count
 from eval.runs import Run, Runs, Spec, checksum, code_version, versions
 from eval.settings import EvalSettings
+from eval.types import History
 from graph.models import chat_model
 from memory.embedder import Embedder
 from memory.errors import MemoirError
@@ -98,8 +101,7 @@ class Bench:
         """
         benchmark = _asked(order)
         path = self.data_of(benchmark, order.data)
-        found = benchmarks.histories(benchmark, path, limit=order.limit, only=order.only)
-        total = sum(count(history, order.experiment) for history in found)
+        total = sum(count(history, order.experiment) for history in _histories(order, path))
         spec = Spec(
             benchmark.name,
             str(path),
@@ -133,8 +135,7 @@ class Bench:
             RunIsBusy: the run that was begun is going on elsewhere.
         """
         run, total = begun or self.begin(order)
-        benchmark = _asked(order)
-        found = benchmarks.histories(benchmark, Path(run.spec.data), limit=order.limit, only=order.only)
+        found = _histories(order, Path(run.spec.data))
         with run.held(), self._cache(order) as cache:
             tools = open_tools(order.experiment, cache, encoder) if encoder is not None else None
             execute(
@@ -185,3 +186,9 @@ def _asked(order: Order) -> Benchmark:
     if order.experiment.questions == "own":
         return benchmark
     return replace(benchmark, load=lambda path: (graph_history(history, seed) for history in benchmark.load(path)))
+
+
+def _histories(order: Order, path: Path) -> Iterator[History]:
+    """What an order plays: the histories of its file, or the one that they are pooled into."""
+    read = partial(benchmarks.histories, _asked(order), path, limit=order.limit, only=order.only)
+    return iter([pool(read)]) if order.experiment.pooled else read()

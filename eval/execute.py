@@ -77,7 +77,7 @@ def execute(
     done = len(answered)
     work = (_rest(h, answered) for h in histories if h.id not in finished)
     stop = stop or threading.Event()
-    alone = jobs == 1 or tools is not None
+    alone = jobs == 1 or tools is not None or experiment.pooled  # a pool is one history, and reads a file as it goes
     played = (
         _alone(work, experiment, tools or open_tools(experiment, cache), stop)
         if alone

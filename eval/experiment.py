@@ -36,6 +36,7 @@ class Experiment:
     what the memory finds, nothing, everything, the evidence itself, or what is found without the evidence (PerLTQA,
     table 6); `times` where the time filter takes the time from: the words of the question or the dates of its evidence.
     `questions` are those of the benchmark, or one- and two-hop ones made from the history's own dated relations.
+    `pooled` tells all histories to one persona (`eval.replay.pooled`) instead of each to one of its own.
     """
 
     pipeline: PipelineSettings = field(default_factory=PipelineSettings)
@@ -46,6 +47,7 @@ class Experiment:
     given: Given = "memory"
     times: Literal["asked", "oracle"] = "asked"
     questions: Literal["own", "graph"] = "own"
+    pooled: bool = False
     embedding_model: str = DEFAULT_MODEL
     simulation: SimulationSettings = field(default_factory=SimulationSettings)
     seed: int = 0

@@ -215,6 +215,22 @@ LONGMEMEVAL_FIGURE_6 = Preset(
     remark="the reader gets the evidence itself, so that only the reading differs",
 )
 
+_TOGETHER = ("pooled=true", "reader=none")
+
+LONGMEMEVAL_POOLED = Preset(
+    "longmemeval-pooled",
+    "LongMemEval, every history told to one persona (not in the paper)",
+    "longmemeval",
+    _LONGMEMEVAL,
+    _at(["session_recall", "session_recall_any", "session_recall_all", "turn_recall"], (1, 5, 10)),
+    (
+        Row("as in a chat", _TOGETHER),
+        Row("words alone", (*_TOGETHER, "search.dense_weight=0")),
+        Row("meaning alone", (*_TOGETHER, "search.dense_weight=1")),
+    ),
+    remark="each question is asked of all the histories at once, as of its own date",
+)
+
 
 # --- MADial-Bench
 
@@ -283,6 +299,7 @@ PRESETS: dict[str, Preset] = {
         LONGMEMEVAL_3,
         LONGMEMEVAL_4,
         LONGMEMEVAL_FIGURE_6,
+        LONGMEMEVAL_POOLED,
         MADIAL_4,
         DIALSIM_3,
     )

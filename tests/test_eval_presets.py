@@ -16,6 +16,7 @@ WANTED = {
     "longmemeval-table-3",
     "longmemeval-table-4",
     "longmemeval-figure-6",
+    "longmemeval-pooled",
     "madial-table-4",
     "dialsim-table-3",
 }

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from eval.experiment import Experiment
 from eval.metrics.answers import verdict
 from eval.replay.embeddings import CachedEmbedder
+from eval.replay.pooled import Pool
 from eval.replay.stage import Costs, Stage
 from eval.simulation.names import rename
 from eval.simulation.simulate import plan, simulate
@@ -62,7 +63,12 @@ def _played(history: History, stage: Stage, experiment: Experiment) -> Iterator[
     if _is_simulated(history):
         yield from simulate(history, stage, experiment.simulation, experiment.seed)
         return
-    stage.remember(history.sessions, history.memories)
+    if isinstance(history, Pool):
+        for part in history.parts():
+            stage.take_up(part)
+            stage.remember(part.sessions, part.memories)
+    else:
+        stage.remember(history.sessions, history.memories)
     for probe in history.probes:
         yield probe, stage.ask(probe)
 

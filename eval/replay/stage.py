@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from eval.experiment import Experiment
 from eval.replay.given import EvidenceSearcher
+from eval.replay.pooled import Part
 from eval.replay.values import Values
 from eval.replay.veil import Veil, check_shown, check_stored, in_order
 from eval.simulation.simulate import choose
@@ -75,7 +76,8 @@ class Stage:
         self._veil = Veil(self.history)
         self._values = Values(self.experiment, self.history.sessions)
         self._holds: dict[str, tuple[str, ...]] = {}
-        self._sessions: dict[int, str] = {}
+        self._units: set[str] = set()
+        self._told: dict[int, str] | None = None
         self._golds = tuple(probe.gold for probe in self.history.probes)
         bank = Bank(self.home / "bank.db")
         self._persona = bank.create_persona(self._veil.persona(self.history.persona))
@@ -84,6 +86,11 @@ class Stage:
         )
 
     # --- what is told
+
+    def take_up(self, part: Part) -> None:
+        """Turn to one history of a pool: its words' weights and its gold are those that count for what is told next."""
+        self._values = Values(self.experiment, part.sessions)
+        self._golds = part.golds
 
     def remember(self, sessions: Iterable[SessionDraft], memories: Sequence[MemoryDraft] = ()) -> None:
         """Store sessions, in order of time, and memories of their own; what is stored already is left as it is."""
@@ -103,8 +110,9 @@ class Stage:
         self.costs.import_s += time.perf_counter() - started
         self.costs.turns += stored.turns
         self.costs.memories += stored.memories
-        self._holds.update({m.external_id: (self._veil.name(m.external_id),) for m in apart})
-        self._sessions = {s.id: self._veil.name(s.external_id) for s in bank.sessions(self._persona.id)}
+        for memory in apart:
+            self._hold(memory.external_id, (memory.external_id,))
+        self._told = None
         started = time.perf_counter()
         embed_all(bank, self.embedder, self._persona.id)
         self.costs.embed_s += time.perf_counter() - started
@@ -116,8 +124,20 @@ class Stage:
     def _prepare(self, session: SessionDraft) -> SessionDraft:
         stored, holds = self._values.of(self._veil.session(session))
         for unit, held in holds.items():
-            self._holds[unit] = tuple(self._veil.name(h) for h in held)
+            self._hold(unit, held)
         return stored
+
+    def _hold(self, unit: str, held: Sequence[str]) -> None:
+        self._holds[unit] = tuple(self._veil.name(h) for h in held)
+        self._units.update(self._holds[unit])
+
+    @property
+    def _sessions(self) -> dict[int, str]:
+        """The bank's sessions by number, under the benchmark's own ids."""
+        if self._told is None:
+            told = self._services.bank.sessions(self._persona.id)
+            self._told = {s.id: self._veil.name(s.external_id) for s in told}
+        return self._told
 
     def _make_room(self, sessions: Sequence[SessionDraft]) -> None:
         """Forget the part of a session that was told before, where more than a turn makes one memory."""
@@ -194,7 +214,7 @@ class Stage:
             stored=tuple(sorted(self._stored(probe.gold))),
             shown=tuple(self._shown(hit) for hit in answer.hits[:SHOWN]),
             trace=tuple(f"{line.node}: {line.decided}" for line in answer.trace),
-            milliseconds={line.node: line.milliseconds for line in answer.trace},
+            milliseconds={line.node: line.milliseconds for line in answer.trace if line.milliseconds},
             response_ms=round(took * 1000, 2),
             tokens_in=sum(int(line.figures.get("tokens in", 0)) for line in answer.trace),
             tokens_out=sum(int(line.figures.get("tokens out", 0)) for line in answer.trace),
@@ -218,9 +238,8 @@ class Stage:
         return Shown(self._held(memory), memory.store, memory.speaker, text, said, dict(hit.scores), hit.kept, hit.why)
 
     def _stored(self, gold: Gold) -> set[str]:
-        units = {held for unit in self._holds for held in self._holds[unit]}
         sessions = set(self._sessions.values())
-        return {i for i in (*gold.turns, *gold.items, *gold.sessions) if i in units or i in sessions}
+        return {i for i in (*gold.turns, *gold.items, *gold.sessions) if i in self._units or i in sessions}
 
 
 def worth_keeping(ranking: Iterable[Found]) -> Iterator[Found]:

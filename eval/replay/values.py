@@ -139,4 +139,7 @@ def _facts(turn: TurnDraft, said_at: datetime | None) -> str:
 def _fit(texts: Sequence[str]) -> Any:  # noqa: ANN401  # scikit-learn has no types
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    return TfidfVectorizer(stop_words="english", ngram_range=(1, 2), sublinear_tf=True).fit(texts or ["nothing"])
+    try:
+        return TfidfVectorizer(stop_words="english", ngram_range=(1, 2), sublinear_tf=True).fit(texts)
+    except ValueError:  # no word but such as every text has: none weighs more than another
+        return None
