@@ -1,8 +1,9 @@
 """Forgetting, for good: rows, index, vectors and the bytes of the file.
 
 A memory goes with the turns it was drawn from, or the words would be found again; what else was drawn from those turns
-alone goes too. SQLite overwrites what it frees (secure_delete); the full-text index keeps deleted words in old segments
-until it is merged, and the write-ahead log keeps old pages until it is emptied: both are done, then the bytes searched.
+alone goes too. The bank's triggers drop its vector, unless other words have the same, and the packed segment that holds
+it. SQLite overwrites what it frees (secure_delete) but for old pages in the write-ahead log: that is emptied, then the
+bytes are searched.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 from sqlite_utils import Database
@@ -66,7 +68,6 @@ def forget(bank: Bank, persona_id: int, memory_ids: Sequence[int]) -> Forgotten:
         _delete(db, "memories", memories)
         _delete(db, "turns", turns)
         _delete(db, "sessions", sessions)
-        _drop_orphans(db)
     return Forgotten(len(memories), len(turns), len(sessions), _scrub(bank, texts))
 
 
@@ -78,7 +79,6 @@ def forget_session(bank: Bank, persona_id: int, session_id: int) -> Forgotten:
         texts = _texts(db, ids, turns)
         _reopen(db, ids)
         _delete(db, "sessions", [session_id])  # turns and memories follow it
-        _drop_orphans(db)
     return Forgotten(len(ids), len(turns), 1, _scrub(bank, texts))
 
 
@@ -89,7 +89,6 @@ def forget_persona(bank: Bank, persona_id: int) -> Forgotten:
         memories, turns, sessions = _of_persona(db, persona.id)
         texts = _texts(db, memories, turns)
         _delete(db, "personas", [persona.id])
-        _drop_orphans(db)
     return Forgotten(len(memories), len(turns), sessions, _scrub(bank, texts))
 
 
@@ -115,18 +114,13 @@ def _closure(db: Database, persona_id: int, memory_ids: Sequence[int]) -> tuple[
     values = {"persona": persona_id, "ids": json.dumps(list(memory_ids))}
     asked = "SELECT id FROM memories WHERE persona_id = :persona AND id IN (SELECT value FROM json_each(:ids))"
     turns = f"SELECT turn_id FROM sources WHERE memory_id IN ({asked})"
+    touched = f"SELECT memory_id FROM sources WHERE turn_id IN ({turns})"
     carried = f"""
-        SELECT memory_id FROM sources GROUP BY memory_id
+        SELECT memory_id FROM sources WHERE memory_id IN ({touched}) GROUP BY memory_id
         HAVING sum(turn_id IN ({turns})) = count(*)
     """
-    touched = f"SELECT memory_id FROM sources WHERE turn_id IN ({turns})"
     all_turns = [int(i) for (i,) in db.conn.execute(f"SELECT DISTINCT turn_id FROM ({turns})", values)]
-    memories = [
-        int(i)
-        for (i,) in db.conn.execute(
-            f"{asked} UNION SELECT memory_id FROM ({touched}) WHERE memory_id IN ({carried})", values
-        )
-    ]
+    memories = [int(i) for (i,) in db.conn.execute(f"{asked} UNION {carried}", values)]
     return memories, all_turns
 
 
@@ -163,11 +157,6 @@ def _delete(db: Database, table: str, ids: Sequence[int]) -> None:
     db.table(table).delete_where("id IN (SELECT value FROM json_each(?))", [json.dumps(list(ids))])
 
 
-def _drop_orphans(db: Database) -> None:
-    db.table("vectors").delete_where("key_hash NOT IN (SELECT key_hash FROM memories)")
-    db.conn.execute("INSERT INTO memories_fts (memories_fts) VALUES ('optimize')")
-
-
 def _scrub(bank: Bank, texts: set[str]) -> int:
     """Empty the write-ahead log and count the texts that still stand in the files but in no row."""
     with bank.reading() as db:
@@ -184,4 +173,10 @@ def stands_in_files(path: Path, text: str) -> bool:
     files = [path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")]
     # SQLite breaks a long text at page borders: its first words are looked for.
     sought = text.encode()[:200]
-    return any(sought in file.read_bytes() for file in files if file.exists())
+    return any(_holds(file, sought) for file in files if file.exists() and file.stat().st_size)
+
+
+def _holds(path: Path, sought: bytes) -> bool:
+    # Mapped, for a bank may be larger than memory.
+    with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as held:
+        return held.find(sought) >= 0

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,29 +12,53 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlite_utils import Database
 
-from memory import segment
+from memory import packing, segment
 from memory.embedder import Vectors
 from memory.fusion import Scores
-from memory.postings import MOST_ROWS, bm25, code
+from memory.packing import Gap
+from memory.postings import bm25, code
 from memory.scoring import Candidates
 from memory.segment import Columns, Segment
-from memory.types import SEMANTIC, STORES
+from memory.types import SEMANTIC, STORES, TimeSpan
 
 Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
-FACTS = [STORES.index(store) for store in SEMANTIC]
 TURNS = STORES.index("dialogue")
+FACTS = [STORES.index(store) for store in SEMANTIC]
+
+
+HELD_BYTES = 1 << 30
+"""Of all indexes together, but the one in use is held whatever its size: a million packed memories take two thirds."""
+
+LOOSE_ROWS = 1 << 13
+"""Rows of a segment that is not packed, at most: it is copied when its memories get their vectors."""
+
+_STATE = "SELECT value, rewritten, (SELECT coalesce(max(id), 0) FROM vectors) FROM revision"
+
+_LATE = """
+SELECT m.id, v.vector FROM vectors v JOIN memories m ON m.key_hash = v.key_hash
+WHERE v.id > ? AND v.model = ? AND m.persona_id = ? AND m.id > ? AND m.id < ?
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How often the bank was written to, how many rows went or changed, and which vector came last."""
+
+    revision: int
+    rewritten: int
+    vector: int
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """All memories of one persona at one revision of the bank; a row is a memory's place, in order of id.
+    """All memories of one persona at one state of the bank; a row is a memory's place, in order of id.
 
-    `closed_rows` are the memories that stopped holding, and `closed_at` when, in seconds since 1970.
+    `closed_rows`, ascending, are the memories that stopped holding, and `closed_at` when, in seconds since 1970.
     """
 
-    revision: int
+    state: State
     segments: tuple[Segment, ...]
     closed_rows: Rows
     closed_at: NDArray[np.float64]
@@ -41,17 +66,47 @@ class Index:
     def __len__(self) -> int:
         return sum(map(len, self.segments))
 
+    @property
+    def size(self) -> int:
+        """Bytes in memory."""
+        return sum(part.size for part in self.segments)
+
     def said_by(self, moment: datetime) -> Mask:
         """Which memories had been said by that moment, whether they still held or not; shape (n,)."""
         return np.concatenate([s.columns.said <= moment.timestamp() for s in self.segments])
+
+    def stores(self) -> NDArray[np.int8]:
+        """Of which store every memory is, as a place in `STORES`; shape (n,)."""
+        return np.concatenate([s.columns.stores for s in self.segments])
+
+    def turns(self) -> Rows:
+        """The rows of what was said, ascending."""
+        return np.flatnonzero(self.stores() == TURNS)
+
+    def within(self, spans: Sequence[TimeSpan]) -> Mask:
+        """Which memories are of one of the spans; shape (n,)."""
+        begun, ended = (
+            np.concatenate([getattr(s.columns, name) for s in self.segments]) for name in ("begun", "ended")
+        )
+        facts = np.isin(self.stores()[self.closed_rows], FACTS)
+        ended[self.closed_rows[facts]] = self.closed_at[facts]
+        inside = np.zeros(len(begun), dtype=np.bool_)
+        for span in spans:
+            inside |= (begun < span.end.timestamp()) & (ended >= span.start.timestamp())
+        return inside
 
     def by_words(self, queries: Sequence[Sequence[str]]) -> Scores:
         """BM25 of every memory for each query, a list of distinct terms; shape (queries, n)."""
         return bm25([s.postings for s in self.segments], queries)
 
-    def by_meaning(self, queries: Vectors) -> Vectors:
-        """Cosine of every memory to each query, shape (queries, n); 0 where a memory has no vector."""
-        return np.concatenate([queries @ s.vectors.T for s in self.segments], axis=1)
+    def near(self, queries: Vectors) -> Vectors:
+        """About the cosine of every memory to each query, shape (queries, n); 0 where a memory has no vector."""
+        return np.concatenate([part.dense.near(queries) for part in self.segments], axis=1)
+
+    def cosine(self, near: Vectors, queries: Vectors, rows: Rows) -> Vectors:
+        """The cosine of these rows, ascending, from what `near` told of all; shape (queries, m)."""
+        further = [part.dense.beyond(queries, here) for part, here in self._split(rows)]
+        return np.asarray(near[:, rows] + np.concatenate(further, axis=1))
 
     def frequencies(self, terms: Sequence[str], moment: datetime) -> tuple[int, dict[str, int]]:
         """How many memories had been said by that moment, and how many of them hold each of the terms."""
@@ -66,14 +121,14 @@ class Index:
 
     def candidates(self, rows: Rows, lexical: Scores, dense: Scores) -> Candidates:
         """What is known of these rows, ascending, with their scores, each (views, m)."""
-        columns = self._at(rows)
+        columns = Columns.joined([part.columns.at(here) for part, here in self._split(rows)])
         closed = np.full(len(rows), np.inf)
         here = np.searchsorted(rows, self.closed_rows)
         among = here < len(rows)
         among[among] = rows[here[among]] == self.closed_rows[among]
         closed[here[among]] = self.closed_at[among]
         ended = np.where(np.isin(columns.stores, FACTS), closed, columns.ended)
-        turns = np.flatnonzero(np.concatenate([s.columns.stores for s in self.segments]) == TURNS)
+        turns = self.turns()
         # Whatever is no turn has no neighbours: no two of these places differ by one.
         places = np.where(columns.stores == TURNS, np.searchsorted(turns, rows), -2 * (rows + 1))
         return Candidates(
@@ -93,40 +148,83 @@ class Index:
             dense,
         )
 
-    def _at(self, rows: Rows) -> Columns:
+    def _split(self, rows: Rows) -> Iterator[tuple[Segment, Rows]]:
+        """The rows of each segment, counted within it."""
         starts = np.cumsum([0, *map(len, self.segments)])
         cuts = np.searchsorted(rows, starts)
-        parts = zip(self.segments, starts[:-1], cuts[:-1], cuts[1:], strict=True)
-        return Columns.joined([part.columns.at(rows[lo:hi] - first) for part, first, lo, hi in parts])
+        for part, first, lo, hi in zip(self.segments, starts[:-1], cuts[:-1], cuts[1:], strict=True):
+            yield part, rows[lo:hi] - first
 
 
 class Indexes:
-    """The indexes of a bank's personas for one embedding model, renewed when the bank has been written to."""
+    """The indexes of a bank's personas for one embedding model, renewed when the bank has been written to.
+
+    Those asked last are held, as many as `HELD_BYTES` allows.
+    """
 
     def __init__(self, model: str, dimensions: int) -> None:
         self.model = model
         self.dimensions = dimensions
-        self._held: dict[int, Index] = {}
+        self._held: OrderedDict[int, Index] = OrderedDict()
         self._lock = threading.Lock()
 
     def of(self, db: Database, persona_id: int) -> Index:
         """The persona's memories as they are now; `db` is in a transaction, so that all that is read agrees."""
-        revision = int(db.conn.execute("SELECT value FROM revision").fetchone()[0])
+        state = State(*db.conn.execute(_STATE).fetchone())
         with self._lock:
             held = self._held.get(persona_id)
-        if held is not None and held.revision == revision:
-            return held
-        fresh = self._read(db, persona_id, revision)
+        if held is None or held.state != state:
+            held = self._renewed(db, persona_id, state, held)
         with self._lock:
-            self._held[persona_id] = fresh
-        return fresh
+            self._held[persona_id] = held
+            self._held.move_to_end(persona_id)
+            while len(self._held) > 1 and sum(index.size for index in self._held.values()) > HELD_BYTES:
+                self._held.popitem(last=False)
+        return held
 
-    def _read(self, db: Database, persona_id: int, revision: int) -> Index:
-        segments = segment.read(db, persona_id, self.model, self.dimensions, MOST_ROWS)
-        closed = db.conn.execute(
-            "SELECT id, unixepoch(valid_to) FROM memories WHERE persona_id = ? AND valid_to IS NOT NULL ORDER BY id",
-            (persona_id,),
-        ).fetchall()
-        ids = np.concatenate([s.columns.ids for s in segments]) if segments else np.zeros(0, dtype=np.int64)
-        rows = np.searchsorted(ids, [memory_id for memory_id, _ in closed])
-        return Index(revision, tuple(segments), rows, np.array([at for _, at in closed], dtype=np.float64))
+    def _renewed(self, db: Database, persona_id: int, state: State, held: Index | None) -> Index:
+        listed = packing.packed(db, persona_id, self.model)
+        known = {part.number: part for part in held.segments} if held else {}
+        parts = [known.get(p.number) or packing.load(db, p.number) for p in listed]
+        gaps = packing.gaps_between(persona_id, listed)
+        if held is None or held.state.rewritten != state.rewritten:
+            parts += [part for gap in gaps for part in self._read(db, gap)]
+        else:
+            parts += [part for gap in gaps for part in self._followed(db, gap, held)]
+        parts.sort(key=lambda part: int(part.columns.ids[0]))
+        return Index(state, tuple(parts), *_closed(db, persona_id, parts))
+
+    def _read(self, db: Database, gap: Gap, after: int = 0) -> Iterator[Segment]:
+        after = max(gap.after, after)
+        return segment.read(db, gap.persona_id, self.model, self.dimensions, after, gap.before, LOOSE_ROWS)
+
+    def _followed(self, db: Database, gap: Gap, held: Index) -> list[Segment]:
+        """What is held of a gap, with the vectors and the rows that have come since; reads nothing else."""
+        parts = [part for s in held.segments if not s.number and len(part := s.between(gap.after, gap.before))]
+        if not all(part.embedded.all() for part in parts):
+            late = db.conn.execute(
+                _LATE, (held.state.vector, self.model, gap.persona_id, gap.after, gap.before)
+            ).fetchall()
+            if late:
+                ids = np.array([memory_id for memory_id, _ in late], dtype=np.int64)
+                vectors = np.frombuffer(b"".join(blob for _, blob in late), dtype=np.float32).reshape(len(ids), -1)
+                parts = [part.with_vectors(ids, vectors) for part in parts]
+        last = int(held.segments[-1].columns.ids[-1]) if held.segments else 0
+        for new in self._read(db, gap, last) if gap.before > last else ():
+            parts.append(new)
+            # Small ones are joined, so that there are few and each row is copied a dozen times at most.
+            while len(parts) > 1 and len(parts[-2]) <= min(2 * len(parts[-1]), LOOSE_ROWS - len(parts[-1])):
+                parts[-2:] = [segment.joined(*parts[-2:])]
+        return parts
+
+
+def _closed(db: Database, persona_id: int, parts: Sequence[Segment]) -> tuple[Rows, NDArray[np.float64]]:
+    """Which memories stopped holding, and when."""
+    found = db.conn.execute(
+        "SELECT id, unixepoch(valid_to) FROM memories WHERE persona_id = ? AND valid_to IS NOT NULL", (persona_id,)
+    ).fetchall()
+    if not found:
+        return np.zeros(0, dtype=np.intp), np.zeros(0)
+    closed = np.array(sorted(found))
+    rows = np.searchsorted(np.concatenate([part.columns.ids for part in parts]), closed[:, 0])
+    return rows, closed[:, 1].astype(np.float64)

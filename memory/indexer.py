@@ -1,4 +1,4 @@
-"""Embeds what the bank holds without a vector, in the background, so that a write is durable before it is embedded.
+"""Embeds and packs, in the background, what the bank holds without a vector: a write is durable before it is embedded.
 
 The rows are the queue: killed at any point, the next start goes on where this one stopped.
 """
@@ -7,61 +7,82 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable
+from itertools import count
 
+from sqlite_utils import Database
+
+from memory import packing
 from memory.bank import Bank
 from memory.embedder import Embedder
 
 BATCH = 256
 """Keys a transaction: enough to sort by length for the encoder, few enough to be found within seconds."""
 
-_MISSING = """
-FROM memories m WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.model = ? AND v.key_hash = m.key_hash)
-"""
+PACK_EVERY = 32
+"""Batches between two looks at what can be packed, while many are embedded."""
 
 
 def embed_pending(bank: Bank, embedder: Embedder, persona_id: int | None = None, limit: int = BATCH) -> int:
     """Embed up to `limit` keys (of one persona, or of all) that have no vector yet, newest first; returns how many."""
     with bank.reading() as db:
-        pending = db.conn.execute(
-            f"SELECT m.key_hash, min(m.key) {_MISSING} AND m.persona_id = coalesce(?, m.persona_id) "
-            "GROUP BY m.key_hash ORDER BY max(m.id) DESC LIMIT ?",
-            (embedder.model, persona_id, limit),
-        ).fetchall()
+        newest = f"SELECT m.id, m.key_hash, m.key {packing.UNEMBEDDED} ORDER BY m.id DESC LIMIT ?"
+        found = [
+            row for values in _gaps(db, embedder.model, persona_id) for row in db.conn.execute(newest, (*values, limit))
+        ]
+    pending = {key_hash: key for _, key_hash, key in sorted(found, reverse=True)[:limit]}
     if not pending:
         return 0
-    vectors = embedder.encode([key for _, key in pending])
+    vectors = embedder.encode(list(pending.values()))
     with bank.writing() as db:
         # Only keys that still exist: what was forgotten meanwhile must not come back as a vector.
-        asked = json.dumps([key_hash for key_hash, _ in pending])
+        asked = json.dumps(list(pending))
         kept = "SELECT DISTINCT key_hash FROM memories WHERE key_hash IN (SELECT value FROM json_each(?))"
         held = {key_hash for (key_hash,) in db.conn.execute(kept, (asked,))}
-        db.table("vectors").insert_all(
-            (
-                {"model": embedder.model, "key_hash": key_hash, "vector": vector.tobytes()}
-                for (key_hash, _), vector in zip(pending, vectors, strict=True)
+        db.conn.executemany(
+            "INSERT OR IGNORE INTO vectors (model, key_hash, vector) VALUES (?, ?, ?)",
+            [
+                (embedder.model, key_hash, vector.tobytes())
+                for key_hash, vector in zip(pending, vectors, strict=True)
                 if key_hash in held
-            ),
-            ignore=True,
+            ],
         )
     return len(pending)
 
 
-def embed_all(bank: Bank, embedder: Embedder, persona_id: int | None = None) -> int:
-    """Embed whatever (of one persona, or of all) has no vector yet; returns how many keys that were."""
+def embed_all(
+    bank: Bank, embedder: Embedder, persona_id: int | None = None, stopped: Callable[[], bool] = lambda: False
+) -> int:
+    """Embed and pack whatever (of one persona, or of all) waits for it; returns how many keys were embedded."""
     done = 0
-    while batch := embed_pending(bank, embedder, persona_id):
-        done += batch
+    for batch in count(1):
+        new = 0 if stopped() else embed_pending(bank, embedder, persona_id)
+        done += new
+        if stopped():
+            break
+        if not new or batch % PACK_EVERY == 0:
+            packing.pack(bank, embedder.model, embedder.dimensions, persona_id)
+        if not new:
+            break
     return done
 
 
 def waiting(bank: Bank, model: str) -> int:
     """How many keys have no vector of this model yet."""
     with bank.reading() as db:
-        return int(db.conn.execute(f"SELECT count(DISTINCT m.key_hash) {_MISSING}", (model,)).fetchone()[0])
+        found = (
+            db.conn.execute(f"SELECT m.key_hash {packing.UNEMBEDDED}", values) for values in _gaps(db, model, None)
+        )
+        return len({key_hash for rows in found for (key_hash,) in rows})
+
+
+def _gaps(db: Database, model: str, persona_id: int | None) -> list[tuple[int, int, int, str]]:
+    """Where there may be memories without a vector, as `packing.UNEMBEDDED` asks."""
+    return [(gap.persona_id, gap.after, gap.before, model) for gap in packing.gaps(db, model, persona_id)]
 
 
 class Indexer:
-    """A thread that embeds whenever it is woken, until nothing waits."""
+    """A thread that embeds and packs whenever it is woken, until nothing waits."""
 
     def __init__(self, bank: Bank, embedder: Embedder) -> None:
         self.bank = bank
@@ -98,8 +119,7 @@ class Indexer:
             self._work.wait()
             self._work.clear()
             try:
-                while not self._stop.is_set() and embed_pending(self.bank, self.embedder):
-                    pass
+                embed_all(self.bank, self.embedder, stopped=self._stop.is_set)
                 self._fault = None
             except Exception as fault:  # a thread has no caller: the fault is shown by `fault`
                 self._fault = fault

@@ -65,11 +65,6 @@ def content_terms(text: str) -> list[str]:
     return list(dict.fromkeys(terms(" ".join(named) or text)))
 
 
-def scope(persona_id: int) -> str:
-    """The index word that belongs to every memory of a persona and to no other."""
-    return f"persona{persona_id}"
-
-
 def rarest(query: Sequence[str]) -> list[str]:
     """At most `MAX_QUERY_TERMS` of the terms, in all likelihood the rarest."""
     unique = list(dict.fromkeys(query))

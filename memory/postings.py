@@ -18,9 +18,6 @@ from numpy.typing import NDArray
 
 K1, B = 1.2, 0.75
 
-MOST_ROWS = 1 << 16
-"""Rows of one `Postings` at most: a row number takes two bytes."""
-
 
 @lru_cache(maxsize=1 << 17)
 def code(term: str) -> int:
@@ -35,7 +32,7 @@ def idf(total: int, held: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """An inverted index of n rows.
+    """An inverted index of n rows, at most 65,536: a row number takes two bytes.
 
     `terms` holds the codes of the terms, ascending; the i-th stands in `rows[starts[i]:starts[i + 1]]`, ascending, as
     often as `counts` says. `lengths` is how many terms each of the n rows has.
@@ -56,6 +53,25 @@ class Postings:
         rows = np.repeat(np.arange(len(split)), lengths)
         return _counted(codes, rows, np.ones(len(codes), dtype=np.int64), lengths)
 
+    @classmethod
+    def joined(cls, first: Postings, second: Postings) -> Postings:
+        """The index of the rows of both, those of the first first."""
+        (a, ra, ca), (b, rb, cb) = first._occurrences(), second._occurrences()
+        rows = np.concatenate([ra, rb + len(first.lengths)])
+        lengths = np.concatenate([first.lengths, second.lengths])
+        return _counted(np.concatenate([a, b]), rows, np.concatenate([ca, cb]), lengths)
+
+    def between(self, first: int, end: int) -> Postings:
+        """The index of the rows from `first` to before `end`."""
+        codes, rows, counts = self._occurrences()
+        kept = (rows >= first) & (rows < end)
+        return _counted(codes[kept], rows[kept] - first, counts[kept], self.lengths[first:end])
+
+    def _occurrences(self) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
+        """The code of a term, a row that holds it, and how often; for all terms and rows, ordered by both."""
+        codes = np.repeat(self.terms, np.diff(self.starts))
+        return codes, self.rows.astype(np.int64), self.counts.astype(np.int64)
+
     def holding(self, term: int) -> slice:
         """Where in `rows` and `counts` the term of this code stands; empty if nowhere."""
         place = int(np.searchsorted(self.terms, np.uint64(term)))
@@ -67,7 +83,7 @@ class Postings:
 def _counted(
     codes: NDArray[np.uint64], rows: NDArray[np.int64], counts: NDArray[np.int64], lengths: NDArray[np.uint32]
 ) -> Postings:
-    """Postings of occurrences whose rows ascend; occurrences of a term in a row are added up."""
+    """Postings of occurrences; those of one term have ascending rows, and in one row they are added up."""
     order = np.argsort(codes, kind="stable")
     codes, rows = codes[order], rows[order]
     first = np.ones(len(codes), dtype=np.bool_)

@@ -3,9 +3,12 @@
     personas 1 -- n sessions 1 -- n turns
         1 -- n memories n -- m turns (through `sources`)
     vectors: one row a (model, text hash), shared by all memories with that key
+    segments: stretches of a persona's memories, packed for search
 
-`revision` counts writes, so that what is held in memory knows when to look again.
-`memories_fts` and `vectors` are derived: `memory.upkeep` proves that they agree with the rows and makes them again.
+`revision` counts writes, so that what is held in memory knows when to look again, and rows that went or changed in what
+search looks at, so that it knows when to look at more than what is new.
+`vectors` and `segments` are derived: `memory.upkeep` proves that they agree with the rows and makes them again. A
+trigger drops the segment that holds a memory as the memory goes or changes; when it stopped holding is not in there.
 """
 
 from __future__ import annotations
@@ -123,7 +126,67 @@ def _create(db: Database) -> None:
     db.conn.execute("CREATE VIRTUAL TABLE memories_terms USING fts5vocab(memories_fts, row)")
 
 
-MIGRATIONS: tuple[Callable[[Database], None], ...] = (_create,)
+_PACKED = (
+    # Words are ranked from `segments` and `terms`.
+    "DROP TABLE memories_terms",
+    "DROP TRIGGER memories_ai",
+    "DROP TRIGGER memories_ad",
+    "DROP TRIGGER memories_au",
+    "DROP TABLE memories_fts",
+    "ALTER TABLE memories DROP COLUMN scope",
+    # An id that only grows tells what was embedded since, and rows in that order do not scatter over the file.
+    """
+CREATE TABLE embedded (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    model TEXT NOT NULL,
+    key_hash TEXT NOT NULL,
+    vector BLOB NOT NULL,
+    UNIQUE (key_hash, model)
+) STRICT
+""",
+    "INSERT INTO embedded (model, key_hash, vector) SELECT model, key_hash, vector FROM vectors",
+    "DROP TABLE vectors",
+    "ALTER TABLE embedded RENAME TO vectors",
+    """
+CREATE TABLE segments (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    persona_id INTEGER NOT NULL REFERENCES personas (id) ON DELETE CASCADE,
+    kind TEXT NOT NULL,
+    first_id INTEGER NOT NULL,
+    last_id INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    payload BLOB NOT NULL
+) STRICT
+""",
+    # Holds all but the payload: to list segments must not touch that.
+    "CREATE INDEX segments_of ON segments (persona_id, kind, first_id, last_id, size)",
+    "CREATE INDEX memories_persona ON memories (persona_id)",
+    "CREATE INDEX memories_closed ON memories (persona_id, valid_to) WHERE valid_to IS NOT NULL",
+    "ALTER TABLE revision ADD COLUMN rewritten INTEGER NOT NULL DEFAULT 0",
+    """
+CREATE TRIGGER memories_gone AFTER DELETE ON memories BEGIN
+    DELETE FROM vectors WHERE key_hash = old.key_hash
+        AND NOT EXISTS (SELECT 1 FROM memories WHERE key_hash = old.key_hash);
+    DELETE FROM segments WHERE persona_id = old.persona_id AND old.id BETWEEN first_id AND last_id;
+    UPDATE revision SET rewritten = rewritten + 1;
+END
+""",
+    """
+CREATE TRIGGER memories_rewritten AFTER UPDATE OF id, persona_id, session_id, store, key_hash, terms, speaker,
+        event_start, event_end, said_at, valid_from, emotion, scene ON memories BEGIN
+    DELETE FROM segments WHERE persona_id = old.persona_id AND old.id BETWEEN first_id AND last_id;
+    UPDATE revision SET rewritten = rewritten + 1;
+END
+""",
+)
+
+
+def _pack(db: Database) -> None:
+    for statement in _PACKED:
+        db.conn.execute(statement)
+
+
+MIGRATIONS: tuple[Callable[[Database], None], ...] = (_create, _pack)
 """Append only: the n-th brings a bank from version n-1 to n. One that has shipped is never edited."""
 
 

@@ -10,7 +10,7 @@ from datetime import datetime
 import numpy as np
 from sqlite_utils import Database
 
-from memory import lexical
+from memory import candidates, lexical
 from memory.bank import Bank
 from memory.embedder import Embedder, Vectors
 from memory.fusion import Scores
@@ -85,9 +85,10 @@ class Searcher:
             if not len(held) or not views:
                 return ()
             by_words = _by_words(db, persona_id, held, views, chosen)
-        rows = np.flatnonzero(held.said_by(as_of))
-        by_meaning = held.by_meaning(np.stack([v.vector for v in views])).astype(np.float64)
-        found = held.candidates(rows, by_words[:, rows], by_meaning[:, rows])
+        queries = np.stack([v.vector for v in views])
+        near = held.near(queries)
+        rows = candidates.choose(held, by_words, near, queries, as_of, during)
+        found = held.candidates(rows, by_words[:, rows], held.cosine(near, queries, rows).astype(np.float64))
         weighed = weigh(found, [v.weight for v in views], chosen.dense_weight, chosen.neighbours)
         known = np.where(found.closed > as_of.timestamp(), weighed.total, -1.0)
         best = _best_of_each_store(found, known, chosen.k)

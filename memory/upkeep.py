@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
+from collections.abc import Iterator
 
-from memory import lexical, rows
+import numpy as np
+from sqlite_utils import Database
+
+from memory import packing, rows, segment
 from memory.bank import Bank
 from memory.writing import indexed_terms
 
@@ -18,14 +21,6 @@ def verify(bank: Bank, model: str) -> list[str]:
             f"{table} {row}: points to a missing row of {parent}"
             for table, row, parent, _ in conn.execute("PRAGMA foreign_key_check")
         ]
-        try:
-            # 1: compare with the content table, not only within the index
-            conn.execute("INSERT INTO memories_fts (memories_fts, rank) VALUES ('integrity-check', 1)")
-        except sqlite3.DatabaseError as fault:
-            if fault.sqlite_errorname.startswith("SQLITE_CORRUPT"):
-                faults.append(f"word index: disagrees with the memories ({fault}); rebuild mends it")
-            else:
-                faults.append(f"word index: was not checked, for that is a write ({fault})")
         for memory_id, key, key_hash, terms, speaker in conn.execute(
             "SELECT id, key, key_hash, terms, speaker FROM memories"
         ):
@@ -41,19 +36,27 @@ def verify(bank: Bank, model: str) -> list[str]:
         sizes = conn.execute("SELECT DISTINCT length(vector) FROM vectors WHERE model = ?", (model,)).fetchall()
         if len(sizes) > 1:
             faults.append(f"vectors: of {len(sizes)} lengths under the one model {model}; rebuild makes them anew")
+        elif sizes:
+            faults += _of_segments(db, model, sizes[0][0] // np.dtype(np.float32).itemsize)
     return faults
 
 
+def _of_segments(db: Database, model: str, dimensions: int) -> Iterator[str]:
+    """What of the packed segments disagrees with the rows that they were made from."""
+    for (persona_id,) in db.conn.execute("SELECT id FROM personas").fetchall():
+        for packed in packing.packed(db, persona_id, model):
+            rows = list(segment.read(db, persona_id, model, dimensions, packed.first - 1, packed.last + 1))
+            if len(rows) != 1 or not segment.agree(packing.load(db, packed.number), rows[0]):
+                yield f"segment {packed.number}: not as memories {packed.first} to {packed.last}; rebuild mends it"
+
+
 def rebuild(bank: Bank) -> None:
-    """Make index words, word index and vectors anew from the rows; vectors follow as the indexer gets to them."""
+    """Make index words anew from the rows; vectors and packed segments follow as the indexer gets to them."""
     with bank.writing() as db:
-        # First: the triggers that follow each changed row need an index that agrees with the rows.
-        db.conn.execute("INSERT INTO memories_fts (memories_fts) VALUES ('rebuild')")
         fresh = [
-            (rows.digest(key), indexed_terms(speaker, key), lexical.scope(persona_id), memory_id)
-            for memory_id, persona_id, key, speaker in db.conn.execute(
-                "SELECT id, persona_id, key, speaker FROM memories"
-            )
+            (rows.digest(key), indexed_terms(speaker, key), memory_id)
+            for memory_id, key, speaker in db.conn.execute("SELECT id, key, speaker FROM memories")
         ]
-        db.conn.executemany("UPDATE memories SET key_hash = ?, terms = ?, scope = ? WHERE id = ?", fresh)
+        db.conn.executemany("UPDATE memories SET key_hash = ?, terms = ? WHERE id = ?", fresh)
         db.conn.execute("DELETE FROM vectors")
+        db.conn.execute("DELETE FROM segments")

@@ -166,7 +166,6 @@ def _memory_row(
         "text": draft.text,
         "key": key,
         "key_hash": rows.digest(key),
-        "scope": lexical.scope(persona_id),
         "terms": indexed_terms(draft.speaker, key),
         "speaker": draft.speaker,
         "attribute": draft.attribute,

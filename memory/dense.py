@@ -1,0 +1,71 @@
+"""The vectors of a segment, as they are or packed for a scan of very many.
+
+Packed vectors are turned so that the first coordinates tell most: the axes are the eigenvectors of their second moments
+(PCA without centring), and turning changes no cosine. The first `HEAD` coordinates, in float32, are scanned for all
+rows; the others, one byte each, are added for the rows that are looked at more closely. At a million rows of 384
+dimensions that is 672 MB instead of 1.5 GB, and the scan reads 384 of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory.embedder import Vectors
+
+HEAD = 96
+"""Coordinates that are scanned. Of the ten nearest of 200,000 by all coordinates, .99 are among the 2,000 nearest by
+these; by 64, .985 (sentences of dialogue and mixtures of them, n = 200 questions)."""
+
+LEVELS = 127
+"""Steps of a byte to either side of zero."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dense:
+    """n vectors of d dimensions; `basis` is (d, d), or empty for vectors that are kept as they are.
+
+    `head` is (n, h); `rest`, (n, d - h), counts steps of the sizes in `steps`.
+    """
+
+    basis: Vectors
+    head: Vectors
+    rest: NDArray[np.int8]
+    steps: Vectors
+
+    @classmethod
+    def of(cls, vectors: Vectors) -> Dense:
+        """Vectors as they are."""
+        nothing = np.zeros((0, 0), dtype=np.float32)
+        return cls(nothing, vectors, np.zeros((len(vectors), 0), dtype=np.int8), nothing[0:0].ravel())
+
+    @classmethod
+    def packed(cls, vectors: Vectors) -> Dense:
+        """Vectors turned and rounded; a cosine is then off by some .0003."""
+        _, axes = np.linalg.eigh(vectors.T @ vectors)
+        basis = np.ascontiguousarray(axes[:, ::-1], dtype=np.float32)
+        turned = vectors @ basis
+        rest = turned[:, HEAD:]
+        steps = np.maximum(np.abs(rest).max(axis=0), 1e-9) / LEVELS
+        return cls(basis, np.ascontiguousarray(turned[:, :HEAD]), np.rint(rest / steps).astype(np.int8), steps)
+
+    @property
+    def vectors(self) -> Vectors:
+        """The n vectors again, as well as they were kept."""
+        if not self.basis.size:
+            return self.head
+        return np.asarray(np.concatenate([self.head, self.rest * self.steps], axis=1) @ self.basis.T)
+
+    def near(self, queries: Vectors) -> Vectors:
+        """What the head tells of the cosine of each query with each row, shape (queries, n)."""
+        return np.asarray(self._turned(queries)[:, : self.head.shape[1]] @ self.head.T)
+
+    def beyond(self, queries: Vectors, rows: NDArray[np.intp]) -> Vectors:
+        """What the rest adds to it for these m rows, shape (queries, m)."""
+        asked = self._turned(queries)[:, self.head.shape[1] :] * self.steps
+        return np.asarray(asked @ self.rest[rows].astype(np.float32).T)
+
+    def _turned(self, queries: Vectors) -> Vectors:
+        return np.asarray(queries @ self.basis) if self.basis.size else queries

@@ -1,0 +1,283 @@
+"""The index is what the rows say, however it came about, and finds in many what a look at all would find."""
+
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from itertools import count
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memory import candidates, index, indexer, packing, schema, segment, upkeep
+from memory.bank import Bank
+from memory.forget import forget
+from memory.index import Indexes
+from memory.rows import digest
+from memory.search import Searcher
+from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TimeSpan, TurnDraft
+
+MAY = datetime(2023, 5, 8, tzinfo=UTC)
+DAY = timedelta(days=1)
+LATER = MAY + 10_000 * DAY
+MODEL, DIMENSIONS = "made-up", 96
+
+
+class MadeUpEmbedder:
+    """A vector a text, always the same; near each other where the first words are equal."""
+
+    model, dimensions = MODEL, DIMENSIONS
+
+    def encode(self, texts):
+        return np.stack([self._vector(text) for text in texts])
+
+    def _vector(self, text):
+        topic, whole = (self._random(t) for t in (text.split()[0], text))
+        vector = topic + 0.7 * whole
+        return (vector / np.linalg.norm(vector)).astype(np.float32)
+
+    def _random(self, text):
+        return np.random.default_rng(int(digest(text), 16)).standard_normal(DIMENSIONS) * 0.97 ** np.arange(DIMENSIONS)
+
+
+EMBEDDER = MadeUpEmbedder()
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Segments so small that a few dozen memories make several."""
+    monkeypatch.setattr(packing, "MOST_ROWS", 12)
+    monkeypatch.setattr(packing, "FEWEST", 3)
+    monkeypatch.setattr(index, "LOOSE_ROWS", 6)
+
+
+@pytest.fixture
+def ana(tmp_path):
+    bank = Bank(tmp_path / "bank.db")
+    return bank, bank.create_persona(PersonaDraft("Ana")).id
+
+
+def talk(numbers, topics=7):
+    """A session of turns that say a number."""
+    turns = tuple(TurnDraft("Ana" if n % 2 else "Bo", "user", f"topic{n % topics} number{n}", MAY) for n in numbers)
+    return SessionDraft(turns, MAY, external_id=f"s{min(numbers)}")
+
+
+def fact(n):
+    return MemoryDraft("profile", f"Lives in place {n}", said_at=MAY + n * DAY, attribute="home", speaker="Ana")
+
+
+def read(bank, persona, indexes=None):
+    """The index of a persona, renewed or read anew."""
+    with bank.reading() as db:
+        db.conn.execute("BEGIN")
+        return (indexes or Indexes(MODEL, DIMENSIONS)).of(db, persona)
+
+
+def assert_same(one, other):
+    """Two indexes say the same of every memory, though their segments may differ."""
+    assert len(one) == len(other)
+    if not len(one):
+        return
+    queries = EMBEDDER.encode(["topic1 number1", "Lives here"])
+    rows = np.arange(len(one))
+    words = [["number1", "topic1"], ["live", "place", "ana"]]
+    said = []
+    for held in (one, other):
+        found = held.candidates(rows, held.by_words(words), held.cosine(held.near(queries), queries, rows))
+        said.append([getattr(found, name) for name in found.__slots__])
+    for ours, theirs in zip(*said, strict=True):
+        np.testing.assert_allclose(ours.astype(float), theirs.astype(float), atol=0.01)
+    spans = [TimeSpan(MAY + DAY, MAY + 3 * DAY)]
+    assert one.within(spans).tolist() == other.within(spans).tolist()
+
+
+steps = st.lists(st.sampled_from(["say", "say much", "tell", "embed", "pack", "forget", "ask"]), max_size=14)
+
+
+@given(steps)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_happens_the_held_index_is_what_the_rows_say(tmp_path_factory, small, happens):
+    bank = Bank(tmp_path_factory.mktemp("index") / "bank.db")
+    persona = bank.create_persona(PersonaDraft("Ana")).id
+    bank.remember(bank.create_persona(PersonaDraft("Bo")).id, [talk([10**6])])
+    held, numbers, draw = Indexes(MODEL, DIMENSIONS), count(), np.random.default_rng(1)
+    for step in happens:
+        if step.startswith("say"):
+            bank.remember(persona, [talk([next(numbers) for _ in range(20 if "much" in step else 1)])])
+        elif step == "tell":
+            bank.add_memories(persona, [fact(int(draw.integers(9)))])
+        elif step == "embed":
+            indexer.embed_pending(bank, EMBEDDER, limit=int(draw.integers(1, 15)))
+        elif step == "pack":
+            packing.pack(bank, MODEL, DIMENSIONS)
+        elif step == "forget" and (memories := bank.memories(persona)):
+            forget(bank, persona, [memories[int(draw.integers(len(memories)))].id])
+        else:
+            read(bank, persona, held)
+    assert_same(read(bank, persona, held), read(bank, persona))
+    assert upkeep.verify(bank, MODEL) == []
+    upkeep.rebuild(bank)
+    assert_same(read(bank, persona, held), read(bank, persona))
+    assert upkeep.verify(bank, MODEL) == []
+
+
+def test_what_is_packed_is_not_read_again_and_after_a_turn_only_the_turn_is(ana, small, monkeypatch):
+    bank, persona = ana
+    bank.remember(persona, [talk(range(60))])
+    indexer.embed_all(bank, EMBEDDER)
+    rows, loads = [], []
+    of, load = segment.Columns.of, packing.load
+    monkeypatch.setattr(segment.Columns, "of", lambda values: rows.append(len(values[0])) or of(values))
+    monkeypatch.setattr(packing, "load", lambda db, number: loads.append(number) or load(db, number))
+    held = Indexes(MODEL, DIMENSIONS)
+    read(bank, persona, held)
+    assert (sum(rows), len(loads)) == (0, 5)
+    for n in range(60, 66):
+        rows.clear()
+        bank.remember(persona, [talk([n])])
+        assert len(read(bank, persona, held)) == n + 1
+        assert (sum(rows), len(loads)) == (1, 5)
+    forget(bank, persona, [7])
+    rows.clear()
+    read(bank, persona, held)
+    assert (sum(rows), len(loads)) == (11 + 6, 5)
+
+
+def test_segments_stay_few_as_memories_come_one_by_one(ana, small):
+    bank, persona = ana
+    for n in range(100):
+        bank.remember(persona, [talk([n])])
+        indexer.embed_all(bank, EMBEDDER)
+    with bank.reading() as db:
+        held = packing.packed(db, persona, MODEL)
+    assert sum(p.size for p in held) > 100 - packing.FEWEST
+    assert len(held) <= 16
+
+
+def test_a_forgotten_memory_takes_its_packed_segment_with_it(ana, small):
+    bank, persona = ana
+    bank.remember(persona, [talk(range(24))])
+    indexer.embed_all(bank, EMBEDDER)
+    with bank.reading() as db:
+        packed = packing.packed(db, persona, MODEL)
+        gone = next(p for p in packed if p.first <= 5 <= p.last)
+        (payload,) = db.conn.execute("SELECT payload FROM segments WHERE id = ?", (gone.number,)).fetchone()
+    forget(bank, persona, [5])
+    with bank.reading() as db:
+        assert packing.packed(db, persona, MODEL) == [p for p in packed if p != gone]
+    assert payload[-256:] not in bank.path.read_bytes()
+
+
+def test_a_fact_that_no_longer_holds_leaves_its_segment_packed(ana, small):
+    bank, persona = ana
+    bank.add_memories(persona, [fact(n) for n in range(5)])
+    indexer.embed_all(bank, EMBEDDER)
+    with bank.reading() as db:
+        before = packing.packed(db, persona, MODEL)
+    bank.add_memories(persona, [fact(6)])
+    held = read(bank, persona)
+    assert held.closed_rows.tolist() == [0, 1, 2, 3, 4]
+    with bank.reading() as db:
+        assert packing.packed(db, persona, MODEL) == before
+
+
+def test_verify_sees_a_packed_segment_that_the_rows_belie(ana, small):
+    bank, persona = ana
+    bank.remember(persona, [talk(range(12))])
+    indexer.embed_all(bank, EMBEDDER)
+    assert upkeep.verify(bank, MODEL) == []
+    with bank.writing() as db:
+        other = segment.to_bytes(next(segment.read(db, persona, MODEL, DIMENSIONS, 0, 6)))
+        db.conn.execute("UPDATE segments SET payload = ?", (other,))
+    assert "rebuild mends it" in " ".join(upkeep.verify(bank, MODEL))
+    upkeep.rebuild(bank)
+    indexer.embed_all(bank, EMBEDDER)
+    assert upkeep.verify(bank, MODEL) == []
+
+
+def test_packing_gives_way_to_a_memory_forgotten_meanwhile(ana, small, monkeypatch):
+    bank, persona = ana
+    bank.remember(persona, [talk(range(12))])
+    while indexer.embed_pending(bank, EMBEDDER):
+        pass
+    to_bytes = segment.to_bytes
+    monkeypatch.setattr(segment, "to_bytes", lambda made: forget(bank, persona, [3]) and to_bytes(made))
+    assert packing.pack(bank, MODEL, DIMENSIONS) == 0
+    monkeypatch.undo()
+
+
+def test_only_the_personas_asked_last_are_held(ana, monkeypatch):
+    bank, first = ana
+    personas = [first, *(bank.create_persona(PersonaDraft(f"Persona {n}")).id for n in range(9))]
+    for persona in personas:
+        bank.remember(persona, [talk(range(persona * 100, persona * 100 + 20))])
+    held = Indexes(MODEL, DIMENSIONS)
+    monkeypatch.setattr(index, "HELD_BYTES", 3 * read(bank, first).size)
+    kept = [read(bank, persona, held) for persona in personas]
+    assert len(held._held) == 3
+    again = [read(bank, persona, held) for persona in personas[-3:]]
+    assert all(one is other for one, other in zip(again, kept[-3:], strict=True))
+    assert read(bank, first, held) is not kept[0]
+
+
+def test_a_bank_of_the_first_version_is_brought_along(tmp_path, monkeypatch):
+    bank = Bank(tmp_path / "bank.db")
+    monkeypatch.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:1])
+    persona = bank.create_persona(PersonaDraft("Ana")).id
+    with bank.writing() as db:
+        db.conn.execute(
+            "INSERT INTO memories (persona_id, store, identity, text, key, key_hash, scope, terms, speaker, attribute, "
+            "event_text, recorded_at, emotion, scene, external_id) VALUES (1, 'world', 'i', 'Gulls', 'Gulls', ?, "
+            "'persona1', 'gull', '', '', '', ?, '', '', '')",
+            (digest("Gulls"), MAY.isoformat()),
+        )
+        vector = EMBEDDER.encode(["Gulls"])[0].tobytes()
+        db.conn.execute("INSERT INTO vectors VALUES (?, ?, ?)", (MODEL, digest("Gulls"), vector))
+    monkeypatch.undo()
+    assert upkeep.verify(bank, MODEL) == []
+    searcher = Searcher(bank, EMBEDDER)
+    (hit,) = searcher.search(persona, searcher.views(["Gulls"]), LATER)
+    assert (hit.memory.text, hit.scores["dense"] > 0) == ("Gulls", True)
+    with closing(schema.open_bank(bank.path).conn) as conn:
+        assert not conn.execute("SELECT name FROM sqlite_master WHERE name LIKE '%fts%'").fetchall()
+
+
+def test_among_very_many_the_likely_ones_are_those_a_look_at_all_finds(ana, monkeypatch):
+    bank, persona = ana
+    monkeypatch.setattr(packing, "MOST_ROWS", 1000)
+    bank.remember(persona, [talk(range(n, n + 50), topics=40) for n in range(0, 6000, 50)])
+    while indexer.embed_pending(bank, EMBEDDER, limit=6000):
+        pass
+    packing.pack(bank, MODEL, DIMENSIONS)
+    held, exact = read(bank, persona), EMBEDDER.encode([f"topic{n % 40} number{n}" for n in range(6000)])
+    queries = EMBEDDER.encode([f"topic{n % 40} asked{n}" for n in range(60)])
+    words = held.by_words([[f"number{n}"] for n in range(60)])
+    near = held.near(queries)
+    monkeypatch.setattr(candidates, "MOST_ROWS", 1000)
+    monkeypatch.setattr(candidates, "NEAREST", 400)
+    monkeypatch.setattr(candidates, "KEPT", 50)
+    found = []
+    for n, query in enumerate(queries):
+        best = set(np.argsort(-(exact @ query))[:10].tolist())
+        rows = candidates.choose(held, words[n : n + 1], near[n : n + 1], query[None], LATER, ())
+        assert len(rows) < 1500
+        assert n in rows  # the one that holds the word
+        cosine = held.cosine(near[n : n + 1], query[None], rows)[0]
+        found.append(len(best & set(rows[np.argsort(-cosine)[:10]].tolist())) / 10)
+    assert np.mean(found) >= 0.98
+
+
+def test_what_was_not_said_yet_is_never_weighed(ana, monkeypatch):
+    bank, persona = ana
+    bank.remember(persona, [SessionDraft(tuple(TurnDraft("Bo", "user", f"a{n}", MAY + n * DAY) for n in range(50)))])
+    monkeypatch.setattr(candidates, "MOST_ROWS", 10)
+    monkeypatch.setattr(candidates, "KEPT", 3)
+    held = read(bank, persona)
+    later_is_better = np.arange(50.0)[None]
+    week = [TimeSpan(MAY, MAY + 7 * DAY)]
+    rows = candidates.choose(
+        held, later_is_better, later_is_better.astype(np.float32), EMBEDDER.encode(["a1"]), MAY + 20 * DAY, week
+    )
+    assert rows.max() == 20
+    assert {6, 7} <= set(rows.tolist())
