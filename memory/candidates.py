@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.embedder import Vectors
 from memory.fusion import Scores
-from memory.index import Index, Mask, Rows
+from memory.index import Index, Mask, Meaning, Rows
 from memory.segment import MOST_ROWS
 from memory.types import STORES, TimeSpan
 
@@ -29,9 +28,7 @@ SAMPLED = 64
 """Scores that decide where a sample is cut: the cut is then off by an eighth or so."""
 
 
-def choose(
-    held: Index, words: Scores, near: Vectors, queries: Vectors, as_of: datetime, during: Sequence[TimeSpan]
-) -> Rows:
+def choose(held: Index, words: Scores, meaning: Meaning, as_of: datetime, during: Sequence[TimeSpan]) -> Rows:
     """The rows to weigh, ascending: all that had been said by then or, of more than fit a segment, the likely ones.
 
     Those are of each store the nearest and the best by words of what was known and, with `during`, of those times;
@@ -50,10 +47,10 @@ def choose(
             if len(rows) <= KEPT:
                 chosen[rows] = True
                 continue
-            for by_words, by_head, query in zip(words, near, queries, strict=True):
-                chosen[_best(rows, by_words[rows], KEPT)] = True
-                nearest = _best(rows, by_head[rows], NEAREST)
-                cosine = held.cosine(by_head[None], query[None], nearest)[0]
+            for view in range(len(words)):
+                chosen[_best(rows, words[view, rows], KEPT)] = True
+                nearest = _best(rows, meaning.near[view, rows], NEAREST)
+                cosine = meaning.cosine(nearest, slice(view, view + 1))[0]
                 chosen[_best(nearest, cosine, KEPT)] = True
     _add_beside(chosen, held)
     return np.flatnonzero(chosen & said)

@@ -58,14 +58,14 @@ class Dense:
             return self.head
         return np.asarray(np.concatenate([self.head, self.rest * self.steps], axis=1) @ self.basis.T)
 
-    def near(self, queries: Vectors) -> Vectors:
-        """What the head tells of the cosine of each query with each row, shape (queries, n)."""
-        return np.asarray(self._turned(queries)[:, : self.head.shape[1]] @ self.head.T)
-
-    def beyond(self, queries: Vectors, rows: NDArray[np.intp]) -> Vectors:
-        """What the rest adds to it for these m rows, shape (queries, m)."""
-        asked = self._turned(queries)[:, self.head.shape[1] :] * self.steps
-        return np.asarray(asked @ self.rest[rows].astype(np.float32).T)
-
-    def _turned(self, queries: Vectors) -> Vectors:
+    def turned(self, queries: Vectors) -> Vectors:
+        """Queries as the vectors are turned."""
         return np.asarray(queries @ self.basis) if self.basis.size else queries
+
+    def near(self, turned: Vectors) -> Vectors:
+        """What the head tells of the cosine of each turned query with each row, shape (queries, n)."""
+        return np.asarray(turned[:, : self.head.shape[1]] @ self.head.T)
+
+    def beyond(self, turned: Vectors, rows: NDArray[np.intp]) -> Vectors:
+        """What the rest adds to it for these m rows, shape (queries, m)."""
+        return np.asarray((turned[:, self.head.shape[1] :] * self.steps) @ self.rest[rows].astype(np.float32).T)

@@ -99,14 +99,11 @@ class Index:
         """BM25 of every memory for each query, a list of distinct terms; shape (queries, n)."""
         return bm25([s.postings for s in self.segments], queries)
 
-    def near(self, queries: Vectors) -> Vectors:
-        """About the cosine of every memory to each query, shape (queries, n); 0 where a memory has no vector."""
-        return np.concatenate([part.dense.near(queries) for part in self.segments], axis=1)
-
-    def cosine(self, near: Vectors, queries: Vectors, rows: Rows) -> Vectors:
-        """The cosine of these rows, ascending, from what `near` told of all; shape (queries, m)."""
-        further = [part.dense.beyond(queries, here) for part, here in self._split(rows)]
-        return np.asarray(near[:, rows] + np.concatenate(further, axis=1))
+    def by_meaning(self, queries: Vectors) -> Meaning:
+        """How near every memory is to each query."""
+        turned = [part.dense.turned(queries) for part in self.segments]
+        near = [part.dense.near(asked) for part, asked in zip(self.segments, turned, strict=True)]
+        return Meaning(self, turned, np.concatenate(near, axis=1))
 
     def frequencies(self, terms: Sequence[str], moment: datetime) -> tuple[int, dict[str, int]]:
         """How many memories had been said by that moment, and how many of them hold each of the terms."""
@@ -121,7 +118,7 @@ class Index:
 
     def candidates(self, rows: Rows, lexical: Scores, dense: Scores) -> Candidates:
         """What is known of these rows, ascending, with their scores, each (views, m)."""
-        columns = Columns.joined([part.columns.at(here) for part, here in self._split(rows)])
+        columns = Columns.joined([part.columns.at(here) for part, here in self.split(rows)])
         closed = np.full(len(rows), np.inf)
         here = np.searchsorted(rows, self.closed_rows)
         among = here < len(rows)
@@ -148,12 +145,31 @@ class Index:
             dense,
         )
 
-    def _split(self, rows: Rows) -> Iterator[tuple[Segment, Rows]]:
+    def split(self, rows: Rows) -> Iterator[tuple[Segment, Rows]]:
         """The rows of each segment, counted within it."""
         starts = np.cumsum([0, *map(len, self.segments)])
         cuts = np.searchsorted(rows, starts)
         for part, first, lo, hi in zip(self.segments, starts[:-1], cuts[:-1], cuts[1:], strict=True):
             yield part, rows[lo:hi] - first
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """How near the memories of an index are to some queries.
+
+    `near` is about the cosine, shape (queries, n), and 0 where a memory has no vector; `turned` are the queries as each
+    segment has turned its vectors.
+    """
+
+    held: Index
+    turned: Sequence[Vectors]
+    near: Vectors
+
+    def cosine(self, rows: Rows, views: slice = slice(None)) -> Vectors:
+        """The cosine of these rows, ascending, to some of the queries, shape (queries, m)."""
+        parts = zip(self.held.split(rows), self.turned, strict=True)
+        further = [part.dense.beyond(turned[views], here) for (part, here), turned in parts]
+        return np.asarray(self.near[views][:, rows] + np.concatenate(further, axis=1))
 
 
 class Indexes:

@@ -24,6 +24,10 @@ from memory.errors import BankTooNew, BankUnavailable
 BUSY_SECONDS = 60.0
 """How long one writer waits for another before it gives up; a session of 100,000 turns takes ten seconds to store."""
 
+CACHE_KB = 1 << 16
+"""Pages that a connection keeps, at most. An import touches thousands of pages all over the indexes in one transaction:
+with SQLite's own 2 MB each is read a hundred times over."""
+
 _TABLES = """
 CREATE TABLE personas (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -231,6 +235,7 @@ def _connect(address: str, path: Path) -> tuple[Database, int]:
     try:
         conn.execute("PRAGMA foreign_keys = ON")
         conn.execute("PRAGMA secure_delete = ON")
+        conn.execute(f"PRAGMA cache_size = -{CACHE_KB}")
         return Database(conn), _version(conn, path)
     except BaseException:
         conn.close()

@@ -85,10 +85,9 @@ class Searcher:
             if not len(held) or not views:
                 return ()
             by_words = _by_words(db, persona_id, held, views, chosen)
-        queries = np.stack([v.vector for v in views])
-        near = held.near(queries)
-        rows = candidates.choose(held, by_words, near, queries, as_of, during)
-        found = held.candidates(rows, by_words[:, rows], held.cosine(near, queries, rows).astype(np.float64))
+        meaning = held.by_meaning(np.stack([v.vector for v in views]))
+        rows = candidates.choose(held, by_words, meaning, as_of, during)
+        found = held.candidates(rows, by_words[:, rows], meaning.cosine(rows).astype(np.float64))
         weighed = weigh(found, [v.weight for v in views], chosen.dense_weight, chosen.neighbours)
         known = np.where(found.closed > as_of.timestamp(), weighed.total, -1.0)
         best = _best_of_each_store(found, known, chosen.k)

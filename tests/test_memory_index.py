@@ -1,6 +1,7 @@
 """The index is what the rows say, however it came about, and finds in many what a look at all would find."""
 
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
@@ -84,7 +85,7 @@ def assert_same(one, other):
     words = [["number1", "topic1"], ["live", "place", "ana"]]
     said = []
     for held in (one, other):
-        found = held.candidates(rows, held.by_words(words), held.cosine(held.near(queries), queries, rows))
+        found = held.candidates(rows, held.by_words(words), held.by_meaning(queries).cosine(rows))
         said.append([getattr(found, name) for name in found.__slots__])
     for ours, theirs in zip(*said, strict=True):
         np.testing.assert_allclose(ours.astype(float), theirs.astype(float), atol=0.01)
@@ -253,17 +254,17 @@ def test_among_very_many_the_likely_ones_are_those_a_look_at_all_finds(ana, monk
     held, exact = read(bank, persona), EMBEDDER.encode([f"topic{n % 40} number{n}" for n in range(6000)])
     queries = EMBEDDER.encode([f"topic{n % 40} asked{n}" for n in range(60)])
     words = held.by_words([[f"number{n}"] for n in range(60)])
-    near = held.near(queries)
     monkeypatch.setattr(candidates, "MOST_ROWS", 1000)
     monkeypatch.setattr(candidates, "NEAREST", 400)
     monkeypatch.setattr(candidates, "KEPT", 50)
     found = []
     for n, query in enumerate(queries):
+        meaning = held.by_meaning(query[None])
         best = set(np.argsort(-(exact @ query))[:10].tolist())
-        rows = candidates.choose(held, words[n : n + 1], near[n : n + 1], query[None], LATER, ())
+        rows = candidates.choose(held, words[n : n + 1], meaning, LATER, ())
         assert len(rows) < 1500
         assert n in rows  # the one that holds the word
-        cosine = held.cosine(near[n : n + 1], query[None], rows)[0]
+        cosine = meaning.cosine(rows)[0]
         found.append(len(best & set(rows[np.argsort(-cosine)[:10]].tolist())) / 10)
     assert np.mean(found) >= 0.98
 
@@ -276,8 +277,7 @@ def test_what_was_not_said_yet_is_never_weighed(ana, monkeypatch):
     held = read(bank, persona)
     later_is_better = np.arange(50.0)[None]
     week = [TimeSpan(MAY, MAY + 7 * DAY)]
-    rows = candidates.choose(
-        held, later_is_better, later_is_better.astype(np.float32), EMBEDDER.encode(["a1"]), MAY + 20 * DAY, week
-    )
+    meaning = replace(held.by_meaning(EMBEDDER.encode(["a1"])), near=later_is_better.astype(np.float32))
+    rows = candidates.choose(held, later_is_better, meaning, MAY + 20 * DAY, week)
     assert rows.max() == 20
     assert {6, 7} <= set(rows.tolist())
