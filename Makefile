@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: app test check results setup requirements
+.PHONY: app test check results ablation setup requirements
 
 app: setup
 	$(BIN)/python app.py
@@ -18,6 +18,10 @@ check: setup
 # The table of results in the README, over whatever benchmark files are in DATA.
 results: setup
 	MEMOIR_DATA=$(DATA) $(BIN)/python -m eval results --jobs 2 --write README.md
+
+# The table beside it: what each factor of recall is worth.
+ablation: setup
+	MEMOIR_DATA=$(DATA) $(BIN)/python -m eval ablate --jobs 2 --write README.md
 
 setup: .venv/installed
 

@@ -1,4 +1,4 @@
-"""Measure from the command line: python -m eval run|compare|report|list|presets|fetch|judge|export|delete|bench."""
+"""Measure from the command line: python -m eval run|results|ablate|compare|report|list|presets|fetch|judge|bench|..."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import json
 import os
 import sqlite3
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from tabulate import tabulate
 from tqdm import tqdm
 
-from eval import render, results
+from eval import ablation, render, results
 from eval.bench import Bench, Order
 from eval.benchmarks import BENCHMARKS
 from eval.compare import compare_runs
@@ -93,6 +93,10 @@ def _parser() -> argparse.ArgumentParser:
     sub = add("results", _results, "Run every benchmark whose files are here, and print the README's table.")
     sub.add_argument("--jobs", type=_positive, default=1, metavar="N", help="processes; results do not depend on it")
     sub.add_argument("--write", type=Path, metavar="FILE", help="put the table between its marks in this file")
+    sub = add("ablate", _ablate, "Run every benchmark with each factor of recall off, and print what each is worth.")
+    sub.add_argument("--jobs", type=_positive, default=1, metavar="N", help="processes; results do not depend on it")
+    sub.add_argument("--write", type=Path, metavar="FILE", help="put the table between its marks in this file")
+    sub.add_argument("--limit", type=_positive, metavar="N", help="the first so many probes of each")
     sub = add("compare", _compare, "Compare two runs, probe by probe.")
     sub.add_argument("first")
     sub.add_argument("second")
@@ -211,18 +215,34 @@ def _report(arguments: argparse.Namespace, bench: Bench) -> int:
 
 
 def _results(arguments: argparse.Namespace, bench: Bench) -> int:
-    with tqdm(unit="probe", disable=None) as bar:
-
-        def watch(title: str, progress: Progress) -> None:
-            bar.desc, bar.total = title, progress.total
-            bar.update(progress.done - bar.n)
-
+    with _watched() as watch:
         done = results.measure(bench, arguments.jobs, watch)
     table = results.to_markdown(done)
     if arguments.write:
         results.write_into(arguments.write, table)
     print(json.dumps({title: render.as_json(held) for title, _, held in done}) if arguments.json else table)
     return 0
+
+
+def _ablate(arguments: argparse.Namespace, bench: Bench) -> int:
+    with _watched() as watch:
+        done = ablation.measure(bench, arguments.jobs, watch, arguments.limit)
+    table = ablation.to_markdown(done)
+    if arguments.write:
+        results.write_into(arguments.write, table, ablation.BEGIN, ablation.END)
+    print(json.dumps({held.title: plain(held.without) for held in done}) if arguments.json else table)
+    return 0
+
+
+@contextmanager
+def _watched() -> Iterator[Callable[[str, Progress], None]]:
+    with tqdm(unit="probe", disable=None) as bar:
+
+        def watch(title: str, progress: Progress) -> None:
+            bar.desc, bar.total = title, progress.total
+            bar.update(progress.done - bar.n)
+
+        yield watch
 
 
 def _compare(arguments: argparse.Namespace, bench: Bench) -> int:

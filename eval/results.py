@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,8 +12,10 @@ from tabulate import tabulate
 from eval.bench import Bench, NoData, Order
 from eval.benchmarks import find
 from eval.execute import Progress
+from eval.experiment import varied
 from eval.render import shown
 from eval.report import Report, report
+from eval.types import Figure
 from memory.errors import MemoirError
 
 BEGIN, END = "<!-- results: python -m eval results -->", "<!-- /results -->"
@@ -21,20 +23,43 @@ BEGIN, END = "<!-- results: python -m eval results -->", "<!-- /results -->"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One benchmark of the table: which edition of it, and the figures that its protocol puts first."""
+    """One benchmark of the table: which edition of it, and the figures that its protocol puts first.
+
+    `settings` are what differs from a chat's, `ability` the one whose probes are looked at, if not all are.
+    """
 
     benchmark: str
     metrics: tuple[str, ...]
     edition: str = ""
+    settings: tuple[str, ...] = ()
+    ability: str = ""
+
+    @property
+    def title(self) -> str:
+        """How the table calls it."""
+        return ", ".join(filter(None, [f"{self.benchmark} {self.edition}".strip(), self.ability, *self.settings]))
+
+    def figures(self, held: Report) -> Mapping[str, Figure]:
+        """The figures of the probes that are looked at."""
+        return held.by["ability"].get(self.ability, {}) if self.ability else held.metrics
 
 
 _ANSWERS = ("answer_accuracy", "token_recall", "abstention_f1", "false_refusal_rate")
+_POOLED = ("session_recall@1", "session_recall_all@1", "session_recall@5", "session_recall_all@5")
+_TEMPORAL = ("session_recall_all@5", "turn_recall@10")
+_BM25 = tuple(f"search.{name}=0" for name in ("dense_weight", "neighbours", "session", "speaker", "time"))
 _RANKING = ("session_recall@5", "session_recall_all@5", "session_recall@10", "session_recall_all@10", "turn_recall@10")
 
 LINES = (
     Line("memoir", (*_RANKING, *_ANSWERS)),
     Line("longmemeval", (*_RANKING, "turn_recall_all@10", *_ANSWERS)),
     Line("locomo", (*_RANKING, *_ANSWERS)),
+    Line("longmemeval", _POOLED, settings=("pooled=True", "reader=none")),
+    Line("longmemeval", _POOLED, settings=("pooled=True", "reader=none", *_BM25)),
+    Line("longmemeval", _TEMPORAL, ability="temporal-reasoning"),
+    Line("longmemeval", _TEMPORAL, settings=("time_filter=False",), ability="temporal-reasoning"),
+    Line("locomo", _TEMPORAL, ability="temporal"),
+    Line("locomo", _TEMPORAL, settings=("time_filter=False",), ability="temporal"),
     Line(
         "perltqa",
         ("classification_accuracy", "classification_f1", "recall@1", "recall@5", "anchor_map", "token_recall"),
@@ -55,16 +80,18 @@ def measure(bench: Bench, jobs: int, watch: Callable[[str, Progress], None]) -> 
         NoData: no files at all, not even Memoir's own.
     """
     done = []
+    ran: dict[tuple[str, Path, tuple[str, ...]], Report] = {}
     for line in LINES:
         try:
             path = bench.data_of(find(line.benchmark))
         except NoData:
             continue
         path = path / line.edition if (path / line.edition).is_dir() else path
-        title = " ".join(filter(None, [line.benchmark, line.edition]))
-        order = Order(line.benchmark, path, bench.experiment, jobs=jobs)
-        run = bench.go(order, watch=partial(watch, title))
-        done.append((title, line, report(run)))
+        order = Order(line.benchmark, path, varied(bench.experiment, list(line.settings)), jobs=jobs)
+        asked = (line.benchmark, path, line.settings)
+        if asked not in ran:
+            ran[asked] = report(bench.go(order, watch=partial(watch, line.title)))
+        done.append((line.title, line, ran[asked]))
     if not done:
         raise NoData("no benchmark's files are here")
     return done
@@ -75,26 +102,31 @@ def to_markdown(done: Iterable[tuple[str, Line, Report]]) -> str:
     done = list(done)
     about = done[0][2]
     rows = [
-        (title if n == 0 else "", name, shown(held.metrics[name]), held.metrics[name].n)
+        (title if n == 0 else "", name, shown(figures[name]), figures[name].n)
         for title, line, held in done
-        for n, name in enumerate(name for name in line.metrics if name in held.metrics)
+        for figures in [line.figures(held)]
+        for n, name in enumerate(name for name in line.metrics if name in figures)
     ]
-    portions = "; ".join(f"{title}: {held.n} probes of {held.histories} histories" for title, _, held in done)
+    portions = "; ".join(
+        f"{title}: {held.n} probes of {held.histories} histories"
+        for title, line, held in done
+        if not line.settings and not line.ability
+    )
     return (
         f"{about.machine}, {about.date}, code {about.code}; settings as a chat has them, no language model. {portions}."
         "\n\n" + tabulate(rows, HEADER, tablefmt="github", disable_numparse=True)
     )
 
 
-def write_into(readme: Path, table: str) -> None:
+def write_into(readme: Path, table: str, begin_mark: str = BEGIN, end_mark: str = END) -> None:
     """Put the table between its two marks in a file.
 
     Raises:
         MemoirError: the marks are not there; nothing was changed.
     """
     text = readme.read_text("utf-8")
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
+    before, begin, rest = text.partition(begin_mark)
+    _, end, after = rest.partition(end_mark)
     if not begin or not end:
-        raise MemoirError(f"{readme} has no place for the table: {BEGIN} and {END} on lines of their own")
-    readme.write_text(f"{before}{BEGIN}\n\n{table}\n\n{END}{after}", "utf-8")
+        raise MemoirError(f"{readme} has no place for the table: {begin_mark} and {end_mark} on lines of their own")
+    readme.write_text(f"{before}{begin_mark}\n\n{table}\n\n{end_mark}{after}", "utf-8")

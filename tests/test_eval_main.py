@@ -7,9 +7,10 @@ import json
 import pytest
 from chat_server import ChatServer
 
-from eval import results
+from eval import ablation, results
 from eval.__main__ import main
 from eval.bench import Bench
+from eval.experiment import Experiment, varied
 from eval.presets import PRESETS, Preset, Row
 from eval.report import report
 from eval.settings import EvalSettings
@@ -322,3 +323,21 @@ def test_a_table_of_results_is_put_between_its_marks(bench, name, tmp_path):
     (tmp_path / "other.md").write_text("no marks", "utf-8")
     with pytest.raises(MemoirError, match="no place for the table"):
         results.write_into(tmp_path / "other.md", table)
+
+
+def test_what_a_factor_is_worth_is_measured_by_switching_it_off(command, monkeypatch):
+    monkeypatch.setattr(ablation, "FACTORS", {"words": "search.dense_weight=1", "voice": "search.voice=False"})
+    status, out, err = command("ablate", "--limit", 4)
+    assert status == 0, err
+    assert "memoir n = 4" in out
+    rows = [line for line in out.splitlines() if line.startswith(("| no ", "| with all"))]
+    assert [row.split("|")[1].strip() for row in rows] == ["with all", "no words", "no voice"]
+    status, out, _ = command("list", "--json")
+    settings = [run["spec"]["settings"] for run in parsed(out)["runs"][:3]]
+    assert {(s["search.dense_weight"], s["search.voice"]) for s in settings} >= {(1.0, True), (0.65, False)}
+    assert all(s["reader"] == "none" for s in settings)
+
+
+def test_the_factors_are_settings():
+    for setting in ablation.FACTORS.values():
+        assert varied(Experiment(), [setting]) != Experiment()
