@@ -28,15 +28,18 @@ SAMPLED = 64
 """Scores that decide where a sample is cut: the cut is then off by an eighth or so."""
 
 
-def choose(held: Index, words: Scores, meaning: Meaning, as_of: datetime, during: Sequence[TimeSpan]) -> Rows:
+def choose(
+    held: Index, words: Scores, meaning: Meaning, as_of: datetime, during: Sequence[TimeSpan], wanted: int
+) -> Rows:
     """The rows to weigh, ascending: all that had been said by then or, of more than fit a segment, the likely ones.
 
     Those are of each store the nearest and the best by words of what was known and, with `during`, of those times;
-    and the turns next to them.
+    and the turns next to them. `wanted` is how many of a store are to be ranked.
     """
     said = held.said_by(as_of)
     if len(held) <= MOST_ROWS:
         return np.flatnonzero(said)
+    kept = max(KEPT, 3 * wanted)
     known = said.copy()
     known[held.closed_rows[held.closed_at <= as_of.timestamp()]] = False
     chosen = np.zeros(len(held), dtype=np.bool_)
@@ -44,14 +47,14 @@ def choose(held: Index, words: Scores, meaning: Meaning, as_of: datetime, during
     for mask in (known, said & held.within(during)) if during else (known,):
         for store in range(len(STORES)):
             rows = np.flatnonzero(mask & (stores == store))
-            if len(rows) <= KEPT:
+            if len(rows) <= kept:
                 chosen[rows] = True
                 continue
             for view in range(len(words)):
-                chosen[_best(rows, words[view, rows], KEPT)] = True
-                nearest = _best(rows, meaning.near[view, rows], NEAREST)
+                chosen[_best(rows, words[view, rows], kept)] = True
+                nearest = _best(rows, meaning.near[view, rows], max(NEAREST, kept))
                 cosine = meaning.cosine(nearest, slice(view, view + 1))[0]
-                chosen[_best(nearest, cosine, KEPT)] = True
+                chosen[_best(nearest, cosine, kept)] = True
     _add_beside(chosen, held)
     return np.flatnonzero(chosen & said)
 

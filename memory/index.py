@@ -36,8 +36,9 @@ LOOSE_ROWS = 1 << 13
 
 _STATE = "SELECT value, rewritten, (SELECT coalesce(max(id), 0) FROM vectors) FROM revision"
 
+# CROSS: the vectors first, for they are few, and rows without one may be a million.
 _LATE = """
-SELECT m.id, v.vector FROM vectors v JOIN memories m ON m.key_hash = v.key_hash
+SELECT m.id, v.vector FROM vectors v CROSS JOIN memories m ON m.key_hash = v.key_hash
 WHERE v.id > ? AND v.model = ? AND m.persona_id = ? AND m.id > ? AND m.id < ?
 """
 
@@ -55,21 +56,18 @@ class State:
 class Index:
     """All memories of one persona at one state of the bank; a row is a memory's place, in order of id.
 
-    `closed_rows`, ascending, are the memories that stopped holding, and `closed_at` when, in seconds since 1970.
+    `closed_rows`, ascending, are the memories that stopped holding, and `closed_at` when, in seconds since 1970. `size`
+    is how many bytes all that takes.
     """
 
     state: State
     segments: tuple[Segment, ...]
     closed_rows: Rows
     closed_at: NDArray[np.float64]
+    size: int
 
     def __len__(self) -> int:
         return sum(map(len, self.segments))
-
-    @property
-    def size(self) -> int:
-        """Bytes in memory."""
-        return sum(part.size for part in self.segments)
 
     def said_by(self, moment: datetime) -> Mask:
         """Which memories had been said by that moment, whether they still held or not; shape (n,)."""
@@ -208,7 +206,7 @@ class Indexes:
         else:
             parts += [part for gap in gaps for part in self._followed(db, gap, held)]
         parts.sort(key=lambda part: int(part.columns.ids[0]))
-        return Index(state, tuple(parts), *_closed(db, persona_id, parts))
+        return Index(state, tuple(parts), *_closed(db, persona_id, parts), sum(part.size for part in parts))
 
     def _read(self, db: Database, gap: Gap, after: int = 0) -> Iterator[Segment]:
         after = max(gap.after, after)

@@ -86,7 +86,7 @@ class Searcher:
                 return ()
             by_words = _by_words(db, persona_id, held, views, chosen)
         meaning = held.by_meaning(np.stack([v.vector for v in views]))
-        rows = candidates.choose(held, by_words, meaning, as_of, during)
+        rows = candidates.choose(held, by_words, meaning, as_of, during, max(chosen.k, chosen.depth))
         found = held.candidates(rows, by_words[:, rows], meaning.cosine(rows).astype(np.float64))
         weighed = weigh(found, [v.weight for v in views], chosen.dense_weight, chosen.neighbours)
         known = np.where(found.closed > as_of.timestamp(), weighed.total, -1.0)

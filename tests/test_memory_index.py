@@ -261,7 +261,7 @@ def test_among_very_many_the_likely_ones_are_those_a_look_at_all_finds(ana, monk
     for n, query in enumerate(queries):
         meaning = held.by_meaning(query[None])
         best = set(np.argsort(-(exact @ query))[:10].tolist())
-        rows = candidates.choose(held, words[n : n + 1], meaning, LATER, ())
+        rows = candidates.choose(held, words[n : n + 1], meaning, LATER, (), 10)
         assert len(rows) < 1500
         assert n in rows  # the one that holds the word
         cosine = meaning.cosine(rows)[0]
@@ -278,6 +278,6 @@ def test_what_was_not_said_yet_is_never_weighed(ana, monkeypatch):
     later_is_better = np.arange(50.0)[None]
     week = [TimeSpan(MAY, MAY + 7 * DAY)]
     meaning = replace(held.by_meaning(EMBEDDER.encode(["a1"])), near=later_is_better.astype(np.float32))
-    rows = candidates.choose(held, later_is_better, meaning, MAY + 20 * DAY, week)
+    rows = candidates.choose(held, later_is_better, meaning, MAY + 20 * DAY, week, 1)
     assert rows.max() == 20
     assert {6, 7} <= set(rows.tolist())
