@@ -193,9 +193,10 @@ def _settle(db: Database, persona_id: int, new_id: int, draft: MemoryDraft) -> N
     since = rows.stamp(draft.valid_from or draft.said_at)
     if since is None:
         return
+    # That the attribute is not empty is said again, for that alone lets SQLite use its index.
     same = (
-        "persona_id = :persona AND store = :store AND attribute = :attribute AND speaker = :speaker AND id <> :new "
-        "AND valid_from IS NOT NULL"
+        "persona_id = :persona AND store = :store AND attribute = :attribute AND attribute <> '' "
+        "AND speaker = :speaker AND id <> :new AND valid_from IS NOT NULL"
     )
     values = {"persona": persona_id, "store": draft.store, "attribute": draft.attribute, "speaker": draft.speaker}
     values |= {"new": new_id, "since": since}
