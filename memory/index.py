@@ -36,11 +36,11 @@ LOOSE_ROWS = 1 << 13
 
 _STATE = "SELECT value, rewritten, (SELECT coalesce(max(id), 0) FROM vectors) FROM revision"
 
-# CROSS: the vectors first, for they are few, and rows without one may be a million.
 _LATE = """
-SELECT m.id, v.vector FROM vectors v CROSS JOIN memories m ON m.key_hash = v.key_hash
+SELECT m.id, v.vector FROM vectors v CROSS JOIN memories m INDEXED BY memories_key ON m.key_hash = v.key_hash
 WHERE v.id > ? AND v.model = ? AND m.persona_id = ? AND m.id > ? AND m.id < ?
 """
+"""The vectors first, for they are few; the rows that wait for one may be a million."""
 
 
 @dataclass(frozen=True, slots=True)
