@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from eval.__main__ import main
-from eval.scale import measure, references, worlds
+from eval.scale import measure, references, table, worlds
 from eval.scale.references import Missing
 from eval.scale.worlds import Size
 from memory import lexical
@@ -19,6 +19,7 @@ OF_ONE = {
     "query encoding",
     "retrieval",
     "import, durable and found by its words",
+    "packing, in the background",
     "bank on disk",
     "first answer of a new process, encoder loaded",
     "resident memory of that process",
@@ -31,21 +32,18 @@ SILENT = lambda *progress: None  # noqa: E731
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory):
-    """The command with small sizes, twice over the same folder: what it printed as JSON and as a table."""
-    home = tmp_path_factory.mktemp("bench")
-    capture = []
+    """What the command says of small sizes, as JSON and as the table made of it."""
+    home, said = tmp_path_factory.mktemp("bench"), []
+    few = [replace(r, most=300) if r.name == "rank-bm25" else r for r in references.REFERENCES]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MEMOIR_HOME", str(home))
         patch.setattr(measure, "ROUNDS", 1)
-        few = [replace(r, most=300) if r.name == "rank-bm25" else r for r in references.REFERENCES]
+        patch.setattr(measure, "A_ROUND", A_SESSION)
         patch.setattr(measure, "REFERENCES", few)
-        patch.setattr("builtins.print", lambda text, **kwargs: capture.append(text))
-        arguments = ["bench", "--sizes", "400,200", "--personas", "10x20", "--questions", "8", "--folder", str(home)]
-        assert main([*arguments, "--json"]) == 0
-        made = {path: path.stat().st_mtime_ns for path in home.glob("*/world.json")}
-        assert main(arguments) == 0
-        assert {path: path.stat().st_mtime_ns for path in home.glob("*/world.json")} == made
-    return json.loads(capture[0]), capture[1]
+        patch.setattr("builtins.print", lambda text, **kwargs: said.append(text))
+        assert main(["bench", "--sizes", "400,200", "--personas", "10x20", "--questions", "8", "--json"]) == 0
+    held = json.loads(said[0])
+    return held, table.to_text([measure.Figure(**figure) for figure in held["figures"]])
 
 
 def figures(bench, size):
@@ -115,6 +113,13 @@ def test_a_bank_that_was_broken_off_is_made_anew(tmp_path, embedder):
     (half / "bank.db").write_text("half")
     world = worlds.make(tmp_path, size, life, ["Hello."], embedder, SILENT)
     assert Bank(world.path).count_memories(world.personas[0]) == 40
+
+
+def test_a_bank_that_was_made_before_is_taken_as_it_is(tmp_path, embedder):
+    first = worlds.make(tmp_path, Size(2, 20), Life(), ["Hello."], embedder, SILENT)
+    before = first.path.stat().st_mtime_ns
+    assert worlds.make(tmp_path, Size(2, 20), Life(), ["Hello."], embedder, SILENT) == first
+    assert first.path.stat().st_mtime_ns == before
 
 
 def test_bm25s_is_asked_for_with_the_line_that_installs_it(monkeypatch):

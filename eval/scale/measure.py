@@ -136,8 +136,9 @@ RETRIEVAL = "retrieval"
 
 
 def _stored(world: World, size: Size) -> Iterator[Figure]:
-    rate = {"": size.total / world.import_s}
-    yield Figure("import, durable and found by its words", "memories/s", str(size), rate, size.total)
+    n = size.total
+    yield Figure("import, durable and found by its words", "memories/s", str(size), {"": n / world.import_s}, n)
+    yield Figure("packing, in the background", "memories/s", str(size), {"": n / world.pack_s}, n)
     yield Figure("bank on disk", "MiB", str(size), {"": world.disk_mib}, 1)
 
 
