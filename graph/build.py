@@ -42,7 +42,8 @@ def _timed(node: Node) -> Node:
         started = time.perf_counter()
         change = node(state, runtime)
         took = (time.perf_counter() - started) * 1000
-        change["trace"] = tuple(replace(line, milliseconds=round(took, 2)) for line in change.get("trace", ()))
+        first, others = change.get("trace", ())[:1], change.get("trace", ())[1:]
+        change["trace"] = (*(replace(line, milliseconds=round(took, 2)) for line in first), *others)
         return change
 
     return run

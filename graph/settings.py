@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from memory.search import SearchSettings
+from memory.scoring import SearchSettings
 from memory.settings import BankSettings
 
 ClassifierEngine = Literal["learned", "none", "llm", "llm-few-shot"]
@@ -18,7 +18,7 @@ ReaderEngine = Literal["extractive", "none"]
 class RerankSettings:
     """`alpha` weighs what kind of memory is asked for, `beta` how well this one fits (PerLTQA, eq. 3)."""
 
-    alpha: float = 0.5
+    alpha: float = 0.1
     beta: float = 0.5
 
 
@@ -26,17 +26,22 @@ class RerankSettings:
 class PipelineSettings:
     """How one turn is answered; every field is a switch of one node.
 
+    `views` says whether a message is looked up together with the dialogue before it, too.
     Without a reader nothing is answered: what was found is all there is to see. `model` names the chat model that the
     classifiers "llm" and "llm-few-shot" ask (see `graph.models`).
     """
 
     classifier: ClassifierEngine = "learned"
+    views: bool = True
     search: SearchSettings = field(default_factory=SearchSettings)
     rerank: RerankSettings = field(default_factory=RerankSettings)
     time_filter: bool = True
     budget: int = 20
     reader: ReaderEngine = "extractive"
     model: str = ""
+
+
+_SEARCH, _RERANK = SearchSettings(), RerankSettings()
 
 
 class Settings(BankSettings):
@@ -47,13 +52,20 @@ class Settings(BankSettings):
     classifier: ClassifierEngine = Field(
         "learned", description="how a question's stores are told: learned, none, llm or llm-few-shot"
     )
+    views: bool = Field(True, description="whether what was said before is looked up with a message")
     model: str = Field("", description="chat model of the llm classifiers: openai:NAME or ADDRESS#NAME")
     ranker: Literal["postings", "rank-bm25"] = Field("postings", description="who scores words")
     k: int = Field(10, ge=1, le=200, description="candidates of each store")
-    dense_weight: float = Field(0.5, ge=0, le=1, description="share of meaning against words")
-    neighbours: float = Field(0.4, ge=0, le=1, description="share of its score that a turn lends to those next to it")
-    alpha: float = Field(0.5, ge=0, le=1, description="weight of the store asked for, in rerank")
-    beta: float = Field(0.5, ge=0, le=1, description="weight of the fit, in rerank")
+    dense_weight: float = Field(_SEARCH.dense_weight, ge=0, le=1, description="share of meaning against words")
+    voice: bool = Field(_SEARCH.voice, description="whether a question is put in the words of who it is about")
+    speaker: float = Field(_SEARCH.speaker, ge=0, le=2, description="what the words of who it is about count more")
+    time: float = Field(_SEARCH.time, ge=0, le=2, description="what the time asked about counts more")
+    neighbours: float = Field(
+        _SEARCH.neighbours, ge=0, le=1, description="share of its score that a turn lends to those next to it"
+    )
+    session: float = Field(_SEARCH.session, ge=0, le=1, description="what the best session lends to its turns")
+    alpha: float = Field(_RERANK.alpha, ge=0, le=1, description="weight of the store asked for, in rerank")
+    beta: float = Field(_RERANK.beta, ge=0, le=1, description="weight of the fit, in rerank")
     time_filter: bool = Field(True, description="whether dates in a question cut the candidates")
     budget: int = Field(20, ge=1, le=200, description="memories that are read")
 
@@ -61,7 +73,17 @@ class Settings(BankSettings):
         """The part that the nodes read."""
         return PipelineSettings(
             self.classifier,
-            SearchSettings(self.k, self.dense_weight, self.neighbours, self.ranker),
+            self.views,
+            SearchSettings(
+                self.k,
+                self.dense_weight,
+                self.voice,
+                self.speaker,
+                self.time,
+                self.neighbours,
+                self.session,
+                self.ranker,
+            ),
             RerankSettings(self.alpha, self.beta),
             self.time_filter,
             self.budget,

@@ -12,6 +12,7 @@ from graph.classifier import Classification, Classifier
 from graph.settings import PipelineSettings
 from memory.bank import Bank
 from memory.indexer import Indexer
+from memory.scoring import Asked
 from memory.search import Searcher, View
 from memory.timespan import TimeExpression
 from memory.types import Hit, Memory, Persona, Stored, TimeSpan, TurnDraft
@@ -44,21 +45,22 @@ class Message:
     """What a message is: its classes, which of its sentences state something, and what it asks.
 
     `question` is what is to be answered: the sentences that ask, after the question before them where they name nothing
-    by themselves ("And when was that?"). `views` are the ways of putting it in a search, `times` the times it names.
+    by themselves ("And when was that?"). `views` are the ways of putting it in a search, `asked` says whom and which
+    times it is about.
     """
 
     classes: Classification
     statements: tuple[str, ...]
     question: View
     views: tuple[View, ...]
-    times: tuple[TimeExpression, ...] = ()
+    asked: Asked
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
     """What the reader took from one hit: a passage, how well it bears on the question, and the dates it names.
 
-    `of_other` says that it tells of somebody else than the question asks about.
+    `of_other` says that it tells of somebody else than the question asks about, `of_other_time` of another time.
     """
 
     memory: Memory
@@ -66,6 +68,7 @@ class Note:
     relevance: float
     dates: tuple[TimeExpression, ...] = ()
     of_other: bool = False
+    of_other_time: bool = False
 
     @property
     def when(self) -> TimeSpan | None:

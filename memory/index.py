@@ -17,16 +17,18 @@ from memory.embedder import Vectors
 from memory.fusion import Scores
 from memory.packing import Gap
 from memory.postings import bm25, code
-from memory.scoring import Candidates
+from memory.scoring import TURNS, Candidates
 from memory.segment import Columns, Segment
 from memory.types import SEMANTIC, STORES, TimeSpan
 
 Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
-TURNS = STORES.index("dialogue")
 FACTS = [STORES.index(store) for store in SEMANTIC]
 
+
+OFTEN = 0.2
+"""The share of all turns that makes somebody one of those whose talk it is."""
 
 HELD_BYTES = 1 << 30
 """Of all indexes together, but the one in use is held whatever its size: a million packed memories take two thirds."""
@@ -103,6 +105,13 @@ class Index:
         near = [part.dense.near(asked) for part, asked in zip(self.segments, turned, strict=True)]
         return Meaning(self, turned, np.concatenate(near, axis=1))
 
+    def speaking(self, speakers: Sequence[int], moment: datetime) -> frozenset[int]:
+        """Which of the speakers, given as codes, had said `OFTEN` of all that had been said by that moment."""
+        columns = [part.columns for part in self.segments]
+        turns = [c.speakers[(c.said <= moment.timestamp()) & (c.stores == TURNS)] for c in columns]
+        total = sum(map(len, turns))
+        return frozenset(who for who in speakers if sum(int((said == who).sum()) for said in turns) > OFTEN * total)
+
     def frequencies(self, terms: Sequence[str], moment: datetime) -> tuple[int, dict[str, int]]:
         """How many memories had been said by that moment, and how many of them hold each of the terms."""
         held = dict.fromkeys(terms, 0)
@@ -136,8 +145,7 @@ class Index:
             columns.begun,
             ended,
             columns.speakers,
-            columns.emotions,
-            columns.scenes,
+            columns.own.astype(np.bool_),
             np.concatenate([s.embedded for s in self.segments])[rows],
             lexical,
             dense,

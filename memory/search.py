@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 
 import numpy as np
 from sqlite_utils import Database
@@ -15,27 +16,13 @@ from memory.bank import Bank
 from memory.embedder import Embedder, Vectors
 from memory.fusion import Scores
 from memory.index import Index, Indexes
-from memory.scoring import Candidates, weigh
-from memory.types import STORES, Dropped, Hit, TimeSpan
+from memory.postings import code
+from memory.scoring import Asked, Candidates, SearchSettings, weigh
+from memory.types import STORES, Dropped, Hit
+from memory.voice import possible_names
 
-
-@dataclass(frozen=True, slots=True)
-class SearchSettings:
-    """How candidates are found.
-
-    `k` best of each store are kept, so that one full store never crowds out another (PerLTQA, Du et al. 2024).
-    `neighbours` is the share of its score that a turn lends to the turns said just after and just before it: an answer
-    often has no word in common with the question, but follows one that has.
-    `dense_weight` is the share of meaning against words; 0 is words alone, 1 meaning alone.
-    `depth` is how many of each store are ranked at all; those past `k` are shown in their order but not read, so that
-    a longer look at the ranking changes no answer.
-    """
-
-    k: int = 10
-    dense_weight: float = 0.5
-    neighbours: float = 0.4
-    ranker: str = "postings"
-    depth: int = 0
+MAX_NAMES = 64
+"""Possible names looked up of one text: each is compared with who said every turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +47,18 @@ class Searcher:
         vectors = self.embedder.encode(texts)
         return tuple(View(t, v) for t, v in zip(texts, vectors, strict=True))
 
+    def speakers(self, persona_id: int, text: str, as_of: datetime) -> tuple[str, ...]:
+        """The names in a text of those who had said a good part of all that had been said by then.
+
+        Of somebody who is only talked of, hardly a turn is in their own words.
+        """
+        names = {name: code(name) for name in islice(possible_names(text), MAX_NAMES)}
+        if not names:
+            return ()
+        with self._reading(persona_id) as (_, held):
+            often = held.speaking(list(names.values()), as_of)
+        return tuple(name for name, speaker in names.items() if speaker in often)
+
     def frequencies(self, persona_id: int, terms: Sequence[str], as_of: datetime) -> tuple[int, dict[str, int]]:
         """How many memories a persona had at `as_of`, and how many of them held each of the terms of the index."""
         with self._reading(persona_id) as (_, held):
@@ -71,16 +70,15 @@ class Searcher:
         views: Sequence[View],
         as_of: datetime,
         settings: SearchSettings | None = None,
-        during: Sequence[TimeSpan] = (),
+        asked: Asked | None = None,
     ) -> tuple[Hit, ...]:
         """The best k memories of each store that were known to the persona at `as_of`, best first.
 
-        With `during`, the best k of those times are among them, too: what was asked of one week must not be crowded out
-        by the other fifty.
-        `Hit.scores` holds "lexical" (BM25) and "dense" (cosine) of the first view, "fused", the weighted mean of the
-        views' mixed scores (0..1), and "lent", what the turns next to it add; `Hit.score` is the sum of the last two.
+        Where `asked` names a time, the best k of it are among them, too: what was asked of one week must not be crowded
+        out by the other fifty. `Hit.scores` holds what `memory.scoring.Weighed` tells of it, `Hit.score` its total.
         """
-        chosen = settings or SearchSettings()
+        chosen, asked = settings or SearchSettings(), asked or Asked()
+        during = asked.spans
         with self._reading(persona_id) as (db, held):
             if not len(held) or not views:
                 return ()
@@ -88,7 +86,7 @@ class Searcher:
         meaning = held.by_meaning(np.stack([v.vector for v in views]))
         rows = candidates.choose(held, by_words, meaning, as_of, during, max(chosen.k, chosen.depth))
         found = held.candidates(rows, by_words[:, rows], meaning.cosine(rows).astype(np.float64))
-        weighed = weigh(found, [v.weight for v in views], chosen.dense_weight, chosen.neighbours)
+        weighed = weigh(found, [v.weight for v in views], asked, chosen)
         known = np.where(found.closed > as_of.timestamp(), weighed.total, -1.0)
         best = _best_of_each_store(found, known, chosen.k)
         if during:

@@ -26,6 +26,10 @@ ROUNDED = 0.01
 """How far a coordinate of a packed vector may be from what it was: half a step of a byte is less."""
 
 _STORE = "CASE m.store " + " ".join(f"WHEN '{store}' THEN {n}" for n, store in enumerate(STORES)) + " END"
+_IS_OWN = (
+    "coalesce((SELECT t.role = 'user' FROM sources o JOIN turns t ON t.id = o.turn_id "
+    "WHERE o.memory_id = m.id ORDER BY t.id LIMIT 1), 0)"
+)
 _IS_FACT = "m.store IN ({})".format(", ".join(f"'{store}'" for store in SEMANTIC))
 
 
@@ -40,7 +44,8 @@ class Columns:
     Times are seconds since 1970. `said` is when it came to be known (-inf if unknown). `begun` and `ended` bound the
     time it is of (nan if unknown): of an event, when it happened; of talk, when it was said; of a fact, as long as it
     holds (inf; until when it held is what changes of a memory, and is kept by `memory.index.Index`).
-    `sessions` is 0 for what no session said. A word is read as its `code`, and compared only.
+    `sessions` is 0 for what no session said; `own` is 1 for what the user said. A word is read as its `code`, and only
+    compared.
     """
 
     ids: NDArray[np.int64] = field(metadata=_read_as("m.id", np.int64))
@@ -56,8 +61,7 @@ class Columns:
         )
     )
     speakers: NDArray[np.uint64] = field(metadata=_read_as("m.speaker", np.uint64))
-    emotions: NDArray[np.uint64] = field(metadata=_read_as("m.emotion", np.uint64))
-    scenes: NDArray[np.uint64] = field(metadata=_read_as("m.scene", np.uint64))
+    own: NDArray[np.int8] = field(metadata=_read_as(_IS_OWN, np.int8))
 
     @classmethod
     def of(cls, read: Sequence[Sequence[Any]]) -> Columns:

@@ -18,7 +18,8 @@ from memory.bank import Bank
 from memory.errors import MemoirError, UnknownMemory
 from memory.indexer import Indexer
 from memory.panels import STORE_NAMES
-from memory.search import Searcher, SearchSettings
+from memory.scoring import SearchSettings
+from memory.search import Searcher
 from memory.timespan import read_date
 from memory.types import STORES, Memory, Store, TimeSpan
 

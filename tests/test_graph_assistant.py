@@ -17,7 +17,8 @@ QUESTION = "Where does the spare key of the boathouse hang?"
 def test_steps_come_first_then_the_answer_in_words_then_as_a_whole(marlow):
     events = list(Assistant(marlow.services).stream(marlow.asks(QUESTION)))
     kinds = [type(event).__name__ for event in events]
-    assert kinds == ["Step", "Step", "Step", "Step", "Token", "Step", "Step", "Answer"]
+    token = kinds.index("Token")
+    assert kinds == ["Step"] * token + ["Token", "Step", "Step", "Answer"]
     answer = events[-1]
     assert "".join(e.text for e in events if isinstance(e, Token)) == answer.reading.answer
     assert tuple(e.line for e in events if isinstance(e, Step)) == answer.trace
@@ -74,7 +75,7 @@ def test_a_turn_calls_the_encoder_at_most_twice(counted, text):
 def test_a_turn_opens_the_bank_a_few_times(counted):
     assert counted(QUESTION, remember=False)["opened"] <= 6
     assert counted(QUESTION)["opened"] <= 7
-    assert counted("Thanks!", remember=False)["opened"] <= 2
+    assert counted("Thanks!", remember=False)["opened"] <= 3
 
 
 def test_the_statements_of_a_turn_grow_with_the_question_and_not_with_the_memory(counted, marlow, embedder):

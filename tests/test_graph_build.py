@@ -8,6 +8,11 @@ from graph.state import TurnState
 NAMES = ["classify", "retrieve", "rerank", "time_filter", "read", "persist"]
 
 
+def nodes_of(trace):
+    """The nodes in the order of their lines; a factor of recall has a line, but is no node."""
+    return [line.node for line in trace if line.node in NAMES]
+
+
 def test_the_nodes_stand_in_order():
     assert [node.__name__ for node in PIPELINE] == NAMES
     edges = {(edge.source, edge.target) for edge in build().get_graph().edges}
@@ -20,16 +25,17 @@ def test_each_node_is_found_in_the_module_of_its_name():
 
 def test_a_question_leaves_one_line_a_node_with_its_milliseconds(marlow):
     trace = marlow.say("When did I adopt Biscuit?").trace
-    assert [line.node for line in trace] == NAMES
+    assert nodes_of(trace) == NAMES
     assert all(line.decided for line in trace)
-    assert all(line.milliseconds >= 0 for line in trace)
+    # A node's time is counted once, whatever the lines that it leaves beside its own.
+    assert {line.node for line in trace if line.milliseconds > 0} <= set(NAMES)
     assert sum(line.milliseconds for line in trace) > 0
 
 
 @pytest.mark.parametrize("text", ["I planted a quince tree.", "Good morning!"])
 def test_what_is_told_is_looked_up_but_not_read(marlow, text):
     answer = marlow.say(text)
-    assert [line.node for line in answer.trace] == NAMES
+    assert nodes_of(answer.trace) == NAMES
     assert {hit.dropped for hit in answer.hits} == {"unasked"}
     assert not answer.reading.citations
 
@@ -42,6 +48,6 @@ def test_one_turn_leaves_nothing_for_the_next(marlow):
     second: TurnState = graph.invoke({"ask": marlow.asks("Thanks!", remember=False)}, context=marlow.services)
     assert not any(hit.kept for hit in second["hits"])
     assert not second["reading"].citations
-    assert len(second["trace"]) == len(NAMES)
+    assert nodes_of(second["trace"]) == NAMES
     again: TurnState = graph.invoke({"ask": ask}, context=marlow.services)
     assert again["reading"] == first["reading"]

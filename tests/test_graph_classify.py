@@ -54,7 +54,7 @@ def test_what_is_told_and_what_is_asked_in_one_message_are_kept_apart(message):
     assert both.statements == ("I planted a quince tree yesterday.",)
     assert both.question.text == "When did I adopt Biscuit?"
     assert both.classes.is_question
-    assert both.times == ()
+    assert both.asked.times == ()
 
 
 def test_nothing_of_a_long_message_is_left_out(message):
@@ -95,7 +95,7 @@ def test_without_a_classifier_every_store_is_as_likely(message):
 
 
 def test_the_times_that_are_asked_about_are_read_from_when_it_is_asked(message, marlow):
-    (time,) = message("What did I do last month?").times
+    (time,) = message("What did I do last month?").asked.times
     assert (time.span.start.month, time.span.start.year) == (marlow.now.month - 1, marlow.now.year)
 
 
@@ -115,3 +115,52 @@ def test_one_call_of_the_encoder_is_enough(marlow, embedder):
     done = classify({"ask": marlow.asks(text)}, SimpleNamespace(context=services))
     assert len(calls) == 1
     assert np.linalg.norm(done["message"].question.vector) == pytest.approx(1, abs=1e-5)
+
+
+def test_a_question_about_a_speaker_is_looked_up_in_the_first_person(message, embedder):
+    asked = message("What instruments does Tilde play?")
+    assert asked.asked.names == ("Tilde",)
+    assert asked.question.text == asked.views[0].text == "What instruments does Tilde play?"
+    np.testing.assert_allclose(asked.views[0].vector, embedder.encode(["What instruments does I play?"])[0], atol=1e-5)
+    np.testing.assert_allclose(asked.question.vector, embedder.encode([asked.question.text])[0], atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["Olaf", "Petra", "Zebulon"])
+def test_who_is_only_talked_of_keeps_their_name(message, embedder, name):
+    text = f"What did {name} repair?"
+    asked = message(text)
+    assert asked.asked.names == ()
+    np.testing.assert_allclose(asked.views[0].vector, embedder.encode([text])[0], atol=1e-5)
+
+
+def test_who_is_spoken_to_is_not_asked_about(message):
+    assert message("Marlow, when did I adopt Biscuit?").asked.names == ()
+    assert message("Where is my key, Marlow?").asked.names == ()
+    assert message("What did Marlow ask me about the canoe?").asked.names == ("Marlow",)
+
+
+def test_a_name_is_of_those_asked_about_only_if_the_question_holds_it(message):
+    assert message("I spoke to Tilde yesterday. When did Olaf visit?").asked.names == ()
+    assert message("I spoke to Olaf yesterday. When did Tilde win?").asked.names == ("Tilde",)
+
+
+def test_a_question_with_my_is_about_the_one_who_asks(message):
+    assert message("When did I adopt Biscuit?").asked.of_self
+    assert not message("When was Biscuit adopted?").asked.of_self
+
+
+def test_what_is_told_is_looked_up_with_what_both_said(marlow):
+    marlow.dialogue += [
+        TurnDraft("You", "user", "I feel low."),
+        TurnDraft("Marlow", "assistant", "Is it the rain again?"),
+    ]
+    done = classify({"ask": marlow.asks("I took the canoe out.")}, SimpleNamespace(context=marlow.services))
+    views = done["message"].views
+    assert {view.weight for view in views} == {1.0}
+    assert views[-1].text == "I feel low. Is it the rain again? I took the canoe out."
+
+
+def test_without_views_only_the_message_is_looked_up(message):
+    assert [v.text for v in message("Who repaired the canoe?", "I went out.", views=False).views] == [
+        "Who repaired the canoe?"
+    ]

@@ -114,6 +114,53 @@ def test_what_was_told_later_does_not_widen_the_known_time(marlow, at):
     assert "June" not in reading.answer
 
 
+ADOPTED = ((1, "adopted a whippet called Waffle"), (20, "adopted a poodle called Pickle"))
+
+
+@pytest.fixture
+def three_dogs(marlow, at):
+    """Marlow, told of two more dogs in June."""
+    sessions = [
+        SessionDraft((TurnDraft("Tilde", "user", f"I {did} today."),), at(6, date), external_id=f"dog {date}")
+        for date, did in ADOPTED
+    ]
+    marlow.services.bank.remember(marlow.persona.id, sessions)
+    return marlow
+
+
+@pytest.mark.parametrize(
+    ("month", "dogs"), [("March", {"Biscuit"}), ("June", {"Waffle", "Pickle"}), ("June 2024", {"Waffle", "Pickle"})]
+)
+def test_what_is_asked_of_a_time_is_answered_from_that_time(three_dogs, month, dogs):
+    reading = ask(three_dogs, f"Which dog did I adopt in {month}?")
+    told = {name for name in ("Biscuit", "Waffle", "Pickle") if name in reading.answer}
+    assert told
+    assert told <= dogs
+
+
+def test_what_is_remembered_only_of_another_time_is_said_to_be(marlow):
+    reading = ask(marlow, "Who visited me in March?")
+    assert (reading.abstained, reading.reason, reading.citations) == (True, "premise contradicted", ())
+    assert "13–14 April 2024" in reading.answer
+    assert "Olaf" in reading.answer
+    assert not ask(marlow, "Who visited me in April?").abstained
+
+
+def test_what_names_its_own_day_is_of_no_other_however_soon_it_was_told(marlow):
+    reading = ask(marlow, "Which dog did I adopt in February?")
+    assert reading.reason == "premise contradicted"
+    assert "3 March 2024" in reading.answer
+
+
+def test_what_was_told_days_after_a_time_may_be_of_it(services, marlow, at):
+    chat = replace(marlow, persona=services.bank.create_persona(PersonaDraft("Otto")))
+    said = "I ran the charity race for the hospice."
+    turn = TurnDraft("Tilde", "user", said)
+    services.bank.remember(chat.persona.id, [SessionDraft((turn,), at(month, 3)) for month in (3, 6)])
+    assert "3 June" in ask(chat, "Which charity race did I run in May?").answer
+    assert not ask(chat, "Which charity race did I run in May?").abstained
+
+
 def test_what_happened_before_anything_was_told_is_still_known(marlow):
     reading = ask(marlow, "Where was the rowing regatta in February 2024?")
     assert not reading.abstained

@@ -8,12 +8,13 @@ import pytest
 
 from graph.nodes.classify import classify
 from graph.nodes.retrieve import retrieve
-from memory.search import SearchSettings
+from memory.scoring import SearchSettings
 from memory.types import MemoryDraft, PersonaDraft
 
 
-def found(chat, text, k=10):
-    services = replace(chat.services, settings=replace(chat.services.settings, search=SearchSettings(k=k)))
+def found(chat, text, k=10, **settings):
+    search = SearchSettings(k=k, **settings)
+    services = replace(chat.services, settings=replace(chat.services.settings, search=search))
     runtime = SimpleNamespace(context=services)
     state = {"ask": chat.asks(text)}
     return retrieve(state | classify(state, runtime), runtime)
@@ -62,3 +63,33 @@ def test_the_trace_counts_what_was_found(marlow):
     done = found(marlow, "When did I adopt Biscuit?")
     stores = Counter(hit.memory.store for hit in done["hits"])
     assert done["trace"][0].figures == stores
+
+
+FACTORS = {"voice": "voice", "speaker": "speaker", "time": "time", "neighbours": "lent", "session": "session"}
+"""The settings of each factor, and the name of its line in the trace."""
+
+
+def test_each_factor_that_changed_a_score_says_so_once(marlow):
+    trace = found(marlow, "When did Tilde repair the canoe in April?")["trace"]
+    assert [line.node for line in trace] == ["retrieve", *FACTORS.values()]
+    assert "When did I repair the canoe in April?" in trace[1].decided
+    assert all(line.figures["raised"] > 0 for line in trace[2:])
+
+
+@pytest.mark.parametrize(("setting", "line"), FACTORS.items())
+def test_a_factor_that_is_switched_off_changes_nothing_and_says_nothing(marlow, setting, line):
+    done = found(marlow, "When did Tilde repair the canoe in April?", **{setting: 0 if setting != "voice" else False})
+    assert line not in {said.node for said in done["trace"]}
+    assert len(done["trace"]) == len(FACTORS)
+    assert not any(hit.scores.get(line) for hit in done["hits"])
+
+
+def test_a_factor_that_has_nothing_to_go_by_says_nothing(marlow):
+    trace = found(marlow, "Was the canoe repaired?")["trace"]
+    assert not {"views", "voice", "speaker", "time"} & {line.node for line in trace}
+
+
+def test_without_a_time_filter_no_time_is_weighed(marlow):
+    services = replace(marlow.services, settings=replace(marlow.services.settings, time_filter=False))
+    done = found(replace(marlow, services=services), "Who visited me in April?")
+    assert "time" not in {line.node for line in done["trace"]}

@@ -1,4 +1,4 @@
-"""A time that is asked about keeps what is of it; where that is unsure or leaves nothing, it only prefers."""
+"""A time asked about drops what it rules out: facts that did not hold then and, if nothing else is asked, the rest."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -60,28 +60,57 @@ def test_without_a_time_everything_is_kept():
     assert (kept(hits), decided) == ([1, 2, 3], "no time asked about")
 
 
-def test_a_sure_time_drops_what_is_of_another_and_says_why():
-    hits, decided = keep([MARCH, APRIL, UNDATED], asked("What happened in April?"))
+def test_an_open_question_drops_what_is_of_another_time_and_says_why():
+    hits, decided = keep([MARCH, APRIL, UNDATED], asked("What happened in April?"), is_open=True)
     assert kept(hits) == [2, 3]
     assert hits[0].why == "not from April 2024"
     assert decided == "April 2024: kept 2 of 3"
 
 
-def test_a_time_that_leaves_nothing_drops_nothing():
-    hits, decided = keep([MARCH, APRIL], asked("What happened in January?"))
+def test_a_question_that_names_more_than_a_time_loses_no_talk_and_no_event():
+    race = hit(4, NOW, event=day(2, 10), store="event")
+    hits, decided = keep([MARCH, APRIL, race, UNDATED], asked("Who visited me in April?"))
+    assert kept(hits) == [1, 2, 4, 3]
+    assert decided == "April 2024: kept 4 of 4, what is of then preferred"
+
+
+def test_a_fact_that_did_not_hold_then_is_dropped_whatever_else_is_asked():
+    old, new = (
+        hit(number, since, store="profile", valid_to=until)
+        for number, since, until in ((4, day(2, 1).start, day(5, 1).start), (5, day(5, 1).start, None))
+    )
+    hits, _ = keep([MARCH, new, old], asked("Where did I live in March?"))
+    assert kept(hits) == [1, 4]
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_a_time_that_leaves_nothing_drops_nothing(is_open):
+    hits, decided = keep([MARCH, APRIL], asked("What happened in January?"), is_open=is_open)
     assert kept(hits) == [1, 2]
     assert decided == "nothing from January 2024: all kept"
 
 
-def test_an_unsure_time_puts_first_and_drops_nothing():
+@pytest.mark.parametrize("is_open", [True, False])
+def test_an_unsure_time_drops_nothing(is_open):
     about_april = [TimeExpression("around then", 0, 11, day(4, 1, 30), sure=False)]
-    hits, _ = keep([MARCH, APRIL], about_april)
-    assert kept(hits) == [2, 1]
+    ended = hit(4, day(1, 1).start, store="profile", valid_to=day(2, 1).start)
+    hits, _ = keep([MARCH, APRIL, ended], about_april, is_open=is_open)
+    assert kept(hits) == [1, 2, 4]
 
 
 def test_of_several_times_one_is_enough():
-    hits, _ = keep([MARCH, APRIL, hit(4, NOW)], asked("Was it in March or in April?"))
+    hits, _ = keep([MARCH, APRIL, hit(4, NOW)], asked("Was it in March or in April?"), is_open=True)
     assert kept(hits) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("question", "others"), [("What did I do in April?", False), ("Who visited me in April?", True)]
+)
+def test_only_a_question_of_a_time_and_nothing_else_is_open(marlow, question, others):
+    answer = marlow.say(question, remember=False)
+    assert answer.window
+    talk = [h for h in answer.hits if h.memory.store == "dialogue" and h.dropped != "budget"]
+    assert any(h.kept and not meets(h, answer.window[0].span) for h in talk) is others
 
 
 @pytest.mark.parametrize(
@@ -115,7 +144,7 @@ def test_the_day_is_the_speakers_own():
 
 
 def test_no_more_are_kept_than_will_be_read():
-    dropped = keep([MARCH, APRIL, hit(4, APRIL.memory.said_at)], asked("In April?"))[0]
+    dropped = keep([MARCH, APRIL, hit(4, APRIL.memory.said_at)], asked("In April?"), is_open=True)[0]
     cut = within_budget(dropped, 1)
     assert kept(cut) == [2]
     assert [h.why for h in cut] == ["not from April 2024", "", "beyond the 1 that are read"]

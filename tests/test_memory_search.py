@@ -11,7 +11,9 @@ from hypothesis.extra import numpy as hnp
 from memory import fusion, indexer
 from memory.bank import Bank
 from memory.forget import forget
-from memory.search import Searcher, SearchSettings
+from memory.index import Index
+from memory.scoring import SearchSettings
+from memory.search import MAX_NAMES, Searcher
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TurnDraft
 
 MAY = datetime(2023, 5, 8, tzinfo=UTC)
@@ -134,3 +136,31 @@ def test_the_scale_of_a_score_does_not_matter(lexical, factor):
     np.testing.assert_allclose(
         fusion.convex(lexical, nothing, 0.5), fusion.convex(lexical * factor, nothing, 0.5), atol=1e-9
     )
+
+
+@pytest.fixture
+def talking(made):
+    """Ana's three turns, and those of two others: Bo said six, Cy one."""
+    bank, ana, searcher = made
+    said = [*[("Bo", f"Ana and Cy saw boat number {n}.") for n in range(6)], ("Cy", "Hello Ana.")]
+    turns = tuple(TurnDraft(who, "other", text, MAY + 5 * DAY) for who, text in said)
+    bank.remember(ana.id, [SessionDraft(turns, MAY + 5 * DAY)])
+    return lambda text, days=10: searcher.speakers(ana.id, text, MAY + days * DAY)
+
+
+def test_a_speaker_is_who_says_a_good_part_of_what_is_said(talking):
+    assert talking("What did Ana, or Bo, or Cy, or Dee say?") == ("Ana", "Bo")
+    assert talking("what did ana say?") == ()
+
+
+def test_who_speaks_only_later_is_no_speaker_yet(talking):
+    assert talking("What did Ana or Bo say?", days=4) == ("Ana",)
+
+
+def test_a_long_text_asks_for_no_more_names_than_a_short_one(made, monkeypatch):
+    _, ana, searcher = made
+    looked_up = []
+    real = Index.speaking
+    monkeypatch.setattr(Index, "speaking", lambda self, codes, at: looked_up.extend(codes) or real(self, codes, at))
+    searcher.speakers(ana.id, " ".join(f"Name{n}" for n in range(14_000)), MAY + DAY)
+    assert 0 < len(looked_up) <= MAX_NAMES

@@ -20,14 +20,15 @@ from typing import Any
 from memory.bank import Bank
 from memory.embedder import Embedder
 from memory.errors import MemoirError
-from memory.search import Searcher, SearchSettings
+from memory.scoring import SearchSettings
+from memory.search import Searcher
 from memory.types import Hit
 
 Ranking = list[tuple[int, float]]
 """Ids and scores, best first."""
 
 ROOT = Path(__file__).parents[2]
-WORDS, MEANING = SearchSettings(dense_weight=0, neighbours=0), SearchSettings(dense_weight=1, neighbours=0)
+WORDS, MEANING = (SearchSettings(dense_weight=w, neighbours=0, session=0) for w in (0, 1))
 TOP = 10
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,16 +14,25 @@ from graph.llm_classifier import Judged, stores_of
 from graph.readers.question import names_something
 from graph.sentences import split
 from graph.state import Ask, Message, Services, TraceLine, TurnState
+from memory.embedder import Vectors
+from memory.scoring import Asked
 from memory.search import View
 from memory.timespan import find
+from memory.voice import is_of_self, possible_names, voiced
 
 MAX_SENTENCES = 6
 """Parts that are classified one by one, to tell what is stated from what is asked; the last takes all the rest."""
 
-CONTEXT_TURNS = 3
+CONTEXT_TURNS = 5
+"""What the user said last that goes with the message."""
+
+DIALOGUE_TURNS = 8
+"""What both said last that goes with it; the encoder reads some 250 tokens."""
+
 CONTEXT_WEIGHT = 0.5
-"""How much the user's earlier words count beside the last ones: "and when was that?" lives by them, while a change of
-subject must not be drowned."""
+"""How much all of what was said before counts beside a question about the past: "and when was that?" lives by it, while
+a change of subject must not be drowned. What asks for no memory means what the dialogue is about, and every view of it
+counts alike (He et al. 2025 ask with the dialogue as a whole)."""
 
 _BACK = re.compile(
     r"^\W*(?:and|but|or|so|then)\b|\b(?:that|this|it|there|then|those|these|he|him|his|she|hers?|they|them|theirs?)\b"
@@ -34,11 +43,14 @@ _BACK = re.compile(
 
 
 def classify(state: TurnState, runtime: Runtime[Services]) -> TurnState:
-    """Tell what kind of message this is, what it asks and of which stores, with one call of the encoder."""
+    """Tell what kind of message this is, what it asks, of which stores and of whom, with one call of the encoder."""
     ask, services = state["ask"], runtime.context
-    sentences, context = _parts(ask.text), _context(ask)
-    views = services.searcher.views([ask.text, *context, *sentences])
-    said, before, parts = views[0], views[1 : 1 + len(context)], views[1 + len(context) :]
+    sentences = _parts(ask.text)
+    context, whole = (_context(ask), _dialogue(ask)) if services.settings.views else ([], [])
+    texts = [ask.text, *context, *sentences]
+    names = services.searcher.speakers(ask.persona.id, "\n".join(texts), ask.as_of)
+    views, voices = _views(services, [*texts, *whole], names if services.settings.search.voice else ())
+    said, before, parts = views[0], views[1 : 1 + len(context)], views[1 + len(context) : len(texts)]
     states = [likeliest(_classes(services, part)) == "statement" for part in parts or (said,)]
     stating = [part for part, so in zip(parts or (said,), states, strict=True) if so]
     asking = [part for part, so in zip(parts or (said,), states, strict=True) if not so]
@@ -49,11 +61,44 @@ def classify(state: TurnState, runtime: Runtime[Services]) -> TurnState:
         classes = replace(classes, stores=told.stores)
     if _refers_back(question.text):
         question = before[0] if before and _refers_back(ask.text) else said
-    others = (View(v.text, v.vector, CONTEXT_WEIGHT) for v in (said, *before) if v is not question)
+    # What is looked up is in the voice of those it is about; what it is, the classifier tells by its own words.
+    heard = {view.text: replace(view, vector=voices[view.text]) for view in views}
+    if question.text not in heard:
+        heard[question.text] = _together([heard[part.text] for part in asking])
     stated = tuple(part.text for part in stating)
     times = find(question.text, ask.as_of) if ask.times is None else ask.times
-    message = Message(classes, stated, question, (question, *others), times)
+    named = frozenset(possible_names(question.text))
+    asked = Asked(tuple(name for name in names if name in named), is_of_self(question.text), times)
+    message = Message(
+        classes, stated, question, _weighted(question, views[0], before, views[len(texts) :], heard, classes), asked
+    )
     return {"message": message, "trace": (_line(classes, told),)}
+
+
+def _views(
+    services: Services, texts: Sequence[str], names: Sequence[str]
+) -> tuple[tuple[View, ...], dict[str, Vectors]]:
+    """The texts as they stand, and their vectors in the voice of those who are named."""
+    put = {text: voiced(text, names) for text in texts}
+    views = services.searcher.views(list(dict.fromkeys([*texts, *put.values()])))
+    vectors = {view.text: view.vector for view in views}
+    return tuple(View(text, vectors[text]) for text in texts), {text: vectors[put[text]] for text in texts}
+
+
+def _weighted(
+    question: View,
+    said: View,
+    before: Sequence[View],
+    whole: Sequence[View],
+    heard: Mapping[str, View],
+    classes: Classification,
+) -> tuple[View, ...]:
+    """The question and, with less weight, what the user said; or, where it asks for no memory, all that was said."""
+    if classes.asks_memory:
+        others = dict.fromkeys(v.text for v in (said, *before) if v.text != question.text)
+        weight = CONTEXT_WEIGHT / max(1, len(others))
+        return (heard[question.text], *(replace(heard[text], weight=weight) for text in others))
+    return tuple(heard[text] for text in dict.fromkeys(v.text for v in (said, *before, *whole)))
 
 
 def _told_by_model(services: Services, question: str, classes: Classification) -> Judged | None:
@@ -88,6 +133,12 @@ def _context(ask: Ask) -> list[str]:
     mine = [t.text for t in ask.dialogue if t.role == "user"]
     named = [text for text in mine if names_something(text)]
     before = named[-1:] if _refers_back(ask.text) else mine[-CONTEXT_TURNS:]
+    return [" ".join([*before, ask.text])] if before else []
+
+
+def _dialogue(ask: Ask) -> list[str]:
+    """The message after what both said."""
+    before = [t.text for t in ask.dialogue[-DIALOGUE_TURNS:]]
     return [" ".join([*before, ask.text])] if before else []
 
 

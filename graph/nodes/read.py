@@ -13,7 +13,9 @@ from graph.nodes.time_filter import meets
 from graph.readers import answer, extractive, question
 from graph.readers.acknowledge import acknowledge, greet
 from graph.state import Reading, Services, TraceLine, TurnState
-from memory.types import Memory, TimeSpan
+from memory.scoring import TOLD_WITHIN
+from memory.timespan import find
+from memory.types import Hit, Memory, TimeSpan
 
 GENERAL = "I answer from what I have been told, and nobody has told me about that."
 """Why a question of general knowledge ("How do I boil an egg?") is not answered."""
@@ -58,8 +60,12 @@ def _read(state: TurnState, services: Services) -> Reading:
     dialogue = [hit.memory.id for hit in hits if hit.memory.store == "dialogue"]
     before = services.bank.turns_before(ask.persona.id, dialogue)
     encode = services.searcher.embedder.encode
-    notes = extractive.take_notes(parsed, asked.vector, hits, before, ask.persona.name, encode)
     window = state.get("window", ())
+    sure = bool(window) and all(time.sure and time.relation != "before" for time in window)
+    of_other_time = [h.memory.id for h in hits if sure and not any(_may_tell_of(h, time.span) for time in window)]
+    notes = extractive.take_notes(
+        parsed, message.views[0].vector, hits, before, ask.persona.name, encode, of_other_time
+    )
     # What was told in June may tell of February: no time is outside what is known if something found is of it.
     of_then = any(_dated(hit.memory) and meets(hit, time.span) for time in window for hit in hits)
     return answer.compose(
@@ -70,6 +76,15 @@ def _read(state: TurnState, services: Services) -> Reading:
         known=None if of_then else _known_by(services.bank.time_range(ask.persona.id), ask.as_of),
         hits=hits,
     )
+
+
+def _may_tell_of(hit: Hit, span: TimeSpan) -> bool:
+    """Whether it is of the time, or was said within days after it and names no time of its own."""
+    memory = hit.memory
+    if meets(hit, span) or memory.said_at is None or memory.event is not None:
+        return meets(hit, span)
+    soon = timedelta(seconds=TOLD_WITHIN)
+    return span.end <= memory.said_at < span.end + soon and not find(memory.text, memory.said_at)
 
 
 def _dated(memory: Memory) -> bool:

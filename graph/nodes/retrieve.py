@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from langgraph.runtime import Runtime
 
 from graph.state import Services, TraceLine, TurnState
+from memory.scoring import Asked, SearchSettings
+from memory.search import View
+from memory.types import Hit
+from memory.voice import voiced
 
 
 def retrieve(state: TurnState, runtime: Runtime[Services]) -> TurnState:
@@ -16,11 +22,28 @@ def retrieve(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     """
     ask, message, services = state["ask"], state["message"], runtime.context
     settings = services.settings
-    during = [time.span for time in message.times if time.sure] if settings.time_filter else []
-    hits = services.searcher.search(ask.persona.id, message.views, ask.as_of, settings.search, during)
+    asked = message.asked if settings.time_filter else replace(message.asked, times=())
+    hits = services.searcher.search(ask.persona.id, message.views, ask.as_of, settings.search, asked)
     found = Counter(hit.memory.store for hit in hits if hit.kept)
     listed = ", ".join(f"{n} {store}" for store, n in found.items()) or "nothing"
-    return {
-        "hits": hits,
-        "trace": (TraceLine("retrieve", f"found {listed}", {str(store): n for store, n in found.items()}),),
+    line = TraceLine("retrieve", f"found {listed}", {str(store): n for store, n in found.items()})
+    return {"hits": hits, "trace": (line, *_factors(asked, message.views, hits, settings.search))}
+
+
+def _factors(asked: Asked, views: Sequence[View], hits: Sequence[Hit], settings: SearchSettings) -> Iterator[TraceLine]:
+    """What was weighed beside the match of each memory alone: a line for each factor that changed a score."""
+    whose = " and ".join(asked.names) or ("the one who asks" if asked.of_self else "")
+    decided = {
+        "speaker": f"the words of {whose} count {1 + settings.speaker:g} times",
+        "time": f"what is of the time asked about counts up to {1 + settings.time:g} times",
+        "lent": f"turns lend {settings.neighbours:.0%} of their score to those next to them",
+        "session": f"the sessions that fit best lend up to {settings.session:g} to their turns",
     }
+    if len(views) > 1:
+        yield TraceLine("views", f"put in {len(views)} ways, the dialogue before it among them", {"views": len(views)})
+    if settings.voice and asked.names:
+        yield TraceLine("voice", f"put as {voiced(views[0].text, asked.names)!r}")
+    for factor, why in decided.items():
+        raised = sum(hit.scores.get(factor, 0.0) > 0 for hit in hits if hit.kept)
+        if raised:
+            yield TraceLine(factor, why, {"raised": raised})

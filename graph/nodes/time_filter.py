@@ -8,27 +8,35 @@ from datetime import UTC, datetime, timedelta
 
 from langgraph.runtime import Runtime
 
+from graph.readers.question import names_only_times
 from graph.state import Services, TraceLine, TurnState
 from memory.timespan import TimeExpression, describe, find
 from memory.types import SEMANTIC, Hit, TimeSpan
 
 
 def time_filter(state: TurnState, runtime: Runtime[Services]) -> TurnState:
-    """Keep what meets the time asked about, then as many as will be read."""
+    """Drop what the time asked about rules out, then keep as many as will be read."""
     hits, settings = state.get("hits", ()), runtime.context.settings
     if not hits:
         return {}
-    window = state["message"].times if settings.time_filter else ()
-    kept, decided = keep(hits, window)
+    message = state["message"]
+    window = message.asked.times if settings.time_filter else ()
+    is_open = names_only_times(message.question.text, [time.text for time in window])
+    kept, decided = keep(hits, window, is_open=is_open)
     cut = within_budget(kept, settings.budget)
     line = TraceLine("time_filter", decided, {"read": sum(hit.kept for hit in cut), "candidates": len(cut)})
     return {"hits": cut, "window": window, "trace": (line,)}
 
 
-def keep(hits: Sequence[Hit], window: Sequence[TimeExpression]) -> tuple[tuple[Hit, ...], str]:
-    """Drop what lies outside the window, or only put it last if the window is unsure or would leave nothing.
+def keep(
+    hits: Sequence[Hit], window: Sequence[TimeExpression], *, is_open: bool = False
+) -> tuple[tuple[Hit, ...], str]:
+    """Drop what cannot be meant: facts that did not hold then and, of a question that is open, all that is not of then.
 
-    A weak filter that loses evidence is worse than none (LongMemEval, Wu et al. 2025, table 11).
+    An open question names a time and nothing else ("What did I do last week?"): nothing but the time can tell what is
+    meant. Any other names more, and people speak of a thing days after it or years later: what is of the time is
+    preferred by its score, and nothing is lost. A weak filter that loses evidence is worse than none (LongMemEval,
+    Wu et al. 2025, table 11).
     """
     if not window:
         return tuple(hits), "no time asked about"
@@ -36,14 +44,16 @@ def keep(hits: Sequence[Hit], window: Sequence[TimeExpression]) -> tuple[tuple[H
     inside = [hit.kept and any(meets(hit, w.span) for w in window) for hit in hits]
     if not any(inside):
         return tuple(hits), f"nothing from {named}: all kept"
-    if all(w.sure for w in window):
-        dropped = [
-            hit if fits or not hit.kept else replace(hit, dropped="time", why=f"not from {named}")
-            for hit, fits in zip(hits, inside, strict=True)
-        ]
-        return tuple(dropped), f"{named}: kept {sum(inside)} of {len(hits)}"
-    preferred = sorted(zip(hits, inside, strict=True), key=lambda pair: (not pair[0].kept, not pair[1]))
-    return tuple(hit for hit, _ in preferred), f"perhaps {named}: {sum(inside)} put first"
+    if not all(w.sure for w in window):
+        return tuple(hits), f"perhaps {named}: all kept, what is of then preferred"
+    dropped = tuple(
+        replace(hit, dropped="time", why=f"not from {named}")
+        if hit.kept and not fits and (is_open or hit.memory.store in SEMANTIC)
+        else hit
+        for hit, fits in zip(hits, inside, strict=True)
+    )
+    kept = sum(hit.kept for hit in dropped)
+    return dropped, f"{named}: kept {kept} of {len(hits)}" + ("" if is_open else ", what is of then preferred")
 
 
 def within_budget(hits: Sequence[Hit], budget: int) -> tuple[Hit, ...]:

@@ -15,12 +15,13 @@ from memory.types import Hit, TimeSpan
 MAX_WORDS = 50
 """Words of an answer (PerLTQA asks for at most 50)."""
 
-CARRIES = 0.45
+CARRIES = 0.49
 """Relevance from which a note is taken to carry the question; between the two errors, an answer that is not there does
 more harm than an "I don't know"."""
 
 OF_OTHER_CARRIES = 0.36
-"""Relevance from which a note of somebody else is what was meant: it carries the question in all but the person."""
+"""Relevance from which a note of somebody else, or of another time, is what was meant: it carries the question in all
+but the person or the time."""
 
 SEVERAL = 4
 """Notes quoted for a question that asks for a list; one where it does not."""
@@ -82,7 +83,7 @@ def _missing(
     if not notes:
         return "nothing found"
     best = notes[0]
-    if not question.unheard and best.of_other and best.relevance >= OF_OTHER_CARRIES:
+    if not question.unheard and (best.of_other or best.of_other_time) and best.relevance >= OF_OTHER_CARRIES:
         return "premise contradicted"
     if question.unheard or question.vague or best.relevance < CARRIES:
         return "found but does not say"
@@ -95,8 +96,9 @@ def _why_not(question: Question, notes: Sequence[Note], reason: Reason, known: T
     if reason == "nothing found":
         return "I remember nothing about that."
     if reason == "premise contradicted":
-        other, quote = notes[0].memory.speaker, clip(notes[0].quote, question, MAX_WORDS // 2)
-        return f"what I remember of that is {other}'s: “{quote}”"
+        best, quote = notes[0], clip(notes[0].quote, question, MAX_WORDS // 2)
+        whose = f"{best.memory.speaker}'s" if best.of_other else f"of {_then(best)}"
+        return f"what I remember of that is {whose}: “{quote}”"
     if question.unheard:
         return "I remember nothing about " + " or ".join(f"“{n}”" for n in question.unheard) + "."
     return "I remember things near it, but none of them says."
@@ -123,6 +125,10 @@ def _line(question: Question, note: Note, number: int, room: int) -> str:
         frame = f"As of {said}: " if said else ""
     room = max(8, room - len(frame.split()) - 1)
     return f"{frame}“{clip(_grown(note, room), question, room)}” [{number}]"
+
+
+def _then(note: Note) -> str:
+    return describe(note.when) if note.when is not None else describe_day(note.memory.said_at)
 
 
 def _when(note: Note) -> str:

@@ -7,7 +7,7 @@ quotes and cites it. Where no sentence carries the question, the reader says so 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -39,6 +39,9 @@ WORDS_WEIGHT = 0.55
 MEANING_FLOOR, MEANING_CEILING = 0.15, 0.75
 """Cosines of MiniLM between unrelated and between near-equal sentences; in between lies the useful range."""
 
+NOT_OF_TIME = 0.6
+"""What a passage counts that is of another time than the question asks about."""
+
 NEWEST_BONUS = 0.05
 """What the newest passage gains over the oldest: of two that answer equally, the later is likelier still true."""
 
@@ -50,6 +53,7 @@ def take_notes(
     before: Mapping[int, Turn],
     assistant: str,
     encode: Encode,
+    of_other_time: Collection[int] = (),
 ) -> tuple[Note, ...]:
     """The passages that bear most on the question, best first, one a memory.
 
@@ -60,9 +64,11 @@ def take_notes(
         before: By memory id, the turn said just before it in its session.
         assistant: The persona's name; what it said itself tells less of the user than the user's own words.
         encode: The encoder; called at most once.
+        of_other_time: By id, the memories of another time than the question asks about.
     """
     if question.open:
-        return tuple(with_dates(_first_note(hit)) for hit in _of_user_first(hits, assistant)[:NOTES])
+        then = [hit for hit in hits if hit.memory.id not in of_other_time]
+        return tuple(with_dates(_first_note(hit)) for hit in _of_user_first(then, assistant)[:NOTES])
     passages = [p for hit in hits for p in passages_of(hit, before.get(hit.memory.id))]
     if not passages:
         return ()
@@ -71,10 +77,11 @@ def take_notes(
     shared = np.array([coverage(question, p, subjects) for p in passages])
     meaning = _meaning(vector, passages, shared, encode)
     base = WORDS_WEIGHT * shared + (1 - WORDS_WEIGHT) * meaning + NEWEST_BONUS * _newness(passages)
+    elsewhen = [p.hit.memory.id in of_other_time for p in passages]
     scored = sorted(
         (
-            (worth(question, p, float(score), subjects, assistant), n)
-            for n, (p, score) in enumerate(zip(passages, base, strict=True))
+            (worth(question, p, float(score), subjects, assistant) * (NOT_OF_TIME if other else 1.0), n)
+            for n, (p, score, other) in enumerate(zip(passages, base, elsewhen, strict=True))
         ),
         key=lambda pair: (-pair[0], pair[1]),
     )
@@ -83,7 +90,9 @@ def take_notes(
         memory = passages[n].hit.memory
         if memory.id not in best and len(best) < NOTES:
             of_other = of_subject(passages[n], subjects) == NOT_OF_SUBJECT
-            best[memory.id] = Note(memory, passages[n].sentence, min(relevance, 1.0), of_other=of_other)
+            best[memory.id] = Note(
+                memory, passages[n].sentence, min(relevance, 1.0), of_other=of_other, of_other_time=elsewhen[n]
+            )
     return tuple(with_dates(note) for note in best.values())
 
 

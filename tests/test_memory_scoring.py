@@ -1,0 +1,168 @@
+"""Each factor of recall does what it says, does nothing at 0, and leaves facts their own match."""
+
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory import fusion
+from memory.postings import code
+from memory.scoring import TURNS, Asked, Candidates, SearchSettings, weigh
+from memory.timespan import TimeExpression
+from memory.types import STORES, TimeSpan
+
+OFF = {"speaker": 0.0, "time": 0.0, "neighbours": 0.0, "session": 0.0}
+MAY = datetime(2024, 5, 1, tzinfo=UTC)
+FACT = STORES.index("profile")
+NEVER = float("nan")
+
+
+def candidates(lexical, *, turns=None, sessions=None, places=None, speakers=None, own=None, said=None, embedded=None):
+    """Candidates that differ in what is given, all turns of one session by nobody unless it says otherwise."""
+    n = len(lexical)
+    words = np.array(lexical, dtype=float)
+    told = np.full(n, NEVER) if said is None else np.array([NEVER if t is None else t.timestamp() for t in said])
+    return Candidates(
+        ids=np.arange(1, n + 1),
+        stores=np.where(np.ones(n, dtype=bool) if turns is None else turns, TURNS, FACT).astype(np.int8),
+        sessions=np.array(sessions or [1] * n),
+        places=np.array(places or range(n)),
+        said=np.nan_to_num(told, nan=-np.inf),
+        closed=np.full(n, np.inf),
+        begun=told,
+        ended=told,
+        speakers=np.array([code(name) for name in speakers or [""] * n], dtype=np.uint64),
+        own=np.array(own or [False] * n),
+        embedded=np.ones(n, dtype=bool) if embedded is None else np.array(embedded),
+        lexical=words[None],
+        dense=words[None].copy(),
+    )
+
+
+def weighed(found, asked=None, **settings):
+    return weigh(found, [1.0], asked or Asked(), SearchSettings(**{**OFF, **settings}))
+
+
+def may(days, sure=True):
+    return TimeExpression("", 0, 0, TimeSpan(MAY, MAY + timedelta(days=days)), sure)
+
+
+def test_with_every_factor_off_the_total_is_the_match_alone():
+    found = candidates([3, 0, 1, 2], speakers=["Ana", "Bo", "Ana", "Bo"], own=[True, False] * 2, said=[MAY] * 4)
+    done = weighed(found, Asked(("Ana",), True, (may(3),)))
+    np.testing.assert_allclose(done.total, fusion.convex(found.lexical[0], found.dense[0], 0.65))
+    assert all(done.of(row)[kind] == 0 for row in range(4) for kind in ("speaker", "time", "lent", "session"))
+
+
+def test_what_has_no_vector_yet_is_judged_by_its_words_alone():
+    found = candidates([2, 2], embedded=[True, False])
+    found.dense[0] = 0.0
+    assert list(weighed(found).total) == [pytest.approx(0.35), 1.0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "raised"),
+    [
+        (Asked(("Ana",)), [True, False, False]),
+        (Asked(("Ana", "Bo")), [True, True, False]),
+        (Asked(("Ana",), of_self=True), [True, False, False]),
+        (Asked((), of_self=True), [False, True, False]),
+        (Asked(), [False, False, False]),
+    ],
+)
+def test_the_words_of_those_it_is_about_gain(asked, raised):
+    found = candidates([1, 1, 1], speakers=["Ana", "Bo", "Cy"], own=[False, True, False])
+    done = weighed(found, asked, speaker=0.5)
+    np.testing.assert_allclose(done.speaker, np.where(raised, 0.5 * done.fused, 0.0))
+
+
+def closeness(days, *, sure=True, width=1):
+    found = candidates([1], said=[MAY + timedelta(days=days) if days is not None else None])
+    return float(weighed(found, Asked(times=(may(width, sure),)), time=1.0).time[0])
+
+
+def test_what_is_of_the_time_is_nearest_and_what_comes_after_fades_slower_than_what_came_before():
+    assert closeness(0) == closeness(0.5) == 1.0
+    assert 1.0 > closeness(3) > closeness(10) > 0.0
+    assert closeness(-2) < closeness(1 + 2)
+    assert closeness(None) == 0.0
+
+
+def test_a_wide_time_fades_slower_than_a_narrow_one():
+    assert closeness(30 + 20, width=30) > closeness(1 + 20)
+    assert closeness(-2, width=30) > closeness(-2)
+
+
+def test_a_guess_at_a_time_counts_less_than_a_date():
+    assert 0 < closeness(0, sure=False) < closeness(0) / 2
+
+
+def test_of_several_times_the_nearest_counts():
+    found = candidates([1], said=[MAY])
+    times = (TimeExpression("", 0, 0, TimeSpan(MAY - timedelta(days=90), MAY - timedelta(days=60))), may(1))
+    assert weighed(found, Asked(times=times), time=1.0).time[0] == 1.0
+
+
+def test_a_turn_lends_to_the_next_and_half_as_much_to_the_one_beyond():
+    done = weighed(candidates([0, 0, 0, 1, 0, 0, 0]), neighbours=0.4)
+    np.testing.assert_allclose(done.lent, [0, 0.2, 0.4, 0, 0.4, 0.2, 0])
+
+
+def test_only_the_better_of_two_neighbours_lends():
+    done = weighed(candidates([1, 0, 0.5]), neighbours=0.4)
+    assert done.lent[1] == pytest.approx(0.4)
+
+
+def test_nothing_is_lent_across_sessions_or_gaps_or_to_facts():
+    across = candidates([0, 1, 0], sessions=[1, 2, 3])
+    apart = candidates([0, 1, 0], places=[0, 4, 9])
+    facts = candidates([0, 1, 0], turns=[False, True, False], places=[-2, 1, -6], sessions=[0, 1, 0])
+    for found in (across, apart, facts):
+        assert not weighed(found, neighbours=0.4).lent.any()
+
+
+def test_a_turn_between_that_is_no_candidate_does_not_join_those_around_it():
+    done = weighed(candidates([1, 0], places=[0, 2]), neighbours=0.4)
+    np.testing.assert_allclose(done.lent, [0, 0.2])
+
+
+def test_a_session_is_worth_its_best_three_turns_and_the_best_session_one():
+    found = candidates([1, 1, 1, 1, 1, 1, 0.5, 0], sessions=[1, 1, 1, 1, 2, 2, 2, 2])
+    done = weighed(found, session=1.0)
+    np.testing.assert_allclose(done.session, [1] * 4 + [2.5 / 3] * 4)
+
+
+def test_a_session_gives_nothing_to_facts():
+    done = weighed(candidates([1, 1], turns=[True, False], sessions=[1, 0]), session=0.5)
+    np.testing.assert_allclose(done.session, [0.5, 0.0])
+
+
+def test_the_factors_of_turns_leave_the_place_of_a_fact_to_its_own_match():
+    asked = Asked(("Ana",))
+    on = {"speaker": 0.4, "neighbours": 0.3, "session": 0.3}
+    for match, wins in ((1.0, True), (0.99, False)):
+        found = candidates(
+            [1, 0.4, match], turns=[True, True, False], places=[0, 1, -6], sessions=[1, 1, 0], speakers=["Ana"] * 3
+        )
+        total = weighed(found, asked, **on).total
+        assert total[2] == pytest.approx(weighed(found).total[2])
+        assert bool(total[2] >= total[:2].max()) is wins
+
+
+amounts = st.floats(0, 1)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 50), st.booleans(), st.integers(1, 4)), max_size=20),
+    st.fixed_dictionaries(dict.fromkeys(OFF, amounts)),
+)
+def test_no_factor_takes_anything_away_and_no_total_leaves_the_range(rows, settings):
+    words, turns, sessions = (list(column) for column in zip(*rows, strict=True)) if rows else ([], [], [])
+    found = candidates(words, turns=np.array(turns, dtype=bool), sessions=sessions, own=[True] * len(words))
+    done = weighed(found, Asked(of_self=True), **settings)
+    for part in (done.fused, done.speaker, done.time, done.lent, done.session, done.total):
+        assert part.shape == (len(words),)
+        assert (part >= 0).all()
+    assert (done.total <= 1 + settings["time"] + 1e-9).all()
