@@ -31,6 +31,12 @@ REACH = 30
 STEP_NAMES = {
     "classify": "Understand",
     "retrieve": "Search",
+    "views": "· in several ways",
+    "voice": "· in their words",
+    "speaker": "· whose words",
+    "time": "· which time",
+    "lent": "· what stands beside",
+    "session": "· which conversation",
     "rerank": "Order",
     "time_filter": "Check the time",
     "read": "Read",
