@@ -18,7 +18,7 @@ ReaderEngine = Literal["extractive", "none"]
 class RerankSettings:
     """`alpha` weighs what kind of memory is asked for, `beta` how well this one fits (PerLTQA, eq. 3)."""
 
-    alpha: float = 0.1
+    alpha: float = 0.05
     beta: float = 0.5
 
 
