@@ -34,7 +34,7 @@ GROUP = 128
 """Neighbours that share a scale: the lowest cosine to float32 is .994 of 2,828 texts; 64 gave .997, a tenth slower."""
 
 BATCH_TOKENS = 1024
-"""Tokens a batch at most: more is no faster, and a question waits for the batch before it (some 100 ms)."""
+"""Tokens a batch at most: more is no faster, and takes more memory."""
 
 STEP = 16
 """Texts are padded to the next multiple of so many tokens: OpenVINO keeps half a megabyte for each shape it meets."""
@@ -63,15 +63,18 @@ class MiniLM:
         self._words: Array = weights["embeddings.word_embeddings.weight"]
         kind = weights["embeddings.token_type_embeddings.weight"][0]
         self._places: Array = weights["embeddings.position_embeddings.weight"] + kind
-        self._streams = min(os.cpu_count() or 1, STREAMS)
+        streams = min(os.cpu_count() or 1, STREAMS)
+        # Kept threads, which OpenVINO knows by then, and which the process waits for: a daemon thread that is inside
+        # OpenVINO when Python ends aborts it. A question has its own, so that it does not queue behind an import.
+        self._question, self._bulk = ThreadPoolExecutor(1), ThreadPoolExecutor(streams)
         self._network = Core().compile_model(
             _network(weights),
             "CPU",
             {
                 "INFERENCE_PRECISION_HINT": "f32",
                 "DYNAMIC_QUANTIZATION_GROUP_SIZE": GROUP,
-                "NUM_STREAMS": self._streams,
-                "INFERENCE_NUM_THREADS": self._streams,
+                "NUM_STREAMS": streams,
+                "INFERENCE_NUM_THREADS": streams,
                 # Pinned, two processes would share the first core and leave the second idle.
                 "ENABLE_CPU_PINNING": False,
             },
@@ -85,9 +88,9 @@ class MiniLM:
         def fill(rows: list[int]) -> None:
             vectors[rows] = self._infer([tokens[row] for row in rows])
 
-        # In threads that the process waits for: a daemon thread that is inside OpenVINO when Python ends aborts it.
-        with ThreadPoolExecutor(self._streams) as pool:
-            list(pool.map(fill, _batches(tokens)))
+        batches = list(_batches(tokens))
+        pool = self._question if len(batches) == 1 else self._bulk
+        list(pool.map(fill, batches))
         return vectors
 
     def _infer(self, texts: Sequence[list[int]]) -> Array:
