@@ -44,6 +44,9 @@ LONGEST_TEXT = 2_000
 LEXICAL_WEIGHT = 1.0
 """How much the words count beside the embedding, both of length 1; cross-validated: 0.5 and 2 are no better."""
 
+LONG = 20
+"""Words from which on a message is simply long; below, one more or less tells "What is her job?" from an episode."""
+
 _TOKEN = re.compile(r"'\w+|[^\W\d_]+(?:-[^\W\d_]+)*|\d+|[?!.]")
 _STOPS = frozenset("?!.")
 _TITLES = frozenset({"mr", "mrs", "ms", "dr", "prof", "st"})
@@ -56,11 +59,14 @@ GROUPS: Mapping[str, frozenset[str]] = {
             "mother mom mum mama father dad papa parents sister brother siblings sibling son daughter child "
             "children kids wife husband spouse partner girlfriend boyfriend fiance uncle aunt auntie cousin "
             "cousins niece nephew grandmother grandma grandfather grandpa grandparents family relative relatives "
-            "twin"
+            "twin grandson granddaughter stepfather stepmother godmother godfather godson in-law in-laws "
+            "brother-in-law sister-in-law mother-in-law father-in-law fiancé fiancée ex ex-wife ex-husband"
         ),
         "role": (
             "friend friends colleague colleagues classmate classmates roommate flatmate neighbour neighbor boss "
-            "manager supervisor mentor teacher student coach landlord assistant partner leader coworker coworkers"
+            "manager supervisor mentor teacher student coach landlord assistant partner leader coworker coworkers "
+            "apprentice trainer tutor pupil rival opponent deputy predecessor successor secretary superior buddy mate "
+            "acquaintance guardian housemate co-founder tenant landlady"
         ),
         "tie": "relationship relation related connection connected bond tie ties link friendship",
         "speech": (
@@ -69,8 +75,10 @@ GROUPS: Mapping[str, frozenset[str]] = {
             "suggest suggests suggested recommend recommends recommended advise advises advised promise promises "
             "promised explain explains explained describe describes described express expresses expressed propose "
             "proposes proposed invite invites invited agree agrees agreed warn warned complain complained "
-            "apologise apologize thank thanked chat chatted chatting share shared shares encourage encouraged "
-            "comment comments remind reminded argue argued"
+            "apologise apologize thank thanks thanked chat chatted chatting share shared shares encourage encouraged "
+            "comment comments remind reminded argue argued offer offers offered demand demands demanded request "
+            "requests praise praises praised criticise criticises warns advises explains criticism compliment console "
+            "comfort confess confesses quote quotes call calls"
         ),
         "talk": (
             "conversation conversations dialogue chat talk discussion advice suggestion suggestions opinion view "
@@ -78,13 +86,16 @@ GROUPS: Mapping[str, frozenset[str]] = {
         ),
         "mind": (
             "think thinks thought feel feels felt believe believes hope hopes hoped plan plans want wants worry "
-            "worries worried consider considers intend intends wish wishes like likes appreciate enjoy"
+            "worries worried consider considers intend intends wish wishes like likes appreciate appreciates enjoy "
+            "enjoys regret regrets fear fears doubt doubts admire admires dream dreams prefer prefers find finds "
+            "expect expects miss misses imagine picture judge see sees"
         ),
         "trait": (
             "age old job occupation profession career hobby hobbies nickname name nationality education degree "
             "university school major height weight hair eyes looks appearance award awards achievement "
             "achievements idol model birthday gender ethnic title employer company favourite favorite personality "
-            "interests"
+            "interests religion faith citizenship ethnicity skills talent habits strengths weaknesses temperament "
+            "character ambition ambitions dream ideal hero profile qualifications trade pastimes expertise"
         ),
         "past": (
             "was were did had went came got took made saw won lost bought met gave found left began broke fell "
@@ -113,7 +124,7 @@ GROUPS: Mapping[str, frozenset[str]] = {
     }.items()
 }
 """Words that do the same work in a message, so that one seen in training speaks for those that were not."""
-_GROUPED = frozenset().union(*GROUPS.values())
+GROUPED = frozenset().union(*GROUPS.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +263,7 @@ def _masked(tokens: Sequence[str]) -> Iterator[str]:
     for before, token in zip(["", *tokens], tokens, strict=False):
         if token == "." and before.lower() in _TITLES:
             continue
-        is_name = token[0].isupper() and not opens and token.lower() not in _GROUPED
+        is_name = token[0].isupper() and not opens and token.lower() not in GROUPED
         if is_name and not in_name:
             yield _NAME
         if not is_name:
@@ -274,7 +285,7 @@ def _describe(tokens: Sequence[str]) -> Iterator[str]:
     if any(len(word) == 4 and word.isdigit() for word in words):
         yield "#year"
     yield f"#names {min(words.count(_NAME), 3)}"
-    yield f"#length {min(len(words).bit_length(), 6)}"
+    yield f"#length {min(len(words), LONG)}"
 
 
 def _probabilities(scores: Floats) -> list[float]:

@@ -1,21 +1,27 @@
+import random
 from collections import Counter
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
+from graph import train_classifier
 from graph.classifier import HEADS, LONGEST_TEXT, WEIGHTS, Classification, Classifier, terms
+from graph.questions import NAMES, copies, in_haste, load_questions, renamed
 from graph.train_classifier import (
+    BLOCK,
+    FOLDS,
     QUESTIONS,
     calibration_error,
     design,
     embed,
     evaluate,
     hash_of,
-    in_haste,
-    load_questions,
+    held_out_scores,
     load_settings,
+    log_loss,
     save,
     train,
 )
@@ -88,9 +94,11 @@ def test_training_file_has_enough_questions_of_every_store_and_no_text_twice(que
     assert max(Counter(in_haste(row.text) for row in questions).values()) == 1
 
 
-def test_training_file_names_a_store_exactly_for_questions_of_the_memory(questions):
-    wrong = [row.text for row in questions if (row.store is not None) != (row.kind == "question" and row.recall)]
-    assert not wrong
+def test_every_question_of_the_memory_names_a_store_and_one_of_general_knowledge_at_most_that_of_talk(questions):
+    of_memory = [row for row in questions if row.kind == "question" and row.recall]
+    assert not [row.text for row in of_memory if row.store is None]
+    others = [row for row in questions if row.store is not None and not row.recall]
+    assert not [row.text for row in others if (row.kind, row.store) != ("question", "dialogue")]
 
 
 def test_held_out_phrases_are_not_in_the_training_file(questions, held_out):
@@ -191,12 +199,68 @@ def test_heads_cover_the_weights_once(classifier):
     assert rows == list(range(len(classifier.weights)))
 
 
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("What did Mrs. Lu Wei tell Bo on Monday?", "What did {0} tell {1} on Monday?"),
+        ("Is Bo's sister, Ana-Lucía, older than Bo?", "Is {0}'s sister, {1}, older than {0}?"),
+        ("Where did I put the keys?", "Where did I put the keys?"),
+        ("who is bo", "who is bo"),
+    ],
+)
+def test_a_renamed_question_is_the_same_about_others(text, kept):
+    drawn = []
+
+    class Draw(random.Random):
+        def choice(self, seq):
+            drawn.append(super().choice(seq))
+            return drawn[-1]
+
+    found = renamed(text, Draw(1))
+    assert found == kept.format(*drawn)
+    assert set(drawn) <= set(NAMES)
+
+
+def test_names_take_no_part_in_the_words(questions):
+    n = len(questions)
+    texts = copies(questions)
+    same = [set(terms(written)) == set(terms(other)) for written, other in zip(texts[:n], texts[2 * n :], strict=True)]
+    assert np.mean(same) > 0.95
+
+
+def test_who_is_asked_about_hardly_moves_the_store(classifier, embedder):
+    asked = [f"What does {name} suggest to the team?" for name in NAMES]
+    found = [classifier.classify(text, vector) for text, vector in zip(asked, embedder.encode(asked), strict=True)]
+    assert min(one.episodic for one in found) > 0.8
+
+
+def test_general_knowledge_is_looked_for_in_what_was_said(classifier, embedder):
+    asked = ["How do locks on a canal work?", "What are the benefits of walking barefoot?", "Why do rivers meander?"]
+    found = [classifier.classify(text, vector) for text, vector in zip(asked, embedder.encode(asked), strict=True)]
+    assert min(one.stores["dialogue"] for one in found) > 0.5
+
+
+def test_rows_that_stand_together_are_held_out_together(monkeypatch):
+    seen = []
+    real = train_classifier.fit
+
+    def watched(matrix, labels, chosen, strength):
+        seen.append(set(chosen // BLOCK))
+        return real(matrix, labels, chosen, strength)
+
+    monkeypatch.setattr(train_classifier, "fit", watched)
+    labels = np.arange(20 * BLOCK) % 2
+    held_out_scores(csr_array(np.eye(20 * BLOCK, dtype=np.float32)), labels, 1.0)
+    assert [len(blocks) for blocks in seen] == [16] * FOLDS
+
+
 @pytest.mark.data
 def test_semantic_is_told_from_episodic_on_perltqa(classifier, embedder, benchmark_data):
-    """Measured: .881, n = 202, 95% interval [.837, .926]; always answering "episodic" gives .851."""
+    """Measured: .901, n = 202, 95% interval [.856, .941], log loss .24; always answering "episodic" gives .851."""
     path = benchmark_data / "perltqa" / "perltqa_en_v2.sample.json"
     if not path.is_file():
         pytest.skip(f"no {path}")
     found = evaluate(path, classifier, embedder)
     assert len(found.right) == 202
-    assert found.accuracy >= 0.86
+    assert found.accuracy >= 0.87
+    assert log_loss(found.sides, found.labels) < 0.28
