@@ -12,7 +12,7 @@ from tabulate import tabulate
 from eval.runs import machine
 from eval.scale.measure import ANY, ENCODED, Figure
 
-PACKAGES = ("numpy", "torch", "sentence-transformers", "rank-bm25", "bm25s")
+PACKAGES = ("numpy", "openvino", "torch", "sentence-transformers", "rank-bm25", "bm25s")
 SAID = (
     f"Made-up talk. Vectors: the first {ENCODED:,} turns' own; all others are mixtures of three of those, with their "
     "mean and spectrum. Questions are encoded for real. Theirs is the ten best alone, ours the best of each store, "
