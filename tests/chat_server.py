@@ -37,7 +37,7 @@ class ChatServer:
         return f"{self.url}#{name}"
 
     def __enter__(self):
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._server = _Server(("127.0.0.1", 0), _handler(self))
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
         return self
 
@@ -48,6 +48,11 @@ class ChatServer:
     def next_reply(self):
         """The next queued reply; the last one stays."""
         return self.replies.popleft() if len(self.replies) > 1 else self.replies[0]
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, request, client_address):
+        """A client that went away is no fault, and the next test's standard error is not the place to say so."""
 
 
 def _handler(chat):
