@@ -43,7 +43,7 @@ class Dense:
 
     @classmethod
     def packed(cls, vectors: Vectors) -> Dense:
-        """Vectors turned and rounded; a cosine is then off by some .0003."""
+        """Vectors turned and rounded; a cosine is then off by some .0002."""
         _, axes = np.linalg.eigh(vectors.T @ vectors)
         basis = np.ascontiguousarray(axes[:, ::-1], dtype=np.float32)
         turned = vectors @ basis

@@ -31,7 +31,7 @@ OFTEN = 0.2
 """The share of all turns that makes somebody one of those whose talk it is."""
 
 HELD_BYTES = 1 << 30
-"""Of all indexes together, but the one in use is held whatever its size: a million packed memories take two thirds."""
+"""Of all indexes together, but the one in use is held whatever its size: a million packed memories take nine tenths."""
 
 LOOSE_ROWS = 1 << 13
 """Rows of a segment that is not packed, at most: it is copied when its memories get their vectors."""
