@@ -70,7 +70,7 @@ def measure(
 
 def _lines(bench: Bench) -> Iterator[Line]:
     for line in LINES:
-        if line.benchmark in METRICS and line.edition in ("", "en") and not line.settings:
+        if line.benchmark in METRICS and line.edition in ("", "en") and not line.settings and not line.ability:
             try:
                 bench.data_of(find(line.benchmark))
             except NoData:
