@@ -25,7 +25,8 @@ BEGIN, END = "<!-- results: python -m eval results -->", "<!-- /results -->"
 class Line:
     """One benchmark of the table: which edition of it, and the figures that its protocol puts first.
 
-    `settings` are what differs from a chat's, `ability` the one whose probes are looked at, if not all are.
+    `settings` are what differs from a chat's, `as_called` how the table calls that; `ability` is the one whose probes
+    are looked at, if not all are.
     """
 
     benchmark: str
@@ -33,11 +34,12 @@ class Line:
     edition: str = ""
     settings: tuple[str, ...] = ()
     ability: str = ""
+    as_called: str = ""
 
     @property
     def title(self) -> str:
         """How the table calls it."""
-        return ", ".join(filter(None, [f"{self.benchmark} {self.edition}".strip(), self.ability, *self.settings]))
+        return ", ".join(filter(None, [f"{self.benchmark} {self.edition}".strip(), self.ability, self.as_called]))
 
     def figures(self, held: Report) -> Mapping[str, Figure]:
         """The figures of the probes that are looked at."""
@@ -47,6 +49,7 @@ class Line:
 _ANSWERS = ("answer_accuracy", "token_recall", "abstention_f1", "false_refusal_rate")
 _POOLED = ("session_recall@1", "session_recall_all@1", "session_recall@5", "session_recall_all@5")
 _TEMPORAL = ("session_recall_all@5", "turn_recall@10")
+_UNTIMED = ("time_filter=False",)
 _BM25 = tuple(f"search.{name}=0" for name in ("dense_weight", "neighbours", "session", "speaker", "time"))
 _RANKING = ("session_recall@5", "session_recall_all@5", "session_recall@10", "session_recall_all@10", "turn_recall@10")
 
@@ -54,12 +57,12 @@ LINES = (
     Line("memoir", (*_RANKING, *_ANSWERS)),
     Line("longmemeval", (*_RANKING, "turn_recall_all@10", *_ANSWERS)),
     Line("locomo", (*_RANKING, *_ANSWERS)),
-    Line("longmemeval", _POOLED, settings=("pooled=True", "reader=none")),
-    Line("longmemeval", _POOLED, settings=("pooled=True", "reader=none", *_BM25)),
+    Line("longmemeval", _POOLED, settings=("pooled=True", "reader=none"), as_called="pooled"),
+    Line("longmemeval", _POOLED, settings=("pooled=True", "reader=none", *_BM25), as_called="pooled, BM25 alone"),
     Line("longmemeval", _TEMPORAL, ability="temporal-reasoning"),
-    Line("longmemeval", _TEMPORAL, settings=("time_filter=False",), ability="temporal-reasoning"),
+    Line("longmemeval", _TEMPORAL, settings=_UNTIMED, ability="temporal-reasoning", as_called="time off"),
     Line("locomo", _TEMPORAL, ability="temporal"),
-    Line("locomo", _TEMPORAL, settings=("time_filter=False",), ability="temporal"),
+    Line("locomo", _TEMPORAL, settings=_UNTIMED, ability="temporal", as_called="time off"),
     Line(
         "perltqa",
         ("classification_accuracy", "classification_f1", "recall@1", "recall@5", "anchor_map", "token_recall"),

@@ -140,7 +140,6 @@ class Index:
             columns.stores,
             columns.sessions,
             places,
-            columns.said,
             closed,
             columns.begun,
             ended,

@@ -85,7 +85,7 @@ class Candidates:
 
     `lexical` (BM25) and `dense` (cosine; 0 where `embedded` is false) have shape (views, m), everything else (m,).
     `stores` are places in `memory.types.STORES`. Two memories are turns next to each other if they are of one session
-    and their `places` differ by one; `sessions` is 0 for what no session said. `said`, `closed`, `begun` and `ended`
+    and their `places` differ by one; `sessions` is 0 for what no session said. `closed`, `begun` and `ended`
     are seconds since 1970, see `memory.segment.Columns`; `speakers` are codes of the words (`memory.postings.code`), 0
     for none; `own` is what the user said.
     """
@@ -94,7 +94,6 @@ class Candidates:
     stores: NDArray[np.int8]
     sessions: NDArray[np.int64]
     places: NDArray[np.int64]
-    said: NDArray[np.float64]
     closed: NDArray[np.float64]
     begun: NDArray[np.float64]
     ended: NDArray[np.float64]

@@ -197,13 +197,6 @@ class Memory:
     session_id: int | None
     turn_ids: tuple[int, ...] = ()
 
-    def known_at(self, moment: datetime) -> bool:
-        """Whether the memory was known and held at that moment; what has no date of any kind always was."""
-        since = self.said_at or self.valid_from or (self.event.start if self.event else None)
-        if since is not None and since > moment:
-            return False
-        return self.valid_to is None or self.valid_to > moment
-
 
 @dataclass(frozen=True, slots=True)
 class Stored:

@@ -72,8 +72,6 @@ def test_a_later_fact_closes_the_earlier_and_both_are_kept(bank, ana):
     lisbon, porto = bank.memories(ana.id)
     assert (porto.valid_to, porto.superseded_by) == (MAY + timedelta(days=30), lisbon.id)
     assert lisbon.valid_to is None
-    assert porto.known_at(MAY + timedelta(days=1))
-    assert not porto.known_at(MAY + timedelta(days=31))
 
 
 def test_an_earlier_fact_that_comes_later_does_not_reopen_the_past(bank, ana):

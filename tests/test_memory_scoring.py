@@ -29,7 +29,6 @@ def candidates(lexical, *, turns=None, sessions=None, places=None, speakers=None
         stores=np.where(np.ones(n, dtype=bool) if turns is None else turns, TURNS, FACT).astype(np.int8),
         sessions=np.array(sessions or [1] * n),
         places=np.array(places or range(n)),
-        said=np.nan_to_num(told, nan=-np.inf),
         closed=np.full(n, np.inf),
         begun=told,
         ended=told,

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from langgraph.runtime import Runtime
 
-from graph.readers.question import names_only_times
+from graph.readers.question import parse
 from graph.state import Services, TraceLine, TurnState
 from memory.timespan import TimeExpression, describe, find
 from memory.types import SEMANTIC, Hit, TimeSpan
@@ -21,7 +21,7 @@ def time_filter(state: TurnState, runtime: Runtime[Services]) -> TurnState:
         return {}
     message = state["message"]
     window = message.asked.times if settings.time_filter else ()
-    is_open = names_only_times(message.question.text, [time.text for time in window])
+    is_open = parse(message.question.text, 0, {}, [time.text for time in window]).open
     kept, decided = keep(hits, window, is_open=is_open)
     cut = within_budget(kept, settings.budget)
     line = TraceLine("time_filter", decided, {"read": sum(hit.kept for hit in cut), "candidates": len(cut)})

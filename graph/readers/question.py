@@ -89,12 +89,6 @@ def names_something(text: str) -> bool:
     return bool(frozenset(lexical.terms(text)) - ASKING)
 
 
-def names_only_times(text: str, times: Collection[str]) -> bool:
-    """Whether a question names a time and nothing else: "What did I do last week?"."""
-    timed = frozenset(term for expression in times for term in lexical.terms(expression))
-    return bool(timed) and not frozenset(lexical.terms(text)) - ASKING - timed
-
-
 def terms_of(text: str) -> list[str]:
     """The terms that `parse` wants to know the frequency of."""
     return lexical.content_terms(text)[:MAX_TERMS]
