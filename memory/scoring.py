@@ -84,8 +84,8 @@ class Candidates:
     """The m memories that are weighed, ordered by id, all of them said by the time of asking.
 
     `lexical` (BM25) and `dense` (cosine; 0 where `embedded` is false) have shape (views, m), everything else (m,).
-    `stores` are places in `memory.types.STORES`. Two memories are turns next to each other if they are of one session
-    and their `places` differ by one; `sessions` is 0 for what no session said. `closed`, `begun` and `ended`
+    `stores` are places in `memory.types.STORES`. Two turns are next to each other if they are of one session and
+    their `places`, which ascend, differ by one; `sessions` is 0 for what no session said. `closed`, `begun` and `ended`
     are seconds since 1970, see `memory.segment.Columns`; `speakers` are codes of the words (`memory.postings.code`), 0
     for none; `own` is what the user said.
     """
@@ -172,7 +172,7 @@ def _closeness(found: Candidates, times: Sequence[TimeExpression]) -> Scores:
 
 def _lent(found: Candidates, scores: Scores) -> Scores:
     """For each turn the better score of the turn before and the turn after it, and half that of the ones beyond."""
-    order = np.argsort(found.places)
+    order = np.flatnonzero(found.stores == TURNS)
     sessions, places, of_turns = found.sessions[order], found.places[order], scores[order]
     beside = np.zeros_like(of_turns)
     for reach, share in ((1, 1.0), (2, 0.5)):
@@ -193,10 +193,14 @@ def _of_session(found: Candidates, scores: Scores) -> Scores:
     turns = np.flatnonzero(found.stores == TURNS)
     if not len(turns):
         return fit
-    order = turns[np.lexsort((-scores[turns], found.sessions[turns]))]
-    _, first, sizes = np.unique(found.sessions[order], return_index=True, return_counts=True)
-    rank = np.arange(len(order)) - np.repeat(first, sizes)
-    sums = np.add.reduceat(np.where(rank < BEST_OF_SESSION, scores[order], 0.0), first)
+    order = turns[np.argsort(found.sessions[turns], kind="stable")]  # a look at them, for they are in order already
+    left, first = scores[order], np.flatnonzero(np.diff(found.sessions[order], prepend=-1))
+    sizes, sums = np.diff(first, append=len(order)), np.zeros(len(first))
+    for _ in range(BEST_OF_SESSION):
+        best = np.maximum.reduceat(left, first)
+        sums += best
+        places = np.flatnonzero(left == np.repeat(best, sizes))
+        left[places[np.searchsorted(places, first)]] = 0.0
     fit[order] = np.repeat(fusion.normalise(sums), sizes)
     return fit
 
