@@ -50,7 +50,7 @@ _ANSWERS = ("answer_accuracy", "token_recall", "abstention_f1", "false_refusal_r
 _POOLED = ("session_recall@1", "session_recall_all@1", "session_recall@5", "session_recall_all@5")
 _TEMPORAL = ("session_recall_all@5", "turn_recall@10")
 _UNTIMED = ("time_filter=False",)
-_BM25 = tuple(f"search.{name}=0" for name in ("dense_weight", "neighbours", "session", "speaker", "time"))
+_BM25 = tuple(f"search.{name}=0" for name in ("dense_weight", "length", "neighbours", "session", "speaker", "time"))
 _RANKING = ("session_recall@5", "session_recall_all@5", "session_recall@10", "session_recall_all@10", "turn_recall@10")
 
 LINES = (

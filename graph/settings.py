@@ -57,6 +57,10 @@ class Settings(BankSettings):
     ranker: Literal["postings", "rank-bm25"] = Field("postings", description="who scores words")
     k: int = Field(10, ge=1, le=200, description="candidates of each store")
     dense_weight: float = Field(_SEARCH.dense_weight, ge=0, le=1, description="share of meaning against words")
+    coverage: float = Field(
+        _SEARCH.coverage, ge=0, le=1, description="how much of that share words get where one memory holds them all"
+    )
+    length: float = Field(_SEARCH.length, ge=0, le=1, description="what a longer memory counts more")
     voice: bool = Field(_SEARCH.voice, description="whether a question is put in the words of who it is about")
     speaker: float = Field(_SEARCH.speaker, ge=0, le=2, description="what the words of who it is about count more")
     time: float = Field(_SEARCH.time, ge=0, le=2, description="what the time asked about counts more")
@@ -77,6 +81,8 @@ class Settings(BankSettings):
             SearchSettings(
                 self.k,
                 self.dense_weight,
+                self.coverage,
+                self.length,
                 self.voice,
                 self.speaker,
                 self.time,

@@ -16,7 +16,7 @@ from memory import packing, segment
 from memory.embedder import Vectors
 from memory.fusion import Scores
 from memory.packing import Gap
-from memory.postings import bm25, code
+from memory.postings import bm25, code, complete
 from memory.scoring import TURNS, Candidates
 from memory.segment import Columns, Segment
 from memory.types import SEMANTIC, STORES, TimeSpan
@@ -123,8 +123,8 @@ class Index:
                 held[term] += int(said[part.postings.rows[part.postings.holding(code(term))]].sum())
         return total, held
 
-    def candidates(self, rows: Rows, lexical: Scores, dense: Scores) -> Candidates:
-        """What is known of these rows, ascending, with their scores, each (views, m)."""
+    def candidates(self, rows: Rows, queries: Sequence[Sequence[str]], lexical: Scores, dense: Scores) -> Candidates:
+        """What is known of these rows, ascending, with the terms of every view and their scores, each (views, m)."""
         columns = Columns.joined([part.columns.at(here) for part, here in self.split(rows)])
         closed = np.full(len(rows), np.inf)
         here = np.searchsorted(rows, self.closed_rows)
@@ -132,6 +132,7 @@ class Index:
         among[among] = rows[here[among]] == self.closed_rows[among]
         closed[here[among]] = self.closed_at[among]
         ended = np.where(np.isin(columns.stores, FACTS), closed, columns.ended)
+        lengths = np.concatenate([s.postings.lengths for s in self.segments])
         turns = self.turns()
         # Whatever is no turn has no neighbours: no two of these places differ by one.
         places = np.where(columns.stores == TURNS, np.searchsorted(turns, rows), -2 * (rows + 1))
@@ -146,6 +147,8 @@ class Index:
             columns.speakers,
             columns.own.astype(np.bool_),
             np.concatenate([s.embedded for s in self.segments])[rows],
+            lengths[rows] / max(lengths.mean(), 1.0),
+            complete([s.postings for s in self.segments], queries),
             lexical,
             dense,
         )

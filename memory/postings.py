@@ -100,13 +100,19 @@ def _counted(
     )
 
 
+def complete(parts: Sequence[Postings], queries: Sequence[Sequence[str]]) -> NDArray[np.float64]:
+    """What a row of mean length scores for each query if it holds every term of it once; shape (queries,)."""
+    held = _held(parts, queries)
+    return np.array([sum(_idf(parts, held[term]) for term in query) for query in queries])
+
+
 def bm25(parts: Sequence[Postings], queries: Sequence[Sequence[str]]) -> NDArray[np.float64]:
     """How well each row answers each query, a list of distinct terms; shape (queries, rows of all parts in order)."""
     total = sum(len(part.lengths) for part in parts)
     scores = np.zeros((len(queries), total))
     asked = {term: [n for n, query in enumerate(queries) if term in query] for query in queries for term in query}
-    held = {term: [part.holding(code(term)) for part in parts] for term in asked}
-    weights = {term: idf(total, sum(at.stop - at.start for at in places)) for term, places in held.items()}
+    held = _held(parts, queries)
+    weights = {term: _idf(parts, places) for term, places in held.items()}
     mean = sum(int(part.lengths.sum()) for part in parts) / max(total, 1)
     first = 0
     for number, part in enumerate(parts):
@@ -120,3 +126,12 @@ def bm25(parts: Sequence[Postings], queries: Sequence[Sequence[str]]) -> NDArray
             for view in views:
                 here[view, rows] += gained
     return scores
+
+
+def _held(parts: Sequence[Postings], queries: Sequence[Sequence[str]]) -> dict[str, list[slice]]:
+    """Where each term of the queries stands in each of the parts."""
+    return {term: [part.holding(code(term)) for part in parts] for query in queries for term in query}
+
+
+def _idf(parts: Sequence[Postings], places: Sequence[slice]) -> float:
+    return idf(sum(len(part.lengths) for part in parts), sum(at.stop - at.start for at in places))

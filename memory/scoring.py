@@ -39,7 +39,10 @@ class SearchSettings:
     """How candidates are found and weighed.
 
     `k` best of each store are kept, so that one full store never crowds out another (PerLTQA, Du et al. 2024).
-    `dense_weight` is the share of meaning against words; 0 is words alone, 1 meaning alone.
+    `dense_weight` is the share of meaning against words, where no memory holds a word of the question; 0 is words
+    alone, 1 meaning alone. `coverage` is how much of that share goes to the words where one memory holds them all: rare
+    words that come together are no accident, and the more memories there are, the more of them mean much the same.
+    `length` is what a memory of e times the mean length counts more: "Thanks, you too!" is near to many a question.
     `voice` puts a question that names who it is about in their own words before its meaning is looked up.
     `speaker` is what the words of those it is about count more than those of others; `time` the same for what is of the
     time it names.
@@ -51,7 +54,9 @@ class SearchSettings:
     """
 
     k: int = 10
-    dense_weight: float = 0.65
+    dense_weight: float = 0.8
+    coverage: float = 0.75
+    length: float = 0.05
     voice: bool = True
     speaker: float = 0.4
     time: float = 0.6
@@ -87,7 +92,8 @@ class Candidates:
     `stores` are places in `memory.types.STORES`. Two turns are next to each other if they are of one session and
     their `places`, which ascend, differ by one; `sessions` is 0 for what no session said. `closed`, `begun` and `ended`
     are seconds since 1970, see `memory.segment.Columns`; `speakers` are codes of the words (`memory.postings.code`), 0
-    for none; `own` is what the user said.
+    for none; `own` is what the user said. `lengths` are in terms, over the mean of all that the persona
+    has; `complete`, of shape (views,), is the BM25 of a memory of mean length that holds every word of the view once.
     """
 
     ids: NDArray[np.int64]
@@ -100,6 +106,8 @@ class Candidates:
     speakers: NDArray[np.uint64]
     own: NDArray[np.bool_]
     embedded: NDArray[np.bool_]
+    lengths: Scores
+    complete: Scores
     lexical: Scores
     dense: Scores
 
@@ -116,13 +124,16 @@ class Weighed:
     """Every candidate's scores on the way, each of shape (m,).
 
     `lexical` and `dense` are of the first view, `fused` the weighted mean of the views' mixed scores, in 0..1;
-    `speaker` and `time` are what those factors add to it, `lent` and `session` what comes from the turns around;
-    `total` is their sum, for turns scaled as `_scaled` tells.
+    `length`, `speaker` and `time` are what those factors add to it, `lent` and `session` what comes from the turns
+    around; `total` is their sum, for turns scaled as `_scaled` tells. `meaning` is the share that meaning had in the
+    first view.
     """
 
+    meaning: float
     lexical: Scores
     dense: Scores
     fused: Scores
+    length: Scores
     speaker: Scores
     time: Scores
     lent: Scores
@@ -131,25 +142,37 @@ class Weighed:
 
     def of(self, row: int) -> dict[str, float]:
         """The scores of one candidate, by name."""
-        kinds = ("lexical", "dense", "fused", "speaker", "time", "lent", "session")
-        return {kind: round(float(getattr(self, kind)[row]), 4) for kind in kinds}
+        kinds = ("lexical", "dense", "fused", "length", "speaker", "time", "lent", "session")
+        scores = {kind: round(float(getattr(self, kind)[row]), 4) for kind in kinds}
+        return {"meaning": round(self.meaning, 4), **scores}
 
 
 def weigh(found: Candidates, weights: Sequence[float], asked: Asked, settings: SearchSettings) -> Weighed:
     """Score the candidates for a question of several views, each with its weight."""
+    shares = settings.dense_weight * (1 - settings.coverage * _covered(found) ** 2)
     # What has no vector yet is judged by its words alone: said a moment ago, it must not rank behind.
     mixed = [
-        np.where(found.embedded, fusion.convex(words, meaning, settings.dense_weight), fusion.normalise(words))
-        for words, meaning in zip(found.lexical, found.dense, strict=True)
+        np.where(found.embedded, fusion.convex(words, meaning, share), fusion.normalise(words))
+        for words, meaning, share in zip(found.lexical, found.dense, shares, strict=True)
     ]
     fused = np.average(mixed, axis=0, weights=weights)
-    timely = fused * settings.time * _closeness(found, asked.times)
-    spoken = (fused + timely) * settings.speaker * _is_by(found, asked)
-    matched = fused + timely + spoken
+    length = fused * settings.length * np.clip(np.log(np.maximum(found.lengths, 1e-9)), -1, 1)
+    timely = (fused + length) * settings.time * _closeness(found, asked.times)
+    alone = fused + length + timely
+    spoken = alone * settings.speaker * _is_by(found, asked)
+    matched = alone + spoken
     lent = settings.neighbours * _lent(found, matched)
     session = settings.session * _of_session(found, matched)
-    total = _scaled(found, fused + timely, matched + lent + session)
-    return Weighed(found.lexical[0], found.dense[0], fused, spoken, timely, lent, session, total)
+    total = _scaled(found, alone, matched + lent + session)
+    return Weighed(
+        float(shares[0]), found.lexical[0], found.dense[0], fused, length, spoken, timely, lent, session, total
+    )
+
+
+def _covered(found: Candidates) -> Scores:
+    """How much of what each view's words tell one memory holds at best, in 0..1; shape (views,)."""
+    best = found.lexical.max(axis=1, initial=0.0)
+    return np.asarray(np.minimum(best / np.maximum(found.complete, 1e-9), 1.0))
 
 
 def _is_by(found: Candidates, asked: Asked) -> NDArray[np.bool_]:

@@ -82,10 +82,12 @@ class Searcher:
         with self._reading(persona_id) as (db, held):
             if not len(held) or not views:
                 return ()
-            by_words = _by_words(db, persona_id, held, views, chosen)
+            queries = [lexical.rarest(lexical.content_terms(view.text)) for view in views]
+            by_words = _by_words(db, persona_id, held, queries, chosen)
         meaning = held.by_meaning(np.stack([v.vector for v in views]))
         rows = candidates.choose(held, by_words, meaning, as_of, during, max(chosen.k, chosen.depth))
-        found = held.candidates(rows, by_words[:, rows], meaning.cosine(rows).astype(np.float64))
+        cosine = meaning.cosine(rows).astype(np.float64)
+        found = held.candidates(rows, queries, by_words[:, rows], cosine)
         weighed = weigh(found, [v.weight for v in views], asked, chosen)
         known = np.where(found.closed > as_of.timestamp(), weighed.total, -1.0)
         best = _best_of_each_store(found, known, chosen.k)
@@ -111,11 +113,12 @@ class Searcher:
             yield db, self._indexes.of(db, persona_id)
 
 
-def _by_words(db: Database, persona_id: int, held: Index, views: Sequence[View], settings: SearchSettings) -> Scores:
-    """BM25 of every memory for every view, shape (views, n)."""
+def _by_words(
+    db: Database, persona_id: int, held: Index, queries: Sequence[Sequence[str]], settings: SearchSettings
+) -> Scores:
+    """BM25 of every memory for the terms of every view, shape (views, n)."""
     if settings.dense_weight == 1:
-        return np.zeros((len(views), len(held)))
-    queries = [lexical.rarest(lexical.content_terms(view.text)) for view in views]
+        return np.zeros((len(queries), len(held)))
     if settings.ranker == "rank-bm25":
         return np.stack([lexical.rank_bm25(db, persona_id, query) for query in queries])
     return held.by_words(queries)

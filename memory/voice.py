@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
+from memory.lexical import FUNCTION_WORDS
+
 LONGEST_NAME = 3
 """Words of a name at most."""
 
@@ -24,6 +26,7 @@ _ADDRESSED = re.compile(
 )
 """Who is spoken to ("Ada, where is my key?") is not who is spoken of."""
 
+_OF_YOU = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 _OF_SELF = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
 
 
@@ -46,6 +49,14 @@ def voiced(text: str, names: Collection[str]) -> str:
         text = re.sub(rf"\b{re.escape(name)}(?:['’]s|(?<=s)['’])(?!\w)", "my", text)
         text = re.sub(rf"\b{re.escape(name)}\b", "I", text)
     return text
+
+
+def is_of_others(text: str, known: Collection[str]) -> bool:
+    """Whether it names somebody, but neither one of those who are known nor "I" nor "you"."""
+    named = {word for name in possible_names(text) for word in name.split()}
+    named = {word for word in named if word.lower() not in FUNCTION_WORDS}
+    familiar = {word for name in known for word in name.split()}
+    return bool(named) and not named & familiar and not _OF_SELF.search(text) and not _OF_YOU.search(text)
 
 
 def is_of_self(text: str) -> bool:

@@ -334,7 +334,7 @@ def test_what_a_factor_is_worth_is_measured_by_switching_it_off(command, monkeyp
     assert [row.split("|")[1].strip() for row in rows] == ["with all", "no words", "no voice"]
     status, out, _ = command("list", "--json")
     settings = [run["spec"]["settings"] for run in parsed(out)["runs"][:3]]
-    assert {(s["search.dense_weight"], s["search.voice"]) for s in settings} >= {(1.0, True), (0.65, False)}
+    assert {(s["search.dense_weight"], s["search.voice"]) for s in settings} >= {(1.0, True), (0.8, False)}
     assert all(s["reader"] == "none" for s in settings)
 
 

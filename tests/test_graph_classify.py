@@ -79,14 +79,30 @@ def test_a_question_that_names_something_stands_alone_but_is_also_looked_for_in_
     assert asked.question.text == "Who repaired the canoe?"
     assert [(v.text, v.weight) for v in asked.views] == [
         ("Who repaired the canoe?", 1.0),
-        ("I went out on the lake. Who repaired the canoe?", 0.5),
+        ("I went out on the lake. Who repaired the canoe?", 1.0),
     ]
 
 
-def test_only_the_user_counts_as_context(marlow):
+def test_what_the_assistant_said_is_looked_up_but_not_asked(marlow):
     marlow.dialogue.append(TurnDraft("Marlow", "assistant", "The regatta was won by Tilde."))
-    done = classify({"ask": marlow.asks("Who repaired the canoe?")}, SimpleNamespace(context=marlow.services))
-    assert len(done["message"].views) == 1
+    asked = classify({"ask": marlow.asks("Where does she live?")}, SimpleNamespace(context=marlow.services))["message"]
+    assert asked.question.text == "Where does she live?"
+    assert [(v.text, v.weight) for v in asked.views] == [
+        ("Where does she live?", 1.0),
+        ("The regatta was won by Tilde. Where does she live?", 1.0),
+    ]
+
+
+def test_a_statement_is_looked_up_with_all_that_was_said_before_it(message):
+    told = message("I cannot stop shaking.", "They took Bo to the hospital.")
+    assert not told.classes.is_question
+    assert len({view.weight for view in told.views}) == 1
+
+
+def test_a_profile_is_of_those_whose_memory_it_is(message):
+    assert message("What is Bo Lindqvist's job?").classes.stores["profile"] == 0
+    assert message("What is your job?").classes.stores["profile"] > 0.5
+    assert message("What is Marlow's job?").classes.stores["profile"] > 0.5
 
 
 def test_without_a_classifier_every_store_is_as_likely(message):

@@ -65,7 +65,15 @@ def test_the_trace_counts_what_was_found(marlow):
     assert done["trace"][0].figures == stores
 
 
-FACTORS = {"voice": "voice", "speaker": "speaker", "time": "time", "neighbours": "lent", "session": "session"}
+FACTORS = {
+    "voice": "voice",
+    "coverage": "coverage",
+    "length": "length",
+    "speaker": "speaker",
+    "time": "time",
+    "neighbours": "lent",
+    "session": "session",
+}
 """The settings of each factor, and the name of its line in the trace."""
 
 
@@ -73,7 +81,8 @@ def test_each_factor_that_changed_a_score_says_so_once(marlow):
     trace = found(marlow, "When did Tilde repair the canoe in April?")["trace"]
     assert [line.node for line in trace] == ["retrieve", *FACTORS.values()]
     assert "When did I repair the canoe in April?" in trace[1].decided
-    assert all(line.figures["raised"] > 0 for line in trace[2:])
+    assert all(line.figures["raised"] > 0 for line in trace[3:])
+    assert 0 < trace[2].figures["meaning"] < SearchSettings().dense_weight
 
 
 @pytest.mark.parametrize(("setting", "line"), FACTORS.items())

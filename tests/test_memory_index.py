@@ -85,7 +85,7 @@ def assert_same(one, other):
     words = [["number1", "topic1"], ["live", "place", "ana"]]
     said = []
     for held in (one, other):
-        found = held.candidates(rows, held.by_words(words), held.by_meaning(queries).cosine(rows))
+        found = held.candidates(rows, words, held.by_words(words), held.by_meaning(queries).cosine(rows))
         said.append([getattr(found, name) for name in found.__slots__])
     for ours, theirs in zip(*said, strict=True):
         np.testing.assert_allclose(ours.astype(float), theirs.astype(float), atol=0.01)

@@ -1,5 +1,6 @@
 """Each factor of recall does what it says, does nothing at 0, and leaves facts their own match."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -13,7 +14,7 @@ from memory.scoring import TURNS, Asked, Candidates, SearchSettings, weigh
 from memory.timespan import TimeExpression
 from memory.types import STORES, TimeSpan
 
-OFF = {"speaker": 0.0, "time": 0.0, "neighbours": 0.0, "session": 0.0}
+OFF = {"coverage": 0.0, "length": 0.0, "speaker": 0.0, "time": 0.0, "neighbours": 0.0, "session": 0.0}
 MAY = datetime(2024, 5, 1, tzinfo=UTC)
 FACT = STORES.index("profile")
 NEVER = float("nan")
@@ -35,6 +36,8 @@ def candidates(lexical, *, turns=None, sessions=None, places=None, speakers=None
         speakers=np.array([code(name) for name in speakers or [""] * n], dtype=np.uint64),
         own=np.array(own or [False] * n),
         embedded=np.ones(n, dtype=bool) if embedded is None else np.array(embedded),
+        lengths=np.ones(n),
+        complete=np.full(1, words.max(initial=1.0)),
         lexical=words[None],
         dense=words[None].copy(),
     )
@@ -51,14 +54,41 @@ def may(days, sure=True):
 def test_with_every_factor_off_the_total_is_the_match_alone():
     found = candidates([3, 0, 1, 2], speakers=["Ana", "Bo", "Ana", "Bo"], own=[True, False] * 2, said=[MAY] * 4)
     done = weighed(found, Asked(("Ana",), True, (may(3),)))
-    np.testing.assert_allclose(done.total, fusion.convex(found.lexical[0], found.dense[0], 0.65))
+    np.testing.assert_allclose(done.total, fusion.convex(found.lexical[0], found.dense[0], 0.8))
     assert all(done.of(row)[kind] == 0 for row in range(4) for kind in ("speaker", "time", "lent", "session"))
 
 
 def test_what_has_no_vector_yet_is_judged_by_its_words_alone():
     found = candidates([2, 2], embedded=[True, False])
     found.dense[0] = 0.0
-    assert list(weighed(found).total) == [pytest.approx(0.35), 1.0]
+    assert list(weighed(found).total) == [pytest.approx(0.2), 1.0]
+
+
+def test_the_more_of_the_words_one_memory_holds_the_more_words_count():
+    def share(best, **settings):
+        found = candidates([0.0, best])
+        found.complete[0] = 4.0
+        return weighed(found, dense_weight=0.8, **settings).meaning
+
+    assert share(0.0, coverage=0.75) == 0.8
+    assert share(2.0, coverage=0.75) == pytest.approx(0.8 * (1 - 0.75 / 4))
+    assert share(4.0, coverage=0.75) == share(40.0, coverage=0.75) == pytest.approx(0.2)
+    assert share(4.0, coverage=0.0) == 0.8
+    assert weighed(candidates([0.0, 4.0]), dense_weight=0.0, coverage=0.75).meaning == 0.0
+
+
+def test_each_view_has_its_own_share_of_meaning():
+    found = candidates([1.0, 0.0])
+    words, meaning = np.array([[1.0, 0.0], [0.1, 0.0]]), np.array([[0.0, 1.0], [0.0, 1.0]])
+    found = replace(found, lexical=words, dense=meaning, complete=np.array([1.0, 1.0]))
+    met, unmet = (weigh(found, w, Asked(), SearchSettings(**OFF | {"coverage": 0.75})) for w in ([1, 0], [0, 1]))
+    assert met.total[0] > met.total[1]
+    assert unmet.total[0] < unmet.total[1]
+
+
+def test_a_longer_memory_counts_a_little_more_and_no_length_counts_for_all():
+    found = replace(candidates([1, 1, 1, 1]), lengths=np.array([0.0, 1.0, np.e, 1000.0]))
+    np.testing.assert_allclose(weighed(found, length=0.05).total, [0.95, 1.0, 1.05, 1.05])
 
 
 @pytest.mark.parametrize(

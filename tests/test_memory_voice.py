@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.voice import LONGEST_NAME, is_of_self, possible_names, voiced
+from memory.voice import LONGEST_NAME, is_of_others, is_of_self, possible_names, voiced
 
 NAMES = ("Ana", "Bo Lindqvist", "Chris", "Zoë")
 
@@ -78,6 +78,27 @@ def test_who_is_only_spoken_to_is_not_asked_about(text):
 
 def test_the_user_of_a_chat_is_not_you():
     assert "You" not in set(possible_names("You said that I sold it. What did You mean?"))
+
+
+@pytest.mark.parametrize("text", ["Where does Li Ming invest?", "In which field is Professor Wang an expert?"])
+def test_a_question_may_be_about_others_than_those_who_are_known(text):
+    assert is_of_others(text, ("Ida Marlow",))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What is Ida's job?",
+        "Does Ida know Bo?",
+        "What is Marlow's job at Rexam?",
+        "What did I tell Bo?",
+        "Where did you meet Bo?",
+        "What is the job?",
+        "Which job is it?",
+    ],
+)
+def test_what_names_one_who_is_known_or_is_about_me_or_you_or_names_nobody_is_not_about_others(text):
+    assert not is_of_others(text, ("Ida Marlow",))
 
 
 @pytest.mark.parametrize(

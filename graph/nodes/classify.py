@@ -18,7 +18,7 @@ from memory.embedder import Vectors
 from memory.scoring import Asked
 from memory.search import View
 from memory.timespan import find
-from memory.voice import is_of_self, possible_names, voiced
+from memory.voice import is_of_others, is_of_self, possible_names, voiced
 
 MAX_SENTENCES = 6
 """Parts that are classified one by one, to tell what is stated from what is asked; the last takes all the rest."""
@@ -29,9 +29,9 @@ CONTEXT_TURNS = 5
 DIALOGUE_TURNS = 8
 """What both said last that goes with it; the encoder reads some 250 tokens."""
 
-CONTEXT_WEIGHT = 0.5
-"""How much all of what was said before counts beside a question about the past: "and when was that?" lives by it, while
-a change of subject must not be drowned. What asks for no memory means what the dialogue is about, and every view of it
+CONTEXT_WEIGHT = 1.0
+"""How much all of what was said before counts beside a question about the past: "Where does she live?" needs it, but a
+change of subject must not be drowned. What asks for no memory means what the dialogue is about, and every view of it
 counts alike (He et al. 2025 ask with the dialogue as a whole)."""
 
 _BACK = re.compile(
@@ -55,7 +55,7 @@ def classify(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     stating = [part for part, so in zip(parts or (said,), states, strict=True) if so]
     asking = [part for part, so in zip(parts or (said,), states, strict=True) if not so]
     question = _together(asking) if stating and asking else said
-    classes = _classes(services, question)
+    classes = _of_whom(_classes(services, question), question.text, (ask.persona.name, *names))
     told = _told_by_model(services, question.text, classes)
     if told is not None:
         classes = replace(classes, stores=told.stores)
@@ -93,9 +93,9 @@ def _weighted(
     heard: Mapping[str, View],
     classes: Classification,
 ) -> tuple[View, ...]:
-    """The question and, with less weight, what the user said; or, where it asks for no memory, all that was said."""
-    if classes.asks_memory:
-        others = dict.fromkeys(v.text for v in (said, *before) if v.text != question.text)
+    """The question and, of less weight, what was said before it; where it asks for no memory, all alike."""
+    if classes.is_question and classes.asks_memory:
+        others = dict.fromkeys(v.text for v in (said, *before, *whole) if v.text != question.text)
         weight = CONTEXT_WEIGHT / max(1, len(others))
         return (heard[question.text], *(replace(heard[text], weight=weight) for text in others))
     return tuple(heard[text] for text in dict.fromkeys(v.text for v in (said, *before, *whole)))
@@ -162,6 +162,15 @@ def _classes(services: Services, view: View) -> Classification:
         kind = {**classes.kind, "statement": 0.0, "question": classes.kind["question"] + classes.kind["statement"]}
         classes = replace(classes, kind=kind)
     return classes
+
+
+def _of_whom(classes: Classification, question: str, known: Sequence[str]) -> Classification:
+    """The classes, with none of a profile where it is about somebody else: a profile is of those whose memory it is."""
+    others = 1 - classes.stores["profile"]
+    if not is_of_others(question, known) or others <= 0:
+        return classes
+    stores = {store: p / others for store, p in classes.stores.items()}
+    return replace(classes, stores={**stores, "profile": 0.0})
 
 
 def likeliest(classes: Classification) -> str:

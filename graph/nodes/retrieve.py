@@ -34,6 +34,7 @@ def _factors(asked: Asked, views: Sequence[View], hits: Sequence[Hit], settings:
     """What was weighed beside the match of each memory alone: a line for each factor that changed a score."""
     whose = " and ".join(asked.names) or ("the one who asks" if asked.of_self else "")
     decided = {
+        "length": f"longer memories count up to {1 + settings.length:g} times",
         "speaker": f"the words of {whose} count {1 + settings.speaker:g} times",
         "time": f"what is of the time asked about counts up to {1 + settings.time:g} times",
         "lent": f"turns lend {settings.neighbours:.0%} of their score to those next to them",
@@ -43,6 +44,9 @@ def _factors(asked: Asked, views: Sequence[View], hits: Sequence[Hit], settings:
         yield TraceLine("views", f"put in {len(views)} ways, the dialogue before it among them", {"views": len(views)})
     if settings.voice and asked.names:
         yield TraceLine("voice", f"put as {voiced(views[0].text, asked.names)!r}")
+    if hits and hits[0].scores["meaning"] < settings.dense_weight:
+        share = hits[0].scores["meaning"]
+        yield TraceLine("coverage", f"its words are met, so meaning counts {share:.0%}", {"meaning": share})
     for factor, why in decided.items():
         raised = sum(hit.scores.get(factor, 0.0) > 0 for hit in hits if hit.kept)
         if raised:
