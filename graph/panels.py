@@ -120,7 +120,7 @@ def no_sources(answer: Answer) -> str:
 
 def remembered_before(bank: Bank, persona_id: int, cited: Sequence[int]) -> list[Citation]:
     """The citations of an earlier answer, less what was forgotten since."""
-    held = {m.id: m for m in bank.memories(persona_id, ids=list(cited))}
+    held = {m.id: m for m in bank.chosen(persona_id, list(cited))}
     return [Citation(n, held[i], clip(held[i].text), {}) for n, i in enumerate(cited, 1) if i in held]
 
 

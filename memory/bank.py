@@ -164,39 +164,39 @@ class Bank:
         Raises:
             UnknownMemory: it is not there, or another persona's.
         """
-        found = self.memories(persona_id, ids=[memory_id])
+        found = self.chosen(persona_id, [memory_id])
         if not found:
             raise UnknownMemory(f"persona {persona_id} has no memory {memory_id}")
         return found[0]
+
+    def chosen(self, persona_id: int, ids: Sequence[int]) -> list[Memory]:
+        """Those of a persona's memories that have these ids, in the order of the ids."""
+        with self.reading() as db:
+            return chosen(db, persona_id, ids)
 
     def memories(
         self,
         persona_id: int,
         *,
-        ids: Sequence[int] | None = None,
         store: Store | None = None,
         during: TimeSpan | None = None,
         limit: int = -1,
         offset: int = 0,
     ) -> list[Memory]:
-        """A persona's memories: those with these ids in their order, or the newest first.
+        """A persona's memories, the newest first.
 
         `during` keeps what happened in the span, or was said in it where no event time is known.
         """
-        where, values = _which(persona_id, ids, store, during)
+        where, values = _which(persona_id, store, during)
         values |= {"limit": limit, "offset": offset}
         order = "coalesce(m.event_start, m.said_at, m.recorded_at) DESC, m.id DESC"
         query = f"{MEMORY} WHERE {where} ORDER BY {order} LIMIT :limit OFFSET :offset"
         with self.reading() as db:
-            found = [rows.memory(r) for r in db.query(query, values)]
-        if ids is None:
-            return found
-        place = {i: n for n, i in enumerate(ids)}
-        return sorted(found, key=lambda m: place[m.id])
+            return [rows.memory(r) for r in db.query(query, values)]
 
     def count_memories(self, persona_id: int, *, store: Store | None = None, during: TimeSpan | None = None) -> int:
         """How many memories `memories` would give for the same store and time, were there no limit."""
-        where, values = _which(persona_id, None, store, during)
+        where, values = _which(persona_id, store, during)
         with self.reading() as db:
             return int(db.conn.execute(f"SELECT count(*) FROM memories m WHERE {where}", values).fetchone()[0])
 
@@ -274,15 +274,18 @@ class Bank:
             return {r["memory_id"]: rows.turn(r) for r in db.query(query, [persona_id, json.dumps(list(memory_ids))])}
 
 
-def _which(
-    persona_id: int, ids: Sequence[int] | None, store: Store | None, during: TimeSpan | None
-) -> tuple[str, dict[str, object]]:
+def chosen(db: Database, persona_id: int, ids: Sequence[int]) -> list[Memory]:
+    """Those of a persona's memories that have these ids, in the order of the ids."""
+    # The plus keeps SQLite from going by way of the persona's index to rows whose numbers are given.
+    query = f"{MEMORY} WHERE +m.persona_id = ? AND m.id IN (SELECT value FROM json_each(?))"
+    found = {r["id"]: rows.memory(r) for r in db.query(query, [persona_id, json.dumps(list(ids))])}
+    return [found[i] for i in ids if i in found]
+
+
+def _which(persona_id: int, store: Store | None, during: TimeSpan | None) -> tuple[str, dict[str, object]]:
     """The condition that picks memories `m`, and its values."""
     where = ["m.persona_id = :persona"]
     values: dict[str, object] = {"persona": persona_id}
-    if ids is not None:
-        where.append("m.id IN (SELECT value FROM json_each(:ids))")
-        values |= {"ids": json.dumps(list(ids))}
     if store is not None:
         where.append("m.store = :store")
         values |= {"store": store}

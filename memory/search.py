@@ -11,7 +11,7 @@ from itertools import islice
 import numpy as np
 from sqlite_utils import Database
 
-from memory import candidates, lexical
+from memory import bank, candidates, lexical
 from memory.bank import Bank
 from memory.embedder import Embedder, Vectors
 from memory.fusion import Scores
@@ -84,19 +84,19 @@ class Searcher:
                 return ()
             queries = [lexical.rarest(lexical.content_terms(view.text)) for view in views]
             by_words = _by_words(db, persona_id, held, queries, chosen)
-        meaning = held.by_meaning(np.stack([v.vector for v in views]))
-        rows = candidates.choose(held, by_words, meaning, as_of, during, max(chosen.k, chosen.depth))
-        cosine = meaning.cosine(rows).astype(np.float64)
-        found = held.candidates(rows, queries, by_words[:, rows], cosine)
-        weighed = weigh(found, [v.weight for v in views], asked, chosen)
-        known = np.where(found.closed > as_of.timestamp(), weighed.total, -1.0)
-        best = _best_of_each_store(found, known, chosen.k)
-        if during:
-            # A fact that holds no more held then: "where did I live in March?"
-            best |= _best_of_each_store(found, np.where(found.within(during), weighed.total, -1.0), chosen.k)
-        further = _best_of_each_store(found, known, chosen.depth) - best
-        ordered = sorted(best | further, key=lambda place: (place in further, -weighed.total[place], place))
-        memories = self.bank.memories(persona_id, ids=[int(found.ids[place]) for place in ordered])
+            meaning = held.by_meaning(np.stack([v.vector for v in views]))
+            rows = candidates.choose(held, by_words, meaning, as_of, during, max(chosen.k, chosen.depth))
+            cosine = meaning.cosine(rows).astype(np.float64)
+            found = held.candidates(rows, queries, by_words[:, rows], cosine)
+            weighed = weigh(found, [v.weight for v in views], asked, chosen)
+            known = np.where(found.closed > as_of.timestamp(), weighed.total, -1.0)
+            best = _best_of_each_store(found, known, chosen.k)
+            if during:
+                # A fact that holds no more held then: "where did I live in March?"
+                best |= _best_of_each_store(found, np.where(found.within(during), weighed.total, -1.0), chosen.k)
+            further = _best_of_each_store(found, known, chosen.depth) - best
+            ordered = sorted(best | further, key=lambda place: (place in further, -weighed.total[place], place))
+            memories = bank.chosen(db, persona_id, found.ids[ordered].tolist())
         beyond: tuple[Dropped, str] = ("rank", f"not among the {chosen.k} best of its kind")
         return tuple(
             Hit(m, float(weighed.total[place]), weighed.of(place), *(beyond if place in further else ()))
@@ -127,9 +127,9 @@ def _by_words(
 def _best_of_each_store(found: Candidates, scores: Scores, k: int) -> set[int]:
     """Places of the k best candidates of each store whose score is above zero; of equal ones the older."""
     chosen: set[int] = set()
-    for store in range(len(STORES)):
+    for store in range(len(STORES)) if k else ():
         places = np.flatnonzero((found.stores == store) & (scores > 0))
-        if 0 < k < len(places):  # a tenth of the time of sorting them all
+        if k < len(places):  # a tenth of the time of sorting them all
             places = places[scores[places] >= np.partition(scores[places], -k)[-k]]
         chosen.update(places[np.argsort(-scores[places], kind="stable")][:k].tolist())
     return chosen

@@ -102,7 +102,7 @@ def test_personas_do_not_see_each_other(bank, ana):
     bank.remember(ana.id, [session("Ana's secret.")])
     secret = bank.memories(ana.id)[0]
     assert bank.memories(bo.id) == []
-    assert bank.memories(bo.id, ids=[secret.id]) == []
+    assert bank.chosen(bo.id, [secret.id]) == []
     assert bank.turns(bo.id, secret.session_id) == []
     assert bank.sources(bo.id, secret.id) == []
     assert bank.turns_before(bo.id, [secret.id]) == {}
