@@ -57,8 +57,9 @@ def packed(db: Database, persona_id: int, model: str) -> list[Packed]:
 
 def load(db: Database, number: int) -> Segment:
     """A packed segment."""
-    payload = db.conn.execute("SELECT payload FROM segments WHERE id = ?", (number,)).fetchone()[0]
-    return segment.from_bytes(payload, number)
+    # A SELECT would copy it twice.
+    with db.conn.blobopen("segments", "payload", number, readonly=True) as payload:
+        return segment.from_bytes(payload.read(), number)
 
 
 def gaps_between(persona_id: int, held: list[Packed]) -> list[Gap]:
