@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from memory.fusion import Scores
 from memory.index import Index, Mask, Meaning, Rows
+from memory.scoring import TURNS
 from memory.segment import MOST_ROWS
 from memory.types import STORES, TimeSpan
 
@@ -43,32 +44,57 @@ def choose(
     known = said.copy()
     known[held.closed_rows[held.closed_at <= as_of.timestamp()]] = False
     chosen = np.zeros(len(held), dtype=np.bool_)
-    stores = held.stores()
     for mask in (known, said & held.within(during)) if during else (known,):
+        many: list[tuple[Mask, Rows]] = []
         for store in range(len(STORES)):
-            rows = np.flatnonzero(mask & (stores == store))
-            if len(rows) <= kept:
+            kind = mask & (held.stores == store)
+            rows = np.flatnonzero(kind)
+            if len(rows) > kept:
+                many.append((kind, rows))
+            else:
                 chosen[rows] = True
-                continue
-            for view in range(len(words)):
-                chosen[_best(rows, words[view, rows], kept)] = True
-                nearest = _best(rows, meaning.near[view, rows], max(NEAREST, kept))
-                cosine = meaning.cosine(nearest, slice(view, view + 1))[0]
-                chosen[_best(nearest, cosine, kept)] = True
+        for view in range(len(words)) if many else ():
+            for kind, rows in many:
+                chosen[_best(kind, rows, words[view], kept)] = True
+            for rows in _nearest(many, meaning, view, kept):
+                chosen[rows] = True
     _add_beside(chosen, held)
     return np.flatnonzero(chosen & said)
 
 
-def _best(rows: Rows, scores: NDArray[Any], most: int) -> Rows:
-    """About so many rows of the best scores, none of them zero or less: all above a cut that a sample suggests."""
-    sample = scores[:: max(1, most // SAMPLED) | 1]  # an odd step, for sessions may repeat a pattern
-    cut = np.partition(sample, -SAMPLED)[-SAMPLED] if len(sample) > SAMPLED else 0
-    return rows[scores >= cut] if cut > 0 else rows[scores > 0]
+def _nearest(many: Sequence[tuple[Mask, Rows]], meaning: Meaning, view: int, kept: int) -> Iterator[Rows]:
+    """Of each kind about so many rows of the best cosine to a view."""
+    likely = [_best(kind, rows, meaning.near[view], max(NEAREST, kept)) for kind, rows in many]
+    together = np.sort(np.concatenate(likely), kind="stable")  # one way through the segments for all kinds
+    cosine = meaning.cosine(together, slice(view, view + 1))[0]
+    for rows in likely:
+        its = cosine[np.searchsorted(together, rows)]
+        yield rows[its >= _cut(its[_sample(kept)])]
+
+
+def _best(kind: Mask, rows: Rows, scores: NDArray[Any], most: int) -> Rows:
+    """Of these rows, those of the mask, about so many of the best of all scores."""
+    cut = _cut(scores[rows[_sample(most)]])
+    if len(rows) < len(scores) // 8:
+        return rows[scores[rows] >= cut]
+    return np.flatnonzero(kind & (scores >= cut))  # to gather the scores of most rows would take ten times as long
+
+
+def _sample(most: int) -> slice:
+    return slice(None, None, max(1, most // SAMPLED) | 1)  # an odd step, for sessions may repeat a pattern
+
+
+def _cut(sample: NDArray[Any]) -> float:
+    """The score above zero that the best of a sample have."""
+    above = sample[sample > 0]
+    if len(sample) <= SAMPLED or len(above) < SAMPLED:
+        return float(np.finfo(sample.dtype).smallest_subnormal)
+    return float(np.partition(above, -SAMPLED)[-SAMPLED])
 
 
 def _add_beside(chosen: Mask, held: Index) -> None:
-    turns = held.turns()
-    places = np.flatnonzero(chosen[turns])
+    rows = np.flatnonzero(chosen)
+    places = np.searchsorted(held.turns, rows[held.stores[rows] == TURNS])
     for step in (*range(-BESIDE, 0), *range(1, BESIDE + 1)):
         beside = places + step
-        chosen[turns[beside[(beside >= 0) & (beside < len(turns))]]] = True
+        chosen[held.turns[beside[(beside >= 0) & (beside < len(held.turns))]]] = True

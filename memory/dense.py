@@ -62,10 +62,11 @@ class Dense:
         """Queries as the vectors are turned."""
         return np.asarray(queries @ self.basis) if self.basis.size else queries
 
-    def near(self, turned: Vectors) -> Vectors:
-        """What the head tells of the cosine of each turned query with each row, shape (queries, n)."""
+    def near(self, turned: Vectors, found: Vectors) -> None:
+        """Write to `found`, (queries, n), what the head tells of the cosine of each turned query with each row."""
         # One after the other: as one product, BLAS takes twice as long for a few queries and very many rows.
-        return np.stack([self.head @ query[: self.head.shape[1]] for query in turned])
+        for query, row in zip(turned, found, strict=True):
+            np.matmul(self.head, query[: self.head.shape[1]], out=row)
 
     def beyond(self, turned: Vectors, rows: NDArray[np.intp]) -> Vectors:
         """What the rest adds to it for these m rows, shape (queries, m)."""

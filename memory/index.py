@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,37 +59,50 @@ class State:
 class Index:
     """All memories of one persona at one state of the bank; a row is a memory's place, in order of id.
 
-    `closed_rows`, ascending, are the memories that stopped holding, and `closed_at` when, in seconds since 1970. `size`
-    is how many bytes all that takes.
+    `starts` are the first rows of the segments, and n. `stores`, (n,), is of which store every memory is, as a place in
+    `STORES`; `turns`, ascending, the rows of what was said. `last` is when the last of all came to be known, `length`
+    how many terms they have on average. `closed_rows`, ascending, are the memories that stopped holding, and
+    `closed_at` when. Times are seconds since 1970. `size` is how many bytes all that takes.
     """
 
     state: State
     segments: tuple[Segment, ...]
+    starts: Rows
+    stores: NDArray[np.int8]
+    turns: Rows
+    last: float
+    length: float
     closed_rows: Rows
     closed_at: NDArray[np.float64]
     size: int
 
+    @classmethod
+    def of(cls, state: State, segments: Sequence[Segment], closed: tuple[Rows, NDArray[np.float64]]) -> Index:
+        """The index that these segments make up."""
+        columns = [part.columns for part in segments]
+        starts = np.cumsum([0, *map(len, segments)])
+        stores = np.concatenate([np.zeros(0, dtype=np.int8), *(c.stores for c in columns)])
+        last = max((float(c.said.max()) for c in columns), default=-np.inf)
+        length = sum(int(part.postings.lengths.sum()) for part in segments) / max(len(stores), 1)
+        turns = np.flatnonzero(stores == TURNS)
+        size = sum(part.size for part in segments) + stores.nbytes + turns.nbytes
+        return cls(state, tuple(segments), starts, stores, turns, last, length, *closed, size)
+
     def __len__(self) -> int:
-        return sum(map(len, self.segments))
+        return len(self.stores)
 
     def said_by(self, moment: datetime) -> Mask:
         """Which memories had been said by that moment, whether they still held or not; shape (n,)."""
+        if self.last <= moment.timestamp():
+            return np.ones(len(self), dtype=np.bool_)
         return np.concatenate([s.columns.said <= moment.timestamp() for s in self.segments])
-
-    def stores(self) -> NDArray[np.int8]:
-        """Of which store every memory is, as a place in `STORES`; shape (n,)."""
-        return np.concatenate([s.columns.stores for s in self.segments])
-
-    def turns(self) -> Rows:
-        """The rows of what was said, ascending."""
-        return np.flatnonzero(self.stores() == TURNS)
 
     def within(self, spans: Sequence[TimeSpan]) -> Mask:
         """Which memories are of one of the spans; shape (n,)."""
         begun, ended = (
             np.concatenate([getattr(s.columns, name) for s in self.segments]) for name in ("begun", "ended")
         )
-        facts = np.isin(self.stores()[self.closed_rows], FACTS)
+        facts = np.isin(self.stores[self.closed_rows], FACTS)
         ended[self.closed_rows[facts]] = self.closed_at[facts]
         inside = np.zeros(len(begun), dtype=np.bool_)
         for span in spans:
@@ -102,8 +116,10 @@ class Index:
     def by_meaning(self, queries: Vectors) -> Meaning:
         """How near every memory is to each query."""
         turned = [part.dense.turned(queries) for part in self.segments]
-        near = [part.dense.near(asked) for part, asked in zip(self.segments, turned, strict=True)]
-        return Meaning(self, turned, np.concatenate(near, axis=1))
+        near = np.empty((len(queries), len(self)), dtype=np.float32)
+        for part, first, asked in zip(self.segments, self.starts, turned, strict=False):
+            part.dense.near(asked, near[:, first : first + len(part)])
+        return Meaning(self, turned, near)
 
     def speaking(self, speakers: Sequence[int], moment: datetime) -> frozenset[int]:
         """Which of the speakers, given as codes, had said `OFTEN` of all that had been said by that moment."""
@@ -119,23 +135,23 @@ class Index:
         for part in self.segments:
             said = part.columns.said <= moment.timestamp()
             total += int(said.sum())
-            for term in held:
-                held[term] += int(said[part.postings.rows[part.postings.holding(code(term))]].sum())
+            for term, at in zip(terms, part.postings.holding([code(term) for term in terms]), strict=True):
+                held[term] += int(said[part.postings.rows[at]].sum())
         return total, held
 
     def candidates(self, rows: Rows, queries: Sequence[Sequence[str]], lexical: Scores, dense: Scores) -> Candidates:
         """What is known of these rows, ascending, with the terms of every view and their scores, each (views, m)."""
-        columns = Columns.joined([part.columns.at(here) for part, here in self.split(rows)])
+        parts = list(self.split(rows))
+        columns = Columns.joined([part.columns.at(here) for part, here in parts])
+        lengths = np.concatenate([part.postings.lengths[here] for part, here in parts])
         closed = np.full(len(rows), np.inf)
         here = np.searchsorted(rows, self.closed_rows)
         among = here < len(rows)
         among[among] = rows[here[among]] == self.closed_rows[among]
         closed[here[among]] = self.closed_at[among]
         ended = np.where(np.isin(columns.stores, FACTS), closed, columns.ended)
-        lengths = np.concatenate([s.postings.lengths for s in self.segments])
-        turns = self.turns()
         # Whatever is no turn has no neighbours: no two of these places differ by one.
-        places = np.where(columns.stores == TURNS, np.searchsorted(turns, rows), -2 * (rows + 1))
+        places = np.where(columns.stores == TURNS, np.searchsorted(self.turns, rows), -2 * (rows + 1))
         return Candidates(
             columns.ids,
             columns.stores,
@@ -146,8 +162,8 @@ class Index:
             ended,
             columns.speakers,
             columns.own.astype(np.bool_),
-            np.concatenate([s.embedded for s in self.segments])[rows],
-            lengths[rows] / max(lengths.mean(), 1.0),
+            np.concatenate([part.embedded[here] for part, here in parts]),
+            lengths / max(self.length, 1.0),
             complete([s.postings for s in self.segments], queries),
             lexical,
             dense,
@@ -155,9 +171,8 @@ class Index:
 
     def split(self, rows: Rows) -> Iterator[tuple[Segment, Rows]]:
         """The rows of each segment, counted within it."""
-        starts = np.cumsum([0, *map(len, self.segments)])
-        cuts = np.searchsorted(rows, starts)
-        for part, first, lo, hi in zip(self.segments, starts[:-1], cuts[:-1], cuts[1:], strict=True):
+        cuts = np.searchsorted(rows, self.starts).tolist()
+        for part, first, (lo, hi) in zip(self.segments, self.starts, pairwise(cuts), strict=False):
             yield part, rows[lo:hi] - first
 
 
@@ -216,7 +231,7 @@ class Indexes:
         else:
             parts += [part for gap in gaps for part in self._followed(db, gap, held)]
         parts.sort(key=lambda part: int(part.columns.ids[0]))
-        return Index(state, tuple(parts), *_closed(db, persona_id, parts), sum(part.size for part in parts))
+        return Index.of(state, parts, _closed(db, persona_id, parts))
 
     def _read(self, db: Database, gap: Gap, after: int = 0) -> Iterator[Segment]:
         after = max(gap.after, after)

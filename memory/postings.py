@@ -72,12 +72,11 @@ class Postings:
         codes = np.repeat(self.terms, np.diff(self.starts))
         return codes, self.rows.astype(np.int64), self.counts.astype(np.int64)
 
-    def holding(self, term: int) -> slice:
-        """Where in `rows` and `counts` the term of this code stands; empty if nowhere."""
-        place = int(np.searchsorted(self.terms, np.uint64(term)))
-        if place == len(self.terms) or self.terms[place] != term:
-            return slice(0, 0)
-        return slice(int(self.starts[place]), int(self.starts[place + 1]))
+    def holding(self, terms: Sequence[int]) -> list[slice]:
+        """Where in `rows` and `counts` each of the terms of these codes stands; empty if nowhere."""
+        codes = np.array(terms, dtype=np.uint64)
+        first, end = (self.starts[np.searchsorted(self.terms, codes, side)] for side in ("left", "right"))
+        return [slice(*bounds) for bounds in zip(first.tolist(), end.tolist(), strict=True)]
 
 
 def _counted(
@@ -102,36 +101,38 @@ def _counted(
 
 def complete(parts: Sequence[Postings], queries: Sequence[Sequence[str]]) -> NDArray[np.float64]:
     """What a row of mean length scores for each query if it holds every term of it once; shape (queries,)."""
-    held = _held(parts, queries)
-    return np.array([sum(_idf(parts, held[term]) for term in query) for query in queries])
+    idfs = {term: weight for term, (weight, _) in _looked_up(parts, queries).items()}
+    return np.array([sum(idfs[term] for term in query) for query in queries])
 
 
 def bm25(parts: Sequence[Postings], queries: Sequence[Sequence[str]]) -> NDArray[np.float64]:
     """How well each row answers each query, a list of distinct terms; shape (queries, rows of all parts in order)."""
     total = sum(len(part.lengths) for part in parts)
     scores = np.zeros((len(queries), total))
-    asked = {term: [n for n, query in enumerate(queries) if term in query] for query in queries for term in query}
-    held = _held(parts, queries)
-    weights = {term: _idf(parts, places) for term, places in held.items()}
-    mean = sum(int(part.lengths.sum()) for part in parts) / max(total, 1)
+    asked = _looked_up(parts, queries)
+    if not asked:
+        return scores
+    of_views = [np.array([term in query for term in asked]) for query in queries]
+    weights = np.array([weight * (K1 + 1) for weight, _ in asked.values()])
+    mean = max(sum(int(part.lengths.sum()) for part in parts) / max(total, 1), 1e-9)
     first = 0
-    for number, part in enumerate(parts):
+    for part, places in zip(parts, zip(*(places for _, places in asked.values()), strict=True), strict=True):
         here = scores[:, first : first + len(part.lengths)]
         first += len(part.lengths)
-        norms = K1 * (1 - B + B * part.lengths / max(mean, 1e-9))
-        for term, views in asked.items():
-            at = held[term][number]
-            rows, counts = part.rows[at], part.counts[at]
-            gained = weights[term] * (K1 + 1) * counts / (counts + norms[rows])
-            for view in views:
-                here[view, rows] += gained
+        sizes = [at.stop - at.start for at in places]
+        rows = np.concatenate([part.rows[at] for at in places]).astype(np.intp)
+        counts = np.concatenate([part.counts[at] for at in places])
+        gained = np.repeat(weights, sizes) * counts / (counts + K1 * (1 - B + B * part.lengths[rows] / mean))
+        for view, terms in enumerate(of_views):
+            its = slice(None) if terms.all() else np.repeat(terms, sizes)
+            np.add.at(here[view], rows[its], gained[its])
     return scores
 
 
-def _held(parts: Sequence[Postings], queries: Sequence[Sequence[str]]) -> dict[str, list[slice]]:
-    """Where each term of the queries stands in each of the parts."""
-    return {term: [part.holding(code(term)) for part in parts] for query in queries for term in query}
-
-
-def _idf(parts: Sequence[Postings], places: Sequence[slice]) -> float:
-    return idf(sum(len(part.lengths) for part in parts), sum(at.stop - at.start for at in places))
+def _looked_up(parts: Sequence[Postings], queries: Sequence[Sequence[str]]) -> dict[str, tuple[float, list[slice]]]:
+    """The idf of each term of the queries, and where it stands in each of the parts."""
+    terms = list(dict.fromkeys(term for query in queries for term in query))
+    codes, total = [code(term) for term in terms], sum(len(part.lengths) for part in parts)
+    held = [part.holding(codes) for part in parts]
+    found = {term: [places[n] for places in held] for n, term in enumerate(terms)}
+    return {term: (idf(total, sum(at.stop - at.start for at in places)), places) for term, places in found.items()}
