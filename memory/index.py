@@ -118,7 +118,7 @@ class Index:
         turned = [part.dense.turned(queries) for part in self.segments]
         near = np.empty((len(queries), len(self)), dtype=np.float32)
         for part, first, asked in zip(self.segments, self.starts, turned, strict=False):
-            part.dense.near(asked, near[:, first : first + len(part)])
+            near[:, first : first + len(part)] = part.dense.near(asked)
         return Meaning(self, turned, near)
 
     def speaking(self, speakers: Sequence[int], moment: datetime) -> frozenset[int]:
