@@ -71,7 +71,6 @@ def _read(state: TurnState, services: Services) -> Reading:
     return answer.compose(
         parsed,
         notes,
-        many=message.classes.asks_many,
         window=window,
         known=None if of_then else _known_by(services.bank.time_range(ask.persona.id), ask.as_of),
         hits=hits,

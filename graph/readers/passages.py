@@ -34,7 +34,7 @@ SPOKEN_OF = 0.8
 NOT_OF_SUBJECT = 0.6
 """What a passage counts that is said not by the one asked about, but to or of them, or of somebody else."""
 
-NAME_ONLY_PENALTY = 0.7
+NAME_ONLY_PENALTY = 0.5
 """What a passage counts that shares with the question no word but names: it is about the same person, no more."""
 
 _NUMBER = re.compile(
