@@ -1,5 +1,6 @@
 """An answer quotes the best note first, then what is near it, in fifty words at most."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from hypothesis import given
@@ -14,10 +15,10 @@ from memory.types import Memory
 MAY = datetime(2024, 5, 3, 12, tzinfo=UTC)
 
 
-def note(number, text, relevance, *, quote=None, speaker="Tilde", of_other=False):
+def note(number, text, relevance, *, quote=None, speaker="Tilde", of_other=False, store="dialogue"):
     untold = dict.fromkeys(("event", "valid_from", "valid_to", "superseded_by", "session_id"))
     blank = dict.fromkeys(("attribute", "event_text", "emotion", "scene", "external_id"), "")
-    memory = Memory(number, 1, "dialogue", text, text, speaker, said_at=MAY, recorded_at=MAY, **untold, **blank)
+    memory = Memory(number, 1, store, text, text, speaker, said_at=MAY, recorded_at=MAY, **untold, **blank)
     return Note(memory, quote or text, relevance, of_other=of_other)
 
 
@@ -45,6 +46,12 @@ def test_a_second_time_must_be_nearer_than_a_second_thing():
 def test_what_somebody_else_did_is_not_quoted_beside_it():
     notes = (note(1, "I painted a boat.", 0.9), note(2, "I painted a barn.", 0.8, speaker="Olaf", of_other=True))
     assert [c.memory.speaker for c in composed("What did Tilde paint?", *notes).citations] == ["Tilde"]
+
+
+def test_after_a_fact_that_holds_no_talk_is_quoted_that_may_be_older():
+    home, once = note(1, "Lives in Porto", 0.9, store="profile"), note(2, "I live in Bergen.", 0.85)
+    assert len(composed("Where does Tilde live?", home, once).citations) == 1
+    assert len(composed("Where does Tilde live?", replace(once, relevance=0.95), home).citations) == 2
 
 
 def test_room_that_is_left_goes_to_what_was_said_around_the_best():

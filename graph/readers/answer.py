@@ -10,7 +10,7 @@ from graph.sentences import split
 from graph.state import Citation, Note, Reading, Reason
 from memory import lexical
 from memory.timespan import TimeExpression, describe
-from memory.types import Hit, TimeSpan
+from memory.types import SEMANTIC, Hit, TimeSpan
 
 MAX_WORDS = 50
 """Words of an answer (PerLTQA asks for at most 50)."""
@@ -99,10 +99,19 @@ def _why_not(question: Question, notes: Sequence[Note], reason: Reason, known: T
 
 
 def _chosen(question: Question, notes: Sequence[Note]) -> list[Note]:
-    """The best note and those near it that are of the same person and the same time."""
+    """The best note and those near it that are of the same person and the same time.
+
+    After a fact that holds only other facts: talk may be of when it did not hold yet.
+    """
     best = notes[0]
     near = NEAR_EXACT if question.expects in ("time", "number", "duration") else NEAR
-    further = [n for n in notes[1:] if n.relevance >= near * best.relevance and not (n.of_other or n.of_other_time)]
+    further = [
+        note
+        for note in notes[1:]
+        if note.relevance >= near * best.relevance
+        and not (note.of_other or note.of_other_time)
+        and (best.memory.store not in SEMANTIC or note.memory.store in SEMANTIC)
+    ]
     return [best, *further][:SEVERAL]
 
 
