@@ -119,7 +119,7 @@ def _alone(work: Iterator[History], experiment: Experiment, tools: Tools, stop: 
 def open_tools(experiment: Experiment, cache: Path, encoder: Embedder | None = None) -> Tools:
     """The models of a replay; the encoder loads when a text is not in the cache, unless one is handed in."""
     embedder = CachedEmbedder(cache, encoder or Embedder(experiment.embedding_model))
-    model = chat_model_or_none(experiment.pipeline.model)
+    model = chat_model_or_none(experiment.pipeline.model, experiment.pipeline.quantization)
     return Tools(embedder, Classifier.load(embedding_model=embedder.model), model)
 
 

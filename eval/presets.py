@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from graph.models.names import is_named
+
 READER = "a language model as reader"
 CLASSIFIER = "a chat model as classifier (model=NAME)"
 JUDGED = ("judge_accuracy", "token_f1", "containment")
@@ -24,8 +26,8 @@ class Row:
     needs: str = ""
 
     def runs_with(self, model: str) -> bool:
-        """Whether it can be run, with this chat model (empty: none)."""
-        return not self.needs or (self.needs == CLASSIFIER and bool(model))
+        """Whether it can be run, with this chat model."""
+        return not self.needs or (self.needs == CLASSIFIER and is_named(model))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ from typing import Literal
 
 from pydantic import Field
 
+from graph.models.names import NONE
+from graph.models.quantization import Quantization
 from memory.scoring import SearchSettings
 from memory.settings import BankSettings
 
@@ -28,7 +30,7 @@ class PipelineSettings:
 
     `views` says whether a message is looked up together with the dialogue before it, too.
     Without a reader nothing is answered: what was found is all there is to see. `model` names the chat model that the
-    classifiers "llm" and "llm-few-shot" ask (see `graph.models`).
+    classifiers "llm" and "llm-few-shot" ask (see `graph.models`), `quantization` how a local one's weights are held.
     """
 
     classifier: ClassifierEngine = "learned"
@@ -38,7 +40,8 @@ class PipelineSettings:
     time_filter: bool = True
     budget: int = 20
     reader: ReaderEngine = "extractive"
-    model: str = ""
+    model: str = NONE
+    quantization: Quantization = "auto"
 
 
 _SEARCH, _RERANK = SearchSettings(), RerankSettings()
@@ -53,7 +56,8 @@ class Settings(BankSettings):
         "learned", description="how a question's stores are told: learned, none, llm or llm-few-shot"
     )
     views: bool = Field(True, description="whether what was said before is looked up with a message")
-    model: str = Field("", description="chat model of the llm classifiers: openai:NAME or ADDRESS#NAME")
+    model: str = Field(NONE, description="chat model: none, openai:NAME, ADDRESS#NAME or hf:REPO_OR_FOLDER")
+    quantization: Quantization = Field("auto", description="weights of a local model: auto, nf4, int8, bf16, fp32")
     ranker: Literal["postings", "rank-bm25"] = Field("postings", description="who scores words")
     k: int = Field(10, ge=1, le=200, description="candidates of each store")
     dense_weight: float = Field(_SEARCH.dense_weight, ge=0, le=1, description="share of meaning against words")
@@ -88,4 +92,5 @@ class Settings(BankSettings):
             self.time_filter,
             self.budget,
             model=self.model,
+            quantization=self.quantization,
         )
