@@ -20,9 +20,13 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A further piece of the reply."""
+    """A further piece of the reply; the empty text only says that it is being worked on.
+
+    With `afresh`, what was told of the reply so far is taken back.
+    """
 
     text: str
+    afresh: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,7 @@ class Assistant:
         trace: list[TraceLine] = []
         for mode, part in self._graph.stream(state, context=self.services, stream_mode=["updates", "custom"]):
             if mode == "custom":
-                yield Token(str(part))
+                yield Token("", afresh=True) if part is None else Token(str(part))
                 continue
             changes: dict[str, TurnState] = dict(part)  # type: ignore[arg-type]  # "updates" yields a dict a node
             for change in changes.values():

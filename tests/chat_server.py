@@ -7,6 +7,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+SCRIPTED = {"id": "scripted", "object": "model", "max_model_len": 16384}
+
 
 @dataclass(frozen=True)
 class Broken:
@@ -42,7 +44,7 @@ class ChatServer:
     `models` is what it lists. With `schemas=False` it refuses a request that wants a schema.
     """
 
-    def __init__(self, *replies, tokens_in=11, tokens_out=3, models=(), schemas=True):
+    def __init__(self, *replies, tokens_in=11, tokens_out=3, models=(SCRIPTED,), schemas=True):
         self.replies, self.requests, self.keys = deque(replies), [], []
         self.tokens_in, self.tokens_out = tokens_in, tokens_out
         self.models, self.schemas = list(models), schemas

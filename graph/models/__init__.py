@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graph.models.asking import Completion, Halted, ModelFailed, complete, converse
+from graph.models.asking import Completion, Halted, ModelFailed, Unreachable, complete, converse
 from graph.models.hosted import hosted_model
 from graph.models.keys import without_keys
 from graph.models.names import FORMS, NONE, Name, UnknownModel, is_named, parse
@@ -32,6 +32,7 @@ __all__ = [
     "Name",
     "Quantization",
     "UnknownModel",
+    "Unreachable",
     "chat_model",
     "chat_model_or_none",
     "complete",

@@ -7,6 +7,7 @@ happened and what to do. It never holds a key, even where the server repeated it
 from __future__ import annotations
 
 import queue
+import re
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,6 +31,8 @@ Talk = Sequence[tuple[str, str]]
 
 Schema = Mapping[str, Any]
 
+_PASSING = re.compile("Timeout|Connection|OutOfMemory")
+
 _AGAIN = "Nothing was kept of it; try again"
 
 REMEDIES: tuple[tuple[Callable[[BaseException], bool], str], ...] = (
@@ -52,6 +55,10 @@ REMEDIES: tuple[tuple[Callable[[BaseException], bool], str], ...] = (
 
 class ModelFailed(MemoirError):
     """A chat model did not reply: unreachable, refused, too slow, or what came was empty or no reply."""
+
+
+class Unreachable(ModelFailed):
+    """It might reply another time: its server is away, busy or refuses the key, or its memory is full."""
 
 
 class Halted(Exception):  # nothing went wrong: nobody wants to know any more
@@ -230,7 +237,10 @@ def _failed(fault: BaseException, *, partial: bool = False) -> MemoirError:
     wait = _header(fault, "retry-after")
     remedy += f" (it asks for {wait} s)" if wait.isdecimal() else ""
     broken = "it broke off within its reply; " if partial else ""
-    return ModelFailed(_said(f"{broken}{type(fault).__name__}: {str(fault)[:500]}", remedy))
+    status = _status(fault) or 0
+    passing = status in (401, 403, 404, 429) or status >= 500 or _PASSING.search(type(fault).__name__)
+    kind = Unreachable if passing else ModelFailed
+    return kind(_said(f"{broken}{type(fault).__name__}: {str(fault)[:500]}", remedy))
 
 
 def _said(what: str, remedy: str) -> str:
