@@ -24,6 +24,7 @@ from eval.runs import HistoryCosts, Run
 from eval.types import History, Sample
 from graph.classifier import Classifier
 from graph.models import chat_model_or_none
+from graph.models.names import is_local
 from memory.embedder import Embedder
 from memory.errors import MemoirError
 
@@ -77,7 +78,8 @@ def execute(
     done = len(answered)
     work = (_rest(h, answered) for h in histories if h.id not in finished)
     stop = stop or threading.Event()
-    alone = jobs == 1 or tools is not None or experiment.pooled  # a pool is one history, and reads a file as it goes
+    # A pool is one history, and reads a file as it goes; a local model in every process would fill the memory.
+    alone = jobs == 1 or tools is not None or experiment.pooled or is_local(experiment.pipeline.model)
     played = (
         _alone(work, experiment, tools or open_tools(experiment, cache), stop)
         if alone

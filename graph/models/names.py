@@ -36,6 +36,11 @@ def is_named(name: str) -> bool:
     return name.strip() not in ("", NONE)
 
 
+def is_local(name: str) -> bool:
+    """Whether the model of that name would run in this process."""
+    return name.startswith("hf:")
+
+
 def parse(name: str) -> Name:
     """Take a name apart.
 
