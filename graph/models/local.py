@@ -8,6 +8,7 @@ more, counts no tokens, and tokenises the text of the template a second time, wi
 from __future__ import annotations
 
 import gc
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -72,7 +73,7 @@ class Weights:
                 from transformers import AutoTokenizer
 
                 try:
-                    read = AutoTokenizer.from_pretrained(self.name)
+                    read = AutoTokenizer.from_pretrained(self.name, local_files_only=_offline())
                 except (OSError, ValueError) as fault:
                     raise UnknownModel(_absent(self.name, fault)) from fault
                 if not read.chat_template:
@@ -105,7 +106,7 @@ class Weights:
         from transformers import AutoConfig
 
         try:
-            return AutoConfig.from_pretrained(self.name)
+            return AutoConfig.from_pretrained(self.name, local_files_only=_offline())
         except (OSError, ValueError) as fault:
             raise UnknownModel(_absent(self.name, fault)) from fault
 
@@ -114,6 +115,11 @@ class Weights:
 def weights(name: str, quantization: Quantization) -> Weights:
     """The weights of that name, the same for all who ask; none are loaded yet."""
     return Weights(name, quantization)
+
+
+def _offline() -> bool:
+    """Whether nothing may be fetched: so it is unless the user says otherwise."""
+    return os.environ.get("HF_HUB_OFFLINE", "1") != "0"
 
 
 def _absent(name: str, fault: Exception) -> str:
@@ -146,7 +152,9 @@ def _load(name: str, quantization: Quantization) -> Any:  # noqa: ANN401
     device = {"": 0} if torch.cuda.is_available() else {"": "cpu"}
     try:
         # Safetensors alone: the older format runs whatever code its author put there.
-        model: Any = AutoModelForCausalLM.from_pretrained(name, device_map=device, use_safetensors=True, **options)
+        model: Any = AutoModelForCausalLM.from_pretrained(
+            name, device_map=device, use_safetensors=True, local_files_only=_offline(), **options
+        )
     except (OSError, ValueError, ImportError) as fault:
         raise UnknownModel(
             f"hf:{name} cannot be loaded in {quantization} here ({str(fault).splitlines()[0][:300]}). Take another "
