@@ -107,6 +107,8 @@ def _ask(arguments: argparse.Namespace, settings: Settings) -> int:
     if arguments.json:
         print(json.dumps(as_json(answer), ensure_ascii=False, indent=2))
         return 0
+    if answer.reading.notice:
+        print(f"memoir: {answer.reading.notice}", file=sys.stderr)
     print(answer.reading.answer)
     for citation in answer.reading.citations:
         print(f"  {_cited(citation)}")
@@ -120,6 +122,8 @@ def as_json(answer: Answer) -> dict[str, object]:
         "answer": reading.answer,
         "abstained": reading.abstained,
         "reason": reading.reason,
+        "by": reading.by,
+        "notice": reading.notice,
         "citations": [
             {
                 "number": c.number,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
@@ -67,7 +67,7 @@ class Assistant:
         other.services = replace(self.services, model=model, settings=settings)
         return other
 
-    def stream(self, ask: Ask) -> Iterator[Event]:
+    def stream(self, ask: Ask) -> Generator[Event, None, None]:
         """Answer one message; the last event is the `Answer`.
 
         Whoever closes this before its end stops what is being written: what the user said is then stored all the same,

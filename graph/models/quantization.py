@@ -46,6 +46,16 @@ def resolved(quantization: Quantization) -> Quantization:
     return "nf4" if torch.cuda.is_available() else "bf16"
 
 
+def free_bytes() -> int:
+    """Bytes of memory that are free where a model would be loaded: of the GPU, if there is one."""
+    import psutil  # type: ignore[import-untyped]
+    import torch
+
+    if torch.cuda.is_available():
+        return int(torch.cuda.mem_get_info()[0])
+    return int(psutil.virtual_memory().available)
+
+
 def need(config: PretrainedConfig, quantization: Quantization) -> Need:
     """The memory that a model of this shape takes, counted on a model without weights."""
     import torch
