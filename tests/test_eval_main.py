@@ -5,6 +5,8 @@ import io
 import json
 
 import pytest
+import test_eval_benchmarks_longmemeval as longmemeval
+import test_eval_benchmarks_perltqa as perltqa
 from chat_server import Broken, ChatServer
 from local_models import made_up
 
@@ -345,6 +347,49 @@ def test_a_run_whose_model_goes_away_stops_and_goes_on_from_there(command, bench
     assert run.name == parsed(out)["run"]
     assert "A red dinghy." in {s.prediction.answer for s in run.samples()}
     assert not [s for s in run.samples() if "extractive" in " ".join(s.prediction.trace)]
+
+
+def test_figure_6_of_longmemeval_runs_against_a_server(command, tmp_path):
+    file = longmemeval.write(tmp_path, longmemeval.QUESTION)
+    read = ['{"notes": [], "answer": "The red one.", "citations": [], "reason": null}', "The red one."]
+    with ChatServer(lambda r: read["response_format" not in r]) as server:
+        chosen = ("--data", file, "--preset", "longmemeval-figure-6", "--set", f"model={server.model()}", "--json")
+        status, out, err = command("run", "longmemeval", *chosen)
+        asked = [r["messages"][1]["content"].startswith("{") for r in server.requests]
+        structured = ["response_format" in r for r in server.requests]
+    assert status == 0, err
+    assert "left out" not in err
+    rows = parsed(out)["rows"]
+    assert list(rows) == [row.label for row in PRESETS["longmemeval-figure-6"].rows]
+    assert (asked, structured) == ([False, False, True, True], [False, True, False, True])
+    assert [rows[label]["tokens"]["in"] for label in rows] == [0, 11, 11, 11, 11]
+
+
+def test_table_3_of_perltqa_runs_against_a_server(command, tmp_path):
+    files = perltqa.write(tmp_path, {"Pia Lund": perltqa.CHARACTER}, [{"Pia Lund": perltqa.QUESTIONS}])
+    with ChatServer(json.dumps({"profile": 1.0})) as server:
+        chosen = ("--data", files, "--preset", "perltqa-table-3", "--set", f"model={server.model()}", "--json")
+        status, out, err = command("run", "perltqa", *chosen)
+        assert server.requests
+    assert status == 0, err
+    rows = parsed(out)["rows"]
+    assert {"instruction", "few-shot"} <= set(rows)
+    assert rows["instruction"]["tokens"]["in"] > 0
+
+
+def test_a_key_is_in_no_file_of_a_run_and_no_output(command, bench, tmp_path, monkeypatch, caplog):
+    key = "sk-planted-0123456789abcdef"
+    monkeypatch.setenv("MEMOIR_API_KEY", key)
+    said = READ.replace("dinghy", key)
+    with ChatServer(said) as server, caplog.at_level(0):
+        order = ("run", "memoir", "--set", f"model={server.model()}", "--judge", server.model(), "--limit", 3, "--json")
+        status, out, err = command(*order)
+        assert key in server.keys
+    assert status == 0, err
+    assert "[key]" in "".join(s.prediction.answer for s in bench.runs.get(parsed(out)["run"]).samples())
+    assert key not in out + err + caplog.text
+    home = bench.settings.home
+    assert not [path for path in home.rglob("*") if path.is_file() and key.encode() in path.read_bytes()]
 
 
 def test_a_local_model_is_recorded_in_the_bits_that_it_was_read_in(command, bench, tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from graph.state import Reason
 
-_REASONING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+_REASONING = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
 _UNKNOWN = re.compile(r"\A\s*\**UNKNOWN:\**\s*([^\n]*)\n?(.*)\Z", re.DOTALL | re.IGNORECASE)
 
 REASONS: tuple[Reason, ...] = (

@@ -35,7 +35,7 @@ class Speaking:
 
     def end(self) -> None:
         """Pass on what was held back."""
-        if self._begun and not self._silent:
+        if not self._silent and not self._held.lstrip().startswith(_REASONING):
             self._pass_on(len(self._held))
 
     def _begins(self) -> bool:
@@ -58,7 +58,7 @@ class Speaking:
         """How much can be shown: all up to a mark that is not whole yet, with the space before it."""
         opened = self._held.rfind("[")
         if opened >= 0 and "]" not in self._held[opened:] and len(self._held) - opened < _MARK_LENGTH:
-            return opened
+            return len(self._held[:opened].rstrip())
         return len(self._held.rstrip())
 
     def _pass_on(self, upto: int) -> None:
