@@ -228,6 +228,30 @@ def test_a_prompt_never_overflows_what_the_model_can_read_and_the_last_ranked_go
     assert read["left out"] > 0 or context > 2000
 
 
+@pytest.mark.parametrize("form", ["json", "nl"])
+def test_notes_that_run_on_do_not_overflow_the_prompt_for_the_answer(marlow, monkeypatch, form):
+    monkeypatch.setattr(chain_of_note, "REPLY_ROOM", 100)
+
+    def notes(request):
+        quotes = [m.text for m in marlow.services.bank.memories(marlow.persona.id)]
+        said = [{"memory": n, "quote": text, "note": "note " * 300} for n in range(1, 9) for text in quotes]
+        return json.dumps({"notes": said})[:19_000].rpartition(", {")[0] + "]}"
+
+    with ChatServer(notes, "No.", models=[{"id": "scripted", "max_model_len": 2200}]) as server:
+        answered(marlow, server, method="con-separate", format=form)
+        talks = [[(m["role"], m["content"]) for m in r["messages"]] for r in server.requests]
+    assert len(talks) == 2
+    model = reading_with(marlow, server).model
+    assert all(tokens.count(model, talk) <= 2200 - 100 for talk in talks)
+    assert "note note" in talks[1][1][1]
+
+
+def test_where_no_note_was_taken_the_answer_sees_no_memory(marlow):
+    with ChatServer('{"notes": []}', "UNKNOWN: nothing found") as server:
+        answered(marlow, server, method="con-separate")
+        assert shown(server.requests[1])[1]["memories"] == []
+
+
 def test_a_question_longer_than_the_model_can_read_is_said_to_be(marlow):
     with ChatServer("x") as server:
         answer = answered(marlow, server, "Where is Biscuit? " * 3000 + "Where is Biscuit?")

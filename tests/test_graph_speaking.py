@@ -20,7 +20,7 @@ def found(marlows_bank):
     persona = marlows_bank.persona("Marlow")
     hits = tuple(Hit(m, 1.0, {}) for m in marlows_bank.memories(persona.id)[:5])
     ask = Ask(persona, "Who?", datetime(2024, 7, 1, tzinfo=UTC), "chat")
-    return Found(ask, "Who?", (), hits, (1, 2), 1000)
+    return Found(ask, "Who?", (), hits, (1, 2), 2000)
 
 
 def spoken(found, text, cuts):

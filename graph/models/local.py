@@ -177,7 +177,7 @@ class LocalChat(BaseChatModel):
     @property
     def weights(self) -> Weights:
         """The weights, shared with every other chat model of this name."""
-        return weights(self.name, self.quantization)
+        return weights(self.name, resolved(self.quantization))
 
     def count(self, messages: Sequence[BaseMessage]) -> int:
         """Tokens of a prompt, by the model's own tokenizer and template."""

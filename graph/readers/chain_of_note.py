@@ -106,12 +106,10 @@ def read_with(
     settings = reader.settings
     context = context_of(reader.model) or UNKNOWN_CONTEXT
     room = context - REPLY_ROOM - REPAIR_ROOM
-    # Characters, some quarter of the room: one long memory must not keep all others out.
-    longest = max(room // 2, 1)
     first = "notes" if settings.method == "con-separate" else settings.method
 
     def written(shown: int) -> tuple[Found, int]:
-        found = _found(ask, question, window, hits[:shown], longest)
+        found = _found(ask, question, window, hits[:shown], room)
         return found, count(reader.model, prompt(first, settings.format, found))
 
     found, size = fitting(written, len(hits), room)
@@ -139,10 +137,10 @@ def fitting(written: Callable[[int], tuple[Found, int]], hits: int, room: int) -
     return made[fits]
 
 
-def _found(ask: Ask, question: str, window: Sequence[TimeExpression], best: Sequence[Hit], longest: int) -> Found:
+def _found(ask: Ask, question: str, window: Sequence[TimeExpression], best: Sequence[Hit], room: int) -> Found:
     ordered = tuple(sorted(best, key=_when))
     numbers = {hit.memory.id: n for n, hit in enumerate(ordered, 1)}
-    return Found(ask, question, tuple(window), ordered, tuple(numbers[h.memory.id] for h in best[:AMONG]), longest)
+    return Found(ask, question, tuple(window), ordered, tuple(numbers[h.memory.id] for h in best[:AMONG]), room)
 
 
 def _when(hit: Hit) -> tuple[float, int]:
@@ -170,7 +168,11 @@ def _con_separate(reader: Reader, found: Found) -> Checked:
     notes, refused = _notes(noted.notes, found)
     held = {note.memory.id for note in notes}
     shown = [n.model_dump() for n in noted.notes if (m := found.memory(n.memory)) and m.id in held]
-    reading, dropped = _in_words(reader, prompt("from notes", reader.settings.format, found, shown), found, notes)
+    talk = prompt("from notes", reader.settings.format, found, shown)
+    while shown and count(reader.model, talk) > found.room:
+        shown.pop()
+        talk = prompt("from notes", reader.settings.format, found, shown)
+    reading, dropped = _in_words(reader, talk, found, notes)
     return reading, refused + dropped
 
 

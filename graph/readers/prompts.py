@@ -23,6 +23,9 @@ MAX_WORDS = 50
 TURNS, TURN_CHARACTERS = 6, 500
 """What was said just before in this chat that goes with a question, and characters of each turn."""
 
+NOTED = 400
+"""Characters of a note, and of the words that it quotes, in the prompt for the answer."""
+
 _WHO = """\
 You are a persona that remembers what the user and others told it in earlier conversations. You answer the user's \
 question from those memories."""
@@ -103,14 +106,22 @@ TASKS: Mapping[str, str] = {"con": _CON, "notes": _NOTES_ALONE, "from notes": _F
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a prompt is made of: the hits that it shows, in the order of time, and their numbers in that of rank."""
+    """What a prompt is made of: the hits that it shows, in the order of time, and their numbers in that of rank.
+
+    `room` is how many tokens the prompt may have.
+    """
 
     ask: Ask
     question: str
     window: tuple[TimeExpression, ...]
     hits: tuple[Hit, ...]
     best: tuple[int, ...]
-    longest: int
+    room: int
+
+    @property
+    def longest(self) -> int:
+        """Characters of one memory: some quarter of the room, so that a long one does not keep all others out."""
+        return max(self.room // 2, 1)
 
     def memory(self, number: int) -> Memory | None:
         """The memory of a number; None for a number that the prompt does not hold."""
@@ -122,8 +133,11 @@ def instruction(task: str, form: Format) -> str:
     return "\n\n".join([_WHO, _JSON_DATA if form == "json" else _NL_DATA, _RULES, TASKS[task]])
 
 
-def prompt(task: str, form: Format, found: Found, notes: Sequence[Mapping[str, Any]] = ()) -> Talk:
-    """What the model is asked: the instruction, and what was found as data; `notes` are those taken before."""
+def prompt(task: str, form: Format, found: Found, notes: Sequence[Mapping[str, Any]] | None = None) -> Talk:
+    """What the model is asked: the instruction, and what was found as data.
+
+    With `notes`, those taken before, it sees of the memories only when they were: it answers from the notes alone.
+    """
     data = _data(found, notes)
     return [("system", instruction(task, form)), ("human", quoted(data) if form == "json" else _described(data))]
 
@@ -142,7 +156,7 @@ def quoted(data: object) -> str:
     return json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
 
 
-def _data(found: Found, notes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _data(found: Found, notes: Sequence[Mapping[str, Any]] | None) -> dict[str, Any]:
     ask, persona = found.ask, found.ask.persona
     card = {
         "name": persona.name,
@@ -151,17 +165,17 @@ def _data(found: Found, notes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "manner": persona.manner,
     }
     compared = compares(found.question)
-    # An answer from the notes alone sees of the memories only when they were.
-    near = {int(note["memory"]) for note in notes} or set(found.best)
-    numbered = [(n, hit.memory) for n, hit in enumerate(found.hits, 1) if not notes or n in near]
+    near = set(found.best) if notes is None else {int(note["memory"]) for note in notes}
+    numbered = [(n, hit.memory) for n, hit in enumerate(found.hits, 1) if notes is None or n in near]
+    told = notes or ()
     data = {
         "persona": _held(card),
         "asked_on": f"{ask.as_of:%A, {ask.as_of.day} %B %Y, %H:%M}",
         "times": [{"words": w.text, "mean": describe(w.span)} for w in found.window],
-        "memories": [_memory(n, memory, found, worded=not notes) for n, memory in numbered],
+        "memories": [_memory(n, memory, found, worded=notes is None) for n, memory in numbered],
         "intervals": between([pair for pair in numbered if pair[0] in near], ask.as_of) if compared else [],
         "dialogue": [{"who": t.role, "text": _cut(t.text, TURN_CHARACTERS)} for t in ask.dialogue[-TURNS:]],
-        "notes": list(notes),
+        "notes": [{**note, "quote": _cut(note["quote"], NOTED), "note": _cut(note["note"], NOTED)} for note in told],
         "question": found.question,
     }
     return {name: value for name, value in data.items() if value or name in ("memories", "question")}

@@ -12,6 +12,9 @@ from graph.state import Reason
 _REASONING = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
 _UNKNOWN = re.compile(r"\A\s*\**UNKNOWN:\**\s*([^\n]*)\n?(.*)\Z", re.DOTALL | re.IGNORECASE)
 
+PROBLEM = 80
+"""Characters of what is said of a reply that cannot be read, and of where it goes wrong."""
+
 REASONS: tuple[Reason, ...] = (
     "nothing found",
     "found but does not say",
@@ -73,7 +76,8 @@ def read_json(reply: str, shape: type[Shape]) -> Shape:
     except ValidationError as fault:
         first = fault.errors(include_input=False, include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise Unreadable(f"{where}: {first['msg']}" if where else str(first["msg"])) from None
+        # A field may be of the model's own making, and as long as it likes.
+        raise Unreadable(f"{where[:PROBLEM]}: {first['msg'][:PROBLEM]}" if where else first["msg"][:PROBLEM]) from None
 
 
 def read_words(reply: str) -> tuple[str, Reason | None]:

@@ -108,6 +108,7 @@ def about(name: str, quantization: Quantization) -> str:
     """
     named = parse(name or NONE)
     if named.kind != "local":
+        chat_model_or_none(name, quantization)  # a key that is missing is said now, not at the first question
         return PLACES[named.kind].format(address=named.address)
     model = chat_model(name, quantization=quantization)
     assert isinstance(model, LocalChat)
