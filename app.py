@@ -79,7 +79,7 @@ def services(settings: Settings) -> Services:
         Classifier.load(embedding_model=embedder.model),
         settings.pipeline(),
         Indexer(bank, embedder),
-        chat_model_or_none(settings.model),
+        chat_model_or_none(settings.model, settings.quantization),
     )
 
 

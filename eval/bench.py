@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from eval import benchmarks
 from eval.benchmarks import Benchmark
@@ -21,6 +22,8 @@ from eval.runs import Run, Runs, Spec, checksum, code_version, versions
 from eval.settings import EvalSettings
 from eval.types import History
 from graph.models import chat_model
+from graph.models.names import is_local
+from graph.models.quantization import resolved
 from memory.embedder import Embedder
 from memory.errors import MemoirError
 
@@ -107,7 +110,7 @@ class Bench:
             str(path),
             checksum(path),
             order.portion,
-            order.experiment.settings,
+            _settled(order.experiment),
             code_version(),
             versions(),
         )
@@ -178,6 +181,14 @@ class Bench:
             watch(done, len(samples))
         run.judged(verdicts)
         return judge.spent
+
+
+def _settled(experiment: Experiment) -> dict[str, Any]:
+    """The settings as they are on this machine: a local model reads otherwise in four bits than in sixteen."""
+    settings = experiment.settings
+    if is_local(experiment.pipeline.model):
+        settings["quantization"] = resolved(experiment.pipeline.quantization)
+    return settings
 
 
 def _asked(order: Order) -> Benchmark:

@@ -24,6 +24,7 @@ from eval.runs import HistoryCosts, Run
 from eval.types import History, Sample
 from graph.classifier import Classifier
 from graph.models import chat_model_or_none
+from graph.models.names import is_local
 from memory.embedder import Embedder
 from memory.errors import MemoirError
 
@@ -77,7 +78,8 @@ def execute(
     done = len(answered)
     work = (_rest(h, answered) for h in histories if h.id not in finished)
     stop = stop or threading.Event()
-    alone = jobs == 1 or tools is not None or experiment.pooled  # a pool is one history, and reads a file as it goes
+    # A pool is one history, and reads a file as it goes; a local model in every process would fill the memory.
+    alone = jobs == 1 or tools is not None or experiment.pooled or is_local(experiment.pipeline.model)
     played = (
         _alone(work, experiment, tools or open_tools(experiment, cache), stop)
         if alone
@@ -119,7 +121,7 @@ def _alone(work: Iterator[History], experiment: Experiment, tools: Tools, stop: 
 def open_tools(experiment: Experiment, cache: Path, encoder: Embedder | None = None) -> Tools:
     """The models of a replay; the encoder loads when a text is not in the cache, unless one is handed in."""
     embedder = CachedEmbedder(cache, encoder or Embedder(experiment.embedding_model))
-    model = chat_model_or_none(experiment.pipeline.model)
+    model = chat_model_or_none(experiment.pipeline.model, experiment.pipeline.quantization)
     return Tools(embedder, Classifier.load(embedding_model=embedder.model), model)
 
 

@@ -1,7 +1,8 @@
 """The rows of the papers' tables as experiments by name.
 
 A row is what differs between the lines of a table, not the models that its authors ran: every row embeds with the model
-that is set, unless it names one. A row that needs what Memoir has not is listed with what it needs, and not run.
+that is set, and is read by the chat model that is set, unless it names another. A row that needs what Memoir has not is
+listed with what it needs, and not run.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-READER = "a language model as reader"
+from graph.models.names import is_named
+
+READER = "a chat model as reader (model=NAME)"
 CLASSIFIER = "a chat model as classifier (model=NAME)"
 JUDGED = ("judge_accuracy", "token_f1", "containment")
 """Tables of answers judged by a language model; without one the two others stand in."""
@@ -24,8 +27,8 @@ class Row:
     needs: str = ""
 
     def runs_with(self, model: str) -> bool:
-        """Whether it can be run, with this chat model (empty: none)."""
-        return not self.needs or (self.needs == CLASSIFIER and bool(model))
+        """Whether it can be run, with this chat model."""
+        return not self.needs or (self.needs in (READER, CLASSIFIER) and is_named(model))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,8 @@ _ALONE = ("classifier=none", "views=off", "search.voice=off", *(f"search.{factor
 _BM25 = (*_ALONE, "time_filter=off", "search.dense_weight=0")
 _DENSE = (*_ALONE, "time_filter=off", "search.dense_weight=1")
 _HYBRID = (*_ALONE, "time_filter=off", "search.dense_weight=0.5")
+
+_EXTRACTIVE, _BY_MODEL = "reader=extractive", "reader=auto"
 
 _PERLTQA = "Du et al. 2024, arXiv:2402.16288"
 _LONGMEMEVAL = "Wu et al., ICLR 2025, arXiv:2410.10813"
@@ -108,12 +113,12 @@ PERLTQA_5 = Preset(
     f"{_PERLTQA}, table 5",
     ("anchor_map", "judge_accuracy"),
     (
-        Row("without memory", ("given=nothing",)),
-        Row("retrieval, no classification", _WITHOUT_CLASSIFICATION),
-        Row("retrieval and classification", _WITH_CLASSIFICATION),
-        Row("without memory, language model", ("given=nothing",), READER),
-        Row("retrieval, no classification, language model", _WITHOUT_CLASSIFICATION, READER),
-        Row("retrieval and classification, language model", _WITH_CLASSIFICATION, READER),
+        Row("without memory", ("given=nothing", _EXTRACTIVE)),
+        Row("retrieval, no classification", (*_WITHOUT_CLASSIFICATION, _EXTRACTIVE)),
+        Row("retrieval and classification", (*_WITH_CLASSIFICATION, _EXTRACTIVE)),
+        Row("without memory, language model", ("given=nothing", _BY_MODEL), READER),
+        Row("retrieval, no classification, language model", (*_WITHOUT_CLASSIFICATION, _BY_MODEL), READER),
+        Row("retrieval and classification, language model", (*_WITH_CLASSIFICATION, _BY_MODEL), READER),
     ),
 )
 
@@ -124,12 +129,12 @@ PERLTQA_6 = Preset(
     f"{_PERLTQA}, table 6",
     ("anchor_map", "judge_accuracy"),
     (
-        Row("NR: no retrieval", ("given=nothing",)),
-        Row("IR: incorrect retrieval", ("given=wrong",)),
-        Row("CR: correct retrieval", ("given=oracle",)),
-        Row("NR, language model", ("given=nothing",), READER),
-        Row("IR, language model", ("given=wrong",), READER),
-        Row("CR, language model", ("given=oracle",), READER),
+        Row("NR: no retrieval", ("given=nothing", _EXTRACTIVE)),
+        Row("IR: incorrect retrieval", ("given=wrong", _EXTRACTIVE)),
+        Row("CR: correct retrieval", ("given=oracle", _EXTRACTIVE)),
+        Row("NR, language model", ("given=nothing", _BY_MODEL), READER),
+        Row("IR, language model", ("given=wrong", _BY_MODEL), READER),
+        Row("CR, language model", ("given=oracle", _BY_MODEL), READER),
     ),
 )
 
@@ -208,9 +213,9 @@ LONGMEMEVAL_FIGURE_6 = Preset(
     (
         Row("extractive (not in the paper)", ("given=oracle", "reader=extractive")),
         *(
-            Row(f"{form}, {method}", ("given=oracle",), READER)
-            for form in ("natural language", "JSON")
-            for method in ("direct", "Chain-of-Note")
+            Row(f"{form}, {method}", ("given=oracle", _BY_MODEL, f"format={put}", f"method={way}"), READER)
+            for form, put in (("natural language", "nl"), ("JSON", "json"))
+            for method, way in (("direct", "direct"), ("Chain-of-Note", "con"))
         ),
     ),
     remark="the reader gets the evidence itself, so that only the reading differs",

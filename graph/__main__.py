@@ -1,4 +1,4 @@
-"""Ask a persona from the command line: python -m graph ask "..." --persona P [--as-of DATE] [--json], or bench."""
+"""Ask a persona from the command line: python -m graph ask "..." --persona P [--as-of DATE] [--json]; bench; models."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ import json
 import os
 import sys
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import get_args
 
 from pydantic import ValidationError
 
 from graph import bench
 from graph.assistant import Answer, Assistant
 from graph.classifier import Classifier
-from graph.models import chat_model_or_none
+from graph.measure import make_up, measure
+from graph.models import Quantization, chat_model_or_none
+from graph.models.madeup import Shape
 from graph.settings import Settings
 from graph.state import Ask, Citation, Services
 from memory import indexer
@@ -63,7 +67,7 @@ def services(settings: Settings) -> Services:
     """What a turn needs, over the bank that the settings name."""
     bank, embedder = Bank(settings.bank_path), Embedder(settings.embedding_model)
     classifier = Classifier.load(embedding_model=embedder.model)
-    model = chat_model_or_none(settings.model)
+    model = chat_model_or_none(settings.model, settings.quantization)
     return Services(bank, Searcher(bank, embedder), classifier, settings.pipeline(), model=model)
 
 
@@ -83,6 +87,13 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--no-app", action="store_true", help="leave the app out")
     command.add_argument("--json", action="store_true", help="print JSON")
     command.set_defaults(command=_bench)
+    command = commands.add_parser("models", help="Measure a chat model: load time, memory, tokens a second.")
+    command.add_argument("name", nargs="?", help="the model; MEMOIR_MODEL if left out")
+    command.add_argument("--quantization", choices=get_args(Quantization), help="how a local model's weights are held")
+    command.add_argument("--made-up", choices=get_args(Shape), help="a model of this shape with random weights")
+    command.add_argument("--folder", type=Path, help="where the made-up model is written (and found again)")
+    command.add_argument("--json", action="store_true", help="print JSON")
+    command.set_defaults(command=_models)
     return parser
 
 
@@ -96,6 +107,8 @@ def _ask(arguments: argparse.Namespace, settings: Settings) -> int:
     if arguments.json:
         print(json.dumps(as_json(answer), ensure_ascii=False, indent=2))
         return 0
+    if answer.reading.notice:
+        print(f"memoir: {answer.reading.notice}", file=sys.stderr)
     print(answer.reading.answer)
     for citation in answer.reading.citations:
         print(f"  {_cited(citation)}")
@@ -109,6 +122,8 @@ def as_json(answer: Answer) -> dict[str, object]:
         "answer": reading.answer,
         "abstained": reading.abstained,
         "reason": reading.reason,
+        "by": reading.by,
+        "notice": reading.notice,
         "citations": [
             {
                 "number": c.number,
@@ -139,8 +154,23 @@ def _cited(citation: Citation) -> str:
 
 def _bench(arguments: argparse.Namespace, settings: Settings) -> int:
     figures = bench.run(settings, arguments.memories, arguments.turns, with_app=not arguments.no_app)
-    print(json.dumps(figures, indent=2) if arguments.json else "\n".join(f"{k}: {v}" for k, v in figures.items()))
+    _print(figures, as_json=arguments.json)
     return 0
+
+
+def _models(arguments: argparse.Namespace, settings: Settings) -> int:
+    quantization = arguments.quantization or settings.quantization
+    if arguments.made_up:
+        folder = arguments.folder or settings.home / "cache" / f"made-up-{arguments.made_up}"
+        name = make_up(folder, arguments.made_up)
+    else:
+        name = arguments.name or settings.model
+    _print(measure(name, quantization), as_json=arguments.json)
+    return 0
+
+
+def _print(figures: Mapping[str, object], *, as_json: bool) -> None:
+    print(json.dumps(figures, indent=2) if as_json else "\n".join(f"{k}: {v}" for k, v in figures.items()))
 
 
 if __name__ == "__main__":

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import threading
+from collections.abc import Generator, Iterator
+from contextlib import suppress
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from graph.build import build
+from graph.models import Halted, Quantization
+from graph.nodes.persist import keep_said
 from graph.state import Ask, Reading, Services, TraceLine, TurnState
 from memory.timespan import TimeExpression
 from memory.types import Hit, Stored
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +29,13 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A further piece of the reply."""
+    """A further piece of the reply; the empty text only says that it is being worked on.
+
+    With `afresh`, what was told of the reply so far is taken back.
+    """
 
     text: str
+    afresh: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +60,47 @@ class Assistant:
         self.services = services
         self._graph = build()
 
-    def stream(self, ask: Ask) -> Iterator[Event]:
-        """Answer one message; the last event is the `Answer`."""
+    def reading_with(self, model: BaseChatModel | None, name: str, quantization: Quantization) -> Assistant:
+        """The same assistant with another chat model, or with none."""
+        settings = replace(self.services.settings, model=name, quantization=quantization)
+        other = copy(self)
+        other.services = replace(self.services, model=model, settings=settings)
+        return other
+
+    def stream(self, ask: Ask) -> Generator[Event, None, None]:
+        """Answer one message; the last event is the `Answer`.
+
+        Whoever closes this before its end stops what is being written: what the user said is then stored all the same,
+        and nothing of the answer.
+        """
         state: TurnState = {"ask": ask}
-        trace: list[TraceLine] = []
-        for mode, part in self._graph.stream(state, context=self.services, stream_mode=["updates", "custom"]):
-            if mode == "custom":
-                yield Token(str(part))
-                continue
-            changes: dict[str, TurnState] = dict(part)  # type: ignore[arg-type]  # "updates" yields a dict a node
-            for change in changes.values():
-                state.update(change)
-                for line in change.get("trace", ()):
-                    trace.append(line)
-                    yield Step(line)
+        services = replace(self.services, halt=threading.Event())
+        answering = self._answering(state, services)
+        try:
+            yield from answering
+        except GeneratorExit:
+            keep_said(state, services.bank)
+            raise
+
+    def _answering(self, state: TurnState, services: Services) -> Iterator[Event]:
+        ask, trace = state["ask"], list[TraceLine]()
+        parts = self._graph.stream(state, context=services, stream_mode=["updates", "custom"])
+        try:
+            for mode, part in parts:
+                if mode == "custom":
+                    yield Token("", afresh=True) if part is None else Token(str(part))
+                    continue
+                changes: dict[str, TurnState] = dict(part)  # type: ignore[arg-type]  # "updates" yields a dict a node
+                for change in changes.values():
+                    state.update(change)
+                    for line in change.get("trace", ()):
+                        trace.append(line)
+                        yield Step(line)
+        except GeneratorExit:
+            services.halt.set()
+            with suppress(Halted):  # the node that was waiting for a model says so
+                parts.close()  # type: ignore[attr-defined]  # a generator, whatever its type says
+            raise
         yield Answer(
             ask, state["reading"], state.get("hits", ()), state.get("window", ()), state.get("stored"), tuple(trace)
         )

@@ -9,7 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from graph.assistant import Answer
-from graph.state import Citation, Reason
+from graph.state import Citation, Note, Reason
 from memory import panels
 from memory.bank import Bank
 from memory.panels import STORE_NAMES, clip, count, day, happened
@@ -115,6 +115,8 @@ def no_sources(answer: Answer) -> str:
     if answer.reading.abstained:
         reason = answer.reading.reason
         return panels.empty("No sources", WHY_NOT[reason] if reason else "Nothing that is remembered answers this.")
+    if answer.reading.by != "extractive":
+        return panels.empty("No sources", "The chat model named none for this answer, so take it with care.")
     return panels.empty("No sources needed", "Nothing was asked, so nothing was looked up.")
 
 
@@ -176,7 +178,11 @@ def candidates(hits: Sequence[Hit]) -> list[Row]:
 
 def notes(answer: Answer) -> list[Row]:
     """A row a note, the most relevant first."""
-    return [[f"{n.relevance:.0%}", clip(n.quote, 160), _from(n.memory)] for n in answer.reading.notes[:NOTES]]
+    return [[f"{n.relevance:.0%}", clip(_noted(n), 160), _from(n.memory)] for n in answer.reading.notes[:NOTES]]
+
+
+def _noted(note: Note) -> str:
+    return f"{note.quote} — {note.says}" if note.says else note.quote
 
 
 def steps(answer: Answer) -> list[Row]:

@@ -7,11 +7,15 @@ from typing import Literal
 
 from pydantic import Field
 
+from graph.models.names import NONE
+from graph.models.quantization import Quantization
 from memory.scoring import SearchSettings
 from memory.settings import BankSettings
 
 ClassifierEngine = Literal["learned", "none", "llm", "llm-few-shot"]
-ReaderEngine = Literal["extractive", "none"]
+ReaderEngine = Literal["auto", "extractive", "none"]
+Method = Literal["con", "con-separate", "direct"]
+Format = Literal["json", "nl"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +31,11 @@ class PipelineSettings:
     """How one turn is answered; every field is a switch of one node.
 
     `views` says whether a message is looked up together with the dialogue before it, too.
-    Without a reader nothing is answered: what was found is all there is to see. `model` names the chat model that the
-    classifiers "llm" and "llm-few-shot" ask (see `graph.models`).
+    The `reader` "auto" is the chat model where one is named and the extractive reader elsewhere; with "none" nothing is
+    answered: what was found is all there is to see. `model` names the chat model that reads, and that the classifiers
+    "llm" and "llm-few-shot" ask (see `graph.models`), `quantization` how a local one's weights are held. It reads by
+    `method`: notes and answer in one reply ("con", Chain-of-Note), one after the other ("con-separate"), or without
+    notes ("direct"); memories are put to it in `format`, JSON or sentences ("nl"; Wu et al. 2025, figure 6).
     """
 
     classifier: ClassifierEngine = "learned"
@@ -37,8 +44,11 @@ class PipelineSettings:
     rerank: RerankSettings = field(default_factory=RerankSettings)
     time_filter: bool = True
     budget: int = 20
-    reader: ReaderEngine = "extractive"
-    model: str = ""
+    reader: ReaderEngine = "auto"
+    model: str = NONE
+    quantization: Quantization = "auto"
+    method: Method = "con"
+    format: Format = "json"
 
 
 _SEARCH, _RERANK = SearchSettings(), RerankSettings()
@@ -53,7 +63,11 @@ class Settings(BankSettings):
         "learned", description="how a question's stores are told: learned, none, llm or llm-few-shot"
     )
     views: bool = Field(True, description="whether what was said before is looked up with a message")
-    model: str = Field("", description="chat model of the llm classifiers: openai:NAME or ADDRESS#NAME")
+    model: str = Field(NONE, description="chat model: none, openai:NAME, ADDRESS#NAME or hf:REPO_OR_FOLDER")
+    quantization: Quantization = Field("auto", description="weights of a local model: auto, nf4, int8, bf16, fp32")
+    reader: ReaderEngine = Field("auto", description="who reads: auto (the chat model, if any), extractive or none")
+    method: Method = Field("con", description="how a chat model reads: con, con-separate or direct")
+    format: Format = Field("json", description="how memories are put to it: json or nl")
     ranker: Literal["postings", "rank-bm25"] = Field("postings", description="who scores words")
     k: int = Field(10, ge=1, le=200, description="candidates of each store")
     dense_weight: float = Field(_SEARCH.dense_weight, ge=0, le=1, description="share of meaning against words")
@@ -94,4 +108,8 @@ class Settings(BankSettings):
             self.time_filter,
             self.budget,
             model=self.model,
+            quantization=self.quantization,
+            reader=self.reader,
+            method=self.method,
+            format=self.format,
         )

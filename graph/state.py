@@ -6,6 +6,7 @@ import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from threading import Event
 from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 from graph.classifier import Classification, Classifier
@@ -60,6 +61,7 @@ class Message:
 class Note:
     """What the reader took from one hit: a passage, how well it bears on the question, and the dates it names.
 
+    `says` is what a chat model notes of it in its own words.
     `of_other` says that it tells of somebody else than the question asks about, `of_other_time` of another time.
     """
 
@@ -69,6 +71,7 @@ class Note:
     dates: tuple[TimeExpression, ...] = ()
     of_other: bool = False
     of_other_time: bool = False
+    says: str = ""
 
     @property
     def when(self) -> TimeSpan | None:
@@ -94,13 +97,20 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Notes, answer and citations, or an abstention with its reason."""
+    """Notes, answer and citations, or an abstention with its reason.
+
+    `by` is who read: "extractive", or a chat model's name. Where the chat model was to read and could not, `notice`
+    says in words for the user what happened and what to do; `unreachable` that it might well read on another day.
+    """
 
     answer: str
     notes: tuple[Note, ...] = ()
     citations: tuple[Citation, ...] = ()
     abstained: bool = False
     reason: Reason | None = None
+    by: str = "extractive"
+    notice: str = ""
+    unreachable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +137,10 @@ class TurnState(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """What the nodes may use; handed in at run time, so that a test or a replay can swap any of it."""
+    """What the nodes may use; handed in at run time, so that a test or a replay can swap any of it.
+
+    `halt` is set once nobody waits for the answer any more.
+    """
 
     bank: Bank
     searcher: Searcher
@@ -135,3 +148,4 @@ class Services:
     settings: PipelineSettings = field(default_factory=PipelineSettings)
     indexer: Indexer | None = None
     model: BaseChatModel | None = None
+    halt: Event = field(default_factory=Event)

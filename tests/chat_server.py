@@ -2,30 +2,55 @@
 
 import json
 import threading
+import time
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+SCRIPTED = {"id": "scripted", "object": "model", "max_model_len": 16384}
 
 
 @dataclass(frozen=True)
 class Broken:
-    """A reply that is not a chat completion: its status and body, or no reply at all if `hang_up`."""
+    """A reply that is not a chat completion: its status, headers and body, or no reply at all if `hang_up`."""
 
     status: int = 200
     body: str = ""
     hang_up: bool = False
+    headers: dict = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Half:
+    """A reply that begins and then stalls until the server ends, hangs up, or goes on word by word with a `pause`."""
+
+    text: str
+    then: str = "stall"
+    pause: float = 0.0
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """What a hosted model says instead of a reply, in a field of its own."""
+
+    text: str
 
 
 class ChatServer:
     """`with ChatServer("first reply", Broken(500)) as server:` answers in that order, the last one for ever after.
 
-    `requests` holds each request's JSON body, `keys` the bearer token it came with. Every text reply reports
-    `tokens_in` and `tokens_out`.
+    A reply may be a function of the request. `requests` holds each request's JSON body, `keys` the bearer token it came
+    with. Every text reply reports `tokens_in` and `tokens_out`, and streams word by word where that is asked for.
+    `models` is what it lists. With `schemas=False` it refuses a request that wants a schema.
     """
 
-    def __init__(self, *replies, tokens_in=11, tokens_out=3):
+    def __init__(self, *replies, tokens_in=11, tokens_out=3, models=(SCRIPTED,), schemas=True):
         self.replies, self.requests, self.keys = deque(replies), [], []
         self.tokens_in, self.tokens_out = tokens_in, tokens_out
+        self.models, self.schemas = list(models), schemas
+        self.ended = threading.Event()
+        self.left = threading.Event()
+        """Set once a client went away in the middle of a reply."""
 
     @property
     def url(self):
@@ -42,15 +67,21 @@ class ChatServer:
         return self
 
     def __exit__(self, *_):
+        self.ended.set()
         self._server.shutdown()
         self._server.server_close()
 
-    def next_reply(self):
+    def next_reply(self, request):
         """The next queued reply; the last one stays."""
-        return self.replies.popleft() if len(self.replies) > 1 else self.replies[0]
+        reply = self.replies.popleft() if len(self.replies) > 1 else self.replies[0]
+        if not self.schemas and "response_format" in request:
+            return Broken(400, '{"error": {"message": "response_format is not supported"}}')
+        return reply(request) if callable(reply) else reply
 
 
 class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
     def handle_error(self, request, client_address):
         """A client that went away is no fault, and the next test's standard error is not the place to say so."""
 
@@ -59,22 +90,60 @@ def _handler(chat):
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
+        def do_GET(self):
+            self.send_whole(Broken(body=json.dumps({"object": "list", "data": chat.models})))
+
         def do_POST(self):
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            chat.requests.append(json.loads(body) | {"path": self.path})
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             chat.keys.append(self.headers.get("Authorization", "").removeprefix("Bearer "))
-            reply = chat.next_reply()
-            if isinstance(reply, str):
-                reply = Broken(body=_completion(reply, chat))
+            chat.requests.append(body | {"path": self.path})
+            reply = chat.next_reply(body)
+            if isinstance(reply, Broken):
+                self.send_whole(reply)
+            elif body.get("stream"):
+                self.send_stream(reply)
+            else:
+                self.send_whole(Broken(body=_completion(reply, chat)))
+
+        def send_whole(self, reply):
             if reply.hang_up:
                 self.close_connection = True
                 return
             sent = reply.body.encode()
             self.send_response(reply.status)
-            self.send_header("Content-Type", "application/json")
+            for name, value in {"Content-Type": "application/json", **reply.headers}.items():
+                self.send_header(name, value)
             self.send_header("Content-Length", str(len(sent)))
             self.end_headers()
             self.wfile.write(sent)
+
+        def send_stream(self, reply):
+            """Events as a server sends them; the connection's end is the end of the reply."""
+            self.close_connection = True
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.end_headers()
+            half = reply if isinstance(reply, Half) else Half(getattr(reply, "text", reply), "end")
+            said = "refusal" if isinstance(reply, Refusal) else "content"
+            try:
+                for n, word in enumerate(half.text.split(" ")):
+                    self.event({"delta": {said: (" " if n else "") + word}})
+                    time.sleep(half.pause)
+                if half.then == "stall":
+                    chat.ended.wait(30)
+                if half.then == "end":
+                    self.event({"delta": {}, "finish_reason": "stop"})
+                    self.event(None)
+                    self.wfile.write(b"data: [DONE]\n\n")
+            except OSError:
+                chat.left.set()
+
+        def event(self, choice):
+            usage = None if choice else _usage(chat)
+            held = {"id": "1", "object": "chat.completion.chunk", "created": 0, "model": "scripted", "usage": usage}
+            held["choices"] = [{"index": 0, "finish_reason": None} | choice] if choice else []
+            self.wfile.write(f"data: {json.dumps(held)}\n\n".encode())
+            self.wfile.flush()
 
         def log_message(self, *_):
             pass
@@ -84,7 +153,10 @@ def _handler(chat):
 
 def _completion(text, chat):
     choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-    total = chat.tokens_in + chat.tokens_out
-    usage = {"prompt_tokens": chat.tokens_in, "completion_tokens": chat.tokens_out, "total_tokens": total}
     answer = {"id": "1", "object": "chat.completion", "created": 0, "model": "scripted", "choices": [choice]}
-    return json.dumps(answer | {"usage": usage})
+    return json.dumps(answer | {"usage": _usage(chat)})
+
+
+def _usage(chat):
+    total = chat.tokens_in + chat.tokens_out
+    return {"prompt_tokens": chat.tokens_in, "completion_tokens": chat.tokens_out, "total_tokens": total}

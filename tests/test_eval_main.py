@@ -5,7 +5,10 @@ import io
 import json
 
 import pytest
-from chat_server import ChatServer
+import test_eval_benchmarks_longmemeval as longmemeval
+import test_eval_benchmarks_perltqa as perltqa
+from chat_server import Broken, ChatServer
+from local_models import made_up
 
 from eval import ablation, results
 from eval.__main__ import main
@@ -14,6 +17,7 @@ from eval.experiment import Experiment, varied
 from eval.presets import PRESETS, Preset, Row
 from eval.report import report
 from eval.settings import EvalSettings
+from graph.models import chat_model
 from memory.errors import MemoirError
 
 KEYS = {"benchmark", "n", "settings", "metrics", "by", "timing"}
@@ -134,7 +138,7 @@ def test_a_sweep_runs_every_combination(command, name):
 def test_a_preset_runs_its_rows_and_names_those_that_it_leaves_out(command, name, monkeypatch):
     rows = (
         Row("five", ("search.k=5", "reader=none")),
-        Row("by a model", ("reader=none",), "a language model as reader"),
+        Row("by a model", ("reader=none",), "a chat model as reader (model=NAME)"),
     )
     own = Preset("two-rows", "Two rows", "memoir", "nobody", ("session_recall@5",), rows)
     monkeypatch.setitem(PRESETS, own.name, own)
@@ -142,7 +146,7 @@ def test_a_preset_runs_its_rows_and_names_those_that_it_leaves_out(command, name
     assert status == 0
     assert "five" in out
     assert "by a model" not in out
-    assert "left out: by a model; it needs a language model as reader" in err
+    assert "left out: by a model; it needs a chat model as reader" in err
 
 
 def test_one_history_can_be_chosen(command, name):
@@ -308,6 +312,94 @@ def test_a_chat_model_can_tell_the_stores_and_its_tokens_are_counted(command):
     assert status == 0, err
     assert asked == 3
     assert parsed(out)["tokens"]["in"] == 11 * asked
+
+
+READ = '{"notes": [], "answer": "A red dinghy.", "citations": [], "reason": null}'
+
+
+def test_a_chat_model_reads_and_a_run_records_which_one_and_how(command, bench):
+    with ChatServer(READ) as server:
+        chosen = ("--set", f"model={server.model()}", "--set", "method=con", "--set", "format=nl")
+        status, out, err = command("run", "memoir", *chosen, "--limit", 3, "--json")
+        asked = len(server.requests)
+        name = server.model()
+    assert status == 0, err
+    held = parsed(out)
+    assert asked > 0
+    assert held["tokens"] == {"in": 11 * asked, "out": 3 * asked}
+    run = bench.runs.get(held["run"])
+    recorded = {key: run.spec.settings[key] for key in ("model", "method", "format", "quantization", "reader")}
+    assert recorded == {"model": name, "method": "con", "format": "nl", "quantization": "auto", "reader": "auto"}
+    assert {s.prediction.answer for s in run.samples() if s.prediction.answer} == {"A red dinghy."}
+
+
+def test_a_run_whose_model_goes_away_stops_and_goes_on_from_there(command, bench, monkeypatch):
+    monkeypatch.setattr("graph.models.hosted.RETRIES", 0)
+    with ChatServer(READ, Broken(503, "{}"), READ) as server:
+        order = ("run", "memoir", "--set", f"model={server.model()}", "--limit", 4)
+        status, _, err = command(*order)
+        assert status == 1
+        assert "the same command goes on from there" in err
+        (run,) = [r for r in bench.runs.all() if r.spec.settings["model"] == server.model()]
+        assert 0 < len(run.answered()) < 4
+        status, out, err = command(*order, "--json")
+    assert status == 0, err
+    assert run.name == parsed(out)["run"]
+    assert "A red dinghy." in {s.prediction.answer for s in run.samples()}
+    assert not [s for s in run.samples() if "extractive" in " ".join(s.prediction.trace)]
+
+
+def test_figure_6_of_longmemeval_runs_against_a_server(command, tmp_path):
+    file = longmemeval.write(tmp_path, longmemeval.QUESTION)
+    read = ['{"notes": [], "answer": "The red one.", "citations": [], "reason": null}', "The red one."]
+    with ChatServer(lambda r: read["response_format" not in r]) as server:
+        chosen = ("--data", file, "--preset", "longmemeval-figure-6", "--set", f"model={server.model()}", "--json")
+        status, out, err = command("run", "longmemeval", *chosen)
+        asked = [r["messages"][1]["content"].startswith("{") for r in server.requests]
+        structured = ["response_format" in r for r in server.requests]
+    assert status == 0, err
+    assert "left out" not in err
+    rows = parsed(out)["rows"]
+    assert list(rows) == [row.label for row in PRESETS["longmemeval-figure-6"].rows]
+    assert (asked, structured) == ([False, False, True, True], [False, True, False, True])
+    assert [rows[label]["tokens"]["in"] for label in rows] == [0, 11, 11, 11, 11]
+
+
+def test_table_3_of_perltqa_runs_against_a_server(command, tmp_path):
+    files = perltqa.write(tmp_path, {"Pia Lund": perltqa.CHARACTER}, [{"Pia Lund": perltqa.QUESTIONS}])
+    with ChatServer(json.dumps({"profile": 1.0})) as server:
+        chosen = ("--data", files, "--preset", "perltqa-table-3", "--set", f"model={server.model()}", "--json")
+        status, out, err = command("run", "perltqa", *chosen)
+        assert server.requests
+    assert status == 0, err
+    rows = parsed(out)["rows"]
+    assert {"instruction", "few-shot"} <= set(rows)
+    assert rows["instruction"]["tokens"]["in"] > 0
+
+
+def test_a_key_is_in_no_file_of_a_run_and_no_output(command, bench, tmp_path, monkeypatch, caplog):
+    key = "sk-planted-0123456789abcdef"
+    monkeypatch.setenv("MEMOIR_API_KEY", key)
+    said = READ.replace("dinghy", key)
+    with ChatServer(said) as server, caplog.at_level(0):
+        order = ("run", "memoir", "--set", f"model={server.model()}", "--judge", server.model(), "--limit", 3, "--json")
+        status, out, err = command(*order)
+        assert key in server.keys
+    assert status == 0, err
+    assert "[key]" in "".join(s.prediction.answer for s in bench.runs.get(parsed(out)["run"]).samples())
+    assert key not in out + err + caplog.text
+    home = bench.settings.home
+    assert not [path for path in home.rglob("*") if path.is_file() and key.encode() in path.read_bytes()]
+
+
+def test_a_local_model_is_recorded_in_the_bits_that_it_was_read_in(command, bench, tmp_path, monkeypatch):
+    monkeypatch.setattr("graph.models.local.REPLY_TOKENS", 8)
+    name = made_up(tmp_path / "tiny")
+    status, out, err = command("run", "memoir", "--set", f"model={name}", "--limit", 1, "--jobs", 2, "--json")
+    assert status == 0, err
+    run = bench.runs.get(parsed(out)["run"])
+    assert run.spec.settings["quantization"] in ("nf4", "bf16")
+    chat_model(name).weights.unload()
 
 
 def test_a_table_of_results_is_put_between_its_marks(bench, name, tmp_path):

@@ -106,3 +106,16 @@ def test_dialsim_reads_as_many_of_each_store_as_its_authors_do():
         ("summary", 15, 15),
     ]
     assert {e.pipeline.search.dense_weight for e in experiments} == {0}
+
+
+def test_figure_6_runs_by_method_and_format_once_a_model_is_named():
+    rows = [row for row in PRESETS["longmemeval-figure-6"].rows if row.needs]
+    pipelines = [varied(Experiment(), list(row.settings)).pipeline for row in rows]
+    assert [(p.format, p.method) for p in pipelines] == [
+        ("nl", "direct"),
+        ("nl", "con"),
+        ("json", "direct"),
+        ("json", "con"),
+    ]
+    assert not any(row.runs_with("none") for row in rows)
+    assert all(row.runs_with("http://127.0.0.1:8000/v1#m") for row in rows)

@@ -113,9 +113,29 @@ def test_threads_share_one_assistant(marlow):
         assert all(expected in answer for answer in answers[text])
 
 
-def test_a_chat_that_is_broken_off_before_its_answer_leaves_nothing(marlow):
-    before = marlow.services.bank.counts(marlow.persona.id)
+def test_a_chat_that_is_broken_off_keeps_what_the_user_said_and_nothing_of_the_answer(marlow):
+    bank = marlow.services.bank
+    before = bank.counts(marlow.persona.id)
     events = Assistant(marlow.services).stream(marlow.asks("I planted a quince tree."))
+    next(events)
+    events.close()
+    after = bank.counts(marlow.persona.id)
+    assert (after["turns"] - before["turns"], after["sessions"] - before["sessions"]) == (1, 1)
+    assert after["dialogue"] - before["dialogue"] == 1
+
+
+def test_a_chat_that_is_broken_off_once_it_is_stored_is_not_stored_again(marlow):
+    bank = marlow.services.bank
+    before = bank.counts(marlow.persona.id)["turns"]
+    events = Assistant(marlow.services).stream(marlow.asks("I planted a quince tree."))
+    assert any(isinstance(e, Step) and e.line.node == "persist" for e in events)
+    events.close()
+    assert bank.counts(marlow.persona.id)["turns"] == before + 2
+
+
+def test_a_chat_that_is_not_to_be_remembered_leaves_nothing_when_broken_off(marlow):
+    before = marlow.services.bank.counts(marlow.persona.id)
+    events = Assistant(marlow.services).stream(marlow.asks("I planted a quince tree.", remember=False))
     next(events)
     events.close()
     assert marlow.services.bank.counts(marlow.persona.id) == before

@@ -7,6 +7,7 @@ import pytest
 
 from graph import __main__ as command
 from graph.__main__ import main
+from graph.models import chat_model
 from memory.bank import Bank
 
 QUESTION = "When did I adopt Biscuit?"
@@ -116,3 +117,19 @@ def test_a_bank_that_cannot_be_opened_is_a_fault(home, capsys):
     (home / "bank.db").write_bytes(b"this is no bank, and long enough to be sure of it" * 100)
     assert ask(QUESTION) == 1
     assert "bank.db" in capsys.readouterr().err
+
+
+def test_a_model_is_measured_by_its_name(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr("graph.models.local.REPLY_TOKENS", 8)
+    asked = ["models", "--made-up", "tiny", "--folder", str(tmp_path / "tiny"), "--quantization", "fp32", "--json"]
+    assert main(asked) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert (figures["quantization"], figures["device"], figures["context"]) == ("fp32", "cpu", 8192)
+    assert figures["weights GiB"] == figures["weights GiB, told"]
+    assert figures["tokens per s"] > 0
+    chat_model(figures["model"], quantization="fp32").weights.unload()
+
+
+def test_no_model_cannot_be_measured(capsys):
+    assert main(["models", "none"]) == 1
+    assert "no chat model to ask" in capsys.readouterr().err

@@ -2,23 +2,37 @@
 
 import subprocess
 import sys
+import threading
 import traceback
 from pathlib import Path
 
 import pytest
-from chat_server import Broken, ChatServer
+from chat_server import Broken, ChatServer, Half, Refusal
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.language_models import FakeListChatModel
 
-from graph import models
-from graph.models import Completion, ModelFailed, UnknownModel, chat_model, complete
+from graph.models import (
+    Completion,
+    Halted,
+    ModelFailed,
+    UnknownModel,
+    chat_model,
+    complete,
+    converse,
+    hosted,
+    names,
+    tokens,
+)
+from graph.models.keys import KeysExposed
+from graph.models.probing import probe
 
 KEY = "sk-planted-0123456789abcdef"
 
 
 @pytest.fixture(autouse=True)
-def no_keys(monkeypatch):
+def no_keys(monkeypatch, tmp_path):
+    monkeypatch.setenv("MEMOIR_KEYS", str(tmp_path / "no keys"))
     for name in ("OPENAI_API_KEY", "MEMOIR_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE"):
         monkeypatch.delenv(name, raising=False)
 
@@ -48,7 +62,7 @@ def test_a_hosted_model_is_asked_at_openai_whatever_the_environment_says_of_addr
     model = chat_model("openai:gpt-4o-mini", temperature=0.5)
     assert str(model.root_client.base_url) == "https://api.openai.com/v1/"
     assert (model.model_name, model.temperature) == ("gpt-4o-mini", 0.5)
-    assert (model.request_timeout, model.max_retries) == (models.TIMEOUT_SECONDS, models.RETRIES)
+    assert (model.request_timeout, model.max_retries) == (hosted.TIMEOUT_SECONDS, hosted.RETRIES)
 
 
 def test_a_missing_key_is_said_before_anything_is_sent():
@@ -63,7 +77,8 @@ def test_a_missing_key_is_said_before_anything_is_sent():
         "gpt-4o-mini",
         "openai:",
         "openai: ",
-        "hf:Qwen/Qwen2.5-0.5B",
+        "hf:",
+        "none",
         "http://127.0.0.1:8000/v1",
         "http://127.0.0.1:8000/v1#",
         "http://127.0.0.1:abc/v1#m",
@@ -73,15 +88,15 @@ def test_a_missing_key_is_said_before_anything_is_sent():
         "127.0.0.1:8000/v1#m",
     ],
 )
-def test_any_other_name_is_refused_with_the_two_forms(name):
-    with pytest.raises(UnknownModel, match=r"openai:MODEL .* or ADDRESS#MODEL"):
+def test_any_other_name_is_refused_with_the_forms_there_are(name):
+    with pytest.raises(UnknownModel, match=r"openai:MODEL .* hf:REPO_OR_FOLDER .* or ADDRESS#MODEL"):
         chat_model(name)
 
 
 @given(st.text(max_size=40))
 def test_a_name_is_a_model_or_an_error_of_ours(name):
     try:
-        models._address(name)
+        names._server(name)
     except UnknownModel:
         return
     assert name.startswith(("http", "HTTP"))
@@ -126,11 +141,11 @@ def test_a_fault_that_may_pass_is_tried_again_a_bounded_number_of_times(reply, m
     monkeypatch.setattr("openai._base_client.MAX_RETRY_DELAY", 0.01)
     with ChatServer(reply) as server, pytest.raises(ModelFailed):
         complete(chat_model(server.model()), "Hello?")
-    assert len(server.requests) == 1 + models.RETRIES
+    assert len(server.requests) == 1 + hosted.RETRIES
 
 
 def test_a_server_that_is_not_there_is_said(monkeypatch):
-    monkeypatch.setattr(models, "RETRIES", 0)
+    monkeypatch.setattr(hosted, "RETRIES", 0)
     with ChatServer("gone") as server:
         name = server.model()
     with pytest.raises(ModelFailed, match="Connection"):
@@ -153,3 +168,129 @@ def test_importing_loads_no_chat_library():
     code = "import sys, graph.models; print([m for m in sys.modules if m.startswith(('langchain', 'openai'))])"
     root = Path(__file__).parents[1]
     assert subprocess.check_output([sys.executable, "-c", code], cwd=root, text=True).strip() == "[]"
+
+
+TALK = [("system", "Be brief."), ("human", "Hello?")]
+SCHEMA = {"type": "object", "properties": {"answer": {"type": "string"}}}
+
+
+def test_a_reply_is_heard_word_by_word_with_its_tokens():
+    heard = []
+    with ChatServer("It hangs behind the barometer.") as server:
+        reply = converse(chat_model(server.model()), TALK, heard=heard.append)
+    assert reply == Completion("It hangs behind the barometer.", 11, 3)
+    assert "".join(heard) == reply.text
+    assert len([piece for piece in heard if piece]) == 5
+    assert server.requests[0]["stream"] is True
+    assert [m["role"] for m in server.requests[0]["messages"]] == ["system", "user"]
+
+
+def test_a_schema_goes_to_a_server_that_takes_it():
+    with ChatServer('{"answer": "yes"}') as server:
+        reply = converse(chat_model(server.model("takes")), TALK, schema=SCHEMA)
+    assert reply.text == '{"answer": "yes"}'
+    wanted = server.requests[0]["response_format"]
+    assert (wanted["type"], wanted["json_schema"]["schema"]) == ("json_schema", SCHEMA)
+
+
+def test_a_server_that_refuses_schemas_is_asked_without_and_not_tried_again():
+    with ChatServer("plain", schemas=False) as server:
+        for _ in range(2):
+            assert converse(chat_model(server.model("refuses")), TALK, schema=SCHEMA).text == "plain"
+    assert ["response_format" in request for request in server.requests] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (Refusal("I will not read this."), r"it declined: I will not read this\."),
+        (Half("It hangs behind", "hang up"), "it broke off within its reply"),
+        (Broken(429, "{}", headers={"Retry-After": "7"}), r"429.*wait, then try again \(it asks for 7 s\)"),
+        (Broken(500, "{}"), "500.*look at its log"),
+        (Broken(401, "{}"), "401.*MEMOIR_API_KEY"),
+        (Broken(404, '{"error": {"message": "no model of that name"}}'), "404.*compare the name"),
+        (Broken(body='{"choices": []}'), "an empty one"),
+        (" ", "an empty one"),
+        ("noise " * 10_000, "ran on past 20,000 characters"),
+        (Broken(hang_up=True), "Connection.*whether the server is running"),
+    ],
+    ids=["refusal", "half", "too many", "server", "key", "name", "no choice", "no words", "noise", "closed"],
+)
+def test_every_way_of_failing_says_what_happened_and_what_to_do(reply, said, monkeypatch):
+    monkeypatch.setattr(hosted, "RETRIES", 0)
+    with ChatServer(reply) as server, pytest.raises(ModelFailed, match=said):
+        converse(chat_model(server.model()), TALK)
+
+
+def test_a_server_that_keeps_silent_is_given_up_in_time(monkeypatch):
+    monkeypatch.setattr(hosted, "RETRIES", 0)
+    monkeypatch.setattr(hosted, "TIMEOUT_SECONDS", 0.2)
+    with ChatServer(Half("It hangs", "stall")) as server, pytest.raises(ModelFailed, match="silent for too long"):
+        converse(chat_model(server.model()), TALK)
+
+
+def test_what_stalls_can_be_walked_away_from():
+    halt = threading.Event()
+    with ChatServer(Half("It hangs", "stall")) as server, pytest.raises(Halted):
+        converse(chat_model(server.model()), TALK, heard=lambda p: halt.set() if not p else None, halt=halt)
+
+
+def test_a_server_tells_its_context_and_one_that_does_not_is_not_known():
+    with ChatServer("x", models=[{"id": "big", "object": "model", "max_model_len": 32768}]) as server:
+        assert tokens.context_of(chat_model(server.model("big"))) == 32768
+        assert tokens.context_of(chat_model(server.model("other"))) is None
+        name = server.model("gone")
+    hosted._CONTEXTS.clear()
+    assert tokens.context_of(chat_model(name)) is None
+
+
+def test_the_context_of_openais_models_is_known_without_asking(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    assert tokens.context_of(chat_model("openai:gpt-4o-mini")) == 128_000
+
+
+@pytest.mark.parametrize("text", ["Where does the spare key of the boathouse hang?", "狗叫什么名字？它几岁了？"])
+def test_what_is_not_counted_is_estimated_higher_than_any_known_tokenizer_counts(text):
+    model = FakeListChatModel(responses=["x"])
+    assert tokens.count(model, [("human", text)]) >= len(text.encode()) / 2.5
+    assert tokens.counted(model) == "estimated"
+
+
+def test_a_trial_tells_whether_a_server_keeps_to_a_form():
+    with ChatServer("one, two, three", '{"place": "London", "year": 1815}') as server:
+        assert probe(chat_model(server.model())).keeps_schema
+    with ChatServer("one, two, three", "London, in 1815") as server:
+        tried = probe(chat_model(server.model()))
+    assert not tried.keeps_schema
+    assert tried.tokens_per_s > 0
+
+
+@pytest.fixture
+def keys_file(tmp_path, monkeypatch):
+    path = tmp_path / "keys"
+    monkeypatch.setenv("MEMOIR_KEYS", str(path))
+    path.write_text(f"# mine\nMEMOIR_API_KEY = '{KEY}'\nOTHER=x\n")
+    path.chmod(0o600)
+    return path
+
+
+def test_a_key_may_stand_in_a_file_that_only_the_user_can_read(keys_file):
+    with ChatServer("You sent " + KEY) as server:
+        assert complete(chat_model(server.model()), "Hello?").text == "You sent [key]"
+    assert server.keys == [KEY]
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o660])
+def test_a_file_of_keys_that_others_can_read_is_refused_with_the_command_that_mends_it(keys_file, mode):
+    keys_file.chmod(mode)
+    with ChatServer("x") as server, pytest.raises(KeysExposed, match=f"chmod 600 {keys_file}") as caught:
+        chat_model(server.model())
+    assert KEY not in str(caught.value)
+    assert server.requests == []
+
+
+def test_the_environment_goes_before_the_file(keys_file, monkeypatch):
+    monkeypatch.setenv("MEMOIR_API_KEY", "of-the-environment")
+    with ChatServer("x") as server:
+        complete(chat_model(server.model()), "Hello?")
+    assert server.keys == ["of-the-environment"]

@@ -20,6 +20,7 @@ from eval.simulation.simulate import choose
 from eval.types import Found, Gold, History, Place, Prediction, Probe, Shown
 from graph.assistant import Answer, Assistant
 from graph.classifier import Classifier
+from graph.models import ModelFailed
 from graph.settings import PipelineSettings
 from graph.state import Ask, Services
 from memory.bank import Bank
@@ -167,6 +168,8 @@ class Stage:
         answer = Assistant(self._services).ask(ask)
         took = time.perf_counter() - started
         check_shown(answer.hits, probe.asked_at)
+        if answer.reading.unreachable:  # an answer of another reader is no measurement of this one
+            raise ModelFailed(f"{answer.reading.notice} What was answered is kept; the same command goes on from there")
         self.costs.ask_s += took
         self.costs.probes += 1
         return self._prediction(probe, answer, took)

@@ -12,7 +12,7 @@ from eval.benchmarks import BENCHMARKS
 from eval.tab.orders import CONTROLS, Control, Form, initial
 from graph.settings import ReaderEngine
 
-READERS = {"extractive": "Extractive", "none": "None: retrieval only"}
+READERS = {"auto": "As in a chat", "extractive": "Extractive", "none": "None: retrieval only"}
 OWN = next(iter(BENCHMARKS))
 """Memoir's own benchmark, which is chosen at first."""
 

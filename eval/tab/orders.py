@@ -54,7 +54,7 @@ class Form:
     benchmark: str
     data: str = ""
     limit: str = ""
-    reader: str = "extractive"
+    reader: str = "auto"
     controls: Mapping[str, Any] | None = None
     lines: str = ""
     sweep: str = ""

@@ -8,6 +8,7 @@ from datetime import datetime
 from langgraph.runtime import Runtime
 
 from graph.state import Ask, Message, Services, TraceLine, TurnState
+from memory.bank import Bank
 from memory.facts import facts
 from memory.timespan import TimeExpression, find
 from memory.types import Learned, SessionDraft, TurnDraft
@@ -28,8 +29,16 @@ def persist(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     return {"stored": stored, "trace": (TraceLine("persist", f"stored {stored.memories} memories", figures),)}
 
 
-def exchange(ask: Ask, message: Message, reply: str) -> SessionDraft:
-    """The exchange as a draft of its session.
+def keep_said(state: TurnState, bank: Bank) -> None:
+    """Store what the user said in a turn that was broken off before it was stored; of its reply nothing."""
+    ask, message = state["ask"], state.get("message")
+    stored = any(line.node == "persist" for line in state.get("trace", ()))
+    if message is not None and ask.remember and not stored:
+        bank.remember(ask.persona.id, [exchange(ask, message, None)])
+
+
+def exchange(ask: Ask, message: Message, reply: str | None) -> SessionDraft:
+    """The exchange as a draft of its session; without a reply the user's turn alone.
 
     Only what the user stated becomes a memory: a question holds no news, and the reply repeats what was remembered.
     """
@@ -46,10 +55,13 @@ def exchange(ask: Ask, message: Message, reply: str) -> SessionDraft:
         event=event.span if event else None,
         event_text=event.text if event else "",
     )
-    theirs = TurnDraft(ask.persona.name, "assistant", reply, ask.as_of, at, uuid.uuid4().hex, recallable=False)
+    turns = [mine]
+    if reply is not None:
+        theirs = TurnDraft(ask.persona.name, "assistant", reply, ask.as_of, at, uuid.uuid4().hex, recallable=False)
+        turns.append(theirs)
     learned = {(f.store, f.text): Learned(f, (0,)) for told in message.statements for f in facts(told, USER, ask.as_of)}
     return SessionDraft(
-        (mine, theirs), ask.as_of, at, ask.chat_id, ask.text[:80], source="chat", learned=tuple(learned.values())
+        tuple(turns), ask.as_of, at, ask.chat_id, ask.text[:80], source="chat", learned=tuple(learned.values())
     )
 
 

@@ -2,43 +2,45 @@
 
 from __future__ import annotations
 
-import time
+import threading
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import gradio as gr
 
 from graph import panels
 from graph.assistant import Answer, Assistant, Step, Token
 from graph.manners import MANNERS
-from graph.nodes.persist import USER
+from graph.models import Quantization
 from graph.panels import CANDIDATE_HEADERS, NOTE_HEADERS, STATUS, STEP_HEADERS
-from graph.said import answered, from_markdown, to_markdown
-from graph.state import Ask
-from graph.today import about, moment, stale_end
+from graph.said import answered, to_markdown
+from graph.tab.asking import ask_of, wake
+from graph.tab.messages import (
+    ASK,
+    FALLEN_BACK,
+    SEND,
+    STOPPED,
+    Message,
+    aside,
+    busy,
+    message,
+    questions,
+    ready,
+    status,
+)
+from graph.tab.model_panel import model_panel
+from graph.today import about, stale_end
 from memory.bank import Bank
 from memory.errors import MemoirError
 from memory.indexer import Indexer, waiting
 from memory.panels import count, empty, line
 from memory.tab import PRIVATE, Update, persona_choices, shown_fault, told, upload_box
-from memory.types import Persona, PersonaDraft, TurnDraft
+from memory.types import Persona, PersonaDraft
 
 SAMPLE = "sample"
 """The source id of the persona that comes with Memoir."""
-
-LONGEST = 100_000
-"""Characters of a message; a longer text is a history to bring in, not something said."""
-
-PATIENCE = 20.0
-"""Seconds that a message waits for memories which are being indexed; after that it is answered from what there is."""
-
-WAKING = "Waking the memory (loading the language of meaning)…"
-
-Message = dict[str, Any]
-"""One message as the chat shows it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +72,10 @@ def chat_tab(page: gr.Blocks, assistant: Assistant, indexer: Indexer, trimmings:
                 elem_id="chat",
             )
             composer = gr.Textbox(
-                placeholder="Ask, or tell something to remember",
+                placeholder=ASK,
                 label="Your message",
                 show_label=False,
-                submit_btn="Send",
+                submit_btn=SEND,
                 max_lines=6,
                 autofocus=True,
                 elem_classes="memoir-composer",
@@ -98,6 +100,7 @@ def chat_tab(page: gr.Blocks, assistant: Assistant, indexer: Indexer, trimmings:
                 new_chat = gr.Button("New chat", size="sm", min_width=90, elem_id="new-chat")
                 at_end = gr.Button("As of the end of this history", size="sm", min_width=200, elem_id="at-end")
             indexing = gr.HTML(padding=False, elem_id="indexing")
+            model = model_panel(page, assistant)
             gr.HTML('<h2 class="memoir-heading">Sources</h2>', padding=False)
             sources = gr.HTML(padding=False, elem_id="sources")
             with gr.Accordion("Bring in a history", open=False, elem_id="bring-in"):
@@ -117,6 +120,7 @@ def chat_tab(page: gr.Blocks, assistant: Assistant, indexer: Indexer, trimmings:
             notes = _table("Notes", NOTE_HEADERS, _shares(16, 56, 28))
             steps = _table("Steps", STEP_HEADERS, _shares(24, 54, 22))
     clock = gr.Timer(2, active=False)
+    stops: dict[str, threading.Event] = {}
 
     def fresh(persona_id: int | None, as_of: str | None) -> Update:
         """An empty chat with this persona."""
@@ -207,41 +211,58 @@ def chat_tab(page: gr.Blocks, assistant: Assistant, indexer: Indexer, trimmings:
         persona_id: int | None,
         as_of: str | None,
         forget_it: bool,
+        model_name: str | None,
+        quantization: Quantization,
     ) -> Iterator[Update]:
         if not text.strip():
             yield {composer: gr.skip()}
             return
-        shown = [*before, _message("user", to_markdown(text))]
+        shown = [*before, message("user", to_markdown(text))]
         try:
-            ask = _ask(bank, text, before, chat_number, persona_id, as_of, forget_it)
-            yield {composer: "", chat: [*shown, _status("Thinking…")]}
-            for status in _wake(assistant, indexer):
-                yield {chat: [*shown, _status(status)]}
+            ask = ask_of(bank, text, before, chat_number, persona_id, as_of, forget_it)
+            reader = model.reader(assistant, model_name, quantization)
+            yield {composer: busy(), chat: [*shown, status("Thinking…")]}
+            for waking in wake(assistant, indexer):
+                yield {chat: [*shown, status(waking)]}
             spoken = ""
-            for event in assistant.stream(ask):
+            stop = stops[chat_number] = threading.Event()
+            for event in (events := reader.stream(ask)):
+                if stop.is_set() and not isinstance(event, Answer):
+                    events.close()
+                    yield {composer: ready(), chat: [*shown, *aside(*STOPPED)], clock: gr.Timer(active=True)}
+                    return
                 if isinstance(event, Step) and not spoken and event.line.node in STATUS:
-                    yield {chat: [*shown, _status(STATUS[event.line.node])]}
+                    yield {chat: [*shown, status(STATUS[event.line.node])]}
                 elif isinstance(event, Token):
-                    spoken += event.text
-                    yield {chat: [*shown, _message("assistant", to_markdown(spoken))]}
+                    spoken = event.text if event.afresh else spoken + event.text
+                    # A sign of life shows nothing, but lets the page stop what it is a sign of.
+                    yield {chat: [*shown, message("assistant", to_markdown(spoken))] if event.text else gr.skip()}
                 elif isinstance(event, Answer):
                     now_known = [*known, [c.memory.id for c in event.reading.citations]]
                     reply = answered(event.reading, len(now_known))
                     yield {
-                        chat: [*shown, _message("assistant", reply)],
+                        composer: ready(),
+                        chat: [*shown, *aside(FALLEN_BACK, event.reading.notice), message("assistant", reply)],
                         cited: now_known,
-                        sources: panels.all_sources(bank, event, _questions(before), known),
+                        sources: panels.all_sources(bank, event, questions(before), known),
                         clock: gr.Timer(active=True),
                         **explain(event),
                     }
         except Exception as fault:  # the edge: whatever it was, nothing may go on turning
-            yield {composer: text, chat: before}
+            yield {composer: ready(text), chat: before}
             raise shown_fault(fault) from fault
+        finally:
+            stops.pop(chat_number, None)
+
+    def stopped(chat_number: str) -> None:
+        """Tell the one who answers; it looks several times a second."""
+        if chat_number in stops:
+            stops[chat_number].set()
 
     everything = [chat, chat_id, cited, today, time_note, examples, sources]
     explaining = [explained, kinds, timeline, candidates, notes, steps]
     turned = [persona, clock, *everything, *explaining]
-    spoken_to = [composer, chat, cited, chat_id, persona, today, forgetful]
+    spoken_to = [composer, chat, cited, chat_id, persona, today, forgetful, model.name, model.quantization]
     replied = [composer, chat, cited, sources, clock, *explaining]
     page.load(opened, None, turned, **PRIVATE)
     persona.input(chosen, persona, turned, **PRIVATE)
@@ -258,6 +279,8 @@ def chat_tab(page: gr.Blocks, assistant: Assistant, indexer: Indexer, trimmings:
         chip.click(lambda q=question: q, None, composer, **PRIVATE).then(
             say, spoken_to, replied, concurrency_limit=4, concurrency_id="say", **PRIVATE
         )
+    # Not by Gradio's own cancelling, which covers the chat with the word "Error".
+    composer.stop(stopped, chat_id, None, **PRIVATE)
     return persona
 
 
@@ -280,58 +303,5 @@ def _table(label: str, headers: list[str], widths: list[str | int]) -> gr.Datafr
     )
 
 
-def _ask(
-    bank: Bank,
-    text: str,
-    before: Sequence[Message],
-    chat_number: str,
-    persona_id: int | None,
-    as_of: str | None,
-    forget_it: bool,
-) -> Ask:
-    if persona_id is None:
-        raise MemoirError("There is nobody to talk with yet: create a persona first.")
-    if len(text) > LONGEST:
-        raise MemoirError(
-            f"A message may have {LONGEST:,} characters and this one has {len(text):,}. Shorten it, or save it as a "
-            "file and bring it in as a history."
-        )
-    now = moment(as_of)
-    dialogue = tuple(
-        TurnDraft(USER if m["role"] == "user" else "", m["role"], from_markdown(_text(m)), now) for m in before
-    )
-    return Ask(bank.persona(persona_id), text.strip(), now, chat_number, dialogue, not forget_it)
-
-
-def _wake(assistant: Assistant, indexer: Indexer) -> Iterator[str]:
-    """Wait for the encoder and for what is being indexed, telling what is waited for."""
-    embedder = assistant.services.searcher.embedder
-    if not embedder.ready:
-        yield WAKING
-        embedder.load()
-    patience = time.monotonic() + PATIENCE
-    while (left := waiting(assistant.services.bank, embedder.model)) and time.monotonic() < patience:
-        yield f"Indexing {count(left, 'new memory', 'new memories')}…"
-        indexer.wake()
-        indexer.wait(0.5)
-
-
 def _find(bank: Bank, persona_id: int | None) -> Persona | None:
     return bank.persona(persona_id) if persona_id is not None else None
-
-
-def _message(role: str, content: str) -> Message:
-    return {"role": role, "content": content}
-
-
-def _status(text: str) -> Message:
-    return {"role": "assistant", "content": "\u200b", "metadata": {"title": text, "status": "pending"}}
-
-
-def _text(message: Message) -> str:
-    content = message["content"]
-    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
-
-
-def _questions(messages: Sequence[Message]) -> list[str]:
-    return [from_markdown(_text(m)) for m in messages if m["role"] == "user"]

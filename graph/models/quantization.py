@@ -1,0 +1,88 @@
+"""How a local model's weights are held, and the memory that this takes, told before any are loaded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig
+
+Quantization = Literal["auto", "nf4", "int8", "bf16", "fp32"]
+"""4-bit NormalFloat (Dettmers et al. 2023), 8-bit (Dettmers et al. 2022), 16 or 32 bits; "auto" goes by the machine."""
+
+CONTEXT = 8192
+"""Tokens of context that are used of a local model: 20 memories, notes and an answer fit in half of it, and the cache
+of keys and values grows with it."""
+
+NF4_BYTES = 0.5 + 0.127 / 8
+"""Bytes of a weight: 4 bits, and .127 bits of doubly quantised constants."""
+
+BYTES = {"nf4": NF4_BYTES, "int8": 1.0, "bf16": 2.0, "fp32": 4.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Bytes that a model will take: its weights, and its cache at `context` tokens."""
+
+    parameters: int
+    weights: int
+    cache: int
+    context: int
+
+    @property
+    def total(self) -> int:
+        """Bytes in all."""
+        return self.weights + self.cache
+
+
+def resolved(quantization: Quantization) -> Quantization:
+    """What "auto" means on this machine: nf4 where a GPU is found, bf16 where there is none."""
+    if quantization != "auto":
+        return quantization
+    import torch
+
+    # The kernels for 4 bits are written for GPUs; on a CPU they save memory and cost time.
+    return "nf4" if torch.cuda.is_available() else "bf16"
+
+
+def free_bytes() -> int:
+    """Bytes of memory that are free where a model would be loaded: of the GPU, if there is one."""
+    import psutil  # type: ignore[import-untyped]
+    import torch
+
+    if torch.cuda.is_available():
+        return int(torch.cuda.mem_get_info()[0])
+    return int(psutil.virtual_memory().available)
+
+
+def need(config: PretrainedConfig, quantization: Quantization) -> Need:
+    """The memory that a model of this shape takes, counted on a model without weights."""
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    with torch.device("meta"):
+        model = AutoModelForCausalLM.from_config(config)  # type: ignore[no-untyped-call]
+    counted = {id(p): p.numel() for p in model.parameters()}
+    kept = resolved(quantization)
+    linear = 0
+    if kept in ("nf4", "int8"):  # the projections are quantised; embeddings, norms and the head stay in 16 bits
+        head = model.get_output_embeddings()
+        linear = sum(m.weight.numel() for m in model.modules() if isinstance(m, torch.nn.Linear) and m is not head)
+    rest = sum(counted.values()) - linear
+    weights = linear * BYTES[kept] + rest * (BYTES[kept] if not linear else BYTES["bf16"])
+    context = context_of(config)
+    return Need(sum(counted.values()), int(weights), _cache(config, context, 4 if kept == "fp32" else 2), context)
+
+
+def context_of(config: Any) -> int:  # noqa: ANN401  # each family has a config class of its own
+    """Tokens of context that are used: what the model was made for, at most `CONTEXT`."""
+    text = config.get_text_config()
+    return min(CONTEXT, int(getattr(text, "max_position_embeddings", None) or CONTEXT))
+
+
+def _cache(config: Any, context: int, width: int) -> int:  # noqa: ANN401
+    text = config.get_text_config()
+    heads = getattr(text, "num_key_value_heads", None) or text.num_attention_heads
+    size = getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads
+    return int(2 * text.num_hidden_layers * heads * size * context * width)

@@ -1,0 +1,79 @@
+"""How long lies between two dates, counted by code: a language model is not to be trusted with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta, tzinfo
+from itertools import combinations
+
+from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
+
+from memory.timespan import find
+from memory.types import Memory, TimeSpan
+
+AMONG = 8
+"""Memories, the best, between which all intervals are given: 28 pairs of them; of 20 it would be 190."""
+
+_COMPARES = re.compile(
+    r"\b(?:how (?:long|many|much)|when|before|after|between|since|until|till|ago|first|last|latest|earliest|earlier"
+    r"|later|sooner|order|days?|weeks?|months?|years?|passed|elapsed|apart)\b|多久|几天|多少|之前|之后|先|后",
+    re.IGNORECASE,
+)
+
+DAY = timedelta(days=1)
+
+
+def happened(memory: Memory) -> TimeSpan | None:
+    """When what a memory tells of took place: as the bank has it, or by the one time that its own words name."""
+    if memory.event is not None or memory.said_at is None:
+        return memory.event
+    named = {date.span for date in find(memory.text, memory.said_at) if date.sure and date.relation == "in"}
+    return named.pop() if len(named) == 1 else None
+
+
+def day_of(memory: Memory, zone: tzinfo | None) -> date | None:
+    """The day of what it tells of, or on which it was said, if nothing says when that was; None for a longer time."""
+    span = happened(memory)
+    if span is not None:
+        return span.start.astimezone(zone).date() if span.end - span.start <= DAY else None
+    return memory.said_at.astimezone(zone).date() if memory.said_at else None
+
+
+def compares(question: str) -> bool:
+    """Whether a question may need to know how far apart two things are; any other is spared the list."""
+    return bool(_COMPARES.search(question))
+
+
+def length(first: date, second: date) -> str:
+    """Whole days between two dates, and the same in weeks and in years and months: "45 days (6 weeks 3 days; 1 month
+    14 days)"."""
+    start, end = sorted((first, second))
+    days = (end - start).days
+    if days < 7:
+        return _count(days, "day")
+    apart = relativedelta(end, start)
+    weeks = _joined([(days // 7, "week"), (days % 7, "day")])
+    months = _joined([(apart.years, "year"), (apart.months, "month"), (apart.days, "day")])
+    return f"{_count(days, 'day')} ({weeks}{f'; {months}' if days > 27 else ''})"
+
+
+def between(memories: Sequence[tuple[int, Memory]], asked_at: datetime) -> list[str]:
+    """A line for each two days that memories are of, by the numbers of those: "from 1, 2 to 3: 45 days (...)"."""
+    of_day: dict[date, list[int]] = {}
+    for number, memory in memories:
+        day = day_of(memory, asked_at.tzinfo)
+        if day is not None:
+            of_day.setdefault(day, []).append(number)
+    return [
+        f"from {', '.join(map(str, of_day[a]))} to {', '.join(map(str, of_day[b]))}: {length(a, b)}"
+        for a, b in combinations(sorted(of_day), 2)
+    ]
+
+
+def _joined(parts: Sequence[tuple[int, str]]) -> str:
+    return " ".join(_count(n, unit) for n, unit in parts if n)
+
+
+def _count(n: int, unit: str) -> str:
+    return f"{n} {unit}" + ("" if n == 1 else "s")

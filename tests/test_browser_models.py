@@ -1,0 +1,149 @@
+"""Chat models in a real browser: chosen between two questions, tried out, stopped, and gone wrong."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("playwright.sync_api")
+from browser_app import SLOW, App, Screen
+from chat_server import Broken, ChatServer, Half
+from local_models import made_up
+from playwright.sync_api import Browser, expect
+
+from memory.bank import Bank
+
+pytestmark = pytest.mark.browser
+
+QUESTION = "What is Noor's cat called?"
+MEANWHILE = "And what did I write while the first answer was on its way?"
+
+
+def read(request: dict) -> str:
+    """A model that answers what it was asked, citing the memory that says so."""
+    text = request["messages"][-1]["content"]
+    if not text.startswith("{"):
+        return "one, two, three"
+    memories = json.loads(text)["memories"]
+    found = next(m for m in memories if "Comma" in m["text"])
+    cited = [{"memory": found["number"], "quote": "Comma"}]
+    said = {"notes": [], "answer": f"The cat is called Comma, says the model [{found['number']}].", "reason": None}
+    return json.dumps(said | {"citations": cited})
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    running = App(tmp_path_factory.mktemp("models"))
+    running.start()
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def screen(app: App, browser: Browser) -> Iterator[Screen]:
+    window = Screen(browser, app.url)
+    yield window
+    assert window.outside == []
+    assert window.faults == []
+    window.close()
+
+
+def choose(screen: Screen, name: str) -> None:
+    """Type the name of a model, and wait until the screen says what it means."""
+    box = screen.page.locator("#model input")
+    if not box.is_visible():
+        screen.open("model-panel")
+    box.fill(name)
+    box.press("Enter")
+    expected = {"none": "No model", "http": "Asked at", "hf:": "weights in"}
+    wanted = next(said for start, said in expected.items() if name.startswith(start))
+    expect(screen.page.locator("#model-said")).to_contain_text(wanted, timeout=SLOW)
+
+
+def told(app: App) -> list[str]:
+    bank = Bank(app.home / "bank.db")
+    persona = bank.persona("Ida")
+    return [t.text for s in bank.sessions(persona.id) if s.source == "chat" for t in bank.turns(persona.id, s.id)]
+
+
+def test_one_question_is_answered_by_none_by_a_server_and_by_a_local_model(screen: Screen, tmp_path: Path) -> None:
+    assert "Comma" in screen.ask(QUESTION)
+    with ChatServer(read) as server:
+        choose(screen, server.model())
+        assert "The cat is called Comma, says the model" in screen.ask(QUESTION)
+        screen.page.locator("#chat a[href*='#source-2-1']").last.click()
+        expect(screen.page.locator("#sources details.memoir-source[open] .memoir-turn-cited")).to_contain_text("Comma")
+        screen.page.locator("#model-test").click()
+        expect(screen.page.locator("#model-said")).to_contain_text("tokens/s, 16,384 tokens of context", timeout=SLOW)
+    choose(screen, made_up(tmp_path / "tiny"))
+    expect(screen.page.locator("#model-said")).to_contain_text("Not loaded yet")
+    expect(screen.page.locator("#model-said")).to_contain_text(re.compile(r"need .* MiB"))
+    assert "Comma" in screen.ask(QUESTION)  # random weights keep to no form, so the extractive reader answers by name
+    expect(screen.page.locator("#chat")).to_contain_text("did not keep to the form")
+    screen.page.locator("#model-unload").click()
+    expect(screen.page.locator("#model-said")).to_contain_text("its memory is free again")
+    choose(screen, "none")
+    assert "Comma" in screen.ask(QUESTION)
+
+
+def test_what_a_model_cannot_do_is_said_and_the_next_message_works(screen: Screen) -> None:
+    with ChatServer(Broken(401, "{}"), read) as server:
+        choose(screen, server.model())
+        assert "Comma" in screen.ask(QUESTION)
+        expect(screen.page.locator("#chat")).to_contain_text("set OPENAI_API_KEY (openai:...) or MEMOIR_API_KEY")
+        assert "says the model" in screen.ask(QUESTION)
+
+
+def test_an_answer_is_stopped_and_what_was_said_is_kept(app: App, screen: Screen) -> None:
+    with ChatServer(Half('{"notes": [' + " " * 200, "stall", 0.05), read) as server:
+        choose(screen, server.model())
+        screen.page.locator("#composer textarea").fill("How old is Comma, the cat, when I stop?")
+        screen.page.locator("#composer textarea").press("Enter")
+        stop = screen.page.locator("#composer .stop-button")
+        expect(stop).to_be_visible(timeout=SLOW)
+        while not server.requests:
+            screen.page.wait_for_timeout(50)
+        screen.page.locator("#composer textarea").fill(MEANWHILE)
+        screen.page.locator("#composer textarea").press("Enter")
+        stop.click()
+        expect(screen.page.locator("#chat")).to_contain_text("What you said is kept, nothing of the reply is")
+        expect(screen.page.locator("#composer textarea")).to_have_value(MEANWHILE)
+        expect(screen.page.locator("#composer .submit-button")).to_be_visible()
+        assert not screen.page.locator(".error:visible").count()
+        assert "says the model" in screen.ask(QUESTION)
+    said = told(app)
+    assert "How old is Comma, the cat, when I stop?" in said
+    assert not [text for text in said if "notes" in text]
+
+
+def test_a_page_that_is_closed_leaves_no_half_exchange(app: App, browser: Browser) -> None:
+    with ChatServer(Half(json.dumps({"notes": []}) + " word" * 60, "end", 0.05), read) as server:
+        window = Screen(browser, app.url)
+        choose(window, server.model())
+        window.page.locator("#composer textarea").fill("How old is Comma, the cat, when I leave?")
+        window.page.locator("#composer textarea").press("Enter")
+        while not server.requests:
+            window.page.wait_for_timeout(50)
+        window.close()
+        other = Screen(browser, app.url)
+        choose(other, server.model())
+        for _ in range(100):
+            if "How old is Comma, the cat, when I leave?" in told(app):
+                break
+            other.page.wait_for_timeout(100)
+        said = told(app)
+        assert "How old is Comma, the cat, when I leave?" in said
+        assert not [text for text in said if "word" in text]
+        assert other.ask(QUESTION)
+        other.close()
+
+
+def test_a_name_that_is_no_model_is_refused_with_the_forms_there_are(screen: Screen) -> None:
+    screen.open("model-panel")
+    screen.page.locator("#model input").fill("gpt-4o-mini")
+    screen.page.locator("#model input").press("Enter")
+    expect(screen.page.locator(".toast-body").first).to_contain_text("hf:REPO_OR_FOLDER", timeout=SLOW)
