@@ -123,21 +123,22 @@ class Index:
 
     def speaking(self, speakers: Sequence[int], moment: datetime) -> frozenset[int]:
         """Which of the speakers, given as codes, had said `OFTEN` of all that had been said by that moment."""
-        columns = [part.columns for part in self.segments]
-        turns = [c.speakers[(c.said <= moment.timestamp()) & (c.stores == TURNS)] for c in columns]
-        total = sum(map(len, turns))
-        return frozenset(who for who in speakers if sum(int((said == who).sum()) for said in turns) > OFTEN * total)
+        turns = self.said_by(moment) & (self.stores == TURNS)
+        said = dict.fromkeys(speakers, 0)
+        for part, (first, end) in zip(self.segments, pairwise(self.starts), strict=True):
+            for who in said:
+                said[who] += int(np.count_nonzero((part.columns.speakers == who) & turns[first:end]))
+        often = OFTEN * np.count_nonzero(turns)
+        return frozenset(who for who, times in said.items() if times > often)
 
     def frequencies(self, terms: Sequence[str], moment: datetime) -> tuple[int, dict[str, int]]:
         """How many memories had been said by that moment, and how many of them hold each of the terms."""
+        said, codes = self.said_by(moment), [code(term) for term in terms]
         held = dict.fromkeys(terms, 0)
-        total = 0
-        for part in self.segments:
-            said = part.columns.said <= moment.timestamp()
-            total += int(said.sum())
-            for term, at in zip(terms, part.postings.holding([code(term) for term in terms]), strict=True):
-                held[term] += int(said[part.postings.rows[at]].sum())
-        return total, held
+        for part, first in zip(self.segments, self.starts, strict=False):
+            for term, at in zip(terms, part.postings.holding(codes), strict=True):
+                held[term] += int(np.count_nonzero(said[part.postings.rows[at] + first]))
+        return int(np.count_nonzero(said)), held
 
     def candidates(self, rows: Rows, queries: Sequence[Sequence[str]], lexical: Scores, dense: Scores) -> Candidates:
         """What is known of these rows, ascending, with the terms of every view and their scores, each (views, m)."""

@@ -97,6 +97,12 @@ def test_a_failed_write_leaves_nothing_behind(bank, ana):
     assert bank.counts(ana.id) == {"sessions": 0, "turns": 0}
 
 
+def test_memories_are_handed_out_in_the_order_asked_for(bank, ana):
+    bank.remember(ana.id, [session("One.", "Two.", "Three.")])
+    newest, *_, oldest = (m.id for m in bank.memories(ana.id))
+    assert [m.id for m in bank.chosen(ana.id, [oldest, 99, newest])] == [oldest, newest]
+
+
 def test_personas_do_not_see_each_other(bank, ana):
     bo = bank.create_persona(PersonaDraft("Bo"))
     bank.remember(ana.id, [session("Ana's secret.")])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from memory import fusion, indexer
+from memory import fusion, indexer, search
 from memory.bank import Bank
 from memory.forget import forget
 from memory.index import Index
@@ -92,10 +92,34 @@ def test_a_question_costs_one_encoder_call(made):
     assert searcher.embedder.calls == 2
 
 
+def test_a_question_is_answered_from_one_state_of_the_bank(made, monkeypatch):
+    bank, _, _ = made
+    weigh = search.weigh
+
+    def meanwhile(*given):
+        with bank.writing() as db:
+            db.conn.execute("DELETE FROM memories")
+        return weigh(*given)
+
+    monkeypatch.setattr(search, "weigh", meanwhile)
+    assert len(ask(made, "puppy")) == 4
+    assert ask(made, "puppy") == ()
+
+
+def test_a_question_opens_the_bank_once(made, monkeypatch):
+    bank, _, _ = made
+    reading, opened = bank.reading, []
+    monkeypatch.setattr(bank, "reading", lambda: opened.append(1) or reading())
+    assert len(ask(made, "puppy")) == 4
+    assert len(opened) == 1
+
+
 def test_an_empty_persona_finds_nothing(made):
     bank, _, searcher = made
     nobody = bank.create_persona(PersonaDraft("Nobody"))
     assert searcher.search(nobody.id, searcher.views(["puppy"]), MAY) == ()
+    assert searcher.speakers(nobody.id, "Ana said", MAY) == ()
+    assert searcher.frequencies(nobody.id, ["puppi"], MAY) == (0, {"puppi": 0})
 
 
 def test_the_indexer_embeds_each_text_once_and_goes_on_where_it_stopped(made):
