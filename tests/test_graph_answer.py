@@ -23,7 +23,9 @@ def note(number, text, relevance, *, quote=None, speaker="Tilde", of_other=False
 
 
 def composed(text, *notes):
-    return answer.compose(parse(text, 9, dict.fromkeys(terms_of(text), 1)), notes, window=(), known=None, hits=())
+    return answer.compose(
+        parse(text, 9, dict.fromkeys(terms_of(text), 1)), notes, window=(), known=None, hits=(), asked_at=MAY
+    )
 
 
 def test_what_is_near_the_best_is_quoted_after_it_with_one_date():

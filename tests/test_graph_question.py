@@ -11,7 +11,7 @@ from graph.readers.question import MAX_TERMS, names_something, parse, proper_nam
     ("text", "expects"),
     [
         ("When did I adopt Biscuit?", "time"),
-        ("How long ago did I adopt Biscuit?", "time"),
+        ("How long ago did I adopt Biscuit?", "ago"),
         ("In what year was that?", "time"),
         ("How long did it take?", "duration"),
         ("How many canoes do I have?", "number"),

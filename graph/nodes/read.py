@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -16,15 +16,16 @@ from graph.models.quantization import resolved
 from graph.models.tokens import counted
 from graph.nodes.classify import likeliest
 from graph.nodes.time_filter import meets
-from graph.readers import answer, extractive, question
+from graph.readers import answer, elapsed, extractive, question
 from graph.readers.acknowledge import acknowledge, greet
 from graph.readers.chain_of_note import Reader, read_with
+from graph.readers.elapsed import Compared
 from graph.readers.replies import Unreadable
 from graph.state import Reading, Services, TraceLine, TurnState
 from memory.errors import MemoirError
 from memory.scoring import TOLD_WITHIN
 from memory.timespan import find
-from memory.types import Hit, Memory, TimeSpan
+from memory.types import Hit, Memory, TimeSpan, Turn
 
 GENERAL = "I answer from what I have been told, and nobody has told me about that."
 """Why a question of general knowledge ("How do I boil an egg?") is not answered."""
@@ -165,13 +166,28 @@ def _read(state: TurnState, services: Services) -> Reading:
     )
     # What was told in June may tell of February: no time is outside what is known if something found is of it.
     of_then = any(_dated(hit.memory) and meets(hit, time.span) for time in window for hit in hits)
-    return answer.compose(
+    compared = elapsed.parse(asked.text)
+    reading = _compared(compared, state, services, before) if compared else None
+    return reading or answer.compose(
         parsed,
         notes,
         window=window,
         known=None if of_then else _known_by(services.bank.time_range(ask.persona.id), ask.as_of),
         hits=hits,
+        asked_at=ask.as_of,
     )
+
+
+def _compared(compared: Compared, state: TurnState, services: Services, before: Mapping[int, Turn]) -> Reading | None:
+    """The answer to a question about two things and the time between them, from notes on each."""
+    ask, encode = state["ask"], services.searcher.embedder.encode
+    hits = [hit for hit in state.get("hits", ()) if hit.kept]
+    sides = []
+    for side, vector in zip(compared.sides, encode(compared.sides), strict=True):
+        total, frequency = services.searcher.frequencies(ask.persona.id, question.terms_of(side), ask.as_of)
+        parsed = question.parse(side, total, frequency)
+        sides.append((parsed, extractive.take_notes(parsed, vector, hits, before, ask.persona.name, encode)))
+    return answer.compare(compared, sides, hits, ask.as_of.tzinfo)
 
 
 def _may_tell_of(hit: Hit, span: TimeSpan) -> bool:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
 
+from graph.readers import elapsed
+from graph.readers.elapsed import Compared
 from graph.readers.question import Question
 from graph.sentences import split
 from graph.state import Citation, Note, Reading, Reason
 from memory import lexical
 from memory.timespan import TimeExpression, describe
 from memory.types import SEMANTIC, Hit, TimeSpan
+
+Quoted = tuple[Note, str, str]
+"""A note, what is said before its quote, and the quote."""
 
 MAX_WORDS = 50
 """Words of an answer (PerLTQA asks for at most 50)."""
@@ -43,6 +48,7 @@ def compose(
     window: Sequence[TimeExpression],
     known: TimeSpan | None,
     hits: Sequence[Hit],
+    asked_at: datetime,
 ) -> Reading:
     """Answer from the notes alone, or abstain.
 
@@ -52,18 +58,49 @@ def compose(
         window: The times the question names.
         known: From the first to the last thing the persona was told.
         hits: What was found, for the scores of what is cited.
+        asked_at: When it is asked, which "how long ago" counts from.
     """
     reason = _missing(question, notes, window, known)
     if reason is not None:
         return Reading(_why_not(question, notes, reason, known), tuple(notes), abstained=True, reason=reason)
+    return _citing(_quoted(question, _chosen(question, notes), asked_at), notes, hits)
+
+
+def compare(
+    compared: Compared, sides: Sequence[tuple[Question, Sequence[Note]]], hits: Sequence[Hit], zone: tzinfo | None
+) -> Reading | None:
+    """Answer a question about two things and the time between them; None where one of them is not remembered.
+
+    Args:
+        compared: What is compared.
+        sides: For each of the two, what it asks for and the reader's notes on it, best first.
+        hits: What was found, for the scores of what is cited.
+        zone: Whose days are counted.
+    """
+    if any(_missing(question, notes, (), None) for question, notes in sides):
+        return None
+    best = [notes[0] for _, notes in sides]
+    days = [day for note in best if (day := elapsed.day_of(note, zone)) is not None]
+    if len(set(days)) < 2:  # told on one day, which need not be the day that either happened
+        return None
+    told = elapsed.told(compared, days)
+    room = (MAX_WORDS - len(told.split())) // 2
+    quoted: list[Quoted] = []
+    for note, (question, _) in zip(best, sides, strict=True):
+        frame = _frame(note, "", dated=True)
+        quoted.append((note, frame, clip(note.quote, question, max(room - len(frame.split()) - 1, LEAST_WORDS))))
+    return _citing(quoted, best, hits, told)
+
+
+def _citing(quoted: Sequence[Quoted], notes: Sequence[Note], hits: Sequence[Hit], first: str = "") -> Reading:
+    """The reading that says `first`, if anything, and then a line a quote, each with its number."""
     scores = {hit.memory.id: hit.scores for hit in hits}
-    quoted = _quoted(question, _chosen(question, notes))
     lines = [f"{frame}“{quote}” [{number}]" for number, (_, frame, quote) in enumerate(quoted, start=1)]
     citations = [
         Citation(number, note.memory, note.quote, scores.get(note.memory.id, {}))
         for number, (note, _, _) in enumerate(quoted, start=1)
     ]
-    return Reading("\n".join(lines), tuple(notes), tuple(citations))
+    return Reading("\n".join(filter(None, [first, *lines])), tuple(notes), tuple(citations))
 
 
 def _missing(
@@ -104,7 +141,7 @@ def _chosen(question: Question, notes: Sequence[Note]) -> list[Note]:
     After a fact that holds only other facts: talk may be of when it did not hold yet.
     """
     best = notes[0]
-    near = NEAR_EXACT if question.expects in ("time", "number", "duration") else NEAR
+    near = NEAR_EXACT if question.expects in ("time", "ago", "number", "duration") else NEAR
     further = [
         note
         for note in notes[1:]
@@ -115,15 +152,16 @@ def _chosen(question: Question, notes: Sequence[Note]) -> list[Note]:
     return [best, *further][:SEVERAL]
 
 
-def _quoted(question: Question, notes: Sequence[Note]) -> list[tuple[Note, str, str]]:
+def _quoted(question: Question, notes: Sequence[Note], asked_at: datetime) -> list[Quoted]:
     """Notes with what is said before each and what is quoted of it, of `MAX_WORDS` words together.
 
     The passages come first; what room is left goes to the sentences around them, those of the best before the others'.
     """
     room = MAX_WORDS
-    quoted: list[tuple[Note, str, str]] = []
+    quoted: list[Quoted] = []
     for note in notes:
-        frame = _frame(question, note, dated=question.expects == "time" or question.open or not quoted)
+        timed = question.expects in ("time", "ago") or question.open
+        frame = _frame(note, _when(question, note, asked_at), dated=timed or not quoted)
         left = room - len(frame.split()) - 1  # its number
         if quoted and left < LEAST_WORDS:
             break
@@ -137,9 +175,8 @@ def _quoted(question: Question, notes: Sequence[Note]) -> list[tuple[Note, str, 
     return quoted
 
 
-def _frame(question: Question, note: Note, *, dated: bool) -> str:
-    """Who told it and, if `dated`, on which day; before it the time at which it happened, where that is asked for."""
-    when = _when(note) if question.expects == "time" else ""
+def _frame(note: Note, when: str, *, dated: bool) -> str:
+    """Who told it and, if `dated`, on which day; `when` it happened comes before it."""
     teller, said = note.memory.speaker, describe_day(note.memory.said_at)
     if teller:
         return f"{when}{teller}, on {said}: " if said and dated else f"{when}{teller}: "
@@ -152,7 +189,13 @@ def _then(note: Note) -> str:
     return describe(note.when) if note.when is not None else describe_day(note.memory.said_at)
 
 
-def _when(note: Note) -> str:
+def _when(question: Question, note: Note, asked_at: datetime) -> str:
+    """When it happened, or how long ago, where that is asked for."""
+    if question.expects == "ago":
+        day = elapsed.day_of(note, asked_at.tzinfo)
+        return f"{elapsed.ago(day, asked_at.date())}. " if day is not None else ""
+    if question.expects != "time":
+        return ""
     if note.when is not None:
         return f"{describe(note.when)}. "
     return f"Perhaps {describe(note.perhaps)}. " if note.perhaps is not None else ""

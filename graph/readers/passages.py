@@ -122,7 +122,7 @@ def _shares_names_only(question: Question, passage: Passage) -> bool:
 
 def _says_what_is_expected(question: Question, passage: Passage) -> bool:
     sentence, memory = passage.sentence, passage.hit.memory
-    if question.expects == "time":
+    if question.expects in ("time", "ago"):
         return memory.event is not None or (memory.said_at is not None and bool(find(sentence, memory.said_at)))
     if question.expects in ("number", "duration"):
         return bool(_NUMBER.search(sentence))

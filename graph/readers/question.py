@@ -10,13 +10,21 @@ from typing import Literal
 
 from memory import lexical
 
-Expects = Literal["time", "duration", "number", "person", "place", "yes or no", "thing"]
+Expects = Literal["time", "ago", "duration", "number", "person", "place", "yes or no", "thing"]
+
+_SPAN = r"\bhow (?:long|many (?:day|week|month|year)s)"
 
 _EXPECTS: tuple[tuple[Expects, re.Pattern[str]], ...] = (
-    ("duration", re.compile(r"\bhow long\b(?! ago)", re.I)),
+    (
+        "ago",
+        re.compile(
+            rf"{_SPAN} (?:ago\b|(?:is it|has it been|(?:have|has) (?:passed|gone by)|passed)\b.*\bsince\b)", re.I
+        ),
+    ),
+    ("duration", re.compile(r"\bhow long\b", re.I)),
     (
         "time",
-        re.compile(r"\bwhen\b|\bhow long ago\b|\b(?:what|which) (?:date|day|month|year|time|week|season)\b", re.I),
+        re.compile(r"\bwhen\b|\b(?:what|which) (?:date|day|month|year|time|week|season)\b", re.I),
     ),
     ("number", re.compile(r"\bhow (?:many|much|old|often|far|tall|big)\b", re.I)),
     ("person", re.compile(r"\bwho(?:m|se)?\b", re.I)),
