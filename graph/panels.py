@@ -33,6 +33,8 @@ STEP_NAMES = {
     "retrieve": "Search",
     "views": "· in several ways",
     "voice": "· in their words",
+    "coverage": "· words or meaning",
+    "length": "· how much it tells",
     "speaker": "· whose words",
     "time": "· which time",
     "lent": "· what stands beside",

@@ -46,7 +46,7 @@ def _factors(asked: Asked, views: Sequence[View], hits: Sequence[Hit], settings:
         yield TraceLine("voice", f"put as {voiced(views[0].text, asked.names)!r}")
     if hits and hits[0].scores["meaning"] < settings.dense_weight:
         share = hits[0].scores["meaning"]
-        yield TraceLine("coverage", f"its words are met, so meaning counts {share:.0%}", {"meaning": share})
+        yield TraceLine("coverage", f"memories hold words of it, so meaning counts {share:.0%}", {"meaning": share})
     for factor, why in decided.items():
         raised = sum(hit.scores.get(factor, 0.0) > 0 for hit in hits if hit.kept)
         if raised:
