@@ -68,7 +68,7 @@ class Dense:
 
     def beyond(self, turned: Vectors, rows: NDArray[np.intp]) -> Vectors:
         """What the rest adds to it for these m rows, shape (queries, m)."""
-        return _dots(self.rest[rows].astype(np.float32), turned[:, self.head.shape[1] :] * self.steps)
+        return _dots(self.rest.take(rows, axis=0).astype(np.float32), turned[:, self.head.shape[1] :] * self.steps)
 
 
 def _dots(vectors: Vectors, queries: Vectors) -> Vectors:
