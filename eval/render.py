@@ -29,6 +29,7 @@ HEADLINES = (
     "token_f1",
     "token_recall",
     "anchor_map",
+    "anchor_ceiling",
     "abstention_f1",
     "false_refusal_rate",
 )

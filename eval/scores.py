@@ -195,6 +195,8 @@ def _of_text(sample: Sample) -> Scores:
     if gold.anchors:
         held = not prediction.abstained and answers.anchor_map(prediction.answer, gold.anchors)
         scores["anchor_map"] = float(held)
+    if gold.anchor_ceiling is not None:
+        scores["anchor_ceiling"] = gold.anchor_ceiling
     return scores
 
 

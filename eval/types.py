@@ -26,8 +26,9 @@ class Gold:
     Evidence is given on the levels that the benchmark knows: `turns` (external ids of turns, or of memories where no
     session said it), `sessions` (external ids of sessions), `items` (memories that are retrieved as a whole: the
     external id of a memory, or of the session for anything said in one). An empty level is not scored. `answers` are
-    equally right; the first is the one shown. `anchors` are phrases that a whole answer holds (PerLTQA). `choice` is
-    the index of the right one of the probe's `choices`.
+    equally right; the first is the one shown. `anchors` are phrases that a whole answer holds (PerLTQA), and
+    `anchor_ceiling` is the share of them that the evidence holds: more, no answer from memory can. `choice` is the index
+    of the right one of the probe's `choices`.
     """
 
     answers: tuple[str, ...] = ()
@@ -35,6 +36,7 @@ class Gold:
     sessions: tuple[str, ...] = ()
     items: tuple[str, ...] = ()
     anchors: tuple[str, ...] = ()
+    anchor_ceiling: float | None = None
     choice: int | None = None
     kind: Kind | None = None
     answerable: bool = True

@@ -95,9 +95,14 @@ def test_anchors_are_phrases_without_entities(tmp_path):
     assert found.gold.answers == ("Pia's own.",)
 
 
+def test_the_ceiling_of_the_anchors_is_what_the_referenced_memory_holds(tmp_path):
+    (found,), _ = only(tmp_path, "profile", item("Occupation", anchors=["Occupation", "zeppelin"]))
+    assert found.gold.anchor_ceiling == 0.5
+
+
 def test_an_item_without_anchors_is_asked_and_noted(tmp_path):
     (found,), skips = only(tmp_path, "profile", item("Occupation", anchors=[]))
-    assert found.gold.anchors == ()
+    assert (found.gold.anchors, found.gold.anchor_ceiling) == ((), None)
     place = "perltqa_en_v2.json, [0].Pia Lund.profile[0].Memory Anchors"
     assert skips == [Skip(place, "no anchors; not scored by them")]
 

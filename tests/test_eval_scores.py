@@ -105,7 +105,10 @@ def test_a_level_without_gold_is_not_scored():
 
 
 def test_an_answer_is_scored_against_the_gold_answers():
-    scores = scored(sample(Gold(("Lisbon",), anchors=("Lisbon", "May")), answer="In Lisbon", similarity=0.8))
+    scores = scored(
+        sample(Gold(("Lisbon",), anchors=("Lisbon", "May"), anchor_ceiling=0.5), answer="In Lisbon", similarity=0.8)
+    )
+    assert scores["anchor_ceiling"] == 0.5
     assert (scores["exact_match"], scores["containment"], scores["token_recall"]) == (0.0, 1.0, 1.0)
     assert (scores["similarity"], scores["anchor_map"], scores["answer_accuracy"]) == (0.8, 0.5, 1.0)
     assert scores["token_f1"] == pytest.approx(2 / 3)

@@ -20,6 +20,7 @@ English everywhere. In v2, 25 banks have relations written as Python and one cha
   not in the bank is read as the only one that begins or ends so ("Awards" of "Awards and Role Models"). A question
   without a readable reference belongs to the memory it is grouped under; one whose memory the bank lacks is not asked.
 - gold.anchors: the phrases of Memory Anchors. Their offsets are of no use in English and are not read.
+  gold.anchor_ceiling: the share of them that the referenced memories hold; the English release has many that none does.
 - HTML entities in question, answer and anchors are resolved. answers: the one reference.
 - id: the character and a digest of the item. populations: "all".
 """
@@ -28,11 +29,12 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from eval.benchmarks.reading import ALL, Ids, Remembered, find_file, gather, short_digest
+from eval.metrics.answers import anchor_map
 from eval.types import Gold, History, Kind, Probe
 from memory.errors import UnreadableFile
 from memory.importers import perltqa as importer
@@ -196,15 +198,23 @@ def _probe(
     anchors = _anchors(item)
     if not anchors:
         item.note("Memory Anchors", "no anchors; not scored by them")
+    ceiling = anchor_map(_told(items, remembered), anchors) if anchors else None
     return Probe(
         ids.give(f"{remembered.persona.external_id}-{short_digest(section.name, question, answer, *items, *anchors)}"),
         question,
         remembered.end(),
-        Gold((answer,), items=items, anchors=anchors, kind=section.kind),
+        Gold((answer,), items=items, anchors=anchors, anchor_ceiling=ceiling, kind=section.kind),
         section.name,
         section.store,
         populations=(ALL,),
     )
+
+
+def _told(items: Collection[str], remembered: Remembered) -> str:
+    """All that the memories and dialogues of these ids say."""
+    memories = [memory.text for memory in remembered.memories if memory.external_id in items]
+    turns = [turn.text for session in remembered.sessions if session.external_id in items for turn in session.turns]
+    return "\n".join([*memories, *turns])
 
 
 def _references(item: Fields, group: str) -> list[str]:

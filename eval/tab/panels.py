@@ -30,6 +30,7 @@ MEANINGS: Mapping[str, str] = {
     "token_f1": "overlap of answer and right answer in words",
     "token_recall": "share of the right answer's words in the answer",
     "anchor_map": "key phrases of the right answer that the answer holds",
+    "anchor_ceiling": "key phrases of the right answer that the evidence holds: the most that an answer can",
     "abstention_f1": "declining what cannot be answered, and only that",
     "false_refusal_rate": "answerable questions that were declined; lower is better",
 }
