@@ -27,8 +27,8 @@ class Gold:
     session said it), `sessions` (external ids of sessions), `items` (memories that are retrieved as a whole: the
     external id of a memory, or of the session for anything said in one). An empty level is not scored. `answers` are
     equally right; the first is the one shown. `anchors` are phrases that a whole answer holds (PerLTQA), and
-    `anchor_ceiling` is the share of them that the evidence holds: more, no answer from memory can. `choice` is the index
-    of the right one of the probe's `choices`.
+    `anchor_ceiling` is the share of them that the evidence holds: more, no answer from memory can. `choice` is the
+    index of the right one of the probe's `choices`.
     """
 
     answers: tuple[str, ...] = ()
