@@ -79,6 +79,8 @@ def to_markdown(report: Report) -> str:
     parts.append(_section("Timing", timing_rows(report.timing), ("what", "p50", "p95")))
     if any(report.tokens.values()):
         parts.append(_section("Tokens", report.tokens.items(), ("", "n")))
+    if report.readers:
+        parts.append(_section("Read by", report.readers.items(), ("", "n")))
     if report.skips:
         parts.append(_section("Not used", report.skips.items(), ("reason", "n")))
     if report.published:

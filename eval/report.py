@@ -20,9 +20,12 @@ from eval.replay.stage import Costs
 from eval.runs import HistoryCosts, Run
 from eval.scores import figures, is_evidence
 from eval.types import Cause, Figure, Probe, Sample
+from graph.models.names import is_named
 
 MOST_EVIDENCE = 4
 """Evidence counts from which probes are taken together."""
+
+NOBODY = "nobody: nothing was asked"
 
 Figures = Mapping[str, Figure]
 
@@ -32,7 +35,8 @@ class Report:
     """All that a run says. `by` maps an axis ("ability") to its groups, each with its figures.
 
     `timing` is in milliseconds unless a name ends in `_s` (seconds), `_per_s` or `_share`; `skips` counts what could
-    not be used by reason, `causes` the wrong answers by where they went wrong.
+    not be used by reason, `causes` the wrong answers by where they went wrong, `readers` the answers by who read, where
+    a chat model was to.
     """
 
     run: str
@@ -54,6 +58,7 @@ class Report:
     agreement: Agreement | None
     timing: Mapping[str, Any]
     tokens: Mapping[str, int]
+    readers: Mapping[str, int]
     skips: Mapping[str, int]
     published: Sequence[Published]
     done: bool
@@ -93,10 +98,16 @@ def report(run: Run) -> Report:
         agreement(judged) if judged else None,
         timing(samples, costs),
         {"in": sum(s.prediction.tokens_in for s in samples), "out": sum(s.prediction.tokens_out for s in samples)},
+        dict(Counter(s.prediction.reader or NOBODY for s in samples).most_common()) if _by_model(run) else {},
         dict(Counter(reason for c in costs for _, reason in c.skips).most_common()),
         beside(benchmark.name, tuple(metrics)),
         run.is_done,
     )
+
+
+def _by_model(run: Run) -> bool:
+    settings = run.spec.settings
+    return settings.get("reader") == "auto" and is_named(str(settings.get("model", "")))
 
 
 def _of_the_whole(samples: Sequence[Sample], measure: Callable[[Sequence[Sample]], Figures]) -> Figures:

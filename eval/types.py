@@ -121,6 +121,7 @@ class Prediction:
     that the answer relies on. `confidence` is the reader's own, 0..1; the abstention curve runs over it. `milliseconds`
     are per node; `similarity` is the cosine of answer and gold, None where either is missing. `choice` is the index of
     the choice that the answer amounts to, None for none of them. `stored` tells which of the gold ids the bank holds.
+    `reader` is who read: not the model that was set, where that gave no answer; empty where nothing was asked.
     """
 
     probe_id: str
@@ -141,6 +142,7 @@ class Prediction:
     response_ms: float = 0.0
     tokens_in: int = 0
     tokens_out: int = 0
+    reader: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,7 +117,7 @@ def no_sources(answer: Answer) -> str:
     if answer.reading.abstained:
         reason = answer.reading.reason
         return panels.empty("No sources", WHY_NOT[reason] if reason else "Nothing that is remembered answers this.")
-    if answer.reading.by != "extractive":
+    if answer.reading.by not in ("", "extractive"):
         return panels.empty("No sources", "The chat model named none for this answer, so take it with care.")
     return panels.empty("No sources needed", "Nothing was asked, so nothing was looked up.")
 

@@ -99,8 +99,9 @@ class Citation:
 class Reading:
     """Notes, answer and citations, or an abstention with its reason.
 
-    `by` is who read: "extractive", or a chat model's name. Where the chat model was to read and could not, `notice`
-    says in words for the user what happened and what to do; `unreachable` that it might well read on another day.
+    `by` is who read: "extractive", or a chat model's name; empty where nothing was asked. Where the chat model was to
+    read and could not, `notice` says in words for the user what happened and what to do; `unreachable` that it might
+    well read on another day.
     """
 
     answer: str
@@ -108,7 +109,7 @@ class Reading:
     citations: tuple[Citation, ...] = ()
     abstained: bool = False
     reason: Reason | None = None
-    by: str = "extractive"
+    by: str = ""
     notice: str = ""
     unreachable: bool = False
 

@@ -349,6 +349,16 @@ def test_a_run_whose_model_goes_away_stops_and_goes_on_from_there(command, bench
     assert not [s for s in run.samples() if "extractive" in " ".join(s.prediction.trace)]
 
 
+def test_a_report_says_how_many_answers_another_reader_gave(command):
+    with ChatServer("not a word of JSON") as server:
+        order = ("run", "memoir", "--set", f"model={server.model()}", "--limit", 3)
+        status, out, err = command(*order, "--json")
+        shown = command(*order)[1]
+    assert status == 0, err
+    assert parsed(out)["readers"] == {"extractive": 3}
+    assert "Read by" in shown
+
+
 def test_figure_6_of_longmemeval_runs_against_a_server(command, tmp_path):
     file = longmemeval.write(tmp_path, longmemeval.QUESTION)
     read = ['{"notes": [], "answer": "The red one.", "citations": [], "reason": null}', "The red one."]

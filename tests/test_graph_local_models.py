@@ -103,6 +103,12 @@ def test_what_is_not_here_is_said_without_asking_anybody(tmp_path):
         chat_model(f"hf:{tmp_path}").weights.need()
 
 
+def test_a_model_of_another_kind_is_refused_before_it_is_loaded(tmp_path):
+    (tmp_path / "config.json").write_text('{"model_type": "t5"}')
+    with pytest.raises(UnknownModel, match="no folder of a language model"):
+        chat_model(f"hf:{tmp_path}").weights.need()
+
+
 def test_a_model_that_does_not_know_system_messages_gets_them_with_the_first_question(name, monkeypatch):
     model = chat_model(name)
     tokenizer = model.weights.tokenizer()

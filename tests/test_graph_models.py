@@ -65,6 +65,11 @@ def test_a_hosted_model_is_asked_at_openai_whatever_the_environment_says_of_addr
     assert (model.request_timeout, model.max_retries) == (hosted.TIMEOUT_SECONDS, hosted.RETRIES)
 
 
+def test_a_hosted_model_that_takes_no_temperature_is_sent_none(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    assert chat_model("openai:o3-mini").temperature is None
+
+
 def test_a_missing_key_is_said_before_anything_is_sent():
     with pytest.raises(UnknownModel, match=r"openai:gpt-4o-mini needs a key: set OPENAI_API_KEY"):
         chat_model("openai:gpt-4o-mini")

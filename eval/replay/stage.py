@@ -221,6 +221,7 @@ class Stage:
             response_ms=round(took * 1000, 2),
             tokens_in=sum(int(line.figures.get("tokens in", 0)) for line in answer.trace),
             tokens_out=sum(int(line.figures.get("tokens out", 0)) for line in answer.trace),
+            reader=reading.by,
         )
 
     def _held(self, memory: Memory) -> tuple[str, ...]:

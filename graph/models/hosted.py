@@ -32,7 +32,7 @@ def hosted_model(name: Name, temperature: float) -> BaseChatModel:
 
     from graph.models.openai_chat import OpenAIChat
 
-    return OpenAIChat(
+    model = OpenAIChat(
         model=name.model,
         base_url=name.address or OPENAI,
         api_key=SecretStr(_key(name)),
@@ -43,6 +43,9 @@ def hosted_model(name: Name, temperature: float) -> BaseChatModel:
         # Set, or a name that resembles a newer one of OpenAI's would be asked in another protocol.
         use_responses_api=False,
     )
+    if name.kind == "openai" and (model.profile or {}).get("temperature") is False:
+        model.temperature = None  # models that reason refuse a request that names one
+    return model
 
 
 def context_told(model: BaseChatModel) -> int | None:

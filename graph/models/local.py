@@ -55,7 +55,11 @@ class Weights:
         Raises:
             UnknownModel: it is not here, or is no language model.
         """
-        return need(self._config(), self.quantization)
+        config = self._config()
+        try:
+            return need(config, self.quantization)
+        except (ValueError, AttributeError) as fault:  # a config of something else: no language model has it so
+            raise UnknownModel(_absent(self.name, fault)) from fault
 
     @property
     def context(self) -> int:

@@ -138,7 +138,7 @@ def _decided(reading: Reading) -> str:
 
 def _extracted(state: TurnState, services: Services) -> tuple[Reading, TraceLine]:
     ask, message = state["ask"], state["message"]
-    reading = _read(state, services)
+    reading = replace(_read(state, services), by="extractive")
     if reading.abstained:
         why = reading.answer if message.classes.asks_memory else GENERAL
         reading = replace(reading, answer=manner(ask.persona.manner).unknown.format(why=why))
