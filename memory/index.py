@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
@@ -36,6 +38,11 @@ HELD_BYTES = 1 << 30
 
 LOOSE_ROWS = 1 << 13
 """Rows of a segment that is not packed, at most: it is copied when its memories get their vectors."""
+
+MANY_ROWS = 1 << 18
+"""Rows from which on several threads scan them; below, sharing the work costs what it saves."""
+
+_scanning = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="scan")
 
 _STATE = "SELECT value, rewritten, (SELECT coalesce(max(id), 0) FROM vectors) FROM revision"
 
@@ -117,8 +124,13 @@ class Index:
         """How near every memory is to each query."""
         turned = [part.dense.turned(queries) for part in self.segments]
         near = np.empty((len(queries), len(self)), dtype=np.float32)
-        for part, first, asked in zip(self.segments, self.starts, turned, strict=False):
+
+        def scan(part: Segment, first: int, asked: Vectors) -> None:
             near[:, first : first + len(part)] = part.dense.near(asked)
+
+        each = map if len(self) < MANY_ROWS else _scanning.map
+        for _ in each(scan, self.segments, self.starts.tolist(), turned):
+            pass
         return Meaning(self, turned, near)
 
     def speaking(self, speakers: Sequence[int], moment: datetime) -> frozenset[int]:
