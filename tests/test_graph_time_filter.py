@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from graph.nodes.time_filter import keep, meets, within_budget
+from graph.nodes.time_filter import keep, within_budget
+from graph.times import meets
 from memory.timespan import TimeExpression, find
 from memory.types import Hit, Memory, TimeSpan
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime, timedelta
 
 from langchain_core.language_models import BaseChatModel
 from langgraph.runtime import Runtime
@@ -15,17 +14,13 @@ from graph.models.local import LocalChat
 from graph.models.quantization import resolved
 from graph.models.tokens import counted
 from graph.nodes.classify import likeliest
-from graph.nodes.time_filter import meets
-from graph.readers import answer, elapsed, extractive, question
+from graph.readers import quoting
 from graph.readers.acknowledge import acknowledge, greet
 from graph.readers.chain_of_note import Reader, read_with
-from graph.readers.elapsed import Compared
 from graph.readers.replies import Unreadable
 from graph.state import Reading, Services, TraceLine, TurnState
 from memory.errors import MemoirError
-from memory.scoring import TOLD_WITHIN
-from memory.timespan import find
-from memory.types import Hit, Memory, TimeSpan, Turn
+from memory.types import Hit
 
 GENERAL = "I answer from what I have been told, and nobody has told me about that."
 """Why a question of general knowledge ("How do I boil an egg?") is not answered."""
@@ -138,73 +133,11 @@ def _decided(reading: Reading) -> str:
 
 def _extracted(state: TurnState, services: Services) -> tuple[Reading, TraceLine]:
     ask, message = state["ask"], state["message"]
-    reading = replace(_read(state, services), by="extractive")
+    kept = [hit for hit in state.get("hits", ()) if hit.kept]
+    reading = quoting.read(ask, message, state.get("window", ()), kept, services.bank, services.searcher)
+    reading = replace(reading, by="extractive")
     if reading.abstained:
         why = reading.answer if message.classes.asks_memory else GENERAL
         reading = replace(reading, answer=manner(ask.persona.manner).unknown.format(why=why))
     best = max((note.relevance for note in reading.notes), default=0.0)
     return reading, TraceLine("read", f"{len(reading.notes)} notes, {_decided(reading)}", {"best note": round(best, 3)})
-
-
-def _read(state: TurnState, services: Services) -> Reading:
-    ask, message = state["ask"], state["message"]
-    hits = [hit for hit in state.get("hits", ()) if hit.kept]
-    asked = message.question
-    total, frequency = services.searcher.frequencies(ask.persona.id, question.terms_of(asked.text), ask.as_of)
-    parsed = question.parse(asked.text, total, frequency, [w.text for w in state.get("window", ())])
-    if asked.text.endswith(ask.text):
-        # "And when was that?" is about the question before it, but asks for what its own words say.
-        parsed = replace(parsed, expects=question.parse(ask.text, 0, {}).expects)
-    dialogue = [hit.memory.id for hit in hits if hit.memory.store == "dialogue"]
-    before = services.bank.turns_before(ask.persona.id, dialogue)
-    encode = services.searcher.embedder.encode
-    window = state.get("window", ())
-    sure = bool(window) and all(time.sure and time.relation != "before" for time in window)
-    of_other_time = [h.memory.id for h in hits if sure and not any(_may_tell_of(h, time.span) for time in window)]
-    notes = extractive.take_notes(
-        parsed, message.views[0].vector, hits, before, ask.persona.name, encode, of_other_time
-    )
-    # What was told in June may tell of February: no time is outside what is known if something found is of it.
-    of_then = any(_dated(hit.memory) and meets(hit, time.span) for time in window for hit in hits)
-    compared = elapsed.parse(asked.text)
-    reading = _compared(compared, state, services, before) if compared else None
-    return reading or answer.compose(
-        parsed,
-        notes,
-        window=window,
-        known=None if of_then else _known_by(services.bank.time_range(ask.persona.id), ask.as_of),
-        hits=hits,
-        asked_at=ask.as_of,
-    )
-
-
-def _compared(compared: Compared, state: TurnState, services: Services, before: Mapping[int, Turn]) -> Reading | None:
-    """The answer to a question about two things and the time between them, from notes on each."""
-    ask, encode = state["ask"], services.searcher.embedder.encode
-    hits = [hit for hit in state.get("hits", ()) if hit.kept]
-    sides = []
-    for side, vector in zip(compared.sides, encode(compared.sides), strict=True):
-        total, frequency = services.searcher.frequencies(ask.persona.id, question.terms_of(side), ask.as_of)
-        parsed = question.parse(side, total, frequency)
-        sides.append((parsed, extractive.take_notes(parsed, vector, hits, before, ask.persona.name, encode)))
-    return answer.compare(compared, sides, hits, ask.as_of.tzinfo)
-
-
-def _may_tell_of(hit: Hit, span: TimeSpan) -> bool:
-    """Whether it is of the time, or was said within days after it and names no time of its own."""
-    memory = hit.memory
-    if meets(hit, span) or memory.said_at is None or memory.event is not None:
-        return meets(hit, span)
-    soon = timedelta(seconds=TOLD_WITHIN)
-    return span.end <= memory.said_at < span.end + soon and not find(memory.text, memory.said_at)
-
-
-def _dated(memory: Memory) -> bool:
-    return memory.event is not None or memory.said_at is not None
-
-
-def _known_by(told: TimeSpan | None, moment: datetime) -> TimeSpan | None:
-    """The part of what was told that had been told by a moment: how far the rest reaches is not to be given away."""
-    if told is None or told.start > moment:
-        return None
-    return TimeSpan(told.start, min(told.end, moment + timedelta(microseconds=1)))

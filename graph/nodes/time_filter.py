@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 
 from langgraph.runtime import Runtime
 
 from graph.readers.question import parse
 from graph.state import Services, TraceLine, TurnState
-from memory.timespan import TimeExpression, describe, find
-from memory.types import SEMANTIC, Hit, TimeSpan
+from graph.times import meets
+from memory.timespan import TimeExpression, describe
+from memory.types import SEMANTIC, Hit
 
 
 def time_filter(state: TurnState, runtime: Runtime[Services]) -> TurnState:
@@ -65,20 +65,3 @@ def within_budget(hits: Sequence[Hit], budget: int) -> tuple[Hit, ...]:
         over = hit.kept and read > budget
         cut.append(replace(hit, dropped="budget", why=f"beyond the {budget} that are read") if over else hit)
     return tuple(cut)
-
-
-def meets(hit: Hit, span: TimeSpan) -> bool:
-    """Whether a memory held, happened, tells of, or was said in the span; what has no time may be of any."""
-    memory = hit.memory
-    if memory.store in SEMANTIC and memory.event is None and memory.valid_from is not None:
-        return memory.valid_from < span.end and (memory.valid_to is None or memory.valid_to > span.start)
-    if memory.event is not None and memory.event.meets(span):
-        return True
-    if memory.said_at is None:
-        return memory.event is None
-    return _day(memory.said_at).meets(span) or any(t.span.meets(span) for t in find(memory.text, memory.said_at))
-
-
-def _day(moment: datetime) -> TimeSpan:
-    start = moment.replace(hour=0, minute=0, second=0, microsecond=0)
-    return TimeSpan(start.astimezone(UTC), (start + timedelta(days=1)).astimezone(UTC))

@@ -194,13 +194,6 @@ METHODS: Mapping[str, Callable[[Reader, Found], Checked]] = {
 }
 
 
-def _said(reader: Reader, reading: Reading) -> Reading:
-    """A reading that was told as it came; an abstention was held back until its words were known."""
-    if reading.abstained:
-        reader.say(reading.answer)
-    return reading
-
-
 def _notes(noted: Sequence[Noted], found: Found) -> tuple[tuple[Note, ...], int]:
     """The notes whose words stand in the memory that they name, one a memory, and how many do not."""
     scores = {hit.memory.id: hit.scores for hit in found.hits}

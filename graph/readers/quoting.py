@@ -1,0 +1,64 @@
+"""Reading without a language model: from what was found to an answer that quotes it, or to an abstention."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from graph.readers import answer, elapsed, extractive, question
+from graph.readers.elapsed import Compared
+from graph.state import Ask, Message, Reading
+from graph.times import is_dated, may_tell_of, meets
+from memory.bank import Bank
+from memory.search import Searcher
+from memory.timespan import TimeExpression
+from memory.types import Hit, TimeSpan, Turn
+
+
+def read(
+    ask: Ask, message: Message, window: Sequence[TimeExpression], hits: Sequence[Hit], bank: Bank, searcher: Searcher
+) -> Reading:
+    """The answer to a message's question from what may be read, best first; `window` is the time asked about."""
+    asked = message.question
+    total, frequency = searcher.frequencies(ask.persona.id, question.terms_of(asked.text), ask.as_of)
+    parsed = question.parse(asked.text, total, frequency, [w.text for w in window])
+    if asked.text.endswith(ask.text):
+        # "And when was that?" is about the question before it, but asks for what its own words say.
+        parsed = replace(parsed, expects=question.parse(ask.text, 0, {}).expects)
+    dialogue = [hit.memory.id for hit in hits if hit.memory.store == "dialogue"]
+    before = bank.turns_before(ask.persona.id, dialogue)
+    compared = elapsed.parse(asked.text)
+    reading = _compared(compared, ask, hits, before, searcher) if compared else None
+    if reading is not None:
+        return reading
+    sure = bool(window) and all(time.sure and time.relation != "before" for time in window)
+    of_other_time = [h.memory.id for h in hits if sure and not any(may_tell_of(h, time.span) for time in window)]
+    encode = searcher.embedder.encode
+    notes = extractive.take_notes(
+        parsed, message.views[0].vector, hits, before, ask.persona.name, encode, of_other_time
+    )
+    # What was told in June may tell of February: no time is outside what is known if something found is of it.
+    of_then = any(is_dated(hit.memory) and meets(hit, time.span) for time in window for hit in hits)
+    known = None if of_then else _known_by(bank.time_range(ask.persona.id), ask.as_of)
+    return answer.compose(parsed, notes, window=window, known=known, hits=hits, asked_at=ask.as_of)
+
+
+def _compared(
+    compared: Compared, ask: Ask, hits: Sequence[Hit], before: Mapping[int, Turn], searcher: Searcher
+) -> Reading | None:
+    """The answer to a question about two things and the time between them, from notes on each."""
+    encode = searcher.embedder.encode
+    sides = []
+    for side, vector in zip(compared.sides, encode(compared.sides), strict=True):
+        total, frequency = searcher.frequencies(ask.persona.id, question.terms_of(side), ask.as_of)
+        parsed = question.parse(side, total, frequency)
+        sides.append((parsed, extractive.take_notes(parsed, vector, hits, before, ask.persona.name, encode)))
+    return answer.compare(compared, sides, hits, ask.as_of.tzinfo)
+
+
+def _known_by(told: TimeSpan | None, moment: datetime) -> TimeSpan | None:
+    """The part of what was told that had been told by a moment: how far the rest reaches is not to be given away."""
+    if told is None or told.start > moment:
+        return None
+    return TimeSpan(told.start, min(told.end, moment + timedelta(microseconds=1)))
