@@ -46,9 +46,10 @@ class Line:
         return held.by["ability"].get(self.ability, {}) if self.ability else held.metrics
 
 
-_ANSWERS = ("answer_accuracy", "token_recall", "abstention_f1", "false_refusal_rate")
+_ANSWERS = ("answer_accuracy", "token_recall", "containment", "abstention_f1", "false_refusal_rate")
+_READ = ("token_recall", "containment")
 _POOLED = ("session_recall@1", "session_recall_all@1", "session_recall@5", "session_recall_all@5")
-_TEMPORAL = ("session_recall_all@5", "turn_recall@10")
+_TEMPORAL = ("session_recall_all@5", "turn_recall@10", "token_recall")
 _UNTIMED = ("time_filter=False",)
 _BM25 = tuple(f"search.{name}=0" for name in ("dense_weight", "length", "neighbours", "session", "speaker", "time"))
 _RANKING = ("session_recall@5", "session_recall_all@5", "session_recall@10", "session_recall_all@10", "turn_recall@10")
@@ -57,6 +58,7 @@ LINES = (
     Line("memoir", (*_RANKING, *_ANSWERS)),
     Line("longmemeval", (*_RANKING, "turn_recall_all@10", *_ANSWERS)),
     Line("locomo", (*_RANKING, *_ANSWERS)),
+    Line("locomo", _READ, ability="single-hop"),
     Line("longmemeval", _POOLED, settings=("pooled=True", "reader=none"), as_called="pooled"),
     Line("longmemeval", _POOLED, settings=("pooled=True", "reader=none", *_BM25), as_called="pooled, BM25 alone"),
     Line("longmemeval", _TEMPORAL, ability="temporal-reasoning"),
