@@ -14,7 +14,7 @@ from eval.replay.stage import RANKED, Stage, worth_keeping
 from eval.replay.veil import Leak
 from eval.scores import score
 from eval.types import Found, Gold, Prediction, Probe, Sample
-from graph.nodes import read
+from graph.readers import quoting
 from memory.types import Learned, MemoryDraft
 
 
@@ -63,7 +63,7 @@ def test_no_id_of_the_benchmark_is_in_the_banks_file(played):
 
 def test_what_is_right_is_not_in_what_the_reader_gets(played, monkeypatch):
     given = []
-    monkeypatch.setattr(read, "_read", lambda state, services: given.append(state) or real(state, services))
+    monkeypatch.setattr(quoting, "read", lambda *all_of_it: given.append(all_of_it) or real(*all_of_it))
     stage = played()
     for probe in PROBES:
         changed = replace(probe, gold=replace(probe.gold, answers=("a word nobody said: zyzzyva",)))
@@ -74,7 +74,7 @@ def test_what_is_right_is_not_in_what_the_reader_gets(played, monkeypatch):
     assert "_abs" not in repr(given)
 
 
-real = read._read
+real = quoting.read
 
 
 def test_nothing_is_remembered_of_a_probe(played):

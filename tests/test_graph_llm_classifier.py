@@ -18,7 +18,7 @@ QUESTION = "When did I adopt Biscuit?"
 
 
 def classified(chat, server, engine="llm"):
-    settings = replace(chat.services.settings, classifier=engine)
+    settings = replace(chat.services.settings, classifier=engine, reader="extractive")
     services = replace(chat.services, settings=settings, model=chat_model(server.model()) if server else None)
     return Assistant(services).ask(chat.asks(QUESTION, remember=False)).trace[0]
 

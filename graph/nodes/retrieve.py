@@ -44,8 +44,8 @@ def _factors(asked: Asked, views: Sequence[View], hits: Sequence[Hit], settings:
         yield TraceLine("views", f"put in {len(views)} ways, the dialogue before it among them", {"views": len(views)})
     if settings.voice and asked.names:
         yield TraceLine("voice", f"put as {voiced(views[0].text, asked.names)!r}")
-    if hits and hits[0].scores["meaning"] < settings.dense_weight:
-        share = hits[0].scores["meaning"]
+    share = min((hit.scores.get("meaning", 1.0) for hit in hits), default=1.0)  # what was handed in has none
+    if share < settings.dense_weight:
         yield TraceLine("coverage", f"memories hold words of it, so meaning counts {share:.0%}", {"meaning": share})
     for factor, why in decided.items():
         raised = sum(hit.scores.get(factor, 0.0) > 0 for hit in hits if hit.kept)
