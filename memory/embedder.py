@@ -74,6 +74,10 @@ class Embedder:
             return np.zeros((0, self.dimensions), dtype=np.float32)
         return self.load().encode(texts)
 
+    def legible(self, text: str) -> float:
+        """How much of a text the model reads with understanding, in 0..1; of a model by name, all."""
+        return minilm.legible(text) if self.model == DEFAULT_MODEL else 1.0
+
     def load(self) -> Encoder:
         """Load the weights unless they are: the first text does so too, and waits for it."""
         with self._lock:

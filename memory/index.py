@@ -152,8 +152,10 @@ class Index:
                 held[term] += int(np.count_nonzero(said[part.postings.rows[at] + first]))
         return int(np.count_nonzero(said)), held
 
-    def candidates(self, rows: Rows, queries: Sequence[Sequence[str]], lexical: Scores, dense: Scores) -> Candidates:
-        """What is known of these rows, ascending, with the terms of every view and their scores, each (views, m)."""
+    def candidates(
+        self, rows: Rows, queries: Sequence[Sequence[str]], legible: Scores, lexical: Scores, dense: Scores
+    ) -> Candidates:
+        """What is known of these rows, ascending, with each view's terms and legibility, and scores (views, m)."""
         parts = list(self.split(rows))
         columns = Columns.joined([part.columns.at(here) for part, here in parts])
         lengths = np.concatenate([part.postings.lengths[here] for part, here in parts])
@@ -178,6 +180,7 @@ class Index:
             np.concatenate([part.embedded[here] for part, here in parts]),
             lengths / max(self.length, 1.0),
             complete([s.postings for s in self.segments], queries),
+            legible,
             lexical,
             dense,
         )

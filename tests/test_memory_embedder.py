@@ -100,3 +100,12 @@ def test_a_process_can_end_while_a_thread_embeds(texts):
     code = ENDING.format(texts=texts)
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [("", 1.0), ("Where is Zoë?", 1.0), ("钥匙在哪里？", 0.0), ("Ключ?", 0.0), ("ab 钥匙", 0.5), ("42!", 1.0)],
+)
+def test_the_default_model_understands_latin_letters_alone(text, share):
+    assert Embedder().legible(text) == share
+    assert Embedder("some/other-model").legible(text) == 1.0

@@ -32,6 +32,9 @@ class MadeUpEmbedder:
     def encode(self, texts):
         return np.stack([self._vector(text) for text in texts])
 
+    def legible(self, text):
+        return 1.0
+
     def _vector(self, text):
         topic, whole = (self._random(t) for t in (text.split()[0], text))
         vector = topic + 0.7 * whole
@@ -85,7 +88,9 @@ def assert_same(one, other):
     words = [["number1", "topic1"], ["live", "place", "ana"]]
     said = []
     for held in (one, other):
-        found = held.candidates(rows, words, held.by_words(words), held.by_meaning(queries).cosine(rows))
+        found = held.candidates(
+            rows, words, np.ones(len(words)), held.by_words(words), held.by_meaning(queries).cosine(rows)
+        )
         said.append([getattr(found, name) for name in found.__slots__])
     for ours, theirs in zip(*said, strict=True):
         np.testing.assert_allclose(ours.astype(float), theirs.astype(float), atol=0.01)

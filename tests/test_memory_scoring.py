@@ -38,6 +38,7 @@ def candidates(lexical, *, turns=None, sessions=None, places=None, speakers=None
         embedded=np.ones(n, dtype=bool) if embedded is None else np.array(embedded),
         lengths=np.ones(n),
         complete=np.full(1, words.max(initial=1.0)),
+        legible=np.ones(1),
         lexical=words[None],
         dense=words[None].copy(),
     )
@@ -80,10 +81,17 @@ def test_the_more_of_the_words_one_memory_holds_the_more_words_count():
 def test_each_view_has_its_own_share_of_meaning():
     found = candidates([1.0, 0.0])
     words, meaning = np.array([[1.0, 0.0], [0.1, 0.0]]), np.array([[0.0, 1.0], [0.0, 1.0]])
-    found = replace(found, lexical=words, dense=meaning, complete=np.array([1.0, 1.0]))
+    found = replace(found, lexical=words, dense=meaning, complete=np.ones(2), legible=np.ones(2))
     met, unmet = (weigh(found, w, Asked(), SearchSettings(**OFF | {"coverage": 0.75})) for w in ([1, 0], [0, 1]))
     assert met.total[0] > met.total[1]
     assert unmet.total[0] < unmet.total[1]
+
+
+def test_meaning_counts_no_more_than_the_encoder_understands():
+    found = candidates([1.0, 0.0])
+    for legible, dense_weight, meaning in ((1.0, 0.8, 0.8), (0.5, 0.8, 0.4), (0.0, 0.8, 0.0), (0.0, 1.0, 1.0)):
+        read = replace(found, legible=np.array([legible]))
+        assert weighed(read, dense_weight=dense_weight).meaning == pytest.approx(meaning)
 
 
 def test_a_longer_memory_counts_a_little_more_and_no_length_counts_for_all():

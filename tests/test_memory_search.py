@@ -30,6 +30,9 @@ class CountingEmbedder:
         self.calls += 1
         return self._real.encode(texts)
 
+    def legible(self, text):
+        return self._real.legible(text)
+
 
 @pytest.fixture
 def made(tmp_path, embedder):
