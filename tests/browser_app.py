@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(__file__).parent / "data" / "browser"
-SLOW = 60_000
+SLOW = 120_000
 """Milliseconds that a page may take where the encoder still loads and the machine is shared."""
 
 

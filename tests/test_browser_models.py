@@ -79,7 +79,7 @@ def test_one_question_is_answered_by_none_by_a_server_and_by_a_local_model(scree
         expect(screen.page.locator("#sources details.memoir-source[open] .memoir-turn-cited")).to_contain_text("Comma")
         screen.page.locator("#model-test").click()
         expect(screen.page.locator("#model-said")).to_contain_text("tokens/s, 16,384 tokens of context", timeout=SLOW)
-    choose(screen, made_up(tmp_path / "tiny"))
+    choose(screen, made_up(tmp_path / "tiny", brief=True))
     expect(screen.page.locator("#model-said")).to_contain_text("Not loaded yet")
     expect(screen.page.locator("#model-said")).to_contain_text(re.compile(r"need .* MiB"))
     assert "Comma" in screen.ask(QUESTION)  # random weights keep to no form, so the extractive reader answers by name
