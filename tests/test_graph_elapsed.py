@@ -48,6 +48,15 @@ def test_other_questions_compare_nothing(text):
 
 
 @pytest.mark.parametrize(
+    "words", ["from ", "which first, ", "how long between ", "how long is it ", "how long ago did "]
+)
+def test_a_page_compares_nothing_and_is_not_tried_at_every_word(words):
+    page = "How long, and which came first: " + words * 20_000
+    assert elapsed.parse(page) is None
+    assert parse(page, 0, {}).text == page
+
+
+@pytest.mark.parametrize(
     ("text", "expects"),
     [
         ("How long ago did I adopt Biscuit?", "ago"),

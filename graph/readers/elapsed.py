@@ -11,6 +11,9 @@ from typing import Literal
 from graph.readers.intervals import DAY, length
 from graph.state import Note
 
+LONGEST = 400
+"""Characters of a question that compares two things; the patterns would try a pasted page anew at every word."""
+
 _SPAN = r"\bhow (?:long|much time|many (?:day|week|month|year)s)\b"
 _APART = tuple(
     re.compile(pattern, re.IGNORECASE)
@@ -39,6 +42,8 @@ class Compared:
 def parse(text: str) -> Compared | None:
     """The two things that a question compares in time; None if it does not."""
     text = text.strip().rstrip("?？. ")
+    if len(text) > LONGEST:
+        return None
     for pattern in _APART:
         if found := pattern.search(text):
             return Compared("apart", (found["a"].strip(), found["b"].strip()))

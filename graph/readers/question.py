@@ -18,7 +18,7 @@ _EXPECTS: tuple[tuple[Expects, re.Pattern[str]], ...] = (
     (
         "ago",
         re.compile(
-            rf"{_SPAN} (?:ago\b|(?:is it|has it been|(?:have|has) (?:passed|gone by)|passed)\b.*\bsince\b)", re.I
+            rf"{_SPAN} (?:ago\b|(?:is it|has it been|(?:have|has) (?:passed|gone by)|passed)\b.{0, 99}?\bsince\b)", re.I
         ),
     ),
     ("duration", re.compile(r"\bhow long\b", re.I)),
