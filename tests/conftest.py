@@ -182,3 +182,15 @@ def browser() -> Iterator[Any]:
         running = playwright.chromium.launch(executable_path=found, args=flags.split())
         yield running
         running.close()
+
+
+@pytest.fixture
+def screen(app: Any, browser: Any) -> Iterator[Any]:
+    """A window on the app that a module of browser tests starts; it met no fault, and nothing outside the machine."""
+    from browser_app import Screen
+
+    window = Screen(browser, app.url)
+    yield window
+    assert window.outside == []
+    assert window.faults == []
+    window.close()

@@ -19,18 +19,9 @@ pytestmark = pytest.mark.browser
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     running = App(tmp_path_factory.mktemp("chat"))
-    running.first_page = running.start()
+    running.start()
     yield running
     running.stop()
-
-
-@pytest.fixture
-def screen(app: App, browser: Browser) -> Iterator[Screen]:
-    window = Screen(browser, app.url)
-    yield window
-    assert window.outside == []
-    assert window.faults == []
-    window.close()
 
 
 def make_persona(screen: Screen, name: str) -> None:
@@ -38,10 +29,6 @@ def make_persona(screen: Screen, name: str) -> None:
     screen.page.locator("#persona-name textarea, #persona-name input").fill(name)
     screen.page.locator("#persona-create").click()
     expect(screen.page.locator("#persona input")).to_have_value(name)
-
-
-def test_the_page_answers_within_ten_seconds(app: App) -> None:
-    assert app.first_page < 10
 
 
 def test_an_example_is_answered_with_a_source_that_opens_at_the_quoted_line(screen: Screen) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("playwright.sync_api")
 from browser_app import DATA, SLOW, App, Screen
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 
@@ -21,15 +21,6 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     running.start()
     yield running
     running.stop()
-
-
-@pytest.fixture
-def screen(app: App, browser: Browser) -> Iterator[Screen]:
-    window = Screen(browser, app.url)
-    yield window
-    assert window.outside == []
-    assert window.faults == []
-    window.close()
 
 
 def take_first_talk(screen: Screen) -> None:

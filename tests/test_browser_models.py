@@ -43,15 +43,6 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     running.stop()
 
 
-@pytest.fixture
-def screen(app: App, browser: Browser) -> Iterator[Screen]:
-    window = Screen(browser, app.url)
-    yield window
-    assert window.outside == []
-    assert window.faults == []
-    window.close()
-
-
 def choose(screen: Screen, name: str) -> None:
     """Type the name of a model, and wait until the screen says what it means."""
     box = screen.page.locator("#model input")
