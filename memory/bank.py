@@ -32,7 +32,9 @@ from memory.types import (
 )
 
 MEMORY = """
-SELECT m.*, t.said_text, (SELECT group_concat(turn_id) FROM sources WHERE memory_id = m.id) AS turn_ids
+SELECT m.*, t.said_text, (SELECT group_concat(turn_id) FROM sources WHERE memory_id = m.id) AS turn_ids,
+    (SELECT min(coalesce(b.taken_back, b.valid_to)) FROM rests_on r JOIN memories b ON b.id = r.basis_id
+     WHERE r.memory_id = m.id) AS stale_since
 FROM memories m
 LEFT JOIN turns t ON t.id = (SELECT min(turn_id) FROM sources WHERE memory_id = m.id)
 """
@@ -134,6 +136,7 @@ class Bank:
                     "description": draft.description,
                     "traits": json.dumps([rows.clean(t) for t in draft.traits], ensure_ascii=False),
                     "manner": draft.manner,
+                    "proactive": int(draft.proactive),
                     "created_at": rows.stamp(datetime.now(UTC)),
                 }
             )
@@ -154,7 +157,7 @@ class Bank:
         """Store memories that no turn said (an imported profile, an event), all or nothing; known ones are left."""
         with self.writing() as db:
             _require_persona(db, persona_id)
-            return sum((writing.memory(db, persona_id, d, None, ()) for d in drafts), Stored())
+            return sum((writing.memory(db, persona_id, d) for d in drafts), Stored())
 
     # --- reading
 

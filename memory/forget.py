@@ -16,6 +16,7 @@ from pathlib import Path
 
 from sqlite_utils import Database
 
+from memory import writing
 from memory.bank import Bank
 
 PROOF_CHARACTERS = 12
@@ -66,6 +67,7 @@ def forget(bank: Bank, persona_id: int, memory_ids: Sequence[int]) -> Forgotten:
         texts = _texts(db, memories, turns)
         _reopen(db, memories)
         _delete(db, "memories", memories)
+        _rehome(db, sessions)
         _delete(db, "turns", turns)
         _delete(db, "sessions", sessions)
     return Forgotten(len(memories), len(turns), len(sessions), _scrub(bank, texts))
@@ -78,7 +80,9 @@ def forget_session(bank: Bank, persona_id: int, session_id: int) -> Forgotten:
         ids, turns = _of_session(db, session.id)
         texts = _texts(db, ids, turns)
         _reopen(db, ids)
-        _delete(db, "sessions", [session_id])  # turns and memories follow it
+        _delete(db, "memories", ids)
+        _rehome(db, [session_id])
+        _delete(db, "sessions", [session_id])  # its turns follow it
     return Forgotten(len(ids), len(turns), 1, _scrub(bank, texts))
 
 
@@ -93,9 +97,15 @@ def forget_persona(bank: Bank, persona_id: int) -> Forgotten:
 
 
 def _of_session(db: Database, session_id: int) -> tuple[list[int], list[int]]:
-    """The memories and turns of a session."""
-    memories = _ids(db, "SELECT id FROM memories WHERE session_id = ?", session_id)
-    return memories, _ids(db, "SELECT id FROM turns WHERE session_id = ?", session_id)
+    """The turns of a session, and the memories that no turn elsewhere carries alone."""
+    turns = "SELECT id FROM turns WHERE session_id = :session"
+    unsaid = (
+        "SELECT id FROM memories m WHERE session_id = :session "
+        "AND NOT EXISTS (SELECT 1 FROM sources WHERE memory_id = m.id)"
+    )
+    values = {"session": session_id}
+    memories = [int(i) for (i,) in db.conn.execute(f"{_carried(turns)} UNION {unsaid}", values)]
+    return memories, [int(i) for (i,) in db.conn.execute(turns, values)]
 
 
 def _of_persona(db: Database, persona_id: int) -> tuple[list[int], list[int], int]:
@@ -110,28 +120,41 @@ def _ids(db: Database, query: str, owner: int) -> list[int]:
 
 
 def _closure(db: Database, persona_id: int, memory_ids: Sequence[int]) -> tuple[list[int], list[int]]:
-    """The memories meant, their source turns, and the memories that no turn but those carries."""
+    """The memories meant, their source turns, and the memories that no other turn carries alone."""
     values = {"persona": persona_id, "ids": json.dumps(list(memory_ids))}
     asked = "SELECT id FROM memories WHERE persona_id = :persona AND id IN (SELECT value FROM json_each(:ids))"
     turns = f"SELECT turn_id FROM sources WHERE memory_id IN ({asked})"
-    touched = f"SELECT memory_id FROM sources WHERE turn_id IN ({turns})"
-    carried = f"""
-        SELECT memory_id FROM sources WHERE memory_id IN ({touched}) GROUP BY memory_id
-        HAVING sum(turn_id IN ({turns})) = count(*)
-    """
     all_turns = [int(i) for (i,) in db.conn.execute(f"SELECT DISTINCT turn_id FROM ({turns})", values)]
-    memories = [int(i) for (i,) in db.conn.execute(f"{asked} UNION {carried}", values)]
+    memories = [int(i) for (i,) in db.conn.execute(f"{asked} UNION {_carried(turns)}", values)]
     return memories, all_turns
 
 
+def _carried(turns: str) -> str:
+    """The query for the memories that no turn but those that the query `turns` gives carries alone."""
+    touched = f"SELECT memory_id FROM sources WHERE turn_id IN ({turns})"
+    return (
+        f"SELECT memory_id FROM sources WHERE memory_id IN ({touched}) GROUP BY memory_id "
+        f"HAVING sum(alone AND turn_id NOT IN ({turns})) = 0"
+    )
+
+
+def _rehome(db: Database, sessions: Sequence[int]) -> None:
+    """Let what was told in other sessions, too, belong to one of those: it would go with these."""
+    other = (
+        "(SELECT t.session_id FROM sources o JOIN turns t ON t.id = o.turn_id WHERE o.memory_id = memories.id "
+        "AND t.session_id NOT IN (SELECT value FROM json_each(:ids)) ORDER BY t.id LIMIT 1)"
+    )
+    db.conn.execute(
+        f"UPDATE memories SET session_id = {other} WHERE session_id IN (SELECT value FROM json_each(:ids)) "
+        f"AND {other} IS NOT NULL",
+        {"ids": json.dumps(list(sessions))},
+    )
+
+
 def _reopen(db: Database, memories: Sequence[int]) -> None:
-    """Let what the memories had closed hold as long as if they had never been told."""
+    """Let what the memories had closed or corrected hold as long as if they had never been told."""
     for memory_id in sorted(memories, reverse=True):
-        db.conn.execute(
-            "UPDATE memories SET (valid_to, superseded_by) = "
-            "(SELECT valid_to, superseded_by FROM memories WHERE id = :id) WHERE superseded_by = :id",
-            {"id": memory_id},
-        )
+        writing.reopen(db, memory_id)
 
 
 def _emptied(db: Database, turns: Sequence[int]) -> list[int]:
@@ -148,6 +171,7 @@ def _texts(db: Database, memories: Sequence[int], turns: Sequence[int]) -> set[s
         SELECT text FROM memories WHERE id IN (SELECT value FROM json_each(:memories))
         UNION SELECT key FROM memories WHERE id IN (SELECT value FROM json_each(:memories))
         UNION SELECT text FROM turns WHERE id IN (SELECT value FROM json_each(:turns))
+        UNION SELECT quote FROM sources WHERE turn_id IN (SELECT value FROM json_each(:turns))
     """
     values = {"memories": json.dumps(list(memories)), "turns": json.dumps(list(turns))}
     return {str(t) for (t,) in db.conn.execute(query, values)}

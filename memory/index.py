@@ -26,6 +26,8 @@ from memory.types import SEMANTIC, STORES, TimeSpan
 
 Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]
+Ends = tuple[Rows, NDArray[np.float64]]
+"""Rows, ascending, and when each ended."""
 
 FACTS = [STORES.index(store) for store in SEMANTIC]
 
@@ -69,7 +71,8 @@ class Index:
     `starts` are the first rows of the segments, and n. `stores`, (n,), is of which store every memory is, as a place in
     `STORES`; `turns`, ascending, the rows of what was said. `last` is when the last of all came to be known, `length`
     how many terms they have on average. `closed_rows`, ascending, are the memories that stopped holding, and
-    `closed_at` when. Times are seconds since 1970. `size` is how many bytes all that takes.
+    `closed_at` when; `taken_rows` and `taken_at` those that were taken back. Times are seconds since 1970. `size` is
+    how many bytes all that takes.
     """
 
     state: State
@@ -81,10 +84,12 @@ class Index:
     length: float
     closed_rows: Rows
     closed_at: NDArray[np.float64]
+    taken_rows: Rows
+    taken_at: NDArray[np.float64]
     size: int
 
     @classmethod
-    def of(cls, state: State, segments: Sequence[Segment], closed: tuple[Rows, NDArray[np.float64]]) -> Index:
+    def of(cls, state: State, segments: Sequence[Segment], closed: Ends, taken: Ends) -> Index:
         """The index that these segments make up."""
         columns = [part.columns for part in segments]
         starts = np.cumsum([0, *map(len, segments)])
@@ -93,16 +98,19 @@ class Index:
         length = sum(int(part.postings.lengths.sum()) for part in segments) / max(len(stores), 1)
         turns = np.flatnonzero(stores == TURNS)
         size = sum(part.size for part in segments) + stores.nbytes + turns.nbytes
-        return cls(state, tuple(segments), starts, stores, turns, last, length, *closed, size)
+        return cls(state, tuple(segments), starts, stores, turns, last, length, *closed, *taken, size)
 
     def __len__(self) -> int:
         return len(self.stores)
 
     def said_by(self, moment: datetime) -> Mask:
-        """Which memories had been said by that moment, whether they still held or not; shape (n,)."""
+        """Which memories had been said by that moment and not taken back, still held or not; shape (n,)."""
         if self.last <= moment.timestamp():
-            return np.ones(len(self), dtype=np.bool_)
-        return np.concatenate([s.columns.said <= moment.timestamp() for s in self.segments])
+            said = np.ones(len(self), dtype=np.bool_)
+        else:
+            said = np.concatenate([s.columns.said <= moment.timestamp() for s in self.segments])
+        said[self.taken_rows[self.taken_at <= moment.timestamp()]] = False
+        return said
 
     def within(self, spans: Sequence[TimeSpan]) -> Mask:
         """Which memories are of one of the spans; shape (n,)."""
@@ -247,7 +255,8 @@ class Indexes:
         else:
             parts += [part for gap in gaps for part in self._followed(db, gap, held)]
         parts.sort(key=lambda part: int(part.columns.ids[0]))
-        return Index.of(state, parts, _closed(db, persona_id, parts))
+        ends = (_ends(db, persona_id, parts, ended) for ended in ("valid_to", "taken_back"))
+        return Index.of(state, parts, *ends)
 
     def _read(self, db: Database, gap: Gap, after: int = 0) -> Iterator[Segment]:
         after = max(gap.after, after)
@@ -273,10 +282,10 @@ class Indexes:
         return parts
 
 
-def _closed(db: Database, persona_id: int, parts: Sequence[Segment]) -> tuple[Rows, NDArray[np.float64]]:
-    """Which memories stopped holding, and when."""
+def _ends(db: Database, persona_id: int, parts: Sequence[Segment], ended: str) -> Ends:
+    """Which memories stopped holding or were taken back, and when."""
     found = db.conn.execute(
-        "SELECT id, unixepoch(valid_to) FROM memories WHERE persona_id = ? AND valid_to IS NOT NULL", (persona_id,)
+        f"SELECT id, unixepoch({ended}) FROM memories WHERE persona_id = ? AND {ended} IS NOT NULL", (persona_id,)
     ).fetchall()
     if not found:
         return np.zeros(0, dtype=np.intp), np.zeros(0)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from memory import lexical, rows
 from memory.bank import Bank
 from memory.embedder import Embedder, Vectors
-from memory.types import Learned, MemoryDraft, SessionDraft, TimeSpan, TurnDraft
+from memory.types import Learned, MemoryDraft, Quote, SessionDraft, TimeSpan, TurnDraft
 
 TURNS = 19
 A_SESSION = TURNS + 1
@@ -115,7 +115,7 @@ class Life:
             TurnDraft(speakers[place % 2], "user", _sentence(said[end - length : end]), _minutes(started, place))
             for place, (length, end) in enumerate(zip(lengths, ends, strict=True))
         )
-        learned = Learned(self._learned(draw, number, started, speakers[1]), (0,))
+        learned = Learned(self._learned(draw, number, started, speakers[1]), (Quote(0, turns[0].text),))
         return SessionDraft(turns, started, f"{started:%Y-%m-%d %H:%M}", f"session {number}", learned=(learned,))
 
     def _words(self, draw: np.random.Generator, n: int) -> list[str]:

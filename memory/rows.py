@@ -73,6 +73,33 @@ def memory_identity(draft: MemoryDraft) -> str:
     )
 
 
+def learned_identity(draft: MemoryDraft, period: int) -> str:
+    """What makes a memory that turns said the same one when it is told again, in the period-th time that it holds."""
+    return digest(
+        "learned",
+        draft.store,
+        draft.text,
+        draft.speaker,
+        draft.attribute,
+        stamp(draft.event.start) if draft.event else None,
+        stamp(draft.event.end) if draft.event else None,
+        draft.external_id,
+        period,
+    )
+
+
+def draft(row: Row) -> MemoryDraft:
+    """What of a row of `memories` makes its identity."""
+    return MemoryDraft(
+        store=row["store"],
+        text=row["text"],
+        event=span(row["event_start"], row["event_end"]),
+        speaker=row["speaker"],
+        attribute=row["attribute"],
+        external_id=row["external_id"],
+    )
+
+
 def persona(row: Row) -> Persona:
     """A row of `personas`."""
     return Persona(
@@ -83,6 +110,7 @@ def persona(row: Row) -> Persona:
         traits=tuple(json.loads(row["traits"])),
         manner=row["manner"],
         created_at=datetime.fromisoformat(row["created_at"]),
+        proactive=bool(row["proactive"]),
     )
 
 
@@ -137,4 +165,6 @@ def memory(row: Row) -> Memory:
         external_id=row["external_id"],
         session_id=row["session_id"],
         turn_ids=tuple(int(i) for i in (row["turn_ids"] or "").split(",") if i),
+        taken_back=moment(row["taken_back"]),
+        stale_since=moment(row["stale_since"]),
     )

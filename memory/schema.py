@@ -1,7 +1,8 @@
 """The shape of a bank's file, its migrations, and how it is opened.
 
     personas 1 -- n sessions 1 -- n turns
-        1 -- n memories n -- m turns (through `sources`)
+        1 -- n memories n -- m turns (through `sources`, with the words that carry the memory)
+                        n -- m memories (through `rests_on`: what holds only as long as another does)
     vectors: one row a (model, text hash), shared by all memories with that key
     segments: stretches of a persona's memories, packed for search
 
@@ -14,7 +15,7 @@ trigger drops the segment that holds a memory as the memory goes or changes; whe
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from sqlite_utils import Database
@@ -185,12 +186,38 @@ END
 )
 
 
-def _pack(db: Database) -> None:
-    for statement in _PACKED:
-        db.conn.execute(statement)
+_LEARNED = (
+    # When an open chat was last heard, by the clock of the machine; NULL once it is closed.
+    "ALTER TABLE sessions ADD COLUMN heard_at TEXT",
+    # Which turns were learned from: how many, and the last one's id. Anything else in the session makes it due again.
+    "ALTER TABLE sessions ADD COLUMN learned TEXT NOT NULL DEFAULT ''",
+    "CREATE INDEX sessions_open ON sessions (heard_at) WHERE heard_at IS NOT NULL",
+    # The words of the turn that carry the memory, and whether they do without those of the other turns.
+    "ALTER TABLE sources ADD COLUMN quote TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE sources ADD COLUMN alone INTEGER NOT NULL DEFAULT 1",
+    "ALTER TABLE memories ADD COLUMN taken_back TEXT",
+    "CREATE INDEX memories_taken_back ON memories (persona_id) WHERE taken_back IS NOT NULL",
+    """
+CREATE TABLE rests_on (
+    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+    basis_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+    PRIMARY KEY (memory_id, basis_id)
+) STRICT, WITHOUT ROWID
+""",
+    "CREATE INDEX rests_on_basis ON rests_on (basis_id)",
+    "ALTER TABLE personas ADD COLUMN proactive INTEGER NOT NULL DEFAULT 1",
+)
 
 
-MIGRATIONS: tuple[Callable[[Database], None], ...] = (_create, _pack)
+def _run(statements: Sequence[str]) -> Callable[[Database], None]:
+    def migrate(db: Database) -> None:
+        for statement in statements:
+            db.conn.execute(statement)
+
+    return migrate
+
+
+MIGRATIONS: tuple[Callable[[Database], None], ...] = (_create, _run(_PACKED), _run(_LEARNED))
 """Append only: the n-th brings a bank from version n-1 to n. One that has shipped is never edited."""
 
 

@@ -46,6 +46,7 @@ class PersonaDraft:
 
     `external_id` is the name the source gave to the history ("conv-26"); a persona is found by it as well as by name.
     `manner` is a key of `graph.manners.MANNERS`; any other text is kept for a language model and read as "plain".
+    `proactive` says whether a feeling or a scene may bring up a memory that nobody asked for.
     """
 
     name: str
@@ -53,6 +54,7 @@ class PersonaDraft:
     description: str = ""
     traits: tuple[str, ...] = ()
     manner: str = "plain"
+    proactive: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ class Persona:
     traits: tuple[str, ...]
     manner: str
     created_at: datetime
+    proactive: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +116,30 @@ class MemoryDraft:
 
 
 @dataclass(frozen=True, slots=True)
+class Quote:
+    """Words of a turn that carry a memory; `turn` is its place among the turns that are learned from.
+
+    `alone` says whether they carry it without the memory's other quotes: a fact that was told twice stays when one
+    telling is forgotten; what was put together of two goes with either.
+    """
+
+    turn: int
+    words: str
+    alone: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Learned:
-    """A memory drawn from turns of the same draft; `turns` are their positions in `SessionDraft.turns`."""
+    """A memory drawn from turns, with the words that carry it; it is refused if none of them was said.
+
+    `replaces` is the id of a memory that it corrects: that is taken back. `rests_on` are the places, among what is
+    learned together, of earlier ones without which this does not hold.
+    """
 
     memory: MemoryDraft
-    turns: tuple[int, ...]
+    quotes: tuple[Quote, ...]
+    replaces: int | None = None
+    rests_on: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +147,7 @@ class SessionDraft:
     """One dialogue at one time, as found. A turn without a time of its own takes the session's.
 
     Remembering a session that the bank has (same `external_id`, or same start and first words) adds the turns it lacks.
+    `taken_back` are the ids of memories that its last turn takes back ("forget that").
     """
 
     turns: tuple[TurnDraft, ...]
@@ -134,6 +157,7 @@ class SessionDraft:
     title: str = ""
     source: Source = "import"
     learned: tuple[Learned, ...] = ()
+    taken_back: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +199,11 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A stored memory. `session_id` and `turn_ids` are its provenance, empty for what no turn said."""
+    """A stored memory. `session_id` and `turn_ids` are its provenance, empty for what no turn said.
+
+    A fact that another followed held until `valid_to`. What was wrong or retracted was `taken_back`: from then on it is
+    not recalled, whatever time is asked about. `stale_since` is when something that it rests on ended.
+    """
 
     id: int
     persona_id: int
@@ -196,17 +224,23 @@ class Memory:
     external_id: str
     session_id: int | None
     turn_ids: tuple[int, ...] = ()
+    taken_back: datetime | None = None
+    stale_since: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What a write added; what was there already is counted as known and was left as it was."""
+    """What a write added; what was there already is counted as known and was left as it was.
+
+    `refused` counts what was to be learned and quoted nothing that was said.
+    """
 
     sessions: int = 0
     turns: int = 0
     memories: int = 0
     known_turns: int = 0
     known_memories: int = 0
+    refused: int = 0
 
     def __add__(self, other: Stored) -> Stored:
         return Stored(*(getattr(self, f) + getattr(other, f) for f in self.__slots__))

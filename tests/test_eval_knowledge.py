@@ -14,7 +14,7 @@ from eval.types import History
 from memory.bank import Bank
 from memory.facts import FORMS, facts
 from memory.importers import perltqa
-from memory.types import Learned, MemoryDraft, PersonaDraft, SessionDraft, TimeSpan, TurnDraft
+from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TimeSpan, TurnDraft
 
 
 def day(month, number=1, year=2026):
@@ -197,7 +197,7 @@ def test_the_one_who_chats_is_asked_about_in_the_first_person():
 def test_a_history_gets_questions_from_what_its_sessions_taught():
     turns = (TurnDraft("Pia", "other", "Hm."), TurnDraft("Ana", "user", "I live in Vellmar."))
     fact = told("home: Vellmar", "home")
-    session = SessionDraft(turns, day(3), external_id="s1", learned=(Learned(fact, (1,)),))
+    session = SessionDraft(turns, day(3), external_id="s1", learned=(Learned(fact, (Quote(1, turns[1].text),)),))
     history = History("h", PersonaDraft("Kit"), (session,), LIFE[4:], ())
     made_of = graph_history(history, seed=1)
     home = next(p for p in made_of.probes if p.gold.answers == ("Vellmar",))

@@ -15,7 +15,7 @@ from eval.replay.veil import Leak
 from eval.scores import score
 from eval.types import Found, Gold, Prediction, Probe, Sample
 from graph.readers import quoting
-from memory.types import Learned, MemoryDraft
+from memory.types import Learned, MemoryDraft, Quote
 
 
 @pytest.fixture
@@ -237,7 +237,9 @@ def test_a_long_ranking_is_kept_short():
 
 
 def test_what_was_learned_from_turns_is_stored_under_other_ids_too(played):
-    told = Learned(MemoryDraft("profile", "home: Turku", external_id="answer_77aa_fact"), (0,))
+    told = Learned(
+        MemoryDraft("profile", "home: Turku", external_id="answer_77aa_fact"), (Quote(0, SESSIONS[0].turns[0].text),)
+    )
     stage = played(life(sessions=(replace(SESSIONS[0], learned=(told,)), *SESSIONS[1:])))
     content = b"".join(path.read_bytes() for path in stage.home.iterdir())
     assert b"Turku" in content

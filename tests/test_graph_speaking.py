@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.readers.citing import cite, holds
+from graph.readers.citing import cite
 from graph.readers.prompts import Found
 from graph.readers.replies import read_words
 from graph.readers.speaking import Speaking
 from graph.state import Ask
+from memory.quotes import holds
 from memory.types import Hit
 
 
@@ -61,6 +62,6 @@ def test_what_only_begins_like_a_mark_is_shown(found, text):
 
 def test_a_quote_holds_whatever_its_case_spaces_and_quotation_marks(found):
     memory = replace(found.hits[0].memory, text="She said: “I’ll  be there”,\nat noon.")
-    assert holds(memory, 'she said: "I\'ll be there", at NOON')
-    assert not holds(memory, "I'll not be there")
-    assert not holds(memory, " … ")
+    assert holds(memory.text, 'she said: "I\'ll be there", at NOON')
+    assert not holds(memory.text, "I'll not be there")
+    assert not holds(memory.text, " … ")

@@ -12,7 +12,7 @@ from memory import writing
 from memory.bank import Bank
 from memory.errors import BankTooNew, UnknownMemory, UnknownPersona
 from memory.schema import MIGRATIONS
-from memory.types import Learned, MemoryDraft, PersonaDraft, SessionDraft, Stored, TimeSpan, TurnDraft
+from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, Stored, TimeSpan, TurnDraft
 
 MAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 
@@ -84,7 +84,7 @@ def test_an_earlier_fact_that_comes_later_does_not_reopen_the_past(bank, ana):
 
 
 def test_a_learned_memory_points_to_its_turn(bank, ana):
-    fact = Learned(MemoryDraft("profile", "Has a kayak", said_at=MAY), (0,))
+    fact = Learned(MemoryDraft("profile", "Has a kayak", said_at=MAY), (Quote(0, "bought a kayak"),))
     bank.remember(ana.id, [SessionDraft((turn("I bought a kayak."),), MAY, learned=(fact,))])
     learned = bank.memories(ana.id, store="profile")[0]
     assert [t.text for t in bank.sources(ana.id, learned.id)] == ["I bought a kayak."]
@@ -209,7 +209,7 @@ def test_a_new_fact_looks_at_the_facts_of_its_attribute_alone(bank, ana):
         with bank.writing() as db:
             db.conn.set_progress_handler(lambda: taken.append(1), 1000)
             draft = MemoryDraft("profile", f"Lives somewhere {len(held)}", said_at=MAY, attribute="home", speaker="Ana")
-            writing.memory(db, ana.id, draft, None, ())
+            writing.memory(db, ana.id, draft)
         return len(taken)
 
     held = []

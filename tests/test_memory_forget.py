@@ -7,7 +7,7 @@ import pytest
 from memory import indexer, upkeep
 from memory.bank import Bank
 from memory.forget import forget, forget_persona, forget_session, preview, stands_in_files
-from memory.types import Learned, MemoryDraft, PersonaDraft, SessionDraft, TurnDraft
+from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
 
 MAY = datetime(2023, 5, 8, tzinfo=UTC)
 SECRET = "The safe behind the piano opens with 4711."
@@ -18,7 +18,7 @@ OTHER = "We painted the kitchen yellow."
 def made(tmp_path, embedder):
     bank = Bank(tmp_path / "bank.db")
     ana = bank.create_persona(PersonaDraft("Ana"))
-    fact = Learned(MemoryDraft("profile", "Owns a safe behind the piano", said_at=MAY), (0,))
+    fact = Learned(MemoryDraft("profile", "Owns a safe behind the piano", said_at=MAY), (Quote(0, SECRET),))
     turns = (TurnDraft("Ana", "user", SECRET), TurnDraft("Ana", "user", OTHER))
     bank.remember(ana.id, [SessionDraft(turns, MAY, external_id="a", learned=(fact,))])
     bank.remember(ana.id, [SessionDraft((TurnDraft("Ana", "user", "Elsewhere."),), MAY, external_id="b")])

@@ -230,8 +230,8 @@ def test_only_the_personas_asked_last_are_held(ana, monkeypatch):
 def test_a_bank_of_the_first_version_is_brought_along(tmp_path, monkeypatch):
     bank = Bank(tmp_path / "bank.db")
     monkeypatch.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:1])
-    persona = bank.create_persona(PersonaDraft("Ana")).id
     with bank.writing() as db:
+        db.conn.execute("INSERT INTO personas (name, created_at) VALUES ('Ana', ?)", (MAY.isoformat(),))
         db.conn.execute(
             "INSERT INTO memories (persona_id, store, identity, text, key, key_hash, scope, terms, speaker, attribute, "
             "event_text, recorded_at, emotion, scene, external_id) VALUES (1, 'world', 'i', 'Gulls', 'Gulls', ?, "
@@ -243,7 +243,7 @@ def test_a_bank_of_the_first_version_is_brought_along(tmp_path, monkeypatch):
     monkeypatch.undo()
     assert upkeep.verify(bank, MODEL) == []
     searcher = Searcher(bank, EMBEDDER)
-    (hit,) = searcher.search(persona, searcher.views(["Gulls"]), LATER)
+    (hit,) = searcher.search(1, searcher.views(["Gulls"]), LATER)
     assert (hit.memory.text, hit.scores["dense"] > 0) == ("Gulls", True)
     with closing(schema.open_bank(bank.path).conn) as conn:
         assert not conn.execute("SELECT name FROM sqlite_master WHERE name LIKE '%fts%'").fetchall()

@@ -215,7 +215,7 @@ class _Maker:
 def _learned(session: SessionDraft) -> Iterator[tuple[MemoryDraft, str]]:
     """What a session taught, under the id of the turn that said it, with the session's id."""
     for each in session.learned:
-        memory, place = each.memory, min(each.turns, default=0)
+        memory, place = each.memory, min((quote.turn for quote in each.quotes), default=0)
         yield _from_turn(memory, session, place), session.external_id
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from eval.experiment import Experiment, Granularity, Key
 from graph.sentences import split
 from memory.facts import facts
-from memory.types import Learned, MemoryDraft, SessionDraft, TurnDraft
+from memory.types import Learned, MemoryDraft, Quote, SessionDraft, TurnDraft
 
 PHRASES = 5
 """Key phrases of one memory."""
@@ -60,7 +60,7 @@ class Values:
             merged = addition and not self.separate
             turns.append(replace(piece.turn, key=f"{addition}\n{piece.turn.text}") if merged else piece.turn)
             if addition and self.separate:
-                learned.append(Learned(_apart(piece.turn, addition, session), (place,)))
+                learned.append(Learned(_apart(piece.turn, addition, session), (Quote(place, piece.turn.text),)))
         held = {piece.turn.external_id: piece.holds for piece in pieces}
         return replace(session, turns=tuple(turns), learned=tuple(learned)), held
 

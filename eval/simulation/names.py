@@ -13,7 +13,7 @@ from random import Random
 from typing import Literal
 
 from eval.types import Gold, History, Probe
-from memory.types import Learned, MemoryDraft, SessionDraft
+from memory.types import MemoryDraft, SessionDraft
 
 Names = Literal["original", "anonymised", "swapped"]
 Respell = Callable[[str], str]
@@ -107,7 +107,14 @@ def _session(session: SessionDraft, respell: Respell) -> SessionDraft:
         replace(turn, speaker=respell(turn.speaker), text=respell(turn.text), key=respell(turn.key))
         for turn in session.turns
     )
-    learned = tuple(Learned(_memory(each.memory, respell), each.turns) for each in session.learned)
+    learned = tuple(
+        replace(
+            each,
+            memory=_memory(each.memory, respell),
+            quotes=tuple(replace(quote, words=respell(quote.words)) for quote in each.quotes),
+        )
+        for each in session.learned
+    )
     return replace(session, title=respell(session.title), turns=turns, learned=learned)
 
 

@@ -129,7 +129,7 @@ def in_time_order(sessions: Sequence[SessionDraft]) -> list[SessionDraft]:
 
 def until(session: SessionDraft, turn: int) -> SessionDraft:
     """The session up to a turn and with it, and what was learned from those turns."""
-    learned = tuple(each for each in session.learned if max(each.turns, default=0) <= turn)
+    learned = tuple(each for each in session.learned if all(quote.turn <= turn for quote in each.quotes))
     return replace(session, turns=session.turns[: turn + 1], learned=learned)
 
 

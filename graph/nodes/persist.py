@@ -11,7 +11,7 @@ from graph.state import Ask, Message, Services, TraceLine, TurnState
 from memory.bank import Bank
 from memory.facts import facts
 from memory.timespan import TimeExpression, find
-from memory.types import Learned, SessionDraft, TurnDraft
+from memory.types import Learned, Quote, SessionDraft, TurnDraft
 
 USER = "You"
 """Who the user is to the bank until they say their name; the screen shows their turns under it."""
@@ -59,7 +59,11 @@ def exchange(ask: Ask, message: Message, reply: str | None) -> SessionDraft:
     if reply is not None:
         theirs = TurnDraft(ask.persona.name, "assistant", reply, ask.as_of, at, uuid.uuid4().hex, recallable=False)
         turns.append(theirs)
-    learned = {(f.store, f.text): Learned(f, (0,)) for told in message.statements for f in facts(told, USER, ask.as_of)}
+    learned = {
+        (fact.store, fact.text): Learned(fact, (Quote(0, told),))
+        for told in message.statements
+        for fact in facts(told, USER, ask.as_of)
+    }
     return SessionDraft(
         tuple(turns), ask.as_of, at, ask.chat_id, ask.text[:80], source="chat", learned=tuple(learned.values())
     )

@@ -16,13 +16,14 @@ from graph.manners import manner
 from graph.models import Completion, ModelFailed, converse
 from graph.models.asking import Talk
 from graph.models.tokens import UNKNOWN_CONTEXT, context_of, count
-from graph.readers.citing import cite, holds
+from graph.readers.citing import cite
 from graph.readers.intervals import AMONG
 from graph.readers.prompts import Found, prompt, repair
 from graph.readers.replies import Noted, Notes, Read, Shape, Unreadable, read_json, read_words
 from graph.readers.speaking import Speaking
 from graph.settings import PipelineSettings
 from graph.state import Ask, Note, Reading, Reason
+from memory.quotes import holds
 from memory.timespan import TimeExpression, find
 from memory.types import Hit
 
@@ -200,11 +201,11 @@ def _notes(noted: Sequence[Noted], found: Found) -> tuple[tuple[Note, ...], int]
     kept: dict[int, Note] = {}
     for note in noted:
         memory = found.memory(note.memory)
-        if memory is not None and holds(memory, note.quote):
+        if memory is not None and holds(memory.text, note.quote):
             dates = find(note.quote, memory.said_at) if memory.said_at else ()
             relevance = min(1.0, max(0.0, scores[memory.id].get("fused", 1.0)))
             kept.setdefault(memory.id, Note(memory, note.quote, relevance, dates, says=note.note))
-    refused = sum((m := found.memory(n.memory)) is None or not holds(m, n.quote) for n in noted)
+    refused = sum((m := found.memory(n.memory)) is None or not holds(m.text, n.quote) for n in noted)
     return tuple(kept.values()), refused
 
 

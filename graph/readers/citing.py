@@ -10,11 +10,11 @@ from graph.readers.prompts import Found
 from graph.sentences import split
 from graph.state import Citation
 from memory import lexical
+from memory.quotes import holds
 from memory.types import Memory
 
 _MARK = re.compile(r"\s?\[(\d+(?:\s*,\s*\d+)*)\]")
 _QUOTED = re.compile(r"[“\"]([^“”\"]{3,})[”\"][.,;]?\s*\[(\d+)\]")
-_UNEVEN = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "–": "-", "—": "-", "…": " "})
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +24,6 @@ class Cited:
     answer: str
     citations: tuple[Citation, ...]
     dropped: int
-
-
-def holds(memory: Memory, quote: str) -> bool:
-    """Whether a memory's text holds the words of a quote, whatever their case, spaces and kind of quotation marks."""
-    return bool(_plain(quote)) and _plain(quote) in _plain(memory.text)
 
 
 def cite(answer: str, quotes: Iterable[tuple[int, str]], found: Found, noted: Mapping[int, str] | None = None) -> Cited:
@@ -48,7 +43,7 @@ def cite(answer: str, quotes: Iterable[tuple[int, str]], found: Found, noted: Ma
     for number in wanted:
         memory = found.memory(number)
         claims = [words for words in (listed.get(number), said.get(number)) if words]
-        if memory is not None and all(holds(memory, words) for words in claims):
+        if memory is not None and all(holds(memory.text, words) for words in claims):
             kept[number] = memory
     places = {number: place for place, number in enumerate(kept, 1)}
     written = renumbered(answer, places.get)
@@ -81,7 +76,3 @@ def _telling(memory: Memory, answer: str) -> str:
     """The sentence of a memory that shares most with the answer."""
     said = frozenset(lexical.terms(answer))
     return max(split(memory.text) or [memory.text], key=lambda s: len(said & frozenset(lexical.terms(s))))
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.translate(_UNEVEN).casefold().split()).strip(" .,;\"'")
