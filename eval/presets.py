@@ -56,7 +56,13 @@ def _at(metrics: Iterable[str], cutoffs: Iterable[int]) -> tuple[str, ...]:
 
 # One retriever and nothing else: what a table compares must not be mended by what it does not have.
 _FACTORS = ("coverage", "length", "speaker", "time", "neighbours", "session")
-_ALONE = ("classifier=none", "views=off", "search.voice=off", *(f"search.{factor}=0" for factor in _FACTORS))
+_ALONE = (
+    "learner=none",
+    "classifier=none",
+    "views=off",
+    "search.voice=off",
+    *(f"search.{factor}=0" for factor in _FACTORS),
+)
 _BM25 = (*_ALONE, "time_filter=off", "search.dense_weight=0")
 _DENSE = (*_ALONE, "time_filter=off", "search.dense_weight=1")
 _HYBRID = (*_ALONE, "time_filter=off", "search.dense_weight=0.5")

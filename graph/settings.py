@@ -13,6 +13,7 @@ from memory.scoring import SearchSettings
 from memory.settings import BankSettings
 
 ClassifierEngine = Literal["learned", "none", "llm", "llm-few-shot"]
+LearnerEngine = Literal["rules", "llm", "none"]
 ReaderEngine = Literal["auto", "extractive", "none"]
 Method = Literal["con", "con-separate", "direct"]
 Format = Literal["json", "nl"]
@@ -36,6 +37,7 @@ class PipelineSettings:
     "llm" and "llm-few-shot" ask (see `graph.models`), `quantization` how a local one's weights are held. It reads by
     `method`: notes and answer in one reply ("con", Chain-of-Note), one after the other ("con-separate"), or without
     notes ("direct"); memories are put to it in `format`, JSON or sentences ("nl"; Wu et al. 2025, figure 6).
+    `learner` draws facts, events and summaries from sessions that are over: "rules", "llm" (the model), or nobody.
     """
 
     classifier: ClassifierEngine = "learned"
@@ -49,6 +51,7 @@ class PipelineSettings:
     quantization: Quantization = "auto"
     method: Method = "con"
     format: Format = "json"
+    learner: LearnerEngine = "rules"
 
 
 _SEARCH, _RERANK = SearchSettings(), RerankSettings()
@@ -68,6 +71,7 @@ class Settings(BankSettings):
     reader: ReaderEngine = Field("auto", description="who reads: auto (the chat model, if any), extractive or none")
     method: Method = Field("con", description="how a chat model reads: con, con-separate or direct")
     format: Format = Field("json", description="how memories are put to it: json or nl")
+    learner: LearnerEngine = Field("rules", description="who learns from talk that is over: rules, llm or none")
     ranker: Literal["postings", "rank-bm25"] = Field("postings", description="who scores words")
     k: int = Field(10, ge=1, le=200, description="candidates of each store")
     dense_weight: float = Field(_SEARCH.dense_weight, ge=0, le=1, description="share of meaning against words")
@@ -112,4 +116,5 @@ class Settings(BankSettings):
             reader=self.reader,
             method=self.method,
             format=self.format,
+            learner=self.learner,
         )

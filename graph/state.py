@@ -16,10 +16,11 @@ from memory.indexer import Indexer
 from memory.scoring import Asked
 from memory.search import Searcher, View
 from memory.timespan import TimeExpression
-from memory.types import Hit, Memory, Persona, Stored, TimeSpan, TurnDraft
+from memory.types import Hit, Learned, Memory, Persona, Stored, TimeSpan, TurnDraft
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
+
 
 Reason = Literal["nothing found", "found but does not say", "premise contradicted", "outside the known time"]
 
@@ -115,6 +116,17 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
+class Revision:
+    """What a message changes: `old` as it was held, `text` as it is now held (empty if taken back), and the writing."""
+
+    old: tuple[Memory, ...]
+    text: str
+    sentence: str
+    learned: tuple[Learned, ...] = ()
+    taken_back: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class TraceLine:
     """What a node decided and how long it took."""
 
@@ -132,6 +144,7 @@ class TurnState(TypedDict, total=False):
     hits: tuple[Hit, ...]
     window: tuple[TimeExpression, ...]
     reading: Reading
+    revision: Revision | None
     stored: Stored
     trace: Annotated[tuple[TraceLine, ...], operator.add]
 

@@ -257,6 +257,24 @@ class Bank:
         with self.reading() as db:
             return [rows.turn(r) for r in db.query(query, [persona_id, session_id, first, last])]
 
+    def told(self, persona_id: int, chat_id: str, limit: int) -> list[Memory]:
+        """What was told in the session of that `external_id` and not taken back, the last first."""
+        query = (
+            f"{MEMORY} WHERE m.persona_id = ? AND m.store = 'dialogue' AND m.taken_back IS NULL AND m.session_id = "
+            "(SELECT id FROM sessions WHERE persona_id = m.persona_id AND external_id = ?) ORDER BY m.id DESC LIMIT ?"
+        )
+        with self.reading() as db:
+            return [rows.memory(r) for r in db.query(query, [persona_id, chat_id, limit])]
+
+    def drawn(self, persona_id: int, memory_id: int) -> list[Memory]:
+        """All that was drawn from the turns of a memory, itself included, in the order in which it was stored."""
+        query = (
+            f"{MEMORY} WHERE m.persona_id = ? AND m.id IN (SELECT memory_id FROM sources WHERE turn_id IN "
+            "(SELECT turn_id FROM sources WHERE memory_id = ?)) ORDER BY m.id"
+        )
+        with self.reading() as db:
+            return [rows.memory(r) for r in db.query(query, [persona_id, memory_id])]
+
     def sources(self, persona_id: int, memory_id: int) -> list[Turn]:
         """The turns that a memory was drawn from, in order."""
         query = (

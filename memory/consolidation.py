@@ -6,6 +6,7 @@ goes on where this one stopped; run twice, nothing is added; a turn that came or
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -67,7 +68,7 @@ def heard(bank: Bank, session: Due) -> list[Heard]:
     """The turns of a session in order; what was taken back since is no news any more."""
     query = """
         SELECT t.*, EXISTS (SELECT 1 FROM sources o JOIN memories m ON m.id = o.memory_id WHERE o.turn_id = t.id
-            AND m.store = 'dialogue' AND m.taken_back IS NULL) AS news
+            AND o.alone AND m.store = 'dialogue' AND m.taken_back IS NULL) AS news
         FROM turns t WHERE t.session_id = ? ORDER BY t.position
     """
     with bank.reading() as db:
@@ -94,11 +95,12 @@ def settle(bank: Bank, session: Due, turns: Sequence[Turn], learned: Sequence[Le
 
 
 def _drop_summary(db: Database, session_id: int, learned: Sequence[Learned]) -> None:
-    """Remove the session's summary, unless it is learned again word by word."""
-    kept = next((item.memory.text for item in learned if item.memory.attribute == SUMMARY), "")
+    """Remove what sums the session up, unless it is learned again word by word."""
+    kept = [item.memory.text for item in learned if item.memory.attribute == SUMMARY]
     db.conn.execute(
-        "DELETE FROM memories WHERE session_id = ? AND store = 'event' AND attribute = ? AND text <> ?",
-        (session_id, SUMMARY, kept),
+        "DELETE FROM memories WHERE session_id = ? AND store = 'event' AND attribute = ? "
+        "AND text NOT IN (SELECT value FROM json_each(?))",
+        (session_id, SUMMARY, json.dumps(kept)),
     )
 
 

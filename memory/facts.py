@@ -7,7 +7,7 @@ sofa") is left out: a fact that is missed can still be found in the dialogue, a 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -79,17 +79,51 @@ FORMS: tuple[Form, ...] = (
     ),
 )
 
+_NO_MORE = r"\bI(?: no longer| don't| do not)"
+ENDINGS: tuple[Form, ...] = (
+    _form(rf"{_NO_MORE} live in {_PROPER}", "profile", "home", "Lives in {what}", begins=True),
+    _form(
+        rf"\b(?:I|we)(?:'ve| have)? moved (?:away from|out of) {_PROPER}",
+        "profile",
+        "home",
+        "Lives in {what}",
+        begins=True,
+    ),
+    _form(rf"{_NO_MORE} work (?:at|for) (?:the )?{_PROPER}", "profile", "employer", "Works at {what}", begins=True),
+    _form(
+        rf"\bI(?:'ve| have)?(?: just)? (?:quit|left) my (?:job|position) (?:at|with) (?:the )?{_PROPER}",
+        "profile",
+        "employer",
+        "Works at {what}",
+        begins=True,
+    ),
+    _form(rf"{_NO_MORE} work as (?:an? )?{_WHAT}{_JOB_END}", "profile", "occupation", "Works as {what}", begins=True),
+)
+"""Ways of saying that a fact of these words is so no more."""
+
+_ASKS = re.compile(r"\?|\b(?:if|never|used to|would|wish|might|maybe)\b", re.I)
 _UNSURE = re.compile(r"\?|\b(?:if|not|never|used to|would|wish|might|maybe)\b|n't\b", re.I)
 _SENTENCE = re.compile(r"(?<=[.!?])(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bProf\.)(?<!\bSt\.)\s+|\n")
 
 
 def facts(text: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]:
     """The facts that a statement by `speaker` holds of them; none from a sentence that is unsure or asks."""
+    return _read(FORMS, _UNSURE, text, speaker, said_at)
+
+
+def endings(text: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]:
+    """The facts that a statement by `speaker` says hold no more; `valid_from` is since when, where it says so."""
+    return _read(ENDINGS, _ASKS, text, speaker, said_at)
+
+
+def _read(
+    forms: Iterable[Form], unsure: re.Pattern[str], text: str, speaker: str, said_at: datetime
+) -> Iterator[MemoryDraft]:
     whose = "your" if speaker.casefold() == "you" else f"{speaker}'s"
     for sentence in _SENTENCE.split(text.replace("’", "'")):
-        if _UNSURE.search(sentence):
+        if unsure.search(sentence):
             continue
-        for form in FORMS:
+        for form in forms:
             for found in form.pattern.finditer(sentence):
                 words = {name: value.strip() for name, value in found.groupdict().items()}
                 filled = form.text.format(whose=whose, **words)

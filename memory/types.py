@@ -14,7 +14,7 @@ from typing import Literal, get_args
 Role = Literal["user", "assistant", "other"]
 Store = Literal["profile", "relationship", "world", "event", "dialogue"]
 Source = Literal["chat", "import"]
-Dropped = Literal["", "rank", "time", "budget", "unasked"]
+Dropped = Literal["", "rank", "echo", "time", "budget", "unasked"]
 
 STORES: tuple[Store, ...] = get_args(Store)
 SEMANTIC: tuple[Store, ...] = ("profile", "relationship", "world")
@@ -133,13 +133,15 @@ class Learned:
     """A memory drawn from turns, with the words that carry it; it is refused if none of them was said.
 
     `replaces` is the id of a memory that it corrects: that is taken back. `rests_on` are the places, among what is
-    learned together, of earlier ones without which this does not hold.
+    learned together, of earlier ones without which this does not hold. One that `ends` is not stored: it says that the
+    fact of these words, where it is held, is so no more ("I no longer live in Porto").
     """
 
     memory: MemoryDraft
     quotes: tuple[Quote, ...]
     replaces: int | None = None
     rests_on: tuple[int, ...] = ()
+    ends: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,8 +253,8 @@ class Hit:
     """A memory found for a question, with every score it got on the way and why it was kept or dropped.
 
     `scores` maps a factor's name ("lexical", "dense", "fused", "class", ...) to its value, in the order given.
-    `dropped` says what kept it from being read: its rank in its store, the time asked about, the reading budget, or
-    that nothing was asked; `why` says it in words.
+    `dropped` says what kept it from being read: its rank in its store, that another holds the same words, the time
+    asked about, the reading budget, or that nothing was asked; `why` says it in words.
     """
 
     memory: Memory

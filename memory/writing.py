@@ -68,10 +68,15 @@ def learned(
             ids.append(None)
             stored += Stored(refused=1)
             continue
+        if item.ends:
+            ids.append(None)
+            _end(db, persona_id, item.memory, quotes[0][0])
+            continue
         memory_id, new = _learn(db, persona_id, session_id, item, quotes)
         ids.append(memory_id)
         stored += Stored(memories=1) if new else Stored(known_memories=1)
-        bases = [(memory_id, basis) for place in item.rests_on if (basis := ids[place]) not in (None, memory_id)]
+        earlier = {ids[place] for place in item.rests_on if 0 <= place < len(ids)} - {None, memory_id}
+        bases = [(memory_id, basis) for basis in earlier]
         db.conn.executemany("INSERT OR IGNORE INTO rests_on (memory_id, basis_id) VALUES (?, ?)", bases)
     return stored
 
@@ -84,6 +89,12 @@ def take_back(db: Database, persona_id: int, memory_id: int, at: str | None) -> 
     )
     if taken.rowcount:
         reopen(db, memory_id)
+        # Its sessions are to be summed up anew, without it.
+        db.conn.execute(
+            "UPDATE sessions SET learned = '' WHERE id IN "
+            "(SELECT t.session_id FROM turns t JOIN sources o ON o.turn_id = t.id WHERE o.memory_id = ?)",
+            (memory_id,),
+        )
 
 
 def reopen(db: Database, memory_id: int) -> None:
@@ -104,6 +115,24 @@ def reopen(db: Database, memory_id: int) -> None:
 def _said(quote: Quote, turns: Sequence[tuple[int, TurnDraft | Turn]]) -> str:
     """The quoted words as they stand in their turn, or nothing."""
     return quoted(quote.words, turns[quote.turn][1].text) if 0 <= quote.turn < len(turns) else ""
+
+
+def _end(db: Database, persona_id: int, fact: MemoryDraft, turn_id: int) -> None:
+    """Close a fact, if it is held, by what the turn said."""
+    values: dict[str, object] = {"persona": persona_id, "store": fact.store, "text": fact.text, "speaker": fact.speaker}
+    values |= {"attribute": fact.attribute, "turn": turn_id, "since": rows.stamp(fact.valid_from or fact.said_at)}
+    said = "SELECT o.memory_id FROM sources o JOIN memories d ON d.id = o.memory_id WHERE o.turn_id = :turn"
+    found = db.conn.execute(f"{said} AND d.store = 'dialogue'", values).fetchone()
+    if found is None:
+        return
+    # By the attribute, which has an index; the text has none.
+    db.conn.execute(
+        "UPDATE memories SET valid_to = :since, superseded_by = :by WHERE persona_id = :persona AND "
+        "attribute = :attribute AND attribute <> '' AND store = :store AND text = :text AND speaker = :speaker "
+        "AND taken_back IS NULL AND valid_from <= :since AND (valid_to IS NULL OR valid_to > :since)",
+        {**values, "by": found[0]},
+    )
+    _tell_again(db, persona_id, found[0])
 
 
 def _learn(
@@ -134,6 +163,12 @@ def _learn(
     _tell_again(db, persona_id, memory_id)
     if item.replaces is not None:
         db.conn.execute("UPDATE memories SET superseded_by = ? WHERE id = ?", (memory_id, item.replaces))
+        # A correction is put together of what was said first and what was said of it.
+        db.conn.execute(
+            "INSERT OR IGNORE INTO sources (memory_id, turn_id, quote, alone) "
+            "SELECT ?, turn_id, quote, 0 FROM sources WHERE memory_id = ?",
+            (memory_id, item.replaces),
+        )
     return memory_id, True
 
 

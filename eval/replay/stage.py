@@ -20,6 +20,7 @@ from eval.simulation.simulate import choose
 from eval.types import Found, Gold, History, Place, Prediction, Probe, Shown
 from graph.assistant import Answer, Assistant
 from graph.classifier import Classifier
+from graph.learning.learner import consolidate
 from graph.models import ModelFailed
 from graph.settings import PipelineSettings
 from graph.state import Ask, Services
@@ -79,6 +80,8 @@ class Stage:
         self._holds: dict[str, tuple[str, ...]] = {}
         self._units: set[str] = set()
         self._told: dict[int, str] | None = None
+        self._learned: dict[int, tuple[str, ...]] = {}
+        self._is_learned = True
         self._golds = tuple(probe.gold for probe in self.history.probes)
         bank = Bank(self.home / "bank.db")
         self._persona = bank.create_persona(self._veil.persona(self.history.persona))
@@ -114,9 +117,28 @@ class Stage:
         for memory in apart:
             self._hold(memory.external_id, (memory.external_id,))
         self._told = None
+        self._is_learned = False
+        self._embed()
+
+    def _embed(self) -> None:
         started = time.perf_counter()
-        embed_all(bank, self.embedder, self._persona.id)
+        embed_all(self._services.bank, self.embedder, self._persona.id)
         self.costs.embed_s += time.perf_counter() - started
+
+    def _learn(self) -> None:
+        """Learn from what was told since the last question, once a question and not once a turn.
+
+        Only turns as they were said, for a speaker's words are theirs; and not what an experiment leaves out.
+        """
+        whole = self.experiment.granularity == "turn" and self.experiment.remembered == "both"
+        if self._is_learned or not whole:
+            return
+        started = time.perf_counter()
+        consolidate(self._services.bank, self.experiment.pipeline.learner, self.model)
+        self.costs.import_s += time.perf_counter() - started
+        self._learned.clear()
+        self._embed()
+        self._is_learned = True
 
     def _is_remembered(self, store: Store) -> bool:
         kind = self.experiment.remembered
@@ -152,6 +174,7 @@ class Stage:
 
     def ask(self, probe: Probe, question: str = "", dialogue: Sequence[TurnDraft] = ()) -> Prediction:
         """Ask a probe (in other words, if `question` is given) as of its date; nothing of it is remembered."""
+        self._learn()
         searcher = self._services.searcher
         if isinstance(searcher, EvidenceSearcher):
             searcher.is_evidence = partial(self._is_evidence, probe.gold)
@@ -225,7 +248,13 @@ class Stage:
         )
 
     def _held(self, memory: Memory) -> tuple[str, ...]:
-        return self._holds.get(memory.external_id, ())
+        if memory.external_id:
+            return self._holds.get(memory.external_id, ())
+        if memory.id not in self._learned:
+            said = self._services.bank.sources(self._persona.id, memory.id)
+            held = (unit for turn in said for unit in self._holds.get(turn.external_id, ()))
+            self._learned[memory.id] = tuple(dict.fromkeys(held))
+        return self._learned[memory.id]
 
     def _found(self, hits: Sequence[Hit]) -> tuple[Found, ...]:
         return tuple(worth_keeping(self._as_found(hit) for hit in hits))

@@ -11,11 +11,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
-
-import numpy as np
 
 from eval.experiment import Experiment, Granularity, Key
+from graph.learning.gist import Weights
 from graph.sentences import split
 from memory.facts import facts
 from memory.types import Learned, MemoryDraft, Quote, SessionDraft, TurnDraft
@@ -45,9 +43,7 @@ class Values:
         self.key: Key = experiment.key
         self.separate = experiment.keys == "separate"
         needs_words = self.granularity == "summary" or self.key in ("value+summary", "value+keyphrases")
-        self._weights = _fit([t.text for s in sessions for t in s.turns]) if needs_words else None
-        # Once: a year of chats has a million pairs of words, and a list of them takes half a second to make.
-        self._words = self._weights.get_feature_names_out() if self._weights and self.key == "value+keyphrases" else ()
+        self._weights = Weights.of([t.text for s in sessions for t in s.turns]) if needs_words else None
 
     def of(self, session: SessionDraft) -> tuple[SessionDraft, dict[str, tuple[str, ...]]]:
         """The session as it is stored, and for each of its turns' external ids the turns that it holds."""
@@ -87,18 +83,10 @@ class Values:
         wanted = SENTENCES[self.granularity]
         if self._weights is None or len(sentences) <= wanted:
             return " ".join(sentences)
-        rows = self._weights.transform(sentences)
-        near = np.asarray(rows @ rows.mean(axis=0).T).ravel()
-        best = sorted(np.argsort(-near, kind="stable")[:wanted])
-        return " ".join(sentences[n] for n in best)
+        return " ".join(sentences[n] for n in self._weights.nearest(sentences, wanted))
 
     def _phrases(self, text: str) -> str:
-        if self._weights is None:
-            return ""
-        row = self._weights.transform([text])
-        names = self._words
-        best = sorted(zip(row.indices, row.data, strict=True), key=lambda pair: (-pair[1], names[pair[0]]))[:PHRASES]
-        return "; ".join(str(names[column]) for column, _ in best)
+        return "; ".join(self._weights.phrases(text, PHRASES)) if self._weights else ""
 
 
 def _rounds(turns: Iterable[TurnDraft]) -> list[list[TurnDraft]]:
@@ -134,12 +122,3 @@ def _facts(turn: TurnDraft, said_at: datetime | None) -> str:
     told = [s for s in split(turn.text) if _OF_SELF.search(s.replace("’", "'")) and not s.endswith("?")]
     plain = [f.text for f in facts(turn.text, turn.speaker, said_at)] if said_at else []
     return " ".join([*plain, *told])
-
-
-def _fit(texts: Sequence[str]) -> Any:  # noqa: ANN401  # scikit-learn has no types
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    try:
-        return TfidfVectorizer(stop_words="english", ngram_range=(1, 2), sublinear_tf=True).fit(texts)
-    except ValueError:  # no word but such as every text has: none weighs more than another
-        return None

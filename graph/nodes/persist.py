@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from datetime import datetime
 
 from langgraph.runtime import Runtime
 
-from graph.state import Ask, Message, Services, TraceLine, TurnState
+from graph.learning.own_words import own_sentences
+from graph.learning.rules import stated
+from graph.state import Ask, Message, Revision, Services, TraceLine, TurnState
 from memory.bank import Bank
-from memory.facts import facts
+from memory.quotes import holds
 from memory.timespan import TimeExpression, find
-from memory.types import Learned, Quote, SessionDraft, TurnDraft
+from memory.types import SessionDraft, TurnDraft
 
 USER = "You"
 """Who the user is to the bank until they say their name; the screen shows their turns under it."""
@@ -22,7 +25,8 @@ def persist(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     ask, services = state["ask"], runtime.context
     if not ask.remember:
         return {"trace": (TraceLine("persist", "not remembered, as asked"),)}
-    stored = services.bank.remember(ask.persona.id, [exchange(ask, state["message"], state["reading"].answer)])
+    said = exchange(ask, state["message"], state["reading"].answer, state.get("revision"))
+    stored = services.bank.remember(ask.persona.id, [said])
     if services.indexer is not None:
         services.indexer.wake()
     figures = {"turns": stored.turns, "memories": stored.memories}
@@ -37,12 +41,16 @@ def keep_said(state: TurnState, bank: Bank) -> None:
         bank.remember(ask.persona.id, [exchange(ask, message, None)])
 
 
-def exchange(ask: Ask, message: Message, reply: str | None) -> SessionDraft:
+def exchange(ask: Ask, message: Message, reply: str | None, revision: Revision | None = None) -> SessionDraft:
     """The exchange as a draft of its session; without a reply the user's turn alone.
 
-    Only what the user stated becomes a memory: a question holds no news, and the reply repeats what was remembered.
+    Only what the user stated becomes a memory: a question holds no news, and the reply repeats what was remembered. A
+    sentence that corrects something is no memory of its own: what it corrects is.
     """
-    event = _event(message, ask.as_of)
+    statements = message.statements
+    if revision is not None:
+        statements = tuple(told for told in statements if not holds(revision.sentence, told))
+    event = _event(statements, ask.as_of)
     at = said_text(ask.as_of)
     mine = TurnDraft(
         USER,
@@ -51,7 +59,7 @@ def exchange(ask: Ask, message: Message, reply: str | None) -> SessionDraft:
         ask.as_of,
         at,
         external_id=uuid.uuid4().hex,
-        recallable=bool(message.statements),
+        recallable=bool(statements),
         event=event.span if event else None,
         event_text=event.text if event else "",
     )
@@ -59,19 +67,23 @@ def exchange(ask: Ask, message: Message, reply: str | None) -> SessionDraft:
     if reply is not None:
         theirs = TurnDraft(ask.persona.name, "assistant", reply, ask.as_of, at, uuid.uuid4().hex, recallable=False)
         turns.append(theirs)
-    learned = {
-        (fact.store, fact.text): Learned(fact, (Quote(0, told),))
-        for told in message.statements
-        for fact in facts(told, USER, ask.as_of)
-    }
+    own = [sentence for told in statements for sentence in own_sentences(told)]
+    learned = (item for sentence in own for item in stated(sentence, USER, ask.as_of, 0))
     return SessionDraft(
-        tuple(turns), ask.as_of, at, ask.chat_id, ask.text[:80], source="chat", learned=tuple(learned.values())
+        tuple(turns),
+        ask.as_of,
+        at,
+        ask.chat_id,
+        ask.text[:80],
+        source="chat",
+        learned=(*learned, *(revision.learned if revision else ())),
+        taken_back=revision.taken_back if revision else (),
     )
 
 
-def _event(message: Message, said_at: datetime) -> TimeExpression | None:
+def _event(statements: Sequence[str], said_at: datetime) -> TimeExpression | None:
     """When what is told happened; a guess ("recently") or an open stretch ("before May") is no date for it."""
-    dates = find(" ".join(message.statements), said_at)
+    dates = find(" ".join(statements), said_at)
     return next((date for date in dates if date.sure and date.relation == "in"), None)
 
 

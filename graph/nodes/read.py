@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from langchain_core.language_models import BaseChatModel
 from langgraph.runtime import Runtime
 
+from graph.learning.corrections import revise
 from graph.manners import manner
 from graph.models import ModelFailed, UnknownModel, Unreachable
 from graph.models.local import LocalChat
@@ -15,10 +16,10 @@ from graph.models.quantization import resolved
 from graph.models.tokens import counted
 from graph.nodes.classify import likeliest
 from graph.readers import quoting
-from graph.readers.acknowledge import acknowledge, greet
+from graph.readers.acknowledge import acknowledge, greet, revised
 from graph.readers.chain_of_note import Reader, read_with
 from graph.readers.replies import Unreadable
-from graph.state import Reading, Services, TraceLine, TurnState
+from graph.state import Reading, Revision, Services, TraceLine, TurnState
 from memory.errors import MemoirError
 from memory.types import Hit
 
@@ -38,6 +39,9 @@ def read(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     if services.settings.reader == "none":
         return {"reading": Reading(""), "trace": (TraceLine("read", "no reader"),)}
     hits = state.get("hits", ())
+    revision = revise(ask, hits, services.bank) if ask.remember else None
+    if revision is not None:
+        return _revised(revision, state, runtime.stream_writer)
     spoken = []
     if message.statements and (ask.remember or not message.classes.is_question):
         told = " ".join(message.statements)
@@ -50,10 +54,23 @@ def read(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     else:
         reading = Reading("" if message.statements else greet(ask.persona.manner))
         line = TraceLine("read", f"nothing was asked ({likeliest(message.classes)})")
-        hits = tuple(replace(hit, dropped="unasked", why="nothing was asked") if hit.kept else hit for hit in hits)
+        hits = _unasked(hits)
         runtime.stream_writer(reading.answer)
     reading = replace(reading, answer=BETWEEN.join([*spoken, *filter(None, [reading.answer])]))
     return {"reading": reading, "hits": hits, "trace": (line,)}
+
+
+def _revised(revision: Revision, state: TurnState, write: Write) -> TurnState:
+    """Say what was corrected or taken back; persist does it."""
+    reading = Reading(revised(revision, state["ask"].persona.manner))
+    write(reading.answer)
+    what = "corrected" if revision.text else "took back"
+    line = TraceLine("read", f"{what} {', '.join(f'memory {memory.id}' for memory in revision.old)}")
+    return {"reading": reading, "revision": revision, "hits": _unasked(state.get("hits", ())), "trace": (line,)}
+
+
+def _unasked(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    return tuple(replace(hit, dropped="unasked", why="nothing was asked") if hit.kept else hit for hit in hits)
 
 
 def _answered(

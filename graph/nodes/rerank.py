@@ -21,7 +21,7 @@ def rerank(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     hits = state.get("hits", ())
     if not hits:
         return {}
-    ordered = order(hits, state["message"].classes.stores, runtime.context.settings.rerank)
+    ordered = without_echoes(order(hits, state["message"].classes.stores, runtime.context.settings.rerank))
     moved = sum(a.memory.id != b.memory.id for a, b in zip(hits, ordered, strict=True))
     return {"hits": ordered, "trace": (TraceLine("rerank", f"{moved} of {len(hits)} changed places"),)}
 
@@ -45,3 +45,19 @@ def order(hits: Sequence[Hit], classes: Mapping[Store, float], settings: RerankS
         scores = {**hit.scores, "class": round(of_class, 4), "fit": round(float(value), 4), "rerank": round(score, 4)}
         scored.append(replace(hit, score=score, scores=scores))
     return tuple(sorted(scored, key=lambda hit: (not hit.kept, -hit.score)))
+
+
+def without_echoes(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    """Read a turn once: an event drawn from one that was found, too, raises it and is not read itself."""
+    said = {hit.memory.turn_ids: hit for hit in hits if hit.kept and hit.memory.store == "dialogue"}
+    raised: dict[int, float] = {}
+    kept = []
+    for hit in hits:
+        own = said.get(hit.memory.turn_ids) if hit.kept and hit.memory.store == "event" else None
+        if own is not None and hit.memory.turn_ids:
+            raised[own.memory.id] = max(hit.score, own.score, raised.get(own.memory.id, 0.0))
+            kept.append(replace(hit, dropped="echo", why=f"said in memory {own.memory.id}, which is read"))
+        else:
+            kept.append(hit)
+    ordered = (replace(hit, score=raised.get(hit.memory.id, hit.score)) for hit in kept)
+    return tuple(sorted(ordered, key=lambda hit: (not hit.kept, -hit.score)))

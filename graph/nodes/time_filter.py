@@ -10,6 +10,7 @@ from langgraph.runtime import Runtime
 from graph.readers.question import parse
 from graph.state import Services, TraceLine, TurnState
 from graph.times import meets
+from memory.consolidation import SUMMARY
 from memory.timespan import TimeExpression, describe
 from memory.types import SEMANTIC, Hit
 
@@ -22,7 +23,7 @@ def time_filter(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     message = state["message"]
     window = message.asked.times if settings.time_filter else ()
     is_open = parse(message.question.text, 0, {}, [time.text for time in window]).open
-    kept, decided = keep(hits, window, is_open=is_open)
+    kept, decided = keep(hits if is_open else without_summaries(hits), window, is_open=is_open)
     cut = within_budget(kept, settings.budget)
     line = TraceLine("time_filter", decided, {"read": sum(hit.kept for hit in cut), "candidates": len(cut)})
     return {"hits": cut, "window": window, "trace": (line,)}
@@ -54,6 +55,16 @@ def keep(
     )
     kept = sum(hit.kept for hit in dropped)
     return dropped, f"{named}: kept {kept} of {len(hits)}" + ("" if is_open else ", what is of then preferred")
+
+
+def without_summaries(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    """What sums a session up says what a time was about; of anything else the turns themselves tell more."""
+    return tuple(
+        replace(hit, dropped="echo", why="sums up what was said")
+        if hit.kept and hit.memory.attribute == SUMMARY
+        else hit
+        for hit in hits
+    )
 
 
 def within_budget(hits: Sequence[Hit], budget: int) -> tuple[Hit, ...]:

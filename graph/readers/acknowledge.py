@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from graph.manners import manner
+from graph.state import Revision
 from memory.timespan import describe, find
 
 MAX_TOLD = 300
@@ -16,14 +17,31 @@ def greet(manner_name: str) -> str:
     return manner(manner_name).greeting
 
 
+TAKEN_BACK = "The history keeps it; to remove it for good, forget it under Memory."
+"""What is said after something was taken back: its words are still there."""
+
+
+def revised(revision: Revision, manner_name: str) -> str:
+    """Say what was corrected or taken back, in the persona's manner."""
+    spoken = manner(manner_name)
+    if revision.text:
+        return spoken.corrected.format(told=_short(revision.text))
+    told = "” “".join(_short(memory.text) for memory in revision.old)
+    return f"{spoken.retracted.format(told=told)} {TAKEN_BACK}"
+
+
 def acknowledge(told: str, said_at: datetime, manner_name: str, *, remembered: bool) -> str:
     """Say back what will be remembered, with the date it resolves to, in the persona's manner."""
     spoken = manner(manner_name)
     if not remembered:
         return spoken.unrecorded
-    short = told if len(told) <= MAX_TOLD else told[:MAX_TOLD].rstrip() + "…"
+    short = _short(told)
     dates = (date for date in find(told[:MAX_TOLD], said_at) if date.sure and date.relation == "in")
     when = next(dates, None)
     if when is None:
         return spoken.noted.format(told=short)
     return spoken.noted_on.format(told=short, date=describe(when.span))
+
+
+def _short(told: str) -> str:
+    return told if len(told) <= MAX_TOLD else told[:MAX_TOLD].rstrip() + "…"

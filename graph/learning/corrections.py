@@ -1,0 +1,256 @@
+"""Hearing that something was wrong ("no, I said Tuesday") or is to be remembered no more ("forget that").
+
+A correction is put in the place of the words that it corrects, in the thing said last that has words of their kind;
+where it is not clear what is meant, nothing is changed. What was said first is kept as history, taken back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from graph.sentences import split
+from graph.state import Ask, Revision
+from memory import lexical
+from memory.bank import Bank
+from memory.consolidation import SUMMARY
+from memory.facts import facts
+from memory.quotes import holds
+from memory.timespan import find
+from memory.types import SEMANTIC, Hit, Learned, Memory, MemoryDraft, Quote
+
+RECENT = 8
+"""Things said last in a chat that a correction may be of."""
+
+LONGEST = 300
+"""Characters of a message that may correct something; a longer one tells a story."""
+
+_LEAD = (
+    r"(?:\b(?:no|nope|sorry|oops|wait|actually|correction|hm+|not quite|that(?:'s| is| was) (?:wrong|not right))\b\W+)"
+)
+_LEAD_ALONE = re.compile(rf"\W*{_LEAD}{{1,3}}", re.IGNORECASE)
+_NOT = r"(?:[,;]? (?:and )?(?:not|instead of|rather than) (?P<wrong>[^,;]{1,80}?))?\W*$"
+_SAYING = r"(?:what )?(?:I|we) (?:said|meant|mean)(?: was| to say)?(?: that)?[:,]? (?P<right>.{1,160}?)"
+_CORRECTS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"^\W*{_LEAD}{{0,3}}{_SAYING}{_NOT}",
+        rf"^\W*{_LEAD}{{1,3}}(?:it|that|this|he|she|they)(?:'s| is| was| were| should be| should have been| has to be) "
+        rf"(?P<right>.{{1,80}}?){_NOT}",
+        rf"^\W*{_LEAD}{{1,3}}(?:make|change) (?:it|that)(?: to)? (?P<right>.{{1,80}}?){_NOT}",
+        r"^\W*(?:it|that|this)(?:'s| is| was)(?P<right> .{1,80}?)[,;]? (?:and )?not (?P<wrong>[^,;]{1,80}?)\W*$",
+        r"^\W*(?:no\W+)?not (?P<wrong>[^,;]{1,80}?)[,;]? (?:but )?(?P<right>[^,;]{1,80}?)\W*$",
+        rf"^\W*{_LEAD}{{1,3}}(?!(?:I|we|my|our|he|she|they|it|you|there)\b)"
+        rf"(?P<right>(?:(?:on|in|at|the) )?[\w:.-]+(?: [\w:.-]+){{0,3}}){_NOT}",
+    )
+)
+_RETRACTS = re.compile(
+    r"^\W*(?:(?:please|ok|okay|oh|no|actually|sorry|and|just|you can|you should)\b\W*)*"
+    r"(?:forget|scratch|strike|unsay|disregard|ignore|don't remember|take back)"
+    r"(?: about)? (?:(?:that|it|this|what I(?: just| have)? (?:said|told you))(?: please| again)?\W*$"
+    r"|(?:that|what I(?: just| have)? (?:said|told you)(?: about| that)?|about|it that) (?P<what>.{3,160}?)\W*$)",
+    re.IGNORECASE,
+)
+_BEFORE = re.compile(r"^(?:on|in|at|by|for) ", re.IGNORECASE)
+_CLAUSE = re.compile(r"^(?:I|we|my|our|he|she|they|it|the|there)\b(?:'\w+)? \w+ \w+", re.IGNORECASE)
+_NAME = re.compile(r"(?<![.!?…]\s)(?<!^)\b(?!I\b|I')[A-Z][\w'-]+(?: [A-Z][\w'-]+)*")
+_NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,:]\d+)?(?![\w])")
+_KINDS = tuple(
+    re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
+    for words in (
+        "monday|tuesday|wednesday|thursday|friday|saturday|sunday",
+        "january|february|march|april|may|june|july|august|september|october|november|december",
+        r"\d{1,2}(?::\d\d)? ?(?:am|pm|o'clock)|noon|midnight",
+        r"(?:19|20)\d\d",
+    )
+)
+"""Parts of a time that are corrected by themselves: "Monday at 3 pm" keeps its hour where only the day was wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Correcting:
+    """Words that are right, and those that were wrong, where it says so; the sentence that says it."""
+
+    right: str
+    wrong: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retracting:
+    """What is to be remembered no more; empty for what was said last."""
+
+    what: str
+    sentence: str
+
+
+Drawn = Callable[[Memory], Sequence[Memory]]
+"""All that was drawn from the turns of a memory, itself included."""
+
+
+def revise(ask: Ask, hits: Sequence[Hit], bank: Bank) -> Revision | None:
+    """What a message corrects or takes back of what was said in this chat, or quoted in the reply before it."""
+    heard = hear(ask.text)
+    if heard is None:
+        return None
+    reply = next((turn.text for turn in reversed(ask.dialogue) if turn.role == "assistant"), "")
+    quoted = [hit.memory for hit in hits if any(holds(reply, sentence) for sentence in split(hit.memory.text))]
+    told = bank.told(ask.persona.id, ask.chat_id, RECENT)
+    # What the last reply spoke of goes first: "no, ..." is said to it.
+    said = [*(m for m in told if holds(reply, m.text)), *quoted, *told]
+
+    def drawn(memory: Memory) -> Sequence[Memory]:
+        return bank.drawn(ask.persona.id, memory.id)
+
+    if isinstance(heard, Correcting):
+        return correct(heard, said, drawn, ask.as_of)
+    return retract(heard, said, hits, drawn)
+
+
+def hear(text: str) -> Correcting | Retracting | None:
+    """What a message says is wrong, if it says so and does not ask."""
+    if len(text) > LONGEST or "?" in text:
+        return None
+    plain = text.replace("’", "'").strip()
+    found = _RETRACTS.match(plain)
+    if found:
+        return Retracting((found["what"] or "").strip(), text)
+    first, *rest = split(plain) or [""]
+    sentence = f"{first} {rest[0]}" if rest and _LEAD_ALONE.fullmatch(first) else first
+    matches = (pattern.match(sentence) for pattern in _CORRECTS)
+    found = next(filter(None, matches), None)
+    if found is None:
+        return None
+    return Correcting(found["right"].strip(" ,;.!"), (found["wrong"] or "").strip(" .!"), sentence)
+
+
+def correct(heard: Correcting, said: Sequence[Memory], drawn: Drawn, now: datetime) -> Revision | None:
+    """The first of what was said that the correction fits, corrected, with all that was drawn from it."""
+    for memory in _stated(said, drawn):
+        corrected = _corrected(heard, memory)
+        if corrected and corrected != memory.text:
+            known = [m for m in drawn(memory) if m.taken_back is None and m.attribute != SUMMARY]
+            learned = tuple(_relearned(heard, memory, corrected, known, now))
+            replaced = {item.replaces for item in learned}
+            wrong = [m for m in known if m.id not in replaced and _is_of(heard, m, memory, corrected)]
+            return Revision((memory,), corrected, heard.sentence, learned, tuple(m.id for m in wrong))
+    return None
+
+
+def _stated(said: Sequence[Memory], drawn: Drawn) -> Iterator[Memory]:
+    """What was said, each once; for a fact drawn from it, the statement itself first."""
+    seen: set[int] = set()
+    for memory in said:
+        stated = [m for m in drawn(memory) if m.store == "dialogue"] if memory.store in SEMANTIC else []
+        for each in (*stated, memory):
+            if each.id not in seen and each.attribute != SUMMARY and each.taken_back is None:
+                seen.add(each.id)
+                yield each
+
+
+def retract(heard: Retracting, said: Sequence[Memory], hits: Sequence[Hit], drawn: Drawn) -> Revision | None:
+    """What is to be remembered no more: the last thing said or, where it is named, all that was found of its words."""
+    meant = list(said[:1])
+    if heard.what:
+        wanted = frozenset(lexical.content_terms(heard.what))
+        found = [*said, *(hit.memory for hit in hits)]
+        meant = [m for m in found if wanted and wanted <= frozenset(lexical.content_terms(f"{m.text} {m.key}"))]
+    taken = {
+        m.id: m for memory in meant for m in (memory, *drawn(memory)) if m.taken_back is None and m.attribute != SUMMARY
+    }
+    if not taken:
+        return None
+    old = tuple({m.id: m for m in meant}.values())
+    return Revision(old, "", heard.sentence, taken_back=tuple(taken))
+
+
+def _corrected(heard: Correcting, memory: Memory) -> str:
+    """The text of a memory with what is right in it; empty where the correction does not fit."""
+    if heard.wrong:
+        wrong = re.search(rf"(?<!\w){re.escape(heard.wrong)}(?!\w)", memory.text, re.IGNORECASE)
+        return memory.text[: wrong.start()] + heard.right + memory.text[wrong.end() :] if wrong else ""
+    if _CLAUSE.match(heard.right):
+        return _sentence(heard.right) if _tells_the_same(heard.right, memory) else ""
+    return _put(heard.right, memory)
+
+
+def _put(right: str, memory: Memory) -> str:
+    """What is right in the place of the only words of its kind: a time, a number or a name."""
+    text, anchor = memory.text, memory.said_at
+    times = find(text, anchor) if anchor else ()
+    bare = _BEFORE.sub("", right)
+    for kind in filter(lambda kind: kind.fullmatch(bare), _KINDS):
+        parts = list(kind.finditer(text))
+        if len(parts) == 1:
+            return text[: parts[0].start()] + bare + text[parts[0].end() :]
+    new = find(right, anchor) if anchor else ()
+    if new:
+        return text[: times[0].start] + new[0].text + text[times[0].end :] if len(times) == 1 else ""
+    for kind in (_NUMBER, _NAME):
+        part = kind.search(f" {right}")  # a name at the beginning is one here
+        places = [m for m in kind.finditer(text) if not any(t.start < m.end() and m.start() < t.end for t in times)]
+        if part and len(places) == 1:
+            return text[: places[0].start()] + part[0].strip() + text[places[0].end() :]
+    return ""
+
+
+def _tells_the_same(clause: str, memory: Memory) -> bool:
+    """Whether a clause says another thing of what the memory is about."""
+    anchor = memory.said_at
+    if anchor is not None:
+        about = {(f.store, f.attribute) for f in facts(clause, memory.speaker, anchor) if f.attribute}
+        if about & {(f.store, f.attribute) for f in facts(memory.text, memory.speaker, anchor)}:
+            return True
+    shared = frozenset(lexical.content_terms(clause)) & frozenset(lexical.content_terms(memory.text))
+    return bool(shared)
+
+
+def _relearned(
+    heard: Correcting, memory: Memory, corrected: str, known: Sequence[Memory], now: datetime
+) -> Iterator[Learned]:
+    """The memory as it is right, and what follows from it instead of what followed from the wrong one."""
+    quotes = (Quote(0, heard.sentence, alone=False),)
+    yield Learned(_draft(memory, corrected, now), quotes, replaces=memory.id)
+    anchor = memory.said_at or now
+    held = [m for m in known if m.id != memory.id and m.store in SEMANTIC]
+    for fact in facts(corrected, memory.speaker, anchor):
+        same = [m for m in held if (m.store, m.attribute) == (fact.store, fact.attribute) and m.text != fact.text]
+        right = replace(fact, said_at=now, valid_from=fact.valid_from or anchor)
+        if not any(m.text == fact.text for m in held):
+            yield Learned(right, quotes, replaces=same[0].id if same else None)
+    for event in known:
+        text = _corrected(heard, event) if event.store == "event" and not event.attribute else ""
+        if text:
+            yield Learned(_draft(event, text, now), quotes, replaces=event.id)
+
+
+def _draft(memory: Memory, text: str, now: datetime) -> MemoryDraft:
+    """The memory in other words, said now, of the time that the words mean as they were said first."""
+    times = find(text, memory.said_at) if memory.said_at else ()
+    when = next((time for time in times if time.sure and time.relation == "in"), None)
+    return MemoryDraft(
+        memory.store,
+        text,
+        event=when.span if when else None,
+        event_text=when.text if when else "",
+        said_at=now,
+        emotion=memory.emotion,
+        scene=memory.scene,
+        speaker=memory.speaker,
+        valid_from=memory.valid_from if memory.store in SEMANTIC else None,
+        attribute=memory.attribute,
+    )
+
+
+def _is_of(heard: Correcting, known: Memory, memory: Memory, corrected: str) -> bool:
+    """Whether something drawn from the memory says what was wrong in it."""
+    if known.store == "dialogue":
+        return known.id != memory.id and holds(memory.text, known.text)
+    gone = frozenset(lexical.terms(memory.text)) - frozenset(lexical.terms(corrected))
+    return bool(gone & frozenset(lexical.terms(known.text))) or (bool(heard.wrong) and holds(known.text, heard.wrong))
+
+
+def _sentence(clause: str) -> str:
+    return f"{clause[0].upper()}{clause[1:]}."

@@ -1,0 +1,75 @@
+"""How somebody says they feel, and where something happens: plain English words for both.
+
+The emotions are those of GoEmotions (Demszky et al. 2020) that people name in their own talk, with the everyday words
+for each. A word counts only where somebody is said to feel it: "I was furious", not "a furious storm".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+EMOTIONS: Mapping[str, str] = {
+    "joy": "happy/glad/delighted/joyful/cheerful/overjoyed/thrilled/ecstatic/elated",
+    "excitement": "excited/eager/pumped/psyched/stoked",
+    "sadness": "sad/unhappy/down/miserable/heartbroken/gutted/depressed/devastated/upset/low/tearful",
+    "grief": "grieving/mourning/bereaved",
+    "anger": "angry/furious/mad/livid/cross/enraged/outraged",
+    "annoyance": "annoyed/irritated/frustrated/fed up",
+    "fear": "afraid/scared/frightened/terrified",
+    "nervousness": "nervous/anxious/worried/tense/stressed/uneasy/overwhelmed/panicked",
+    "surprise": "surprised/amazed/astonished/shocked/stunned",
+    "disappointment": "disappointed/discouraged/let down",
+    "embarrassment": "embarrassed/ashamed/mortified/humiliated",
+    "remorse": "guilty/sorry/remorseful",
+    "loneliness": "lonely/alone/isolated/homesick",
+    "gratitude": "grateful/thankful/touched/moved",
+    "pride": "proud/accomplished",
+    "relief": "relieved/reassured",
+    "hope": "hopeful/optimistic/confident",
+    "calm": "calm/peaceful/relaxed/content/serene",
+    "love": "in love/smitten",
+    "envy": "jealous/envious",
+    "boredom": "bored",
+    "tiredness": "tired/exhausted/drained/worn out/burnt out/burned out",
+}
+
+SCENES = (
+    "home/work/school/university/office/hospital/church/airport/station/beach/lake/river/sea/park/garden/kitchen/forest/"
+    "woods/mountains/countryside/museum/gallery/theatre/theater/cinema/restaurant/cafe/café/bar/pub/club/gym/pool/"
+    "stadium/market/supermarket/shop/mall/library/concert/festival/wedding/funeral/party/birthday/barbecue/picnic/camp/"
+    "campsite/hotel/farm/zoo/train/plane/bus/boat/ship/car/workshop/studio/class/court/playground/balcony"
+).split("/")
+"""Places and occasions that a scene is set in."""
+
+_MEANS = {word: emotion for emotion, words in EMOTIONS.items() for word in words.split("/")}
+_WORD = rf"(?P<word>{'|'.join(_MEANS)})\b"
+_FEELS = re.compile(
+    r"\b(?:I|we)(?:'m|'re| am| are| was| were| feel| felt| got| get| became|'ve been| have been| had been| left)"
+    r"(?: feeling)?(?: (?:so|very|really|quite|pretty|too|just|still|extremely|incredibly|a bit|a little))?"
+    rf" {_WORD}(?! to (?:say|report))",
+    re.IGNORECASE,
+)
+_MADE = re.compile(
+    rf"\b(?:makes|made|leaves|left) (?:me|us)(?: feel)?(?: so| very| really)? {_WORD}",
+    re.IGNORECASE,
+)
+_SCENE = re.compile(
+    r"\b(?:at|in|on|to|from|by|near|during)"
+    r"(?: (?:the|my|our|a|an|his|her|their|this|that|your|local|old|new|[A-Z]\w{1,20}(?:'s)?)){0,3}"
+    rf" (?P<scene>{'|'.join(SCENES)})\b",
+    re.IGNORECASE,
+)
+
+
+def emotion(sentence: str) -> str:
+    """The emotion that the one who says it says they feel or felt; empty where they name none."""
+    plain = sentence.replace("’", "'")
+    found = _FEELS.search(plain) or _MADE.search(plain)
+    return _MEANS[found["word"].casefold()] if found else ""
+
+
+def scene(sentence: str) -> str:
+    """The kind of place or occasion that a sentence is set in; empty where it names none."""
+    found = _SCENE.search(sentence.replace("’", "'"))
+    return found["scene"].casefold() if found else ""

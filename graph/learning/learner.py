@@ -1,0 +1,145 @@
+"""Goes through the bank's queue of sessions that are over, in the background, and learns from each."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from graph.learning import by_model, rules
+from graph.models import Unreachable
+from graph.readers.replies import Unreadable
+from graph.settings import LearnerEngine
+from memory import consolidation
+from memory.bank import Bank
+from memory.consolidation import Heard
+from memory.errors import MemoirError
+from memory.indexer import Indexer
+from memory.types import Learned, Stored
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+LOOK_EVERY = 60.0
+"""Seconds between two looks for chats that have fallen silent."""
+
+BATCH = 64
+"""Sessions that are looked up at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Consolidated:
+    """What came of a run: sessions learned from, what was stored, and why rules stood in for the model, if they did."""
+
+    sessions: int = 0
+    stored: Stored = field(default_factory=Stored)
+    notice: str = ""
+
+
+def consolidate(
+    bank: Bank,
+    engine: LearnerEngine,
+    model: BaseChatModel | None = None,
+    *,
+    now: datetime | None = None,
+    stopped: Callable[[], bool] = lambda: False,
+    settled: Callable[[], None] = lambda: None,
+) -> Consolidated:
+    """Learn from all sessions that are over, the oldest first; `settled` is told of each.
+
+    A chat model's reply that cannot be used is made up for by the rules, and the result says so.
+
+    Raises:
+        Unreachable: the chat model cannot be asked now; what is left stays in the queue.
+    """
+    done = Consolidated()
+    while engine != "none" and not stopped():
+        batch = consolidation.due(bank, now or datetime.now(UTC), BATCH)
+        for session in batch:
+            if stopped():
+                return done
+            heard = consolidation.heard(bank, session)
+            learned, notice = _drawn(heard, engine, model)
+            stored = consolidation.settle(bank, session, [each.turn for each in heard], learned)
+            if stored is not None:
+                done = Consolidated(done.sessions + 1, done.stored + stored, notice or done.notice)
+                settled()
+        if not batch:
+            break
+    return done
+
+
+def _drawn(heard: Sequence[Heard], engine: LearnerEngine, model: BaseChatModel | None) -> tuple[Sequence[Learned], str]:
+    if engine != "llm":
+        return rules.learn(heard), ""
+    if model is None:
+        return rules.learn(heard), "no chat model is set (MEMOIR_MODEL): rules learned instead"
+    try:
+        return by_model.learn(heard, model), ""
+    except Unreachable:
+        raise
+    except (MemoirError, Unreadable) as fault:
+        return rules.learn(heard), f"{fault}: rules learned instead"
+
+
+class Learner:
+    """A thread that learns from sessions as they end; woken, or on its own once a minute."""
+
+    def __init__(self, bank: Bank, indexer: Indexer, engine: LearnerEngine, model: BaseChatModel | None = None) -> None:
+        self.bank = bank
+        self._indexer = indexer
+        self._engine: LearnerEngine = engine
+        self._model = model
+        self._work = threading.Event()
+        self._stop = threading.Event()
+        self._fault: Exception | None = None
+        self._notice = ""
+        self._thread = threading.Thread(target=self._run, name="learner", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread; it goes on where the last run stopped."""
+        self._work.set()
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Say that a session is over."""
+        self._work.set()
+
+    def close(self, persona_id: int, chat_id: str) -> None:
+        """Say that a chat is over, so that it is learned from at once."""
+        if chat_id:
+            consolidation.close(self.bank, persona_id, chat_id)
+            self.wake()
+
+    def stop(self) -> None:
+        """End the thread after the session in hand; all chats are over, and the next start learns from them."""
+        self._stop.set()
+        self._work.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        consolidation.close(self.bank)
+
+    @property
+    def fault(self) -> Exception | None:
+        """What stopped the last attempt, if anything did; the sessions are still in the queue."""
+        return self._fault
+
+    @property
+    def notice(self) -> str:
+        """Why rules stood in for the chat model the last time, if they did."""
+        return self._notice
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            self._work.wait(LOOK_EVERY)
+            self._work.clear()
+            try:
+                done = consolidate(
+                    self.bank, self._engine, self._model, stopped=self._stop.is_set, settled=self._indexer.wake
+                )
+                self._notice = done.notice or self._notice
+                self._fault = None
+            except Exception as fault:  # a thread has no caller: the fault is shown by `fault`
+                self._fault = fault

@@ -1,0 +1,178 @@
+"""What was wrong is put right, and what is to be forgotten is recalled no more: at once, with what followed from it."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from graph.learning.corrections import Correcting, Retracting, correct, hear
+from memory.types import Memory, PersonaDraft
+
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+
+
+def said(text, number=1):
+    return Memory(
+        number, 1, "dialogue", text, text, "You", "", None, "", NOW, NOW, NOW, None, None, "", "", "", 1, (1,)
+    )
+
+
+def corrected(text, message):
+    heard = hear(message)
+    if not isinstance(heard, Correcting):
+        return None
+    revision = correct(heard, [said(text)], lambda memory: [memory], NOW)
+    return revision and revision.text
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "right"),
+    [
+        ("The meeting is on Monday at 3 pm.", "No, I said Tuesday.", "The meeting is on Tuesday at 3 pm."),
+        ("The meeting is on Monday.", "Sorry, it's Tuesday, not Monday.", "The meeting is on Tuesday."),
+        ("The meeting is on Monday.", "It’s Tuesday, not Monday", "The meeting is on Tuesday."),
+        ("The dentist is on 4 May.", "No, on 5 May", "The dentist is on 5 May."),
+        ("My birthday is on 4 May.", "Actually, June", "My birthday is on 4 June."),
+        ("I moved to Lisbon.", "No. I said Porto. See you!", "I moved to Porto."),
+        ("I moved to Lisbon.", "I meant I moved to Porto.", "I moved to Porto."),
+        ("My sister is called Ana.", "Actually, it's Anna", "My sister is called Anna."),
+        ("I have 3 cats.", "oops, 4", "I have 4 cats."),
+        ("I have three cats.", "no, four, not three", "I have four cats."),
+        ("It cost 30 euros on 4 May.", "I meant 40 euros", "It cost 40 euros on 4 May."),
+        ("I like tea.", "not tea, coffee", "I like coffee."),
+    ],
+)
+def test_what_is_right_takes_the_place_of_what_was_wrong(text, message, right):
+    assert corrected(text, message) == right
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("The meeting is on Monday.", "No."),
+        ("The meeting is on Monday.", "No, thanks."),
+        ("The meeting is on Monday.", "That's not what I meant"),
+        ("The meeting is on Monday.", "Did I say Tuesday?"),
+        ("The meeting is on Monday.", "No, I said Tuesday?"),
+        ("I have 3 cats.", "Actually I love cats"),
+        ("I met Ann in Porto.", "No, I live in Lisbon"),
+        ("I met Ann in Porto.", "No, I said Lisbon"),  # Ann or Porto?
+        ("I bought a kayak.", "No, I said Tuesday."),
+        ("I bought a kayak.", "I said hello to Ann."),
+        ("I bought a kayak.", "no, " + "x " * 60_000),
+    ],
+)
+def test_where_it_is_not_clear_what_is_meant_nothing_is_changed(text, message):
+    assert corrected(text, message) is None
+
+
+@pytest.mark.parametrize(
+    ("message", "what"),
+    [
+        ("Forget that.", ""),
+        ("Oh, please forget it!", ""),
+        ("Scratch that", ""),
+        ("Forget what I just said.", ""),
+        ("Forget what I said about the kayak.", "the kayak"),
+        ("please forget that I live in Porto", "I live in Porto"),
+    ],
+)
+def test_a_retraction_is_heard(message, what):
+    heard = hear(message)
+    assert isinstance(heard, Retracting)
+    assert heard.what == what
+
+
+@pytest.mark.parametrize("message", ["Don't forget that!", "I forget that all the time.", "Did I forget that?"])
+def test_what_only_speaks_of_forgetting_retracts_nothing(message):
+    assert hear(message) is None
+
+
+@pytest.fixture
+def quill(services, marlow):
+    """A chat with somebody who knows nothing yet."""
+    return replace(marlow, persona=services.bank.create_persona(PersonaDraft("Quill")))
+
+
+def held(chat, store):
+    """The texts of a store that are recalled."""
+    found = chat.services.bank.memories(chat.persona.id, store=store)
+    return sorted(m.text for m in found if m.taken_back is None and m.valid_to is None)
+
+
+def test_a_correction_changes_the_next_answer(quill):
+    quill.say("The meeting with the bank is on Monday.")
+    told = quill.say("No, I said Tuesday.")
+    assert told.reading.answer == "Corrected: “The meeting with the bank is on Tuesday.”"
+    assert held(quill, "dialogue") == ["The meeting with the bank is on Tuesday."]
+    answer = quill.say("When is the meeting with the bank?").reading
+    assert "Tuesday" in answer.answer
+    assert "Monday" not in answer.answer
+
+
+def test_a_corrected_fact_holds_from_when_the_wrong_one_was_told(quill):
+    quill.say("I live in Porto.")
+    quill.say("I moved to Lisbon.")
+    quill.say("Sorry, I meant Braga.")
+    assert held(quill, "profile") == ["Lives in Braga"]
+    homes = {m.text: m for m in quill.services.bank.memories(quill.persona.id, store="profile")}
+    assert homes["Lives in Lisbon"].taken_back is not None
+    assert homes["Lives in Porto"].superseded_by == homes["Lives in Braga"].id
+    assert "Braga" in quill.say("Where do I live?").reading.answer
+
+
+def test_what_an_answer_said_can_be_corrected_in_another_chat(quill, at):
+    quill.say("My sister is called Ana.")
+    later = quill.again(now=at(8, 1), chat_id="later")
+    later.say("What is my sister called?")
+    later.say("No, it's Anna.")
+    assert held(quill, "relationship") == ["Anna is your sister"]
+    assert held(quill, "dialogue") == ["My sister is called Anna."]
+
+
+def test_what_is_to_be_forgotten_is_recalled_no_more_and_stays_in_the_history(quill):
+    quill.say("I live in Porto.")
+    quill.say("I moved to Lisbon.")
+    told = quill.say("Forget that.").reading.answer
+    assert "I moved to Lisbon." in told
+    assert "forget it under Memory" in told
+    assert held(quill, "profile") == ["Lives in Porto"]
+    assert "Porto" in quill.say("Where do I live?").reading.answer
+    taken = [m.text for m in quill.services.bank.memories(quill.persona.id) if m.taken_back]
+    assert sorted(taken) == ["I moved to Lisbon.", "Lives in Lisbon"]
+
+
+def test_what_is_named_is_taken_back_and_nothing_else(quill):
+    quill.say("I bought a red kayak.")
+    quill.say("I planted a quince tree.")
+    quill.say("Forget what I said about the kayak.")
+    assert held(quill, "dialogue") == ["I planted a quince tree."]
+
+
+def test_in_a_chat_that_is_not_remembered_nothing_is_taken_back(quill):
+    quill.say("I bought a red kayak.")
+    quill.say("Forget that.", remember=False)
+    assert held(quill, "dialogue") == ["I bought a red kayak."]
+
+
+def test_before_the_correction_was_said_the_old_words_were_what_was_known(quill, at):
+    quill.say("I live in Porto.")
+    quill.again(now=at(8, 1)).say("Forget that I live in Porto.")
+    assert "Porto" in quill.say("Where do I live?", remember=False).reading.answer
+    assert quill.again(now=at(8, 2)).say("Where do I live?", remember=False).reading.abstained
+
+
+def test_both_times_of_a_move_are_answered(quill, at):
+    quill.again(now=at(1, 5)).say("I live in Porto.")
+    quill.again(now=at(6, 3)).say("I moved to Lisbon.")
+    now = quill.again(now=at(7, 2))
+    assert "Lisbon" in now.say("Where do I live?", remember=False).reading.answer
+    assert "Porto" in now.say("Where did I live in March?", remember=False).reading.answer
+
+
+def test_a_fact_can_end_without_another(quill, at):
+    quill.again(now=at(1, 5)).say("I work at Sonae.")
+    quill.again(now=at(6, 3)).say("I quit my job at Sonae.")
+    (fact,) = quill.services.bank.memories(quill.persona.id, store="profile")
+    assert (fact.text, fact.valid_to) == ("Works at Sonae", at(6, 3))
+    assert "Sonae" in quill.again(now=at(7, 2)).say("Where did I work in March?", remember=False).reading.answer
