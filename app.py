@@ -22,6 +22,7 @@ from eval.settings import EvalSettings
 from eval.tab.evaluate import evaluate_tab
 from graph.assistant import Assistant
 from graph.classifier import Classifier
+from graph.learning.learner import Learner
 from graph.models import chat_model_or_none
 from graph.settings import Settings
 from graph.state import Services
@@ -73,19 +74,22 @@ document.addEventListener("click", (event) => {
 def services(settings: Settings) -> Services:
     """What a turn needs, over the bank that the settings name; opens no file but the classifier's."""
     bank, embedder = Bank(settings.bank_path), Embedder(settings.embedding_model)
+    indexer, model = Indexer(bank, embedder), chat_model_or_none(settings.model, settings.quantization)
     return Services(
         bank,
         Searcher(bank, embedder),
         Classifier.load(embedding_model=embedder.model),
         settings.pipeline(),
-        Indexer(bank, embedder),
-        chat_model_or_none(settings.model, settings.quantization),
+        indexer,
+        Learner(bank, indexer, settings.learner, model),
+        model,
     )
 
 
 def screen(held: Services, bench: Bench) -> gr.Blocks:
     """The page with its tabs."""
     assert held.indexer is not None
+    assert held.learner is not None
     gr.set_static_paths([ASSETS / name for name in ("logo.svg", "avatar-user.svg", "avatar-persona.svg")])
     questions = [str(q["question"]) for q in json.loads((ASSETS / "sample_questions.json").read_text("utf-8"))]
     trimmings = Trimmings(tuple(questions[:EXAMPLES]), (ASSETS / "avatar-user.svg", ASSETS / "avatar-persona.svg"))
@@ -94,7 +98,7 @@ def screen(held: Services, bench: Bench) -> gr.Blocks:
         gr.HTML(HEADER.format(logo=(ASSETS / "logo.svg").as_posix()), padding=False)
         with gr.Tabs(elem_classes="memoir-tabs"):
             with gr.Tab("Chat", id="chat"):
-                persona = chat_tab(page, Assistant(held), held.indexer, trimmings)
+                persona = chat_tab(page, Assistant(held), held.indexer, held.learner, trimmings)
             with gr.Tab("Memory", id="memory") as tab:
                 memory_tab(held.bank, held.searcher, tab, persona)
             with gr.Tab("Evaluate", id="evaluate") as tab:
@@ -121,6 +125,7 @@ def serve(settings: EvalSettings) -> None:
     os.environ.setdefault("GRADIO_TEMP_DIR", str(uploads))
     held = services(settings)
     assert held.indexer is not None
+    assert held.learner is not None
     welcome(held.bank)
     page = screen(held, Bench(settings))
     page.launch(
@@ -138,7 +143,11 @@ def serve(settings: EvalSettings) -> None:
     )
     print(f"Memoir is at http://{settings.host}:{settings.port} (its memory: {settings.bank_path})", flush=True)
     held.indexer.start()
-    page.block_thread()
+    held.learner.start()
+    try:
+        page.block_thread()
+    finally:
+        held.learner.stop()
 
 
 def _require_free(host: str, port: int) -> None:

@@ -1,4 +1,4 @@
-"""Ask a persona from the command line: python -m graph ask "..." --persona P [--as-of DATE] [--json]; bench; models."""
+"""Ask a persona from the command line: python -m graph ask "..." --persona P [--as-of DATE]; learn; bench; models."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from pydantic import ValidationError
 from graph import bench
 from graph.assistant import Answer, Assistant
 from graph.classifier import Classifier
+from graph.learning.learner import consolidate
 from graph.measure import make_up, measure
 from graph.models import Quantization, chat_model_or_none
 from graph.models.madeup import Shape
 from graph.settings import Settings
 from graph.state import Ask, Citation, Services
-from memory import indexer
+from memory import consolidation, indexer
 from memory.as_json import plain
 from memory.bank import Bank
 from memory.embedder import Embedder
@@ -81,6 +82,9 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--forgetful", action="store_true", help="do not remember this exchange")
     command.add_argument("--json", action="store_true", help="print JSON")
     command.set_defaults(command=_ask)
+    command = commands.add_parser("learn", help="Learn from all talk that is over; the app does it by itself.")
+    command.add_argument("--json", action="store_true", help="print JSON")
+    command.set_defaults(command=_learn)
     command = commands.add_parser("bench", help="Measure a chat turn, the app's start and its idle memory.")
     command.add_argument("--memories", type=int, default=10_000)
     command.add_argument("--turns", type=int, default=100)
@@ -150,6 +154,21 @@ def _cited(citation: Citation) -> str:
     when = f", {memory.said_at:%Y-%m-%d}" if memory.said_at else ""
     teller = f"{memory.speaker}: " if memory.speaker else ""
     return f"[{citation.number}] {memory.store}, {where}{when}: {teller}{citation.quote}"
+
+
+def _learn(arguments: argparse.Namespace, settings: Settings) -> int:
+    held = services(settings)
+    done = consolidate(held.bank, settings.learner, held.model)
+    indexer.embed_all(held.bank, held.searcher.embedder)
+    stored = done.stored
+    figures = {"sessions": done.sessions, "learned": stored.memories, "known": stored.known_memories}
+    _print(
+        {**figures, "refused (quoted nothing said)": stored.refused, "still waiting": consolidation.waiting(held.bank)},
+        as_json=arguments.json,
+    )
+    if done.notice:
+        print(f"memoir: {done.notice}", file=sys.stderr)
+    return 0
 
 
 def _bench(arguments: argparse.Namespace, settings: Settings) -> int:

@@ -73,9 +73,9 @@ def source(bank: Bank, citation: Citation, answer_number: int) -> str:
     memory = citation.memory
     anchor = f"source-{answer_number}-{citation.number}"
     teller = f" · {escape(memory.speaker)}" if memory.speaker else ""
-    meta = (
-        f'<span class="memoir-meta"><time>{escape(happened(memory))}</time>{teller} {panels.badge(memory.store)}</span>'
-    )
+    stale = f" · may be out of date since {panels.day(memory.stale_since)}" if memory.stale_since else ""
+    when = f"<time>{escape(happened(memory))}</time>{teller}{stale}"
+    meta = f'<span class="memoir-meta">{when} {panels.badge(memory.store)}</span>'
     return (
         f'<details class="memoir-card memoir-source" id="{anchor}"><summary><span class="memoir-number">'
         f'{citation.number}</span><span class="memoir-source-head">{meta}<q class="memoir-quote">'

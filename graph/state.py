@@ -21,6 +21,8 @@ from memory.types import Hit, Learned, Memory, Persona, Stored, TimeSpan, TurnDr
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
+    from graph.learning.learner import Learner
+
 
 Reason = Literal["nothing found", "found but does not say", "premise contradicted", "outside the known time"]
 
@@ -161,5 +163,6 @@ class Services:
     classifier: Classifier
     settings: PipelineSettings = field(default_factory=PipelineSettings)
     indexer: Indexer | None = None
+    learner: Learner | None = None
     model: BaseChatModel | None = None
     halt: Event = field(default_factory=Event)

@@ -284,6 +284,15 @@ class Bank:
         with self.reading() as db:
             return [rows.turn(r) for r in db.query(query, [persona_id, memory_id])]
 
+    def quotes(self, persona_id: int, memory_id: int) -> dict[int, str]:
+        """By turn id, the words that carry a memory; none for a turn that is remembered as it stands."""
+        query = (
+            "SELECT o.turn_id, o.quote FROM sources o JOIN memories m ON m.id = o.memory_id "
+            "WHERE m.persona_id = ? AND m.id = ? AND o.quote <> ''"
+        )
+        with self.reading() as db:
+            return dict(db.conn.execute(query, (persona_id, memory_id)).fetchall())
+
     def turns_before(self, persona_id: int, memory_ids: Sequence[int]) -> dict[int, Turn]:
         """By memory id, the turn said just before the first of its sources, where there is one."""
         query = (

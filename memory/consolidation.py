@@ -1,6 +1,6 @@
 """What is still to be learned from: the queue of sessions that are over, kept in the bank's own rows.
 
-A session is due when it is closed and what was learned from is not what it holds: killed at any point, the next start
+A session is due when it is closed and was not learned from since its turns changed: killed at any point, the next start
 goes on where this one stopped; run twice, nothing is added; a turn that came or went makes it due again.
 """
 
@@ -23,20 +23,15 @@ IDLE = timedelta(minutes=30)
 SUMMARY = "summary"
 """The attribute of the one memory that sums a session up."""
 
-_HELD = "(SELECT count(*) || ':' || max(t.id) FROM turns t WHERE t.session_id = s.id)"
-_DUE = f"""
-SELECT s.persona_id, s.id, {_HELD} AS held FROM sessions s
-WHERE (s.heard_at IS NULL OR s.heard_at < :quiet) AND s.learned <> held ORDER BY s.id
-"""
+_DUE = "NOT learned AND (heard_at IS NULL OR heard_at < :quiet)"
 
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """A session that is to be learned from; `held` tells one state of its turns from another."""
+    """A session that is to be learned from."""
 
     persona_id: int
     session_id: int
-    held: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +45,16 @@ class Heard:
 def due(bank: Bank, now: datetime, limit: int = -1) -> list[Due]:
     """The sessions that are over at `now` and not learned from yet, the oldest first."""
     with bank.reading() as db:
-        found = db.conn.execute(f"{_DUE} LIMIT :limit", {"quiet": rows.stamp(now - IDLE), "limit": limit})
-        return [Due(*row) for row in found]
+        query = f"SELECT persona_id, id FROM sessions WHERE {_DUE} ORDER BY id LIMIT :limit"
+        return [Due(*row) for row in db.conn.execute(query, {"quiet": rows.stamp(now - IDLE), "limit": limit})]
 
 
-def close(bank: Bank, persona_id: int | None = None, external_id: str | None = None) -> None:
-    """Say that a chat is over; without arguments, that all are."""
+def close(bank: Bank, chat_id: str | None = None) -> None:
+    """Say that a chat, by its session's `external_id`, is over; or that all are."""
     with bank.writing() as db:
         db.conn.execute(
-            "UPDATE sessions SET heard_at = NULL WHERE heard_at IS NOT NULL AND persona_id = coalesce(?, persona_id) "
-            "AND external_id = coalesce(?, external_id)",
-            (persona_id, external_id),
+            "UPDATE sessions SET heard_at = NULL WHERE heard_at IS NOT NULL AND external_id = coalesce(?, external_id)",
+            (chat_id,),
         )
 
 
@@ -76,21 +70,21 @@ def heard(bank: Bank, session: Due) -> list[Heard]:
 
 
 def settle(bank: Bank, session: Due, turns: Sequence[Turn], learned: Sequence[Learned]) -> Stored | None:
-    """Store what was learned from a session's turns and take it from the queue, all or nothing.
+    """Store what was learned from a session's turns, all of them, and take it from the queue; all or nothing.
 
     None, and nothing stored, if the session changed meanwhile or another process was first. A summary takes the place
     of the one that the session had.
     """
     with bank.writing() as db:
-        now = db.conn.execute(
-            f"SELECT {_HELD}, s.learned FROM sessions s WHERE s.id = ?", (session.session_id,)
-        ).fetchone()
-        if now is None or now[0] != session.held or now[1] == session.held:
+        of_session = (session.session_id,)
+        ids = db.conn.execute("SELECT id FROM turns WHERE session_id = ? ORDER BY position", of_session).fetchall()
+        still = db.conn.execute("SELECT 1 FROM sessions WHERE id = ? AND NOT learned", of_session).fetchone()
+        if still is None or [turn_id for (turn_id,) in ids] != [turn.id for turn in turns]:
             return None
         _drop_summary(db, session.session_id, learned)
         said = [(turn.id, turn) for turn in turns]
         stored = writing.learned(db, session.persona_id, session.session_id, said, learned)
-        db.conn.execute("UPDATE sessions SET learned = ? WHERE id = ?", (session.held, session.session_id))
+        db.conn.execute("UPDATE sessions SET learned = 1 WHERE id = ?", of_session)
     return stored
 
 
@@ -105,5 +99,6 @@ def _drop_summary(db: Database, session_id: int, learned: Sequence[Learned]) -> 
 
 
 def waiting(bank: Bank) -> int:
-    """How many sessions are closed and not learned from yet."""
-    return len(due(bank, datetime.now(UTC)))
+    """How many sessions are over and not learned from yet."""
+    with bank.reading() as db:
+        return db.table("sessions").count_where(_DUE, {"quiet": rows.stamp(datetime.now(UTC) - IDLE)})

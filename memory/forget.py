@@ -68,6 +68,7 @@ def forget(bank: Bank, persona_id: int, memory_ids: Sequence[int]) -> Forgotten:
         _reopen(db, memories)
         _delete(db, "memories", memories)
         _rehome(db, sessions)
+        _learn_again(db, turns)
         _delete(db, "turns", turns)
         _delete(db, "sessions", sessions)
     return Forgotten(len(memories), len(turns), len(sessions), _scrub(bank, texts))
@@ -148,6 +149,15 @@ def _rehome(db: Database, sessions: Sequence[int]) -> None:
         f"UPDATE memories SET session_id = {other} WHERE session_id IN (SELECT value FROM json_each(:ids)) "
         f"AND {other} IS NOT NULL",
         {"ids": json.dumps(list(sessions))},
+    )
+
+
+def _learn_again(db: Database, turns: Sequence[int]) -> None:
+    """Put the sessions of these turns back into the queue: what summed them up may have to be made anew."""
+    db.conn.execute(
+        "UPDATE sessions SET learned = 0 WHERE id IN "
+        "(SELECT session_id FROM turns WHERE id IN (SELECT value FROM json_each(?)))",
+        (json.dumps(list(turns)),),
     )
 
 

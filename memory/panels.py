@@ -37,6 +37,10 @@ def minute(moment: datetime | None) -> str:
     return day(moment) if (moment.hour, moment.minute) == (0, 0) else f"{day(moment)}, {moment:%H:%M}"
 
 
+TELLINGS = 5
+"""Further conversations that are shown in which the same was told."""
+
+
 def happened(memory: Memory) -> str:
     """When a memory happened, or was said where that is not known."""
     return describe(memory.event) if memory.event else day(memory.said_at) or "no date"
@@ -73,22 +77,26 @@ def problem(text: str) -> str:
     return f'<div class="memoir-report memoir-report-bad" role="alert"><p>{escape(text)}</p></div>'
 
 
-def transcript(session: Session, turns: Sequence[Turn], cited: Collection[int]) -> str:
-    """Turns of a session in order, those whose ids are cited marked."""
+def transcript(
+    session: Session, turns: Sequence[Turn], cited: Collection[int], quotes: Mapping[int, str] | None = None
+) -> str:
+    """Turns of a session in order, those whose ids are cited marked, and in them the words that are quoted."""
     if not turns:
         return ""
     last = turns[-1].position + 1
     where = f"turns {turns[0].position + 1} to {last} of {session.turn_count}" if len(turns) > 1 else f"turn {last}"
     parts = [session.title, minute(session.started_at) or session.started_text, where]
     heading = " · ".join(escape(clip(part, 80)) for part in parts if part)
-    said = "".join(_turn(turn, marked=turn.id in cited) for turn in turns)
+    said = "".join(_turn(turn, (quotes or {}).get(turn.id, ""), marked=turn.id in cited) for turn in turns)
     return f'<div class="memoir-transcript"><p class="memoir-meta">{heading}</p><ol>{said}</ol></div>'
 
 
-def _turn(turn: Turn, *, marked: bool) -> str:
+def _turn(turn: Turn, words: str, *, marked: bool) -> str:
     name = "memoir-turn memoir-turn-cited" if marked else "memoir-turn"
     speaker = f'<span class="memoir-turn-speaker">{escape(turn.speaker)}</span>' if turn.speaker else ""
-    return f'<li class="{name}">{speaker}{escape(turn.text)}</li>'
+    before, quote, after = turn.text.partition(words) if words and words != turn.text else (turn.text, "", "")
+    quoted = f"<mark>{escape(quote)}</mark>" if quote else ""
+    return f'<li class="{name}">{speaker}{escape(before)}{quoted}{escape(after)}</li>'
 
 
 def provenance(bank: Bank, memory: Memory, reach: int) -> str:
@@ -97,9 +105,17 @@ def provenance(bank: Bank, memory: Memory, reach: int) -> str:
     if not turns:
         alone = f"No conversation stands behind this. It was brought in as it is on {day(memory.recorded_at)}."
         return f'<div class="memoir-transcript">{line(alone)}</div>'
-    first = turns[0]
-    around = bank.turns(memory.persona_id, first.session_id, around=first.position, reach=reach)
-    return transcript(bank.session(memory.persona_id, first.session_id), around, {t.id for t in turns})
+    quotes, cited = bank.quotes(memory.persona_id, memory.id), {turn.id for turn in turns}
+    first, *further = list({turn.session_id: turn for turn in reversed(turns)}.values())[::-1]
+
+    def told(turn: Turn) -> str:
+        around = bank.turns(memory.persona_id, turn.session_id, around=turn.position, reach=reach)
+        return transcript(bank.session(memory.persona_id, turn.session_id), around, cited, quotes)
+
+    again = "".join(told(turn) for turn in further[:TELLINGS])
+    also = f"Said in {count(len(further), 'other conversation')}, too"
+    folded = f'<details class="memoir-earlier"><summary>{also}</summary>{again}</details>' if again else ""
+    return told(first) + folded
 
 
 def heading(text: str) -> str:
@@ -124,6 +140,8 @@ def detail(memory: Memory, successor: Memory | None = None) -> str:
         "Said": minute(memory.said_at),
         "Recorded": minute(memory.recorded_at),
         "Held": holds,
+        "Taken back": minute(memory.taken_back),
+        "May be out of date": f"what it rests on ended on {day(memory.stale_since)}" if memory.stale_since else "",
         "Replaced by": f"{successor.text} ({happened(successor)})" if successor else "",
         "Feeling": memory.emotion,
         "Scene": memory.scene,

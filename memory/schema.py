@@ -189,8 +189,9 @@ END
 _LEARNED = (
     # When an open chat was last heard, by the clock of the machine; NULL once it is closed.
     "ALTER TABLE sessions ADD COLUMN heard_at TEXT",
-    # Which turns were learned from: how many, and the last one's id. Anything else in the session makes it due again.
-    "ALTER TABLE sessions ADD COLUMN learned TEXT NOT NULL DEFAULT ''",
+    # Whether all its turns were learned from; one that comes or goes makes the session due again.
+    "ALTER TABLE sessions ADD COLUMN learned INTEGER NOT NULL DEFAULT 0",
+    "CREATE INDEX sessions_due ON sessions (id) WHERE NOT learned",
     "CREATE INDEX sessions_open ON sessions (heard_at) WHERE heard_at IS NOT NULL",
     # The words of the turn that carry the memory, and whether they do without those of the other turns.
     "ALTER TABLE sources ADD COLUMN quote TEXT NOT NULL DEFAULT ''",

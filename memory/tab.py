@@ -337,8 +337,12 @@ def _date(text: str | None) -> TimeSpan | None:
 
 def _row(memory: Memory) -> list[str | int]:
     text = panels.clip(memory.text)
-    if memory.superseded_by is not None:
-        text += " (replaced)"
+    if memory.taken_back is not None:
+        text += " (taken back)"
+    elif memory.superseded_by is not None or memory.valid_to is not None:
+        text += " (no longer)"
+    elif memory.stale_since is not None:
+        text += " (may be out of date)"
     return [memory.id, STORE_NAMES[memory.store], panels.happened(memory), memory.speaker, text]
 
 

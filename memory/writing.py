@@ -36,8 +36,9 @@ def session(db: Database, persona_id: int, draft: SessionDraft) -> Stored:
         at = rows.stamp(draft.turns[-1].said_at or draft.started_at or datetime.now(UTC))
         for memory_id in draft.taken_back:
             take_back(db, persona_id, memory_id, at)
-    if draft.source == "chat":
-        db.conn.execute("UPDATE sessions SET heard_at = ? WHERE id = ?", (rows.stamp(datetime.now(UTC)), session_id))
+    if fresh:
+        heard = rows.stamp(datetime.now(UTC)) if draft.source == "chat" else None
+        db.conn.execute("UPDATE sessions SET learned = 0, heard_at = ? WHERE id = ?", (heard, session_id))
     return stored
 
 
@@ -91,7 +92,7 @@ def take_back(db: Database, persona_id: int, memory_id: int, at: str | None) -> 
         reopen(db, memory_id)
         # Its sessions are to be summed up anew, without it.
         db.conn.execute(
-            "UPDATE sessions SET learned = '' WHERE id IN "
+            "UPDATE sessions SET learned = 0 WHERE id IN "
             "(SELECT t.session_id FROM turns t JOIN sources o ON o.turn_id = t.id WHERE o.memory_id = ?)",
             (memory_id,),
         )
@@ -179,7 +180,7 @@ def _tell_again(db: Database, persona_id: int, new_id: int) -> None:
     """
     later = (
         "SELECT o.turn_id, t.said_at FROM sources o JOIN turns t ON t.id = o.turn_id JOIN memories m ON m.id = "
-        "o.memory_id WHERE m.id = ? AND t.said_at >= m.valid_to ORDER BY t.said_at"
+        "o.memory_id WHERE m.id = ? AND t.said_at > m.valid_to ORDER BY t.said_at"
     )
     closed = "SELECT * FROM memories WHERE superseded_by = ? AND taken_back IS NULL"
     for row in list(db.query(closed, [new_id])):

@@ -87,7 +87,8 @@ def test_a_correction_takes_back_what_was_wrong_and_holds_from_the_same_day(bank
 
 def test_forgetting_a_correction_brings_back_what_it_corrected(bank):
     test_a_correction_takes_back_what_was_wrong_and_holds_from_the_same_day(bank)
-    forget.forget(bank, 1, [profile(bank)["Lives in Braga"].id])
+    (correction,) = [s.id for s in bank.sessions(1) if s.external_id == "c"]
+    forget.forget_session(bank, 1, correction)
     held = profile(bank)
     assert held["Lives in Lisbon"].taken_back is None
     assert held["Lives in Porto"].superseded_by == held["Lives in Lisbon"].id
@@ -140,9 +141,9 @@ def test_an_import_is_due_at_once_and_a_chat_when_it_is_over(bank):
     named = {s.id: s.external_id for s in bank.sessions(1)}
     assert [named[d.session_id] for d in consolidation.due(bank, now)] == ["imported"]
     assert len(consolidation.due(bank, now + timedelta(minutes=31))) == 2
-    consolidation.close(bank, 1, "another")
+    consolidation.close(bank, "another")
     assert len(consolidation.due(bank, now)) == 1
-    consolidation.close(bank, 1, "chat")
+    consolidation.close(bank, "chat")
     assert len(consolidation.due(bank, now)) == 2
 
 

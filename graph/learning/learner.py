@@ -107,10 +107,10 @@ class Learner:
         """Say that a session is over."""
         self._work.set()
 
-    def close(self, persona_id: int, chat_id: str) -> None:
+    def close(self, chat_id: str) -> None:
         """Say that a chat is over, so that it is learned from at once."""
         if chat_id:
-            consolidation.close(self.bank, persona_id, chat_id)
+            consolidation.close(self.bank, chat_id)
             self.wake()
 
     def stop(self) -> None:
@@ -122,14 +122,11 @@ class Learner:
         consolidation.close(self.bank)
 
     @property
-    def fault(self) -> Exception | None:
-        """What stopped the last attempt, if anything did; the sessions are still in the queue."""
-        return self._fault
-
-    @property
-    def notice(self) -> str:
-        """Why rules stood in for the chat model the last time, if they did."""
-        return self._notice
+    def state(self) -> str:
+        """What stops it, or why rules stood in for the chat model, in words; empty if all is well."""
+        if self._fault is not None:
+            return f"What was said is kept, but not learned from yet: {self._fault}"
+        return f"Learning from what was said: {self._notice}" if self._notice else ""
 
     def _run(self) -> None:
         while not self._stop.is_set():

@@ -89,13 +89,14 @@ def _summary(heard: Sequence[Heard], told: Sequence[Learned]) -> Iterator[Learne
 
     It rests on the facts that its sentences state: where one of them ends, the summary is stale.
     """
-    said = [
-        (place, sentence)
-        for place, each in enumerate(heard)
+    first = {
+        sentence: place
+        for place, each in reversed(list(enumerate(heard)))
         if each.news
         for sentence in own_sentences(each.turn.text)
         if len(sentence.split()) >= LEAST_WORDS
-    ]
+    }
+    said = sorted(((place, sentence) for sentence, place in first.items()), key=lambda pair: pair[0])
     times = [each.turn.said_at for each in heard if each.turn.said_at is not None]
     sentences = [sentence for _, sentence in said]
     weights = Weights.of(sentences) if len(said) >= 2 * GIST and times else None

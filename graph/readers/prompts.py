@@ -37,7 +37,7 @@ The message is one JSON object:
 - "memories": what was found, oldest first. "number" is what a memory is called here. "said_on" is when it was said, \
 "happened" when what it tells of took place, "dates" what its words of time mean, "ago" how long before today it \
 happened (or was said, where nothing tells when it happened), \
-"held_until" when it stopped being so.
+"held_until" when it stopped being so, "doubtful_since" when something that it rests on stopped.
 - "intervals": how long lies between memories.
 - "dialogue": what was said just now. "question": what you are to answer."""
 
@@ -187,7 +187,7 @@ def _memory(number: int, memory: Memory, found: Found, *, worded: bool) -> dict[
     when, of_day = happened(memory), day_of(memory, zone)
     text = _cut(memory.text, found.longest)
     dates = find(text, memory.said_at) if memory.said_at else ()
-    ended = memory.valid_to
+    ended, stale = memory.valid_to, memory.stale_since
     return _held(
         {
             "number": number,
@@ -197,6 +197,7 @@ def _memory(number: int, memory: Memory, found: Found, *, worded: bool) -> dict[
             "happened": describe(when) if when else "",
             "ago": length(of_day, today) if of_day and of_day <= today else "",
             "held_until": f"{ended:%Y-%m-%d}" if ended and ended <= found.ask.as_of else "",
+            "doubtful_since": f"{stale:%Y-%m-%d}" if stale and stale <= found.ask.as_of else "",
             "dates": [{"words": d.text, "mean": describe(d.span)} for d in dates],
             "text": text if worded else "",
         }
@@ -225,6 +226,7 @@ def _told(memory: Mapping[str, Any]) -> str:
     happened = f", of {memory['happened']}" if "happened" in memory else ""
     ago = f", {memory['ago']} ago" if "ago" in memory else ""
     until = f", so until {memory['held_until']}" if "held_until" in memory else ""
+    until += f", doubtful since {memory['doubtful_since']}" if "doubtful_since" in memory else ""
     dates = "".join(_means(d) for d in memory.get("dates", ()))
     text = f": {quoted(memory['text'])}" if "text" in memory else "."
     return f"Memory {memory['number']} ({memory['kind']}){said}{teller}{happened}{ago}{until}{text}{dates}"

@@ -12,6 +12,7 @@ import gradio as gr
 
 from graph import panels
 from graph.assistant import Answer, Assistant, Step, Token
+from graph.learning.learner import Learner
 from graph.manners import MANNERS
 from graph.models import Quantization
 from graph.panels import CANDIDATE_HEADERS, NOTE_HEADERS, STATUS, STEP_HEADERS
@@ -51,7 +52,9 @@ class Trimmings:
     avatars: tuple[Path, Path]
 
 
-def chat_tab(page: gr.Blocks, assistant: Assistant, indexer: Indexer, trimmings: Trimmings) -> gr.Dropdown:
+def chat_tab(
+    page: gr.Blocks, assistant: Assistant, indexer: Indexer, learner: Learner, trimmings: Trimmings
+) -> gr.Dropdown:
     """Build the tab; hands back the persona picker, so that other tabs can follow it."""
     bank = assistant.services.bank
     chat_id: gr.State = gr.State("")
@@ -170,11 +173,18 @@ def chat_tab(page: gr.Blocks, assistant: Assistant, indexer: Indexer, trimmings:
         return choose(None)
 
     @told
-    def chosen(persona_id: int | None) -> Update:
+    def chosen(over: str, persona_id: int | None) -> Update:
+        learner.close(over)
         return choose(persona_id)
 
     @told
+    def begun(over: str, persona_id: int | None, as_of: str | None) -> Update:
+        learner.close(over)
+        return fresh(persona_id, as_of)
+
+    @told
     def brought_in(persona_id: int | None) -> Update:
+        learner.wake()
         return choose(persona_id) if persona_id is not None else {persona: gr.skip()}
 
     @told
@@ -200,7 +210,7 @@ def chat_tab(page: gr.Blocks, assistant: Assistant, indexer: Indexer, trimmings:
         fault = indexer.fault
         if fault is not None:
             return {indexing: line(f"Indexing stopped: {fault}. It goes on at the next message."), clock: gr.Timer()}
-        told_left = f"{count(left, 'memory', 'memories')} still being indexed…" if left else ""
+        told_left = f"{count(left, 'memory', 'memories')} still being indexed…" if left else learner.state
         return {indexing: line(told_left), clock: gr.Timer(active=left > 0)}
 
     def say(
@@ -265,11 +275,11 @@ def chat_tab(page: gr.Blocks, assistant: Assistant, indexer: Indexer, trimmings:
     spoken_to = [composer, chat, cited, chat_id, persona, today, forgetful, model.name, model.quantization]
     replied = [composer, chat, cited, sources, clock, *explaining]
     page.load(opened, None, turned, **PRIVATE)
-    persona.input(chosen, persona, turned, **PRIVATE)
+    persona.input(chosen, [chat_id, persona], turned, **PRIVATE)
     box.imported.change(brought_in, box.imported, turned, **PRIVATE)
     create.click(created, [name, description, manner], [name, description, *turned], **PRIVATE)
-    new_chat.click(fresh, [persona, today], [*everything, *explaining], **PRIVATE)
-    chat.clear(fresh, [persona, today], [*everything, *explaining], **PRIVATE)
+    new_chat.click(begun, [chat_id, persona, today], [*everything, *explaining], **PRIVATE)
+    chat.clear(begun, [chat_id, persona, today], [*everything, *explaining], **PRIVATE)
     at_end.click(ended, persona, today, **PRIVATE)
     # Of a persona that is chosen, the date can reach the screen before the name: the later event has both.
     gr.on([today.change, persona.change], timed, [persona, today], time_note, trigger_mode="always_last", **PRIVATE)
