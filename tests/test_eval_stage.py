@@ -79,6 +79,7 @@ real = quoting.read
 
 def test_nothing_is_remembered_of_a_probe(played):
     stage = played()
+    asked(stage)  # the first question has the history learned from
     before = (stage.home / "bank.db").read_bytes()
     asked(stage)
     assert (stage.home / "bank.db").read_bytes() == before
@@ -153,7 +154,7 @@ def test_no_memory_leaves_nothing_to_read(played):
 
 
 def test_the_whole_history_can_be_read(played):
-    found = asked(played(None, "given=everything")).found
+    found = asked(played(None, "given=everything", "learner=none")).found
     assert len(found) == sum(len(s.turns) for s in SESSIONS) + 1
     assert {f.place for f in found} == {"read"}
 
@@ -174,7 +175,7 @@ def test_the_time_of_the_evidence_can_stand_in_for_the_words(played):
     assert any(line.startswith("time_filter: 2 March 2026") for line in by_evidence.trace)
     assert any(line.startswith("time: ") for line in by_evidence.trace)
     assert first_said(by_evidence).session == "answer_77aa"
-    assert {f.place for f in by_evidence.found} == {"read"}
+    assert {f.place for f in by_evidence.found if f.store == "dialogue"} == {"read"}
 
 
 @pytest.mark.parametrize(("kind", "stores"), [("semantic", {"profile"}), ("episodic", {"dialogue"})])

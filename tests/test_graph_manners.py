@@ -7,7 +7,9 @@ import pytest
 
 from graph.manners import MANNERS, Manner, manner
 
-HOLES = {"noted": {"told"}, "noted_on": {"told", "date"}, "unrecorded": set(), "greeting": set(), "unknown": {"why"}}
+HOLES = {"noted": {"told"}, "noted_on": {"told", "date"},
+    "corrected": {"told"},
+    "retracted": {"told"}, "unrecorded": set(), "greeting": set(), "unknown": {"why"}}
 
 
 @pytest.mark.parametrize("name", MANNERS)
