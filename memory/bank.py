@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sqlite_utils import Database
 
-from memory import faults, rows, writing
+from memory import faults, inserting, knowing, rows, writing
 from memory.errors import BankUnavailable, UnknownMemory, UnknownPersona
 from memory.schema import open_bank, open_frozen
 from memory.types import (
@@ -114,7 +114,7 @@ class Bank:
 
     def create_persona(self, draft: PersonaDraft) -> Persona:
         """Make a persona, or hand back the one that the same source made before (same `external_id`, or same name)."""
-        draft = writing.storable(draft)
+        draft = inserting.storable(draft)
         name = " ".join(draft.name.split())
         if not name:
             raise UnknownPersona("a persona needs a name")
@@ -157,7 +157,7 @@ class Bank:
         """Store memories that no turn said (an imported profile, an event), all or nothing; known ones are left."""
         with self.writing() as db:
             _require_persona(db, persona_id)
-            return sum((writing.memory(db, persona_id, d) for d in drafts), Stored())
+            return sum((knowing.memory(db, persona_id, d) for d in drafts), Stored())
 
     # --- reading
 

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 
 from sqlite_utils import Database
 
-from memory import rows, writing
+from memory import knowing, rows
 from memory.bank import Bank
 from memory.types import Learned, Stored, Turn
 
@@ -83,7 +83,7 @@ def settle(bank: Bank, session: Due, turns: Sequence[Turn], learned: Sequence[Le
             return None
         _drop_summary(db, session.session_id, learned)
         said = [(turn.id, turn) for turn in turns]
-        stored = writing.learned(db, session.persona_id, session.session_id, said, learned)
+        stored = knowing.learned(db, session.persona_id, session.session_id, said, learned)
         db.conn.execute("UPDATE sessions SET learned = 1 WHERE id = ?", of_session)
     return stored
 

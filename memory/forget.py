@@ -16,7 +16,7 @@ from pathlib import Path
 
 from sqlite_utils import Database
 
-from memory import writing
+from memory import validity
 from memory.bank import Bank
 
 PROOF_CHARACTERS = 12
@@ -164,7 +164,7 @@ def _learn_again(db: Database, turns: Sequence[int]) -> None:
 def _reopen(db: Database, memories: Sequence[int]) -> None:
     """Let what the memories had closed or corrected hold as long as if they had never been told."""
     for memory_id in sorted(memories, reverse=True):
-        writing.reopen(db, memory_id)
+        validity.reopen(db, memory_id)
 
 
 def _emptied(db: Database, turns: Sequence[int]) -> list[int]:

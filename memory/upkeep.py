@@ -9,7 +9,7 @@ from sqlite_utils import Database
 
 from memory import packing, rows, segment
 from memory.bank import Bank
-from memory.writing import indexed_terms
+from memory.inserting import indexed_terms
 
 
 def verify(bank: Bank, model: str) -> list[str]:

@@ -7,9 +7,15 @@ import pytest
 
 from graph.manners import MANNERS, Manner, manner
 
-HOLES = {"noted": {"told"}, "noted_on": {"told", "date"},
+HOLES = {
+    "noted": {"told"},
+    "noted_on": {"told", "date"},
     "corrected": {"told"},
-    "retracted": {"told"}, "unrecorded": set(), "greeting": set(), "unknown": {"why"}}
+    "retracted": {"told"},
+    "unrecorded": set(),
+    "greeting": set(),
+    "unknown": {"why"},
+}
 
 
 @pytest.mark.parametrize("name", MANNERS)

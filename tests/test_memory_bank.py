@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory import writing
+from memory import knowing
 from memory.bank import Bank
 from memory.errors import BankTooNew, UnknownMemory, UnknownPersona
 from memory.schema import MIGRATIONS
@@ -209,7 +209,7 @@ def test_a_new_fact_looks_at_the_facts_of_its_attribute_alone(bank, ana):
         with bank.writing() as db:
             db.conn.set_progress_handler(lambda: taken.append(1), 1000)
             draft = MemoryDraft("profile", f"Lives somewhere {len(held)}", said_at=MAY, attribute="home", speaker="Ana")
-            writing.memory(db, ana.id, draft)
+            knowing.memory(db, ana.id, draft)
         return len(taken)
 
     held = []
