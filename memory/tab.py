@@ -15,6 +15,7 @@ import gradio as gr
 
 from memory import forget, ingest, panels
 from memory.bank import Bank
+from memory.consolidation import SUMMARY
 from memory.errors import MemoirError, UnknownMemory
 from memory.indexer import Indexer
 from memory.panels import STORE_NAMES
@@ -343,7 +344,8 @@ def _row(memory: Memory) -> list[str | int]:
         text += " (no longer)"
     elif memory.stale_since is not None:
         text += " (may be out of date)"
-    return [memory.id, STORE_NAMES[memory.store], panels.happened(memory), memory.speaker, text]
+    kind = "Summary" if memory.attribute == SUMMARY else STORE_NAMES[memory.store]
+    return [memory.id, kind, panels.happened(memory), memory.speaker, text]
 
 
 def _detail(bank: Bank, memory: Memory) -> str:
