@@ -22,7 +22,7 @@ from typing import Protocol
 from memory.errors import UnreadableFile
 from memory.importers import dialsim, locomo, longmemeval, madial, memoir, memorybank, perltqa, transcript
 from memory.importers.looks import describe, find_obstacle
-from memory.importers.source import HEAD_BYTES, Record, read_head
+from memory.importers.source import HEAD_BYTES, Record, Source, read_head
 
 __all__ = ["HEAD_BYTES", "IMPORTERS", "Importer", "Record", "detect"]
 
@@ -35,7 +35,7 @@ class Importer(Protocol):
     def sniff(self, head: bytes, /) -> bool:
         """Whether the first bytes of a file are this format."""
 
-    def read(self, path: Path, /) -> Iterator[Record]:
+    def read(self, path: Source, /) -> Iterator[Record]:
         """The file as a stream of records."""
 
 

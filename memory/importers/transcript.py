@@ -16,11 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from pathlib import Path
 
 from memory.importers.dates import NO_DATE, date_fault
 from memory.importers.fields import tidy
-from memory.importers.source import Record, counted, head_text, read_lines
+from memory.importers.source import Record, Source, counted, head_text, read_lines
 from memory.importers.stamps import Stamp, read_heading, read_stamp, read_title
 from memory.importers.utterance import OpenSession, role_of, split_utterance
 from memory.rows import clean
@@ -50,7 +49,7 @@ def sniff(head: bytes) -> bool:
 
 
 @counted
-def read(path: Path) -> Iterator[Record]:
+def read(path: Source) -> Iterator[Record]:
     """The sessions of one transcript."""
     yield PersonaDraft(name=clean(path.stem))
     scribe = _Scribe()
