@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 
 from memory.errors import UnreadableFile
-from memory.importers import Record, detect
+from memory.importers import Record, unpack
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Skip, Stored
 
 KEPT_SKIPS = 200
@@ -62,7 +63,8 @@ class HistoryFile:
 
     def __init__(self, path: Path, progress: Progress | None = None) -> None:
         self.path = path
-        self.importer = detect(path)
+        self._unpacked = unpack(path)
+        self.importer = self._unpacked.importer
         self.histories: dict[str, History] = {}
         self.fault = ""
         self._progress = progress
@@ -76,7 +78,7 @@ class HistoryFile:
         # What cannot be read before the first history is named is told with that one.
         history = nobody = History()
         try:
-            for record in _observed(self.importer.read(self.path), self.path, self._progress):
+            for record in _observed(self._records(), self._unpacked.size, self._progress):
                 if isinstance(record, PersonaDraft):
                     history = self._turn_to(record, nobody)
                     continue
@@ -86,6 +88,10 @@ class HistoryFile:
         except UnreadableFile as broken:
             self.fault = str(broken)
         self._check(nobody)
+
+    def _records(self) -> Iterator[Record]:
+        yield from chain.from_iterable(self.importer.read(source) for source in self._unpacked.sources)
+        yield from self._unpacked.skips
 
     def _turn_to(self, header: PersonaDraft, nobody: History) -> History:
         if not self.histories:
@@ -106,17 +112,16 @@ class HistoryFile:
             )
 
 
-def _observed(records: Iterator[Record], path: Path, progress: Progress | None) -> Iterator[Record]:
+def _observed(records: Iterator[Record], size: int, progress: Progress | None) -> Iterator[Record]:
     """The same records; after each the share that was read is told, judged by their text, since parsers read ahead."""
     if progress is None:
         yield from records
         return
-    size = max(path.stat().st_size, 1)
     read = 0
     for record in records:
         yield record
         read += bytes_of(record)
-        progress(min(read / size, 0.99))
+        progress(min(read / max(size, 1), 0.99))
 
 
 def bytes_of(record: Record) -> int:

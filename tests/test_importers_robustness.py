@@ -4,6 +4,7 @@ import json
 from contextlib import suppress
 
 import pytest
+from exported import EXPORTS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -26,6 +27,7 @@ SEEDS = (
     b'{"U": {"name": "U", "history": {"2023-04-27": [{"query": "q", "response": "r"}]}, "meta_information": {}}}',
     b"[Date: September 22, 1994, Session #1]\nA: b\n(c)\nmore\n",
     b"# 2024-05-01\nA: b\n[18:22] B: c\n2024-05-01 18:22:05+02:00 A: d\nmore\n",
+    *(path.read_bytes() for path in sorted(EXPORTS.iterdir())),
 )
 
 leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
@@ -33,7 +35,9 @@ names = st.sampled_from(
     (
         "memoir persona session sessions turns memory memories text store started_at event conversation session_1 time "
         "session_1_date_time speaker_a question_id haystack_sessions haystack_dates haystack_session_ids history "
-        "profile events dialogues contents 2024-05-01"
+        "profile events dialogues contents 2024-05-01 mapping message parent author content parts chat_messages sender "
+        "chat currentId id parentId role messageId parentMessageId children messagesTree type from_id date chats list "
+        "spec data name description tags character_book entries mes is_user send_date swipes"
     ).split()
 )
 trees = st.recursive(
