@@ -21,6 +21,8 @@ EXAMPLES = {
     "claude": '[{"uuid": "c", "name": "Boat", "chat_messages": [{"uuid": "m", "text": "hi", "sender": "human"}]}]',
     "openwebui": '[{"id": "c", "chat": {"title": "Boat", "history": {"currentId": "m", "messages": {}}}}]',
     "librechat": '{"conversationId": "c", "messages": [{"messageId": "m", "parentMessageId": "0", "text": "hi"}]}',
+    "telegram": '{"name": "Mo", "type": "personal_chat", "id": 1, "messages": [{"from_id": "user1", "text": "hi"}]}',
+    "whatsapp": "[01/05/24, 08:00:05] Pia: Where is the boat?\n[01/05/24, 08:00:09] Mo: By the pier.\n",
 }
 
 

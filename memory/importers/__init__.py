@@ -35,7 +35,9 @@ from memory.importers import (
     memorybank,
     openwebui,
     perltqa,
+    telegram,
     transcript,
+    whatsapp,
 )
 from memory.importers.archive import Member, is_archive, read_archive
 from memory.importers.looks import describe, find_obstacle
@@ -66,10 +68,12 @@ IMPORTERS: dict[str, Importer] = {
     "claude": claude,
     "openwebui": openwebui,
     "librechat": librechat,
+    "telegram": telegram,
     "perltqa": perltqa,
     "madial": madial,
     "memorybank": memorybank,
     "dialsim": dialsim,
+    "whatsapp": whatsapp,
     "transcript": transcript,
 }
 
