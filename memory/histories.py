@@ -102,7 +102,8 @@ class HistoryFile:
 
     def _check(self, nobody: History) -> None:
         everyone = self.histories.values()
-        if any(h.sessions or h.memories for h in everyone):
+        # A character card may hold nothing but who somebody is.
+        if any(h.sessions or h.memories or h.header.description or h.header.traits for h in everyone):
             return
         skips = [skip for h in everyone or [nobody] for skip in h.skips]
         if self.fault or skips or not everyone:

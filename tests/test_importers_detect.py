@@ -22,6 +22,8 @@ EXAMPLES = {
     "openwebui": '[{"id": "c", "chat": {"title": "Boat", "history": {"currentId": "m", "messages": {}}}}]',
     "librechat": '{"conversationId": "c", "messages": [{"messageId": "m", "parentMessageId": "0", "text": "hi"}]}',
     "telegram": '{"name": "Mo", "type": "personal_chat", "id": 1, "messages": [{"from_id": "user1", "text": "hi"}]}',
+    "card": '{"spec": "chara_card_v2", "data": {"name": "Mo", "description": "A miller.", "first_mes": "Hi"}}',
+    "sillytavern": '{"user_name": "Pia", "character_name": "Mo"}\n{"name": "Mo", "is_user": false, "mes": "hi"}\n',
     "whatsapp": "[01/05/24, 08:00:05] Pia: Where is the boat?\n[01/05/24, 08:00:09] Mo: By the pier.\n",
 }
 
@@ -78,6 +80,7 @@ def test_a_long_file_is_known_by_its_head(tmp_path):
     [
         (b"", "it is empty (0 bytes)"),
         (b" \n\t ", "only blank space"),
+        (b"\x89PNG\r\n\x1a\n" + b"\x00\x00\x00\x00IEND\xaeB`\x82", "a picture without a character card"),
         (b"\x1f\x8b\x08rest", "a gzip archive"),
         (b"SQLite format 3\x00", "an SQLite database"),
         (pickle.dumps({"a": [1, 2, "x"]}), "a Python pickle"),

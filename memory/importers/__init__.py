@@ -12,7 +12,7 @@ used comes as a `Skip` with its place in the file, and so does what is kept but 
 what makes the rest of the file unreadable raises `memory.errors.UnreadableFile`, after everything before it was handed
 over.
 
-Exports come as archives, too: `unpack` finds in them what an importer reads.
+Exports come as archives, too, and character cards as pictures: `unpack` finds in them what an importer reads.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from typing import Protocol
 
 from memory.errors import UnreadableFile
 from memory.importers import (
+    card,
     chatgpt,
     claude,
     dialsim,
@@ -35,12 +36,14 @@ from memory.importers import (
     memorybank,
     openwebui,
     perltqa,
+    sillytavern,
     telegram,
     transcript,
     whatsapp,
 )
 from memory.importers.archive import Member, is_archive, read_archive
 from memory.importers.looks import describe, find_obstacle
+from memory.importers.picture import is_picture, read_inscription
 from memory.importers.source import HEAD_BYTES, Record, Source, read_head
 from memory.types import Skip
 
@@ -69,6 +72,8 @@ IMPORTERS: dict[str, Importer] = {
     "openwebui": openwebui,
     "librechat": librechat,
     "telegram": telegram,
+    "card": card,
+    "sillytavern": sillytavern,
     "perltqa": perltqa,
     "madial": madial,
     "memorybank": memorybank,
@@ -80,7 +85,7 @@ IMPORTERS: dict[str, Importer] = {
 
 @dataclass(frozen=True, slots=True)
 class Unpacked:
-    """What is read of a file: itself, or the members of an archive that are of one format.
+    """What is read of a file: itself, the card in a picture, or the members of an archive that are of one format.
 
     `size` is how many bytes that is, `skips` what else the archive holds.
     """
@@ -100,6 +105,11 @@ def unpack(path: Path) -> Unpacked:
     head = read_head(path)
     if is_archive(head):
         return _unpack_archive(path)
+    if is_picture(head):
+        card = read_inscription(path)
+        if card is None:
+            raise _unknown(path, "it looks like a picture without a character card in it")
+        return Unpacked(_claim(card, read_head(card)), (card,), card.size)
     return Unpacked(_claim(path, head), (path,), path.stat().st_size)
 
 
