@@ -1,0 +1,59 @@
+"""Text that would be markup on a page, or an order to a model, is text after it was brought in."""
+
+import json
+
+import pytest
+from exported import EXPORTS, write_json
+
+from memory import panels
+from memory.bank import Bank
+from memory.ingest import contents, ingest
+
+BAD = '<script>alert(1)</script><svg onload="alert(2)"><img src=x onerror=alert(3)>'
+
+
+def chatgpt(tmp_path):
+    (conversation, _) = json.loads((EXPORTS / "chatgpt.json").read_text())
+    conversation["title"] = BAD
+    conversation["mapping"]["n-answer-2"]["message"]["content"]["parts"] = [BAD]
+    conversation["mapping"]["n-found"]["message"]["author"]["name"] = BAD
+    return write_json(tmp_path / "conversations.json", [conversation])
+
+
+def telegram(tmp_path):
+    chat = json.loads((EXPORTS / "telegram.json").read_text()) | {"name": BAD}
+    chat["messages"][1] |= {"from": BAD, "text": BAD}
+    chat["messages"][0] |= {"action": BAD}
+    return write_json(tmp_path / "result.json", chat)
+
+
+def whatsapp(tmp_path):
+    path = tmp_path / "chat.txt"
+    path.write_text(f"13/05/24, 10:00 - <b onclick=alert(4)>: {BAD}\n13/05/24, 10:01 - Bo: {BAD}.jpg (file attached)\n")
+    return path
+
+
+def card(tmp_path):
+    whole = json.loads((EXPORTS / "card.json").read_text())
+    whole["data"] |= {"name": BAD, "description": BAD, "personality": BAD, "tags": [BAD], "first_mes": BAD}
+    whole["data"]["character_book"]["entries"][0] |= {"content": BAD, "keys": [BAD]}
+    return write_json(tmp_path / "card.json", whole)
+
+
+@pytest.mark.parametrize("make", [chatgpt, telegram, whatsapp, card])
+def test_markup_is_kept_as_text_and_escaped_wherever_it_is_shown(tmp_path, make):
+    path = make(tmp_path)
+    bank = Bank(tmp_path / "bank.db")
+    shown = [panels.contents(path.name, contents(path))]
+    report = ingest(bank, path)
+    shown.append(panels.report(path.name, report))
+    persona = report.histories[0].persona
+    sessions = bank.sessions(persona.id)
+    shown += [panels.transcript(s, bank.turns(persona.id, s.id), ()) for s in sessions]
+    found = bank.memories(persona.id)
+    shown += [panels.detail(m) + panels.provenance(bank, m, 3) for m in found]
+    kept = [t.text for s in sessions for t in bank.turns(persona.id, s.id)] + [m.text for m in found]
+    assert BAD in kept
+    assert "&lt;script&gt;" in "".join(shown)
+    for page in shown:
+        assert not any(tag in page for tag in ("<script", "<svg", "<img", "<b onclick"))
