@@ -147,10 +147,10 @@ def test_an_archive_is_read_as_the_format_that_says_most_of_itself(tmp_path):
     members = {"notes.txt": "Ana: hi\nBo: hello\n", "claude.json": claude, "conversations.json": CHATGPT}
     records = read_all(write_zip(tmp_path / "both.zip", members))
     assert [turn.external_id for turn in turns(records)] == ["n-question", "n-answer-2"]
-    reason = "not ChatGPT export; an archive is read as one format. Import it by itself"
+    reason = "not ChatGPT; an archive is read as one format. Import it by itself"
     assert skips(records)[-2:] == [
         ("notes.txt", f"it is transcript, {reason}"),
-        ("claude.json", f"it is Claude export, {reason}"),
+        ("claude.json", f"it is Claude, {reason}"),
     ]
 
 

@@ -8,7 +8,7 @@ from exported import EXPORTS, chunk, memories, personas, picture, read_all, sess
 from memory.bank import Bank
 from memory.errors import UnreadableFile
 from memory.importers import card, detect
-from memory.importers.picture import SIGNATURE, read_inscription
+from memory.importers.picture import SIGNATURE
 from memory.ingest import contents, ingest
 from memory.types import Stored
 
@@ -136,4 +136,4 @@ def test_text_in_a_picture_that_is_not_base64_is_refused(tmp_path):
     path = tmp_path / "iris.png"
     path.write_bytes(SIGNATURE + chunk(b"tEXt", b"chara\x00not base64!") + chunk(b"IEND", b""))
     with pytest.raises(UnreadableFile, match=r"expected a whole PNG whose card is JSON in base64"):
-        read_inscription(path)
+        detect(path)

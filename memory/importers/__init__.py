@@ -106,7 +106,10 @@ def unpack(path: Path) -> Unpacked:
     if is_archive(head):
         return _unpack_archive(path)
     if is_picture(head):
-        card = read_inscription(path)
+        try:
+            card = read_inscription(path)
+        except ValueError as fault:
+            raise _unknown(path, f"it looks like a picture, but {fault}") from fault
         if card is None:
             raise _unknown(path, "it looks like a picture without a character card in it")
         return Unpacked(_claim(card, read_head(card)), (card,), card.size)

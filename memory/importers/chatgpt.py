@@ -27,9 +27,9 @@ from memory.importers.jsonstream import outline, show_place, stream_values
 from memory.importers.source import Record, Source, counted
 from memory.types import PersonaDraft, Role, SessionDraft, Skip, TurnDraft
 
-NAME = "ChatGPT export"
+NAME = "ChatGPT"
 
-SPEAKERS: dict[str, tuple[str, Role]] = {"user": (USER, "user"), "assistant": ("ChatGPT", "assistant")}
+SPEAKERS: dict[str, tuple[str, Role]] = {"user": (USER, "user"), "assistant": (NAME, "assistant")}
 TEXT_KINDS = frozenset({"text", "multimodal_text"})
 SPOKEN = frozenset({"text", "audio_transcription"})
 HIDDEN = ("is_visually_hidden_from_conversation", "is_user_system_message")
@@ -46,7 +46,7 @@ def sniff(head: bytes) -> bool:
 @counted
 def read(path: Source) -> Iterator[Record]:
     """Each conversation in the order of the file."""
-    yield PersonaDraft(NAME.removesuffix(" export"), "chatgpt")
+    yield PersonaDraft(NAME, "chatgpt")
     notes: list[Skip] = []
     for place, value in stream_values(path, lambda place: not place):
         draft = _read_conversation(Fields.of(value, show_place(place), notes))

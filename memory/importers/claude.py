@@ -33,10 +33,9 @@ from memory.importers.jsonstream import outline, show_place, stream_values
 from memory.importers.source import Record, Source, counted
 from memory.types import PersonaDraft, Role, SessionDraft, Skip, TurnDraft
 
-NAME = "Claude export"
+NAME = "Claude"
 
-CLAUDE = "Claude"
-SPEAKERS: dict[str, tuple[str, Role]] = {"human": (USER, "user"), "assistant": (CLAUDE, "assistant")}
+SPEAKERS: dict[str, tuple[str, Role]] = {"human": (USER, "user"), "assistant": (NAME, "assistant")}
 
 
 def sniff(head: bytes) -> bool:
@@ -51,7 +50,7 @@ def read(path: Source) -> Iterator[Record]:
     for place, value in stream_values(path, lambda place: not place):
         conversation = Fields.of(value, show_place(place), notes)
         account = conversation.object("account").text("uuid")
-        yield PersonaDraft(CLAUDE, f"claude-{account}" if account else "claude")
+        yield PersonaDraft(NAME, f"claude-{account}" if account else "claude")
         draft = _read_conversation(conversation)
         yield from drain(notes)
         if draft:

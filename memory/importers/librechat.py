@@ -33,9 +33,8 @@ from memory.importers.jsonstream import outline, stream_values
 from memory.importers.source import Record, Source, counted
 from memory.types import PersonaDraft, SessionDraft, Skip, TurnDraft
 
-NAME = "LibreChat export"
+NAME = "LibreChat"
 
-ASSISTANT = "LibreChat"
 SIGNS = frozenset(
     (name, "[]", field) for name in ("messages", "messagesTree") for field in ("messageId", "parentMessageId")
 )
@@ -49,7 +48,7 @@ def sniff(head: bytes) -> bool:
 @counted
 def read(path: Source) -> Iterator[Record]:
     """The one conversation of the file."""
-    yield PersonaDraft(ASSISTANT, "librechat")
+    yield PersonaDraft(NAME, "librechat")
     notes: list[Skip] = []
     values = {place[0]: value for place, value in stream_values(path, lambda place: not place) if place}
     draft = _read_conversation(Fields({str(name): value for name, value in values.items()}, "conversation", notes))
@@ -97,5 +96,5 @@ def _read_turn(message: Fields) -> TurnDraft | None:
     names = ("messageId", "createdAt")
     if message.values.get("isCreatedByUser"):
         return make_turn(message, (USER, "user"), text, names)
-    speaker = message.text("sender") or message.text("model") or ASSISTANT
+    speaker = message.text("sender") or message.text("model") or NAME
     return make_turn(message, (speaker, "assistant"), text, names)

@@ -34,9 +34,8 @@ from memory.importers.jsonstream import outline, show_place, stream_values
 from memory.importers.source import Record, Source, counted
 from memory.types import PersonaDraft, SessionDraft, Skip, TurnDraft
 
-NAME = "Open WebUI export"
+NAME = "Open WebUI"
 
-ASSISTANT = "Open WebUI"
 SIGNS = frozenset({("[]", "chat", "history"), ("[]", "chat", "messages"), ("[]", "history", "currentId")})
 DETAILS, DETAILS_END = '<details type="', "</details>"
 
@@ -53,7 +52,7 @@ def read(path: Source) -> Iterator[Record]:
     for place, value in stream_values(path, lambda place: not place):
         item = Fields.of(value, show_place(place), notes)
         user = item.text("user_id")
-        yield PersonaDraft(ASSISTANT, f"openwebui-{user}" if user else "openwebui")
+        yield PersonaDraft(NAME, f"openwebui-{user}" if user else "openwebui")
         draft = _read_chat(item)
         yield from drain(notes)
         if draft:
@@ -94,7 +93,7 @@ def _read_turn(message: Fields) -> TurnDraft | None:
     names = ("id", "timestamp")
     if role == "user":
         return make_turn(message, (USER, "user"), text, names, read_epoch)
-    model = message.text("modelName") or message.text("model") or ASSISTANT
+    model = message.text("modelName") or message.text("model") or NAME
     return make_turn(message, (model, "assistant"), _without_details(message, text), names, read_epoch)
 
 

@@ -9,7 +9,6 @@ the later version is read. The image itself is never decoded.
 from __future__ import annotations
 
 import base64
-import binascii
 import io
 import struct
 import zlib
@@ -17,8 +16,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal
-
-from memory.errors import UnreadableFile
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 KEYWORDS = (b"ccv3", b"chara")
@@ -56,7 +53,7 @@ def read_inscription(path: Path) -> Inscription | None:
     """The card that a PNG carries, as JSON; None if it carries none.
 
     Raises:
-        UnreadableFile: the file breaks off, or its card is damaged or over `MOST_TEXT` bytes long.
+        ValueError: the file breaks off, or its card is damaged or over `MOST_TEXT` bytes long; says so in words.
     """
     held: dict[bytes, bytes] = {}
     try:
@@ -65,9 +62,8 @@ def read_inscription(path: Path) -> Inscription | None:
                 keyword, _, text = data.partition(b"\x00")
                 if keyword in KEYWORDS:
                     held[keyword] = base64.b64decode(text, validate=True)
-    except (EOFError, ValueError, binascii.Error, OSError) as fault:
-        expected = "expected a whole PNG whose card is JSON in base64"
-        raise UnreadableFile(f"{path.name} cannot be imported: a picture, but {fault}; {expected}.") from fault
+    except (EOFError, ValueError, OSError) as fault:
+        raise ValueError(f"{fault}; expected a whole PNG whose card is JSON in base64") from fault
     found = next((held[keyword] for keyword in KEYWORDS if keyword in held), None)
     return None if found is None else Inscription(path.name, path.stem, found)
 

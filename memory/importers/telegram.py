@@ -28,7 +28,7 @@ from memory.importers.source import Record, Source, counted
 from memory.importers.utterance import Cast, ChatLog
 from memory.types import PersonaDraft, Skip, TurnDraft
 
-NAME = "Telegram export"
+NAME = "Telegram"
 
 LISTS = (("chats", "list"), ("left_chats", "list"))
 OPENED = frozenset({(), ("messages",), *LISTS, *(place[:1] for place in LISTS)})

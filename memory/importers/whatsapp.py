@@ -30,7 +30,7 @@ from memory.importers.whatsapp_stamps import ORDERS, Dates, Order, Stamp, is_own
 from memory.rows import clean
 from memory.types import PersonaDraft, Skip, TurnDraft
 
-NAME = "WhatsApp export"
+NAME = "WhatsApp"
 
 COPY = re.compile(r" \([0-9]{1,3}\)\Z")
 LONGEST_NAME = 100
