@@ -15,6 +15,9 @@ from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Skip,
 KEPT_SKIPS = 200
 """Skips of one history that a report lists in full; the rest is counted."""
 
+LONGEST_SKIP = 300
+"""Characters of a place or reason, which may quote the file, in a report."""
+
 Progress = Callable[[float], None]
 
 
@@ -43,7 +46,7 @@ class History:
         if isinstance(record, Skip):
             self.skipped += 1
             if len(self.skips) < KEPT_SKIPS:
-                self.skips.append(record)
+                self.skips.append(Skip(_clip(record.place), _clip(record.reason)))
         elif isinstance(record, SessionDraft):
             self.sessions += 1
             self.turns += len(record.turns)
@@ -123,6 +126,10 @@ def _observed(records: Iterator[Record], size: int, progress: Progress | None) -
         yield record
         read += bytes_of(record)
         progress(min(read / max(size, 1), 0.99))
+
+
+def _clip(text: str) -> str:
+    return text if len(text) <= LONGEST_SKIP else f"{text[: LONGEST_SKIP - 1]}…"
 
 
 def bytes_of(record: Record) -> int:

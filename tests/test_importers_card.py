@@ -102,8 +102,17 @@ def test_a_description_that_would_fill_every_prompt_is_cut_with_a_note(tmp_path)
     path.write_text(changed(description="word " * 10_000, tags=["t" * 9_000, 7]))
     records = read_all(path)
     assert len(personas(records)[0].description) == card.MOST_DESCRIPTION
+    assert [turn.text for turn in sessions(records)[0].turns if turn.speaker == "description"] == ["word " * 10_000]
     assert ("card.data.tags[1]", "expected text, found a number") in skips(records)
     assert {place for place, _ in skips(records)} >= {"card.data.description", "card.data.tags"}
+
+
+def test_a_long_personality_is_part_of_the_description(tmp_path):
+    path = tmp_path / "long.json"
+    path.write_text(changed(personality="patient, " * 50, tags=[]))
+    (persona,) = personas(read_all(path))
+    assert persona.description.endswith("patient,")
+    assert persona.traits == ()
 
 
 def test_a_name_that_looks_like_a_pattern_is_only_a_name(tmp_path):

@@ -5,8 +5,9 @@ import json
 import pytest
 from exported import EXPORTS, write_json
 
-from memory import panels
+from memory import histories, panels
 from memory.bank import Bank
+from memory.importers import IMPORTERS
 from memory.ingest import contents, ingest
 
 BAD = '<script>alert(1)</script><svg onload="alert(2)"><img src=x onerror=alert(3)>'
@@ -57,3 +58,48 @@ def test_markup_is_kept_as_text_and_escaped_wherever_it_is_shown(tmp_path, make)
     assert "&lt;script&gt;" in "".join(shown)
     for page in shown:
         assert not any(tag in page for tag in ("<script", "<svg", "<img", "<b onclick"))
+
+
+def test_a_report_does_not_quote_a_file_at_length(tmp_path):
+    chat = json.loads((EXPORTS / "telegram.json").read_text())
+    chat["messages"][0] |= {"action": "x" * 100_000}
+    held = contents(write_json(tmp_path / "result.json", chat))
+    assert max(len(skip.reason) for skip in held.skips) == histories.LONGEST_SKIP
+
+
+LONG = {
+    "footnotes": "\ue200" * 100_000,
+    "open footnote": "\ue200" + "a" * 100_000,
+    "folded": '<details type="' * 10_000,
+    "names": "{{char" * 20_000,
+    "tags": "<" * 100_000,
+    "digits": "1" * 100_000,
+    "blank": " " * 100_000 + "x",
+}
+
+
+@pytest.mark.parametrize("kind", LONG)
+@pytest.mark.parametrize("file", sorted(path.name for path in EXPORTS.iterdir()))
+def test_a_text_of_a_hundred_thousand_characters_ends_in_every_format(tmp_path, file, kind):
+    """Wherever it stands: as what is said, as a name, or as a date."""
+
+    def swollen(value):
+        if isinstance(value, dict):
+            return {name: swollen(inner) for name, inner in value.items()}
+        if isinstance(value, list):
+            return [swollen(inner) for inner in value]
+        is_prose_or_date = isinstance(value, str) and (" " in value or ":" in value)
+        return LONG[kind] if is_prose_or_date else value
+
+    content = (EXPORTS / file).read_text()
+    if file.endswith(".json"):
+        content = json.dumps(swollen(json.loads(content)))
+    elif file.endswith(".jsonl"):
+        content = "\n".join(json.dumps(swollen(json.loads(line))) for line in content.splitlines())
+    else:
+        content = "\n".join(f"{line}{LONG[kind]}" for line in content.splitlines())
+    path = tmp_path / file
+    path.write_text(content)
+    for importer in IMPORTERS.values():
+        if importer.sniff(content[:200_000].encode()):
+            list(importer.read(path))

@@ -11,9 +11,10 @@ github.com/malfoyslastname/character-card-spec-v2 (spec_v2.md, spec_v1.md) and
 github.com/kwaroran/character-card-spec-v3 (SPEC_V3.md).
 
 A card becomes a persona, told from others of its name by what it says: description, personality and tags are taken,
-`{{char}}` and `{{user}}` in them spelled out. Its book of lore becomes memories about the world. What a card would put
-into a prompt or into the character's mouth is neither said nor obeyed: it is kept as it stands in one session, "The
-card", of which nothing is recalled. A card tells nothing of the user, and its scripts and extensions are not read.
+as far as a prompt has room for them, `{{char}}` and `{{user}}` spelled out. Its book of lore becomes memories about
+the world. What a card would put into a prompt or into the character's mouth is neither said nor obeyed: it is kept as
+it stands in one session, "The card", of which nothing is recalled. A card tells nothing of the user, and its scripts
+and extensions are not read.
 """
 
 from __future__ import annotations
@@ -45,10 +46,10 @@ KEPT = {
     "creator_notes": "notes of the creator",
 }
 
-MOST_DESCRIPTION = 20_000
-"""Characters of a description: it is before a model's eyes at every question."""
-MOST_TRAITS = 50
-LONGEST_TRAIT = 2_000
+MOST_DESCRIPTION = 6_000
+"""Characters of a description: it is before a model's eyes at every question, beside what is remembered."""
+MOST_TRAITS = 30
+LONGEST_TRAIT = 200
 
 
 def sniff(head: bytes) -> bool:
@@ -79,18 +80,22 @@ def read(path: Source) -> Iterator[Record]:
 
 
 def _read_persona(card: Fields, name: str) -> PersonaDraft:
-    description = _spell_out(card.text("description"), name)
-    if len(description) > MOST_DESCRIPTION:
-        card.note("description", f"{len(description):,} characters long; the first {MOST_DESCRIPTION:,} are taken")
-    traits = [_spell_out(card.text("personality"), name)]
+    description, personality = (_spell_out(card.text(field), name) for field in ("description", "personality"))
+    traits = [personality] if len(personality) <= LONGEST_TRAIT else []
+    if not traits:
+        description = f"{description}\n{personality}".strip()
     for value, place in card.items("tags"):
         if isinstance(value, str):
             traits.append(tidy(value, place, card.notes).strip())
         else:
             card.notes.append(Skip(place, f"expected text, found {kind(value)}"))
     traits = list(dict.fromkeys(trait for trait in traits if trait))
+    if len(description) > MOST_DESCRIPTION:
+        card.note(
+            "description", f"{len(description):,} characters long; the first {MOST_DESCRIPTION:,} are the persona's"
+        )
     if len(traits) > MOST_TRAITS or any(len(trait) > LONGEST_TRAIT for trait in traits):
-        card.note("tags", f"more or longer than {MOST_TRAITS} traits of {LONGEST_TRAIT:,} characters; shortened")
+        card.note("tags", f"more than {MOST_TRAITS}, or longer than {LONGEST_TRAIT} characters; shortened")
     identity = digest(*(card.values.get(field, "") for field in ("name", "description", "personality", *KEPT)))
     return PersonaDraft(
         name,
@@ -101,8 +106,9 @@ def _read_persona(card: Fields, name: str) -> PersonaDraft:
 
 
 def _read_kept(card: Fields) -> Iterator[TurnDraft]:
-    """What would steer a model, as turns that nobody recalls."""
-    for field, label in KEPT.items():
+    """What would steer a model, and a description too long to be the persona's, as turns that nobody recalls."""
+    long = {name: name for name in ("description", "personality") if len(card.text(name)) > MOST_DESCRIPTION}
+    for field, label in {**long, **KEPT}.items():
         given = card.values.get(field)
         texts = [(given, card.at(field))] if not isinstance(given, list) else list(card.items(field))
         for value, place in texts:

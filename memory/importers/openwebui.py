@@ -36,7 +36,9 @@ from memory.types import PersonaDraft, SessionDraft, Skip, TurnDraft
 
 NAME = "Open WebUI"
 
-SIGNS = frozenset({("[]", "chat", "history"), ("[]", "chat", "messages"), ("[]", "history", "currentId")})
+SIGNS = frozenset(
+    {*(("[]", "chat", name) for name in ("history", "messages", "models")), ("[]", "history", "currentId")}
+)
 DETAILS, DETAILS_END = '<details type="', "</details>"
 
 
