@@ -40,3 +40,12 @@ def test_dates_are_read_in_every_spelling(tmp_path):
     path = tmp_path / "chat.jsonl"
     path.write_text('{"is_user": true, "name": "A", "mes": "a", "send_date": "2024-5-1 @08h 02m 00s 120ms"}\n')
     assert sessions(read_all(path))[0].started_at.isoformat() == "2024-05-01T08:02:00+00:00"
+
+
+def test_a_newer_file_names_the_character_only_in_what_is_said(tmp_path):
+    path = tmp_path / "chat.jsonl"
+    head = '{"chat_metadata": {"integrity": "x"}, "user_name": "unused", "character_name": "unused"}\n'
+    path.write_text(head + "\n".join(reversed(FILE.read_text().splitlines()[1:])))
+    assert personas(read_all(path)) == [PersonaDraft("Iris", "sillytavern-Iris")]
+    path.write_text(head + '{"name": "Ana", "is_user": true, "mes": "Anybody?", "send_date": 1714550400000}\n')
+    assert personas(read_all(path)) == [PersonaDraft("chat", "sillytavern-chat")]

@@ -6,18 +6,21 @@
     {"name": "Ana", "is_user": true, "send_date": "2024-05-01T08:01:00.000Z", "mes": "Where is my kayak?"}
 
 Format as written by github.com/SillyTavern/SillyTavern (src/endpoints/chats.js) and read by
-github.com/dmitryplyaskin/SillyInnkeeper (types/card-chats).
+github.com/dmitryplyaskin/SillyInnkeeper (types/card-chats); newer files call both "unused" in the first line.
 
-One history, named after the character and found by that name; a pause of six hours begins a session. `mes` is the
-answer that was shown; the other swipes were not, and come as a note. Messages of the program itself are left out.
+One history, named after the character who speaks first and found by that name; a pause of six hours begins a session.
+`mes` is the answer that was shown; the other swipes were not, and come as a note. Messages of the program itself are
+left out.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
 
+from memory.errors import UnreadableFile
 from memory.importers.dates import match_format, read_epoch, read_moment
 from memory.importers.fields import EMPTY_TURN, Fields, drain
 from memory.importers.jsonlines import read_objects
@@ -29,6 +32,7 @@ from memory.types import PersonaDraft, Role, Skip, TurnDraft
 
 NAME = "SillyTavern chat"
 
+UNNAMED = "unused"
 AT = re.compile(r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2}) ?@([0-9]{1,2})h ?([0-9]{1,2})m ?([0-9]{1,2})s.{0,8}")
 
 
@@ -40,16 +44,13 @@ def sniff(head: bytes) -> bool:
 @counted
 def read(path: Source) -> Iterator[Record]:
     """The one chat of the file, session by session."""
-    log, is_named = ChatLog(), False
+    name = _find_character(path)
+    yield PersonaDraft(name, f"sillytavern-{name}")
+    log = ChatLog()
     for line in read_objects(path):
         if isinstance(line, Skip):
             yield line
-            continue
-        if not is_named:
-            name = line.text("character_name").strip() or clean(path.stem)
-            yield PersonaDraft(name, f"sillytavern-{name}")
-            is_named = True
-        if "mes" in line.values:
+        elif "mes" in line.values:
             turn = _read_turn(line)
             yield from drain(line.notes)
             if turn:
@@ -57,6 +58,18 @@ def read(path: Source) -> Iterator[Record]:
         elif "chat_metadata" not in line.values and "user_name" not in line.values:
             yield Skip(line.place, "expected a message")
     yield from log.finish()
+
+
+def _find_character(path: Source) -> str:
+    """Who the chat is with; a file that breaks off before that is reported when it is read."""
+    with suppress(UnreadableFile):
+        for line in read_objects(path):
+            if isinstance(line, Skip) or line.values.get("is_user") or line.values.get("is_system"):
+                continue
+            named = line.text("name" if "mes" in line.values else "character_name").strip()
+            if named and named != UNNAMED:
+                return named
+    return clean(path.stem)
 
 
 def _read_turn(line: Fields) -> TurnDraft | None:
