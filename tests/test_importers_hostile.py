@@ -60,6 +60,13 @@ def test_markup_is_kept_as_text_and_escaped_wherever_it_is_shown(tmp_path, make)
         assert not any(tag in page for tag in ("<script", "<svg", "<img", "<b onclick"))
 
 
+def test_what_will_be_left_out_is_told_before_anything_is_stored():
+    path = EXPORTS / "chatgpt.json"
+    page = panels.contents(path.name, contents(path))
+    assert "8 notes on what is left out or needs a look" in page
+    assert "<li>[0].mapping.n-found.message: said by a tool (web)</li>" in page
+
+
 def test_a_report_does_not_quote_a_file_at_length(tmp_path):
     chat = json.loads((EXPORTS / "telegram.json").read_text())
     chat["messages"][0] |= {"action": "x" * 100_000}

@@ -93,4 +93,4 @@ def _read_date(text: str) -> datetime | None:
         return read_epoch(text)
     if match := AT.fullmatch(text):
         return match_format("-".join(match.groups()), "%Y-%m-%d-%H-%M-%S")
-    return match_format(text, "%B %d, %Y %I:%M%p") or read_moment(text)
+    return match_format(text, "%B %d, %Y %I:%M%p") or match_format(text, "%b %d, %Y %I:%M%p") or read_moment(text)
