@@ -5,9 +5,11 @@ from datetime import UTC, datetime
 import pytest
 from exported import EXPORTS, personas, read_all, said, sessions, skips, turns, write_zip
 
-from memory.importers import detect, transcript, whatsapp
+from memory.bank import Bank
+from memory.importers import HEAD_BYTES, detect, transcript, whatsapp
 from memory.importers.utterance import PAUSE
 from memory.importers.whatsapp_stamps import ORDERS, Dates, read_stamp
+from memory.ingest import ingest
 from memory.types import PersonaDraft
 
 
@@ -86,6 +88,20 @@ def test_an_iphones_export_is_read_without_what_whatsapp_says(tmp_path):
     ]
     assert [s.started_at for s in sessions(records)] == [at(2024, 5, 1, 8, 0, 5), at(2024, 5, 13, 18)]
     assert [place for place, _ in skips(records)] == ["line 1", "line 4", "line 5", "line 7"]
+
+
+def test_a_caption_below_what_whatsapp_says_is_kept(tmp_path):
+    text = "[13/05/24, 10:00:00] Bo: \u200eimage omitted\nour boat\n[13/05/24, 10:01:00] Bo: \u200eno mark of theirs\n"
+    assert [text for _, _, text in said(read_all(written(tmp_path, text)))] == ["our boat"]
+
+
+def test_a_chat_that_breaks_off_is_kept_up_to_its_last_whole_session(tmp_path):
+    path = tmp_path / "chat.txt"
+    whole = b"13/05/24, 10:00 - Ana: a\n14/05/24, 10:00 - Bo: " + b"b" * HEAD_BYTES
+    path.write_bytes(whole + b"\n15/05/24, 10:00 - Bo: c\n16/05/24, 10:00 - Bo: \xff\n")
+    report = ingest(Bank(tmp_path / "bank.db"), path)
+    assert "chat.txt is not UTF-8 text: byte 0xff at offset" in report.fault
+    assert (report.histories[0].stored.sessions, report.histories[0].stored.turns) == (1, 1)
 
 
 def test_an_androids_export_is_read_with_captions_but_without_media():

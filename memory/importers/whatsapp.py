@@ -21,8 +21,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
+from memory.errors import UnreadableFile
 from memory.importers.fields import tidy
 from memory.importers.source import Line, Record, Source, counted, head_text, read_lines
 from memory.importers.utterance import MOST_CHARACTERS, Cast, ChatLog
@@ -94,16 +96,16 @@ class _Survey:
 
 def _survey(path: Source) -> _Survey:
     survey, dates = _Survey(), Dates()
-    for line in read_lines(path):
-        stamp = read_stamp(line.text) if isinstance(line, Line) else None
-        if stamp is None:
-            continue
-        dates.note(stamp, line.number if isinstance(line, Line) else 0)
-        speaker, text = split_speaker(stamp.rest)
-        if speaker and not text.startswith(OWN_WORDS):
-            survey.speakers[speaker] = None
-        if speaker and _bare(text) in DELETED_BY_USER:
-            survey.user = speaker
+    with suppress(UnreadableFile):  # told when the file is read, after what can be read of it
+        for line in read_lines(path):
+            if isinstance(line, Skip) or (stamp := read_stamp(line.text)) is None:
+                continue
+            dates.note(stamp, line.number)
+            speaker, text = split_speaker(stamp.rest)
+            if speaker and not text.startswith(OWN_WORDS):
+                survey.speakers[speaker] = None
+            if speaker and _bare(text) in DELETED_BY_USER:
+                survey.user = speaker
     survey.order, ambiguity = dates.settle()
     if ambiguity:
         survey.notes.append(ambiguity)
@@ -182,23 +184,22 @@ def split_speaker(rest: str) -> tuple[str, str]:
 
 
 def what_is_said(speaker: str, text: str) -> tuple[str, str]:
-    """What somebody wrote of a message, and why the rest of it, or all, is left out; both may be empty."""
+    """What somebody wrote of a message, and why the rest of it, or all, is left out; either may be empty."""
     if not speaker:
         return "", "a line of WhatsApp itself, which nobody said"
     if (edited := EDITED.search(text[-60:])) and any(word in edited[0] for word in EDITED_WORDS):
         text = text[: -len(edited[0])]
-    if attached := ATTACHED.match(text):
-        text, reason = text[attached.end() :], f"only text is kept; left out: {attached['file'].strip(OWN_WORDS)}"
-    elif PLACEHOLDER.fullmatch(text.strip()):
-        return "", f"only text is kept; left out: {_bare(text)}"
-    elif _bare(text) in DELETED:
+    if _bare(text) in DELETED:
         return "", "deleted by who wrote it"
-    else:
-        said, mark, own = text.partition(OWN_WORDS)
-        generated = mark and (not said.strip() or PLACEHOLDER.fullmatch(own) or own.rstrip().endswith("omitted"))
-        text, reason = (said, f"WhatsApp's own words, which nobody wrote: {own.strip()}") if generated else (text, "")
-    text = text.strip()
-    return text, reason if text or reason else "empty message"
+    if PLACEHOLDER.fullmatch(text.strip()):
+        return "", f"only text is kept; left out: {_bare(text)}"
+    if attached := ATTACHED.match(text):
+        return text[attached.end() :].strip(), f"only text is kept; left out: {attached['file'].strip(OWN_WORDS)}"
+    said, mark, own = text.partition(OWN_WORDS)
+    own, _, further = own.partition("\n")
+    if mark and (not said.strip() or PLACEHOLDER.fullmatch(own.strip()) or own.rstrip().endswith("omitted")):
+        return f"{said}\n{further}".strip(), f"WhatsApp's own words, which nobody wrote: {own.strip()}"
+    return text.strip(), "" if text.strip() else "empty message"
 
 
 def _bare(text: str) -> str:
