@@ -3,6 +3,7 @@
 import json
 from datetime import UTC, datetime
 
+import pytest
 from exported import EXPORTS, personas, read_all, said, sessions, skips, turns, write_json
 
 from memory.importers import jsonstream
@@ -58,6 +59,28 @@ def test_a_group_alone_is_told_by_who_speaks_first_and_says_so(tmp_path):
     records = read_all(write_json(tmp_path / "result.json", account["chats"]["list"][0]))
     assert [role for _, role, _ in said(records)] == ["user", "other", "other"]
     assert skips(records) == [("the start", "does not say who the user is; taken to be Cy, who speaks first")]
+
+
+@pytest.mark.parametrize(("number", "writer"), [(11, 11 + 2**32), (7_000_000_011, "user7000000011")])
+def test_saved_messages_alone_are_the_users(tmp_path, number, writer):
+    chat = json.loads((EXPORTS / "telegram-account.json").read_text())["chats"]["list"][1] | {"id": number}
+    chat["messages"][0]["from_id"] = writer
+    records = read_all(write_json(tmp_path / "result.json", chat))
+    assert said(records) == [("Ana", "user", "Locker 14.")]
+    assert skips(records) == []
+
+
+def test_a_chat_of_two_exported_before_2021_tells_the_user_by_the_chats_number(tmp_path):
+    chat = json.loads(ONE.read_text()) | {"id": 22 + 2**32}
+    for message in chat["messages"]:
+        message["from_id"] = {"user22": 22 + 2**32, "user11": 11 + 2**32}.get(message.get("from_id"))
+    assert [role for _, role, _ in said(read_all(write_json(tmp_path / "r.json", chat)))] == ["other", "user", "user"]
+
+
+def test_a_chat_of_two_with_one_of_todays_long_numbers_does_so_too(tmp_path):
+    text = ONE.read_text().replace("user22", "user7000000022").replace('"id": 22', '"id": 7000000022')
+    (tmp_path / "r.json").write_text(text)
+    assert [role for _, role, _ in said(read_all(tmp_path / "r.json"))] == ["other", "user", "user"]
 
 
 def test_a_name_that_comes_after_the_messages_does_not_lose_them(tmp_path):

@@ -40,6 +40,9 @@ OF_TWO = frozenset({"personal_chat", "bot_chat"})
 MEDIA = ("media_type", "photo", "file", "poll", "location_information", "contact_information", "game_title")
 NOBODY = "Deleted account"
 
+# Before 2021 a user was a number with this bit set (export_data_types.cpp), and the chat with them was called so, too.
+BARE_ID = (1 << 32) - 1
+
 
 def sniff(head: bytes) -> bool:
     """Whether it has messages as Telegram writes them, or the account they are of."""
@@ -120,16 +123,14 @@ class _Chat:
         if self.head and self.cast is None:
             yield Skip(where, "a chat without messages")
 
-    @property
-    def _peer(self) -> str:
-        head = Fields(self.head, "", self.notes)
-        return f"user{head.text('id')}" if head.text("type") in OF_TWO else ""
-
     def _cast(self) -> Cast:
+        head = Fields(self.head, "", self.notes)
+        kind, key = head.text("type"), head.text("id")
+        peer = [f"user{key}", _user_key(key)] if key else []
         if self.user:
-            return Cast(self.user)
-        # Saved messages are the user's alone, whoever they were forwarded from.
-        return Cast("", [self._peer] if self._peer else [])
+            return Cast([self.user])
+        # Saved messages are a chat of the user with themselves.
+        return Cast(peer if kind == "saved_messages" else [], peer if kind in OF_TWO else [])
 
     def _persona(self) -> PersonaDraft:
         head = Fields(self.head, show_place(self.place), self.notes)
@@ -156,11 +157,15 @@ def _read_message(message: Fields, cast: Cast) -> TurnDraft | None:
         origin = message.text("forwarded_from")
         text = f"[forwarded{f' from {origin}' if origin else ''}] {text}"
     speaker = message.text("from").strip() or NOBODY
-    key = message.text("from_id") or speaker
-    key = f"user{key}" if key.isdecimal() else key  # as exports before 2021 had it
+    key = _user_key(message.text("from_id")) or speaker
     exact = "date_unixtime" if message.values.get("date_unixtime") else "date"
     said_at = read_said_at(message, exact, read_epoch) if exact != "date" else message.moment("date")
     return TurnDraft(speaker, cast.role(key, speaker), text, said_at, message.text("date"), message.text("id"))
+
+
+def _user_key(written: str) -> str:
+    """Whom a `from_id` names, in the spelling of today: "user22"."""
+    return f"user{int(written) & BARE_ID}" if written.isdecimal() and len(written) < 20 else written
 
 
 def _read_text(message: Fields) -> str:

@@ -148,15 +148,14 @@ class ChatLog:
 class Cast:
     """Who of the speakers is the user: who is known to be, or bears such a name, or else who speaks first.
 
-    `others` are known not to be the user; `guess` is who was taken for the user only for speaking first.
+    `users` are what the user may be called, `others` are known not to be the user; `guess` is who was taken for the
+    user only for speaking first.
     """
 
-    def __init__(self, user: str = "", others: Collection[str] = ()) -> None:
-        self.roles: dict[str, Role] = dict.fromkeys(others, "other")
+    def __init__(self, users: Collection[str] = (), others: Collection[str] = ()) -> None:
+        self.roles: dict[str, Role] = {**dict.fromkeys(others, "other"), **dict.fromkeys(users, "user")}
         self.guess = ""
-        self._is_told = bool(user or others)
-        if user:
-            self.roles[user] = "user"
+        self._is_told = bool(self.roles)
 
     def role(self, speaker: str, called: str = "") -> Role:
         """The role of one speaker, always the same; `called` is their name, where they are told apart by an id."""

@@ -91,7 +91,7 @@ class _Survey:
         """Who is the user, as far as the file tells."""
         named = [name for name in self.speakers if title.casefold().endswith(name.casefold())]
         others = named if len(self.speakers) == 2 and len(named) == 1 else []
-        return Cast(self.user, [] if self.user else others)
+        return Cast([self.user], []) if self.user else Cast([], others)
 
 
 def _survey(path: Source) -> _Survey:
