@@ -26,6 +26,7 @@ def chatgpt_message(kind, text):
         "hidden": {"metadata": {"is_visually_hidden_from_conversation": True}},
         "call": {"author": {"role": "assistant"}, "recipient": "python"},
         "thoughts": {"content": {"content_type": "thoughts"}},
+        "analysis": {"author": {"role": "assistant"}, "channel": "analysis"},
         "picture": {"content": {"content_type": "multimodal_text", "parts": [{"content_type": "image_asset_pointer"}]}},
         "empty": {"content": {"content_type": "text", "parts": [" "]}},
         "odd": {"content": 7, "author": []},
@@ -98,7 +99,7 @@ TREES = {
     "librechat": (as_librechat, librechat_message, "conversation.messages[{}]"),
 }
 KINDS = {
-    "chatgpt": "said answered system tool hidden call thoughts picture empty odd".split(),
+    "chatgpt": "said answered system tool hidden call thoughts analysis picture empty odd".split(),
     "claude": "said answered thoughts empty odd".split(),
     "openwebui": "said answered system picture empty odd".split(),
     "librechat": "said answered error thoughts empty odd".split(),

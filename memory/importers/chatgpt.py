@@ -93,4 +93,6 @@ def _find_obstacle(message: Fields, role: str, name: str, kind: str) -> str:
         return "hidden from the conversation"
     if recipient not in ("", "all"):
         return f"said to a tool ({recipient})"
+    if message.text("channel") == "analysis":
+        return "thought, not said"
     return "" if kind in TEXT_KINDS else f"no text, but {kind or 'of no kind'}"
