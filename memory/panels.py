@@ -10,7 +10,7 @@ from memory.bank import Bank
 from memory.forget import Forgotten
 from memory.ingest import Contents, Found, HistoryReport, Report
 from memory.timespan import describe
-from memory.types import STORES, Memory, Session, Store, Turn
+from memory.types import STORES, Memory, Session, Skip, Store, Turn
 
 STORE_NAMES: Mapping[Store, str] = {
     "profile": "Profile",
@@ -208,10 +208,10 @@ def contents(name: str, held: Contents) -> str:
     if memories := sum(h.memories for h in held.histories):
         figures.append(count(memories, "memory", "memories"))
     span = f", {day(first)} to {day(last)}" if first and last else ""
-    left_out = f"<p>{count(held.skipped, 'item')} cannot be read or need a look.</p>" if held.skipped else ""
+    notes = _skips(held.skips, held.skipped) + _fault(held.fault)
     return (
         f'<div class="memoir-report" role="status"><p><strong>{escape(name)}</strong> is in the format of '
-        f"{escape(held.format)} and holds {', '.join(figures)}{span}.</p>{left_out}{_fault(held.fault)}</div>"
+        f"{escape(held.format)} and holds {', '.join(figures)}{span}.</p>{notes}</div>"
     )
 
 
@@ -237,17 +237,17 @@ def _history(h: HistoryReport) -> str:
     body = "".join(f"<tr><th>{name}</th>{row}</tr>" for name, row in cells.items())
     return (
         f"<p><strong>{escape(h.persona.name)}</strong></p><table><tr><th></th><th>sessions</th><th>turns</th>"
-        f"<th>memories</th></tr>{body}</table>{_skips(h)}"
+        f"<th>memories</th></tr>{body}</table>{_skips(h.skips, h.skipped)}"
     )
 
 
-def _skips(h: HistoryReport) -> str:
-    if not h.skipped:
+def _skips(listed: Sequence[Skip], skipped: int) -> str:
+    if not skipped:
         return ""
-    listed = "".join(f"<li>{escape(s.place)}: {escape(s.reason)}</li>" for s in h.skips)
-    more = f"<li>… and {h.skipped - len(h.skips):,} more</li>" if h.skipped > len(h.skips) else ""
-    title = f"{count(h.skipped, 'note')} on what was left out or needs a look"
-    return f"<details><summary>{title}</summary><ul>{listed}{more}</ul></details>"
+    items = "".join(f"<li>{escape(s.place)}: {escape(s.reason)}</li>" for s in listed)
+    more = f"<li>… and {skipped - len(listed):,} more</li>" if skipped > len(listed) else ""
+    title = f"{count(skipped, 'note')} on what is left out or needs a look"
+    return f"<details><summary>{title}</summary><ul>{items}{more}</ul></details>"
 
 
 def _fault(fault: str) -> str:

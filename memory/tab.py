@@ -35,6 +35,11 @@ HEADERS = ["No.", "Kind", "When", "Who", "Memory"]
 REACH = 30
 """Turns shown before and after the source of a memory."""
 
+WELCOME = (
+    "An export of ChatGPT, Claude, Open WebUI, LibreChat, SillyTavern, WhatsApp or Telegram, zipped or not; a "
+    "character card; a Memoir export, a benchmark's file or a plain transcript. Its format is found by itself."
+)
+
 EVERYTHING = ("Everything", "")
 FIRST_DAY, LAST_DAY = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
 
@@ -210,7 +215,7 @@ class UploadBox:
 def upload_box(bank: Bank, indexer: Indexer) -> UploadBox:
     """Build the box in which a history is dropped, looked into, chosen from and imported."""
     imported: gr.State = gr.State(None)
-    gr.HTML(panels.line("A Memoir export, a benchmark's file or a plain transcript; its format is found by itself."))
+    gr.HTML(panels.line(WELCOME))
     file = gr.File(
         show_label=False,
         height=120,
