@@ -27,6 +27,7 @@ from graph.models import chat_model_or_none
 from graph.settings import Settings
 from graph.state import Services
 from graph.tab import Trimmings, chat_tab
+from graph.tab.api import answer_in_json, offer
 from memory.bank import Bank
 from memory.embedder import Embedder
 from memory.errors import MemoirError
@@ -103,6 +104,7 @@ def screen(held: Services, bench: Bench) -> gr.Blocks:
                 memory_tab(held.bank, held.searcher, tab, persona)
             with gr.Tab("Evaluate", id="evaluate") as tab:
                 evaluate_tab(tab, bench, held.searcher.embedder)
+        offer(Assistant(held), held.indexer, held.learner)
         page.queue(api_open=False)
     return page
 
@@ -136,11 +138,14 @@ def serve(settings: EvalSettings) -> None:
         head=SCRIPT,
         favicon_path=ASSETS / "logo.svg",
         footer_links=[],
+        run_history=False,
+        mcp_server=True,
         max_file_size=MAX_FILE_SIZE,
         ssr_mode=False,
         quiet=True,
         prevent_thread_lock=True,
     )
+    answer_in_json(page)
     print(f"Memoir is at http://{settings.host}:{settings.port} (its memory: {settings.bank_path})", flush=True)
     held.indexer.start()
     held.learner.start()
