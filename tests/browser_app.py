@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from urllib.error import URLError
+from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -23,8 +23,9 @@ SLOW = 120_000
 class App:
     """The app in a process of its own, over a memory of its own."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, *arguments: str) -> None:
         self.home = home
+        self.arguments = arguments
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}/"
         self._process: subprocess.Popen[bytes] | None = None
@@ -35,7 +36,7 @@ class App:
         began = time.monotonic()
         with (self.home / "app.log").open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "app.py"], cwd=ROOT, env=environment, stdout=log, stderr=log
+                [sys.executable, "app.py", *self.arguments], cwd=ROOT, env=environment, stdout=log, stderr=log
             )
         while time.monotonic() - began < 60:
             if self._process.poll() is not None:
@@ -43,9 +44,17 @@ class App:
             try:
                 with urlopen(self.url, timeout=5):
                     return
+            except HTTPError:  # it answers, if only that one must log in first
+                return
             except (URLError, ConnectionError, TimeoutError):
                 time.sleep(0.1)
         raise AssertionError(f"the app did not start: {(self.home / 'app.log').read_text()[-2000:]}")
+
+    @property
+    def pid(self) -> int:
+        """The process that `start` made."""
+        assert self._process is not None
+        return self._process.pid
 
     def stop(self) -> None:
         """End the process that `start` made."""
