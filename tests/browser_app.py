@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
@@ -73,7 +74,14 @@ def free_port() -> int:
 class Screen:
     """One browser window on the app, with what it asked of other machines and what went wrong in it."""
 
-    def __init__(self, browser: Browser, url: str, width: int = 1280, height: int = 900) -> None:
+    def __init__(
+        self,
+        browser: Browser,
+        url: str,
+        width: int = 1280,
+        height: int = 900,
+        log_in: Callable[[Page], None] = lambda page: None,
+    ) -> None:
         self.outside: list[str] = []
         self.faults: list[str] = []
         self.asked = 0
@@ -84,7 +92,8 @@ class Screen:
         )
         self.page.on("pageerror", lambda fault: self.faults.append(str(fault)))
         self.page.goto(url)
-        expect(self.page.locator("#persona input")).not_to_have_value("")
+        log_in(self.page)
+        expect(self.page.locator("#persona input")).not_to_have_value("", timeout=SLOW)
 
     def close(self) -> None:
         """Close the window."""
