@@ -15,8 +15,9 @@ import gradio as gr
 
 from memory import forget, ingest, panels
 from memory.bank import Bank
+from memory.card import known, origin_of
 from memory.consolidation import SUMMARY
-from memory.errors import MemoirError, UnknownMemory
+from memory.errors import MemoirError
 from memory.indexer import Indexer
 from memory.panels import STORE_NAMES
 from memory.scoring import SearchSettings
@@ -166,8 +167,8 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
     def choose(persona_id: int, event: gr.SelectData) -> Update:
         memory = bank.memory(persona_id, int(event.row_value[0]))
         return {
-            card: _detail(bank, memory),
-            origin: panels.heading("Where it comes from") + panels.provenance(bank, memory, REACH),
+            card: known(bank, memory),
+            origin: origin_of(bank, memory, REACH),
             selected: memory.id,
             result: "",
             **asked(False, True),
@@ -351,13 +352,3 @@ def _row(memory: Memory) -> list[str | int]:
         text += " (may be out of date)"
     kind = "Summary" if memory.attribute == SUMMARY else STORE_NAMES[memory.store]
     return [memory.id, kind, panels.happened(memory), memory.speaker, text]
-
-
-def _detail(bank: Bank, memory: Memory) -> str:
-    successor = None
-    if memory.superseded_by is not None:
-        try:
-            successor = bank.memory(memory.persona_id, memory.superseded_by)
-        except UnknownMemory:  # forgotten since
-            successor = None
-    return panels.detail(memory, successor)
