@@ -68,11 +68,11 @@ def without_summaries(hits: Sequence[Hit]) -> tuple[Hit, ...]:
 
 
 def within_budget(hits: Sequence[Hit], budget: int) -> tuple[Hit, ...]:
-    """Keep the first `budget` of those still kept."""
+    """Keep the first `budget` of those still kept, and what is pinned."""
     read = 0
     cut = []
     for hit in hits:
         read += hit.kept
-        over = hit.kept and read > budget
+        over = hit.kept and read > budget and not hit.memory.pinned
         cut.append(replace(hit, dropped="budget", why=f"beyond the {budget} that are read") if over else hit)
     return tuple(cut)
