@@ -1,15 +1,15 @@
 """Forgetting, for good: rows, index, vectors and the bytes of the file.
 
 A memory goes with the turns it was drawn from, or the words would be found again; what else was drawn from those turns
-alone goes too. The bank's triggers drop its vector, unless other words have the same, and the packed segment that holds
-it. SQLite overwrites what it frees (secure_delete) but for old pages in the write-ahead log: that is emptied, then the
-bytes are searched.
+alone goes too, and so do the persona's replies that repeat it. The bank's triggers drop its vector, unless other words
+have the same, and the packed segment that holds it. SQLite overwrites what it frees (secure_delete) but for old pages
+in the write-ahead log: that is emptied, then the bytes are searched.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -26,6 +26,10 @@ PROOFS = 200
 """Texts that are looked for in the bytes; of more, they are sampled evenly: each costs a pass over the whole file."""
 
 
+Meant = tuple[list[int], list[int], list[int]]
+"""Ids of the memories, turns and sessions that go."""
+
+
 @dataclass(frozen=True, slots=True)
 class Forgotten:
     """What goes, or went. `residue` is how many of the forgotten texts still stand anywhere in the bank's files."""
@@ -39,16 +43,14 @@ class Forgotten:
 def preview(bank: Bank, persona_id: int, memory_ids: Sequence[int]) -> Forgotten:
     """What forgetting these memories would remove; removes nothing."""
     with bank.reading() as db:
-        memories, turns = _closure(db, persona_id, memory_ids)
-        return Forgotten(len(memories), len(turns), len(_emptied(db, turns)))
+        return Forgotten(*map(len, _closure(db, persona_id, memory_ids)))
 
 
 def preview_session(bank: Bank, persona_id: int, session_id: int) -> Forgotten:
     """What forgetting this session would remove; removes nothing."""
     session = bank.session(persona_id, session_id)
     with bank.reading() as db:
-        memories, turns = _of_session(db, session.id)
-    return Forgotten(len(memories), len(turns), 1)
+        return Forgotten(*map(len, _of_session(db, persona_id, session.id)))
 
 
 def preview_persona(bank: Bank, persona_id: int) -> Forgotten:
@@ -60,31 +62,28 @@ def preview_persona(bank: Bank, persona_id: int) -> Forgotten:
 
 
 def forget(bank: Bank, persona_id: int, memory_ids: Sequence[int]) -> Forgotten:
-    """Remove memories of a persona, the turns they came from, and what came from those turns alone."""
+    """Remove memories, the turns they came from, what came from those alone, and the replies that repeat it."""
+    return _forget(bank, lambda db: _closure(db, persona_id, memory_ids))
+
+
+def forget_session(bank: Bank, persona_id: int, session_id: int) -> Forgotten:
+    """Remove a session with its turns, all that was drawn from them, and replies elsewhere that repeat it."""
+    session = bank.session(persona_id, session_id)
+    return _forget(bank, lambda db: _of_session(db, persona_id, session.id))
+
+
+def _forget(bank: Bank, meant: Callable[[Database], Meant]) -> Forgotten:
     with bank.writing() as db:
-        memories, turns = _closure(db, persona_id, memory_ids)
-        sessions = _emptied(db, turns)
+        memories, turns, sessions = meant(db)
         texts = _texts(db, memories, turns)
         _reopen(db, memories)
         _delete(db, "memories", memories)
         _rehome(db, sessions)
         _learn_again(db, turns)
+        _untitle(db, turns)
         _delete(db, "turns", turns)
         _delete(db, "sessions", sessions)
     return Forgotten(len(memories), len(turns), len(sessions), _scrub(bank, texts))
-
-
-def forget_session(bank: Bank, persona_id: int, session_id: int) -> Forgotten:
-    """Remove a session with its turns and all that was drawn from them."""
-    session = bank.session(persona_id, session_id)
-    with bank.writing() as db:
-        ids, turns = _of_session(db, session.id)
-        texts = _texts(db, ids, turns)
-        _reopen(db, ids)
-        _delete(db, "memories", ids)
-        _rehome(db, [session_id])
-        _delete(db, "sessions", [session_id])  # its turns follow it
-    return Forgotten(len(ids), len(turns), 1, _scrub(bank, texts))
 
 
 def forget_persona(bank: Bank, persona_id: int) -> Forgotten:
@@ -97,8 +96,8 @@ def forget_persona(bank: Bank, persona_id: int) -> Forgotten:
     return Forgotten(len(memories), len(turns), sessions, _scrub(bank, texts))
 
 
-def _of_session(db: Database, session_id: int) -> tuple[list[int], list[int]]:
-    """The turns of a session, and the memories that no turn elsewhere carries alone."""
+def _of_session(db: Database, persona_id: int, session_id: int) -> Meant:
+    """A session with its turns, the memories that no turn elsewhere carries alone, and the replies that repeat them."""
     turns = "SELECT id FROM turns WHERE session_id = :session"
     unsaid = (
         "SELECT id FROM memories m WHERE session_id = :session "
@@ -106,7 +105,9 @@ def _of_session(db: Database, session_id: int) -> tuple[list[int], list[int]]:
     )
     values = {"session": session_id}
     memories = [int(i) for (i,) in db.conn.execute(f"{_carried(turns)} UNION {unsaid}", values)]
-    return memories, [int(i) for (i,) in db.conn.execute(turns, values)]
+    said = [int(i) for (i,) in db.conn.execute(turns, values)]
+    gone = [*said, *_replies(db, persona_id, memories, said)]
+    return memories, gone, sorted({session_id, *_emptied(db, gone)})
 
 
 def _of_persona(db: Database, persona_id: int) -> tuple[list[int], list[int], int]:
@@ -120,14 +121,43 @@ def _ids(db: Database, query: str, owner: int) -> list[int]:
     return [int(i) for (i,) in db.conn.execute(query, (owner,))]
 
 
-def _closure(db: Database, persona_id: int, memory_ids: Sequence[int]) -> tuple[list[int], list[int]]:
-    """The memories meant, their source turns, and the memories that no other turn carries alone."""
+def _closure(db: Database, persona_id: int, memory_ids: Sequence[int]) -> Meant:
+    """The memories meant, their source turns and the replies that repeat them, and what no other turn carries alone."""
     values = {"persona": persona_id, "ids": json.dumps(list(memory_ids))}
     asked = "SELECT id FROM memories WHERE persona_id = :persona AND id IN (SELECT value FROM json_each(:ids))"
     turns = f"SELECT turn_id FROM sources WHERE memory_id IN ({asked})"
     all_turns = [int(i) for (i,) in db.conn.execute(f"SELECT DISTINCT turn_id FROM ({turns})", values)]
     memories = [int(i) for (i,) in db.conn.execute(f"{asked} UNION {_carried(turns)}", values)]
-    return memories, all_turns
+    gone = [*all_turns, *_replies(db, persona_id, memories, all_turns)]
+    return memories, gone, _emptied(db, gone)
+
+
+def _replies(db: Database, persona_id: int, memories: Sequence[int], turns: Sequence[int]) -> list[int]:
+    """What the persona said in a chat that repeats them: answers that cite one, and its replies to one of the turns."""
+    query = """
+        SELECT t.id FROM turns t JOIN sessions s ON s.id = t.session_id
+        WHERE s.persona_id = :persona AND s.source = 'chat' AND t.role = 'assistant'
+            AND t.id NOT IN (SELECT value FROM json_each(:turns)) AND (
+            EXISTS (SELECT 1 FROM cites WHERE turn_id = t.id AND memory_id IN (SELECT value FROM json_each(:memories)))
+            OR EXISTS (SELECT 1 FROM turns b WHERE b.session_id = t.session_id AND b.position = t.position - 1
+                AND b.id IN (SELECT value FROM json_each(:turns)))
+            OR EXISTS (SELECT 1 FROM json_each(:texts) WHERE instr(t.text, value)))
+    """
+    texts = [text for text in _texts(db, memories, turns) if len(text) >= PROOF_CHARACTERS]
+    values = {"persona": persona_id, "memories": memories, "turns": turns, "texts": texts}
+    return [
+        int(i)
+        for (i,) in db.conn.execute(query, {n: v if n == "persona" else json.dumps(v) for n, v in values.items()})
+    ]
+
+
+def _untitle(db: Database, turns: Sequence[int]) -> None:
+    """Take from sessions the titles that are words of these turns."""
+    db.conn.execute(
+        "UPDATE sessions SET title = '' WHERE title <> '' AND EXISTS (SELECT 1 FROM turns t WHERE t.session_id = "
+        "sessions.id AND t.id IN (SELECT value FROM json_each(?)) AND instr(t.text, sessions.title))",
+        (json.dumps(list(turns)),),
+    )
 
 
 def _carried(turns: str) -> str:
