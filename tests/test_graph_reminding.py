@@ -155,3 +155,9 @@ def test_a_question_brings_nothing_up_beside_its_answer(quill):
 def test_a_persona_that_is_not_there_cannot_be_switched(services):
     with pytest.raises(UnknownPersona):
         set_proactive(services.bank, 99, proactive=False)
+
+
+def test_a_long_chat_of_long_messages_brings_a_memory_up_like_any_other(quill):
+    page = "“The weather was dull, " * 4_000
+    quill.dialogue += [TurnDraft("You", "user", page), TurnDraft("Quill", "assistant", page)] * 10
+    assert quill.say(FEELING).reading.citations

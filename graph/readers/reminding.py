@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from graph.classifier import Classifier
 from graph.manners import manner
+from graph.nodes.classify import DIALOGUE_TURNS
 from graph.nodes.persist import USER
 from graph.readers.answer import describe_day
 from graph.sentences import split
@@ -67,7 +67,12 @@ def remind(
         return None, "this persona brings nothing up unasked"
     felt = max(classifier.classify(view.text, view.vector).state for view in message.views)
     fits = FITS if felt >= FELT else SAME_SCENE
-    eligible = (hit for hit in hits[:CONSIDERED] if _may_come_up(hit.memory, ask))
+    heard, quotes = _just_said(ask), _quoted(ask)
+    eligible = (
+        hit
+        for hit in hits[:CONSIDERED]
+        if _may_come_up(hit.memory, ask) and _tells_more(hit.memory, heard) and not _holds_any(hit.memory, quotes)
+    )
     best = next((hit for hit in eligible if not _is_of_this_chat(hit.memory, ask, bank)), None)
     told = f"a feeling ({felt:.2f})" if felt >= FELT else f"no feeling ({felt:.2f})"
     if best is None:
@@ -79,27 +84,32 @@ def remind(
 
 
 def _may_come_up(memory: Memory, ask: Ask) -> bool:
-    """Whether it is something that happened or was told, still holds, and has not been said in this chat."""
+    """Whether it is something that happened or was told to the persona, and still holds."""
     if memory.store not in EPISODIC or memory.speaker in (ask.persona.name, "assistant"):
         return False
-    if not _holds(memory, ask.as_of):
-        return False
-    heard = frozenset(lexical.terms(" ".join([ask.text, *(t.text for t in ask.dialogue if t.role == "user")])))
-    new = frozenset(lexical.content_terms(memory.text)) - heard
-    return len(new) >= LEAST_NEW and not _was_quoted(memory, ask)
-
-
-def _holds(memory: Memory, moment: datetime) -> bool:
-    """Whether by then nothing had followed it, taken it back, or ended what it rests on."""
     ends = (memory.valid_to, memory.taken_back, memory.stale_since)
-    return all(end is None or end > moment for end in ends)
+    return all(end is None or end > ask.as_of for end in ends)
 
 
-def _was_quoted(memory: Memory, ask: Ask) -> bool:
-    """Whether the persona has quoted it in this chat already, be it unasked or to answer."""
+def _just_said(ask: Ask) -> frozenset[str]:
+    """The terms of the message and of what the user said before it."""
+    mine = [turn.text for turn in ask.dialogue[-DIALOGUE_TURNS:] if turn.role == "user"]
+    return frozenset(lexical.terms(" ".join([*mine, ask.text])))
+
+
+def _tells_more(memory: Memory, heard: frozenset[str]) -> bool:
+    return len(frozenset(lexical.content_terms(memory.text)) - heard) >= LEAST_NEW
+
+
+def _quoted(ask: Ask) -> frozenset[str]:
+    """What the persona has quoted in this chat already, be it unasked or to answer."""
+    replies = (" ".join(turn.text.split()) for turn in ask.dialogue if turn.role == "assistant")
+    return frozenset(quote for reply in replies for quote in _QUOTED.findall(reply))
+
+
+def _holds_any(memory: Memory, quotes: frozenset[str]) -> bool:
     text = " ".join(memory.text.split())
-    said = (" ".join(turn.text.split()) for turn in ask.dialogue if turn.role == "assistant")
-    return any(quote in text for reply in said for quote in _QUOTED.findall(reply))
+    return any(quote in text for quote in quotes)
 
 
 def _is_of_this_chat(memory: Memory, ask: Ask, bank: Bank) -> bool:
