@@ -19,7 +19,9 @@ def lines(bank: Bank, persona: Persona) -> Iterator[str]:
 
 
 def _records(bank: Bank, persona: Persona) -> Iterator[Record]:
-    yield PersonaDraft(persona.name, persona.external_id, persona.description, persona.traits, persona.manner)
+    yield PersonaDraft(
+        persona.name, persona.external_id, persona.description, persona.traits, persona.manner, persona.proactive
+    )
     recalled = {turn: m for m in _memories(bank, persona) if m.store == "dialogue" for turn in m.turn_ids}
     for session in bank.sessions(persona.id):
         yield _session(session, bank.turns(persona.id, session.id), recalled)

@@ -6,6 +6,7 @@ import pytest
 
 from memory import export, ingest
 from memory.bank import Bank
+from memory.personas import set_proactive
 
 
 def alike(memories):
@@ -89,3 +90,11 @@ def test_long_histories_are_read_page_by_page(told, monkeypatch):
     whole = list(export.lines(told.services.bank, told.persona))
     monkeypatch.setattr(export, "PAGE", 2)
     assert list(export.lines(told.services.bank, told.persona)) == whole
+
+
+@pytest.mark.parametrize("proactive", [True, False])
+def test_whether_a_persona_brings_memories_up_comes_back(marlow, other, tmp_path, proactive):
+    set_proactive(marlow.services.bank, marlow.persona.id, proactive=proactive)
+    *_, theirs, file = moved(marlow, other, tmp_path)
+    assert theirs.proactive is proactive
+    assert ("proactive" in file.read_text(encoding="utf-8").splitlines()[0]) is not proactive

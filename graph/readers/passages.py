@@ -37,7 +37,7 @@ NOT_OF_SUBJECT = 0.6
 NAME_ONLY_PENALTY = 0.5
 """What a passage counts that shares with the question no word but names: it is about the same person, no more."""
 
-_NUMBER = re.compile(
+NUMBER = re.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|once|twice)\b", re.I
 )
 _OF_SELF = re.compile(r"\b(?:i|my|me|mine)\b", re.I)
@@ -125,7 +125,7 @@ def _says_what_is_expected(question: Question, passage: Passage) -> bool:
     if question.expects in ("time", "ago"):
         return memory.event is not None or (memory.said_at is not None and bool(find(sentence, memory.said_at)))
     if question.expects in ("number", "duration"):
-        return bool(_NUMBER.search(sentence))
+        return bool(NUMBER.search(sentence))
     if question.expects == "place":
         return bool(_PLACE.search(sentence))
     if question.expects == "person":
