@@ -111,8 +111,8 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--dry-run", action="store_true", help="only tell what memories would go")
     command.add_argument("memory", type=number, nargs="*")
 
-    command = add("export", _export, "Write a persona as Memoir's own JSON Lines, which import reads back.")
-    command.add_argument("--persona", required=True)
+    command = add("export", _export, "Write a persona, or all, as Memoir's own JSON Lines, which import reads back.")
+    command.add_argument("--persona", help="this one only; all if left out")
     command.add_argument("--output", type=Path, help="file to write; standard output if left out")
 
     add("verify", _verify, "Check that index and vectors agree with what is stored.")
@@ -231,17 +231,18 @@ def _forget(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
 
 
 def _export(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
-    persona = bank.persona(arguments.persona)
+    personas = [bank.persona(arguments.persona)] if arguments.persona else bank.personas()
+    names = ", ".join(p.name for p in personas)
     if arguments.output is None:
-        for line in export.lines(bank, persona):
+        for line in export.lines(bank, personas):
             print(line)
         return 0
     try:
-        written = export.write(bank, persona, arguments.output)
+        written = export.write(bank, personas, arguments.output)
     except OSError as fault:
         raise MemoirError(f"{arguments.output}: not written ({fault.strerror or fault}); left as it was") from fault
-    summary = {"persona": persona.name, "file": str(arguments.output), "lines": written}
-    return _print(summary) if arguments.json else _say(f"{arguments.output}: {written} lines of {persona.name}")
+    summary = {"persona": names, "file": str(arguments.output), "lines": written}
+    return _print(summary) if arguments.json else _say(f"{arguments.output}: {written} lines of {names}")
 
 
 def _verify(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:

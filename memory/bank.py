@@ -114,33 +114,8 @@ class Bank:
 
     def create_persona(self, draft: PersonaDraft) -> Persona:
         """Make a persona, or hand back the one that the same source made before (same `external_id`, or same name)."""
-        draft = inserting.storable(draft)
-        name = " ".join(draft.name.split())
-        if not name:
-            raise UnknownPersona("a persona needs a name")
         with self.writing() as db:
-            known = list(
-                db.query(
-                    "SELECT * FROM personas WHERE CASE WHEN :id <> '' THEN external_id = :id ELSE name = :name END",
-                    {"id": draft.external_id, "name": name},
-                )
-            )
-            if known:
-                return rows.persona(known[0])
-            if db.table("personas").count_where("name = ?", [name]):
-                name = f"{name} ({draft.external_id})"
-            table = db.table("personas").insert(
-                {
-                    "name": name,
-                    "external_id": draft.external_id,
-                    "description": draft.description,
-                    "traits": json.dumps([rows.clean(t) for t in draft.traits], ensure_ascii=False),
-                    "manner": draft.manner,
-                    "proactive": int(draft.proactive),
-                    "created_at": rows.stamp(datetime.now(UTC)),
-                }
-            )
-            return rows.persona(next(db.query("SELECT * FROM personas WHERE id = ?", [table.last_pk])))
+            return persona_row(db, draft)
 
     # --- writing
 
@@ -302,6 +277,32 @@ class Bank:
         )
         with self.reading() as db:
             return {r["memory_id"]: rows.turn(r) for r in db.query(query, [persona_id, json.dumps(list(memory_ids))])}
+
+
+def persona_row(db: Database, draft: PersonaDraft, created_at: str | None = None) -> Persona:
+    """The persona of a draft inside a transaction; made, now or as of `created_at`, if the bank has none."""
+    draft = inserting.storable(draft)
+    name = " ".join(draft.name.split())
+    if not name:
+        raise UnknownPersona("a persona needs a name")
+    query = "SELECT * FROM personas WHERE CASE WHEN :id <> '' THEN external_id = :id ELSE name = :name END"
+    known = list(db.query(query, {"id": draft.external_id, "name": name}))
+    if known:
+        return rows.persona(known[0])
+    if db.table("personas").count_where("name = ?", [name]):
+        name = f"{name} ({draft.external_id})"
+    table = db.table("personas").insert(
+        {
+            "name": name,
+            "external_id": draft.external_id,
+            "description": draft.description,
+            "traits": json.dumps([rows.clean(t) for t in draft.traits], ensure_ascii=False),
+            "manner": draft.manner,
+            "proactive": int(draft.proactive),
+            "created_at": created_at or rows.stamp(datetime.now(UTC)),
+        }
+    )
+    return rows.persona(next(db.query("SELECT * FROM personas WHERE id = ?", [table.last_pk])))
 
 
 def chosen(db: Database, persona_id: int, ids: Sequence[int]) -> list[Memory]:
