@@ -29,6 +29,7 @@ from memory.types import (
     Stored,
     TimeSpan,
     Turn,
+    Use,
 )
 
 MEMORY = """
@@ -267,6 +268,16 @@ class Bank:
         )
         with self.reading() as db:
             return dict(db.conn.execute(query, (persona_id, memory_id)).fetchall())
+
+    def uses(self, persona_id: int, memory_id: int, limit: int) -> list[Use]:
+        """The answers that relied on a memory, the last first."""
+        query = (
+            "SELECT t.*, q.text AS question FROM cites c JOIN memories m ON m.id = c.memory_id JOIN turns t ON "
+            "t.id = c.turn_id LEFT JOIN turns q ON q.session_id = t.session_id AND q.position = t.position - 1 "
+            "WHERE m.persona_id = ? AND m.id = ? ORDER BY t.id DESC LIMIT ?"
+        )
+        with self.reading() as db:
+            return [Use(r["question"] or "", rows.turn(r)) for r in db.query(query, [persona_id, memory_id, limit])]
 
     def turns_before(self, persona_id: int, memory_ids: Sequence[int]) -> dict[int, Turn]:
         """By memory id, the turn said just before the first of its sources, where there is one."""

@@ -39,6 +39,7 @@ _MEMORIES = """
 SELECT m.*,
     (SELECT json_group_array(json_array(turn_id, quote, alone)) FROM sources WHERE memory_id = m.id) AS links,
     (SELECT json_group_array(basis_id) FROM rests_on WHERE memory_id = m.id) AS bases,
+    (SELECT json_group_array(turn_id) FROM cites WHERE memory_id = m.id) AS uses,
     (SELECT t.identity FROM sources o JOIN turns t ON t.id = o.turn_id WHERE o.memory_id = m.id) AS turn_identity
 FROM memories m WHERE persona_id = ? ORDER BY id
 """
@@ -141,5 +142,6 @@ def _memory(row: rows.Row) -> MemoryRow:
         id=row["external_id"],
         sources=tuple(SourceRow(turn=turn, quote=quote, alone=bool(alone)) for turn, quote, alone in links),
         rests_on=tuple(json.loads(row["bases"])),
+        cited_by=tuple(json.loads(row["uses"])),
         **{name: row[name] for name in MEMORY_COLUMNS},
     )

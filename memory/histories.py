@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 
 from memory.errors import UnreadableFile
-from memory.importers import Record, detect
+from memory.importers import Record, unpack
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Skip, Stored
 
 KEPT_SKIPS = 200
 """Skips of one history that a report lists in full; the rest is counted."""
+
+LONGEST_SKIP = 300
+"""Characters of a place or reason, which may quote the file, in a report."""
 
 Progress = Callable[[float], None]
 
@@ -42,7 +46,7 @@ class History:
         if isinstance(record, Skip):
             self.skipped += 1
             if len(self.skips) < KEPT_SKIPS:
-                self.skips.append(record)
+                self.skips.append(Skip(_clip(record.place), _clip(record.reason)))
         elif isinstance(record, SessionDraft):
             self.sessions += 1
             self.turns += len(record.turns)
@@ -62,7 +66,8 @@ class HistoryFile:
 
     def __init__(self, path: Path, progress: Progress | None = None) -> None:
         self.path = path
-        self.importer = detect(path)
+        self._unpacked = unpack(path)
+        self.importer = self._unpacked.importer
         self.histories: dict[str, History] = {}
         self.fault = ""
         self._progress = progress
@@ -76,7 +81,7 @@ class HistoryFile:
         # What cannot be read before the first history is named is told with that one.
         history = nobody = History()
         try:
-            for record in _observed(self.importer.read(self.path), self.path, self._progress):
+            for record in _observed(self._records(), self._unpacked.size, self._progress):
                 if isinstance(record, PersonaDraft):
                     history = self._turn_to(record, nobody)
                     continue
@@ -87,6 +92,10 @@ class HistoryFile:
             self.fault = str(broken)
         self._check(nobody)
 
+    def _records(self) -> Iterator[Record]:
+        yield from chain.from_iterable(self.importer.read(source) for source in self._unpacked.sources)
+        yield from self._unpacked.skips
+
     def _turn_to(self, header: PersonaDraft, nobody: History) -> History:
         if not self.histories:
             nobody.header = header
@@ -96,7 +105,8 @@ class HistoryFile:
 
     def _check(self, nobody: History) -> None:
         everyone = self.histories.values()
-        if any(h.sessions or h.memories for h in everyone):
+        # A character card may hold nothing but who somebody is.
+        if any(h.sessions or h.memories or h.header.description or h.header.traits for h in everyone):
             return
         skips = [skip for h in everyone or [nobody] for skip in h.skips]
         if self.fault or skips or not everyone:
@@ -106,17 +116,20 @@ class HistoryFile:
             )
 
 
-def _observed(records: Iterator[Record], path: Path, progress: Progress | None) -> Iterator[Record]:
+def _observed(records: Iterator[Record], size: int, progress: Progress | None) -> Iterator[Record]:
     """The same records; after each the share that was read is told, judged by their text, since parsers read ahead."""
     if progress is None:
         yield from records
         return
-    size = max(path.stat().st_size, 1)
     read = 0
     for record in records:
         yield record
         read += bytes_of(record)
-        progress(min(read / size, 0.99))
+        progress(min(read / max(size, 1), 0.99))
+
+
+def _clip(text: str) -> str:
+    return text if len(text) <= LONGEST_SKIP else f"{text[: LONGEST_SKIP - 1]}…"
 
 
 def bytes_of(record: Record) -> int:

@@ -164,6 +164,8 @@ class _Mover:
             (self._memories[row.n], self._meant(self._turns, s.turn, "turn"), s.quote, s.alone) for s in row.sources
         ]
         point_to(self._db, links)
+        cites = [(self._meant(self._turns, turn, "turn"), self._memories[row.n]) for turn in row.cited_by]
+        self._db.conn.executemany("INSERT OR IGNORE INTO cites (turn_id, memory_id) VALUES (?, ?)", cites)
 
     def _of_turn(self, row: MemoryRow, session_id: int | None) -> str:
         turn_id = self._meant(self._turns, row.sources[0].turn, "turn")

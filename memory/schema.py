@@ -210,6 +210,19 @@ CREATE TABLE rests_on (
 )
 
 
+_CITED = (
+    # Which memories an answer relied on.
+    """
+CREATE TABLE cites (
+    turn_id INTEGER NOT NULL REFERENCES turns (id) ON DELETE CASCADE,
+    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+    PRIMARY KEY (turn_id, memory_id)
+) STRICT, WITHOUT ROWID
+""",
+    "CREATE INDEX cites_memory ON cites (memory_id)",
+)
+
+
 def _run(statements: Sequence[str]) -> Callable[[Database], None]:
     def migrate(db: Database) -> None:
         for statement in statements:
@@ -218,7 +231,7 @@ def _run(statements: Sequence[str]) -> Callable[[Database], None]:
     return migrate
 
 
-MIGRATIONS: tuple[Callable[[Database], None], ...] = (_create, _run(_PACKED), _run(_LEARNED))
+MIGRATIONS: tuple[Callable[[Database], None], ...] = (_create, _run(_PACKED), _run(_LEARNED), _run(_CITED))
 """Append only: the n-th brings a bank from version n-1 to n. One that has shipped is never edited."""
 
 

@@ -15,7 +15,9 @@ import gradio as gr
 
 from memory import forget, ingest, panels
 from memory.bank import Bank
-from memory.errors import MemoirError, UnknownMemory
+from memory.card import known, origin_of
+from memory.consolidation import SUMMARY
+from memory.errors import MemoirError
 from memory.indexer import Indexer
 from memory.panels import STORE_NAMES
 from memory.scoring import SearchSettings
@@ -33,6 +35,11 @@ FOUND = 20
 HEADERS = ["No.", "Kind", "When", "Who", "Memory"]
 REACH = 30
 """Turns shown before and after the source of a memory."""
+
+WELCOME = (
+    "An export of ChatGPT, Claude, Open WebUI, LibreChat, SillyTavern, WhatsApp or Telegram, zipped or not; a "
+    "character card; a Memoir export, a benchmark's file or a plain transcript. Its format is found by itself."
+)
 
 EVERYTHING = ("Everything", "")
 FIRST_DAY, LAST_DAY = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
@@ -160,8 +167,8 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
     def choose(persona_id: int, event: gr.SelectData) -> Update:
         memory = bank.memory(persona_id, int(event.row_value[0]))
         return {
-            card: _detail(bank, memory),
-            origin: panels.heading("Where it comes from") + panels.provenance(bank, memory, REACH),
+            card: known(bank, memory),
+            origin: origin_of(bank, memory, REACH),
             selected: memory.id,
             result: "",
             **asked(False, True),
@@ -209,7 +216,7 @@ class UploadBox:
 def upload_box(bank: Bank, indexer: Indexer) -> UploadBox:
     """Build the box in which a history is dropped, looked into, chosen from and imported."""
     imported: gr.State = gr.State(None)
-    gr.HTML(panels.line("A Memoir export, a benchmark's file or a plain transcript; its format is found by itself."))
+    gr.HTML(panels.line(WELCOME))
     file = gr.File(
         show_label=False,
         height=120,
@@ -343,14 +350,5 @@ def _row(memory: Memory) -> list[str | int]:
         text += " (no longer)"
     elif memory.stale_since is not None:
         text += " (may be out of date)"
-    return [memory.id, STORE_NAMES[memory.store], panels.happened(memory), memory.speaker, text]
-
-
-def _detail(bank: Bank, memory: Memory) -> str:
-    successor = None
-    if memory.superseded_by is not None:
-        try:
-            successor = bank.memory(memory.persona_id, memory.superseded_by)
-        except UnknownMemory:  # forgotten since
-            successor = None
-    return panels.detail(memory, successor)
+    kind = "Summary" if memory.attribute == SUMMARY else STORE_NAMES[memory.store]
+    return [memory.id, kind, panels.happened(memory), memory.speaker, text]

@@ -77,7 +77,8 @@ class TurnDraft:
 
     `recallable` says whether a dialogue memory is made of it: a question put to the persona and a reply that only
     repeats memories stay in the session but are never recalled as if they were new. `event` is when what it tells of
-    happened, where the teller's words said so; `key` is what its memory is found by (the text, if empty).
+    happened, where the teller's words said so; `key` is what its memory is found by (the text, if empty). `cites` are
+    the ids of the memories that an answer relied on.
     """
 
     speaker: str
@@ -90,6 +91,7 @@ class TurnDraft:
     event: TimeSpan | None = None
     event_text: str = ""
     key: str = ""
+    cites: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +199,14 @@ class Turn:
     said_at: datetime | None
     said_text: str
     external_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """An answer that relied on a memory, and the question before it."""
+
+    question: str
+    answer: Turn
 
 
 @dataclass(frozen=True, slots=True)

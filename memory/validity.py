@@ -39,7 +39,7 @@ def take_back(db: Database, persona_id: int, memory_id: int, at: str | None) -> 
         "UPDATE memories SET taken_back = :at WHERE persona_id = :persona AND id = :id AND taken_back IS NULL", values
     )
     if taken.rowcount:
-        reopen(db, memory_id)
+        _reopen_closed(db, memory_id)
         # Its sessions are to be summed up anew, without it.
         db.conn.execute(
             "UPDATE sessions SET learned = 0 WHERE id IN "
@@ -49,18 +49,23 @@ def take_back(db: Database, persona_id: int, memory_id: int, at: str | None) -> 
 
 
 def reopen(db: Database, memory_id: int) -> None:
-    """Undo what a memory did to others: what it closed holds on, what it corrected is no longer taken back."""
+    """Undo what a memory did to others, for it is forgotten: what it closed or corrected holds on."""
     corrected = db.conn.execute(
         "SELECT id FROM memories WHERE superseded_by = ? AND taken_back IS NOT NULL", (memory_id,)
     ).fetchall()
+    _reopen_closed(db, memory_id)
+    for (held,) in corrected:
+        db.conn.execute("UPDATE memories SET taken_back = NULL, superseded_by = NULL WHERE id = ?", (held,))
+        settle(db, held)
+
+
+def _reopen_closed(db: Database, memory_id: int) -> None:
+    """Let what a memory closed hold as long as that one was to; what it corrected stays wrong."""
     db.conn.execute(
         "UPDATE memories SET (valid_to, superseded_by) = (SELECT valid_to, superseded_by FROM memories WHERE id = :id) "
         "WHERE superseded_by = :id AND taken_back IS NULL",
         {"id": memory_id},
     )
-    for (held,) in corrected:
-        db.conn.execute("UPDATE memories SET taken_back = NULL, superseded_by = NULL WHERE id = ?", (held,))
-        settle(db, held)
 
 
 def settle(db: Database, new_id: int) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("playwright.sync_api")
 from browser_app import DATA, SLOW, App, Screen
+from exported import EXPORTS, picture, write_zip
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
@@ -61,6 +62,26 @@ def test_a_file_that_is_no_history_is_refused_with_the_known_formats(screen: Scr
     picture.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(200))
     screen.bring_in(picture)
     expect(screen.page.locator("#upload-report")).to_contain_text(re.compile("holiday.png.*Known formats", re.DOTALL))
+
+
+def test_an_archive_of_chatgpt_is_looked_into_and_brought_in(screen: Screen, tmp_path: Path) -> None:
+    members = {"conversations.json": (EXPORTS / "chatgpt.json").read_text(), "chat.html": "<html></html>"}
+    screen.bring_in(write_zip(tmp_path / "export.zip", members))
+    expect(screen.page.locator("#upload-found")).to_contain_text("is in the format of ChatGPT and holds 1 history")
+    screen.page.locator("#upload-start").click()
+    expect(screen.page.locator("#upload-report")).to_contain_text("export.zip was imported", timeout=SLOW)
+    expect(screen.page.locator("#persona input")).to_have_value(re.compile("ChatGPT"))
+    screen.page.locator("#upload-report summary").click()
+    expect(screen.page.locator("#upload-report li").last).to_have_text(re.compile("chat.html: no text"))
+
+
+def test_a_character_card_in_a_picture_becomes_a_persona(screen: Screen, tmp_path: Path) -> None:
+    (tmp_path / "iris.png").write_bytes(picture(chara=(EXPORTS / "card.json").read_text()))
+    screen.bring_in(tmp_path / "iris.png")
+    expect(screen.page.locator("#upload-found")).to_contain_text("character card")
+    screen.page.locator("#upload-start").click()
+    expect(screen.page.locator("#upload-report")).to_contain_text("iris.png was imported", timeout=SLOW)
+    expect(screen.page.locator("#persona input")).to_have_value(re.compile("Iris"))
 
 
 def test_nothing_in_an_imported_text_runs(screen: Screen) -> None:

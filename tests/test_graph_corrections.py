@@ -142,6 +142,14 @@ def test_what_is_to_be_forgotten_is_recalled_no_more_and_stays_in_the_history(qu
     assert sorted(taken) == ["I moved to Lisbon.", "Lives in Lisbon"]
 
 
+def test_what_was_corrected_stays_wrong_when_the_correction_is_taken_back(quill):
+    quill.say("I live in Porto.")
+    quill.say("I moved to Lisbon.")
+    quill.say("No, I said Braga.")
+    quill.say("Forget that I live in Braga.")
+    assert held(quill, "profile") == ["Lives in Porto"]
+
+
 def test_what_is_named_is_taken_back_and_nothing_else(quill):
     quill.say("I bought a red kayak.")
     quill.say("I planted a quince tree.")

@@ -1,8 +1,12 @@
 """What a session that is over teaches: in the words that were said, once, and as the one's who said it."""
 
 import json
+import signal
+import subprocess
+import sys
 import threading
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from chat_server import Broken, ChatServer
@@ -21,6 +25,7 @@ from memory.consolidation import Heard
 from memory.indexer import Indexer
 from memory.types import PersonaDraft, SessionDraft, Turn, TurnDraft
 
+ROOT = Path(__file__).parents[1]
 JULY = datetime(2024, 7, 1, 10, tzinfo=UTC)
 
 
@@ -191,6 +196,22 @@ def test_stopped_in_the_middle_the_rest_is_learned_later(bank):
     consolidate(bank, "rules", stopped=lambda: len(done) == 2, settled=lambda: done.append(1))
     assert len(learned(bank)) == 2
     assert consolidate(bank, "rules").sessions == 2
+
+
+def test_killed_while_it_learns_it_loses_and_repeats_nothing(bank):
+    for n in range(4):
+        tell(bank, f"My cat is called Ab{chr(97 + n)}.", name=str(n))
+    dies = (
+        "import os, signal, sys; from pathlib import Path; from memory.bank import Bank\n"
+        "from graph.learning.learner import consolidate; done = []\n"
+        "def settled():\n    done.append(1)\n    len(done) == 2 and os.kill(os.getpid(), signal.SIGKILL)\n"
+        "consolidate(Bank(Path(sys.argv[1])), 'rules', settled=settled)"
+    )
+    killed = subprocess.run([sys.executable, "-c", dies, str(bank.path)], cwd=ROOT, timeout=120, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert (len(learned(bank)), consolidation.waiting(bank)) == (2, 2)
+    assert consolidate(bank, "rules").sessions == 2
+    assert learned(bank) == [f"Ab{letter} is your cat" for letter in "abcd"]
 
 
 def test_an_older_history_that_comes_later_does_not_close_what_is_newer(bank):

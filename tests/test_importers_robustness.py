@@ -4,11 +4,12 @@ import json
 from contextlib import suppress
 
 import pytest
+from exported import EXPORTS, picture, write_zip
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory.errors import UnreadableFile
-from memory.importers import HEAD_BYTES, IMPORTERS, detect
+from memory.importers import HEAD_BYTES, IMPORTERS, unpack
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip
 
 SEEDS = (
@@ -26,14 +27,18 @@ SEEDS = (
     b'{"U": {"name": "U", "history": {"2023-04-27": [{"query": "q", "response": "r"}]}, "meta_information": {}}}',
     b"[Date: September 22, 1994, Session #1]\nA: b\n(c)\nmore\n",
     b"# 2024-05-01\nA: b\n[18:22] B: c\n2024-05-01 18:22:05+02:00 A: d\nmore\n",
+    *(path.read_bytes() for path in sorted(EXPORTS.iterdir())),
 )
+CARD = picture(chara='{"spec": "chara_card_v2", "data": {"name": "I"}}', ccv3='{"spec": "x", "data": {"name": "I"}}')
 
 leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
 names = st.sampled_from(
     (
         "memoir persona session sessions turns memory memories text store started_at event conversation session_1 time "
         "session_1_date_time speaker_a question_id haystack_sessions haystack_dates haystack_session_ids history "
-        "profile events dialogues contents 2024-05-01"
+        "profile events dialogues contents 2024-05-01 mapping message parent author content parts chat_messages sender "
+        "chat currentId id parentId role messageId parentMessageId children messagesTree type from_id date chats list "
+        "spec data name description tags character_book entries mes is_user send_date swipes"
     ).split()
 )
 trees = st.recursive(
@@ -44,8 +49,8 @@ trees = st.recursive(
 
 
 @st.composite
-def mutated(draw):
-    content = bytearray(draw(st.sampled_from(SEEDS)))
+def mutated(draw, seeds=SEEDS):
+    content = bytearray(draw(st.sampled_from(seeds)))
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, len(content)))
         end = draw(st.integers(start, min(len(content), start + 12)))
@@ -57,7 +62,9 @@ def mutated(draw):
 
 def check_every_importer(path):
     with suppress(UnreadableFile):
-        detect(path)
+        found = unpack(path)
+        for source in found.sources:
+            list(found.importer.read(source))
     for importer in IMPORTERS.values():
         assert importer.sniff(path.read_bytes()[:HEAD_BYTES]) in (True, False)
         with suppress(UnreadableFile):
@@ -93,6 +100,19 @@ def test_mutated_files_are_read_or_refused(tmp_path_factory, content):
     path = tmp_path_factory.mktemp("mutated") / "any.bin"
     path.write_bytes(content)
     check_every_importer(path)
+
+
+@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_mutated_archives_and_pictures_are_read_or_refused(tmp_path_factory, data):
+    path = tmp_path_factory.mktemp("wrapped") / "any.bin"
+    text = b"[01/05/24, 08:00:05] Ana: hi\n"
+    zipped = write_zip(path, {"_chat.txt": text, "a/b.json": "[]", "c.jpg": b"x"}).read_bytes()
+    path.write_bytes(data.draw(mutated(seeds=(zipped, CARD))))
+    with suppress(UnreadableFile):
+        found = unpack(path)
+        for source in found.sources:
+            list(found.importer.read(source))
 
 
 @settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])

@@ -27,7 +27,7 @@ def revised(revision: Revision, manner_name: str) -> str:
     if revision.text:
         return spoken.corrected.format(told=_short(revision.text))
     told = "” “".join(_short(memory.text) for memory in revision.old)
-    return f"{spoken.retracted.format(told=told)} {TAKEN_BACK}"
+    return f"{spoken.retracted.format(told=told)}\n\n{TAKEN_BACK}"
 
 
 def acknowledge(told: str, said_at: datetime, manner_name: str, *, remembered: bool) -> str:

@@ -15,7 +15,7 @@ from graph.assistant import Answer, Assistant, Step, Token
 from graph.learning.learner import Learner
 from graph.manners import MANNERS
 from graph.models import Quantization
-from graph.panels import CANDIDATE_HEADERS, NOTE_HEADERS, STATUS, STEP_HEADERS
+from graph.panels import CANDIDATE_HEADERS, CANDIDATE_WIDTHS, NOTE_HEADERS, STATUS, STEP_HEADERS
 from graph.said import answered, to_markdown
 from graph.tab.asking import ask_of, wake
 from graph.tab.messages import (
@@ -34,6 +34,7 @@ from graph.tab.messages import (
 from graph.tab.model_panel import model_panel
 from graph.today import about, stale_end
 from memory.bank import Bank
+from memory.card import whole
 from memory.errors import MemoirError
 from memory.indexer import Indexer, waiting
 from memory.panels import count, empty, line
@@ -118,7 +119,8 @@ def chat_tab(
         with gr.Row():
             kinds = gr.Label(label="Kind of memory asked for", show_heading=False, num_top_classes=5, visible=False)
             timeline = gr.Plot(label="The candidates in time", visible=False)
-        candidates = _table("Candidates", CANDIDATE_HEADERS, _shares(6, 11, 30, 7, 8, 6, 7, 8, 6, 11))
+        candidates = _table("Candidates", CANDIDATE_HEADERS, _shares(*CANDIDATE_WIDTHS))
+        one = gr.HTML(padding=False, elem_id="how-one")
         with gr.Row():
             notes = _table("Notes", NOTE_HEADERS, _shares(16, 56, 28))
             steps = _table("Steps", STEP_HEADERS, _shares(24, 54, 22))
@@ -144,14 +146,15 @@ def chat_tab(
         if answer is None:
             hint = empty("No answer yet", "Ask something, and each step to the answer shows here.")
             hidden = {c: gr.update(visible=False) for c in (kinds, timeline, candidates, notes, steps)}
-            return {explained: hint, **hidden}
+            return {explained: hint, one: "", **hidden}
         figure = panels.timeline(answer)
-        rows, taken = panels.candidates(answer.hits), panels.notes(answer)
+        rows, taken = panels.candidates(answer), panels.notes(answer)
         return {
             explained: panels.summary(answer),
             kinds: gr.Label(panels.classes(answer), visible=bool(rows)),
             timeline: gr.Plot(figure, visible=figure is not None),
             candidates: gr.Dataframe(rows, visible=bool(rows)),
+            one: line("A click on a candidate shows where it comes from." if rows else ""),
             notes: gr.Dataframe(taken, visible=bool(taken)),
             steps: gr.Dataframe(panels.steps(answer), visible=True),
         }
@@ -269,8 +272,12 @@ def chat_tab(
         if chat_number in stops:
             stops[chat_number].set()
 
+    @told
+    def look_at(persona_id: int, event: gr.SelectData) -> str:
+        return whole(bank, bank.memory(persona_id, int(event.row_value[0])), panels.REACH)
+
     everything = [chat, chat_id, cited, today, time_note, examples, sources]
-    explaining = [explained, kinds, timeline, candidates, notes, steps]
+    explaining = [explained, kinds, timeline, candidates, one, notes, steps]
     turned = [persona, clock, *everything, *explaining]
     spoken_to = [composer, chat, cited, chat_id, persona, today, forgetful, model.name, model.quantization]
     replied = [composer, chat, cited, sources, clock, *explaining]
@@ -283,6 +290,7 @@ def chat_tab(
     at_end.click(ended, persona, today, **PRIVATE)
     # Of a persona that is chosen, the date can reach the screen before the name: the later event has both.
     gr.on([today.change, persona.change], timed, [persona, today], time_note, trigger_mode="always_last", **PRIVATE)
+    candidates.select(look_at, persona, one, **PRIVATE)
     clock.tick(ticked, None, [indexing, clock], **PRIVATE)
     composer.submit(say, spoken_to, replied, concurrency_limit=4, concurrency_id="say", **PRIVATE)
     for chip, question in zip(chips, trimmings.examples, strict=True):

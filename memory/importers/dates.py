@@ -13,6 +13,9 @@ LONGEST_DATE = 60
 DAY = timedelta(days=1)
 LAST_DAY = datetime(9999, 12, 31, tzinfo=UTC)
 
+# As seconds it lies in the year 5138, as milliseconds in 1973, before there was a chat to export.
+FIRST_MILLISECONDS = 1e11
+
 NO_DATE = "no readable date; kept without one"
 FUTURE_DATE = "dated in the future; kept as it is"
 
@@ -43,6 +46,15 @@ def exact_moment(text: str) -> datetime | None:
         except ValueError:
             return None
     return None
+
+
+def read_epoch(text: str) -> datetime | None:
+    """The moment that many seconds after 1970 began, or milliseconds, as some programs count; fractions count."""
+    try:
+        seconds = float(text)
+        return datetime.fromtimestamp(seconds / 1000 if abs(seconds) >= FIRST_MILLISECONDS else seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def read_span(text: str) -> TimeSpan | None:

@@ -14,11 +14,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from memory.importers.dates import date_fault, match_format, read_moment
 from memory.importers.fields import tidy
-from memory.importers.source import Record, counted, head_text, read_lines
+from memory.importers.source import Record, Source, counted, head_text, read_lines
 from memory.importers.utterance import OpenSession, split_utterance
 from memory.rows import clean
 from memory.types import PersonaDraft, Skip, TurnDraft
@@ -36,7 +35,7 @@ def sniff(head: bytes) -> bool:
 
 
 @counted
-def read(path: Path) -> Iterator[Record]:
+def read(path: Source) -> Iterator[Record]:
     """The sessions of one script."""
     name = clean(path.stem)
     yield PersonaDraft(name=name, external_id=name)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 from memory.errors import UnreadableFile
 from memory.importers.fields import Fields, kind
-from memory.importers.source import Line, read_lines
+from memory.importers.source import Line, Source, read_lines
 from memory.types import Skip
 
 
-def read_objects(path: Path) -> Iterator[Fields | Skip]:
+def read_objects(path: Source) -> Iterator[Fields | Skip]:
     """Each line's object, placed at "line 12"; what is no object comes as a `Skip`.
 
     Raises `UnreadableFile` if the file ends in the middle of its last line.
@@ -29,7 +28,7 @@ def ends_early(text: str, fault: json.JSONDecodeError) -> bool:
     return fault.pos >= len(text.rstrip()) or fault.msg.startswith("Unterminated string")
 
 
-def _read_object(path: Path, line: Line) -> Fields | Skip:
+def _read_object(path: Source, line: Line) -> Fields | Skip:
     place = f"line {line.number}"
     try:
         value = json.loads(line.text, strict=False)

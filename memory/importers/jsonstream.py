@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, Protocol
 
 import ijson
 
 from memory.errors import UnreadableFile
-from memory.importers.source import head_text, read_chunks
+from memory.importers.source import Source, head_text, read_chunks
 
 Place = tuple[str | int, ...]
 Event = tuple[str, Any]
@@ -44,7 +43,7 @@ UNFINISHED_ESCAPE = re.compile(
 )
 
 
-def stream_values(path: Path, opened: Callable[[Place], bool]) -> Iterator[tuple[Place, Any]]:
+def stream_values(path: Source, opened: Callable[[Place], bool]) -> Iterator[tuple[Place, Any]]:
     """Each value of a JSON file with its place; a container that `opened` names is entered rather than built.
 
     Raises `UnreadableFile` with file, place, line and byte where the JSON breaks off, after all that is complete.
@@ -106,7 +105,7 @@ def _step(place: list[str | int]) -> None:
         place[-1] += 1
 
 
-def _read_events(path: Path, place: list[str | int]) -> Iterator[Event]:
+def _read_events(path: Source, place: list[str | int]) -> Iterator[Event]:
     """The events of a file, pushed through the parser chunk by chunk: its own iterators lose those before a fault."""
     events = ijson.sendable_list()
     parser = ijson.basic_parse_coro(events, use_float=True)
@@ -150,7 +149,7 @@ def _push(parser: Parser, chunk: bytes | None) -> str:
     return ""
 
 
-def _say_break(path: Path, place: list[str | int], start: int, fault: str) -> str:
+def _say_break(path: Source, place: list[str | int], start: int, fault: str) -> str:
     """Name the very byte: the parser knows only its chunk, so that chunk is read once more, byte by byte."""
     parser = ijson.basic_parse_coro(ijson.sendable_list(), use_float=True)
     offset, line = 0, 1

@@ -16,13 +16,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from memory.importers.dates import match_format, read_moment
 from memory.importers.fields import EMPTY_SESSION, EMPTY_TURN, ROLES, Fields, drain, list_items
 from memory.importers.jsonstream import Place, outline, show_place, stream_values
-from memory.importers.source import Record, counted
+from memory.importers.source import Record, Source, counted
 from memory.types import PersonaDraft, SessionDraft, Skip, TurnDraft
 
 NAME = "LongMemEval"
@@ -39,7 +38,7 @@ def sniff(head: bytes) -> bool:
 
 
 @counted
-def read(path: Path) -> Iterator[Record]:
+def read(path: Source) -> Iterator[Record]:
     """Each question's history, session by session."""
     question: _Question | None = None
     for place, value in stream_values(path, _is_opened):

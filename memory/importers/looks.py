@@ -6,7 +6,7 @@ from memory.importers.jsonstream import outline
 from memory.importers.source import HEAD_BYTES, find_encoding, head_text
 
 SIGNATURES = (
-    (b"PK\x03\x04", "a zip archive (or an office document); unpack it and import the files in it"),
+    (b"PK\x03\x04", "a zip archive within another; unpack it and import the files in it"),
     (b"\x1f\x8b", "a gzip archive; unpack it and import the file in it"),
     (b"%PDF", "a PDF document; save its text and import that"),
     (b"SQLite format 3\x00", "an SQLite database"),

@@ -11,14 +11,13 @@ reads them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from memory.errors import UnreadableFile
 from memory.importers.dates import NO_DATE, read_span
 from memory.importers.fields import Fields, drain
 from memory.importers.jsonlines import read_objects
 from memory.importers.jsonstream import outline
-from memory.importers.source import Record, counted
+from memory.importers.source import Record, Source, counted
 from memory.types import MemoryDraft, PersonaDraft, Skip
 
 NAME = "MADial-Bench"
@@ -35,7 +34,7 @@ def sniff(head: bytes) -> bool:
 
 
 @counted
-def read(path: Path) -> Iterator[Record]:
+def read(path: Source) -> Iterator[Record]:
     """Each user's memories; up to `MOST_HELD` records are held to bring those of a user together."""
     held: dict[PersonaDraft, list[MemoryDraft]] = {}
     notes: list[Skip] = []

@@ -32,7 +32,6 @@ import json
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from memory.errors import UnreadableFile
@@ -41,7 +40,7 @@ from memory.importers.fields import Fields, drain
 from memory.importers.jsonlines import ends_early, read_objects
 from memory.importers.jsonstream import Place, outline, show_place, stream_values
 from memory.importers.memoir_records import read_memory, read_persona, read_session
-from memory.importers.source import Record, counted, head_text, read_head
+from memory.importers.source import Record, Source, counted, head_text, read_head
 from memory.rows import clean
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip, TimeSpan, TurnDraft
 
@@ -55,7 +54,7 @@ def sniff(head: bytes) -> bool:
 
 
 @counted
-def read(path: Path) -> Iterator[Record]:
+def read(path: Source) -> Iterator[Record]:
     """The histories of a file: an export, or either layout of what was written by hand."""
     if memoir_rows.is_sealed(path):
         yield from memoir_rows.read_records(path)
@@ -113,7 +112,7 @@ def _is_one_object(head: bytes) -> bool:
     return False
 
 
-def _read_lines(path: Path) -> Iterator[Record]:
+def _read_lines(path: Source) -> Iterator[Record]:
     persona: PersonaDraft | None = None
     for line in read_objects(path):
         if isinstance(line, Skip):
@@ -135,7 +134,7 @@ def _read_lines(path: Path) -> Iterator[Record]:
         yield from drain(line.notes)
 
 
-def _read_whole(path: Path) -> Iterator[Record]:
+def _read_whole(path: Source) -> Iterator[Record]:
     notes: list[Skip] = []
     persona = read_persona(Fields.of(_find_persona(path), "persona", notes), clean(path.stem))
     yield persona
@@ -151,7 +150,7 @@ def _read_whole(path: Path) -> Iterator[Record]:
             yield draft
 
 
-def _find_persona(path: Path) -> object:
+def _find_persona(path: Source) -> object:
     """The persona of a whole object, which may stand behind its sessions; a broken file is reported when it is read."""
     with suppress(UnreadableFile):
         for place, value in stream_values(path, _is_opened):
@@ -164,7 +163,7 @@ def _is_opened(place: Place) -> bool:
     return place in ((), ("sessions",), ("memories",))
 
 
-def _check_version(path: Path, version: object) -> None:
+def _check_version(path: Source, version: object) -> None:
     if version != VERSION:
         found = f"version {str(version)[:20]} of Memoir's format"
         raise UnreadableFile(

@@ -4,14 +4,15 @@
     {"session": {"n": 4, "identity": "9f...", "source": "chat", "learned": true, "started_at": "...", "turns": [
         {"n": 7, "position": 0, "identity": "3c...", "speaker": "Ana", "role": "user", "text": "..."}]}}
     {"memory": {"n": 12, "identity": "77...", "store": "profile", "text": "Lives in Porto", "session": 4,
-        "recorded_at": "...", "valid_to": "...", "superseded_by": 15, "rests_on": [9],
+        "recorded_at": "...", "superseded_by": 15, "rests_on": [9], "cited_by": [8],
         "sources": [{"turn": 7, "quote": "I live in Porto", "alone": true}]}}
     {"end": {"personas": 1, "sessions": 1, "turns": 1, "memories": 1, "sha256": "..."}}
 
 The fields are those of version 1 (`memory.importers.memoir`) and the columns of `memory.schema` that it lacks. A line
 is a row with the rows that belong to it; a field that has its usual value is left out.
 
-- `n` numbers a thing within its kind; other lines point to it, from a memory also to one that comes later.
+- `n` numbers a thing within its kind; other lines point to it, from a memory also to one that comes later: `session`,
+  `superseded_by` and `rests_on` (memories), `sources` (turns) and `cited_by` (the turns whose answers relied on it).
 - A session may go on in the next line under the same `n`, so that no line grows beyond all bounds.
 - All memories stand there, those of single turns too; such a one needs no `identity`: it is its turn's.
 - The last line counts what came and gives the SHA-256 of all bytes before it. A file without that line was cut off,
@@ -36,9 +37,10 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from memory.errors import UnreadableFile
-from memory.importers.source import MAX_LINE, Record
+from memory.importers.source import CHUNK_BYTES, MAX_LINE, Record, Source
 from memory.rows import clean, moment, span, stamp
-from memory.types import MemoryDraft, PersonaDraft, Role, SessionDraft, Source, Store, TurnDraft
+from memory.types import MemoryDraft, PersonaDraft, Role, SessionDraft, Store, TurnDraft
+from memory.types import Source as CameFrom
 
 VERSION = 2
 FIRST, LAST = b'{"memoir":2,', b'{"end":{'
@@ -108,7 +110,7 @@ class SessionRow(_Row):
     identity: Identity
     id: Text = ""
     title: Text = ""
-    source: Source = "import"
+    source: CameFrom = "import"
     started_at: Stamp | None = None
     started_text: Text = ""
     heard_at: Stamp | None = None
@@ -125,7 +127,7 @@ class SourceRow(_Row):
 
 
 class MemoryRow(_Row):
-    """A row of `memories` with its rows of `sources` and `rests_on`; `key` is left out where it is the text."""
+    """A row of `memories` with its rows of `sources`, `rests_on` and `cites`; `key` is left out if it is the text."""
 
     n: Number
     identity: Identity | None = None
@@ -149,6 +151,7 @@ class MemoryRow(_Row):
     id: Text = ""
     sources: tuple[SourceRow, ...] = ()
     rests_on: tuple[Number, ...] = ()
+    cited_by: tuple[Number, ...] = ()
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -209,19 +212,25 @@ def dump(line: Line) -> str:
     return line.model_dump_json(exclude_defaults=True)
 
 
-def is_sealed(path: Path) -> bool:
+def is_sealed(path: Source) -> bool:
     """Whether a file begins or ends as this version does; one that cannot be opened is not."""
     try:
         with path.open("rb") as file:
             start = file.read(len(FIRST) + 8)
-            file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES))
-            end = file.read().rstrip().rpartition(b"\n")[2]
-    except OSError:
+        # Only a file of its own has an end that can be looked at without reading all of it.
+        end = _end(path) if isinstance(path, Path) else b""
+    except (OSError, UnreadableFile):
         return False
     return start.replace(b" ", b"").startswith(FIRST) or end.replace(b" ", b"").startswith(LAST)
 
 
-def check(path: Path) -> End:
+def _end(path: Path) -> bytes:
+    with path.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES))
+        return file.read().rstrip().rpartition(b"\n")[2]
+
+
+def check(path: Source) -> End:
     """Read a file to its end and compare it with its last line.
 
     Raises:
@@ -247,7 +256,7 @@ def check(path: Path) -> End:
     return end
 
 
-def read(path: Path) -> Iterator[tuple[Line, int]]:
+def read(path: Source) -> Iterator[tuple[Line, int]]:
     """The lines of a file that was checked but for the end, each with how many bytes were read.
 
     Raises:
@@ -273,7 +282,7 @@ def read(path: Path) -> Iterator[tuple[Line, int]]:
         yield line, seen
 
 
-def read_records(path: Path) -> Iterator[Record]:
+def read_records(path: Source) -> Iterator[Record]:
     """The same as records that know no numbers: what a file holds, for those who want no more than the history."""
     check(path)
     held: SessionRow | None = None
@@ -303,19 +312,24 @@ def _session(row: SessionRow) -> SessionDraft:
     )
 
 
-def _raw(path: Path) -> Iterator[tuple[int, bytes]]:
+def _raw(path: Source) -> Iterator[tuple[int, bytes]]:
     """The numbered lines of a file as they stand there, with their ends."""
+    number, held = 1, b""
     try:
         with path.open("rb") as file:
-            number = 0
-            while raw := file.readline(MAX_LINE + 1):
-                number += 1
-                if len(raw) > MAX_LINE:
+            while chunk := file.read(CHUNK_BYTES):
+                *whole, rest = chunk.split(b"\n")
+                for piece in whole:
+                    yield number, held + piece + b"\n"
+                    number, held = number + 1, b""
+                held += rest
+                if len(held) > MAX_LINE:
                     raise _refused(path, f"line {number:,} is longer than {MAX_LINE:,} bytes")
-                yield number, raw
     except OSError as fault:
         raise UnreadableFile(f"{path.name} cannot be read: {fault.strerror or fault}.") from fault
+    if held:
+        yield number, held
 
 
-def _refused(path: Path, why: str) -> UnreadableFile:
+def _refused(path: Source, why: str) -> UnreadableFile:
     return UnreadableFile(f"{path.name} {why}. Nothing of it was stored; take another copy, or export anew.")

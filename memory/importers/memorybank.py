@@ -12,12 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from pathlib import Path
 
 from memory.importers.dates import match_format, read_moment
 from memory.importers.fields import EMPTY_SESSION, EMPTY_TURN, Fields, drain, list_items
 from memory.importers.jsonstream import outline, show_place, stream_values
-from memory.importers.source import Record, counted
+from memory.importers.source import Record, Source, counted
 from memory.rows import clean
 from memory.types import PersonaDraft, Role, SessionDraft, Skip, TurnDraft
 
@@ -38,7 +37,7 @@ def sniff(head: bytes) -> bool:
 
 
 @counted
-def read(path: Path) -> Iterator[Record]:
+def read(path: Source) -> Iterator[Record]:
     """Each user, day by day."""
     notes: list[Skip] = []
     for place, value in stream_values(path, lambda place: not place):

@@ -20,13 +20,12 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from memory.importers.dates import NO_DATE, read_span
 from memory.importers.fields import EMPTY_SESSION, EMPTY_TURN, Fields, drain, list_items, tidy
 from memory.importers.jsonstream import Place, outline, show_place, stream_values
-from memory.importers.source import Record, counted
+from memory.importers.source import Record, Source, counted
 from memory.importers.utterance import split_utterance
 from memory.rows import clean
 from memory.types import MemoryDraft, PersonaDraft, Role, SessionDraft, Skip, TurnDraft
@@ -46,7 +45,7 @@ def sniff(head: bytes) -> bool:
 
 
 @counted
-def read(path: Path) -> Iterator[Record]:
+def read(path: Source) -> Iterator[Record]:
     """Each character: profile, relations, events, dialogues."""
     for place, value in stream_values(path, lambda place: not place):
         yield from read_character(place, value)

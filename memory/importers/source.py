@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import wraps
-from pathlib import Path
+from typing import Literal, Protocol
 
 from memory.errors import UnreadableFile
 from memory.rows import SURROGATE
@@ -28,6 +29,31 @@ MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+
+
+class Readable(Protocol):
+    """Bytes that are open to be read."""
+
+    def read(self, size: int = -1, /) -> bytes:
+        """The next bytes, at most so many."""
+
+    def seek(self, offset: int, /) -> int:
+        """Go on reading from there."""
+
+
+class Source(Protocol):
+    """What can be read as a history: a file (any `Path` is one), or one that lies within another."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+
+    @property
+    def stem(self) -> str:
+        """Its name without the ending, for formats that name a history after the file."""
+
+    def open(self, mode: Literal["rb"], /) -> AbstractContextManager[Readable]:
+        """Its bytes, from the start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +79,7 @@ def head_text(head: bytes) -> str:
     return head[mark:].decode(encoding, "replace")
 
 
-def read_head(path: Path) -> bytes:
+def read_head(path: Source) -> bytes:
     """The first `HEAD_BYTES` of a file; raises `UnreadableFile` if it cannot be opened."""
     try:
         with path.open("rb") as file:
@@ -62,7 +88,7 @@ def read_head(path: Path) -> bytes:
         raise UnreadableFile(f"{path.name} cannot be opened: {fault.strerror or fault}.") from fault
 
 
-def read_chunks(path: Path) -> Iterator[bytes]:
+def read_chunks(path: Source) -> Iterator[bytes]:
     """A file as pieces of valid UTF-8 without a byte-order mark, none empty, none ending within a character.
 
     Raises `UnreadableFile` with the offset of the first byte that is not in the file's encoding, after handing over
@@ -90,7 +116,7 @@ def read_chunks(path: Path) -> Iterator[bytes]:
         raise UnreadableFile(f"{path.name} cannot be read: {fault.strerror or fault}.") from fault
 
 
-def read_lines(path: Path) -> Iterator[Line | Skip]:
+def read_lines(path: Source) -> Iterator[Line | Skip]:
     """The lines of a text file, counted from 1; a line longer than `MAX_LINE` is passed over without being held."""
     number, held, overlong = 1, bytearray(), False
     for chunk in read_chunks(path):
@@ -119,11 +145,11 @@ def what_changed(text: str) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def counted(read: Callable[[Path], Iterator[Record]]) -> Callable[[Path], Iterator[Record]]:
+def counted(read: Callable[[Source], Iterator[Record]]) -> Callable[[Source], Iterator[Record]]:
     """Let a reader that breaks off say how much of the file was handed over before."""
 
     @wraps(read)
-    def read_and_count(path: Path) -> Iterator[Record]:
+    def read_and_count(path: Source) -> Iterator[Record]:
         histories = sessions = memories = 0
         try:
             for record in read(path):
@@ -144,6 +170,6 @@ def _line(number: int, held: bytearray, overlong: bool, ended: bool) -> Line | S
     return Line(number, held.decode().removesuffix("\r"), ended)
 
 
-def _undecodable(path: Path, fault: UnicodeDecodeError, offset: int) -> str:
+def _undecodable(path: Source, fault: UnicodeDecodeError, offset: int) -> str:
     found = f"byte 0x{fault.object[fault.start]:02x} at offset {offset:,}"
     return f"{path.name} is not {fault.encoding.upper()} text: {found}. Save it as UTF-8 and import it again."

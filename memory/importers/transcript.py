@@ -15,21 +15,18 @@ before.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
-from pathlib import Path
+from datetime import datetime
 
 from memory.importers.dates import NO_DATE, date_fault
 from memory.importers.fields import tidy
-from memory.importers.source import Record, counted, head_text, read_lines
+from memory.importers.source import Record, Source, counted, head_text, read_lines
 from memory.importers.stamps import Stamp, read_heading, read_stamp, read_title
-from memory.importers.utterance import OpenSession, role_of, split_utterance
+from memory.importers.utterance import PAUSE, Cast, OpenSession, split_utterance
 from memory.rows import clean
-from memory.types import PersonaDraft, Role, Skip, TurnDraft
+from memory.types import PersonaDraft, Skip, TurnDraft
 
 NAME = "transcript"
 
-# A pause after which people greet each other anew.
-PAUSE = timedelta(hours=6)
 # Up to this many lines may all have different "speakers"; more of them are the keys of a settings file or a form.
 FEW_LINES = 4
 
@@ -50,7 +47,7 @@ def sniff(head: bytes) -> bool:
 
 
 @counted
-def read(path: Path) -> Iterator[Record]:
+def read(path: Source) -> Iterator[Record]:
     """The sessions of one transcript."""
     yield PersonaDraft(name=clean(path.stem))
     scribe = _Scribe()
@@ -72,7 +69,7 @@ class _Scribe:
 
     def __init__(self) -> None:
         self.session: OpenSession | None = None
-        self.roles: dict[str, Role] = {}
+        self.cast = Cast()
         self.last: datetime | None = None
         self.has_times = False
 
@@ -117,13 +114,7 @@ class _Scribe:
             self.session.notes.append(Skip(place, NO_DATE))
         self.has_times = self.has_times or bool(stamp.text)
         self.last = stamp.moment or self.last
-        self.session.say(TurnDraft(speaker, self._cast(speaker), text, stamp.moment, stamp.text), place)
+        self.session.say(TurnDraft(speaker, self.cast.role(speaker), text, stamp.moment, stamp.text), place)
 
     def _begins_utterance(self, stamp: Stamp, speaker: str) -> bool:
-        return bool(stamp.text) or not self.has_times or speaker in self.roles
-
-    def _cast(self, speaker: str) -> Role:
-        if speaker not in self.roles:
-            is_first = "user" not in self.roles.values()
-            self.roles[speaker] = role_of(speaker) or ("user" if is_first else "other")
-        return self.roles[speaker]
+        return bool(stamp.text) or not self.has_times or speaker in self.cast.roles

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from memory.importers.fields import EMPTY_SESSION, EMPTY_TURN
 from memory.types import Role, SessionDraft, Skip, TurnDraft
@@ -16,6 +16,9 @@ MOST_WORDS = 6
 UTTERANCE = re.compile(
     r"(?P<speaker>[^\s\d#>*\-(){}\[\]\"'<=|/][^:：{}\[\]\"<>=|/]{0,59}?)\s*(?::(?=\s|$)|：)(?P<text>.*)", re.S
 )
+
+# A pause after which people greet each other anew.
+PAUSE = timedelta(hours=6)
 
 # A session is held in memory until it ends; one that never ends is handed over in parts.
 MOST_TURNS = 200_000
@@ -104,6 +107,65 @@ class OpenSession:
             self.turns.append(TurnDraft(said.speaker, said.role, text, said.said_at, said.said_text, said.external_id))
         elif self._said_place:
             self.notes.append(Skip(self._said_place, EMPTY_TURN))
+
+
+@dataclass(slots=True)
+class ChatLog:
+    """A chat between people as it goes on: a long pause begins a session."""
+
+    title: str = ""
+    session: OpenSession | None = None
+    last: datetime | None = None
+
+    def hear(self, turn: TurnDraft, place: str, external_id: str = "") -> Iterator[SessionDraft | Skip]:
+        """Somebody says something; a session that this begins is found by the id, if one is given."""
+        if self.last and turn.said_at and turn.said_at - self.last > PAUSE:
+            yield from self.finish()
+        if self.session is None:
+            self.session = OpenSession(turn.said_at, turn.said_text, external_id, self.title, place)
+        self.last = turn.said_at or self.last
+        self.session.say(turn, place)
+        yield from self._release_full()
+
+    def go_on(self, text: str) -> Iterator[SessionDraft | Skip]:
+        """What was said last goes on, on a further line."""
+        if self.session:
+            self.session.go_on(text)
+            yield from self._release_full()
+
+    def finish(self) -> Iterator[SessionDraft | Skip]:
+        """Hand over the session that is open."""
+        if self.session:
+            yield from self.session.release()
+        self.session = self.last = None
+
+    def _release_full(self) -> Iterator[SessionDraft | Skip]:
+        if self.session and self.session.is_full:
+            full, self.session = self.session, self.session.split()
+            yield from full.release()
+
+
+class Cast:
+    """Who of the speakers is the user: who is known to be, or bears such a name, or else who speaks first.
+
+    `users` are what the user may be called, `others` are known not to be the user; `guess` is who was taken for the
+    user only for speaking first.
+    """
+
+    def __init__(self, users: Collection[str] = (), others: Collection[str] = ()) -> None:
+        self.roles: dict[str, Role] = {**dict.fromkeys(others, "other"), **dict.fromkeys(users, "user")}
+        self.guess = ""
+        self._is_told = bool(self.roles)
+
+    def role(self, speaker: str, called: str = "") -> Role:
+        """The role of one speaker, always the same; `called` is their name, where they are told apart by an id."""
+        if speaker not in self.roles:
+            role = role_of(speaker)
+            if role is None and "user" not in self.roles.values():
+                role = "user"
+                self.guess = "" if self._is_told else called or speaker
+            self.roles[speaker] = role or "other"
+        return self.roles[speaker]
 
 
 def role_of(speaker: str) -> Role | None:

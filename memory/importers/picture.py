@@ -1,0 +1,90 @@
+"""Character cards in pictures: the text that a PNG carries beside its image, read like a file of its own.
+
+A PNG is a signature and chunks of length, type, data and checksum (W3C PNG specification, 5). SillyTavern and others
+keep a card in a `tEXt` chunk, keyword `chara` (version 2) or `ccv3` (version 3), as JSON in base64
+(github.com/malfoyslastname/character-card-spec-v2, github.com/kwaroran/character-card-spec-v3). Where both are there,
+the later version is read. The image itself is never decoded.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+SIGNATURE = b"\x89PNG\r\n\x1a\n"
+KEYWORDS = (b"ccv3", b"chara")
+CHUNK = struct.Struct(">L4s")
+CHECKSUM = struct.Struct(">L")
+
+MOST_TEXT = 1 << 25
+"""Bytes of one text chunk; a card with a book of lore is under 1 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inscription:
+    """The text that a picture carries, as if it were a file."""
+
+    name: str
+    stem: str
+    content: bytes
+
+    @property
+    def size(self) -> int:
+        """How many bytes it has."""
+        return len(self.content)
+
+    def open(self, mode: Literal["rb"]) -> io.BytesIO:
+        """Its bytes."""
+        return io.BytesIO(self.content)
+
+
+def is_picture(head: bytes) -> bool:
+    """Whether the start of a file is that of a PNG."""
+    return head.startswith(SIGNATURE)
+
+
+def read_inscription(path: Path) -> Inscription | None:
+    """The card that a PNG carries, as JSON; None if it carries none.
+
+    Raises:
+        ValueError: the file breaks off, or its card is damaged or over `MOST_TEXT` bytes long; says so in words.
+    """
+    held: dict[bytes, bytes] = {}
+    try:
+        with path.open("rb") as file:
+            for data in _text_chunks(file):
+                keyword, _, text = data.partition(b"\x00")
+                if keyword in KEYWORDS:
+                    held[keyword] = base64.b64decode(text, validate=True)
+    except (EOFError, ValueError, OSError) as fault:
+        raise ValueError(f"{fault}; expected a whole PNG whose card is JSON in base64") from fault
+    found = next((held[keyword] for keyword in KEYWORDS if keyword in held), None)
+    return None if found is None else Inscription(path.name, path.stem, found)
+
+
+def _text_chunks(file: BinaryIO) -> Iterator[bytes]:
+    size = file.seek(0, 2)
+    file.seek(len(SIGNATURE))
+    while header := file.read(CHUNK.size):
+        if len(header) < CHUNK.size:
+            raise EOFError("it breaks off")
+        length, kind = CHUNK.unpack(header)
+        end = file.tell() + length + CHECKSUM.size
+        if end > size:
+            raise EOFError(f"it breaks off in a chunk of {length:,} bytes")
+        if kind == b"tEXt":
+            if length > MOST_TEXT:
+                raise ValueError(f"a text in it is {length:,} bytes long, over {MOST_TEXT:,}")
+            data = file.read(length)
+            if CHECKSUM.unpack(file.read(CHECKSUM.size)) != (zlib.crc32(kind + data),):
+                raise ValueError("the checksum of a text in it is wrong")
+            yield data
+        if kind == b"IEND":
+            return
+        file.seek(end)

@@ -1,0 +1,116 @@
+"""The date and time before a message of WhatsApp, in the order and spelling of the phone's language."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from memory.types import Skip
+
+Order = Literal["day/month/year", "month/day/year", "year/month/day"]
+
+ORDERS: tuple[Order, ...] = ("day/month/year", "month/day/year", "year/month/day")
+"""Where nothing tells them apart, the first is taken: most languages write so."""
+
+_MARK = "[\u200e\u200f\u202a-\u202e\u2066-\u2069]{0,3}"
+_SPACE = "[ \u00a0\u202f]"
+_HALF = rf"[^\W\d_]{{1,5}}(?:\.?{_SPACE}?[^\W\d_]{{1,3}})?\.?"
+STAMP = re.compile(
+    rf"{_MARK}(?P<open>\[?){_MARK}(?P<stamp>(?P<first>[0-9]{{1,4}}){_MARK}(?P<mark>[./-]){_SPACE}?{_MARK}"
+    rf"(?P<second>[0-9]{{1,2}}){_MARK}[./-]{_SPACE}?{_MARK}(?P<third>[0-9]{{1,4}})\.?(?P<comma>[,،]?){_SPACE}{{0,2}}{_MARK}"
+    rf"(?:(?P<before>{_HALF}){_SPACE}?)?(?P<hour>[0-9]{{1,2}})[:.](?P<minute>[0-9]{{2}})(?:[:.](?P<seconds>[0-9]{{2}}))?"
+    rf"(?:{_SPACE}?(?P<after>{_HALF}))?){_MARK}(?:\]|{_SPACE}[-–]){_SPACE}(?P<rest>.*)",
+    re.DOTALL,
+)
+# "a.m.", "p. m." and so on are read without their stops and spaces; other words before the hour ("klo", "um") say "at".
+MORNING = frozenset({"am", "上午", "午前", "오전", "vorm", "πμ", "ص"})
+AFTERNOON = frozenset({"pm", "下午", "午後", "오후", "nachm", "μμ", "م"})
+SHORT_YEAR = 100
+CENTURY = 2000
+FIRST_YEAR = 2009
+"""WhatsApp is no older; and no message is later than its export."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """A date of three numbers and a clock time; `text` is how the file spells them, `rest` what follows."""
+
+    text: str
+    numbers: tuple[int, int, int]
+    clock: tuple[int, int, int]
+    rest: str
+    is_plain: bool
+
+    def moment(self, order: Order) -> datetime | None:
+        """The moment, its numbers read in this order; None if there is no such day."""
+        if order == "year/month/day":
+            year, month, day = self.numbers
+        elif order == "month/day/year":
+            month, day, year = self.numbers
+        else:
+            day, month, year = self.numbers
+        try:
+            return datetime(year if year >= SHORT_YEAR else year + CENTURY, month, day, *self.clock, tzinfo=UTC)
+        except ValueError:
+            return None
+
+
+def read_stamp(line: str) -> Stamp | None:
+    """The date and time a line begins with; None for a line that goes on with the message before it."""
+    match = STAMP.match(line)
+    if match is None:
+        return None
+    hour = int(match["hour"])
+    half = re.sub(r"[.\s]", "", (match["after"] or match["before"] or "").lower())
+    if half in MORNING | AFTERNOON:
+        hour = hour % 12 + (12 if half in AFTERNOON else 0)
+    clock = (hour, int(match["minute"]), int(match["seconds"] or 0))
+    if clock >= (24, 0, 0) or max(clock[1:]) > 59:
+        return None
+    numbers = (int(match["first"]), int(match["second"]), int(match["third"]))
+    # A year first, no comma and no word: what people write down themselves looks so, too.
+    is_plain = len(match["first"]) == 4 and not match["comma"] and not match["before"]
+    return Stamp(match["stamp"], numbers, clock, match["rest"], is_plain)
+
+
+def is_own_format(stamp: Stamp) -> bool:
+    """Whether a first line with this stamp is WhatsApp's rather than that of a transcript written by hand."""
+    return not stamp.is_plain and any(stamp.moment(order) for order in ORDERS)
+
+
+@dataclass(slots=True)
+class Dates:
+    """All dates of a file, and what each order of their numbers would make of them."""
+
+    impossible: dict[Order, int] = field(default_factory=lambda: dict.fromkeys(ORDERS, 0))
+    backwards: dict[Order, int] = field(default_factory=lambda: dict.fromkeys(ORDERS, 0))
+    last: dict[Order, datetime] = field(default_factory=dict)
+    tomorrow: datetime = field(default_factory=lambda: datetime.now(UTC) + timedelta(days=1))
+    first_told_apart: int = 0
+    _example: str = ""
+
+    def note(self, stamp: Stamp, line: int) -> None:
+        """One more date, on that line."""
+        for order in ORDERS:
+            moment = stamp.moment(order)
+            if moment is None or not moment.year >= FIRST_YEAR or moment > self.tomorrow:
+                self.impossible[order] += 1
+                continue
+            self.backwards[order] += moment < self.last.get(order, moment)
+            self.last[order] = moment
+        if not self.first_told_apart and stamp.moment(ORDERS[0]) != stamp.moment(ORDERS[1]):
+            self.first_told_apart, self._example = line, stamp.text
+
+    def settle(self) -> tuple[Order, Skip | None]:
+        """The order with the fewest impossible days, then the fewest steps back in time; and a note if two tie."""
+        by_day = ORDERS[:2]
+        if all(self.impossible[order] > self.impossible["year/month/day"] for order in by_day):
+            return "year/month/day", None
+        rank = {order: (self.impossible[order], self.backwards[order]) for order in by_day}
+        best = min(by_day, key=lambda order: rank[order])
+        if rank[by_day[0]] != rank[by_day[1]] or not self.first_told_apart:
+            return best, None
+        doubt = f"nothing in the file tells day from month; {self._example} and all dates are read as {best}"
+        return best, Skip(f"line {self.first_told_apart}", doubt)
