@@ -1,4 +1,4 @@
-"""The bank from the command line: python -m memory import|list|show|search|forget|export|verify|rebuild."""
+"""The bank from the command line: python -m memory import|list|show|search|forget|export|backup|restore|..."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from memory import export, forget, indexer, ingest, upkeep
+from memory import backup, export, forget, indexer, ingest, upkeep
 from memory.as_json import plain
 from memory.bank import Bank
 from memory.embedder import Embedder
@@ -114,6 +114,12 @@ def _parser() -> argparse.ArgumentParser:
     command = add("export", _export, "Write a persona, or all, as Memoir's own JSON Lines, which import reads back.")
     command.add_argument("--persona", help="this one only; all if left out")
     command.add_argument("--output", type=Path, help="file to write; standard output if left out")
+
+    command = add("backup", _backup, "Copy the whole bank to a new file, whoever else is using it, and check the copy.")
+    command.add_argument("file", type=Path)
+
+    command = add("restore", _restore, "Put a backup in the bank's place; the bank that was there is kept beside it.")
+    command.add_argument("file", type=Path)
 
     add("verify", _verify, "Check that index and vectors agree with what is stored.")
     add("rebuild", _rebuild, "Make index and vectors anew.")
@@ -243,6 +249,25 @@ def _export(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
         raise MemoirError(f"{arguments.output}: not written ({fault.strerror or fault}); left as it was") from fault
     summary = {"persona": names, "file": str(arguments.output), "lines": written}
     return _print(summary) if arguments.json else _say(f"{arguments.output}: {written} lines of {names}")
+
+
+def _backup(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
+    held = backup.backup(bank, arguments.file)
+    if arguments.json:
+        return _print({"file": str(arguments.file), **plain(held)})
+    return _say(f"{arguments.file}: {_holding(held)}; checked")
+
+
+def _restore(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
+    done = backup.restore(bank, arguments.file)
+    if arguments.json:
+        return _print(plain(done))
+    before = f"; what was there before is kept as {done.before}" if done.before else ""
+    return _say(f"{bank.path}: {_holding(done.holding)}{before}")
+
+
+def _holding(held: backup.Holding) -> str:
+    return f"{held.personas} personas, {held.sessions} sessions, {held.turns} turns, {held.memories} memories"
 
 
 def _verify(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:

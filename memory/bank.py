@@ -78,6 +78,13 @@ class Bank:
                     db.conn.execute("ROLLBACK")
                 raise
 
+    @contextmanager
+    def replacing(self) -> Iterator[sqlite3.Connection]:
+        """A connection that a backup can be copied to, all of it at once; waits for its turn behind other writers."""
+        with self._writer, self._explained(), closing(self._open()) as db:
+            yield db.conn
+            db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
     def _open(self) -> Database:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         return open_bank(self.path)
