@@ -16,9 +16,8 @@ from pathlib import Path
 from memory import faults
 from memory.bank import Bank
 from memory.errors import BankTooNew, BankUnavailable, MemoirError, UnreadableFile
+from memory.forget import BEFORE
 from memory.schema import MIGRATIONS, open_bank
-
-BEFORE = ".before-restore"
 
 
 @dataclass(frozen=True, slots=True)
