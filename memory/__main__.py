@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from memory import backup, export, forget, indexer, ingest, scope, upkeep
+from memory import backup, export, forget, indexer, ingest, journal, scope, upkeep
 from memory.as_json import plain
 from memory.bank import Bank
 from memory.embedder import Embedder
@@ -43,7 +43,8 @@ def main(argv: list[str] | None = None) -> int:
     try:
         settings = BankSettings()
         command: Callable[[Arguments, Bank, BankSettings], int] = arguments.command
-        return command(arguments, Bank(settings.bank_path), settings)
+        with journal.requested("command line"):
+            return command(arguments, Bank(settings.bank_path), settings)
     except ValidationError as fault:
         for error in fault.errors():
             print(f"memoir: MEMOIR_{str(error['loc'][0]).upper()}: {error['msg']}", file=sys.stderr)
@@ -131,6 +132,10 @@ def _parser() -> argparse.ArgumentParser:
 
     command = add("restore", _restore, "Put a backup in the bank's place; the bank that was there is kept beside it.")
     command.add_argument("file", type=Path)
+
+    command = add("journal", _journal, "Tell what was written, recalled and forgotten, and by whom; the newest first.")
+    command.add_argument("--csv", action="store_true", help="print all of it as CSV")
+    command.add_argument("--limit", type=number, default=50)
 
     add("verify", _verify, "Check that index and vectors agree with what is stored.")
     add("rebuild", _rebuild, "Make index and vectors anew.")
@@ -314,6 +319,18 @@ def _restore(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
 
 def _holding(held: backup.Holding) -> str:
     return f"{held.personas} personas, {held.sessions} sessions, {held.turns} turns, {held.memories} memories"
+
+
+def _journal(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
+    if arguments.csv:
+        print(journal.as_csv(journal.entries(bank)), end="")
+        return 0
+    lines = journal.entries(bank, arguments.limit)
+    if arguments.json:
+        return _print(plain(lines))
+    for entry in lines:
+        print("  ".join(cell for cell in entry.cells if cell))
+    return 0
 
 
 def _verify(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:

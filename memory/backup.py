@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from memory import faults
+from memory import faults, journal
 from memory.bank import Bank
 from memory.errors import BankTooNew, BankUnavailable, MemoirError, UnreadableFile
 from memory.forget import BEFORE
@@ -73,6 +73,7 @@ def restore(bank: Bank, path: Path) -> Restored:
             source.backup(copy)
         with closing(open_bank(half)) as db:
             _count_on(db.conn, bank)
+            journal.note(db, "restored", None, {"memories": db.table("memories").count})
             with bank.replacing() as target:
                 db.conn.backup(target)
         return Restored(look(half), before)

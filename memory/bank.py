@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sqlite_utils import Database
 
-from memory import faults, inserting, knowing, rows, writing
+from memory import faults, inserting, journal, knowing, rows, writing
 from memory.errors import BankUnavailable, UnknownMemory, UnknownPersona
 from memory.schema import open_bank, open_frozen
 from memory.types import (
@@ -134,13 +134,17 @@ class Bank:
         """
         with self.writing() as db:
             _require_persona(db, persona_id)
-            return sum((writing.session(db, persona_id, s) for s in sessions), Stored())
+            stored = sum((writing.session(db, persona_id, s) for s in sessions), Stored())
+            _note(db, persona_id, sessions, stored)
+            return stored
 
     def add_memories(self, persona_id: int, drafts: Sequence[MemoryDraft]) -> Stored:
         """Store memories that no turn said (an imported profile, an event), all or nothing; known ones are left."""
         with self.writing() as db:
             _require_persona(db, persona_id)
-            return sum((knowing.memory(db, persona_id, d) for d in drafts), Stored())
+            stored = sum((knowing.memory(db, persona_id, d) for d in drafts), Stored())
+            journal.note(db, "imported", persona_id, stored.added)
+            return stored
 
     # --- reading
 
@@ -320,7 +324,9 @@ def persona_row(db: Database, draft: PersonaDraft, created_at: str | None = None
             "created_at": created_at or rows.stamp(datetime.now(UTC)),
         }
     )
-    return rows.persona(next(db.query("SELECT * FROM personas WHERE id = ?", [table.last_pk])))
+    made = rows.persona(next(db.query("SELECT * FROM personas WHERE id = ?", [table.last_pk])))
+    journal.note(db, "created", made.id, {"personas": 1})
+    return made
 
 
 def chosen(db: Database, persona_id: int, ids: Sequence[int]) -> list[Memory]:
@@ -342,6 +348,17 @@ def _which(persona_id: int, store: Store | None, during: TimeSpan | None) -> tup
         where.append("coalesce(m.event_start, m.said_at) < :end AND coalesce(m.event_end, m.said_at) >= :start")
         values |= {"start": rows.stamp(during.start), "end": rows.stamp(during.end)}
     return " AND ".join(where), values
+
+
+def _note(db: Database, persona_id: int, sessions: Sequence[SessionDraft], stored: Stored) -> None:
+    """Tell the journal what came of sessions: an exchange of a chat with what it recalled, or a batch of an import."""
+    if not stored.turns:
+        return
+    chats = [s.external_id for s in sessions if s.source == "chat"]
+    recalled = {i for s in sessions for t in s.turns for i in t.cites}
+    counts = {**stored.added, "recalled": len(recalled), "taken back": sum(len(s.taken_back) for s in sessions)}
+    action, by = ("talked", f"chat {chats[0]}") if len(chats) == len(sessions) == 1 else ("imported", "")
+    journal.note(db, action, persona_id, counts, recalled, by)
 
 
 def _require_persona(db: Database, persona_id: int) -> None:

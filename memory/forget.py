@@ -16,7 +16,7 @@ from pathlib import Path
 
 from sqlite_utils import Database
 
-from memory import scope, validity
+from memory import journal, scope, validity
 from memory.bank import Bank
 from memory.rows import listed
 from memory.scope import Meant, Scope, numbers
@@ -112,6 +112,7 @@ def forget_meant(bank: Bank, persona_id: int, which: Scope) -> Forgotten:
         _learn_again(db, whole.turns)
         _delete(db, "turns", whole.turns)
         _delete(db, "sessions", whole.sessions)
+        _note(db, persona_id, whole.memories, len(whole.turns), len(whole.sessions))
     return _scrub(bank, Forgotten(len(whole.memories), len(whole.turns), len(whole.sessions)), texts)
 
 
@@ -122,7 +123,13 @@ def forget_persona(bank: Bank, persona_id: int) -> Forgotten:
         memories, turns, sessions = _of_persona(db, persona.id)
         texts = _texts(db, memories, turns)
         _delete(db, "personas", [persona.id])
+        _note(db, persona.id, memories, len(turns), sessions)
     return _scrub(bank, Forgotten(len(memories), len(turns), sessions), texts)
+
+
+def _note(db: Database, persona_id: int, memories: Sequence[int], turns: int, sessions: int) -> None:
+    counts = {"sessions": sessions, "turns": turns, "memories": len(memories)}
+    journal.note(db, "forgot", persona_id, counts, memories)
 
 
 def _of_persona(db: Database, persona_id: int) -> tuple[list[int], list[int], int]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlite_utils import Database
 
-from memory import rows
+from memory import journal, rows
 from memory.bank import Bank, persona_row
 from memory.errors import UnreadableFile
 from memory.export import MEMORY_COLUMNS, SESSION_COLUMNS, TURN_COLUMNS
@@ -60,6 +60,7 @@ def move(
             draft = PersonaDraft(target) if target else header.draft
             persona = persona_row(db, draft, None if target else header.created_at)
             moved.append(_Mover(db, header, persona, path).take(lines))
+            journal.note(db, "imported", persona.id, moved[-1].stored.added)
     return moved
 
 

@@ -18,7 +18,7 @@ MAY = datetime(2023, 5, 8, 10, 30, tzinfo=UTC)
 PLACES = ("Porto", "Lisbon", "Rome", "Ōsaka 大阪")
 
 KEPT = ("personas", "sessions", "turns", "memories", "sources", "rests_on", "cites")
-NOT_KEPT = {"vectors", "segments", "revision", "sqlite_sequence", "sqlite_stat1"}
+NOT_KEPT = {"journal", "vectors", "segments", "revision", "sqlite_sequence", "sqlite_stat1"}
 """Derived, or of this file only."""
 
 
