@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
+from uuid import uuid4
 
 from sqlite_utils import Database
 
@@ -78,7 +79,7 @@ def edit(bank: Bank, persona_id: int, memory_id: int, to: Version) -> Memory:
             "valid_from": rows.stamp(to.valid_from),
             "valid_to": rows.stamp(to.valid_to),
         }
-        version = {"id": new_id, "identity": rows.digest("version", new_id), "recorded_at": _now()}
+        version = {"id": new_id, "identity": rows.digest("version", uuid4().hex), "recorded_at": _now()}
         insert(db, "memories", [{**old, **changed, **timed, **version}])
         # A statement in other words is no longer what its turn alone carries.
         db.conn.execute(
