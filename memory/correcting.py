@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from sqlite_utils import Database
 
-from memory import rows, validity
+from memory import journal, rows, validity
 from memory.bank import MEMORY, Bank, chosen
 from memory.errors import MemoirError
 from memory.inserting import indexed_terms, insert, next_id
@@ -22,6 +22,15 @@ from memory.rows import clean
 from memory.types import Memory, TimeSpan
 
 Kind = Literal["edit", "wrong", "pin", "unpin", "merge"]
+
+JOURNALLED: Mapping[Kind, str] = {
+    "edit": "edited",
+    "wrong": "marked wrong",
+    "pin": "pinned",
+    "unpin": "unpinned",
+    "merge": "merged",
+}
+"""What the journal calls each."""
 
 
 class Outdated(MemoirError):
@@ -160,6 +169,7 @@ def undo(bank: Bank, persona_id: int) -> int:
             raise MemoirError("There is no change left to undo.")
         memory_id, other, touched = row["memory_id"], row["other_id"], json.loads(row["touched"])
         db.conn.execute("DELETE FROM changes WHERE id = ?", (row["id"],))
+        journal.note(db, "undid", persona_id, {"memories": 1}, [memory_id], by="Memory tab")
         if row["kind"] in ("pin", "unpin"):
             db.conn.execute("UPDATE memories SET pinned = ? WHERE id = ?", (int(row["kind"] == "unpin"), memory_id))
         elif row["kind"] == "merge":
@@ -212,6 +222,7 @@ def _note(
 ) -> None:
     row = {"persona_id": persona_id, "at": _now(), "kind": kind, "memory_id": memory_id, "other_id": other_id}
     insert(db, "changes", [{**row, "touched": json.dumps(list(touched))}])
+    journal.note(db, JOURNALLED[kind], persona_id, {"memories": 1}, [memory_id], by="Memory tab")
 
 
 def _last(db: Database, persona_id: int) -> dict[str, Any] | None:
