@@ -12,6 +12,7 @@ from graph.assistant import Answer
 from graph.state import Citation, Note, Reason
 from memory import panels
 from memory.bank import Bank
+from memory.card import provenance
 from memory.panels import STORE_NAMES, clip, count, day, happened
 from memory.timespan import describe
 from memory.types import STORES, Hit, Memory, Persona
@@ -61,7 +62,20 @@ WHY_NOT: Mapping[Reason, str] = {
 }
 """Why there is no answer, in a sentence."""
 
-CANDIDATE_HEADERS = ["Place", "Kind", "Memory", "Words", "Meaning", "Both", "Beside", "Kind fits", "Total", "Outcome"]
+CANDIDATE_HEADERS = [
+    *("No.", "Place", "Kind", "Memory", "Words", "Meaning", "Both", "Kind fits", "Total"),
+    *("Factors", "Note", "Outcome"),
+]
+CANDIDATE_WIDTHS = (5, 6, 8, 23, 6, 7, 5, 5, 5, 10, 11, 9)
+FACTORS = {
+    "length": "its length",
+    "speaker": "who said it",
+    "time": "its time",
+    "lent": "turns beside it",
+    "session": "its session",
+}
+"""What raised a candidate beside the match of its own words, by name of the score."""
+
 NOTE_HEADERS = ["Fit", "Note", "From"]
 STEP_HEADERS = ["Step", "What it decided", "Milliseconds"]
 
@@ -79,7 +93,7 @@ def source(bank: Bank, citation: Citation, answer_number: int) -> str:
     return (
         f'<details class="memoir-card memoir-source" id="{anchor}"><summary><span class="memoir-number">'
         f'{citation.number}</span><span class="memoir-source-head">{meta}<q class="memoir-quote">'
-        f"{escape(citation.quote)}</q></span></summary>{panels.provenance(bank, memory, REACH)}</details>"
+        f"{escape(citation.quote)}</q></span></summary>{provenance(bank, memory, REACH)}</details>"
     )
 
 
@@ -164,17 +178,27 @@ def classes(answer: Answer) -> dict[str, float]:
     return {STORE_NAMES[store]: figures[store] for store in STORES if store in figures}
 
 
-def candidates(hits: Sequence[Hit]) -> list[Row]:
-    """A row a candidate, in the order in which they would be read."""
+def candidates(answer: Answer) -> list[Row]:
+    """A row a candidate, in the order in which they would be read: what it got, what was noted, what came of it."""
+    cited = {c.memory.id: c.number for c in answer.reading.citations}
+    noted = {n.memory.id: n for n in reversed(answer.reading.notes)}
+    return [_candidate(place, hit, noted, cited) for place, hit in enumerate(answer.hits, 1)]
+
+
+def _candidate(place: int, hit: Hit, noted: Mapping[int, Note], cited: Mapping[int, int]) -> Row:
+    memory, found = hit.memory, int(hit.scores.get("found", place))
+    note = noted.get(memory.id)
+    raised = (f"{why} +{hit.scores[name]:.2f}" for name, why in FACTORS.items() if hit.scores.get(name, 0.0) > 0)
+    outcome = "read" if hit.kept else hit.why
     return [
-        [
-            place,
-            STORE_NAMES[hit.memory.store],
-            f"{happened(hit.memory)} — {clip(hit.memory.text, 140)}",
-            *(round(hit.scores.get(name, 0.0), 2) for name in ("lexical", "dense", "fused", "lent", "class", "rerank")),
-            "read" if hit.kept else hit.why,
-        ]
-        for place, hit in enumerate(hits, 1)
+        memory.id,
+        str(place) if found == place else f"{place} (was {found})",
+        STORE_NAMES[memory.store],
+        f"{happened(memory)} — {clip(memory.text, 140)}",
+        *(round(hit.scores.get(name, 0.0), 2) for name in ("lexical", "dense", "fused", "class", "rerank")),
+        ", ".join(raised),
+        f"{note.relevance:.0%}: {clip(note.quote, 60)}" if note else "",
+        f"relied on [{cited[memory.id]}]" if memory.id in cited else outcome,
     ]
 
 

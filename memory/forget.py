@@ -1,23 +1,26 @@
 """Forgetting, for good: rows, index, vectors and the bytes of the file.
 
 A memory goes with the turns it was drawn from, or the words would be found again; what else was drawn from those turns
-alone goes too. The bank's triggers drop its vector, unless other words have the same, and the packed segment that holds
-it. SQLite overwrites what it frees (secure_delete) but for old pages in the write-ahead log: that is emptied, then the
-bytes are searched.
+alone goes too, and so do answers that relied on any of it. The bank's triggers drop its vector, unless other words have
+the same, and the packed segment that holds it. SQLite overwrites what it frees (secure_delete) but for old pages in the
+write-ahead log: that is emptied, then the bytes are searched. Exports that wait to be downloaded are deleted; a bank
+that was kept by a restore is not, but named if it still holds any of it.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 from sqlite_utils import Database
 
-from memory import validity
+from memory import journal, scope, validity
 from memory.bank import Bank
+from memory.rows import listed
+from memory.scope import Meant, Scope, numbers
 
 PROOF_CHARACTERS = 12
 """Shorter texts than this stand in a file by chance, or inside others: they are no proof of anything."""
@@ -26,29 +29,50 @@ PROOFS = 200
 """Texts that are looked for in the bytes; of more, they are sampled evenly: each costs a pass over the whole file."""
 
 
+DOWNLOAD = ".memoir-"
+"""What the names of exports and backups hold that the screen makes for download."""
+
+BEFORE = ".before-restore"
+"""What a restore adds to the name of the bank that it keeps."""
+
+SHOWN = 5
+"""Lines of what would go that a preview shows."""
+
+
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """What goes, or went. `residue` is how many of the forgotten texts still stand anywhere in the bank's files."""
+    """What goes, or went. `residue` is how many of the forgotten texts still stand anywhere in the bank's files.
+
+    `lines` are, in a preview, the first turns and memories that would go; `copies` are banks that a restore kept and in
+    which forgotten texts stand.
+    """
 
     memories: int
     turns: int
     sessions: int
     residue: int = 0
+    lines: tuple[str, ...] = ()
+    copies: tuple[Path, ...] = ()
+
+    def __add__(self, other: Forgotten) -> Forgotten:
+        return Forgotten(
+            self.memories + other.memories,
+            self.turns + other.turns,
+            self.sessions + other.sessions,
+            self.residue + other.residue,
+            (self.lines + other.lines)[:SHOWN],
+            tuple(dict.fromkeys(self.copies + other.copies)),
+        )
 
 
 def preview(bank: Bank, persona_id: int, memory_ids: Sequence[int]) -> Forgotten:
     """What forgetting these memories would remove; removes nothing."""
-    with bank.reading() as db:
-        memories, turns = _closure(db, persona_id, memory_ids)
-        return Forgotten(len(memories), len(turns), len(_emptied(db, turns)))
+    return preview_meant(bank, persona_id, scope.memories(memory_ids))
 
 
 def preview_session(bank: Bank, persona_id: int, session_id: int) -> Forgotten:
     """What forgetting this session would remove; removes nothing."""
-    session = bank.session(persona_id, session_id)
-    with bank.reading() as db:
-        memories, turns = _of_session(db, session.id)
-    return Forgotten(len(memories), len(turns), 1)
+    return preview_meant(bank, persona_id, scope.session(bank.session(persona_id, session_id).id))
 
 
 def preview_persona(bank: Bank, persona_id: int) -> Forgotten:
@@ -59,32 +83,38 @@ def preview_persona(bank: Bank, persona_id: int) -> Forgotten:
     return Forgotten(len(memories), len(turns), sessions)
 
 
+def preview_meant(bank: Bank, persona_id: int, which: Scope) -> Forgotten:
+    """What forgetting all that is meant would remove, with its first lines; removes nothing."""
+    with bank.reading() as db:
+        whole = _whole(db, persona_id, which(db, persona_id))
+        lines = _lines(db, whole)
+    return Forgotten(len(whole.memories), len(whole.turns), len(whole.sessions), lines=lines)
+
+
 def forget(bank: Bank, persona_id: int, memory_ids: Sequence[int]) -> Forgotten:
     """Remove memories of a persona, the turns they came from, and what came from those turns alone."""
-    with bank.writing() as db:
-        memories, turns = _closure(db, persona_id, memory_ids)
-        sessions = _emptied(db, turns)
-        texts = _texts(db, memories, turns)
-        _reopen(db, memories)
-        _delete(db, "memories", memories)
-        _rehome(db, sessions)
-        _learn_again(db, turns)
-        _delete(db, "turns", turns)
-        _delete(db, "sessions", sessions)
-    return Forgotten(len(memories), len(turns), len(sessions), _scrub(bank, texts))
+    return forget_meant(bank, persona_id, scope.memories(memory_ids))
 
 
 def forget_session(bank: Bank, persona_id: int, session_id: int) -> Forgotten:
     """Remove a session with its turns and all that was drawn from them."""
-    session = bank.session(persona_id, session_id)
+    return forget_meant(bank, persona_id, scope.session(bank.session(persona_id, session_id).id))
+
+
+def forget_meant(bank: Bank, persona_id: int, which: Scope) -> Forgotten:
+    """Remove what is meant, the turns it came from, what came from those turns alone, and the answers that told it."""
     with bank.writing() as db:
-        ids, turns = _of_session(db, session.id)
-        texts = _texts(db, ids, turns)
-        _reopen(db, ids)
-        _delete(db, "memories", ids)
-        _rehome(db, [session_id])
-        _delete(db, "sessions", [session_id])  # its turns follow it
-    return Forgotten(len(ids), len(turns), 1, _scrub(bank, texts))
+        whole = _whole(db, persona_id, which(db, persona_id))
+        texts = _texts(db, whole.memories, whole.turns)
+        _reopen(db, whole.memories)
+        _drop_titles(db, whole)
+        _delete(db, "memories", whole.memories)
+        _rehome(db, whole.sessions)
+        _learn_again(db, whole.turns)
+        _delete(db, "turns", whole.turns)
+        _delete(db, "sessions", whole.sessions)
+        _note(db, persona_id, whole.memories, len(whole.turns), len(whole.sessions))
+    return _scrub(bank, Forgotten(len(whole.memories), len(whole.turns), len(whole.sessions)), texts)
 
 
 def forget_persona(bank: Bank, persona_id: int) -> Forgotten:
@@ -94,48 +124,82 @@ def forget_persona(bank: Bank, persona_id: int) -> Forgotten:
         memories, turns, sessions = _of_persona(db, persona.id)
         texts = _texts(db, memories, turns)
         _delete(db, "personas", [persona.id])
-    return Forgotten(len(memories), len(turns), sessions, _scrub(bank, texts))
+        _note(db, persona.id, memories, len(turns), sessions)
+    return _scrub(bank, Forgotten(len(memories), len(turns), sessions), texts)
 
 
-def _of_session(db: Database, session_id: int) -> tuple[list[int], list[int]]:
-    """The turns of a session, and the memories that no turn elsewhere carries alone."""
-    turns = "SELECT id FROM turns WHERE session_id = :session"
-    unsaid = (
-        "SELECT id FROM memories m WHERE session_id = :session "
-        "AND NOT EXISTS (SELECT 1 FROM sources WHERE memory_id = m.id)"
-    )
-    values = {"session": session_id}
-    memories = [int(i) for (i,) in db.conn.execute(f"{_carried(turns)} UNION {unsaid}", values)]
-    return memories, [int(i) for (i,) in db.conn.execute(turns, values)]
+def _note(db: Database, persona_id: int, memories: Sequence[int], turns: int, sessions: int) -> None:
+    counts = {"sessions": sessions, "turns": turns, "memories": len(memories)}
+    journal.note(db, "forgot", persona_id, counts, memories)
 
 
 def _of_persona(db: Database, persona_id: int) -> tuple[list[int], list[int], int]:
     """The memories and turns of a persona, and how many sessions it has."""
-    memories = _ids(db, "SELECT id FROM memories WHERE persona_id = ?", persona_id)
+    memories = numbers(db, "SELECT id FROM memories WHERE persona_id = ?", persona_id)
     turns = "SELECT t.id FROM turns t JOIN sessions s ON s.id = t.session_id WHERE s.persona_id = ?"
-    return memories, _ids(db, turns, persona_id), db.table("sessions").count_where("persona_id = ?", [persona_id])
+    return memories, numbers(db, turns, persona_id), db.table("sessions").count_where("persona_id = ?", [persona_id])
 
 
-def _ids(db: Database, query: str, owner: int) -> list[int]:
-    return [int(i) for (i,) in db.conn.execute(query, (owner,))]
+def _whole(db: Database, persona_id: int, meant: Meant) -> Meant:
+    """What is meant with the turns it came from, all that no other turn carries alone, and answers that relied on it.
+
+    An answer repeats what it relies on, word by word where no language model reads.
+    """
+    said = "SELECT DISTINCT turn_id FROM sources WHERE memory_id IN (SELECT value FROM json_each(?))"
+    turns = {*meant.turns, *numbers(db, said, listed(meant.memories))}
+    while True:
+        memories = sorted({*meant.memories, *_carried(db, turns)})
+        more = set(_replies(db, persona_id, memories, turns)) - turns
+        if not more:
+            break
+        turns |= more
+    sessions = sorted({*meant.sessions, *_emptied(db, turns)})
+    return Meant(memories, sorted(turns), sessions, meant.titles)
 
 
-def _closure(db: Database, persona_id: int, memory_ids: Sequence[int]) -> tuple[list[int], list[int]]:
-    """The memories meant, their source turns, and the memories that no other turn carries alone."""
-    values = {"persona": persona_id, "ids": json.dumps(list(memory_ids))}
-    asked = "SELECT id FROM memories WHERE persona_id = :persona AND id IN (SELECT value FROM json_each(:ids))"
-    turns = f"SELECT turn_id FROM sources WHERE memory_id IN ({asked})"
-    all_turns = [int(i) for (i,) in db.conn.execute(f"SELECT DISTINCT turn_id FROM ({turns})", values)]
-    memories = [int(i) for (i,) in db.conn.execute(f"{asked} UNION {_carried(turns)}", values)]
-    return memories, all_turns
+def _replies(db: Database, persona_id: int, memories: Sequence[int], turns: Iterable[int]) -> list[int]:
+    """What the persona said in a chat that repeats them: answers that cite one, what it said to a turn, and quotes."""
+    query = """
+        SELECT turn_id FROM cites WHERE memory_id IN (SELECT value FROM json_each(:memories))
+        UNION SELECT t.id FROM turns t JOIN sessions s ON s.id = t.session_id
+        WHERE s.persona_id = :persona AND s.source = 'chat' AND t.role = 'assistant' AND (
+            EXISTS (SELECT 1 FROM turns b WHERE b.session_id = t.session_id AND b.position = t.position - 1
+                AND b.role = 'user' AND b.id IN (SELECT value FROM json_each(:turns)))
+            OR EXISTS (SELECT 1 FROM json_each(:texts) WHERE instr(t.text, value)))
+    """
+    texts = [text for text in _texts(db, memories, list(turns)) if len(text) >= PROOF_CHARACTERS]
+    values = {"memories": listed(memories), "turns": listed(turns), "texts": json.dumps(texts)}
+    return [int(i) for (i,) in db.conn.execute(query, {**values, "persona": persona_id})]
 
 
-def _carried(turns: str) -> str:
-    """The query for the memories that no turn but those that the query `turns` gives carries alone."""
-    touched = f"SELECT memory_id FROM sources WHERE turn_id IN ({turns})"
-    return (
-        f"SELECT memory_id FROM sources WHERE memory_id IN ({touched}) GROUP BY memory_id "
-        f"HAVING sum(alone AND turn_id NOT IN ({turns})) = 0"
+def _carried(db: Database, turns: Iterable[int]) -> list[int]:
+    """The memories that no turn but these carries alone."""
+    query = """
+        SELECT memory_id FROM sources
+        WHERE memory_id IN (SELECT memory_id FROM sources WHERE turn_id IN (SELECT value FROM json_each(:turns)))
+        GROUP BY memory_id HAVING sum(alone AND turn_id NOT IN (SELECT value FROM json_each(:turns))) = 0
+    """
+    return [int(i) for (i,) in db.conn.execute(query, {"turns": listed(turns)})]
+
+
+def _lines(db: Database, whole: Meant) -> tuple[str, ...]:
+    """The first turns that would go and, where there are no more, memories that no turn said."""
+    query = """
+        SELECT * FROM (SELECT speaker, text FROM turns WHERE id IN (SELECT value FROM json_each(:turns)) ORDER BY id)
+        UNION ALL SELECT speaker, text FROM memories m WHERE id IN (SELECT value FROM json_each(:memories))
+            AND NOT EXISTS (SELECT 1 FROM sources WHERE memory_id = m.id) LIMIT :shown
+    """
+    values = {"turns": listed(whole.turns), "memories": listed(whole.memories), "shown": SHOWN}
+    return tuple(f"{speaker}: {text}" if speaker else text for speaker, text in db.conn.execute(query, values))
+
+
+def _drop_titles(db: Database, whole: Meant) -> None:
+    """Leave sessions without a title that was made of what goes: a chat is called after its first words."""
+    db.conn.execute(
+        "UPDATE sessions SET title = '' WHERE title <> '' AND (id IN (SELECT value FROM json_each(:titles)) OR "
+        "EXISTS (SELECT 1 FROM turns t WHERE t.session_id = sessions.id AND instr(t.text, sessions.title) "
+        "AND t.id IN (SELECT value FROM json_each(:turns))))",
+        {"titles": listed(whole.titles), "turns": listed(whole.turns)},
     )
 
 
@@ -148,7 +212,7 @@ def _rehome(db: Database, sessions: Sequence[int]) -> None:
     db.conn.execute(
         f"UPDATE memories SET session_id = {other} WHERE session_id IN (SELECT value FROM json_each(:ids)) "
         f"AND {other} IS NOT NULL",
-        {"ids": json.dumps(list(sessions))},
+        {"ids": listed(sessions)},
     )
 
 
@@ -157,7 +221,7 @@ def _learn_again(db: Database, turns: Sequence[int]) -> None:
     db.conn.execute(
         "UPDATE sessions SET learned = 0 WHERE id IN "
         "(SELECT session_id FROM turns WHERE id IN (SELECT value FROM json_each(?)))",
-        (json.dumps(list(turns)),),
+        (listed(turns),),
     )
 
 
@@ -167,13 +231,13 @@ def _reopen(db: Database, memories: Sequence[int]) -> None:
         validity.reopen(db, memory_id)
 
 
-def _emptied(db: Database, turns: Sequence[int]) -> list[int]:
+def _emptied(db: Database, turns: Iterable[int]) -> list[int]:
     """Sessions that would keep no turn."""
     query = """
-        SELECT session_id FROM turns WHERE id IN (SELECT value FROM json_each(:ids)) GROUP BY session_id
+        SELECT session_id FROM turns WHERE id IN (SELECT value FROM json_each(?)) GROUP BY session_id
         HAVING count(*) = (SELECT count(*) FROM turns t WHERE t.session_id = turns.session_id)
     """
-    return [int(i) for (i,) in db.conn.execute(query, {"ids": json.dumps(list(turns))})]
+    return numbers(db, query, listed(turns))
 
 
 def _texts(db: Database, memories: Sequence[int], turns: Sequence[int]) -> set[str]:
@@ -183,23 +247,27 @@ def _texts(db: Database, memories: Sequence[int], turns: Sequence[int]) -> set[s
         UNION SELECT text FROM turns WHERE id IN (SELECT value FROM json_each(:turns))
         UNION SELECT quote FROM sources WHERE turn_id IN (SELECT value FROM json_each(:turns))
     """
-    values = {"memories": json.dumps(list(memories)), "turns": json.dumps(list(turns))}
+    values = {"memories": listed(memories), "turns": listed(turns)}
     return {str(t) for (t,) in db.conn.execute(query, values)}
 
 
 def _delete(db: Database, table: str, ids: Sequence[int]) -> None:
-    db.table(table).delete_where("id IN (SELECT value FROM json_each(?))", [json.dumps(list(ids))])
+    db.table(table).delete_where("id IN (SELECT value FROM json_each(?))", [listed(ids)])
 
 
-def _scrub(bank: Bank, texts: set[str]) -> int:
-    """Empty the write-ahead log and count the texts that still stand in the files but in no row."""
+def _scrub(bank: Bank, gone: Forgotten, texts: set[str]) -> Forgotten:
+    """Empty the write-ahead log and look for the texts that are in no row any more in the bank's files and copies."""
     with bank.reading() as db:
         db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         held = "SELECT 1 FROM turns WHERE instr(text, :t) UNION ALL SELECT 1 FROM memories WHERE instr(key, :t) LIMIT 1"
         telling = sorted(text for text in texts if len(text) >= PROOF_CHARACTERS)
         sought = telling[:: max(1, len(telling) // PROOFS)]
-        gone = [text for text in sought if not db.conn.execute(held, {"t": text}).fetchone()]
-    return sum(stands_in_files(bank.path, text) for text in gone)
+        absent = [text for text in sought if not db.conn.execute(held, {"t": text}).fetchone()]
+    for download in (bank.path.parent / "uploads").rglob(f"*{DOWNLOAD}*"):
+        download.unlink(missing_ok=True)
+    kept = sorted(bank.path.parent.glob(f"{bank.path.name}{BEFORE}*"))
+    copies = tuple(path for path in kept if any(_holds(path, text.encode()[:200]) for text in sought))
+    return replace(gone, residue=sum(stands_in_files(bank.path, text) for text in absent), copies=copies)
 
 
 def stands_in_files(path: Path, text: str) -> bool:
@@ -212,5 +280,7 @@ def stands_in_files(path: Path, text: str) -> bool:
 
 def _holds(path: Path, sought: bytes) -> bool:
     # Mapped, for a bank may be larger than memory.
+    if not path.stat().st_size:
+        return False
     with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as held:
         return held.find(sought) >= 0

@@ -5,6 +5,7 @@
                         n -- m memories (through `rests_on`: what holds only as long as another does)
     vectors: one row a (model, text hash), shared by all memories with that key
     segments: stretches of a persona's memories, packed for search
+    journal: what was written, recalled and forgotten, without a word of it
 
 `revision` counts writes, so that what is held in memory knows when to look again, and rows that went or changed in what
 search looks at, so that it knows when to look at more than what is new.
@@ -210,6 +211,63 @@ CREATE TABLE rests_on (
 )
 
 
+_CORRECTED = (
+    # Which memories an answer relied on.
+    """
+CREATE TABLE cites (
+    turn_id INTEGER NOT NULL REFERENCES turns (id) ON DELETE CASCADE,
+    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+    PRIMARY KEY (turn_id, memory_id)
+) STRICT, WITHOUT ROWID
+""",
+    "CREATE INDEX cites_memory ON cites (memory_id)",
+    "ALTER TABLE memories ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0",
+    "CREATE INDEX memories_pinned ON memories (persona_id) WHERE pinned",
+    # What the user changed by hand, so that it can be undone. `other_id` is what took its place, or was merged with it;
+    # `touched` the ids of what followed: of memories that rest on it, or of turns that it took over.
+    """
+CREATE TABLE changes (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    persona_id INTEGER NOT NULL REFERENCES personas (id) ON DELETE CASCADE,
+    at TEXT NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('edit', 'wrong', 'pin', 'unpin', 'merge')),
+    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+    other_id INTEGER REFERENCES memories (id) ON DELETE CASCADE,
+    touched TEXT NOT NULL DEFAULT '[]'
+) STRICT
+""",
+    "CREATE INDEX changes_of ON changes (persona_id, id)",
+    "CREATE INDEX changes_memory ON changes (memory_id)",
+    "CREATE INDEX changes_other ON changes (other_id)",
+)
+
+
+_JOURNAL = (
+    # What was done to the bank, in numbers; see `memory.journal`. No reference to a persona: its lines outlive it.
+    """
+CREATE TABLE journal (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    at TEXT NOT NULL,
+    action TEXT NOT NULL,
+    request TEXT NOT NULL,
+    persona_id INTEGER,
+    counts TEXT NOT NULL,
+    memories TEXT NOT NULL
+) STRICT
+""",
+    """
+CREATE TRIGGER journal_stays BEFORE DELETE ON journal BEGIN
+    SELECT raise(ABORT, 'the journal is only added to');
+END
+""",
+    """
+CREATE TRIGGER journal_unchanged BEFORE UPDATE ON journal BEGIN
+    SELECT raise(ABORT, 'the journal is only added to');
+END
+""",
+)
+
+
 def _run(statements: Sequence[str]) -> Callable[[Database], None]:
     def migrate(db: Database) -> None:
         for statement in statements:
@@ -218,7 +276,13 @@ def _run(statements: Sequence[str]) -> Callable[[Database], None]:
     return migrate
 
 
-MIGRATIONS: tuple[Callable[[Database], None], ...] = (_create, _run(_PACKED), _run(_LEARNED))
+MIGRATIONS: tuple[Callable[[Database], None], ...] = (
+    _create,
+    _run(_PACKED),
+    _run(_LEARNED),
+    _run(_CORRECTED),
+    _run(_JOURNAL),
+)
 """Append only: the n-th brings a bank from version n-1 to n. One that has shipped is never edited."""
 
 

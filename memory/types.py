@@ -77,7 +77,8 @@ class TurnDraft:
 
     `recallable` says whether a dialogue memory is made of it: a question put to the persona and a reply that only
     repeats memories stay in the session but are never recalled as if they were new. `event` is when what it tells of
-    happened, where the teller's words said so; `key` is what its memory is found by (the text, if empty).
+    happened, where the teller's words said so; `key` is what its memory is found by (the text, if empty). `cites` are
+    the ids of the memories that an answer relied on.
     """
 
     speaker: str
@@ -90,6 +91,7 @@ class TurnDraft:
     event: TimeSpan | None = None
     event_text: str = ""
     key: str = ""
+    cites: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,11 +202,20 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
+class Use:
+    """An answer that relied on a memory, and the question before it."""
+
+    question: str
+    answer: Turn
+
+
+@dataclass(frozen=True, slots=True)
 class Memory:
     """A stored memory. `session_id` and `turn_ids` are its provenance, empty for what no turn said.
 
     A fact that another followed held until `valid_to`. What was wrong or retracted was `taken_back`: from then on it is
-    not recalled, whatever time is asked about. `stale_since` is when something that it rests on ended.
+    not recalled, whatever time is asked about. `stale_since` is when something that it rests on ended. One that is
+    `pinned` is read whenever it is found at all.
     """
 
     id: int
@@ -228,6 +239,7 @@ class Memory:
     turn_ids: tuple[int, ...] = ()
     taken_back: datetime | None = None
     stale_since: datetime | None = None
+    pinned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +255,11 @@ class Stored:
     known_turns: int = 0
     known_memories: int = 0
     refused: int = 0
+
+    @property
+    def added(self) -> dict[str, int]:
+        """What is new, by name."""
+        return {"sessions": self.sessions, "turns": self.turns, "memories": self.memories}
 
     def __add__(self, other: Stored) -> Stored:
         return Stored(*(getattr(self, f) + getattr(other, f) for f in self.__slots__))

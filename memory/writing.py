@@ -101,6 +101,10 @@ def _turns(db: Database, session_id: int, draft: SessionDraft) -> tuple[list[int
             }
         )
     insert(db, "turns", new_rows)
+    cited = [
+        {"turn_id": ids[place], "memory_id": i} for place, _ in fresh for i in dict.fromkeys(draft.turns[place].cites)
+    ]
+    insert(db, "cites", cited)
     return ids, fresh
 
 

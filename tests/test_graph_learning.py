@@ -1,8 +1,13 @@
 """What a session that is over teaches: in the words that were said, once, and as the one's who said it."""
 
 import json
+import signal
+import subprocess
+import sys
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from chat_server import Broken, ChatServer
@@ -21,6 +26,7 @@ from memory.consolidation import Heard
 from memory.indexer import Indexer
 from memory.types import PersonaDraft, SessionDraft, Turn, TurnDraft
 
+ROOT = Path(__file__).parents[1]
 JULY = datetime(2024, 7, 1, 10, tzinfo=UTC)
 
 
@@ -56,10 +62,13 @@ def test_a_named_feeling_is_an_event_with_its_scene():
     [
         ("I’m really proud of her.", "pride", ""),
         ("We were exhausted at the airport", "tiredness", "airport"),
-        ("The rain made me sad.", "sadness", ""),
+        ("The rain made me so sad.", "sadness", ""),
         ("I felt let down at my old school", "disappointment", "school"),
         ("It was a furious storm near the old lake.", "", "lake"),
-        ("He says happy birthday.", "", ""),
+        ("He says happy birthday to us all.", "", ""),
+        ("I'm glad you like it at home.", "", "home"),
+        ("I'm so happy to help you.", "", ""),
+        ("I'm excited!", "", ""),
         ("I am sorry to say it is late", "", ""),
     ],
 )
@@ -193,6 +202,22 @@ def test_stopped_in_the_middle_the_rest_is_learned_later(bank):
     assert consolidate(bank, "rules").sessions == 2
 
 
+def test_killed_while_it_learns_it_loses_and_repeats_nothing(bank):
+    for n in range(4):
+        tell(bank, f"My cat is called Ab{chr(97 + n)}.", name=str(n))
+    dies = (
+        "import os, signal, sys; from pathlib import Path; from memory.bank import Bank\n"
+        "from graph.learning.learner import consolidate; done = []\n"
+        "def settled():\n    done.append(1)\n    len(done) == 2 and os.kill(os.getpid(), signal.SIGKILL)\n"
+        "consolidate(Bank(Path(sys.argv[1])), 'rules', settled=settled)"
+    )
+    killed = subprocess.run([sys.executable, "-c", dies, str(bank.path)], cwd=ROOT, timeout=120, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert (len(learned(bank)), consolidation.waiting(bank)) == (2, 2)
+    assert consolidate(bank, "rules").sessions == 2
+    assert learned(bank) == [f"Ab{letter} is your cat" for letter in "abcd"]
+
+
 def test_an_older_history_that_comes_later_does_not_close_what_is_newer(bank):
     tell(bank, "I moved to Lisbon.")
     consolidate(bank, "rules")
@@ -322,3 +347,20 @@ def test_without_a_model_rules_learn_and_say_so(bank):
     done = consolidate(bank, "llm", None)
     assert learned(bank) == ["Lives in Porto"]
     assert "MEMOIR_MODEL" in done.notice
+
+
+# --- what is asked of it
+
+
+def test_what_was_talked_about_is_answered_by_the_summary_and_what_was_done_is_not(services, marlow, at):
+    quill = replace(marlow, persona=services.bank.create_persona(PersonaDraft("Quill")), now=at(5, 7))
+    for text in LONG:
+        quill.say(text)
+    consolidation.close(services.bank)
+    assert consolidate(services.bank, "rules").sessions > 0
+    later = quill.again(now=at(5, 20), chat_id="later")
+    talked = later.say("What did we talk about in the first week of May?", remember=False)
+    (gist,) = [m for m in services.bank.memories(quill.persona.id, store="event") if m.attribute == "summary"]
+    assert gist.id in [c.memory.id for c in talked.reading.citations]
+    done = later.say("What did I say about the garden wall?", remember=False)
+    assert gist.id not in [c.memory.id for c in done.reading.citations]

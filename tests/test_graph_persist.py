@@ -8,7 +8,7 @@ import pytest
 from graph.nodes import persist as node
 from graph.nodes.classify import classify
 from graph.nodes.persist import exchange
-from graph.state import Services
+from graph.state import Reading, Services
 from memory.bank import Bank
 from memory.search import Searcher
 from memory.types import PersonaDraft
@@ -125,7 +125,7 @@ def test_a_guess_and_an_open_stretch_are_no_date(quill):
 def drafted(chat, text):
     state = {"ask": chat.asks(text)}
     runtime = type("Runtime", (), {"context": chat.services})
-    return exchange(state["ask"], classify(state, runtime)["message"], "Noted.")
+    return exchange(state["ask"], classify(state, runtime)["message"], Reading("Noted."))
 
 
 def test_an_exchange_stored_twice_is_stored_once(quill):

@@ -46,7 +46,7 @@ def test_equation_3_by_hand():
     assert [h.memory.id for h in ordered] == [2, 1]
     assert ordered[0].score == pytest.approx(0.5 * 0.6 + 0.5 * 0.268941, abs=1e-6)
     assert ordered[1].score == pytest.approx(0.5 * 0.1 + 0.5 * 0.731059, abs=1e-6)
-    assert ordered[1].scores == {"fused": 0.6, "class": 0.1, "fit": 0.7311, "rerank": 0.4155}
+    assert ordered[1].scores == {"fused": 0.6, "found": 1, "class": 0.1, "fit": 0.7311, "rerank": 0.4155}
 
 
 def test_each_weight_alone_gives_its_own_order():

@@ -144,8 +144,8 @@ def test_lone_surrogates_and_zeros_do_not_reach_the_bank(tmp_path, layout):
 
 
 def test_a_later_version_is_refused_with_the_remedy(tmp_path):
-    with pytest.raises(UnreadableFile, match="version 2 of Memoir's format; this Memoir reads version 1"):
-        records_of(tmp_path, '{"memoir": 2, "persona": {"name": "Iris"}}')
+    with pytest.raises(UnreadableFile, match="version 3 of Memoir's format; this Memoir reads versions 1 and 2"):
+        records_of(tmp_path, '{"memoir": 3, "persona": {"name": "Iris"}}')
 
 
 def test_a_history_without_a_persona_is_named_after_the_file(tmp_path):

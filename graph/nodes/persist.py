@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from langgraph.runtime import Runtime
 
 from graph.learning.own_words import own_sentences
 from graph.learning.rules import stated
-from graph.state import Ask, Message, Revision, Services, TraceLine, TurnState
+from graph.state import Ask, Message, Reading, Revision, Services, TraceLine, TurnState
 from memory.bank import Bank
 from memory.quotes import holds
 from memory.timespan import TimeExpression, find
@@ -25,7 +26,8 @@ def persist(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     ask, services = state["ask"], runtime.context
     if not ask.remember:
         return {"trace": (TraceLine("persist", "not remembered, as asked"),)}
-    said = exchange(ask, state["message"], state["reading"].answer, state.get("revision"))
+    reading = state["reading"]
+    said = exchange(ask, state["message"], reading, state.get("revision"))
     stored = services.bank.remember(ask.persona.id, [said])
     if services.indexer is not None:
         services.indexer.wake()
@@ -41,7 +43,7 @@ def keep_said(state: TurnState, bank: Bank) -> None:
         bank.remember(ask.persona.id, [exchange(ask, message, None)])
 
 
-def exchange(ask: Ask, message: Message, reply: str | None, revision: Revision | None = None) -> SessionDraft:
+def exchange(ask: Ask, message: Message, reply: Reading | None, revision: Revision | None = None) -> SessionDraft:
     """The exchange as a draft of its session; without a reply the user's turn alone.
 
     Only what the user stated becomes a memory: a question holds no news, and the reply repeats what was remembered. A
@@ -65,8 +67,9 @@ def exchange(ask: Ask, message: Message, reply: str | None, revision: Revision |
     )
     turns = [mine]
     if reply is not None:
-        theirs = TurnDraft(ask.persona.name, "assistant", reply, ask.as_of, at, uuid.uuid4().hex, recallable=False)
-        turns.append(theirs)
+        theirs = TurnDraft(ask.persona.name, "assistant", reply.answer, ask.as_of, at, uuid.uuid4().hex)
+        relied_on = tuple(citation.memory.id for citation in reply.citations)
+        turns.append(replace(theirs, recallable=False, cites=relied_on))
     own = [sentence for told in statements for sentence in own_sentences(told)]
     learned = (item for sentence in own for item in stated(sentence, USER, ask.as_of, 0))
     return SessionDraft(

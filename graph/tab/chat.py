@@ -15,7 +15,7 @@ from graph.assistant import Answer, Assistant, Step, Token
 from graph.learning.learner import Learner
 from graph.manners import MANNERS
 from graph.models import Quantization
-from graph.panels import CANDIDATE_HEADERS, NOTE_HEADERS, STATUS, STEP_HEADERS
+from graph.panels import CANDIDATE_HEADERS, CANDIDATE_WIDTHS, NOTE_HEADERS, STATUS, STEP_HEADERS
 from graph.said import answered, to_markdown
 from graph.tab.asking import ask_of, wake
 from graph.tab.messages import (
@@ -34,11 +34,16 @@ from graph.tab.messages import (
 from graph.tab.model_panel import fixed_model, model_panel
 from graph.today import about, stale_end
 from memory.bank import Bank
+from memory.card import whole
 from memory.errors import MemoirError
 from memory.indexer import Indexer, waiting
 from memory.panels import count, empty, line
+from memory.personas import set_proactive
 from memory.tab import PRIVATE, Update, persona_choices, shown_fault, told, upload_box
 from memory.types import Persona, PersonaDraft
+
+UNASKED = "May bring up memories unasked"
+"""The switch of a persona: a feeling or a scene brings up at most one memory, or none."""
 
 SAMPLE = "sample"
 """The source id of the persona that comes with Memoir."""
@@ -101,7 +106,9 @@ def chat_tab(
                     today = gr.DateTime(
                         label="As of (empty: now)", include_time=False, type="string", min_width=150, elem_id="today"
                     )
-                forgetful = gr.Checkbox(label="Don't remember this chat", elem_id="forgetful")
+                with gr.Row():
+                    forgetful = gr.Checkbox(label="Don't remember this chat", min_width=150, elem_id="forgetful")
+                    proactive = gr.Checkbox(True, label=UNASKED, min_width=150, elem_id="proactive")
             time_note = gr.HTML(padding=False, elem_id="time-note")
             with gr.Row(elem_classes="memoir-actions"):
                 new_chat = gr.Button("New chat", size="sm", min_width=90, elem_id="new-chat")
@@ -116,13 +123,15 @@ def chat_tab(
                 name = gr.Textbox(label="Name", max_length=80, elem_id="persona-name")
                 description = gr.Textbox(label="Description", lines=2, max_length=2000, info="Who they are to you.")
                 manner = gr.Dropdown(list(MANNERS), value="plain", label="Manner of speaking")
+                speaks_up = gr.Checkbox(True, label=UNASKED, elem_id="persona-proactive")
                 create = gr.Button("Create", variant="primary", elem_id="persona-create")
     with gr.Accordion("How I remembered", open=False, elem_classes="memoir-trace", elem_id="how"):
         explained = gr.HTML(padding=False)
         with gr.Row():
             kinds = gr.Label(label="Kind of memory asked for", show_heading=False, num_top_classes=5, visible=False)
             timeline = gr.Plot(label="The candidates in time", visible=False)
-        candidates = _table("Candidates", CANDIDATE_HEADERS, _shares(6, 11, 30, 7, 8, 6, 7, 8, 6, 11))
+        candidates = _table("Candidates", CANDIDATE_HEADERS, _shares(*CANDIDATE_WIDTHS))
+        one = gr.HTML(padding=False, elem_id="how-one")
         with gr.Row():
             notes = _table("Notes", NOTE_HEADERS, _shares(16, 56, 28))
             steps = _table("Steps", STEP_HEADERS, _shares(24, 54, 22))
@@ -148,14 +157,15 @@ def chat_tab(
         if answer is None:
             hint = empty("No answer yet", "Ask something, and each step to the answer shows here.")
             hidden = {c: gr.update(visible=False) for c in (kinds, timeline, candidates, notes, steps)}
-            return {explained: hint, **hidden}
+            return {explained: hint, one: "", **hidden}
         figure = panels.timeline(answer)
-        rows, taken = panels.candidates(answer.hits), panels.notes(answer)
+        rows, taken = panels.candidates(answer), panels.notes(answer)
         return {
             explained: panels.summary(answer),
             kinds: gr.Label(panels.classes(answer), visible=bool(rows)),
             timeline: gr.Plot(figure, visible=figure is not None),
             candidates: gr.Dataframe(rows, visible=bool(rows)),
+            one: line("A click on a candidate shows where it comes from." if rows else ""),
             notes: gr.Dataframe(taken, visible=bool(taken)),
             steps: gr.Dataframe(panels.steps(answer), visible=True),
         }
@@ -168,6 +178,7 @@ def chat_tab(
         someone = _find(bank, wanted)
         return {
             persona: gr.Dropdown(known, value=wanted),
+            proactive: gr.Checkbox(someone is None or someone.proactive, interactive=someone is not None),
             clock: gr.Timer(active=True),
             **fresh(wanted, stale_end(bank, someone)),
         }
@@ -192,11 +203,16 @@ def chat_tab(
         return choose(persona_id) if persona_id is not None else {persona: gr.skip()}
 
     @told
-    def created(wanted: str, described: str, speaking: str) -> Update:
+    def created(wanted: str, described: str, speaking: str, unasked: bool) -> Update:
         if not wanted.strip():
             raise MemoirError("Give the new persona a name first.")
-        made = bank.create_persona(PersonaDraft(wanted, description=described.strip(), manner=speaking))
-        return {name: "", description: "", **choose(made.id)}
+        draft = PersonaDraft(wanted, description=described.strip(), manner=speaking, proactive=unasked)
+        return {name: "", description: "", speaks_up: True, **choose(bank.create_persona(draft).id)}
+
+    @told
+    def switched(persona_id: int | None, unasked: bool) -> None:
+        if persona_id is not None:
+            set_proactive(bank, persona_id, proactive=unasked)
 
     @told
     def ended(persona_id: int | None) -> str | None:
@@ -273,20 +289,26 @@ def chat_tab(
         if chat_number in stops:
             stops[chat_number].set()
 
+    @told
+    def look_at(persona_id: int, event: gr.SelectData) -> str:
+        return whole(bank, bank.memory(persona_id, int(event.row_value[0])), panels.REACH)
+
     everything = [chat, chat_id, cited, today, time_note, examples, sources]
-    explaining = [explained, kinds, timeline, candidates, notes, steps]
-    turned = [persona, clock, *everything, *explaining]
+    explaining = [explained, kinds, timeline, candidates, one, notes, steps]
+    turned = [persona, proactive, clock, *everything, *explaining]
     spoken_to = [composer, chat, cited, chat_id, persona, today, forgetful, model.name, model.quantization]
     replied = [composer, chat, cited, sources, clock, *explaining]
     page.load(opened, None, turned, **PRIVATE)
     persona.input(chosen, [chat_id, persona], turned, **PRIVATE)
     box.imported.change(brought_in, box.imported, turned, **PRIVATE)
-    create.click(created, [name, description, manner], [name, description, *turned], **PRIVATE)
+    proactive.input(switched, [persona, proactive], None, **PRIVATE)
+    create.click(created, [name, description, manner, speaks_up], [name, description, speaks_up, *turned], **PRIVATE)
     new_chat.click(begun, [chat_id, persona, today], [*everything, *explaining], **PRIVATE)
     chat.clear(begun, [chat_id, persona, today], [*everything, *explaining], **PRIVATE)
     at_end.click(ended, persona, today, **PRIVATE)
     # Of a persona that is chosen, the date can reach the screen before the name: the later event has both.
     gr.on([today.change, persona.change], timed, [persona, today], time_note, trigger_mode="always_last", **PRIVATE)
+    candidates.select(look_at, persona, one, **PRIVATE)
     clock.tick(ticked, None, [indexing, clock], **PRIVATE)
     composer.submit(say, spoken_to, replied, concurrency_limit=4, concurrency_id="say", **PRIVATE)
     for chip, question in zip(chips, trimmings.examples, strict=True):

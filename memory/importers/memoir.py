@@ -1,4 +1,6 @@
-"""Memoir's own format, which it exports and which is easiest to write by hand: JSON Lines, one record a line.
+"""Memoir's own format as it is easiest to write by hand: JSON Lines, one record a line.
+
+What Memoir exports is version 2, which holds every row of a bank and is sealed: see `memory.importers.memoir_rows`.
 
     {"memoir": 1, "persona": {"name": "Iris", "id": "iris", "description": "...", "traits": ["..."], "manner": "plain"}}
     {"session": {"id": "s1", "title": "...", "started_at": "2026-03-01T19:04:00+00:00", "turns": [
@@ -12,6 +14,7 @@ or take up an earlier one. A record stands on one line of at most 32 MB. The sam
 layout, whose first key is `memoir`: {"memoir": 1, "persona": {...}, "sessions": [{...}, ...], "memories": [{...},
 ...]}
 
+- "proactive": false keeps a persona from bringing up a memory that nobody asked for.
 - Only a persona's name, a turn's text and a memory's store and text are needed; leave out what is empty or unknown.
 - store: profile, relationship, world, event or dialogue. role: user, assistant or other; without one, the persona (by
   name) is the assistant and anybody else the user. A turn without a speaker is spoken by its role.
@@ -33,6 +36,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from memory.errors import UnreadableFile
+from memory.importers import memoir_rows
 from memory.importers.fields import Fields, drain
 from memory.importers.jsonlines import ends_early, read_objects
 from memory.importers.jsonstream import Place, outline, show_place, stream_values
@@ -52,8 +56,10 @@ def sniff(head: bytes) -> bool:
 
 @counted
 def read(path: Source) -> Iterator[Record]:
-    """The histories of a file, in either of its two layouts."""
-    if _is_one_object(read_head(path)):
+    """The histories of a file: an export, or either layout of what was written by hand."""
+    if memoir_rows.is_sealed(path):
+        yield from memoir_rows.read_records(path)
+    elif _is_one_object(read_head(path)):
         yield from _read_whole(path)
     else:
         yield from _read_lines(path)
@@ -61,8 +67,9 @@ def read(path: Source) -> Iterator[Record]:
 
 def dump_persona(persona: PersonaDraft) -> str:
     """The line that begins a persona's history."""
-    fields = {"name": persona.name, "id": persona.external_id, "description": persona.description}
-    return _dump({"memoir": VERSION, "persona": {**fields, "traits": list(persona.traits), "manner": persona.manner}})
+    who = {"name": persona.name, "id": persona.external_id, "description": persona.description}
+    fields = _given({**who, "traits": list(persona.traits), "manner": persona.manner})
+    return _dump({"memoir": VERSION, "persona": fields if persona.proactive else {**fields, "proactive": False}})
 
 
 def dump_session(session: SessionDraft) -> str:
@@ -72,7 +79,8 @@ def dump_session(session: SessionDraft) -> str:
         "title": session.title,
         "turns": [_turn_fields(turn) for turn in session.turns],
     }
-    return _dump({"session": {**fields, **_time_fields("started", session.started_at, session.started_text)}})
+    times = _time_fields("started", session.started_at, session.started_text)
+    return _dump({"session": _given({**fields, **times})})
 
 
 def dump_memory(memory: MemoryDraft) -> str:
@@ -80,7 +88,7 @@ def dump_memory(memory: MemoryDraft) -> str:
     names = ("store", "text", "key", "event_text", "emotion", "scene", "speaker", "attribute")
     times = {name: _iso(getattr(memory, name)) for name in ("said_at", "valid_from", "valid_to")}
     fields = {name: getattr(memory, name) for name in names} | _event_fields(memory.event) | times
-    return _dump({"memory": {**fields, "id": memory.external_id}})
+    return _dump({"memory": _given({**fields, "id": memory.external_id})})
 
 
 def dump_records(records: Iterable[Record]) -> Iterator[str]:
@@ -161,7 +169,9 @@ def _is_opened(place: Place) -> bool:
 def _check_version(path: Source, version: object) -> None:
     if version != VERSION:
         found = f"version {str(version)[:20]} of Memoir's format"
-        raise UnreadableFile(f"{path.name} holds {found}; this Memoir reads version {VERSION}. Update Memoir.")
+        raise UnreadableFile(
+            f"{path.name} holds {found}; this Memoir reads versions 1 and {memoir_rows.VERSION}. Update Memoir."
+        )
 
 
 def _turn_fields(turn: TurnDraft) -> dict[str, Any]:
@@ -188,4 +198,4 @@ def _given(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _dump(line: dict[str, Any]) -> str:
-    return json.dumps({name: _given(v) if isinstance(v, dict) else v for name, v in line.items()}, ensure_ascii=False)
+    return json.dumps(line, ensure_ascii=False)

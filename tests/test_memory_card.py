@@ -1,0 +1,82 @@
+"""One memory on the screen says all that is known of it, where it was said, and which answers relied on it."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from memory import forget
+from memory.bank import Bank
+from memory.card import whole
+from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
+
+MAY = datetime(2023, 5, 8, tzinfo=UTC)
+JUNE = MAY + timedelta(days=30)
+
+
+@pytest.fixture
+def bank(tmp_path):
+    bank = Bank(tmp_path / "bank.db")
+    bank.create_persona(PersonaDraft("Ana"))
+    return bank
+
+
+def tell(bank, text, at=MAY, place="Porto"):
+    fact = MemoryDraft("profile", f"Lives in {place}", said_at=at, attribute="home", speaker="You")
+    learned = (Learned(fact, (Quote(0, f"I live in {place}"),)),)
+    bank.remember(1, [SessionDraft((TurnDraft("You", "user", text, at),), at, external_id=text, learned=learned)])
+    return next(m for m in bank.memories(1, store="profile") if m.text == f"Lives in {place}")
+
+
+def answered(bank, memory, question="Where do I live?", answer="In <b>Porto</b> [1]"):
+    asked = TurnDraft("You", "user", question, JUNE, recallable=False)
+    reply = TurnDraft("Ana", "assistant", answer, JUNE, recallable=False, cites=(memory.id, memory.id))
+    bank.remember(1, [SessionDraft((asked, reply), JUNE, external_id="chat", source="chat")])
+
+
+def test_the_words_that_carry_it_are_marked_where_they_were_said(bank):
+    fact = tell(bank, "So I live in Porto, as you know.")
+    assert "So <mark>I live in Porto</mark>, as you know." in whole(bank, fact, 2)
+
+
+def test_every_conversation_that_told_it_is_shown(bank):
+    tell(bank, "I live in Porto, see.")
+    fact = tell(bank, "Yes, I live in Porto.", JUNE)
+    shown = whole(bank, fact, 2)
+    assert "Said in 1 other conversation, too" in shown
+    assert shown.index("see.") < shown.index("Yes, ")
+
+
+def test_the_answers_that_relied_on_it_are_listed_and_nothing_in_them_is_markup(bank):
+    fact = tell(bank, "I live in Porto, see.")
+    assert "Answers that relied on it" not in whole(bank, fact, 2)
+    answered(bank, fact)
+    shown = whole(bank, fact, 2)
+    assert "Where do I live? — In &lt;b&gt;Porto&lt;/b&gt; [1]" in shown
+    (use,) = bank.uses(1, fact.id, 10)
+    assert (use.question, use.answer.role) == ("Where do I live?", "assistant")
+
+
+def test_another_personas_answers_are_not_told(bank):
+    fact = tell(bank, "I live in Porto, see.")
+    answered(bank, fact)
+    other = bank.create_persona(PersonaDraft("Bea"))
+    assert bank.uses(other.id, fact.id, 10) == []
+    assert bank.quotes(other.id, fact.id) == {}
+    assert bank.drawn(other.id, fact.id) == []
+    assert bank.told(other.id, "chat", 10) == []
+
+
+def test_a_forgotten_answer_relied_on_nothing(bank):
+    fact = tell(bank, "I live in Porto, see.")
+    answered(bank, fact)
+    (chat,) = [s.id for s in bank.sessions(1) if s.source == "chat"]
+    forget.forget_session(bank, 1, chat)
+    assert bank.uses(1, fact.id, 10) == []
+
+
+def test_what_holds_no_more_says_so(bank):
+    fact = tell(bank, "I live in Porto.")
+    tell(bank, "I live in Lisbon.", JUNE, "Lisbon")
+    shown = whole(bank, bank.memory(1, fact.id), 2)
+    assert "<dt>Held</dt><dd>from 8 May 2023 to 7 June 2023</dd>" in shown
+    assert "Lives in Lisbon" in shown
