@@ -150,6 +150,7 @@ def mounted(page: gr.Blocks, uploads: Path) -> FastAPI:
         run_history=False,  # it would keep in the browser what was said
         max_file_size=LARGEST_UPLOAD,
         ssr_mode=False,
+        enable_monitoring=False,
         mcp_server=True,
     )
     # Gradio looks whether a file that a request names was uploaded only if it takes the page for launched.
@@ -234,6 +235,8 @@ def serve(settings: EvalSettings) -> None:
         raise MemoirError("nobody could log in: make a user first, with `python app.py user add NAME`")
     if not settings.auth:
         welcome(Bank(settings.bank_path))
+        if settings.host not in LOOPBACK:
+            print(f"memoir: whoever reaches {settings.host} reads this memory; --auth has them log in", file=sys.stderr)
     uploads = settings.home / "uploads"
     shutil.rmtree(uploads, ignore_errors=True)  # left over if the last run was killed
     os.environ["GRADIO_TEMP_DIR"] = str(uploads)

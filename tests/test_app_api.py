@@ -12,6 +12,7 @@ from browser_app import App
 from gradio_client import Client
 from gradio_client.exceptions import AppError
 
+from memory import journal
 from memory.bank import Bank
 
 CALLS = ["ask", "forget", "list_personas", "remember", "search_memory"]
@@ -78,7 +79,7 @@ def test_asking_is_not_remembered_unless_told_to(app: App, tools: Tools) -> None
     assert turns(app) == before + 2
 
 
-def test_what_is_remembered_is_found_cited_and_forgotten(client: Client, tools: Tools) -> None:
+def test_what_is_remembered_is_found_cited_and_forgotten(app: App, client: Client, tools: Tools) -> None:
     told = tools.call("remember", persona="Ida", text="My kayak is called Sturmvogel.", said_at="2026-11-02")
     assert told["memories"] >= 1
     found = client.predict("Ida", "kayak Sturmvogel", limit=3, api_name="/search_memory")
@@ -94,6 +95,8 @@ def test_what_is_remembered_is_found_cited_and_forgotten(client: Client, tools: 
     assert gone["residue"] == 0
     left = tools.call("search_memory", persona="Ida", query="Sturmvogel", limit=50)
     assert not [m for m in left if "Sturmvogel" in m["text"]]
+    asked = {entry.request for entry in journal.entries(Bank(app.home / "bank.db"))}
+    assert "another program (forget)" in asked
 
 
 def test_of_one_store_only_that_is_found(tools: Tools) -> None:

@@ -215,6 +215,16 @@ def test_the_model_and_the_benchmarks_are_not_a_users_to_choose(ben: Program) ->
         assert closed not in held
 
 
+@pytest.mark.parametrize(
+    "path", ["vibe-edit", "vibe-code", "undo-vibe-edit", "run-history/connect", "component_server"]
+)
+def test_what_gradio_has_for_developers_is_closed(app: App, ben: Program, path: str) -> None:
+    asked = {"prompt": "x", "code": "x", "hash": "x"}
+    sent = asked | {"data": {}, "component_id": 1, "session_hash": "x", "fn_name": "ls"}
+    assert ben.http.post(f"/gradio_api/{path}", json=sent).status_code >= 400
+    assert Program(app, "ben").http.get("/monitoring").status_code == 403
+
+
 def test_logging_out_ends_the_session_for_good(app: App) -> None:
     program = Program(app, "ben")
     cookie = program.http.cookies["memoir-session"]

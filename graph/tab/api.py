@@ -21,6 +21,7 @@ from graph.state import Ask
 from graph.tab.asking import LONGEST, wake
 from graph.today import moment
 from memory import forget as forgetting
+from memory import journal
 from memory.as_json import plain
 from memory.bank import Bank
 from memory.errors import MemoirError, UnknownMemory
@@ -207,7 +208,8 @@ def checked(call: Callable[P, Any]) -> Callable[P, Any]:
     @wraps(call)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> Any:  # noqa: ANN401  # as the call itself
         try:
-            return strict(*args, **kwargs)
+            with journal.requested(f"another program ({call.__name__})"):
+                return strict(*args, **kwargs)
         except ValidationError as fault:
             raise _refusal("; ".join(_expected(e, call) for e in fault.errors())) from fault
         except MemoirError as fault:

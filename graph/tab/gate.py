@@ -13,7 +13,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 BURST, PER_SECOND = 2000, 50.0
-"""Requests of one address: at once (opening the page takes some 150), and for as long as it likes."""
+"""Requests of one address: at once (opening the page takes some 100), and for as long as it likes."""
 
 ADDRESSES = 10_000
 """Addresses that are counted; beyond, those that have been quiet are forgotten."""
