@@ -16,7 +16,7 @@ from pathlib import Path
 
 from sqlite_utils import Database
 
-from memory import journal, scope, validity
+from memory import downloads, journal, scope, validity
 from memory.bank import Bank
 from memory.rows import listed
 from memory.scope import Meant, Scope, numbers
@@ -27,9 +27,6 @@ PROOF_CHARACTERS = 12
 PROOFS = 200
 """Texts that are looked for in the bytes; of more, they are sampled evenly: each costs a pass over the whole file."""
 
-
-DOWNLOAD = ".memoir-"
-"""What the names of exports and backups hold that the screen makes for download."""
 
 BEFORE = ".before-restore"
 """What a restore adds to the name of the bank that it keeps."""
@@ -101,15 +98,15 @@ def forget_session(bank: Bank, persona_id: int, session_id: int) -> Forgotten:
 
 
 def forget_meant(bank: Bank, persona_id: int, which: Scope) -> Forgotten:
-    """Remove what is meant, the turns it came from, what came from those turns alone, and the answers that told it."""
+    """Remove what is meant, what came from its turns alone, and the answers that relied on any of it."""
     with bank.writing() as db:
         whole = _whole(db, persona_id, which(db, persona_id))
         texts = _texts(db, whole.memories, whole.turns)
         _reopen(db, whole.memories)
         _drop_titles(db, whole)
+        _learn_again(db, whole)
         _delete(db, "memories", whole.memories)
         _rehome(db, whole.sessions)
-        _learn_again(db, whole.turns)
         _delete(db, "turns", whole.turns)
         _delete(db, "sessions", whole.sessions)
         _note(db, persona_id, whole.memories, len(whole.turns), len(whole.sessions))
@@ -140,13 +137,12 @@ def _of_persona(db: Database, persona_id: int) -> tuple[list[int], list[int], in
 
 
 def _whole(db: Database, persona_id: int, meant: Meant) -> Meant:
-    """What is meant with the turns it came from, all that no other turn carries alone, and answers that relied on it.
+    """What is meant with all that no other turn carries alone, and the answers that relied on any of it.
 
     An answer repeats what it relies on, word by word where no language model reads.
     """
-    said = "SELECT DISTINCT turn_id FROM sources WHERE memory_id IN (SELECT value FROM json_each(?))"
     answers = "SELECT DISTINCT turn_id FROM cites WHERE memory_id IN (SELECT value FROM json_each(?))"
-    turns = {*meant.turns, *numbers(db, said, listed(meant.memories))}
+    turns = set(meant.turns)
     while True:
         memories = sorted({*meant.memories, *_carried(db, turns)})
         more = set(numbers(db, answers, listed(memories))) - turns
@@ -201,12 +197,13 @@ def _rehome(db: Database, sessions: Sequence[int]) -> None:
     )
 
 
-def _learn_again(db: Database, turns: Sequence[int]) -> None:
-    """Put the sessions of these turns back into the queue: what summed them up may have to be made anew."""
+def _learn_again(db: Database, whole: Meant) -> None:
+    """Put the sessions of what goes back into the queue: what summed them up may have to be made anew."""
     db.conn.execute(
-        "UPDATE sessions SET learned = 0 WHERE id IN "
-        "(SELECT session_id FROM turns WHERE id IN (SELECT value FROM json_each(?)))",
-        (listed(turns),),
+        "UPDATE sessions SET learned = 0 WHERE id IN (SELECT session_id FROM turns "
+        "WHERE id IN (SELECT value FROM json_each(:turns)) OR id IN "
+        "(SELECT turn_id FROM sources WHERE memory_id IN (SELECT value FROM json_each(:memories))))",
+        {"turns": listed(whole.turns), "memories": listed(whole.memories)},
     )
 
 
@@ -248,8 +245,7 @@ def _scrub(bank: Bank, gone: Forgotten, texts: set[str]) -> Forgotten:
         telling = sorted(text for text in texts if len(text) >= PROOF_CHARACTERS)
         sought = telling[:: max(1, len(telling) // PROOFS)]
         absent = [text for text in sought if not db.conn.execute(held, {"t": text}).fetchone()]
-    for download in (bank.path.parent / "uploads").rglob(f"*{DOWNLOAD}*"):
-        download.unlink(missing_ok=True)
+    downloads.clear(bank.path.parent)
     kept = sorted(bank.path.parent.glob(f"{bank.path.name}{BEFORE}*"))
     copies = tuple(path for path in kept if any(_holds(path, text.encode()[:200]) for text in sought))
     return replace(gone, residue=sum(stands_in_files(bank.path, text) for text in absent), copies=copies)

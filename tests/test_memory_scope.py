@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memory import indexer, ingest, scope, upkeep
+from memory import consolidation, indexer, ingest, scope, upkeep
 from memory.__main__ import main
 from memory.backup import backup, restore
 from memory.bank import Bank
@@ -144,6 +144,18 @@ def test_what_was_put_together_goes_with_any_of_its_parts(bank):
     forget_meant(bank, 1, scope.before(JUNE))
     assert "Lives alone with a parrot" not in texts(bank)
     assert "Well, with a parrot." in texts(bank)
+
+
+def test_of_a_summary_that_mentions_it_the_turns_stay_that_do_not(bank):
+    consolidation.close(bank)
+    (session,) = (s for s in bank.sessions(1) if s.external_id == "d")
+    summary = MemoryDraft("event", "They spoke of a fair and of Petra.", said_at=JULY, attribute=consolidation.SUMMARY)
+    due = next(d for d in consolidation.due(bank, datetime.now(UTC)) if d.session_id == session.id)
+    turns = [h.turn for h in consolidation.heard(bank, due)]
+    consolidation.settle(bank, due, turns, [Learned(summary, (Quote(0, turns[0].text, False),))])
+    gone = forget_meant(bank, 1, scope.mentions("Petra"))
+    assert (gone.memories, gone.turns) == (1, 0)
+    assert session.id in {d.session_id for d in consolidation.due(bank, datetime.now(UTC))}
 
 
 def test_downloads_go_and_a_bank_kept_by_a_restore_is_named(bank, tmp_path):

@@ -1,32 +1,25 @@
-"""The Memory tab: all that a persona knows, to search, read and forget; and the box that brings a history in."""
+"""The Memory tab: all that a persona knows, to search, read and forget, and to take along."""
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import wraps
-from html import escape
-from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
 
 import gradio as gr
 
-from memory import forget, ingest, panels
+from memory import forget, journal, panels
 from memory.bank import Bank
 from memory.card import known, origin_of
 from memory.consolidation import SUMMARY
 from memory.errors import MemoirError
-from memory.indexer import Indexer
 from memory.panels import STORE_NAMES
 from memory.scoring import SearchSettings
 from memory.search import Searcher
+from memory.tab.forgetting import forgetting_panel
+from memory.tab.handlers import PRIVATE, Update, told
+from memory.tab.journal_panel import journal_panel
+from memory.tab.taking import taking_panel
 from memory.timespan import read_date
 from memory.types import STORES, Memory, Store, TimeSpan
-
-WATCHED = gr.Progress()
-"""Marks the argument by which the screen hands over its progress bar."""
 
 PAGE = 50
 FOUND = 20
@@ -36,45 +29,11 @@ HEADERS = ["No.", "Kind", "When", "Who", "Memory"]
 REACH = 30
 """Turns shown before and after the source of a memory."""
 
-WELCOME = (
-    "An export of ChatGPT, Claude, Open WebUI, LibreChat, SillyTavern, WhatsApp or Telegram, zipped or not; a "
-    "character card; a Memoir export, a benchmark's file or a plain transcript. Its format is found by itself."
-)
-
 EVERYTHING = ("Everything", "")
 FIRST_DAY, LAST_DAY = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
 
-P = ParamSpec("P")
-T = TypeVar("T")
 SHOW_QUOTED = "() => window.showQuoted(document.querySelector('#memory-origin'))"
 """Scrolls a transcript to the line that is marked in it; `app.py` brings the function."""
-
-PRIVATE: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
-"""An event of the screen, which is no API."""
-
-Update = dict[Any, Any]
-"""New values by component."""
-
-
-def told(handler: Callable[P, T]) -> Callable[P, T]:
-    """The handler, its faults turned into messages on the screen."""
-
-    @wraps(handler)
-    def guarded(*args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            return handler(*args, **kwargs)
-        except MemoirError as fault:
-            raise shown_fault(fault) from fault
-
-    return guarded
-
-
-def shown_fault(fault: Exception) -> gr.Error:
-    """A fault as a message on the screen, which shows messages as HTML; a fault may quote a file."""
-    if isinstance(fault, MemoirError):
-        return gr.Error(escape(str(fault)), title="That did not work", duration=12, print_exception=False)
-    name = escape(f"{type(fault).__name__}: {fault}")
-    return gr.Error(f"A fault in Memoir itself ({name}). Nothing was changed; the terminal says more.", duration=12)
 
 
 def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown) -> None:
@@ -120,6 +79,9 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
                     sure = gr.Button("Forget for good", variant="stop", size="md", elem_id="memory-forget-sure")
             result = gr.HTML(padding=False, elem_id="memory-result")
             origin = gr.HTML(padding=False, elem_id="memory-origin")
+    forgotten = forgetting_panel(bank, persona)
+    taking_panel(bank, persona)
+    journal_panel(bank)
 
     def show(persona_id: int | None, page: int, *sought: str | None) -> Update:
         if persona_id is None:
@@ -180,7 +142,8 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
 
     @told
     def remove(persona_id: int, memory_id: int, page: int, *sought: str | None) -> Update:
-        gone = forget.forget(bank, persona_id, [memory_id])
+        with journal.requested("Memory tab"):
+            gone = forget.forget(bank, persona_id, [memory_id])
         rest = show(persona_id, page, *sought)
         return {**rest, **cleared(), result: panels.forgotten(gone)}
 
@@ -203,93 +166,8 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
     table.select(choose, [persona], beside, **PRIVATE).then(None, js=SHOW_QUOTED)
     ask_forget.click(consider, [persona, selected], [warning, confirm, ask_forget], **PRIVATE)
     keep.click(lambda: asked(False, True), None, [confirm, ask_forget], **PRIVATE)
+    forgotten.change(changed, filters, [*listed, *beside], **PRIVATE)
     sure.click(remove, [persona, selected, shown, *filters[1:]], [*listed, *beside], **PRIVATE)
-
-
-@dataclass(frozen=True, slots=True)
-class UploadBox:
-    """The parts of the upload box that its tab listens to: `imported` changes to the id of the persona imported."""
-
-    imported: gr.State
-
-
-def upload_box(bank: Bank, indexer: Indexer) -> UploadBox:
-    """Build the box in which a history is dropped, looked into, chosen from and imported."""
-    imported: gr.State = gr.State(None)
-    gr.HTML(panels.line(WELCOME))
-    file = gr.File(
-        show_label=False,
-        height=120,
-        elem_classes="memoir-drop",
-        elem_id="upload",
-    )
-    found = gr.HTML(padding=False, elem_id="upload-found")
-    wanted = gr.Dropdown(
-        label="Which histories", multiselect=True, filterable=True, visible=False, elem_id="upload-choose"
-    )
-    everything = gr.Checkbox(label="Take them all", visible=False, elem_id="upload-all")
-    start = gr.Button("Import", variant="primary", visible=False, elem_id="upload-start")
-    report = gr.HTML(padding=False, elem_id="upload-report")
-
-    def look(path: str) -> Update:
-        try:
-            held = ingest.contents(Path(path))
-        except MemoirError as fault:
-            return {**closed(), report: panels.problem(str(fault)), imported: None}
-        several = len(held.histories) > 1
-        choices = [(panels.history_name(h), h.external_id or h.name) for h in held.histories]
-        return {
-            found: panels.contents(Path(path).name, held),
-            wanted: gr.Dropdown(choices, value=[], visible=several),
-            everything: gr.Checkbox(value=False, visible=several, label=f"Take all {len(choices)}"),
-            start: gr.Button(visible=True),
-            report: "",
-            imported: None,
-        }
-
-    def closed() -> Update:
-        return {
-            found: "",
-            wanted: gr.Dropdown([], value=[], visible=False),
-            everything: gr.Checkbox(value=False, visible=False),
-            start: gr.Button(visible=False),
-        }
-
-    def take(path: str, names: list[str], take_all: bool, progress: gr.Progress = WATCHED) -> Update:
-        held = Path(path)
-        try:
-            several = bool(ingest.contents(held).histories[1:])
-            if several and not names and not take_all:
-                return {report: panels.problem("Choose at least one of the histories, or take them all.")}
-            done = ingest.ingest(
-                bank,
-                held,
-                choose=names if several and not take_all else None,
-                progress=lambda share: progress(share, desc="Importing"),
-            )
-        except MemoirError as fault:
-            return {report: panels.problem(str(fault))}
-        finally:
-            indexer.wake()
-        shutil.rmtree(held.parent, ignore_errors=True)  # the server's copy, in a folder of its own
-        return {
-            **closed(),
-            file: None,
-            report: panels.report(held.name, done),
-            imported: done.histories[0].persona.id,
-        }
-
-    parts = [found, wanted, everything, start]
-    file.upload(look, [file], [*parts, report, imported], show_progress_on=found, api_visibility="private")
-    file.clear(closed, None, parts, show_progress="hidden", api_visibility="private")
-    start.click(
-        take,
-        [file, wanted, everything],
-        [*parts, file, report, imported],
-        show_progress_on=report,
-        api_visibility="private",
-    )
-    return UploadBox(imported)
 
 
 def persona_choices(bank: Bank) -> list[tuple[str, int]]:
