@@ -30,6 +30,8 @@ HEADLINES = (
     "token_recall",
     "anchor_map",
     "anchor_ceiling",
+    "brought_up",
+    "brought_up_precision",
     "abstention_f1",
     "false_refusal_rate",
 )

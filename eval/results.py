@@ -77,7 +77,7 @@ LINES = (
             "token_recall",
         ),
     ),
-    Line("madial-bench", tuple(f"geometric_mean@{k}" for k in (1, 3, 5, 10)), "en"),
+    Line("madial-bench", (*(f"geometric_mean@{k}" for k in (1, 3, 5, 10)), "brought_up", "brought_up_precision"), "en"),
     Line("madial-bench", tuple(f"geometric_mean@{k}" for k in (1, 3, 5, 10)), "ch"),
     Line("dialsim", ("choice_accuracy", "session_recall@5", *_ANSWERS[2:])),
 )

@@ -16,6 +16,9 @@ from eval.metrics import abstention, answers, classification, retrieval
 from eval.metrics.intervals import Numbers, jackknife_figure, mean_figures, set_figures
 from eval.types import Figure, Found, Sample
 
+PROACTIVE = "proactive"
+"""How the abilities begin whose probes ask nothing: something is told, and a memory should come up."""
+
 Level = Literal["sessions", "items"]
 OfficialNDCG = Callable[[Sequence[str], Set[str], int], float]
 Scores = dict[str, float | None]
@@ -41,13 +44,13 @@ def score(
     Args:
         sample: The probe and what became of it.
         ks: Cut-offs of the ranking.
-        level: What `recall@k`, `precision@k`, `map@k`, `mrr@k` and `ndcg@k` rank; sessions have the first two under
-            names of their own.
+        level: What `recall@k`, `precision@k`, `map@k`, `mrr@k` and `ndcg@k` rank, and a memory brought up is judged
+            on; sessions have the first two under names of their own.
         official_ndcg: The benchmark's own nDCG, given as `ndcg_official@k` beside the standard one.
         answered: Whether the run had a reader; without one no answer is scored.
     """
     scores = _of_turns(sample, ks) | _of_sessions(sample, ks) | _of_level(sample, ks, level, official_ndcg)
-    return scores | _of_answer(sample) if answered else scores
+    return scores | _of_answer(sample, level) if answered else scores
 
 
 def figures(
@@ -171,14 +174,30 @@ def _of_level(sample: Sample, ks: Sequence[int], level: Level, official_ndcg: Of
 # --- what was answered
 
 
-def _of_answer(sample: Sample) -> Scores:
+def _of_answer(sample: Sample, level: Level) -> Scores:
     probe, prediction, judged = sample.probe, sample.prediction, sample.verdict
     scores: Scores = {"answer_accuracy": _right(answers.verdict(probe, prediction).state)}
     if judged is not None and judged.by != answers.RULE:
         scores["judge_accuracy"] = _right(judged.state)
     if probe.choices and probe.gold.choice is not None:
         scores["choice_accuracy"] = answers.choice_accuracy(probe, prediction)
+    if probe.ability.startswith(PROACTIVE):
+        scores |= _of_reminder(sample, level)
     return scores | _of_text(sample) if probe.gold.answerable else scores
+
+
+def _of_reminder(sample: Sample, level: Level) -> Scores:
+    """Whether a memory was brought up unasked, and, of those that were, whether it is relevant on the ranked level.
+
+    An answer that cites is none: the message was taken for a question.
+    """
+    gold, prediction = sample.probe.gold, sample.prediction
+    if not prediction.cited or prediction.reader:
+        return {"brought_up": 0.0, "brought_up_precision": None}
+    found = [hit for hit in prediction.found if not set(hit.units).isdisjoint(prediction.cited)]
+    relevant = gold.sessions if level == "sessions" else gold.items
+    ranked = {hit.session if level == "sessions" else hit.item for hit in found}
+    return {"brought_up": 1.0, "brought_up_precision": float(not ranked.isdisjoint(relevant))}
 
 
 def _right(state: str) -> float | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class Manner:
     """The phrases of one manner. `noted` and `noted_on` take what was told and its date, `corrected` what holds now,
-    `retracted` what does no more."""
+    `retracted` what does no more, `reminded` a quoted memory."""
 
     noted: str
     noted_on: str
@@ -17,6 +17,7 @@ class Manner:
     unrecorded: str
     greeting: str
     unknown: str
+    reminded: str
 
 
 MANNERS: dict[str, Manner] = {
@@ -28,6 +29,7 @@ MANNERS: dict[str, Manner] = {
         unrecorded="Understood. I am not remembering this chat.",
         greeting="Hello. Ask me about anything you have told me, or tell me something to remember.",
         unknown="I don't know: {why}",
+        reminded="That reminds me: {told}",
     ),
     "warm": Manner(
         noted="Thank you for telling me. I'll remember: “{told}”",
@@ -37,6 +39,7 @@ MANNERS: dict[str, Manner] = {
         unrecorded="Thank you for telling me. I'll keep it between us: this chat is not being remembered.",
         greeting="Hello! It's good to hear from you. Ask me about anything we've talked about, or tell me how you are.",
         unknown="I'm sorry, I don't know: {why}",
+        reminded="That makes me think of something: {told}",
     ),
     "playful": Manner(
         noted="Ooh, that one goes in the book: “{told}”",
@@ -46,6 +49,7 @@ MANNERS: dict[str, Manner] = {
         unrecorded="My pen is down! This chat is not being remembered.",
         greeting="Hey you! Quiz me on what you've told me, or give me something new to remember.",
         unknown="You've got me there, I don't know: {why}",
+        reminded="Ooh, that rings a bell: {told}",
     ),
     "formal": Manner(
         noted="Thank you. I have made a note of it: “{told}”",
@@ -55,6 +59,7 @@ MANNERS: dict[str, Manner] = {
         unrecorded="Thank you. In accordance with your wish, this conversation is not being recorded.",
         greeting="Good day. You may ask me about anything you have told me, or tell me what I should remember.",
         unknown="I regret that I don't know: {why}",
+        reminded="If I may remind you: {told}",
     ),
 }
 

@@ -173,13 +173,13 @@ class Bank:
         limit: int = -1,
         offset: int = 0,
     ) -> list[Memory]:
-        """A persona's memories, the newest first.
+        """A persona's memories, those that are pinned first, then the newest.
 
         `during` keeps what happened in the span, or was said in it where no event time is known.
         """
         where, values = _which(persona_id, store, during)
         values |= {"limit": limit, "offset": offset}
-        order = "coalesce(m.event_start, m.said_at, m.recorded_at) DESC, m.id DESC"
+        order = "m.pinned DESC, coalesce(m.event_start, m.said_at, m.recorded_at) DESC, m.id DESC"
         query = f"{MEMORY} WHERE {where} ORDER BY {order} LIMIT :limit OFFSET :offset"
         with self.reading() as db:
             return [rows.memory(r) for r in db.query(query, values)]

@@ -1,14 +1,15 @@
 """Forgetting, for good: rows, index, vectors and the bytes of the file.
 
 A memory goes with the turns it was drawn from, or the words would be found again; what else was drawn from those turns
-alone goes too, and so do answers that relied on any of it. The bank's triggers drop its vector, unless other words have
-the same, and the packed segment that holds it. SQLite overwrites what it frees (secure_delete) but for old pages in the
-write-ahead log: that is emptied, then the bytes are searched. Exports that wait to be downloaded are deleted; a bank
-that was kept by a restore is not, but named if it still holds any of it.
+alone goes too, and so do the persona's replies that repeat it. The bank's triggers drop its vector, unless other words
+have the same, and the packed segment that holds it. SQLite overwrites what it frees (secure_delete) but for old pages
+in the write-ahead log: that is emptied, then the bytes are searched. Exports that wait to be downloaded are deleted; a
+bank that was kept by a restore is not, but named if it still holds any of it.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from mmap import ACCESS_READ, mmap
@@ -98,7 +99,7 @@ def forget_session(bank: Bank, persona_id: int, session_id: int) -> Forgotten:
 
 
 def forget_meant(bank: Bank, persona_id: int, which: Scope) -> Forgotten:
-    """Remove what is meant, what came from its turns alone, and the answers that relied on any of it."""
+    """Remove what is meant, what came from its turns alone, and the replies that repeat any of it."""
     with bank.writing() as db:
         whole = _whole(db, persona_id, which(db, persona_id))
         texts = _texts(db, whole.memories, whole.turns)
@@ -137,20 +138,27 @@ def _of_persona(db: Database, persona_id: int) -> tuple[list[int], list[int], in
 
 
 def _whole(db: Database, persona_id: int, meant: Meant) -> Meant:
-    """What is meant with all that no other turn carries alone, and the answers that relied on any of it.
-
-    An answer repeats what it relies on, word by word where no language model reads.
-    """
-    answers = "SELECT DISTINCT turn_id FROM cites WHERE memory_id IN (SELECT value FROM json_each(?))"
-    turns = set(meant.turns)
-    while True:
-        memories = sorted({*meant.memories, *_carried(db, turns)})
-        more = set(numbers(db, answers, listed(memories))) - turns
-        if not more:
-            break
-        turns |= more
+    """What is meant with all that no other turn carries alone, and the replies that repeat any of it."""
+    memories = sorted({*meant.memories, *_carried(db, meant.turns)})
+    turns = sorted({*meant.turns, *_replies(db, persona_id, memories, meant.turns)})
     sessions = sorted({*meant.sessions, *_emptied(db, turns)})
-    return Meant(memories, sorted(turns), sessions, meant.titles)
+    return Meant(memories, turns, sessions, meant.titles)
+
+
+def _replies(db: Database, persona_id: int, memories: Sequence[int], turns: Sequence[int]) -> list[int]:
+    """What the persona said in a chat that repeats them: answers that cite one, and its replies to one of the turns."""
+    query = """
+        SELECT t.id FROM turns t JOIN sessions s ON s.id = t.session_id
+        WHERE s.persona_id = :persona AND s.source = 'chat' AND t.role = 'assistant'
+            AND t.id NOT IN (SELECT value FROM json_each(:turns)) AND (
+            EXISTS (SELECT 1 FROM cites WHERE turn_id = t.id AND memory_id IN (SELECT value FROM json_each(:memories)))
+            OR EXISTS (SELECT 1 FROM turns b WHERE b.session_id = t.session_id AND b.position = t.position - 1
+                AND b.id IN (SELECT value FROM json_each(:turns)))
+            OR EXISTS (SELECT 1 FROM json_each(:texts) WHERE instr(t.text, value)))
+    """
+    texts = [text for text in _texts(db, memories, turns) if len(text) >= PROOF_CHARACTERS]
+    values = {"turns": listed(turns), "memories": listed(memories), "texts": json.dumps(texts)}
+    return [int(i) for (i,) in db.conn.execute(query, {"persona": persona_id, **values})]
 
 
 def _carried(db: Database, turns: Iterable[int]) -> list[int]:

@@ -112,6 +112,14 @@ class Index:
         said[self.taken_rows[self.taken_at <= moment.timestamp()]] = False
         return said
 
+    def rows_of(self, ids: Sequence[int]) -> Rows:
+        """The rows of these memories, ascending; those that are not there are left out."""
+        wanted = np.array(sorted(ids), dtype=np.int64)
+        if not len(wanted):
+            return np.zeros(0, dtype=np.intp)
+        held = np.concatenate([np.zeros(0, dtype=np.int64), *(part.columns.ids for part in self.segments)])
+        return np.flatnonzero(np.isin(held, wanted))
+
     def within(self, spans: Sequence[TimeSpan]) -> Mask:
         """Which memories are of one of the spans; shape (n,)."""
         begun, ended = (

@@ -172,4 +172,5 @@ def memory(row: Row) -> Memory:
         turn_ids=tuple(int(i) for i in (row["turn_ids"] or "").split(",") if i),
         taken_back=moment(row["taken_back"]),
         stale_since=moment(row["stale_since"]),
+        pinned=bool(row["pinned"]),
     )

@@ -211,7 +211,7 @@ CREATE TABLE rests_on (
 )
 
 
-_CITED = (
+_CORRECTED = (
     # Which memories an answer relied on.
     """
 CREATE TABLE cites (
@@ -221,6 +221,24 @@ CREATE TABLE cites (
 ) STRICT, WITHOUT ROWID
 """,
     "CREATE INDEX cites_memory ON cites (memory_id)",
+    "ALTER TABLE memories ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0",
+    "CREATE INDEX memories_pinned ON memories (persona_id) WHERE pinned",
+    # What the user changed by hand, so that it can be undone. `other_id` is what took its place, or was merged with it;
+    # `touched` the ids of what followed: of memories that rest on it, or of turns that it took over.
+    """
+CREATE TABLE changes (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    persona_id INTEGER NOT NULL REFERENCES personas (id) ON DELETE CASCADE,
+    at TEXT NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('edit', 'wrong', 'pin', 'unpin', 'merge')),
+    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+    other_id INTEGER REFERENCES memories (id) ON DELETE CASCADE,
+    touched TEXT NOT NULL DEFAULT '[]'
+) STRICT
+""",
+    "CREATE INDEX changes_of ON changes (persona_id, id)",
+    "CREATE INDEX changes_memory ON changes (memory_id)",
+    "CREATE INDEX changes_other ON changes (other_id)",
 )
 
 
@@ -262,7 +280,7 @@ MIGRATIONS: tuple[Callable[[Database], None], ...] = (
     _create,
     _run(_PACKED),
     _run(_LEARNED),
-    _run(_CITED),
+    _run(_CORRECTED),
     _run(_JOURNAL),
 )
 """Append only: the n-th brings a bank from version n-1 to n. One that has shipped is never edited."""

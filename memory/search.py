@@ -15,7 +15,7 @@ from memory import bank, candidates, lexical
 from memory.bank import Bank
 from memory.embedder import Embedder, Vectors
 from memory.fusion import Scores
-from memory.index import Index, Indexes
+from memory.index import Index, Indexes, Rows
 from memory.postings import code
 from memory.scoring import Asked, Candidates, SearchSettings, weigh
 from memory.types import STORES, Dropped, Hit
@@ -23,6 +23,10 @@ from memory.voice import possible_names
 
 MAX_NAMES = 64
 """Possible names looked up of one text: each is compared with who said every turn."""
+
+
+MAX_PINNED = 10
+"""Pinned memories that are looked at for every question: they take room from those that were found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,8 @@ class Searcher:
             by_words = _by_words(db, persona_id, held, queries, chosen)
             meaning = held.by_meaning(np.stack([v.vector for v in views]))
             rows = candidates.choose(held, by_words, meaning, as_of, during, max(chosen.k, chosen.depth))
+            pinned = _pinned(db, persona_id, held, as_of)
+            rows = np.union1d(rows, pinned) if len(pinned) else rows
             cosine = meaning.cosine(rows).astype(np.float64)
             legible = np.array([self.embedder.legible(view.text) for view in views])
             found = held.candidates(rows, queries, legible, by_words[:, rows], cosine)
@@ -95,6 +101,7 @@ class Searcher:
             if during:
                 # A fact that holds no more held then: "where did I live in March?"
                 best |= _best_of_each_store(found, np.where(found.within(during), weighed.total, -1.0), chosen.k)
+            best |= {int(place) for place in np.searchsorted(rows, pinned) if found.closed[place] > as_of.timestamp()}
             further = _best_of_each_store(found, known, chosen.depth) - best
             ordered = sorted(best | further, key=lambda place: (place in further, -weighed.total[place], place))
             memories = bank.chosen(db, persona_id, found.ids[ordered].tolist())
@@ -112,6 +119,15 @@ class Searcher:
         with self.bank.reading() as db:
             db.conn.execute("BEGIN")  # one view of all that is read
             yield db, self._indexes.of(db, persona_id)
+
+
+def _pinned(db: Database, persona_id: int, held: Index, as_of: datetime) -> Rows:
+    """The rows of the memories that the user pinned and that were known by then."""
+    pinned = db.conn.execute(
+        "SELECT id FROM memories WHERE persona_id = ? AND pinned LIMIT ?", (persona_id, MAX_PINNED)
+    )
+    rows = held.rows_of([memory_id for (memory_id,) in pinned])
+    return rows[held.said_by(as_of)[rows]]
 
 
 def _by_words(

@@ -214,7 +214,8 @@ class Memory:
     """A stored memory. `session_id` and `turn_ids` are its provenance, empty for what no turn said.
 
     A fact that another followed held until `valid_to`. What was wrong or retracted was `taken_back`: from then on it is
-    not recalled, whatever time is asked about. `stale_since` is when something that it rests on ended.
+    not recalled, whatever time is asked about. `stale_since` is when something that it rests on ended. One that is
+    `pinned` is read whenever it is found at all.
     """
 
     id: int
@@ -238,6 +239,7 @@ class Memory:
     turn_ids: tuple[int, ...] = ()
     taken_back: datetime | None = None
     stale_since: datetime | None = None
+    pinned: bool = False
 
 
 @dataclass(frozen=True, slots=True)

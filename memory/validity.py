@@ -55,8 +55,13 @@ def reopen(db: Database, memory_id: int) -> None:
     ).fetchall()
     _reopen_closed(db, memory_id)
     for (held,) in corrected:
-        db.conn.execute("UPDATE memories SET taken_back = NULL, superseded_by = NULL WHERE id = ?", (held,))
-        settle(db, held)
+        reinstate(db, held)
+
+
+def reinstate(db: Database, memory_id: int) -> None:
+    """Let what was taken back be recalled again."""
+    db.conn.execute("UPDATE memories SET taken_back = NULL, superseded_by = NULL WHERE id = ?", (memory_id,))
+    settle(db, memory_id)
 
 
 def _reopen_closed(db: Database, memory_id: int) -> None:

@@ -24,8 +24,9 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     running.stop()
 
 
-def make_persona(screen: Screen, name: str) -> None:
+def make_persona(screen: Screen, name: str, *, proactive: bool = True) -> None:
     screen.open("new-persona")
+    screen.page.locator("#persona-proactive input").set_checked(proactive)
     screen.page.locator("#persona-name textarea, #persona-name input").fill(name)
     screen.page.locator("#persona-create").click()
     expect(screen.page.locator("#persona input")).to_have_value(name)
@@ -71,6 +72,33 @@ def test_what_is_not_known_is_refused_with_a_reason(screen: Screen) -> None:
     make_persona(screen, "Toni")
     assert "I don't know" in screen.ask("What is the name of my dentist?")
     expect(screen.page.locator("#sources")).to_contain_text("Nothing that is remembered comes near")
+
+
+def test_a_persona_keeps_whether_it_may_bring_memories_up(screen: Screen) -> None:
+    make_persona(screen, "Sasha", proactive=False)
+    switch = screen.page.locator("#proactive input")
+    expect(switch).not_to_be_checked()
+    for name, kept in (("Ida", True), ("Sasha", False), ("Ida", True)):
+        screen.page.locator("#persona input").click()
+        screen.page.get_by_role("option", name=name).click()
+        expect(screen.page.locator("#chat")).to_contain_text(name)
+        expect(switch).to_be_checked(checked=kept)
+    switch.uncheck()
+    screen.page.wait_for_timeout(500)
+    screen.page.reload()
+    expect(screen.page.locator("#persona input")).to_have_value("Ida")
+    expect(switch).not_to_be_checked()
+    switch.check()
+
+
+def test_a_feeling_brings_up_a_memory_whose_source_opens(screen: Screen) -> None:
+    make_persona(screen, "Alex")
+    screen.ask("I was so nervous before my piano exam, but breathing slowly behind the curtain helped me.")
+    screen.page.locator("#new-chat").click()
+    expect(screen.page.locator("#chat .message")).to_have_count(0)
+    screen.asked = 0
+    assert "breathing slowly behind the curtain" in screen.ask("I'm so nervous about my driving test tomorrow.")
+    expect(screen.page.locator("#sources .memoir-source")).to_have_count(1)
 
 
 def test_a_chat_that_is_not_to_be_remembered_leaves_nothing(screen: Screen) -> None:

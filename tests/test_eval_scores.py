@@ -124,6 +124,26 @@ def test_what_cannot_be_answered_is_right_or_wrong_and_no_text_to_compare():
     assert scored(sample(Gold(("nothing",), answerable=False), abstained=True)) == {"answer_accuracy": 1.0}
 
 
+@pytest.mark.parametrize(
+    ("said", "brought_up", "of_items", "of_sessions"),
+    [
+        ({"cited": ("m1",)}, 1.0, 1.0, 0.0),
+        ({"cited": ("t2",)}, 1.0, 0.0, 1.0),
+        ({"cited": ("m9",)}, 1.0, 0.0, 0.0),
+        ({"cited": ("m1",), "reader": "extractive"}, 0.0, None, None),
+        ({}, 0.0, None, None),
+    ],
+)
+def test_a_memory_brought_up_unasked_is_right_if_it_is_relevant(said, brought_up, of_items, of_sessions):
+    gold = Gold(("A reply.",), turns=("t1",), sessions=("s1",), items=("m1",))
+    asked = sample(gold, [hit("m1"), hit("t2", session="s1"), hit("m9")], **said)
+    told = replace(asked, probe=replace(asked.probe, ability="proactive: Activity"))
+    for level, right in (("items", of_items), ("sessions", of_sessions)):
+        scores = scored(told, level=level)
+        assert (scores["brought_up"], scores["brought_up_precision"]) == (brought_up, right)
+    assert "brought_up" not in scored(asked)
+
+
 def test_without_a_reader_no_answer_is_scored():
     assert scored(sample(Gold(("Lisbon",), choice=0), choices=("Lisbon",)), answered=False) == {}
 

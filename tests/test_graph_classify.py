@@ -43,6 +43,33 @@ def test_a_statement_with_a_question_mark_asks(message):
     assert asked.statements == ()
 
 
+TOLD = (
+    "They landed on Saturday afternoon, she sent a picture of rain.",
+    "Priya has been offered a post in Glasgow. She told me at the Old Man of Hoy, so that I couldn't run off.",
+    "Nine pianos out of the calf shed, and into the sail loft by four o'clock. I paid him for the whole eight weeks.",
+    "She was only two. I'm sitting in the bike shed and I don't know what to do with myself.",
+)
+
+
+@pytest.mark.parametrize("text", TOLD)
+def test_what_closes_with_a_full_stop_is_told(message, text):
+    told = message(text)
+    assert not told.classes.is_question
+    assert told.statements
+
+
+@pytest.mark.parametrize(
+    "text", ["Tell me about the boathouse.", "what did Olaf repair", "I'd like to know who repaired the canoe."]
+)
+def test_what_asks_without_a_question_mark_still_asks(message, text):
+    assert message(text).classes.is_question
+
+
+@pytest.mark.parametrize("text", ["." * 100_000, "a" + '."' * 50_000 + "x", "“" * 100_000, "a. " * 33_000 + "b"])
+def test_a_page_of_marks_is_classified_like_any_message(message, text):
+    assert likeliest(message(text).classes)
+
+
 def test_small_talk_neither_states_nor_asks(message):
     for text in ("Thanks!", "How are you?", "Good morning"):
         assert likeliest(message(text).classes) == "smalltalk"

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -343,3 +344,20 @@ def test_without_a_model_rules_learn_and_say_so(bank):
     done = consolidate(bank, "llm", None)
     assert learned(bank) == ["Lives in Porto"]
     assert "MEMOIR_MODEL" in done.notice
+
+
+# --- what is asked of it
+
+
+def test_what_was_talked_about_is_answered_by_the_summary_and_what_was_done_is_not(services, marlow, at):
+    quill = replace(marlow, persona=services.bank.create_persona(PersonaDraft("Quill")), now=at(5, 7))
+    for text in LONG:
+        quill.say(text)
+    consolidation.close(services.bank)
+    assert consolidate(services.bank, "rules").sessions > 0
+    later = quill.again(now=at(5, 20), chat_id="later")
+    talked = later.say("What did we talk about in the first week of May?", remember=False)
+    (gist,) = [m for m in services.bank.memories(quill.persona.id, store="event") if m.attribute == "summary"]
+    assert gist.id in [c.memory.id for c in talked.reading.citations]
+    done = later.say("What did I say about the garden wall?", remember=False)
+    assert gist.id not in [c.memory.id for c in done.reading.citations]

@@ -6,6 +6,7 @@ import pytest
 
 from memory import export, ingest
 from memory.bank import Bank
+from memory.personas import set_proactive
 
 
 def alike(memories):
@@ -78,3 +79,11 @@ def test_a_file_is_written_whole_or_not_at_all(told, tmp_path, monkeypatch):
         export.write(bank, [told.persona], file)
     assert file.read_text() == "what was there before"
     assert [p.name for p in tmp_path.iterdir() if "half" in p.name] == []
+
+
+@pytest.mark.parametrize("proactive", [True, False])
+def test_whether_a_persona_brings_memories_up_comes_back(marlow, other, tmp_path, proactive):
+    set_proactive(marlow.services.bank, marlow.persona.id, proactive=proactive)
+    *_, theirs, file = moved(marlow, other, tmp_path)
+    assert theirs.proactive is proactive
+    assert ("proactive" in file.read_text(encoding="utf-8").splitlines()[0]) is not proactive

@@ -111,3 +111,34 @@ def test_forgetting_the_newer_fact_lets_the_older_hold_again(made):
     forget(bank, ana.id, [find(bank, ana, "Lives in Rome").id])
     porto = find(bank, ana, "Lives in Porto")
     assert (porto.valid_to, porto.superseded_by) == (None, None)
+
+
+# --- what was said of it in a chat
+
+
+def test_replies_that_repeat_it_go_too_and_a_title_that_is_its_words(made):
+    bank, ana = made
+    fact = next(m for m in bank.memories(ana.id, store="profile"))
+    asked = TurnDraft("You", "user", "Where is it?", MAY, recallable=False)
+    cited = TurnDraft("Ana", "assistant", "Behind the piano [1]", MAY, recallable=False, cites=(fact.id,))
+    other = TurnDraft("Ana", "assistant", "The weather is fine.", MAY, recallable=False)
+    bank.remember(ana.id, [SessionDraft((asked, cited, asked, other), MAY, external_id="c", source="chat")])
+    told = TurnDraft("You", "user", SECRET, MAY)
+    noted = TurnDraft("Ana", "assistant", f"Noted: “{SECRET}”", MAY, recallable=False)
+    quoted = TurnDraft("Ana", "assistant", f"You said “{SECRET}”.", MAY, recallable=False)
+    chat = SessionDraft((told, noted, asked, quoted), MAY, external_id="d", title=SECRET[:30], source="chat")
+    bank.remember(ana.id, [chat])
+    meant = [m.id for m in bank.memories(ana.id) if SECRET in m.text]
+    before = preview(bank, ana.id, meant)
+    gone = forget(bank, ana.id, meant)
+    assert (gone.memories, gone.turns, gone.sessions, gone.residue) == (
+        before.memories,
+        before.turns,
+        before.sessions,
+        0,
+    )
+    left = [t.text for s in bank.sessions(ana.id) if s.source == "chat" for t in bank.turns(ana.id, s.id)]
+    assert left == ["Where is it?", "Where is it?", "The weather is fine.", "Where is it?"]
+    assert [s.title for s in bank.sessions(ana.id) if s.external_id == "d"] == [""]
+    assert not stands_in_files(bank.path, SECRET)
+    assert not stands_in_files(bank.path, "piano")

@@ -82,9 +82,9 @@ def test_learning_and_forgetting_leave_numbers_and_no_word(bank):
     forget_persona(bank, 1)
     assert told(bank)[2:] == [
         ("learned", "app", {"memories": 1}, ""),
-        ("forgot", "app", {"turns": 1, "memories": 2}, "1-2"),
+        ("forgot", "app", {"sessions": 1, "turns": 2, "memories": 2}, "1-2"),
         ("imported", "app", {"memories": 1}, ""),
-        ("forgot", "app", {"sessions": 1, "turns": 1, "memories": 1}, "3"),
+        ("forgot", "app", {"memories": 1}, "3"),
     ]
     assert b"Comma" not in bank.path.read_bytes()
     assert journal.entries(bank)[0].cells[4] == "No. 1, gone"
@@ -139,4 +139,4 @@ def test_the_command_lists_the_newest_first(bank, monkeypatch, capsys):
     assert (first["action"], first["request"], first["memories"]) == ("forgot", "command line", "1")
     assert second["action"] == "talked"
     assert main(["journal"]) == 0
-    assert "forgot  command line  Iris  1 turn, 1 memory  1" in capsys.readouterr().out
+    assert "forgot  command line  Iris  1 session, 2 turns, 1 memory  1" in capsys.readouterr().out

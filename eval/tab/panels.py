@@ -31,6 +31,8 @@ MEANINGS: Mapping[str, str] = {
     "token_recall": "share of the right answer's words in the answer",
     "anchor_map": "key phrases of the right answer that the answer holds",
     "anchor_ceiling": "key phrases of the right answer that the evidence holds: the most that an answer can",
+    "brought_up": "messages that ask nothing and brought a memory up",
+    "brought_up_precision": "memories brought up that are of the evidence",
     "abstention_f1": "declining what cannot be answered, and only that",
     "false_refusal_rate": "answerable questions that were declined; lower is better",
 }

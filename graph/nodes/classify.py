@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from langgraph.runtime import Runtime
 
-from graph.classifier import Classification
+from graph.classifier import GROUPS, Classification
 from graph.llm_classifier import Judged, stores_of
 from graph.readers.question import names_something
 from graph.sentences import split
@@ -33,6 +33,16 @@ CONTEXT_WEIGHT = 1.0
 """How much all of what was said before counts beside a question about the past: "Where does she live?" needs it, but a
 change of subject must not be drowned. What asks for no memory means what the dialogue is about, and every view of it
 counts alike (He et al. 2025 ask with the dialogue as a whole)."""
+
+FULL_STOP = 50.0
+"""How much less likely a full stop makes a question. The classifier has learned from a file of nineteen questions in
+twenty; in a chat most sentences tell something. Set on the lives of our own benchmark, said again as chats: of 789
+messages without a question mark it took 554 to ask something, and takes 91 with this."""
+
+_WISHES = r"I(?:['’]d| would)? (?:like|love|want|need) to know|I(?:['’]m| am)? wonder(?:ing)?"
+_ASKS = "|".join([_WISHES, *sorted(GROUPS["asks"] | GROUPS["order"])])
+_STATES = re.compile(rf"^\W*(?!(?:{_ASKS})\b)\w[^?？]*[.!…][\"'”’)]*\s*$", re.IGNORECASE)
+"""A sentence that closes with a full stop and does not begin as a question or an order ("Tell me ...") does."""
 
 _BACK = re.compile(
     r"^\W*(?:and|but|or|so|then)\b|\b(?:that|this|it|there|then|those|these|he|him|his|she|hers?|they|them|theirs?)\b"
@@ -157,10 +167,13 @@ def _classes(services: Services, view: View) -> Classification:
     classes = services.classifier.classify(view.text, view.vector)
     if services.settings.classifier == "none":
         classes = replace(classes, stores=Classification.uniform().stores)
+    kind = classes.kind
     if likeliest(classes) == "statement" and view.text.rstrip().endswith(("?", "？")):
         # The words alone would state it ("I sold the canoe?"): the mark makes it a question.
-        kind = {**classes.kind, "statement": 0.0, "question": classes.kind["question"] + classes.kind["statement"]}
-        classes = replace(classes, kind=kind)
+        classes = replace(classes, kind={**kind, "statement": 0.0, "question": kind["question"] + kind["statement"]})
+    elif _STATES.search(view.text):
+        weighed = {**kind, "question": kind["question"] / FULL_STOP}
+        classes = replace(classes, kind={name: p / sum(weighed.values()) for name, p in weighed.items()})
     return classes
 
 

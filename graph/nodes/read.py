@@ -18,6 +18,7 @@ from graph.nodes.classify import likeliest
 from graph.readers import quoting
 from graph.readers.acknowledge import acknowledge, greet, revised
 from graph.readers.chain_of_note import Reader, read_with
+from graph.readers.reminding import remind
 from graph.readers.replies import Unreadable
 from graph.state import Reading, Revision, Services, TraceLine, TurnState
 from memory.errors import MemoirError
@@ -52,9 +53,9 @@ def read(state: TurnState, runtime: Runtime[Services]) -> TurnState:
             runtime.stream_writer(BETWEEN)
         reading, hits, line = _answered(state, services, runtime.stream_writer, "".join(s + BETWEEN for s in spoken))
     else:
-        reading = Reading("" if message.statements else greet(ask.persona.manner))
-        line = TraceLine("read", f"nothing was asked ({likeliest(message.classes)})")
-        hits = _unasked(hits)
+        reading, hits, line = _reminded(state, services)
+        if spoken and reading.answer:
+            runtime.stream_writer(BETWEEN)
         runtime.stream_writer(reading.answer)
     reading = replace(reading, answer=BETWEEN.join([*spoken, *filter(None, [reading.answer])]))
     return {"reading": reading, "hits": hits, "trace": (line,)}
@@ -69,8 +70,24 @@ def _revised(revision: Revision, state: TurnState, write: Write) -> TurnState:
     return {"reading": reading, "revision": revision, "hits": _unasked(state.get("hits", ())), "trace": (line,)}
 
 
-def _unasked(hits: Sequence[Hit]) -> tuple[Hit, ...]:
-    return tuple(replace(hit, dropped="unasked", why="nothing was asked") if hit.kept else hit for hit in hits)
+def _unasked(hits: Sequence[Hit], brought_up: int | None = None) -> tuple[Hit, ...]:
+    """The hits of what asks nothing: none is read but the memory that was brought up, by its id."""
+    return tuple(
+        replace(hit, dropped="unasked", why="nothing was asked") if hit.kept and hit.memory.id != brought_up else hit
+        for hit in hits
+    )
+
+
+def _reminded(state: TurnState, services: Services) -> tuple[Reading, tuple[Hit, ...], TraceLine]:
+    """What is said where nothing was asked: the one memory that it brings up, if any, else a greeting to small talk."""
+    ask, message, hits = state["ask"], state["message"], state.get("hits", ())
+    kept = [hit for hit in hits if hit.kept]
+    reminder, why = remind(ask, message, kept, services.bank, services.classifier)
+    line = TraceLine("read", f"nothing was asked ({likeliest(message.classes)}); {why}")
+    if reminder is not None:
+        hits = _unasked(hits, reminder.citation.memory.id)
+        return Reading(reminder.said, citations=(reminder.citation,)), hits, line
+    return Reading("" if message.statements else greet(ask.persona.manner)), _unasked(hits), line
 
 
 def _answered(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -14,6 +15,8 @@ from memory.consolidation import SUMMARY
 from memory.timespan import TimeExpression, describe
 from memory.types import SEMANTIC, Hit
 
+_OF_TALK = re.compile(r"\b(?:talk|spoke|speak|discuss|chat|convers|catch up|caught up)", re.IGNORECASE)
+
 
 def time_filter(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     """Drop what the time asked about rules out, then keep as many as will be read."""
@@ -23,7 +26,8 @@ def time_filter(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     message = state["message"]
     window = message.asked.times if settings.time_filter else ()
     is_open = parse(message.question.text, 0, {}, [time.text for time in window]).open
-    kept, decided = keep(hits if is_open else without_summaries(hits), window, is_open=is_open)
+    sums_up = is_open and bool(_OF_TALK.search(message.question.text))
+    kept, decided = keep(hits if sums_up else without_summaries(hits), window, is_open=is_open)
     cut = within_budget(kept, settings.budget)
     line = TraceLine("time_filter", decided, {"read": sum(hit.kept for hit in cut), "candidates": len(cut)})
     return {"hits": cut, "window": window, "trace": (line,)}
@@ -58,7 +62,7 @@ def keep(
 
 
 def without_summaries(hits: Sequence[Hit]) -> tuple[Hit, ...]:
-    """What sums a session up says what a time was about; of anything else the turns themselves tell more."""
+    """What sums a session up says what was talked about; of anything else the turns themselves tell more."""
     return tuple(
         replace(hit, dropped="echo", why="sums up what was said")
         if hit.kept and hit.memory.attribute == SUMMARY
@@ -68,11 +72,11 @@ def without_summaries(hits: Sequence[Hit]) -> tuple[Hit, ...]:
 
 
 def within_budget(hits: Sequence[Hit], budget: int) -> tuple[Hit, ...]:
-    """Keep the first `budget` of those still kept."""
+    """Keep the first `budget` of those still kept, and what is pinned."""
     read = 0
     cut = []
     for hit in hits:
         read += hit.kept
-        over = hit.kept and read > budget
+        over = hit.kept and read > budget and not hit.memory.pinned
         cut.append(replace(hit, dropped="budget", why=f"beyond the {budget} that are read") if over else hit)
     return tuple(cut)

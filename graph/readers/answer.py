@@ -60,7 +60,7 @@ def compose(
         hits: What was found, for the scores of what is cited.
         asked_at: When it is asked, which "how long ago" counts from.
     """
-    reason = _missing(question, notes, window, known)
+    reason = missing(question, notes, window, known)
     if reason is not None:
         return Reading(_why_not(question, notes, reason, known), tuple(notes), abstained=True, reason=reason)
     return _citing(_quoted(question, _chosen(question, notes), asked_at), notes, hits)
@@ -77,7 +77,7 @@ def compare(
         hits: What was found, for the scores of what is cited.
         zone: Whose days are counted.
     """
-    if any(_missing(question, notes, (), None) for question, notes in sides):
+    if any(missing(question, notes) for question, notes in sides):
         return None
     best = [notes[0] for _, notes in sides]
     days = [day for note in best if (day := elapsed.day_of(note, zone)) is not None]
@@ -103,12 +103,13 @@ def _citing(quoted: Sequence[Quoted], notes: Sequence[Note], hits: Sequence[Hit]
     return Reading("\n".join(filter(None, [first, *lines])), tuple(notes), tuple(citations))
 
 
-def _missing(
+def missing(
     question: Question,
     notes: Sequence[Note],
-    window: Sequence[TimeExpression],
-    known: TimeSpan | None,
+    window: Sequence[TimeExpression] = (),
+    known: TimeSpan | None = None,
 ) -> Reason | None:
+    """Why notes, best first, do not answer a question; None if they do. The arguments are those of `compose`."""
     if window and known is not None and not any(w.span.meets(known) for w in window):
         return "outside the known time"
     if not notes:
@@ -136,20 +137,24 @@ def _why_not(question: Question, notes: Sequence[Note], reason: Reason, known: T
 
 
 def _chosen(question: Question, notes: Sequence[Note]) -> list[Note]:
-    """The best note and those near it that are of the same person and the same time.
+    exact = question.expects in ("time", "ago", "number", "duration")
+    return near_best(notes, NEAR_EXACT if exact else NEAR)[:SEVERAL]
+
+
+def near_best(notes: Sequence[Note], share: float) -> list[Note]:
+    """The best note and those within a share of its relevance that are of the same person and the same time.
 
     After a fact that holds only other facts: talk may be of when it did not hold yet.
     """
     best = notes[0]
-    near = NEAR_EXACT if question.expects in ("time", "ago", "number", "duration") else NEAR
     further = [
         note
         for note in notes[1:]
-        if note.relevance >= near * best.relevance
+        if note.relevance >= share * best.relevance
         and not (note.of_other or note.of_other_time)
         and (best.memory.store not in SEMANTIC or note.memory.store in SEMANTIC)
     ]
-    return [best, *further][:SEVERAL]
+    return [best, *further]
 
 
 def _quoted(question: Question, notes: Sequence[Note], asked_at: datetime) -> list[Quoted]:
@@ -169,9 +174,9 @@ def _quoted(question: Question, notes: Sequence[Note], asked_at: datetime) -> li
         quoted.append((note, frame, quote))
         room = left - len(quote.split())
     for place, (note, frame, quote) in enumerate(quoted):
-        grown = _grown(note, len(quote.split()) + room) if quote == note.quote else quote
-        room -= len(grown.split()) - len(quote.split())
-        quoted[place] = note, frame, grown
+        whole = grown(note, len(quote.split()) + room) if quote == note.quote else quote
+        room -= len(whole.split()) - len(quote.split())
+        quoted[place] = note, frame, whole
     return quoted
 
 
@@ -201,7 +206,7 @@ def _when(question: Question, note: Note, asked_at: datetime) -> str:
     return f"Perhaps {describe(note.perhaps)}. " if note.perhaps is not None else ""
 
 
-def _grown(note: Note, room: int) -> str:
+def grown(note: Note, room: int) -> str:
     """The passage with the sentences after and before it in its memory, as far as they fit whole."""
     sentences = split(note.memory.text)
     if note.quote not in sentences:

@@ -12,9 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from graph.readers.passages import NOT_OF_SUBJECT, Passage, coverage, of_subject, passages_of, worth
+from graph.readers.passages import NOT_OF_SUBJECT, Passage, coverage, of_subject, passages_of, sentences_of, worth
 from graph.readers.question import Question
-from graph.sentences import split
 from graph.state import Note
 from memory import lexical
 from memory.embedder import Vectors
@@ -102,7 +101,7 @@ def _of_user_first(hits: Sequence[Hit], assistant: str) -> list[Hit]:
 
 
 def _first_note(hit: Hit) -> Note:
-    told = [s for s in split(hit.memory.text) if not s.endswith(("?", "？"))]
+    told = [s for s in sentences_of(hit.memory) if not s.endswith(("?", "？"))]
     return Note(hit.memory, told[0] if told else hit.memory.text, OPEN_RELEVANCE if told else 0.0)
 
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from graph.readers.question import ASKING, Question
 from graph.sentences import split
 from memory import lexical
+from memory.consolidation import SUMMARY
 from memory.timespan import find
-from memory.types import SEMANTIC, Hit, Turn
+from memory.types import SEMANTIC, Hit, Memory, Turn
 
 ASKED, ELSEWHERE = 0.75, 0.6
 """What a word of the question counts that stands not in the sentence, but in the question that it answers, or in the
@@ -37,7 +38,7 @@ NOT_OF_SUBJECT = 0.6
 NAME_ONLY_PENALTY = 0.5
 """What a passage counts that shares with the question no word but names: it is about the same person, no more."""
 
-_NUMBER = re.compile(
+NUMBER = re.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|once|twice)\b", re.I
 )
 _OF_SELF = re.compile(r"\b(?:i|my|me|mine)\b", re.I)
@@ -61,9 +62,14 @@ class Passage:
         return frozenset(lexical.terms(f"{self.hit.memory.speaker} {self.sentence}"))
 
 
+def sentences_of(memory: Memory) -> list[str]:
+    """The sentences of a memory; a summary is one, for it is told whole."""
+    return [memory.text] if memory.attribute == SUMMARY else split(memory.text)
+
+
 def passages_of(hit: Hit, before: Turn | None) -> list[Passage]:
     """The sentences of a hit; `before` is the turn said just before it, which it answers if that one asks."""
-    sentences = split(hit.memory.text)
+    sentences = sentences_of(hit.memory)
     everything = frozenset(lexical.terms(hit.memory.text))
     asked = before is not None and before.text.rstrip().endswith(("?", "？")) and before.speaker != hit.memory.speaker
     answers = frozenset(lexical.terms(before.text)) if asked and before is not None else frozenset[str]()
@@ -125,7 +131,7 @@ def _says_what_is_expected(question: Question, passage: Passage) -> bool:
     if question.expects in ("time", "ago"):
         return memory.event is not None or (memory.said_at is not None and bool(find(sentence, memory.said_at)))
     if question.expects in ("number", "duration"):
-        return bool(_NUMBER.search(sentence))
+        return bool(NUMBER.search(sentence))
     if question.expects == "place":
         return bool(_PLACE.search(sentence))
     if question.expects == "person":

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from graph.readers import answer, elapsed, extractive, question
+from graph.readers import answer, elapsed, extractive, listing, question
 from graph.readers.elapsed import Compared
 from graph.state import Ask, Message, Reading
 from graph.times import is_dated, may_tell_of, meets
@@ -23,9 +23,10 @@ def read(
     asked = message.question
     total, frequency = searcher.frequencies(ask.persona.id, question.terms_of(asked.text), ask.as_of)
     parsed = question.parse(asked.text, total, frequency, [w.text for w in window])
-    if asked.text.endswith(ask.text):
-        # "And when was that?" is about the question before it, but asks for what its own words say.
-        parsed = replace(parsed, expects=question.parse(ask.text, 0, {}).expects)
+    # "And when was that?" is about the question before it, but asks for what its own words say.
+    own = ask.text if asked.text.endswith(ask.text) else asked.text
+    if own != asked.text:
+        parsed = replace(parsed, expects=question.parse(own, 0, {}).expects)
     dialogue = [hit.memory.id for hit in hits if hit.memory.store == "dialogue"]
     before = bank.turns_before(ask.persona.id, dialogue)
     compared = elapsed.parse(asked.text)
@@ -41,7 +42,11 @@ def read(
     # What was told in June may tell of February: no time is outside what is known if something found is of it.
     of_then = any(is_dated(hit.memory) and meets(hit, time.span) for time in window for hit in hits)
     known = None if of_then else _known_by(bank.time_range(ask.persona.id), ask.as_of)
-    return answer.compose(parsed, notes, window=window, known=known, hits=hits, asked_at=ask.as_of)
+    reading = answer.compose(parsed, notes, window=window, known=known, hits=hits, asked_at=ask.as_of)
+    listed = listing.parse(own, many=message.classes.asks_many)
+    if listed is None or (reading.abstained and reading.reason != "found but does not say"):
+        return reading
+    return listing.compose(listed, parsed, notes, hits, ask.as_of) or reading
 
 
 def _compared(

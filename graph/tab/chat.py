@@ -38,8 +38,12 @@ from memory.card import whole
 from memory.errors import MemoirError
 from memory.indexer import Indexer, waiting
 from memory.panels import count, empty, line
+from memory.personas import set_proactive
 from memory.tab import PRIVATE, Update, persona_choices, shown_fault, told, upload_box
 from memory.types import Persona, PersonaDraft
+
+UNASKED = "May bring up memories unasked"
+"""The switch of a persona: a feeling or a scene brings up at most one memory, or none."""
 
 SAMPLE = "sample"
 """The source id of the persona that comes with Memoir."""
@@ -98,7 +102,9 @@ def chat_tab(
                     today = gr.DateTime(
                         label="As of (empty: now)", include_time=False, type="string", min_width=150, elem_id="today"
                     )
-                forgetful = gr.Checkbox(label="Don't remember this chat", elem_id="forgetful")
+                with gr.Row():
+                    forgetful = gr.Checkbox(label="Don't remember this chat", min_width=150, elem_id="forgetful")
+                    proactive = gr.Checkbox(True, label=UNASKED, min_width=150, elem_id="proactive")
             time_note = gr.HTML(padding=False, elem_id="time-note")
             with gr.Row(elem_classes="memoir-actions"):
                 new_chat = gr.Button("New chat", size="sm", min_width=90, elem_id="new-chat")
@@ -113,6 +119,7 @@ def chat_tab(
                 name = gr.Textbox(label="Name", max_length=80, elem_id="persona-name")
                 description = gr.Textbox(label="Description", lines=2, max_length=2000, info="Who they are to you.")
                 manner = gr.Dropdown(list(MANNERS), value="plain", label="Manner of speaking")
+                speaks_up = gr.Checkbox(True, label=UNASKED, elem_id="persona-proactive")
                 create = gr.Button("Create", variant="primary", elem_id="persona-create")
     with gr.Accordion("How I remembered", open=False, elem_classes="memoir-trace", elem_id="how"):
         explained = gr.HTML(padding=False)
@@ -167,6 +174,7 @@ def chat_tab(
         someone = _find(bank, wanted)
         return {
             persona: gr.Dropdown(known, value=wanted),
+            proactive: gr.Checkbox(someone is None or someone.proactive, interactive=someone is not None),
             clock: gr.Timer(active=True),
             **fresh(wanted, stale_end(bank, someone)),
         }
@@ -191,11 +199,16 @@ def chat_tab(
         return choose(persona_id) if persona_id is not None else {persona: gr.skip()}
 
     @told
-    def created(wanted: str, described: str, speaking: str) -> Update:
+    def created(wanted: str, described: str, speaking: str, unasked: bool) -> Update:
         if not wanted.strip():
             raise MemoirError("Give the new persona a name first.")
-        made = bank.create_persona(PersonaDraft(wanted, description=described.strip(), manner=speaking))
-        return {name: "", description: "", **choose(made.id)}
+        draft = PersonaDraft(wanted, description=described.strip(), manner=speaking, proactive=unasked)
+        return {name: "", description: "", speaks_up: True, **choose(bank.create_persona(draft).id)}
+
+    @told
+    def switched(persona_id: int | None, unasked: bool) -> None:
+        if persona_id is not None:
+            set_proactive(bank, persona_id, proactive=unasked)
 
     @told
     def ended(persona_id: int | None) -> str | None:
@@ -278,13 +291,14 @@ def chat_tab(
 
     everything = [chat, chat_id, cited, today, time_note, examples, sources]
     explaining = [explained, kinds, timeline, candidates, one, notes, steps]
-    turned = [persona, clock, *everything, *explaining]
+    turned = [persona, proactive, clock, *everything, *explaining]
     spoken_to = [composer, chat, cited, chat_id, persona, today, forgetful, model.name, model.quantization]
     replied = [composer, chat, cited, sources, clock, *explaining]
     page.load(opened, None, turned, **PRIVATE)
     persona.input(chosen, [chat_id, persona], turned, **PRIVATE)
     box.imported.change(brought_in, box.imported, turned, **PRIVATE)
-    create.click(created, [name, description, manner], [name, description, *turned], **PRIVATE)
+    proactive.input(switched, [persona, proactive], None, **PRIVATE)
+    create.click(created, [name, description, manner, speaks_up], [name, description, speaks_up, *turned], **PRIVATE)
     new_chat.click(begun, [chat_id, persona, today], [*everything, *explaining], **PRIVATE)
     chat.clear(begun, [chat_id, persona, today], [*everything, *explaining], **PRIVATE)
     at_end.click(ended, persona, today, **PRIVATE)

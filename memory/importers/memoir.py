@@ -14,6 +14,7 @@ or take up an earlier one. A record stands on one line of at most 32 MB. The sam
 layout, whose first key is `memoir`: {"memoir": 1, "persona": {...}, "sessions": [{...}, ...], "memories": [{...},
 ...]}
 
+- "proactive": false keeps a persona from bringing up a memory that nobody asked for.
 - Only a persona's name, a turn's text and a memory's store and text are needed; leave out what is empty or unknown.
 - store: profile, relationship, world, event or dialogue. role: user, assistant or other; without one, the persona (by
   name) is the assistant and anybody else the user. A turn without a speaker is spoken by its role.
@@ -66,8 +67,9 @@ def read(path: Source) -> Iterator[Record]:
 
 def dump_persona(persona: PersonaDraft) -> str:
     """The line that begins a persona's history."""
-    fields = {"name": persona.name, "id": persona.external_id, "description": persona.description}
-    return _dump({"memoir": VERSION, "persona": {**fields, "traits": list(persona.traits), "manner": persona.manner}})
+    who = {"name": persona.name, "id": persona.external_id, "description": persona.description}
+    fields = _given({**who, "traits": list(persona.traits), "manner": persona.manner})
+    return _dump({"memoir": VERSION, "persona": fields if persona.proactive else {**fields, "proactive": False}})
 
 
 def dump_session(session: SessionDraft) -> str:
@@ -77,7 +79,8 @@ def dump_session(session: SessionDraft) -> str:
         "title": session.title,
         "turns": [_turn_fields(turn) for turn in session.turns],
     }
-    return _dump({"session": {**fields, **_time_fields("started", session.started_at, session.started_text)}})
+    times = _time_fields("started", session.started_at, session.started_text)
+    return _dump({"session": _given({**fields, **times})})
 
 
 def dump_memory(memory: MemoryDraft) -> str:
@@ -85,7 +88,7 @@ def dump_memory(memory: MemoryDraft) -> str:
     names = ("store", "text", "key", "event_text", "emotion", "scene", "speaker", "attribute")
     times = {name: _iso(getattr(memory, name)) for name in ("said_at", "valid_from", "valid_to")}
     fields = {name: getattr(memory, name) for name in names} | _event_fields(memory.event) | times
-    return _dump({"memory": {**fields, "id": memory.external_id}})
+    return _dump({"memory": _given({**fields, "id": memory.external_id})})
 
 
 def dump_records(records: Iterable[Record]) -> Iterator[str]:
@@ -195,4 +198,4 @@ def _given(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _dump(line: dict[str, Any]) -> str:
-    return json.dumps({name: _given(v) if isinstance(v, dict) else v for name, v in line.items()}, ensure_ascii=False)
+    return json.dumps(line, ensure_ascii=False)

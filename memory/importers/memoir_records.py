@@ -28,7 +28,8 @@ def read_persona(fields: Fields, fallback: str) -> PersonaDraft:
         else:
             fields.note("traits", f"expected text, found {kind(trait)}")
     manner = fields.text("manner") or "plain"
-    return PersonaDraft(name, external_id, fields.text("description"), tuple(traits), manner)
+    proactive = fields.values.get("proactive") is not False
+    return PersonaDraft(name, external_id, fields.text("description"), tuple(traits), manner, proactive)
 
 
 def read_session(fields: Fields, persona: str) -> SessionDraft | None:

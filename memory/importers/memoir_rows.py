@@ -6,6 +6,7 @@
     {"memory": {"n": 12, "identity": "77...", "store": "profile", "text": "Lives in Porto", "session": 4,
         "recorded_at": "...", "superseded_by": 15, "rests_on": [9], "cited_by": [8],
         "sources": [{"turn": 7, "quote": "I live in Porto", "alone": true}]}}
+    {"change": {"kind": "edit", "at": "...", "memory": 12, "other": 15, "touched": [16]}}
     {"end": {"personas": 1, "sessions": 1, "turns": 1, "memories": 1, "sha256": "..."}}
 
 The fields are those of version 1 (`memory.importers.memoir`) and the columns of `memory.schema` that it lacks. A line
@@ -32,7 +33,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -146,6 +147,7 @@ class MemoryRow(_Row):
     valid_to: Stamp | None = None
     superseded_by: Number | None = None
     taken_back: Stamp | None = None
+    pinned: bool = False
     emotion: Text = ""
     scene: Text = ""
     id: Text = ""
@@ -181,6 +183,16 @@ class MemoryRow(_Row):
         )
 
 
+class ChangeRow(_Row):
+    """A row of `changes`, by which the user's corrections are undone; of a merge, `touched` are turns."""
+
+    kind: Literal["edit", "wrong", "pin", "unpin", "merge"]
+    at: Stamp
+    memory: Number
+    other: Number | None = None
+    touched: tuple[Number, ...] = ()
+
+
 class End(_Row):
     """What a file holds, and the seal on it."""
 
@@ -192,18 +204,19 @@ class End(_Row):
 
 
 class Line(_Row):
-    """One line; exactly one of persona, session, memory and end is given."""
+    """One line; exactly one of persona, session, memory, change and end is given."""
 
     memoir: int = 0
     persona: PersonaRow | None = None
     session: SessionRow | None = None
     memory: MemoryRow | None = None
+    change: ChangeRow | None = None
     end: End | None = None
 
     @model_validator(mode="after")
     def _one(self) -> Self:
-        if sum(part is not None for part in (self.persona, self.session, self.memory, self.end)) != 1:
-            raise ValueError("expected a persona, a session, a memory or the end")
+        if sum(part is not None for part in (self.persona, self.session, self.memory, self.change, self.end)) != 1:
+            raise ValueError("expected a persona, a session, a memory, a change or the end")
         return self
 
 

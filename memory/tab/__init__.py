@@ -1,7 +1,7 @@
-"""The Memory tab, the box that brings a history in, and what the handlers of all tabs share."""
+"""The Memory tab, and what the other tabs take from it: the box that brings a history in, and how handlers speak."""
 
-from memory.tab.browse import memory_tab, persona_choices
-from memory.tab.handlers import PRIVATE, WATCHED, Update, shown_fault, told
+from memory.tab.handling import PRIVATE, WATCHED, Update, shown_fault, told
+from memory.tab.memories import memory_tab, persona_choices
 from memory.tab.upload import UploadBox, upload_box
 
 __all__ = [

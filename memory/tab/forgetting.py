@@ -8,7 +8,7 @@ from memory import forget, journal, panels, scope
 from memory.bank import Bank
 from memory.errors import MemoirError
 from memory.scope import Scope
-from memory.tab.handlers import PRIVATE, Update, told
+from memory.tab.handling import PRIVATE, Update, told
 from memory.timespan import read_date
 
 

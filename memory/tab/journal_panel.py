@@ -6,7 +6,7 @@ import gradio as gr
 
 from memory import downloads, journal, panels
 from memory.bank import Bank
-from memory.tab.handlers import PRIVATE, Update, told
+from memory.tab.handling import PRIVATE, Update, told
 
 PAGE = 20
 

@@ -10,7 +10,7 @@ import gradio as gr
 from memory import backup, downloads, export, panels
 from memory.bank import Bank
 from memory.errors import MemoirError
-from memory.tab.handlers import PRIVATE, Update, told
+from memory.tab.handling import PRIVATE, Update, told
 
 ABOUT = (
     "An export is a text file with every conversation and memory of the persona, or of all; Memoir reads it back in "

@@ -1,4 +1,4 @@
-"""The box that brings a history in."""
+"""The box in which a history is dropped, looked into, chosen from and imported."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memory import ingest, journal, panels
 from memory.bank import Bank
 from memory.errors import MemoirError
 from memory.indexer import Indexer
-from memory.tab.handlers import WATCHED, Update
+from memory.tab.handling import WATCHED, Update
 
 WELCOME = (
     "An export of ChatGPT, Claude, Open WebUI, LibreChat, SillyTavern, WhatsApp or Telegram, zipped or not; a "

@@ -1,4 +1,4 @@
-"""What all handlers of the screen share: how faults are told, and how events are set up."""
+"""How the screen's handlers speak to it: what they hand back, and how a fault is told."""
 
 from __future__ import annotations
 

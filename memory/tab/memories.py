@@ -1,4 +1,4 @@
-"""The Memory tab: all that a persona knows, to search, read and forget, and to take along."""
+"""The Memory tab: all that a persona knows, to search, read, put right and forget."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from memory.errors import MemoirError
 from memory.panels import STORE_NAMES
 from memory.scoring import SearchSettings
 from memory.search import Searcher
+from memory.tab.correcting import correcting_box
 from memory.tab.forgetting import forgetting_panel
-from memory.tab.handlers import PRIVATE, Update, told
+from memory.tab.handling import PRIVATE, Update, told
 from memory.tab.journal_panel import journal_panel
 from memory.tab.taking import taking_panel
 from memory.timespan import read_date
@@ -71,6 +72,7 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
                 further = gr.Button("Next", size="sm", min_width=90, scale=0)
         with gr.Column(scale=4, min_width=320, elem_classes="memoir-side"):
             card = gr.HTML(padding=False, elem_id="memory-detail")
+            box = correcting_box(bank, persona, selected)
             ask_forget = gr.Button("Forget this memory", variant="stop", visible=False, elem_id="memory-forget")
             with gr.Group(visible=False, elem_classes="memoir-confirm") as confirm:
                 warning = gr.HTML(padding=False)
@@ -108,33 +110,41 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
         known = persona_choices(bank)
         ids = [i for _, i in known]
         wanted = next((i for i in (of_chat, current, *ids) if i in ids), None)
-        return {persona: gr.Dropdown(known, value=wanted), **cleared(), **show(wanted, 0, *sought)}
+        return {persona: gr.Dropdown(known, value=wanted), **cleared(wanted), **show(wanted, 0, *sought)}
 
     @told
     def changed(persona_id: int | None, *sought: str | None) -> Update:
-        return {**cleared(), **show(persona_id, 0, *sought)}
+        return {**cleared(persona_id), **show(persona_id, 0, *sought)}
 
     @told
     def turned(persona_id: int | None, page: int, *sought: str | None) -> Update:
         return show(persona_id, page, *sought)
 
-    def cleared() -> Update:
+    def cleared(persona_id: int | None) -> Update:
         hint = panels.empty("Choose a memory", "A click on a row shows where it comes from.")
-        return {card: hint, origin: "", selected: None, result: "", **asked(False)}
+        return {card: hint, origin: "", selected: None, result: "", **asked(False), **box.about(persona_id, None)}
 
     def asked(open_: bool, forgettable: bool = False) -> Update:
         return {confirm: gr.Group(visible=open_), ask_forget: gr.Button(visible=forgettable and not open_)}
 
     @told
     def choose(persona_id: int, event: gr.SelectData) -> Update:
-        memory = bank.memory(persona_id, int(event.row_value[0]))
+        return looked_at(bank.memory(persona_id, int(event.row_value[0])))
+
+    def looked_at(memory: Memory) -> Update:
         return {
             card: known(bank, memory),
             origin: origin_of(bank, memory, REACH),
             selected: memory.id,
             result: "",
             **asked(False, True),
+            **box.about(memory.persona_id, memory),
         }
+
+    @told
+    def corrected(persona_id: int, change: tuple[int, int], page: int, *sought: str | None) -> Update:
+        memory = bank.memory(persona_id, change[0])
+        return {**show(persona_id, page, *sought), **looked_at(memory)}
 
     @told
     def consider(persona_id: int, memory_id: int) -> Update:
@@ -145,11 +155,11 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
         with journal.requested("Memory tab"):
             gone = forget.forget(bank, persona_id, [memory_id])
         rest = show(persona_id, page, *sought)
-        return {**rest, **cleared(), result: panels.forgotten(gone)}
+        return {**rest, **cleared(persona_id), result: panels.forgotten(gone)}
 
     filters = [persona, query, store, first, last]
     listed = [totals, table, where, shown, back, further]
-    beside = [card, origin, selected, result, confirm, ask_forget]
+    beside = [card, origin, selected, result, confirm, ask_forget, *box.shown]
     tab.select(opened, [persona, chosen, *filters[1:]], [persona, *listed, *beside], **PRIVATE)
     gr.on(
         [persona.input, query.change, store.input, first.change, last.change],
@@ -164,6 +174,7 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
             turned, [persona, shown, *filters[1:]], listed, **PRIVATE
         )
     table.select(choose, [persona], beside, **PRIVATE).then(None, js=SHOW_QUOTED)
+    box.changed.change(corrected, [persona, box.changed, shown, *filters[1:]], [*listed, *beside], **PRIVATE)
     ask_forget.click(consider, [persona, selected], [warning, confirm, ask_forget], **PRIVATE)
     keep.click(lambda: asked(False, True), None, [confirm, ask_forget], **PRIVATE)
     forgotten.change(changed, filters, [*listed, *beside], **PRIVATE)
@@ -221,7 +232,7 @@ def _date(text: str | None) -> TimeSpan | None:
 
 
 def _row(memory: Memory) -> list[str | int]:
-    text = panels.clip(memory.text)
+    text = ("📌 " if memory.pinned else "") + panels.clip(memory.text)
     if memory.taken_back is not None:
         text += " (taken back)"
     elif memory.superseded_by is not None or memory.valid_to is not None:

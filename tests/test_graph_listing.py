@@ -1,0 +1,160 @@
+"""A question for a list or a count is answered with the distinct things that were told, by time, with their sources."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from graph.readers import listing
+from graph.readers.answer import MAX_WORDS
+from graph.readers.listing import Listed
+from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TurnDraft
+
+TRIPS = (
+    (2, 3, "I made a trip to the salt mines at Hallein."),
+    (3, 9, "I made a trip to Lisbon and ate far too many custard tarts."),
+    (3, 10, "My trip to Lisbon, with all those custard tarts, was made in three days."),
+    (5, 20, "Last week I made a trip to the lighthouse at Cape Wrath. The bus broke down."),
+)
+
+
+@pytest.fixture
+def quill(services, marlow):
+    """A chat with Quill, who was told of three trips, of one of them twice."""
+    chat = replace(marlow, persona=services.bank.create_persona(PersonaDraft("Quill")))
+    told(chat, TRIPS)
+    return chat
+
+
+def told(chat, said, speaker="You", role="user"):
+    sessions = [
+        SessionDraft((TurnDraft(speaker, role, text),), chat.now.replace(month=month, day=day))
+        for month, day, text in said
+    ]
+    chat.services.bank.remember(chat.persona.id, sessions)
+
+
+def ask(chat, text):
+    return chat.again().say(text, remember=False).reading
+
+
+def lines(reading):
+    return reading.answer.split("\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Which books has Ann read?",
+        "What are my sister's hobbies?",
+        "What musical instruments do I play?",
+        "Who are my neighbours?",
+        "In what ways did I help at the fair?",
+        "List the towns I have lived in.",
+        "what cities have I been to",
+    ],
+)
+def test_a_list_is_asked_for(text):
+    assert listing.parse(text) == Listed()
+
+
+@pytest.mark.parametrize(
+    ("text", "noun"),
+    [
+        ("How many trips have I made?", "trip"),
+        ("And how many of my cousins came?", ""),
+        ("How many times did I row?", ""),
+    ],
+)
+def test_a_count_names_what_it_counts(text, noun):
+    assert listing.parse(text) == Listed(frozenset(filter(None, [noun])))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What is my sister's name?",
+        "Which firm pays my brother's wages?",
+        "Which days is the shop open?",
+        "How many weeks did it take?",
+        "How much did the trips cost?",
+        "What was my taster's verdict on the third loaf?",
+        "What bus goes to the harbour?",
+        "When did I make trips?",
+        "",
+    ],
+)
+def test_one_thing_or_a_time_is_no_list(text):
+    assert listing.parse(text) is None
+
+
+def test_a_question_that_is_likely_to_ask_for_several_is_a_list_unless_it_asks_how_much():
+    assert listing.parse("Tell me everything that I planted.", many=True) == Listed()
+    assert listing.parse("How much have I spent altogether?", many=True) is None
+
+
+@pytest.mark.parametrize("text", ["what " * 20_000, "how many " * 10_000, "a, b " * 20_000])
+def test_a_pasted_page_asks_for_no_list(text):
+    assert listing.parse(text, many=True) is None
+
+
+def test_a_count_says_the_number_of_what_was_found_and_quotes_each_in_order_of_time(quill):
+    reading = ask(quill, "How many trips have I made?")
+    first, *items = lines(reading)
+    assert first == "I know of 3:"
+    assert [item.split(":")[0] for item in items] == ["3 February", "10 March", "20 May"]
+    assert all(place in item for place, item in zip(("Hallein", "Lisbon", "Cape Wrath"), items, strict=True))
+
+
+def test_what_tells_the_same_is_one_item_with_both_its_sources(quill):
+    reading = ask(quill, "How many trips have I made?")
+    marks = re.findall(r"\[(\d+)\]", reading.answer)
+    assert marks == ["1", "2", "3", "4"] == [str(c.number) for c in reading.citations]
+    assert "[2][3]" in lines(reading)[2]
+    assert {c.memory.text for c in reading.citations} == {text for *_, text in TRIPS}
+
+
+def test_what_is_quoted_stands_in_what_is_cited(quill):
+    for question in ("How many trips have I made?", "Which trips have I made?"):
+        reading = ask(quill, question)
+        assert len(reading.citations) >= 3
+        assert all(c.quote in c.memory.text for c in reading.citations)
+        assert len(reading.answer.split()) <= MAX_WORDS
+
+
+def test_a_list_names_no_number(quill):
+    assert not ask(quill, "Which trips have I made?").answer.startswith("I know of")
+
+
+def test_dates_of_another_year_are_given_with_it(quill):
+    late = quill.again(now=quill.now.replace(year=2025))
+    assert "3 February 2024: “" in ask(late, "Which trips have I made?").answer
+
+
+def test_a_number_that_was_told_is_quoted_and_nothing_counted(quill):
+    told(quill, [(6, 1, "All in all I made seven trips by train.")])
+    reading = ask(quill, "How many trips have I made by train?")
+    assert "seven trips" in reading.answer
+    assert "I know of" not in reading.answer
+
+
+def test_one_line_that_lists_several_is_the_list(quill):
+    told(quill, [(6, 1, "The instruments that I play are the cello, the drums and the accordion.")])
+    reading = ask(quill, "Which instruments do I play?")
+    assert reading.answer.startswith("You, on 1 June 2024: “The instruments that I play are")
+
+
+def test_remarks_that_name_nothing_are_no_items(quill):
+    told(quill, [(6, 1, "Trips are great!"), (6, 2, "I made a trip, a trip!")])
+    assert lines(ask(quill, "How many trips have I made?"))[0] == "I know of 3:"
+
+
+def test_facts_of_a_list_are_listed(services, marlow):
+    chat = replace(marlow, persona=services.bank.create_persona(PersonaDraft("Otto")))
+    drafts = [MemoryDraft("relationship", f"Colleague: {name}") for name in ("Petra Lind", "Olaf Berg")]
+    services.bank.add_memories(chat.persona.id, drafts)
+    assert lines(ask(chat, "Who are my colleagues?")) == ["“Colleague: Petra Lind” [1]", "“Colleague: Olaf Berg” [2]"]
+
+
+def test_what_is_not_known_is_not_listed(quill):
+    assert ask(quill, "Which operas has Zebulon written?").abstained
