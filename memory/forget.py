@@ -9,8 +9,7 @@ bank that was kept by a restore is not, but named if it still holds any of it.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -148,17 +147,30 @@ def _whole(db: Database, persona_id: int, meant: Meant) -> Meant:
 def _replies(db: Database, persona_id: int, memories: Sequence[int], turns: Sequence[int]) -> list[int]:
     """What the persona said in a chat that repeats them: answers that cite one, and its replies to one of the turns."""
     query = """
-        SELECT t.id FROM turns t JOIN sessions s ON s.id = t.session_id
-        WHERE s.persona_id = :persona AND s.source = 'chat' AND t.role = 'assistant'
-            AND t.id NOT IN (SELECT value FROM json_each(:turns)) AND (
+        SELECT t.id, t.text,
             EXISTS (SELECT 1 FROM cites WHERE turn_id = t.id AND memory_id IN (SELECT value FROM json_each(:memories)))
             OR EXISTS (SELECT 1 FROM turns b WHERE b.session_id = t.session_id AND b.position = t.position - 1
                 AND b.id IN (SELECT value FROM json_each(:turns)))
-            OR EXISTS (SELECT 1 FROM json_each(:texts) WHERE instr(t.text, value)))
+        FROM turns t JOIN sessions s ON s.id = t.session_id
+        WHERE s.persona_id = :persona AND s.source = 'chat' AND t.role = 'assistant'
+            AND t.id NOT IN (SELECT value FROM json_each(:turns))
     """
-    texts = [text for text in _texts(db, memories, turns) if len(text) >= PROOF_CHARACTERS]
-    values = {"turns": listed(turns), "memories": listed(memories), "texts": json.dumps(texts)}
-    return [int(i) for (i,) in db.conn.execute(query, {"persona": persona_id, **values})]
+    by_start: dict[str, list[str]] = {}
+    for text in _texts(db, memories, turns):
+        if len(text) >= PROOF_CHARACTERS:
+            by_start.setdefault(text[:PROOF_CHARACTERS], []).append(text)
+    values = {"persona": persona_id, "turns": listed(turns), "memories": listed(memories)}
+    found = db.conn.execute(query, values)
+    return [int(turn_id) for turn_id, said, meant in found if meant or _holds_any(said, by_start)]
+
+
+def _holds_any(said: str, by_start: Mapping[str, Sequence[str]]) -> bool:
+    """Whether any of the texts, given by how they start, stands in what was said; one pass, however many there are."""
+    return any(
+        said.startswith(text, place)
+        for place in range(len(said) - PROOF_CHARACTERS + 1)
+        for text in by_start.get(said[place : place + PROOF_CHARACTERS], ())
+    )
 
 
 def _carried(db: Database, turns: Iterable[int]) -> list[int]:
