@@ -20,7 +20,7 @@ from memory.bank import Bank, persona_row
 from memory.errors import UnreadableFile
 from memory.export import MEMORY_COLUMNS, SESSION_COLUMNS, TURN_COLUMNS
 from memory.histories import Progress
-from memory.importers import memoir_rows
+from memory.importers import memoir_sealed
 from memory.importers.memoir_rows import ChangeRow, Line, MemoryRow, PersonaRow, SessionRow
 from memory.inserting import indexed_terms, insert, next_id, point_to
 from memory.types import Persona, PersonaDraft, Stored
@@ -52,7 +52,7 @@ def move(
     Raises:
         UnreadableFile: the file was cut off or changed; nothing was stored.
     """
-    memoir_rows.check(path)
+    memoir_sealed.check(path)
     moved = []
     for header, lines in _personas(path, progress):
         if wanted is not None and not {header.id.casefold(), header.name.casefold()} & set(wanted):
@@ -78,7 +78,7 @@ def _personas(path: Path, progress: Progress | None) -> Iterator[tuple[PersonaRo
             progress(min(seen / size, 0.99))
         return header
 
-    for persona, lines in groupby(memoir_rows.read(path), belongs):
+    for persona, lines in groupby(memoir_sealed.read(path), belongs):
         assert persona is not None  # `read` refuses a file that does not begin with one
         yield persona, (line for line, _ in lines)
 

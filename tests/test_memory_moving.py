@@ -1,5 +1,6 @@
 """A bank that is exported and read back is equal: every row of every table but those that are derived."""
 
+import hashlib
 import json
 from collections import Counter
 from contextlib import suppress
@@ -13,7 +14,6 @@ from hypothesis import strategies as st
 from memory import consolidation, correcting, export, forget, ingest, rows, upkeep
 from memory.bank import Bank
 from memory.errors import MemoirError, UnreadableFile
-from memory.importers import memoir_rows
 from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TimeSpan, TurnDraft
 
 MAY = datetime(2023, 5, 8, 10, 30, tzinfo=UTC)
@@ -295,7 +295,7 @@ def sealed(file, change):
     values = [json.loads(line) for line in lines_of(file)[:-1]]
     change(values)
     body = "".join(json.dumps(value) + "\n" for value in values)
-    end = {"end": {"sha256": memoir_rows.hashlib.sha256(body.encode()).hexdigest()}}
+    end = {"end": {"sha256": hashlib.sha256(body.encode()).hexdigest()}}
     file.write_text(body + json.dumps(end), encoding="utf-8")
 
 
