@@ -265,7 +265,7 @@ def _scrub(bank: Bank, gone: Forgotten, texts: set[str]) -> Forgotten:
         telling = sorted(text for text in texts if len(text) >= PROOF_CHARACTERS)
         sought = telling[:: max(1, len(telling) // PROOFS)]
         absent = [text for text in sought if not db.conn.execute(held, {"t": text}).fetchone()]
-    downloads.clear(bank.path.parent)
+    downloads.clear(bank.path)
     kept = sorted(bank.path.parent.glob(f"{bank.path.name}{BEFORE}*"))
     copies = tuple(path for path in kept if any(_holds(path, text.encode()[:200]) for text in sought))
     return replace(gone, residue=sum(stands_in_files(bank.path, text) for text in absent), copies=copies)

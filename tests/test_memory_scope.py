@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memory import consolidation, indexer, ingest, scope, upkeep
+from memory import consolidation, downloads, indexer, ingest, scope, upkeep
 from memory.__main__ import main
 from memory.backup import backup, restore
 from memory.bank import Bank
@@ -167,14 +167,14 @@ def test_of_a_summary_that_mentions_it_the_turns_stay_that_do_not(bank):
     assert session.id in {d.session_id for d in consolidation.due(bank, datetime.now(UTC))}
 
 
-def test_downloads_go_and_a_bank_kept_by_a_restore_is_named(bank, tmp_path):
-    download = tmp_path / "uploads" / "x" / "iris.memoir-1.jsonl"
-    download.parent.mkdir(parents=True)
-    write(bank, bank.personas(), download)
+def test_downloads_go_and_a_bank_kept_by_a_restore_is_named(bank, tmp_path, monkeypatch):
+    monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path / "served"))
+    others = downloads.make(tmp_path / "other.db", "Iris", "jsonl", lambda path: path.write_text("the milkman"))
+    download = downloads.make(bank.path, "Iris", "jsonl", lambda path: write(bank, bank.personas(), path))
     backup(bank, tmp_path / "kept.bak")
     restore(bank, tmp_path / "kept.bak")
     gone = forget_meant(bank, 1, scope.mentions("milkman"))
-    assert not download.exists()
+    assert (download.exists(), others.exists()) == (False, True)
     assert [path.name for path in gone.copies] == ["bank.db.before-restore"]
     assert gone.residue == 0
 

@@ -19,6 +19,7 @@ is a row with the rows that belong to it; a field that has its usual value is le
 - The last line counts what came and gives the SHA-256 of all bytes before it. A file without that line was cut off,
   one with another checksum was changed: neither is read. To write a file by hand, use version 1.
 - A bank holds texts only: there are no attachments.
+- Within a zip it is read for its dialogue and memories alone; to get an equal bank, unpack it first.
 
 One text file, not a zip with a manifest: it is written and read as a stream, any tool can look into it, and the last
 line does all that a manifest would.

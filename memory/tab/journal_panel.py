@@ -56,7 +56,7 @@ def journal_panel(bank: Bank) -> None:
     def as_csv() -> Update:
         text = journal.as_csv(journal.entries(bank))
         path = downloads.make(
-            bank.path.parent, "journal", "csv", lambda path: path.write_text(text, encoding="utf-8", newline="")
+            bank.path, "journal", "csv", lambda path: path.write_text(text, encoding="utf-8", newline="")
         )
         return {file: gr.File(str(path), visible=True)}
 

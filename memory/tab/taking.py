@@ -29,7 +29,7 @@ def taking_panel(bank: Bank, persona: gr.Dropdown) -> None:
         file = gr.File(label="Ready to download", visible=False, interactive=False, elem_id="take-file")
 
     def made(name: str, ending: str, write: Callable[[Path], object]) -> Update:
-        return {file: gr.File(str(downloads.make(bank.path.parent, name, ending, write)), visible=True)}
+        return {file: gr.File(str(downloads.make(bank.path, name, ending, write)), visible=True)}
 
     @told
     def export_one(persona_id: int | None) -> Update:
