@@ -47,29 +47,6 @@ HEADER = """
 <div><h1>Memoir</h1><p>A conversation that remembers, and shows you the lines it remembers by.</p></div></div>
 """
 
-# A citation in an answer opens its source; an opened source shows the quoted line.
-SCRIPT = """
-<script>
-window.showQuoted = (card) => {
-  const list = card?.querySelector(".memoir-transcript ol"), line = list?.querySelector(".memoir-turn-cited");
-  if (line) list.scrollTop = line.offsetTop - (list.clientHeight - line.clientHeight) / 2;
-};
-document.addEventListener("toggle", (event) => {
-  if (event.target.matches?.(".memoir-source[open]")) window.showQuoted(event.target);
-}, true);
-document.addEventListener("click", (event) => {
-  const link = event.target.closest('a[href*="#source-"]');
-  if (!link) return;
-  event.preventDefault();
-  const card = document.getElementById(link.getAttribute("href").split("#")[1]);
-  if (!card) return;
-  for (let box = card; box; box = box.parentElement?.closest("details")) box.open = true;
-  card.querySelector("summary").focus({ preventScroll: true });
-  card.scrollIntoView({ block: "nearest" });
-}, true);
-</script>
-"""
-
 
 def services(settings: Settings) -> Services:
     """What a turn needs, over the bank that the settings name; opens no file but the classifier's."""
@@ -133,7 +110,7 @@ def serve(settings: EvalSettings) -> None:
         server_port=settings.port,
         theme=theme(),
         css_paths=[ASSETS / "theme.css", ASSETS / "screen.css"],
-        head=SCRIPT,
+        head=f"<script>{(ASSETS / 'screen.js').read_text('utf-8')}</script>",
         favicon_path=ASSETS / "logo.svg",
         footer_links=[],
         max_file_size=MAX_FILE_SIZE,

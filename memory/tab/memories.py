@@ -52,6 +52,7 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
         with gr.Column(scale=7, min_width=320, elem_classes="memoir-main"):
             table = gr.Dataframe(
                 headers=HEADERS,
+                label="Memories",
                 datatype=["number", "str", "str", "str", "str"],
                 type="array",
                 column_widths=["8%", "16%", "18%", "13%", "45%"],
@@ -115,7 +116,7 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
         return show(persona_id, page, *sought)
 
     def cleared(persona_id: int | None) -> Update:
-        hint = panels.empty("Choose a memory", "A click on a row shows where it comes from.")
+        hint = panels.empty("Choose a memory", "A click on a row, or Enter, shows where it comes from.")
         return {card: hint, origin: "", selected: None, result: "", **asked(False), **box.about(persona_id, None)}
 
     def asked(open_: bool, forgettable: bool = False) -> Update:
