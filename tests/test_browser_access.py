@@ -89,6 +89,19 @@ def test_axe_finds_nothing_grave_in_a_run_that_is_done(screen: Screen) -> None:
     assert found == []
 
 
+def test_axe_finds_nothing_grave_in_the_pictures(screen: Screen) -> None:
+    screen.memory()
+    screen.open("memory-pictures")
+    for picture in ("timeline", "holdings", "people"):
+        expect(screen.page.locator(f"#picture-{picture} .js-plotly-plot")).to_be_visible(timeout=SLOW)
+    expect(screen.page.locator("#picture-people-words")).to_contain_text("Leila, younger sister of Noor")
+    screen.page.locator("#picture-as-of :is(input, textarea)").fill("1 June 2026")
+    screen.page.locator("#picture-as-of :is(input, textarea)").press("Enter")
+    expect(screen.page.locator("#picture-people-words")).to_contain_text("June 2026:")
+    assert not screen.overflows()
+    assert grave(screen.page) == []
+
+
 def test_a_memory_is_found_and_corrected_by_keys_alone(app: App, browser: Browser) -> None:
     window = Screen(browser, app.url)
     page, keys = window.page, window.page.keyboard

@@ -16,6 +16,7 @@ from memory.scoring import SearchSettings
 from memory.search import Searcher
 from memory.tab.correcting import correcting_box
 from memory.tab.handling import PRIVATE, Update, told
+from memory.tab.pictures import pictures_box
 from memory.timespan import read_date
 from memory.types import STORES, Memory, Store, TimeSpan
 
@@ -79,6 +80,7 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
                     sure = gr.Button("Forget for good", variant="stop", size="md", elem_id="memory-forget-sure")
             result = gr.HTML(padding=False, elem_id="memory-result")
             origin = gr.HTML(padding=False, elem_id="memory-origin")
+    pictures_box(bank, persona)
 
     def show(persona_id: int | None, page: int, *sought: str | None) -> Update:
         if persona_id is None:
