@@ -74,7 +74,7 @@ def problem(text: str) -> str:
 
 def heading(text: str) -> str:
     """A heading within a panel."""
-    return f'<h3 class="memoir-heading">{escape(text)}</h3>'
+    return f'<h2 class="memoir-heading">{escape(text)}</h2>'
 
 
 def totals(counts: Mapping[str, int]) -> str:

@@ -18,6 +18,7 @@ from memory.tab.correcting import correcting_box
 from memory.tab.forgetting import forgetting_panel
 from memory.tab.handling import PRIVATE, Update, told
 from memory.tab.journal_panel import journal_panel
+from memory.tab.pictures import pictures_box
 from memory.tab.taking import taking_panel
 from memory.timespan import read_date
 from memory.types import STORES, Memory, Store, TimeSpan
@@ -55,6 +56,7 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
         with gr.Column(scale=7, min_width=320, elem_classes="memoir-main"):
             table = gr.Dataframe(
                 headers=HEADERS,
+                label="Memories",
                 datatype=["number", "str", "str", "str", "str"],
                 type="array",
                 column_widths=["8%", "16%", "18%", "13%", "45%"],
@@ -84,6 +86,7 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
     forgotten = forgetting_panel(bank, persona)
     taking_panel(bank, persona)
     journal_panel(bank)
+    pictures_box(bank, persona)
 
     def show(persona_id: int | None, page: int, *sought: str | None) -> Update:
         if persona_id is None:
@@ -121,7 +124,7 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
         return show(persona_id, page, *sought)
 
     def cleared(persona_id: int | None) -> Update:
-        hint = panels.empty("Choose a memory", "A click on a row shows where it comes from.")
+        hint = panels.empty("Choose a memory", "A click on a row, or Enter, shows where it comes from.")
         return {card: hint, origin: "", selected: None, result: "", **asked(False), **box.about(persona_id, None)}
 
     def asked(open_: bool, forgettable: bool = False) -> Update:
