@@ -26,7 +26,8 @@ def make(bank: Path, name: str, ending: str, write: Callable[[Path], object]) ->
         MemoirError: it cannot be written.
     """
     clear(bank)
-    uploads = _uploads(bank)
+    # A page serves what lies in its own user's folder, and no other page does.
+    uploads = _uploads(bank) / (bank.parent.name if bank.parent.parent.name == "users" else "all")
     called = re.sub(r"[^\w-]+", "-", name).strip("-")[:40] or "memoir"
     try:
         uploads.mkdir(parents=True, exist_ok=True)
