@@ -48,7 +48,7 @@ def _used(uses: Sequence[Use]) -> str:
         f"{escape(clip(use.question))} — {escape(clip(use.answer.text))}</li>"
         for use in uses
     )
-    return f'<div class="memoir-transcript"><ol>{rows}</ol></div>'
+    return f'<div class="memoir-transcript">{_lines(rows, "Answers that relied on it")}</div>'
 
 
 def detail(memory: Memory, successor: Memory | None = None) -> str:
@@ -93,7 +93,13 @@ def transcript(
     parts = [session.title, minute(session.started_at) or session.started_text, where]
     heading = " · ".join(escape(clip(part, 80)) for part in parts if part)
     said = "".join(_turn(turn, (quotes or {}).get(turn.id, ""), marked=turn.id in cited) for turn in turns)
-    return f'<div class="memoir-transcript"><p class="memoir-meta">{heading}</p><ol>{said}</ol></div>'
+    lines = _lines(said, "What was said around it")
+    return f'<div class="memoir-transcript"><p class="memoir-meta">{heading}</p>{lines}</div>'
+
+
+def _lines(rows: str, name: str) -> str:
+    """Lines that scroll in themselves: those who have no mouse scroll them once they are focused."""
+    return f'<ol tabindex="0" aria-label="{name}">{rows}</ol>'
 
 
 def _turn(turn: Turn, words: str, *, marked: bool) -> str:

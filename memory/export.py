@@ -14,6 +14,7 @@ from memory import rows
 from memory.bank import Bank
 from memory.importers.memoir_rows import (
     VERSION,
+    ChangeRow,
     End,
     Line,
     MemoryRow,
@@ -91,6 +92,12 @@ def _of_persona(db: Database, persona: Persona) -> Iterator[Line]:
             yield Line(session=_session(row, turns))
     for row in db.query(_MEMORIES, [persona.id]):
         yield Line(memory=_memory(row))
+    for row in db.query("SELECT * FROM changes WHERE persona_id = ? ORDER BY id", [persona.id]):
+        touched = tuple(json.loads(row["touched"]))
+        change = ChangeRow(
+            kind=row["kind"], at=row["at"], memory=row["memory_id"], other=row["other_id"], touched=touched
+        )
+        yield Line(change=change)
 
 
 def _pieces(db: Database, session_id: int) -> Iterator[tuple[TurnRow, ...]]:
@@ -137,12 +144,12 @@ def _memory(row: rows.Row) -> MemoryRow:
     return MemoryRow(
         n=row["id"],
         identity=None if utterance else row["identity"],
+        pinned=bool(row["pinned"]),
         key=row["key"] if row["key"] != row["text"] else "",
         session=row["session_id"],
         id=row["external_id"],
         sources=tuple(SourceRow(turn=turn, quote=quote, alone=bool(alone)) for turn, quote, alone in links),
         rests_on=tuple(json.loads(row["bases"])),
         cited_by=tuple(json.loads(row["uses"])),
-        pinned=bool(row["pinned"]),
         **{name: row[name] for name in MEMORY_COLUMNS},
     )

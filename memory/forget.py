@@ -1,23 +1,22 @@
 """Forgetting, for good: rows, index, vectors and the bytes of the file.
 
 A memory goes with the turns it was drawn from, or the words would be found again; what else was drawn from those turns
-alone goes too, and so do answers that relied on any of it. The bank's triggers drop its vector, unless other words have
-the same, and the packed segment that holds it. SQLite overwrites what it frees (secure_delete) but for old pages in the
-write-ahead log: that is emptied, then the bytes are searched. Exports that wait to be downloaded are deleted; a bank
-that was kept by a restore is not, but named if it still holds any of it.
+alone goes too, and so do the persona's replies that repeat it. The bank's triggers drop its vector, unless other words
+have the same, and the packed segment that holds it. SQLite overwrites what it frees (secure_delete) but for old pages
+in the write-ahead log: that is emptied, then the bytes are searched. Exports that wait to be downloaded are deleted; a
+bank that was kept by a restore is not, but named if it still holds any of it.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 from sqlite_utils import Database
 
-from memory import journal, scope, validity
+from memory import downloads, journal, scope, validity
 from memory.bank import Bank
 from memory.rows import listed
 from memory.scope import Meant, Scope, numbers
@@ -28,9 +27,6 @@ PROOF_CHARACTERS = 12
 PROOFS = 200
 """Texts that are looked for in the bytes; of more, they are sampled evenly: each costs a pass over the whole file."""
 
-
-DOWNLOAD = ".memoir-"
-"""What the names of exports and backups hold that the screen makes for download."""
 
 BEFORE = ".before-restore"
 """What a restore adds to the name of the bank that it keeps."""
@@ -102,15 +98,15 @@ def forget_session(bank: Bank, persona_id: int, session_id: int) -> Forgotten:
 
 
 def forget_meant(bank: Bank, persona_id: int, which: Scope) -> Forgotten:
-    """Remove what is meant, the turns it came from, what came from those turns alone, and the answers that told it."""
+    """Remove what is meant, what came from its turns alone, and the replies that repeat any of it."""
     with bank.writing() as db:
         whole = _whole(db, persona_id, which(db, persona_id))
         texts = _texts(db, whole.memories, whole.turns)
         _reopen(db, whole.memories)
         _drop_titles(db, whole)
+        _learn_again(db, whole)
         _delete(db, "memories", whole.memories)
         _rehome(db, whole.sessions)
-        _learn_again(db, whole.turns)
         _delete(db, "turns", whole.turns)
         _delete(db, "sessions", whole.sessions)
         _note(db, persona_id, whole.memories, len(whole.turns), len(whole.sessions))
@@ -141,35 +137,40 @@ def _of_persona(db: Database, persona_id: int) -> tuple[list[int], list[int], in
 
 
 def _whole(db: Database, persona_id: int, meant: Meant) -> Meant:
-    """What is meant with the turns it came from, all that no other turn carries alone, and answers that relied on it.
-
-    An answer repeats what it relies on, word by word where no language model reads.
-    """
-    said = "SELECT DISTINCT turn_id FROM sources WHERE memory_id IN (SELECT value FROM json_each(?))"
-    turns = {*meant.turns, *numbers(db, said, listed(meant.memories))}
-    while True:
-        memories = sorted({*meant.memories, *_carried(db, turns)})
-        more = set(_replies(db, persona_id, memories, turns)) - turns
-        if not more:
-            break
-        turns |= more
+    """What is meant with all that no other turn carries alone, and the replies that repeat any of it."""
+    memories = sorted({*meant.memories, *_carried(db, meant.turns)})
+    turns = sorted({*meant.turns, *_replies(db, persona_id, memories, meant.turns)})
     sessions = sorted({*meant.sessions, *_emptied(db, turns)})
-    return Meant(memories, sorted(turns), sessions, meant.titles)
+    return Meant(memories, turns, sessions, meant.titles)
 
 
-def _replies(db: Database, persona_id: int, memories: Sequence[int], turns: Iterable[int]) -> list[int]:
-    """What the persona said in a chat that repeats them: answers that cite one, what it said to a turn, and quotes."""
+def _replies(db: Database, persona_id: int, memories: Sequence[int], turns: Sequence[int]) -> list[int]:
+    """What the persona said in a chat that repeats them: answers that cite one, and its replies to one of the turns."""
     query = """
-        SELECT turn_id FROM cites WHERE memory_id IN (SELECT value FROM json_each(:memories))
-        UNION SELECT t.id FROM turns t JOIN sessions s ON s.id = t.session_id
-        WHERE s.persona_id = :persona AND s.source = 'chat' AND t.role = 'assistant' AND (
-            EXISTS (SELECT 1 FROM turns b WHERE b.session_id = t.session_id AND b.position = t.position - 1
-                AND b.role = 'user' AND b.id IN (SELECT value FROM json_each(:turns)))
-            OR EXISTS (SELECT 1 FROM json_each(:texts) WHERE instr(t.text, value)))
+        SELECT t.id, t.text,
+            EXISTS (SELECT 1 FROM cites WHERE turn_id = t.id AND memory_id IN (SELECT value FROM json_each(:memories)))
+            OR EXISTS (SELECT 1 FROM turns b WHERE b.session_id = t.session_id AND b.position = t.position - 1
+                AND b.id IN (SELECT value FROM json_each(:turns)))
+        FROM turns t JOIN sessions s ON s.id = t.session_id
+        WHERE s.persona_id = :persona AND s.source = 'chat' AND t.role = 'assistant'
+            AND t.id NOT IN (SELECT value FROM json_each(:turns))
     """
-    texts = [text for text in _texts(db, memories, list(turns)) if len(text) >= PROOF_CHARACTERS]
-    values = {"memories": listed(memories), "turns": listed(turns), "texts": json.dumps(texts)}
-    return [int(i) for (i,) in db.conn.execute(query, {**values, "persona": persona_id})]
+    by_start: dict[str, list[str]] = {}
+    for text in _texts(db, memories, turns):
+        if len(text) >= PROOF_CHARACTERS:
+            by_start.setdefault(text[:PROOF_CHARACTERS], []).append(text)
+    values = {"persona": persona_id, "turns": listed(turns), "memories": listed(memories)}
+    found = db.conn.execute(query, values)
+    return [int(turn_id) for turn_id, said, meant in found if meant or _holds_any(said, by_start)]
+
+
+def _holds_any(said: str, by_start: Mapping[str, Sequence[str]]) -> bool:
+    """Whether any of the texts, given by how they start, stands in what was said; one pass, however many there are."""
+    return any(
+        said.startswith(text, place)
+        for place in range(len(said) - PROOF_CHARACTERS + 1)
+        for text in by_start.get(said[place : place + PROOF_CHARACTERS], ())
+    )
 
 
 def _carried(db: Database, turns: Iterable[int]) -> list[int]:
@@ -216,12 +217,13 @@ def _rehome(db: Database, sessions: Sequence[int]) -> None:
     )
 
 
-def _learn_again(db: Database, turns: Sequence[int]) -> None:
-    """Put the sessions of these turns back into the queue: what summed them up may have to be made anew."""
+def _learn_again(db: Database, whole: Meant) -> None:
+    """Put the sessions of what goes back into the queue: what summed them up may have to be made anew."""
     db.conn.execute(
-        "UPDATE sessions SET learned = 0 WHERE id IN "
-        "(SELECT session_id FROM turns WHERE id IN (SELECT value FROM json_each(?)))",
-        (listed(turns),),
+        "UPDATE sessions SET learned = 0 WHERE id IN (SELECT session_id FROM turns "
+        "WHERE id IN (SELECT value FROM json_each(:turns)) OR id IN "
+        "(SELECT turn_id FROM sources WHERE memory_id IN (SELECT value FROM json_each(:memories))))",
+        {"turns": listed(whole.turns), "memories": listed(whole.memories)},
     )
 
 
@@ -263,8 +265,7 @@ def _scrub(bank: Bank, gone: Forgotten, texts: set[str]) -> Forgotten:
         telling = sorted(text for text in texts if len(text) >= PROOF_CHARACTERS)
         sought = telling[:: max(1, len(telling) // PROOFS)]
         absent = [text for text in sought if not db.conn.execute(held, {"t": text}).fetchone()]
-    for download in (bank.path.parent / "uploads").rglob(f"*{DOWNLOAD}*"):
-        download.unlink(missing_ok=True)
+    downloads.clear(bank.path)
     kept = sorted(bank.path.parent.glob(f"{bank.path.name}{BEFORE}*"))
     copies = tuple(path for path in kept if any(_holds(path, text.encode()[:200]) for text in sought))
     return replace(gone, residue=sum(stands_in_files(bank.path, text) for text in absent), copies=copies)

@@ -16,7 +16,7 @@ from memory import moving
 from memory.bank import Bank
 from memory.errors import MemoirError, UnreadableFile
 from memory.histories import KEPT_SKIPS, History, HistoryFile, Progress, bytes_of
-from memory.importers import memoir, memoir_rows
+from memory.importers import memoir, memoir_sealed
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Skip, Stored
 
 BATCH_TURNS = 2000
@@ -117,7 +117,7 @@ def ingest(
         BankUnavailable: the bank cannot be written (any more); the message says what of the file is stored.
     """
     wanted = None if choose is None else {c.casefold() for c in choose}
-    if memoir_rows.is_sealed(path):
+    if memoir_sealed.is_sealed(path):
         return _moved(bank, path, wanted, persona, progress)
     file = HistoryFile(path, progress)
     intake = _Intake(bank, path, persona)

@@ -30,6 +30,8 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 HEADINGS = ("No.", "When", "What", "By", "Persona", "How much", "Memories")
 
+SINGULAR = {"personas": "persona", "sessions": "session", "turns": "turn", "memories": "memory"}
+
 _by: ContextVar[str] = ContextVar("by", default="app")
 
 
@@ -50,7 +52,7 @@ class Entry:
     def cells(self) -> tuple[str, ...]:
         """The line as a row of a table, under `HEADINGS`."""
         who = self.persona or (f"No. {self.persona_id}, gone" if self.persona_id else "")
-        counts = ", ".join(f"{n:,} {name}" for name, n in self.counts.items())
+        counts = ", ".join(f"{n:,} {SINGULAR.get(name, name) if n == 1 else name}" for name, n in self.counts.items())
         return (str(self.id), f"{self.at:%Y-%m-%d %H:%M:%S}", self.action, self.request, who, counts, self.memories)
 
 

@@ -6,6 +6,7 @@ facts that are new to a persona who knew others are settled with those.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -19,8 +20,8 @@ from memory.bank import Bank, persona_row
 from memory.errors import UnreadableFile
 from memory.export import MEMORY_COLUMNS, SESSION_COLUMNS, TURN_COLUMNS
 from memory.histories import Progress
-from memory.importers import memoir_rows
-from memory.importers.memoir_rows import Line, MemoryRow, PersonaRow, SessionRow
+from memory.importers import memoir_sealed
+from memory.importers.memoir_rows import ChangeRow, Line, MemoryRow, PersonaRow, SessionRow
 from memory.inserting import indexed_terms, insert, next_id, point_to
 from memory.types import Persona, PersonaDraft, Stored
 from memory.validity import settle
@@ -51,7 +52,7 @@ def move(
     Raises:
         UnreadableFile: the file was cut off or changed; nothing was stored.
     """
-    memoir_rows.check(path)
+    memoir_sealed.check(path)
     moved = []
     for header, lines in _personas(path, progress):
         if wanted is not None and not {header.id.casefold(), header.name.casefold()} & set(wanted):
@@ -77,7 +78,7 @@ def _personas(path: Path, progress: Progress | None) -> Iterator[tuple[PersonaRo
             progress(min(seen / size, 0.99))
         return header
 
-    for persona, lines in groupby(memoir_rows.read(path), belongs):
+    for persona, lines in groupby(memoir_sealed.read(path), belongs):
         assert persona is not None  # `read` refuses a file that does not begin with one
         yield persona, (line for line, _ in lines)
 
@@ -96,6 +97,7 @@ class _Mover:
         self._turns: dict[int, int] = {}
         self._memories: dict[int, int] = {}
         self._new: list[MemoryRow] = []
+        self._changes: list[ChangeRow] = []
         self._untold = 0
         self._stored = Stored()
 
@@ -106,7 +108,10 @@ class _Mover:
                 self._take_session(line.session)
             elif line.memory is not None:
                 self._take_memory(line.memory)
+            elif line.change is not None:
+                self._changes.append(line.change)
         self._connect()
+        self._take_changes()
         found = (len(self._sessions), len(self._turns), self._untold)
         return Moved(self._names, self._persona, *found, self._stored)
 
@@ -178,8 +183,8 @@ class _Mover:
         values = {"id": memory_id, "persona_id": self._persona.id, "session_id": session_id, "identity": identity}
         index = {"key": key, "key_hash": rows.digest(key), "terms": indexed_terms(row.speaker, key)}
         same = {name: getattr(row, name) for name in MEMORY_COLUMNS}
-        other = {"external_id": row.id, "pinned": int(row.pinned), "superseded_by": None}
-        insert(self._db, "memories", [{**values, **index, **same, **other}])
+        later = {"pinned": row.pinned, "superseded_by": None}
+        insert(self._db, "memories", [{**values, **index, "external_id": row.id, **same, **later}])
         return memory_id
 
     def _connect(self) -> None:
@@ -195,6 +200,22 @@ class _Mover:
             for row in self._new:
                 if row.valid_to is None and row.taken_back is None:
                     settle(self._db, self._memories[row.n])
+
+    def _take_changes(self) -> None:
+        """Store what can be undone, unless it is known; what has been forgotten since is not touched any more."""
+        for row in self._changes:
+            touched = self._turns if row.kind == "merge" else self._memories
+            values = {
+                "persona_id": self._persona.id,
+                "at": row.at,
+                "kind": row.kind,
+                "memory_id": self._meant(self._memories, row.memory, "memory"),
+                "other_id": None if row.other is None else self._meant(self._memories, row.other, "memory"),
+                "touched": json.dumps([touched[number] for number in row.touched if number in touched]),
+            }
+            known = "SELECT 1 FROM changes WHERE persona_id = :persona_id AND memory_id = :memory_id AND at = :at"
+            if not self._db.conn.execute(known, values).fetchone():
+                insert(self._db, "changes", [values])
 
     def _pairs(self, numbers: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         return [

@@ -36,11 +36,13 @@ _UNSAID = "NOT EXISTS (SELECT 1 FROM sources WHERE memory_id = m.id)"
 
 
 def memories(ids: Sequence[int]) -> Scope:
-    """These memories."""
+    """These memories and the turns that they came from."""
 
     def find(db: Database, persona_id: int) -> Meant:
         query = "SELECT id FROM memories WHERE persona_id = ? AND id IN (SELECT value FROM json_each(?))"
-        return Meant(numbers(db, query, persona_id, rows.listed(ids)))
+        found = numbers(db, query, persona_id, rows.listed(ids))
+        said = "SELECT DISTINCT turn_id FROM sources WHERE memory_id IN (SELECT value FROM json_each(?))"
+        return Meant(found, numbers(db, said, rows.listed(found)))
 
     return find
 
@@ -72,6 +74,8 @@ def before(moment: datetime) -> Scope:
 
 def mentions(text: str) -> Scope:
     """Turns, memories and titles that hold these words, whatever their case; "Ann" is not in "Anna".
+
+    Of a summary that holds them the turns stay that do not: it is made anew without the others.
 
     Raises:
         MemoirError: there is no word in the text.

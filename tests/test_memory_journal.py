@@ -139,4 +139,4 @@ def test_the_command_lists_the_newest_first(bank, monkeypatch, capsys):
     assert (first["action"], first["request"], first["memories"]) == ("forgot", "command line", "1")
     assert second["action"] == "talked"
     assert main(["journal"]) == 0
-    assert "forgot  command line  Iris  1 sessions, 2 turns, 1 memories  1" in capsys.readouterr().out
+    assert "forgot  command line  Iris  1 session, 2 turns, 1 memory  1" in capsys.readouterr().out

@@ -1,24 +1,26 @@
 """A bank that is exported and read back is equal: every row of every table but those that are derived."""
 
+import hashlib
 import json
 from collections import Counter
+from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory import consolidation, export, forget, ingest, rows, upkeep
+from memory import consolidation, correcting, export, forget, ingest, rows, upkeep
 from memory.bank import Bank
 from memory.errors import MemoirError, UnreadableFile
-from memory.importers import memoir_rows
 from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TimeSpan, TurnDraft
 
 MAY = datetime(2023, 5, 8, 10, 30, tzinfo=UTC)
 PLACES = ("Porto", "Lisbon", "Rome", "Ōsaka 大阪")
 
-KEPT = ("personas", "sessions", "turns", "memories", "sources", "rests_on", "cites")
-NOT_KEPT = {"changes", "journal", "vectors", "segments", "revision", "sqlite_sequence", "sqlite_stat1"}
+KEPT = ("personas", "sessions", "turns", "memories", "sources", "rests_on", "cites", "changes")
+NOT_KEPT = {"journal", "vectors", "segments", "revision", "sqlite_sequence", "sqlite_stat1"}
 """Derived, or of this file only."""
 
 
@@ -37,7 +39,10 @@ def told(db):
         if r["identity"] == rows.digest(r["session_id"], said.get(r["id"])):
             r["identity"] = "its turn's"
     names = {"persona_id": persona, "session_id": {**session, None: None}, "turn_id": turn}
-    names |= {"memory_id": memory, "basis_id": memory, "superseded_by": memory}
+    names |= {"memory_id": memory, "basis_id": memory, "superseded_by": memory, "other_id": memory}
+    for r in tables["changes"]:
+        kind = turn if r["kind"] == "merge" else memory
+        r["touched"] = sorted(str(kind.get(i)) for i in json.loads(r["touched"]) if i in kind)
     return {
         table: sorted(str({k: names[k][v] if k in names else v for k, v in row.items() if k != "id"}) for row in found)
         for table, found in tables.items()
@@ -69,7 +74,7 @@ additions = st.fixed_dictionaries({"who": st.integers(1, 2), "place": st.sampled
 deeds = st.lists(
     tellings
     | additions
-    | st.sampled_from(["forget", "forget session", "close", "settle"]).flatmap(
+    | st.sampled_from(["forget", "forget session", "close", "settle", "edit", "wrong", "pin", "merge", "undo"]).flatmap(
         lambda deed: st.fixed_dictionaries({"deed": st.just(deed), "nth": st.integers(0, 30)})
     ),
     max_size=12,
@@ -116,8 +121,26 @@ def do(bank, what):
         who, memory = whose[what["nth"] % len(whose)] if whose else (0, None)
         if memory and what["deed"] == "forget":
             forget.forget(bank, who, [memory.id])
+        elif memory and what["deed"] in ("edit", "wrong", "pin", "merge", "undo"):
+            with suppress(MemoirError):
+                correct(bank, who, memory, what["deed"])
         elif memory and memory.session_id:
             forget.forget_session(bank, who, memory.session_id)
+
+
+def correct(bank, who, memory, deed):
+    if deed == "edit":
+        changed = replace(correcting.version_of(memory), text=f"{memory.text} Indeed.")
+        correcting.edit(bank, who, memory.id, changed)
+    elif deed == "wrong":
+        correcting.mark_wrong(bank, who, memory.id)
+    elif deed == "pin":
+        correcting.pin(bank, who, memory.id, pinned=True)
+    elif deed == "merge":
+        others = [m.id for m in bank.memories(who) if m.id != memory.id][:1]
+        correcting.merge(bank, who, memory.id, others)
+    else:
+        correcting.undo(bank, who)
 
 
 @pytest.fixture
@@ -199,6 +222,20 @@ def test_what_is_merged_is_settled_with_what_was_known(lived, tmp_path):
     assert held(other) == before
 
 
+def test_what_was_edited_elsewhere_can_be_edited_and_undone_here(lived, tmp_path):
+    bank, other = lived
+    iris = next(m for m in bank.memories(1, store="profile"))
+    new = correcting.edit(bank, 1, iris.id, replace(correcting.version_of(iris), text="Lives by the sea"))
+    ingest.ingest(other, exported(bank, tmp_path, "Iris"))
+    while max(m.id for m in other.memories(1)) <= new.id:
+        other.add_memories(1, [MemoryDraft("world", f"Fact {len(other.memories(1))}")])
+        newest = max(other.memories(1), key=lambda m: m.id)
+        correcting.edit(other, 1, newest.id, replace(correcting.version_of(newest), text=f"{newest.text}, edited"))
+    while correcting.last_change(other, 1):
+        correcting.undo(other, 1)
+    assert not [m for m in other.memories(1) if "sea" in m.text or "edited" in m.text]
+
+
 def test_turns_that_a_known_session_lacks_come_after_its_own(lived, tmp_path):
     bank, other = lived
     ingest.ingest(other, exported(bank, tmp_path, "Iris"))
@@ -258,7 +295,7 @@ def sealed(file, change):
     values = [json.loads(line) for line in lines_of(file)[:-1]]
     change(values)
     body = "".join(json.dumps(value) + "\n" for value in values)
-    end = {"end": {"sha256": memoir_rows.hashlib.sha256(body.encode()).hexdigest()}}
+    end = {"end": {"sha256": hashlib.sha256(body.encode()).hexdigest()}}
     file.write_text(body + json.dumps(end), encoding="utf-8")
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memory import indexer, ingest, scope, upkeep
+from memory import consolidation, downloads, indexer, ingest, scope, upkeep
 from memory.__main__ import main
 from memory.backup import backup, restore
 from memory.bank import Bank
@@ -64,11 +64,11 @@ def stands(bank, word):
 
 def test_what_mentions_a_name_goes_whole_whatever_its_case_and_nothing_else(bank):
     planned = preview_meant(bank, 1, scope.mentions("zeppelin"))
-    assert (planned.memories, planned.turns, planned.sessions) == (3, 3, 0)
-    assert planned.lines[:2] == ("You: My dog Zeppelin barks at the milkman.", "Iris: Your dog is called Zeppelin.")
+    assert (planned.memories, planned.turns, planned.sessions) == (3, 5, 2)
+    assert planned.lines[:2] == ("You: My dog Zeppelin barks at the milkman.", "Iris: Poor man!")
     assert "Has a dog called Zeppelin" in texts(bank)
     gone = forget_meant(bank, 1, scope.mentions("zeppelin"))
-    assert (gone.memories, gone.turns, gone.sessions, gone.residue) == (3, 3, 0, 0)
+    assert (gone.memories, gone.turns, gone.sessions, gone.residue) == (3, 5, 2, 0)
     assert texts(bank) == {
         "The zeppelins of the fair were paper ones.",
         "What is my dog called?",
@@ -85,7 +85,8 @@ def test_of_what_was_mentioned_no_word_stands_in_any_byte(bank):
     forget_meant(bank, 1, scope.mentions("zeppelins"))
     assert stands(bank, "zeppelin") == []
     assert stands(bank, "milkman") == []
-    assert [s.title for s in bank.sessions(1)] == ["", "What is my dog called?", "", ""]
+    assert said(bank) == {"What is my dog called?"}
+    assert [s.title for s in bank.sessions(1)] == ["What is my dog called?"]
 
 
 @pytest.mark.parametrize(
@@ -113,6 +114,14 @@ def test_words_are_whole_and_of_any_case(tmp_path, words, text, found):
             scope.mentions(words)
     else:
         assert bool(preview_meant(bank, 1, scope.mentions(words)).turns) == found
+
+
+def test_a_title_that_mentions_it_goes_and_its_conversation_stays(bank):
+    turns = (TurnDraft("You", "user", "Rain again.", JULY),)
+    bank.remember(1, [SessionDraft(turns, JULY, external_id="t", title="A talk with Petra")])
+    assert forget_meant(bank, 1, scope.mentions("petra")).turns == 0
+    assert "Rain again." in said(bank)
+    assert stands(bank, "petra") == []
 
 
 def test_everything_before_a_date_goes_but_what_was_told_again(bank):
@@ -146,14 +155,26 @@ def test_what_was_put_together_goes_with_any_of_its_parts(bank):
     assert "Well, with a parrot." in texts(bank)
 
 
-def test_downloads_go_and_a_bank_kept_by_a_restore_is_named(bank, tmp_path):
-    download = tmp_path / "uploads" / "x" / "iris.memoir-1.jsonl"
-    download.parent.mkdir(parents=True)
-    write(bank, bank.personas(), download)
+def test_of_a_summary_that_mentions_it_the_turns_stay_that_do_not(bank):
+    consolidation.close(bank)
+    (session,) = (s for s in bank.sessions(1) if s.external_id == "d")
+    summary = MemoryDraft("event", "They spoke of a fair and of Petra.", said_at=JULY, attribute=consolidation.SUMMARY)
+    due = next(d for d in consolidation.due(bank, datetime.now(UTC)) if d.session_id == session.id)
+    turns = [h.turn for h in consolidation.heard(bank, due)]
+    consolidation.settle(bank, due, turns, [Learned(summary, (Quote(0, turns[0].text, False),))])
+    gone = forget_meant(bank, 1, scope.mentions("Petra"))
+    assert (gone.memories, gone.turns) == (1, 0)
+    assert session.id in {d.session_id for d in consolidation.due(bank, datetime.now(UTC))}
+
+
+def test_downloads_go_and_a_bank_kept_by_a_restore_is_named(bank, tmp_path, monkeypatch):
+    monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path / "served"))
+    others = downloads.make(tmp_path / "other.db", "Iris", "jsonl", lambda path: path.write_text("the milkman"))
+    download = downloads.make(bank.path, "Iris", "jsonl", lambda path: write(bank, bank.personas(), path))
     backup(bank, tmp_path / "kept.bak")
     restore(bank, tmp_path / "kept.bak")
     gone = forget_meant(bank, 1, scope.mentions("milkman"))
-    assert not download.exists()
+    assert (download.exists(), others.exists()) == (False, True)
     assert [path.name for path in gone.copies] == ["bank.db.before-restore"]
     assert gone.residue == 0
 
@@ -163,7 +184,7 @@ def test_the_commands_show_first_and_remove_when_told(bank, monkeypatch, capsys)
     before = texts(bank)
     assert main(["forget", "--mentions", "Zeppelin"]) == 0
     shown = capsys.readouterr()
-    assert "would forget 4 memories, 4 turns" in shown.out
+    assert "would forget 4 memories, 7 turns" in shown.out
     assert "You: My dog Zeppelin barks" in shown.out
     assert "--yes" in shown.err
     assert texts(bank) == before

@@ -36,7 +36,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from memory.errors import UnreadableFile
-from memory.importers import memoir_rows
+from memory.importers import memoir_rows, memoir_sealed
 from memory.importers.fields import Fields, drain
 from memory.importers.jsonlines import ends_early, read_objects
 from memory.importers.jsonstream import Place, outline, show_place, stream_values
@@ -57,8 +57,8 @@ def sniff(head: bytes) -> bool:
 @counted
 def read(path: Source) -> Iterator[Record]:
     """The histories of a file: an export, or either layout of what was written by hand."""
-    if memoir_rows.is_sealed(path):
-        yield from memoir_rows.read_records(path)
+    if memoir_sealed.is_sealed(path):
+        yield from memoir_sealed.read_records(path)
     elif _is_one_object(read_head(path)):
         yield from _read_whole(path)
     else:

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory import overview, pictures
+from memory.bank import Bank
+from memory.ingest import ingest
+from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, TimeSpan, TurnDraft
+
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+SAMPLE = Path(__file__).parents[1] / "assets" / "sample.jsonl"
+
+
+@pytest.fixture
+def bank(tmp_path: Path) -> Bank:
+    return Bank(tmp_path / "bank.db")
+
+
+@pytest.fixture
+def ana(bank: Bank) -> Persona:
+    return bank.create_persona(PersonaDraft("Ana"))
+
+
+def relation(text: str, since: datetime, attribute: str = "", until: datetime | None = None) -> MemoryDraft:
+    return MemoryDraft("relationship", text, attribute=attribute, said_at=since, valid_from=since, valid_to=until)
+
+
+def marks(figure: Any) -> int:
+    """How many points and bars a figure draws."""
+    return sum(len(trace.x) for trace in figure.data)
+
+
+def test_an_empty_memory_is_told_in_words(bank: Bank, ana: Persona) -> None:
+    assert pictures.timeline(bank, ana.id, NOW) == (None, "No conversation, event or fact has a date yet.")
+    assert pictures.holdings(bank, ana.id) == (None, "Nothing that is remembered has a date yet.")
+    assert pictures.people(bank, ana.id, NOW) == (None, "No relationship is known that held on 20 November 2026.")
+
+
+def test_what_is_held_is_counted_by_store_and_month(bank: Bank) -> None:
+    ingest(bank, SAMPLE)
+    persona = bank.personas()[0]
+    figure, words = pictures.holdings(bank, persona.id)
+    assert figure is not None
+    counts = bank.counts(persona.id)
+    drawn = {trace.name: sum(trace.y) for trace in figure.data}
+    assert drawn["Event"] == counts["event"]
+    assert drawn["Conversation"] == counts["dialogue"]
+    assert words.endswith("with a date, a bar a month.")
+
+
+def test_a_childhood_told_of_once_does_not_squeeze_the_year_that_the_rest_is_of(bank: Bank, ana: Persona) -> None:
+    year = [MemoryDraft("profile", f"Fact {n}", said_at=NOW - timedelta(days=n)) for n in range(300)]
+    childhood = datetime(1962, 3, 1, tzinfo=UTC)
+    bank.add_memories(
+        ana.id, [*year, MemoryDraft("event", "Born", event=TimeSpan(childhood, childhood + timedelta(1)))]
+    )
+    _, words = pictures.holdings(bank, ana.id)
+    assert words == "300 memories with a date, a bar a month. Left out: 1 of long before or after."
+
+
+def test_ten_thousand_memories_over_forty_years_make_a_bounded_number_of_marks(bank: Bank, ana: Persona) -> None:
+    start = datetime(1984, 1, 1, tzinfo=UTC)
+    days = [start + timedelta(days=n * 1.5) for n in range(10_000)]
+    drafts = [
+        MemoryDraft(("event", "profile")[n % 2], f"Thing {n}", event=TimeSpan(d, d + timedelta(1)), said_at=d)
+        if n % 2 == 0
+        else MemoryDraft("profile", f"Fact {n}", said_at=d, valid_from=d)
+        for n, d in enumerate(days)
+    ]
+    bank.add_memories(ana.id, drafts)
+    bank.remember(ana.id, [SessionDraft((TurnDraft("Ana", "user", f"Hello {d}", d),), d) for d in days[::50]])
+    held, words = pictures.holdings(bank, ana.id)
+    timeline, _ = pictures.timeline(bank, ana.id, NOW)
+    assert held is not None
+    assert timeline is not None
+    assert "a bar a year" in words
+    assert sum(sum(trace.y) for trace in held.data) in range(9_750, 10_201)
+    assert marks(held) <= overview.BINS * 5
+    assert marks(timeline) <= overview.BINS * 2 + overview.FACTS
+
+
+def test_a_fact_is_drawn_for_as_long_as_it_held(bank: Bank, ana: Persona) -> None:
+    since, until = datetime(2025, 1, 1, tzinfo=UTC), datetime(2025, 2, 1, tzinfo=UTC)
+    bank.add_memories(ana.id, [MemoryDraft("profile", "Lives in Porto", valid_from=since, valid_to=until)])
+    figure, _ = pictures.timeline(bank, ana.id, NOW)
+    assert figure is not None
+    bars = figure.data[0]
+    assert bars.base[0] == since
+    assert bars.x[0] == 31 * 86_400_000
+    assert "from 1 January 2025 to 1 February 2025" in bars.text[0]
+
+
+def test_who_is_what_to_whom_is_what_held_at_the_moment(bank: Bank, ana: Persona) -> None:
+    may, july = datetime(2026, 5, 1, tzinfo=UTC), datetime(2026, 7, 1, tzinfo=UTC)
+    told = [
+        relation("Leila is Noor's younger sister, a midwife in Utrecht.", may),
+        relation("Graham Pell was Noor's boss at the record office.", may, until=july),
+        relation("Dr Adaeze Obi runs the map room and is Noor's boss at the library.", july),
+        relation("Tomas, a fiddler, plays on Sundays.", may, attribute="partner"),
+    ]
+    bank.add_memories(ana.id, told)
+
+    def known(at: datetime) -> set[tuple[str, str, str]]:
+        return {(r.who, r.what, r.whose) for r in overview.relations(bank, ana.id, "Ana", at)}
+
+    always = {("Leila", "younger sister", "Noor"), ("Tomas", "partner", "Noor")}
+    assert known(may) == {*always, ("Graham Pell", "boss (was)", "Noor")}
+    assert known(NOW) == {*always, ("Dr Adaeze Obi", "boss", "Noor")}
+    assert known(may - timedelta(days=1)) == set()
+
+
+def test_of_many_people_those_with_most_ties_are_drawn(bank: Bank, ana: Persona) -> None:
+    names = [f"{a}{b}" for a in "BCDFGHJKLM" for b in ("ana", "ela", "ino", "oru", "una", "ako")]
+    bank.add_memories(ana.id, [relation(f"{name} is Ana's friend.", NOW) for name in names])
+    figure, words = pictures.people(bank, ana.id, NOW)
+    assert figure is not None
+    assert len(figure.data[2].x) == overview.PEOPLE
+    assert words.startswith(f"{overview.PEOPLE} names and {overview.PEOPLE - 1} relationships")
+
+
+def test_texts_in_the_pictures_are_escaped(bank: Bank, ana: Persona) -> None:
+    since = datetime(2026, 5, 1, tzinfo=UTC)
+    bank.add_memories(ana.id, [relation("Bo is Ana's friend <img src=x onerror=alert(1)>", since)])
+    for figure, _ in (pictures.timeline(bank, ana.id, NOW), pictures.people(bank, ana.id, NOW)):
+        assert figure is not None
+        assert "<img" not in figure.to_json().replace("\\u003c", "<")
