@@ -45,7 +45,7 @@ from graph.state import Services
 from graph.tab import Trimmings, chat_tab
 from graph.tab.api import answer_in_json, offer
 from graph.tab.door import Door
-from graph.tab.gate import LARGEST_UPLOAD, Gate, Uploads
+from graph.tab.gate import LARGEST_UPLOAD, Files, Gate
 from graph.tab.pages import Pages
 from memory import accounts
 from memory.bank import Bank
@@ -199,7 +199,7 @@ def whole(settings: EvalSettings) -> Starlette:
         held.learner.start()
         try:
             async with page.router.lifespan_context(page):
-                yield Uploads(page, uploads)
+                yield Files(page, uploads, SERVED)
         finally:
             with CancelScope(shield=True):
                 await to_thread.run_sync(held.learner.stop)
@@ -220,7 +220,7 @@ def whole(settings: EvalSettings) -> Starlette:
 
     behind = Door(users, pages, ASSETS / "login.html") if settings.auth else only_page
     hosts = LOOPBACK if settings.host in LOOPBACK and not settings.auth else None
-    gate = Middleware(Gate, hosts=hosts, files=SERVED)
+    gate = Middleware(Gate, hosts=hosts)
     return Starlette(routes=[Mount("/", behind)], middleware=[gate], lifespan=running)
 
 

@@ -126,6 +126,26 @@ def test_no_file_is_served_but_the_pages_own(app: App, ann: Program, ben: Progra
         assert "root:" not in ben.http.get(asked).text
 
 
+def test_a_download_is_served_to_its_own_user_alone(app: App, ann: Program, ben: Program) -> None:
+    number = next(
+        e["id"]
+        for e in ann.events()
+        if len(e["inputs"]) == 0 and len(e["outputs"]) == 1 and _is_backup(ann, e["targets"])
+    )
+    ann.join(number, [], "backup")
+    (path,) = set(re.findall(r'"path":"([^"]+\.db)"', ann.hear("backup")))
+    mine = ann.http.get(f"/gradio_api/file={path}")
+    assert SECRET.encode() in mine.content
+    for asked in (path, f"{Path(path).parent}/../{Path(path).parent.name}/{Path(path).name}"):
+        assert ben.http.get(f"/gradio_api/file={asked}").status_code == 403
+        assert "blocked_paths" in ben.look_into(asked)
+
+
+def _is_backup(program: Program, targets: list[list]) -> bool:
+    components = {c["id"]: c["props"].get("elem_id") for c in program.http.get("/config").json()["components"]}
+    return any(components.get(t[0]) == "take-backup" for t in targets)
+
+
 def test_no_file_is_read_that_the_user_did_not_upload(app: App, ann: Program, ben: Program) -> None:
     (uploaded,) = ann.put("plans.txt", f"[2024-01-01]\nAnn: it is the {SECRET}\nBob: ah".encode()).json()
     (own,) = ben.put("own.txt", b"[2024-01-01]\nBen: mine\nBob: ah").json()

@@ -12,6 +12,8 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from memory import downloads
+
 BURST, PER_SECOND = 2000, 50.0
 """Requests of one address: at once (opening the page takes some 100), and for as long as it likes."""
 
@@ -46,12 +48,11 @@ class Buckets:
 
 
 class Gate:
-    """Stands before the whole app. `hosts` are the names it answers to, any if None; `files` all that it serves."""
+    """Stands before the whole app. `hosts` are the names it answers to, any if None."""
 
-    def __init__(self, app: ASGIApp, *, hosts: Collection[str] | None, files: Collection[Path]) -> None:
+    def __init__(self, app: ASGIApp, *, hosts: Collection[str] | None) -> None:
         self._app = app
         self._hosts = hosts
-        self._files = {f"{FILE}={file.as_posix()}" for file in files}
         self._buckets = Buckets()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -77,29 +78,47 @@ class Gate:
             return PlainTextResponse(f"Memoir answers as {known} only; other names need --auth.", 403)
         if scope["method"] != "GET" and not _of_this_site(headers):
             return PlainTextResponse("Only Memoir's own pages may do this.", 403)
-        if path.startswith(FILE) and path not in self._files:
-            return PlainTextResponse("This file is not served.", 403)
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > _limit(path):
             return _too_large(path)
         return None
 
 
-class Uploads:
-    """Stands before one user's page and holds how many of their files wait in `folder` to a limit."""
+class Files:
+    """Stands before one user's page, whose uploads and downloads lie in `folder`.
 
-    def __init__(self, app: ASGIApp, folder: Path) -> None:
+    It serves the page's own pictures (`served`) and downloads, and takes in so many uploads at a time.
+    """
+
+    def __init__(self, app: ASGIApp, folder: Path, served: Collection[Path]) -> None:
         self._app = app
         self._folder = folder
+        self._served = frozenset(served)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand the request on, unless it is one upload too many."""
-        full = str(scope["path"]).startswith(UPLOAD) and self._folder.is_dir()
-        if full and sum(1 for _ in self._folder.rglob("*")) >= 2 * MOST_UPLOADS:  # each in a folder of its own
+        """Hand the request on, unless it is for another file, or one upload too many."""
+        path = str(scope["path"])
+        if path.startswith(FILE) and not self._serves(path.removeprefix(FILE)):
+            await PlainTextResponse("This file is not served.", 403)(scope, receive, send)
+        elif path.startswith(UPLOAD) and self._full():
             text = f"{MOST_UPLOADS} uploads wait already. Import one of them, or wait an hour."
             await PlainTextResponse(text, 413)(scope, receive, send)
-            return
-        await self._app(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    def _serves(self, asked: str) -> bool:
+        if "\0" in asked or not asked.startswith("=/"):
+            return False
+        file = Path(asked[1:])
+        if file in self._served:
+            return ".." not in file.parts
+        # Resolved: neither ".." nor a link leads out of the folder, or to what was uploaded.
+        file = file.resolve()
+        return file.is_relative_to(self._folder.resolve()) and downloads.MARK in file.name
+
+    def _full(self) -> bool:
+        # Each lies in a folder of its own.
+        return self._folder.is_dir() and sum(1 for _ in self._folder.rglob("*")) >= 2 * MOST_UPLOADS
 
 
 class _Measured:
