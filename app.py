@@ -1,4 +1,7 @@
-"""Memoir in the browser: `python app.py` serves it on http://127.0.0.1:7860 (MEMOIR_HOST, MEMOIR_PORT)."""
+"""Memoir in the browser: `python app.py` serves it on http://127.0.0.1:7860 (MEMOIR_HOST, MEMOIR_PORT).
+
+With `--auth` users log in, each to a page and a bank of their own; `python app.py user` makes them.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,27 @@ import os
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
+import argparse
 import json
 import shutil
 import socket
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import gradio as gr
+import uvicorn
+from anyio import CancelScope, to_thread
+from fastapi import FastAPI
 from pydantic import ValidationError
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.routing import Mount
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from eval.bench import Bench
 from eval.settings import EvalSettings
@@ -27,6 +43,11 @@ from graph.models import chat_model_or_none
 from graph.settings import Settings
 from graph.state import Services
 from graph.tab import Trimmings, chat_tab
+from graph.tab.api import answer_in_json, offer
+from graph.tab.door import Door
+from graph.tab.gate import LARGEST_UPLOAD, Gate, Uploads
+from graph.tab.pages import Pages
+from memory import accounts
 from memory.bank import Bank
 from memory.embedder import Embedder
 from memory.errors import MemoirError
@@ -34,54 +55,109 @@ from memory.indexer import Indexer
 from memory.ingest import ingest
 from memory.search import Searcher
 from memory.tab import memory_tab
+from memory.users import Users
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
 
 ASSETS = Path(__file__).parent / "assets"
 EXAMPLES = 6
-MAX_FILE_SIZE = "512mb"
+SERVED = tuple(ASSETS / name for name in ("logo.svg", "avatar-user.svg", "avatar-persona.svg"))
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 UPLOAD_AGE = (600, 3600)
 """Every ten minutes, uploads that nobody imported for an hour are deleted; all are when the app ends."""
 
 HEADER = """
 <div class="memoir-header"><img class="memoir-logo" src="/gradio_api/file={logo}" alt="" width="44" height="44">
-<div><h1>Memoir</h1><p>A conversation that remembers, and shows you the lines it remembers by.</p></div></div>
+<div><h1>Memoir</h1><p>A conversation that remembers, and shows you the lines it remembers by.</p></div>{user}</div>
+"""
+
+LOG_OUT = """
+<form class="memoir-user" method="post" action="/logout"><span>{name}</span><button id="logout">Log out</button></form>
 """
 
 
-def services(settings: Settings) -> Services:
-    """What a turn needs, over the bank that the settings name; opens no file but the classifier's."""
-    bank, embedder = Bank(settings.bank_path), Embedder(settings.embedding_model)
-    indexer, model = Indexer(bank, embedder), chat_model_or_none(settings.model, settings.quantization)
+@dataclass(frozen=True, slots=True)
+class Engines:
+    """What holds nobody's memories, so that all users share it."""
+
+    embedder: Embedder
+    classifier: Classifier
+    model: BaseChatModel | None
+
+
+def engines(settings: Settings) -> Engines:
+    """The models that the settings name; loads no weights but the classifier's."""
+    embedder = Embedder(settings.embedding_model)
+    model = chat_model_or_none(settings.model, settings.quantization)
+    return Engines(embedder, Classifier.load(embedding_model=embedder.model), model)
+
+
+def services(settings: Settings, shared: Engines, path: Path) -> Services:
+    """What a turn needs, over the bank at `path`; opens no file."""
+    bank = Bank(path)
+    indexer = Indexer(bank, shared.embedder)
     return Services(
         bank,
-        Searcher(bank, embedder),
-        Classifier.load(embedding_model=embedder.model),
+        Searcher(bank, shared.embedder),
+        shared.classifier,
         settings.pipeline(),
         indexer,
-        Learner(bank, indexer, settings.learner, model),
-        model,
+        Learner(bank, indexer, settings.learner, shared.model),
+        shared.model,
     )
 
 
-def screen(held: Services, bench: Bench) -> gr.Blocks:
-    """The page with its tabs."""
+def screen(held: Services, bench: Bench | None, user: str = "") -> gr.Blocks:
+    """The page with its tabs; for a user who logged in, it says who, and nothing that is the server's is set there."""
     assert held.indexer is not None
     assert held.learner is not None
-    gr.set_static_paths([ASSETS / name for name in ("logo.svg", "avatar-user.svg", "avatar-persona.svg")])
+    gr.set_static_paths(list(SERVED))
+    logo, avatars = SERVED[0].as_posix(), (SERVED[1], SERVED[2])
     questions = [str(q["question"]) for q in json.loads((ASSETS / "sample_questions.json").read_text("utf-8"))]
-    trimmings = Trimmings(tuple(questions[:EXAMPLES]), (ASSETS / "avatar-user.svg", ASSETS / "avatar-persona.svg"))
+    trimmings = Trimmings(tuple(questions[:EXAMPLES]), avatars, models=not user)
+    assistant = Assistant(held)
     page: gr.Blocks
     with gr.Blocks(title="Memoir", analytics_enabled=False, delete_cache=UPLOAD_AGE) as page:
-        gr.HTML(HEADER.format(logo=(ASSETS / "logo.svg").as_posix()), padding=False)
+        leave = LOG_OUT.format(name=escape(user)) if user else ""
+        gr.HTML(HEADER.format(logo=logo, user=leave), padding=False)
         with gr.Tabs(elem_classes="memoir-tabs"):
             with gr.Tab("Chat", id="chat"):
-                persona = chat_tab(page, Assistant(held), held.indexer, held.learner, trimmings)
+                persona = chat_tab(page, assistant, held.indexer, held.learner, trimmings)
             with gr.Tab("Memory", id="memory") as tab:
                 memory_tab(held.bank, held.searcher, tab, persona)
-            with gr.Tab("Evaluate", id="evaluate") as tab:
-                evaluate_tab(tab, bench, held.searcher.embedder)
+            if bench is not None:
+                with gr.Tab("Evaluate", id="evaluate") as tab:
+                    evaluate_tab(tab, bench, held.searcher.embedder)
+        offer(assistant, held.indexer, held.learner)
         page.queue(api_open=False)
     return page
+
+
+def mounted(page: gr.Blocks, uploads: Path) -> FastAPI:
+    """The page as an app of its own, which keeps what is uploaded to it in a folder of its own."""
+    app = FastAPI(openapi_url=None)
+    gr.mount_gradio_app(
+        app,
+        page,
+        "/",
+        theme=theme(),
+        css_paths=[ASSETS / "theme.css", ASSETS / "screen.css"],
+        head=f"<script>{(ASSETS / 'screen.js').read_text('utf-8')}</script>",
+        favicon_path=str(ASSETS / "logo.svg"),
+        footer_links=[],
+        run_history=False,  # it would keep in the browser what was said
+        max_file_size=LARGEST_UPLOAD,
+        ssr_mode=False,
+        mcp_server=True,
+    )
+    # Gradio looks whether a file that a request names was uploaded only if it takes the page for launched.
+    page.has_launched = True
+    answer_in_json(page)
+    (mount,) = (route for route in app.routes if isinstance(route, Mount))
+    mount.app.uploaded_file_dir = str(uploads)  # type: ignore[attr-defined]  # Gradio's app
+    return app
 
 
 def welcome(bank: Bank) -> None:
@@ -90,41 +166,86 @@ def welcome(bank: Bank) -> None:
         ingest(bank, ASSETS / "sample.jsonl")
 
 
+def whole(settings: EvalSettings) -> Starlette:
+    """The whole app: the gate, with `auth` the door, and behind it the pages.
+
+    Raises:
+        MemoirError: the bank cannot be used.
+    """
+    shared, users = engines(settings), Users(settings.home)
+    folders: dict[Path, gr.Blocks] = {}
+
+    def opened(user_id: str, uploads: Path) -> tuple[Services, FastAPI]:
+        user = users.get(user_id) if user_id else None
+        held = services(settings, shared, users.home_of(user) / "bank.db" if user else settings.bank_path)
+        welcome(held.bank)
+        page = screen(held, None if user else Bench(settings), user.name if user else "")
+        app = mounted(page, uploads)
+        # To Gradio, what anybody uploaded was uploaded: a page must be told which of it is not for its user.
+        page.blocked_paths = [str(folder) for folder in folders]
+        for other in folders.values():
+            other.blocked_paths.append(str(uploads))
+        folders[uploads] = page
+        return held, app
+
+    @asynccontextmanager
+    async def opening(user_id: str) -> AsyncIterator[ASGIApp]:
+        uploads = settings.home / "uploads" / (user_id or "all")
+        held, page = await to_thread.run_sync(opened, user_id, uploads)
+        assert held.indexer is not None
+        assert held.learner is not None
+        held.indexer.start()
+        held.learner.start()
+        try:
+            async with page.router.lifespan_context(page):
+                yield Uploads(page, uploads)
+        finally:
+            with CancelScope(shield=True):
+                await to_thread.run_sync(held.learner.stop)
+
+    pages = Pages(opening)
+
+    async def only_page(scope: Scope, receive: Receive, send: Send) -> None:
+        await (await pages.of(""))(scope, receive, send)
+
+    @asynccontextmanager
+    async def running(app: Starlette) -> AsyncIterator[None]:
+        async with pages.running():
+            if not settings.auth:
+                await pages.of("")
+            where = f"{len(users.all())} users" if settings.auth else f"its memory: {settings.bank_path}"
+            print(f"Memoir is at http://{settings.host}:{settings.port} ({where})", flush=True)
+            yield
+
+    behind = Door(users, pages, ASSETS / "login.html") if settings.auth else only_page
+    hosts = LOOPBACK if settings.host in LOOPBACK and not settings.auth else None
+    gate = Middleware(Gate, hosts=hosts, files=SERVED)
+    return Starlette(routes=[Mount("/", behind)], middleware=[gate], lifespan=running)
+
+
 def serve(settings: EvalSettings) -> None:
     """Serve the page until interrupted; the encoder loads behind it.
 
     Raises:
-        MemoirError: the port is taken, or the bank cannot be used.
+        MemoirError: the port is taken, the bank cannot be used, or nobody could log in.
     """
     _require_free(settings.host, settings.port)
+    if settings.auth and not Users(settings.home).all():
+        raise MemoirError("nobody could log in: make a user first, with `python app.py user add NAME`")
+    if not settings.auth:
+        welcome(Bank(settings.bank_path))
     uploads = settings.home / "uploads"
     shutil.rmtree(uploads, ignore_errors=True)  # left over if the last run was killed
-    os.environ.setdefault("GRADIO_TEMP_DIR", str(uploads))
-    held = services(settings)
-    assert held.indexer is not None
-    assert held.learner is not None
-    welcome(held.bank)
-    page = screen(held, Bench(settings))
-    page.launch(
-        server_name=settings.host,
-        server_port=settings.port,
-        theme=theme(),
-        css_paths=[ASSETS / "theme.css", ASSETS / "screen.css"],
-        head=f"<script>{(ASSETS / 'screen.js').read_text('utf-8')}</script>",
-        favicon_path=ASSETS / "logo.svg",
-        footer_links=[],
-        max_file_size=MAX_FILE_SIZE,
-        ssr_mode=False,
-        quiet=True,
-        prevent_thread_lock=True,
+    os.environ["GRADIO_TEMP_DIR"] = str(uploads)
+    uvicorn.run(
+        whole(settings),
+        host=settings.host,
+        port=settings.port,
+        log_level="warning",
+        proxy_headers="FORWARDED_ALLOW_IPS" in os.environ,  # else anyone here could give any address as theirs
+        server_header=False,
+        timeout_graceful_shutdown=2,  # a window that is open never stops listening
     )
-    print(f"Memoir is at http://{settings.host}:{settings.port} (its memory: {settings.bank_path})", flush=True)
-    held.indexer.start()
-    held.learner.start()
-    try:
-        page.block_thread()
-    finally:
-        held.learner.stop()
 
 
 def _require_free(host: str, port: int) -> None:
@@ -139,10 +260,19 @@ def _require_free(host: str, port: int) -> None:
             ) from fault
 
 
-def main() -> int:
-    """Serve until interrupted; 1 if that is not possible."""
+def main(argv: list[str] | None = None) -> int:
+    """Serve until interrupted, or see to the users; 1 if that is not possible, 2 for wrong arguments."""
+    parser = argparse.ArgumentParser(prog="app.py", description="Memoir in the browser.")
+    parser.add_argument("--auth", action="store_true", help="let users log in, each to a bank of their own")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    accounts.describe(commands.add_parser("user", help="make, list and remove users"))
+    arguments = parser.parse_args(argv)
     try:
-        serve(EvalSettings())
+        settings = EvalSettings()
+        if arguments.command == "user":
+            accounts.run(arguments, Users(settings.home))
+        else:
+            serve(settings.model_copy(update={"auth": True}) if arguments.auth else settings)
     except ValidationError as fault:
         for error in fault.errors():
             print(f"memoir: MEMOIR_{str(error['loc'][0]).upper()}: {error['msg']}", file=sys.stderr)
@@ -175,4 +305,4 @@ def theme() -> gr.themes.Base:
 if __name__ == "__main__":
     sys.exit(main())
 
-demo = screen(services(EvalSettings()), Bench(EvalSettings()))
+demo = screen(services(EvalSettings(), engines(EvalSettings()), EvalSettings().bank_path), Bench(EvalSettings()))

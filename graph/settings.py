@@ -62,6 +62,7 @@ class Settings(BankSettings):
 
     host: str = Field("127.0.0.1", description="address the app listens on")
     port: int = Field(7860, ge=0, le=65535, description="port the app listens on")
+    auth: bool = Field(False, description="whether users log in, each to a bank of their own")
     classifier: ClassifierEngine = Field(
         "learned", description="how a question's stores are told: learned, none, llm or llm-few-shot"
     )

@@ -1,4 +1,4 @@
-"""The bank from the command line: python -m memory import|list|show|search|forget|export|verify|rebuild."""
+"""The bank from the command line: python -m memory import|list|show|search|forget|export|backup|restore|..."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from memory import export, forget, indexer, ingest, upkeep
+from memory import backup, export, forget, indexer, ingest, journal, scope, upkeep
 from memory.as_json import plain
 from memory.bank import Bank
 from memory.embedder import Embedder
@@ -21,7 +21,7 @@ from memory.errors import BankUnavailable, MemoirError
 from memory.rows import clean
 from memory.search import Searcher
 from memory.settings import BankSettings
-from memory.timespan import describe, last_moment
+from memory.timespan import describe, last_moment, read_date
 from memory.types import Memory, Skip
 
 Arguments = argparse.Namespace
@@ -43,7 +43,8 @@ def main(argv: list[str] | None = None) -> int:
     try:
         settings = BankSettings()
         command: Callable[[Arguments, Bank, BankSettings], int] = arguments.command
-        return command(arguments, Bank(settings.bank_path), settings)
+        with journal.requested("command line"):
+            return command(arguments, Bank(settings.bank_path), settings)
     except ValidationError as fault:
         for error in fault.errors():
             print(f"memoir: MEMOIR_{str(error['loc'][0]).upper()}: {error['msg']}", file=sys.stderr)
@@ -66,6 +67,14 @@ def moment(text: str) -> datetime:
     if last is None:
         raise argparse.ArgumentTypeError(f"{text!r} is no date; write 2023-10-22 or 22 October 2023")
     return last
+
+
+def first_moment(text: str) -> datetime:
+    """A date as typed; a day means its start."""
+    span = read_date(text)
+    if span is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no date; write 2023-10-22 or 22 October 2023")
+    return span.start
 
 
 def number(text: str) -> int:
@@ -104,16 +113,29 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--as-of", type=moment, metavar="DATE", help="know nothing said after this day")
     command.add_argument("--limit", type=number, default=10)
 
-    command = add("forget", _forget, "Remove memories, a session or a persona, and prove that it is gone.")
-    command.add_argument("--persona", required=True)
+    command = add("forget", _forget, "Remove memories, a session, a persona or what fits, and prove that it is gone.")
+    command.add_argument("--persona", help="whose; with --before and --mentions everybody's if left out")
+    command.add_argument("--before", type=first_moment, metavar="DATE", help="all that was said before this day")
+    command.add_argument("--mentions", metavar="TEXT", help="all that mentions these words")
+    command.add_argument("--yes", action="store_true", help="do not ask before --before and --mentions")
     command.add_argument("--session", type=number, metavar="NUMBER")
     command.add_argument("--everything", action="store_true", help="the persona and all it knows")
     command.add_argument("--dry-run", action="store_true", help="only tell what memories would go")
     command.add_argument("memory", type=number, nargs="*")
 
-    command = add("export", _export, "Write a persona as Memoir's own JSON Lines, which import reads back.")
-    command.add_argument("--persona", required=True)
+    command = add("export", _export, "Write a persona, or all, as Memoir's own JSON Lines, which import reads back.")
+    command.add_argument("--persona", help="this one only; all if left out")
     command.add_argument("--output", type=Path, help="file to write; standard output if left out")
+
+    command = add("backup", _backup, "Copy the whole bank to a new file, whoever else is using it, and check the copy.")
+    command.add_argument("file", type=Path)
+
+    command = add("restore", _restore, "Put a backup in the bank's place; the bank that was there is kept beside it.")
+    command.add_argument("file", type=Path)
+
+    command = add("journal", _journal, "Tell what was written, recalled and forgotten, and by whom; the newest first.")
+    command.add_argument("--csv", action="store_true", help="print all of it as CSV")
+    command.add_argument("--limit", type=number, default=50)
 
     add("verify", _verify, "Check that index and vectors agree with what is stored.")
     add("rebuild", _rebuild, "Make index and vectors anew.")
@@ -212,8 +234,12 @@ def _search(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
 
 
 def _forget(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
-    persona = bank.persona(arguments.persona)
     dry = arguments.dry_run
+    if arguments.before or arguments.mentions is not None:
+        return _forget_fitting(arguments, bank)
+    if arguments.persona is None:
+        raise MemoirError("say whose with --persona")
+    persona = bank.persona(arguments.persona)
     if arguments.everything:
         gone = (forget.preview_persona if dry else forget.forget_persona)(bank, persona.id)
     elif arguments.session is not None:
@@ -222,26 +248,89 @@ def _forget(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
         for memory in arguments.memory:
             bank.memory(persona.id, memory)
         gone = (forget.preview if dry else forget.forget)(bank, persona.id, arguments.memory)
+    return _say_forgotten(arguments, bank, gone, dry)
+
+
+def _forget_fitting(arguments: Arguments, bank: Bank) -> int:
+    if arguments.before and arguments.mentions is not None:
+        raise MemoirError("choose one of --before and --mentions")
+    which = scope.before(arguments.before) if arguments.before else scope.mentions(arguments.mentions)
+    whose = [bank.persona(arguments.persona)] if arguments.persona else bank.personas()
+    nothing = forget.Forgotten(0, 0, 0)
+    planned = sum((forget.preview_meant(bank, p.id, which) for p in whose), nothing)
+    if arguments.dry_run or not (planned.memories or planned.turns) or not (arguments.yes or _agreed(planned)):
+        return _say_forgotten(arguments, bank, planned, True)
+    gone = sum((forget.forget_meant(bank, p.id, which) for p in whose), nothing)
+    return _say_forgotten(arguments, bank, gone, False)
+
+
+def _agreed(planned: forget.Forgotten) -> bool:
+    """Whether somebody at a terminal says yes to what would go; where nobody is, `--yes` has to."""
+    if not sys.stdin.isatty():
+        print("memoir: nothing was removed; say --yes to remove this", file=sys.stderr)
+        return False
+    print("\n".join(f"  {line[:100]}" for line in planned.lines), file=sys.stderr)
+    print(f"Forget {planned.memories} memories and {planned.turns} turns for good? [y/N] ", end="", file=sys.stderr)
+    return sys.stdin.readline().strip().casefold() in ("y", "yes")
+
+
+def _say_forgotten(arguments: Arguments, bank: Bank, gone: forget.Forgotten, dry: bool) -> int:
     if arguments.json:
         return _print(plain(gone))
     would = "would forget" if dry else "forgot"
     print(f"{would} {gone.memories} memories, {gone.turns} turns, {gone.sessions} whole sessions", end="")
     print("" if dry else f"; {gone.residue} traces left in {bank.path}")
+    for line in gone.lines:
+        print(f"  {line}")
+    for copy in gone.copies:
+        print(f"memoir: {copy}, kept by a restore, still holds some of it; delete that file, too", file=sys.stderr)
     return 1 if gone.residue else 0
 
 
 def _export(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
-    persona = bank.persona(arguments.persona)
+    personas = [bank.persona(arguments.persona)] if arguments.persona else bank.personas()
+    names = ", ".join(p.name for p in personas)
     if arguments.output is None:
-        for line in export.lines(bank, persona):
+        for line in export.lines(bank, personas):
             print(line)
         return 0
     try:
-        written = export.write(bank, persona, arguments.output)
+        written = export.write(bank, personas, arguments.output)
     except OSError as fault:
         raise MemoirError(f"{arguments.output}: not written ({fault.strerror or fault}); left as it was") from fault
-    summary = {"persona": persona.name, "file": str(arguments.output), "lines": written}
-    return _print(summary) if arguments.json else _say(f"{arguments.output}: {written} lines of {persona.name}")
+    summary = {"persona": names, "file": str(arguments.output), "lines": written}
+    return _print(summary) if arguments.json else _say(f"{arguments.output}: {written} lines of {names}")
+
+
+def _backup(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
+    held = backup.backup(bank, arguments.file)
+    if arguments.json:
+        return _print({"file": str(arguments.file), **plain(held)})
+    return _say(f"{arguments.file}: {_holding(held)}; checked")
+
+
+def _restore(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
+    done = backup.restore(bank, arguments.file)
+    if arguments.json:
+        return _print(plain(done))
+    before = f"; what was there before is kept as {done.before}" if done.before else ""
+    return _say(f"{bank.path}: {_holding(done.holding)}{before}")
+
+
+def _holding(held: backup.Holding) -> str:
+    return f"{held.personas} personas, {held.sessions} sessions, {held.turns} turns, {held.memories} memories"
+
+
+def _journal(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
+    if arguments.csv:
+        print(journal.as_csv(journal.entries(bank)), end="")
+        return 0
+    lines = journal.entries(bank, arguments.limit)
+    if arguments.json:
+        return _print(plain(lines))
+    for entry in lines:
+        print("  ".join(cell for cell in entry.cells if cell))
+    return 0
 
 
 def _verify(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sqlite_utils import Database
 
-from memory import faults, inserting, knowing, rows, writing
+from memory import faults, inserting, journal, knowing, rows, writing
 from memory.errors import BankUnavailable, UnknownMemory, UnknownPersona
 from memory.schema import open_bank, open_frozen
 from memory.types import (
@@ -78,6 +78,13 @@ class Bank:
                     db.conn.execute("ROLLBACK")
                 raise
 
+    @contextmanager
+    def replacing(self) -> Iterator[sqlite3.Connection]:
+        """A connection that a backup can be copied to, all of it at once; waits for its turn behind other writers."""
+        with self._writer, self._explained(), closing(self._open()) as db:
+            yield db.conn
+            db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
     def _open(self) -> Database:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         return open_bank(self.path)
@@ -115,33 +122,8 @@ class Bank:
 
     def create_persona(self, draft: PersonaDraft) -> Persona:
         """Make a persona, or hand back the one that the same source made before (same `external_id`, or same name)."""
-        draft = inserting.storable(draft)
-        name = " ".join(draft.name.split())
-        if not name:
-            raise UnknownPersona("a persona needs a name")
         with self.writing() as db:
-            known = list(
-                db.query(
-                    "SELECT * FROM personas WHERE CASE WHEN :id <> '' THEN external_id = :id ELSE name = :name END",
-                    {"id": draft.external_id, "name": name},
-                )
-            )
-            if known:
-                return rows.persona(known[0])
-            if db.table("personas").count_where("name = ?", [name]):
-                name = f"{name} ({draft.external_id})"
-            table = db.table("personas").insert(
-                {
-                    "name": name,
-                    "external_id": draft.external_id,
-                    "description": draft.description,
-                    "traits": json.dumps([rows.clean(t) for t in draft.traits], ensure_ascii=False),
-                    "manner": draft.manner,
-                    "proactive": int(draft.proactive),
-                    "created_at": rows.stamp(datetime.now(UTC)),
-                }
-            )
-            return rows.persona(next(db.query("SELECT * FROM personas WHERE id = ?", [table.last_pk])))
+            return persona_row(db, draft)
 
     # --- writing
 
@@ -152,13 +134,17 @@ class Bank:
         """
         with self.writing() as db:
             _require_persona(db, persona_id)
-            return sum((writing.session(db, persona_id, s) for s in sessions), Stored())
+            stored = sum((writing.session(db, persona_id, s) for s in sessions), Stored())
+            _note(db, persona_id, sessions, stored)
+            return stored
 
     def add_memories(self, persona_id: int, drafts: Sequence[MemoryDraft]) -> Stored:
         """Store memories that no turn said (an imported profile, an event), all or nothing; known ones are left."""
         with self.writing() as db:
             _require_persona(db, persona_id)
-            return sum((knowing.memory(db, persona_id, d) for d in drafts), Stored())
+            stored = sum((knowing.memory(db, persona_id, d) for d in drafts), Stored())
+            journal.note(db, "imported", persona_id, stored.added)
+            return stored
 
     # --- reading
 
@@ -315,6 +301,34 @@ class Bank:
             return {r["memory_id"]: rows.turn(r) for r in db.query(query, [persona_id, json.dumps(list(memory_ids))])}
 
 
+def persona_row(db: Database, draft: PersonaDraft, created_at: str | None = None) -> Persona:
+    """The persona of a draft inside a transaction; made, now or as of `created_at`, if the bank has none."""
+    draft = inserting.storable(draft)
+    name = " ".join(draft.name.split())
+    if not name:
+        raise UnknownPersona("a persona needs a name")
+    query = "SELECT * FROM personas WHERE CASE WHEN :id <> '' THEN external_id = :id ELSE name = :name END"
+    known = list(db.query(query, {"id": draft.external_id, "name": name}))
+    if known:
+        return rows.persona(known[0])
+    if db.table("personas").count_where("name = ?", [name]):
+        name = f"{name} ({draft.external_id})"
+    table = db.table("personas").insert(
+        {
+            "name": name,
+            "external_id": draft.external_id,
+            "description": draft.description,
+            "traits": json.dumps([rows.clean(t) for t in draft.traits], ensure_ascii=False),
+            "manner": draft.manner,
+            "proactive": int(draft.proactive),
+            "created_at": created_at or rows.stamp(datetime.now(UTC)),
+        }
+    )
+    made = rows.persona(next(db.query("SELECT * FROM personas WHERE id = ?", [table.last_pk])))
+    journal.note(db, "created", made.id, {"personas": 1})
+    return made
+
+
 def chosen(db: Database, persona_id: int, ids: Sequence[int]) -> list[Memory]:
     """Those of a persona's memories that have these ids, in the order of the ids."""
     # The plus keeps SQLite from going by way of the persona's index to rows whose numbers are given.
@@ -334,6 +348,17 @@ def _which(persona_id: int, store: Store | None, during: TimeSpan | None) -> tup
         where.append("coalesce(m.event_start, m.said_at) < :end AND coalesce(m.event_end, m.said_at) >= :start")
         values |= {"start": rows.stamp(during.start), "end": rows.stamp(during.end)}
     return " AND ".join(where), values
+
+
+def _note(db: Database, persona_id: int, sessions: Sequence[SessionDraft], stored: Stored) -> None:
+    """Tell the journal what came of sessions: an exchange of a chat with what it recalled, or a batch of an import."""
+    if not stored.turns:
+        return
+    chats = [s.external_id for s in sessions if s.source == "chat"]
+    recalled = {i for s in sessions for t in s.turns for i in t.cites}
+    counts = {**stored.added, "recalled": len(recalled), "taken back": sum(len(s.taken_back) for s in sessions)}
+    action, by = ("talked", f"chat {chats[0]}") if len(chats) == len(sessions) == 1 else ("imported", "")
+    journal.note(db, action, persona_id, counts, recalled, by)
 
 
 def _require_persona(db: Database, persona_id: int) -> None:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 
 from sqlite_utils import Database
 
-from memory import knowing, rows
+from memory import journal, knowing, rows
 from memory.bank import Bank
 from memory.types import Learned, Stored, Turn
 
@@ -85,6 +85,7 @@ def settle(bank: Bank, session: Due, turns: Sequence[Turn], learned: Sequence[Le
         said = [(turn.id, turn) for turn in turns]
         stored = knowing.learned(db, session.persona_id, session.session_id, said, learned)
         db.conn.execute("UPDATE sessions SET learned = 1 WHERE id = ?", of_session)
+        journal.note(db, "learned", session.persona_id, {"memories": stored.memories, "refused": stored.refused})
     return stored
 
 

@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
+from uuid import uuid4
 
 from sqlite_utils import Database
 
-from memory import rows, validity
+from memory import journal, rows, validity
 from memory.bank import MEMORY, Bank, chosen
 from memory.errors import MemoirError
 from memory.inserting import indexed_terms, insert, next_id
@@ -21,6 +22,15 @@ from memory.rows import clean
 from memory.types import Memory, TimeSpan
 
 Kind = Literal["edit", "wrong", "pin", "unpin", "merge"]
+
+JOURNALLED: Mapping[Kind, str] = {
+    "edit": "edited",
+    "wrong": "marked wrong",
+    "pin": "pinned",
+    "unpin": "unpinned",
+    "merge": "merged",
+}
+"""What the journal calls each."""
 
 
 class Outdated(MemoirError):
@@ -78,7 +88,7 @@ def edit(bank: Bank, persona_id: int, memory_id: int, to: Version) -> Memory:
             "valid_from": rows.stamp(to.valid_from),
             "valid_to": rows.stamp(to.valid_to),
         }
-        version = {"id": new_id, "identity": rows.digest("version", new_id), "recorded_at": _now()}
+        version = {"id": new_id, "identity": rows.digest("version", uuid4().hex), "recorded_at": _now()}
         insert(db, "memories", [{**old, **changed, **timed, **version}])
         # A statement in other words is no longer what its turn alone carries.
         db.conn.execute(
@@ -159,6 +169,7 @@ def undo(bank: Bank, persona_id: int) -> int:
             raise MemoirError("There is no change left to undo.")
         memory_id, other, touched = row["memory_id"], row["other_id"], json.loads(row["touched"])
         db.conn.execute("DELETE FROM changes WHERE id = ?", (row["id"],))
+        journal.note(db, "undid", persona_id, {"memories": 1}, [memory_id], by="Memory tab")
         if row["kind"] in ("pin", "unpin"):
             db.conn.execute("UPDATE memories SET pinned = ? WHERE id = ?", (int(row["kind"] == "unpin"), memory_id))
         elif row["kind"] == "merge":
@@ -211,6 +222,7 @@ def _note(
 ) -> None:
     row = {"persona_id": persona_id, "at": _now(), "kind": kind, "memory_id": memory_id, "other_id": other_id}
     insert(db, "changes", [{**row, "touched": json.dumps(list(touched))}])
+    journal.note(db, JOURNALLED[kind], persona_id, {"memories": 1}, [memory_id], by="Memory tab")
 
 
 def _last(db: Database, persona_id: int) -> dict[str, Any] | None:

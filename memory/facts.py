@@ -101,6 +101,7 @@ ENDINGS: tuple[Form, ...] = (
 )
 """Ways of saying that a fact of these words is so no more."""
 
+_POSSESSIVE = re.compile(r"'s\Z")
 _ASKS = re.compile(r"\?|\b(?:if|never|used to|would|wish|might|maybe)\b", re.I)
 _UNSURE = re.compile(r"\?|\b(?:if|not|never|used to|would|wish|might|maybe)\b|n't\b", re.I)
 _SENTENCE = re.compile(r"(?<=[.!?])(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bProf\.)(?<!\bSt\.)\s+|\n")
@@ -125,7 +126,7 @@ def _read(
             continue
         for form in forms:
             for found in form.pattern.finditer(sentence):
-                words = {name: value.strip() for name, value in found.groupdict().items()}
+                words = {name: _POSSESSIVE.sub("", value.strip()) for name, value in found.groupdict().items()}
                 filled = form.text.format(whose=whose, **words)
                 since = _since(sentence, said_at) if form.begins else None
                 yield MemoryDraft(

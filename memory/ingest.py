@@ -12,9 +12,11 @@ from datetime import datetime
 from itertools import islice
 from pathlib import Path
 
+from memory import moving
 from memory.bank import Bank
 from memory.errors import MemoirError, UnreadableFile
 from memory.histories import KEPT_SKIPS, History, HistoryFile, Progress, bytes_of
+from memory.importers import memoir, memoir_sealed
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Skip, Stored
 
 BATCH_TURNS = 2000
@@ -114,8 +116,10 @@ def ingest(
             later is stored up to there, and the report says so.
         BankUnavailable: the bank cannot be written (any more); the message says what of the file is stored.
     """
-    file = HistoryFile(path, progress)
     wanted = None if choose is None else {c.casefold() for c in choose}
+    if memoir_sealed.is_sealed(path):
+        return _moved(bank, path, wanted, persona, progress)
+    file = HistoryFile(path, progress)
     intake = _Intake(bank, path, persona)
     for history, record in file.read():
         if wanted is None or history.names & wanted:
@@ -123,9 +127,7 @@ def ingest(
     intake.flush()
     taken = [h for h in file.histories.values() if wanted is None or h.names & wanted]
     if not taken:
-        held = ", ".join([h.header.external_id or h.header.name for h in file.histories.values()][:20])
-        asked = f"{path.name}, read as {file.importer.NAME}, holds none of {', '.join(choose or ())}; it has {held}."
-        raise UnreadableFile(f"{asked} Nothing was stored. {file.fault}".strip())
+        raise UnreadableFile(_none_of(file, choose or ()))
     if file.fault and not any(h.persona for h in taken):
         raise UnreadableFile(file.fault)
     for history in taken:
@@ -135,6 +137,30 @@ def ingest(
         progress(1.0)
     missing = tuple(c for c in choose or () if not any(c.casefold() in h.names for h in taken))
     return Report(path, file.importer.NAME, _reports(taken), file.fault, missing)
+
+
+def _none_of(file: HistoryFile, choose: Collection[str]) -> str:
+    held = ", ".join([h.header.external_id or h.header.name for h in file.histories.values()][:20])
+    asked = f"{file.path.name}, read as {file.importer.NAME}, holds none of {', '.join(choose)}; it has {held}."
+    return f"{asked} Nothing was stored. {file.fault}".strip()
+
+
+def _moved(
+    bank: Bank, path: Path, choose: Collection[str] | None, persona: str | None, progress: Progress | None
+) -> Report:
+    """Store what Memoir exported, row by row."""
+    known = _find(bank, persona) if persona else None
+    done = moving.move(bank, path, choose, known.name if known else persona, progress)
+    if not done:
+        file = HistoryFile(path)
+        for _ in file.read():
+            pass
+        raise UnreadableFile(_none_of(file, choose or ()))
+    if progress is not None:
+        progress(1.0)
+    reports = tuple(HistoryReport(m.persona, m.sessions, m.turns, m.memories, m.stored, (), 0) for m in done)
+    met = {name.casefold() for m in done for name in m.names}
+    return Report(path, memoir.NAME, reports, "", tuple(c for c in choose or () if c.casefold() not in met))
 
 
 class _Intake:

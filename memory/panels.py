@@ -93,9 +93,13 @@ def totals(counts: Mapping[str, int]) -> str:
 def forgetting(preview: Forgotten) -> str:
     """What forgetting would take along, for the question whether to go on."""
     along = _removed(preview)
+    first = "".join(f"<li>{escape(clip(text, 160))}</li>" for text in preview.lines)
+    shown = f'<ul class="memoir-going">{first}</ul>' if first else ""
+    more = max(preview.turns, preview.memories) > len(preview.lines)
     return (
         f'<div class="memoir-report"><p><strong>Forget this for good?</strong> It removes {along}, '
-        "with everything the search knows of them. This cannot be undone.</p></div>"
+        f"with everything the search knows of them. This cannot be undone.</p>{shown}"
+        f"{'<p>… and the rest of it.</p>' if shown and more else ''}</div>"
     )
 
 
@@ -103,7 +107,13 @@ def forgotten(gone: Forgotten) -> str:
     """What was forgotten, and whether any of it is left."""
     proof = f"{count(gone.residue, 'trace')} left in the file" if gone.residue else "0 traces left in the file"
     remedy = "" if not gone.residue else " Please report this as a fault."
-    return f'<div class="memoir-report" role="status"><p>Forgotten: {_removed(gone)}; {proof}.{remedy}</p></div>'
+    copies = "".join(
+        f"<p>A bank that a restore kept still holds some of it: {escape(str(path))}. Delete that file, too.</p>"
+        for path in gone.copies
+    )
+    return (
+        f'<div class="memoir-report" role="status"><p>Forgotten: {_removed(gone)}; {proof}.{remedy}</p>{copies}</div>'
+    )
 
 
 def _removed(gone: Forgotten) -> str:

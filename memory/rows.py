@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -24,6 +24,11 @@ def clean(text: str) -> str:
 def digest(*parts: object) -> str:
     """A content hash: equal parts, equal digest; 128 bits, as text."""
     return hashlib.blake2b(json.dumps([str(p) for p in parts]).encode(), digest_size=16).hexdigest()
+
+
+def listed(ids: Iterable[int]) -> str:
+    """Numbers as `json_each` takes them: a statement has room for a few thousand values, a list for any number."""
+    return json.dumps(list(ids))
 
 
 def stamp(moment: datetime | None) -> str | None:

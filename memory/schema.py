@@ -5,6 +5,7 @@
                         n -- m memories (through `rests_on`: what holds only as long as another does)
     vectors: one row a (model, text hash), shared by all memories with that key
     segments: stretches of a persona's memories, packed for search
+    journal: what was written, recalled and forgotten, without a word of it
 
 `revision` counts writes, so that what is held in memory knows when to look again, and rows that went or changed in what
 search looks at, so that it knows when to look at more than what is new.
@@ -241,6 +242,32 @@ CREATE TABLE changes (
 )
 
 
+_JOURNAL = (
+    # What was done to the bank, in numbers; see `memory.journal`. No reference to a persona: its lines outlive it.
+    """
+CREATE TABLE journal (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    at TEXT NOT NULL,
+    action TEXT NOT NULL,
+    request TEXT NOT NULL,
+    persona_id INTEGER,
+    counts TEXT NOT NULL,
+    memories TEXT NOT NULL
+) STRICT
+""",
+    """
+CREATE TRIGGER journal_stays BEFORE DELETE ON journal BEGIN
+    SELECT raise(ABORT, 'the journal is only added to');
+END
+""",
+    """
+CREATE TRIGGER journal_unchanged BEFORE UPDATE ON journal BEGIN
+    SELECT raise(ABORT, 'the journal is only added to');
+END
+""",
+)
+
+
 def _run(statements: Sequence[str]) -> Callable[[Database], None]:
     def migrate(db: Database) -> None:
         for statement in statements:
@@ -249,7 +276,13 @@ def _run(statements: Sequence[str]) -> Callable[[Database], None]:
     return migrate
 
 
-MIGRATIONS: tuple[Callable[[Database], None], ...] = (_create, _run(_PACKED), _run(_LEARNED), _run(_CORRECTED))
+MIGRATIONS: tuple[Callable[[Database], None], ...] = (
+    _create,
+    _run(_PACKED),
+    _run(_LEARNED),
+    _run(_CORRECTED),
+    _run(_JOURNAL),
+)
 """Append only: the n-th brings a bank from version n-1 to n. One that has shipped is never edited."""
 
 

@@ -256,6 +256,11 @@ class Stored:
     known_memories: int = 0
     refused: int = 0
 
+    @property
+    def added(self) -> dict[str, int]:
+        """What is new, by name."""
+        return {"sessions": self.sessions, "turns": self.turns, "memories": self.memories}
+
     def __add__(self, other: Stored) -> Stored:
         return Stored(*(getattr(self, f) + getattr(other, f) for f in self.__slots__))
 

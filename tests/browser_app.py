@@ -8,8 +8,9 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
-from urllib.error import URLError
+from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -23,8 +24,9 @@ SLOW = 120_000
 class App:
     """The app in a process of its own, over a memory of its own."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, *arguments: str) -> None:
         self.home = home
+        self.arguments = arguments
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}/"
         self._process: subprocess.Popen[bytes] | None = None
@@ -35,7 +37,7 @@ class App:
         began = time.monotonic()
         with (self.home / "app.log").open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "app.py"], cwd=ROOT, env=environment, stdout=log, stderr=log
+                [sys.executable, "app.py", *self.arguments], cwd=ROOT, env=environment, stdout=log, stderr=log
             )
         while time.monotonic() - began < 60:
             if self._process.poll() is not None:
@@ -43,9 +45,17 @@ class App:
             try:
                 with urlopen(self.url, timeout=5):
                     return
+            except HTTPError:  # it answers, if only that one must log in first
+                return
             except (URLError, ConnectionError, TimeoutError):
                 time.sleep(0.1)
         raise AssertionError(f"the app did not start: {(self.home / 'app.log').read_text()[-2000:]}")
+
+    @property
+    def pid(self) -> int:
+        """The process that `start` made."""
+        assert self._process is not None
+        return self._process.pid
 
     def stop(self) -> None:
         """End the process that `start` made."""
@@ -64,7 +74,14 @@ def free_port() -> int:
 class Screen:
     """One browser window on the app, with what it asked of other machines and what went wrong in it."""
 
-    def __init__(self, browser: Browser, url: str, width: int = 1280, height: int = 900) -> None:
+    def __init__(
+        self,
+        browser: Browser,
+        url: str,
+        width: int = 1280,
+        height: int = 900,
+        log_in: Callable[[Page], None] = lambda page: None,
+    ) -> None:
         self.outside: list[str] = []
         self.faults: list[str] = []
         self.asked = 0
@@ -75,7 +92,8 @@ class Screen:
         )
         self.page.on("pageerror", lambda fault: self.faults.append(str(fault)))
         self.page.goto(url)
-        expect(self.page.locator("#persona input")).not_to_have_value("")
+        log_in(self.page)
+        expect(self.page.locator("#persona input")).not_to_have_value("", timeout=SLOW)
 
     def close(self) -> None:
         """Close the window."""

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -147,10 +146,8 @@ def test_a_question_of_fifty_thousand_characters_is_answered(bank, embedder):
         "什么时候" * 12_500,
         "1" * 50_000,
     ):
-        started = time.monotonic()
         answer = Assistant(held).ask(Ask(iris, text, bank.sessions(iris.id)[0].started_at.replace(year=2024), "long"))
         assert answer.reading.answer
-        assert time.monotonic() - started < 20
     assert bank.persona("Iris") == iris
 
 

@@ -104,7 +104,7 @@ def test_memories_are_searched_filtered_and_paged(screen: Screen) -> None:
     table, where = screen.memory(), screen.page.locator("#memory-where")
     expect(where).to_have_text(re.compile(r"1–50 of [5-7]\d\d"))
     screen.page.get_by_role("button", name="Next").click()
-    expect(where).to_have_text(re.compile(r"51–100 of 5\d\d"))
+    expect(where).to_have_text(re.compile(r"51–100 of [5-7]\d\d"))
     screen.page.locator("#memory-kind input").click()
     screen.page.get_by_role("option", name="Event").click()
     expect(where).to_have_text(re.compile(r"1–\d\d of \d\d\s*$"))

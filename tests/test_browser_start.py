@@ -42,15 +42,16 @@ def test_a_bank_of_a_later_version_is_told_and_left_alone(tmp_path: Path) -> Non
     assert "Traceback" not in done.stderr
 
 
-def test_importing_the_app_loads_no_model_and_offers_no_public_call(tmp_path: Path) -> None:
+def test_importing_the_app_loads_no_model_and_offers_five_public_calls(tmp_path: Path) -> None:
     look = (
         "import sys, json, app; info = app.demo.get_api_info(); "
         "print(json.dumps([sorted(m for m in ('torch', 'sentence_transformers', 'plotly') if m in sys.modules), "
-        "info['named_endpoints'], info['unnamed_endpoints']]))"
+        "sorted(info['named_endpoints']), info['unnamed_endpoints']]))"
     )
     environment = {**os.environ, "MEMOIR_HOME": str(tmp_path)}
     done = subprocess.run(
         [sys.executable, "-c", look], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60, check=True
     )
-    assert json.loads(done.stdout.splitlines()[-1]) == [[], {}, {}]
+    calls = ["/ask", "/forget", "/list_personas", "/remember", "/search_memory"]
+    assert json.loads(done.stdout.splitlines()[-1]) == [[], calls, {}]
     assert list(tmp_path.iterdir()) == []

@@ -62,10 +62,13 @@ def test_a_named_feeling_is_an_event_with_its_scene():
     [
         ("I’m really proud of her.", "pride", ""),
         ("We were exhausted at the airport", "tiredness", "airport"),
-        ("The rain made me sad.", "sadness", ""),
+        ("The rain made me so sad.", "sadness", ""),
         ("I felt let down at my old school", "disappointment", "school"),
         ("It was a furious storm near the old lake.", "", "lake"),
-        ("He says happy birthday.", "", ""),
+        ("He says happy birthday to us all.", "", ""),
+        ("I'm glad you like it at home.", "", "home"),
+        ("I'm so happy to help you.", "", ""),
+        ("I'm excited!", "", ""),
         ("I am sorry to say it is late", "", ""),
     ],
 )

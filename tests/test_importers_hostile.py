@@ -7,6 +7,7 @@ from exported import EXPORTS, write_json
 
 from memory import histories, panels
 from memory.bank import Bank
+from memory.card import detail, provenance, transcript
 from memory.importers import IMPORTERS
 from memory.ingest import contents, ingest
 
@@ -50,9 +51,9 @@ def test_markup_is_kept_as_text_and_escaped_wherever_it_is_shown(tmp_path, make)
     shown.append(panels.report(path.name, report))
     persona = report.histories[0].persona
     sessions = bank.sessions(persona.id)
-    shown += [panels.transcript(s, bank.turns(persona.id, s.id), ()) for s in sessions]
+    shown += [transcript(s, bank.turns(persona.id, s.id), ()) for s in sessions]
     found = bank.memories(persona.id)
-    shown += [panels.detail(m) + panels.provenance(bank, m, 3) for m in found]
+    shown += [detail(m) + provenance(bank, m, 3) for m in found]
     kept = [t.text for s in sessions for t in bank.turns(persona.id, s.id)] + [m.text for m in found]
     assert BAD in kept
     assert "&lt;script&gt;" in "".join(shown)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory import consolidation, correcting, forget, indexer
+from memory import consolidation, correcting, forget, indexer, journal
 from memory.bank import Bank
 from memory.correcting import Outdated, Version, version_of
 from memory.errors import MemoirError
@@ -227,6 +227,16 @@ def test_undoing_everything_leaves_the_bank_as_it_was(tmp_path_factory, changes)
         correcting.undo(bank, 1)
     assert state(bank) == before
     assert correcting.last_change(bank, 1) is None
+
+
+def test_the_journal_tells_of_changes_in_numbers(bank):
+    kayak = tell(bank, "I bought a kayak.")["I bought a kayak."]
+    correcting.pin(bank, 1, kayak.id, pinned=True)
+    correcting.edit(bank, 1, kayak.id, Version("I bought a canoe."))
+    correcting.undo(bank, 1)
+    told = [(entry.action, entry.memories) for entry in journal.entries(bank, 3)]
+    assert told == [("undid", "1"), ("edited", "1"), ("pinned", "1")]
+    assert "kayak" not in journal.as_csv(journal.entries(bank))
 
 
 def test_a_version_says_what_the_memory_says(bank):

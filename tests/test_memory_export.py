@@ -32,7 +32,7 @@ def told(marlow, at):
 
 def moved(chat, other, tmp_path):
     bank, file = chat.services.bank, tmp_path / "marlow.jsonl"
-    export.write(bank, bank.persona("Marlow"), file)
+    export.write(bank, [bank.persona("Marlow")], file)
     ingest.ingest(other, file)
     return bank, chat.persona, other.persona("Marlow"), file
 
@@ -66,11 +66,6 @@ def test_a_second_import_adds_nothing(told, other, tmp_path):
     assert other.counts(theirs.id) == before
 
 
-def test_what_is_exported_again_is_the_same_file(told, other, tmp_path):
-    bank, ours, theirs, _ = moved(told, other, tmp_path)
-    assert sorted(export.lines(other, theirs)) == sorted(export.lines(bank, ours))
-
-
 def test_a_file_is_written_whole_or_not_at_all(told, tmp_path, monkeypatch):
     bank, file = told.services.bank, tmp_path / "marlow.jsonl"
     file.write_text("what was there before")
@@ -81,15 +76,9 @@ def test_a_file_is_written_whole_or_not_at_all(told, tmp_path, monkeypatch):
 
     monkeypatch.setattr(export, "lines", breaks)
     with pytest.raises(OSError, match="full"):
-        export.write(bank, told.persona, file)
+        export.write(bank, [told.persona], file)
     assert file.read_text() == "what was there before"
     assert [p.name for p in tmp_path.iterdir() if "half" in p.name] == []
-
-
-def test_long_histories_are_read_page_by_page(told, monkeypatch):
-    whole = list(export.lines(told.services.bank, told.persona))
-    monkeypatch.setattr(export, "PAGE", 2)
-    assert list(export.lines(told.services.bank, told.persona)) == whole
 
 
 @pytest.mark.parametrize("proactive", [True, False])

@@ -40,6 +40,7 @@ def read(text):
         ("My dog's name is Rex!", "Rex is Tilde's dog"),
         ("My dog’s name is Rex!", "Rex is Tilde's dog"),
         ("I saw my best friend, Kim, today.", "Kim is Tilde's best friend"),
+        ("My sister Ana's car broke down.", "Ana is Tilde's sister"),
         ("My doctor Dr. Silva was late.", "Dr. Silva is Tilde's doctor"),
         ("My sister is tired.", None),
         ("I'm a bit tired.", None),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from datetime import UTC, date, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
@@ -539,20 +538,16 @@ def test_the_moments_that_prove_a_date_absolute_are_unlike_each_other():
 
 def test_a_long_text_is_read_up_to_a_documented_number_of_expressions():
     text = "We met on 7 May 2023 and last week, since March. " * 1100
-    began = time.perf_counter()
-    found = find(text, THURSDAY)
     assert len(text) > 50_000
-    assert len(found) == MAX_EXPRESSIONS
-    assert time.perf_counter() - began < 2
+    assert len(find(text, THURSDAY)) == MAX_EXPRESSIONS
 
 
 @pytest.mark.parametrize(
     "text", ["x" * 50_000, "a " * 25_000, "May " * 12_500, "the last " * 5_000, " " * 50_000, "1 " * 25_000]
 )
-def test_long_texts_without_a_time_take_no_long_time(text):
-    began = time.perf_counter()
+def test_long_texts_without_a_time_are_read_to_their_end(text):
+    # A pattern that tried every stretch of such a text would take hours.
     assert find(text, THURSDAY) == ()
-    assert time.perf_counter() - began < 3
 
 
 def test_importing_does_not_load_the_date_library():

@@ -50,6 +50,16 @@ _FEELS = re.compile(
     rf" {_WORD}(?! to (?:say|report))",
     re.IGNORECASE,
 )
+_COURTEOUS = re.compile(
+    rf"\b(?:I|we)(?:'m|'re| am| are)(?: (?:so|very|really|always|just))? {_WORD} "
+    r"(?:to|for you|that|you|your|we|my|it)\b",
+    re.IGNORECASE,
+)
+"""What is said for politeness ("I'm glad you like it", "I'm happy to help") tells of no feeling worth keeping."""
+
+LEAST_WORDS = 5
+"""Words of a sentence that tells what somebody felt, and of what; "I'm excited!" tells only the first."""
+
 _MADE = re.compile(
     rf"\b(?:makes|made|leaves|left) (?:me|us)(?: feel)?(?: so| very| really)? {_WORD}",
     re.IGNORECASE,
@@ -65,6 +75,8 @@ _SCENE = re.compile(
 def emotion(sentence: str) -> str:
     """The emotion that the one who says it says they feel or felt; empty where they name none."""
     plain = sentence.replace("’", "'")
+    if len(plain.split()) < LEAST_WORDS or _COURTEOUS.search(plain):
+        return ""
     found = _FEELS.search(plain) or _MADE.search(plain)
     return _MEANS[found["word"].casefold()] if found else ""
 

@@ -31,7 +31,7 @@ from graph.tab.messages import (
     ready,
     status,
 )
-from graph.tab.model_panel import model_panel
+from graph.tab.model_panel import fixed_model, model_panel
 from graph.today import about, stale_end
 from memory.bank import Bank
 from memory.card import whole
@@ -51,10 +51,14 @@ SAMPLE = "sample"
 
 @dataclass(frozen=True, slots=True)
 class Trimmings:
-    """What the tab shows beside its own words: example questions for the sample persona, and the two avatars."""
+    """What the tab shows beside its own words: example questions for the sample persona, and the two avatars.
+
+    `models` says whether the chat model can be chosen here.
+    """
 
     examples: tuple[str, ...]
     avatars: tuple[Path, Path]
+    models: bool = True
 
 
 def chat_tab(
@@ -110,7 +114,7 @@ def chat_tab(
                 new_chat = gr.Button("New chat", size="sm", min_width=90, elem_id="new-chat")
                 at_end = gr.Button("As of the end of this history", size="sm", min_width=200, elem_id="at-end")
             indexing = gr.HTML(padding=False, elem_id="indexing")
-            model = model_panel(page, assistant)
+            model = model_panel(page, assistant) if trimmings.models else fixed_model(assistant)
             gr.HTML('<h2 class="memoir-heading">Sources</h2>', padding=False)
             sources = gr.HTML(padding=False, elem_id="sources")
             with gr.Accordion("Bring in a history", open=False, elem_id="bring-in"):

@@ -30,8 +30,8 @@ PLACES = {
 class ModelPanel:
     """The two choices that a message is sent with."""
 
-    name: gr.Dropdown
-    quantization: gr.Dropdown
+    name: gr.Dropdown | gr.State
+    quantization: gr.Dropdown | gr.State
 
     def reader(self, assistant: Assistant, name: str | None, quantization: Quantization) -> Assistant:
         """The assistant, read for by the model that is chosen.
@@ -98,6 +98,12 @@ def model_panel(page: gr.Blocks, assistant: Assistant) -> ModelPanel:
     test.click(tested, both, said, concurrency_id="model", **PRIVATE)
     unload.click(unloaded, both, said, **PRIVATE)
     return ModelPanel(name, quantization)
+
+
+def fixed_model(assistant: Assistant) -> ModelPanel:
+    """No choice but the model that the settings name: naming another reaches addresses and files of the server."""
+    configured = assistant.services.settings
+    return ModelPanel(gr.State(configured.model), gr.State(configured.quantization))
 
 
 def about(name: str, quantization: Quantization) -> str:

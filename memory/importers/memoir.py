@@ -1,4 +1,6 @@
-"""Memoir's own format, which it exports and which is easiest to write by hand: JSON Lines, one record a line.
+"""Memoir's own format as it is easiest to write by hand: JSON Lines, one record a line.
+
+What Memoir exports is version 2, which holds every row of a bank and is sealed: see `memory.importers.memoir_rows`.
 
     {"memoir": 1, "persona": {"name": "Iris", "id": "iris", "description": "...", "traits": ["..."], "manner": "plain"}}
     {"session": {"id": "s1", "title": "...", "started_at": "2026-03-01T19:04:00+00:00", "turns": [
@@ -34,6 +36,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from memory.errors import UnreadableFile
+from memory.importers import memoir_rows, memoir_sealed
 from memory.importers.fields import Fields, drain
 from memory.importers.jsonlines import ends_early, read_objects
 from memory.importers.jsonstream import Place, outline, show_place, stream_values
@@ -53,8 +56,10 @@ def sniff(head: bytes) -> bool:
 
 @counted
 def read(path: Source) -> Iterator[Record]:
-    """The histories of a file, in either of its two layouts."""
-    if _is_one_object(read_head(path)):
+    """The histories of a file: an export, or either layout of what was written by hand."""
+    if memoir_sealed.is_sealed(path):
+        yield from memoir_sealed.read_records(path)
+    elif _is_one_object(read_head(path)):
         yield from _read_whole(path)
     else:
         yield from _read_lines(path)
@@ -164,7 +169,9 @@ def _is_opened(place: Place) -> bool:
 def _check_version(path: Source, version: object) -> None:
     if version != VERSION:
         found = f"version {str(version)[:20]} of Memoir's format"
-        raise UnreadableFile(f"{path.name} holds {found}; this Memoir reads version {VERSION}. Update Memoir.")
+        raise UnreadableFile(
+            f"{path.name} holds {found}; this Memoir reads versions 1 and {memoir_rows.VERSION}. Update Memoir."
+        )
 
 
 def _turn_fields(turn: TurnDraft) -> dict[str, Any]:

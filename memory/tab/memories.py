@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import gradio as gr
 
-from memory import forget, panels
+from memory import forget, journal, panels
 from memory.bank import Bank
 from memory.card import known, origin_of
 from memory.consolidation import SUMMARY
@@ -15,8 +15,11 @@ from memory.panels import STORE_NAMES
 from memory.scoring import SearchSettings
 from memory.search import Searcher
 from memory.tab.correcting import correcting_box
+from memory.tab.forgetting import forgetting_panel
 from memory.tab.handling import PRIVATE, Update, told
+from memory.tab.journal_panel import journal_panel
 from memory.tab.pictures import pictures_box
+from memory.tab.taking import taking_panel
 from memory.timespan import read_date
 from memory.types import STORES, Memory, Store, TimeSpan
 
@@ -80,6 +83,9 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
                     sure = gr.Button("Forget for good", variant="stop", size="md", elem_id="memory-forget-sure")
             result = gr.HTML(padding=False, elem_id="memory-result")
             origin = gr.HTML(padding=False, elem_id="memory-origin")
+    forgotten = forgetting_panel(bank, persona)
+    taking_panel(bank, persona)
+    journal_panel(bank)
     pictures_box(bank, persona)
 
     def show(persona_id: int | None, page: int, *sought: str | None) -> Update:
@@ -149,7 +155,8 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
 
     @told
     def remove(persona_id: int, memory_id: int, page: int, *sought: str | None) -> Update:
-        gone = forget.forget(bank, persona_id, [memory_id])
+        with journal.requested("Memory tab"):
+            gone = forget.forget(bank, persona_id, [memory_id])
         rest = show(persona_id, page, *sought)
         return {**rest, **cleared(persona_id), result: panels.forgotten(gone)}
 
@@ -173,6 +180,7 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
     box.changed.change(corrected, [persona, box.changed, shown, *filters[1:]], [*listed, *beside], **PRIVATE)
     ask_forget.click(consider, [persona, selected], [warning, confirm, ask_forget], **PRIVATE)
     keep.click(lambda: asked(False, True), None, [confirm, ask_forget], **PRIVATE)
+    forgotten.change(changed, filters, [*listed, *beside], **PRIVATE)
     sure.click(remove, [persona, selected, shown, *filters[1:]], [*listed, *beside], **PRIVATE)
 
 

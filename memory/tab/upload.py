@@ -8,7 +8,7 @@ from pathlib import Path
 
 import gradio as gr
 
-from memory import ingest, panels
+from memory import ingest, journal, panels
 from memory.bank import Bank
 from memory.errors import MemoirError
 from memory.indexer import Indexer
@@ -75,12 +75,13 @@ def upload_box(bank: Bank, indexer: Indexer) -> UploadBox:
             several = bool(ingest.contents(held).histories[1:])
             if several and not names and not take_all:
                 return {report: panels.problem("Choose at least one of the histories, or take them all.")}
-            done = ingest.ingest(
-                bank,
-                held,
-                choose=names if several and not take_all else None,
-                progress=lambda share: progress(share, desc="Importing"),
-            )
+            with journal.requested("upload"):
+                done = ingest.ingest(
+                    bank,
+                    held,
+                    choose=names if several and not take_all else None,
+                    progress=lambda share: progress(share, desc="Importing"),
+                )
         except MemoirError as fault:
             return {report: panels.problem(str(fault))}
         finally:

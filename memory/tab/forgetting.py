@@ -1,0 +1,74 @@
+"""The part of the Memory tab that forgets all before a date, or all that mentions something."""
+
+from __future__ import annotations
+
+import gradio as gr
+
+from memory import forget, journal, panels, scope
+from memory.bank import Bank
+from memory.errors import MemoirError
+from memory.scope import Scope
+from memory.tab.handling import PRIVATE, Update, told
+from memory.timespan import read_date
+
+
+def forgetting_panel(bank: Bank, persona: gr.Dropdown) -> gr.State:
+    """Build the panel; the state it gives changes whenever something was forgotten."""
+    done: gr.State = gr.State(0)
+    with gr.Accordion("Forget more at once", open=False, elem_id="forget-more"):
+        with gr.Row(elem_classes="memoir-filters"):
+            words = gr.Textbox(
+                label="All that mentions", placeholder="A word or a name", min_width=200, elem_id="forget-mentions"
+            )
+            before = gr.Textbox(
+                label="Or all said before", placeholder="8 May 2023", min_width=200, elem_id="forget-before"
+            )
+            look = gr.Button("Show what would go", scale=0, min_width=190, elem_id="forget-look")
+        with gr.Group(visible=False, elem_classes="memoir-confirm") as confirm:
+            planned = gr.HTML(padding=False, elem_id="forget-planned")
+            with gr.Row():
+                keep = gr.Button("Keep it", size="md")
+                sure = gr.Button("Forget for good", variant="stop", size="md", elem_id="forget-planned-sure")
+        result = gr.HTML(padding=False, elem_id="forget-result")
+
+    @told
+    def consider(persona_id: int | None, mentioned: str, day: str) -> Update:
+        which = _scope(mentioned, day)
+        if persona_id is None:
+            return {result: panels.problem("There is no persona yet.")}
+        plan = forget.preview_meant(bank, persona_id, which)
+        if not (plan.memories or plan.turns):
+            return {confirm: gr.Group(visible=False), result: panels.line("Nothing fits; there is nothing to forget.")}
+        return {confirm: gr.Group(visible=True), planned: panels.forgetting(plan), result: ""}
+
+    @told
+    def remove(persona_id: int, mentioned: str, day: str, times: int) -> Update:
+        with journal.requested("Memory tab"):
+            gone = forget.forget_meant(bank, persona_id, _scope(mentioned, day))
+        return {confirm: gr.Group(visible=False), result: panels.forgotten(gone), done: times + 1}
+
+    fields = [persona, words, before]
+    look.click(consider, fields, [confirm, planned, result], **PRIVATE)
+    gr.on([words.submit, before.submit], consider, fields, [confirm, planned, result], **PRIVATE)
+    # What would go is what was shown: another wish has to be looked at first.
+    gr.on(
+        [words.input, before.input, persona.input, keep.click],
+        lambda: gr.Group(visible=False),
+        None,
+        confirm,
+        **PRIVATE,
+    )
+    sure.click(remove, [*fields, done], [confirm, result, done], **PRIVATE)
+    return done
+
+
+def _scope(words: str | None, day: str | None) -> Scope:
+    mentioned, before = (words or "").strip(), (day or "").strip()
+    if bool(mentioned) == bool(before):
+        raise MemoirError("Fill in one of the two: a word that is mentioned, or a date.")
+    if mentioned:
+        return scope.mentions(mentioned)
+    span = read_date(before)
+    if span is None:
+        raise MemoirError(f"“{before}” is no date. Write for example 8 May 2023, May 2023 or 2023.")
+    return scope.before(span.start)

@@ -1,0 +1,79 @@
+"""An app with users, and what a program can ask of it as one of them."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+from browser_app import App
+
+from memory.users import Users
+
+PASSWORDS = {"ann": "a long walk by the sea", "ben": "correct horse battery"}
+HELD = {"_type": "gradio.FileData"}
+
+
+def two_users(home: Path) -> App:
+    """The app with Ann and Ben, not started yet."""
+    users = Users(home)
+    for name, password in PASSWORDS.items():
+        users.add(name, password)
+    return App(home, "--auth")
+
+
+class Program:
+    """A program that talks with the app as a window would; as a user, or as nobody."""
+
+    def __init__(self, app: App, name: str = "", address: str | None = None) -> None:
+        transport = httpx.HTTPTransport(local_address=address)
+        self.http = httpx.Client(base_url=app.url, timeout=60, transport=transport)
+        if name:
+            assert self.log_in(name, PASSWORDS[name]).status_code == 200
+
+    def log_in(self, name: str, password: str) -> httpx.Response:
+        """Send what the login page sends."""
+        return self.http.post("/login", data={"username": name, "password": password})
+
+    def call(self, name: str, *data: Any) -> httpx.Response:
+        """One of the five calls."""
+        return self.http.post(f"/gradio_api/run/{name}", json={"data": list(data)})
+
+    def events(self) -> list[dict[str, Any]]:
+        """The page's events, private ones too."""
+        return self.http.get("/config").json()["dependencies"]
+
+    def join(self, number: int, data: list[Any], session: str) -> str:
+        """Put one of the page's events into the queue; its id."""
+        body = {"fn_index": number, "data": data, "session_hash": session}
+        joined = self.http.post("/gradio_api/queue/join", json=body)
+        return joined.json()["event_id"] if joined.status_code == 200 else ""
+
+    def hear(self, session: str) -> str:
+        """All that the queue tells a window, until it closes."""
+        return self.read(f"/gradio_api/queue/data?session_hash={session}")
+
+    def read(self, path: str) -> str:
+        """A stream as far as it goes; for an unknown window or event it breaks off."""
+        heard: list[str] = []
+        with suppress(httpx.RemoteProtocolError), self.http.stream("GET", path) as told:
+            heard.extend(told.iter_text())
+        return "".join(heard)
+
+    def put(self, name: str, content: bytes) -> httpx.Response:
+        """Upload a file."""
+        return self.http.post("/gradio_api/upload", files={"files": (name, content)})
+
+    def look_into(self, path: str, **held: Any) -> str:
+        """What the upload box tells of a file that is at `path`."""
+        number = next(e["id"] for e in self.events() if any(t[1] == "upload" for t in e["targets"]))
+        self.join(number, [{"path": path, "meta": HELD, **held}], "look")
+        return self.hear("look")
+
+
+def told(answer: httpx.Response) -> Any:
+    """What one of the five calls answers."""
+    assert answer.status_code == 200, answer.text
+    return json.loads(answer.text)["data"][0]

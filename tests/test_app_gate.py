@@ -1,0 +1,145 @@
+"""What no request gets past: too many, too large, from another site, by another name, for other files."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+from browser_app import App
+from logged_in import Program
+
+from graph.tab.gate import ADDRESSES, BURST, MOST_UPLOADS, PER_SECOND, Buckets
+from graph.tab.throttle import FORGIVEN, LONGEST_WAIT, Throttle
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    running = App(tmp_path_factory.mktemp("gate"))
+    running.start()
+    yield running
+    running.stop()
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_an_address_gets_its_requests_back_with_time() -> None:
+    clock = Clock()
+    buckets = Buckets(clock)
+    assert sum(buckets.take("a") for _ in range(10_000)) == BURST
+    assert buckets.take("b")
+    clock.now += 2
+    assert sum(buckets.take("a") for _ in range(10_000)) == 2 * PER_SECOND
+
+
+def test_only_so_many_addresses_are_counted() -> None:
+    buckets = Buckets(Clock())
+    for n in range(ADDRESSES + 100):
+        buckets.take(str(n))
+    assert len(buckets._left) == ADDRESSES
+
+
+def test_each_failure_doubles_the_wait_and_time_forgives() -> None:
+    clock = Clock()
+    throttle = Throttle(clock)
+    waits = []
+    for _ in range(14):
+        throttle.failed("ann")
+        waits.append(throttle.wait({"ann": 3}))
+    assert waits[:6] == [0, 0, 2, 4, 8, 16]
+    assert waits[-1] == LONGEST_WAIT
+    assert throttle.wait({"ben": 3}) == 0
+    clock.now += FORGIVEN
+    assert throttle.wait({"ann": 3}) == 0
+
+
+def test_ten_thousand_requests_are_cut_short_and_another_client_is_served(app: App) -> None:
+    try:
+        socket.create_server(("127.0.0.3", 0)).close()
+    except OSError:
+        pytest.skip("this machine has but one address of its own to ask from")
+    flood = http.client.HTTPConnection("127.0.0.1", app.port, timeout=30, source_address=("127.0.0.3", 0))
+    answered = {200: 0, 429: 0}
+    for _ in range(10_000):
+        flood.request("GET", "/robots.txt")
+        answer = flood.getresponse()
+        answer.read()
+        answered[answer.status] += 1
+    flood.close()
+    assert answered[429] > 1000
+    assert answered[200] >= BURST
+    for _ in range(20):
+        assert Program(app).http.get("/config").status_code == 200
+
+
+def test_it_listens_on_this_machine_alone(app: App) -> None:
+    heard = [c.laddr for c in psutil.Process(app.pid).net_connections("inet") if c.status == psutil.CONN_LISTEN]
+    assert [(where.ip, where.port) for where in heard] == [("127.0.0.1", app.port)]
+
+
+@pytest.mark.parametrize("host", ["elsewhere.invalid", "127.0.0.1.elsewhere.invalid", "", "[", "127.0.0.2"])
+def test_a_name_made_to_point_here_is_not_answered(app: App, host: str) -> None:
+    assert httpx.get(f"{app.url}config", headers={"Host": host}).status_code in (400, 403)
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]"])
+def test_its_own_names_are_answered(app: App, host: str) -> None:
+    assert httpx.get(f"{app.url}config", headers={"Host": f"{host}:{app.port}"}).status_code == 200
+
+
+@pytest.mark.parametrize("origin", ["http://elsewhere.invalid", "null", "http://127.0.0.1:1", "x"])
+def test_another_sites_page_changes_nothing_here(app: App, origin: str) -> None:
+    client = Program(app).http
+    for path, sent in (
+        ("/gradio_api/run/remember", {"json": {"data": ["Ida", "A gull sat on the roof.", None]}}),
+        ("/gradio_api/upload", {"files": {"files": ("a.txt", b"x")}}),
+        ("/gradio_api/mcp/", {"json": {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}}),
+    ):
+        assert client.post(path, headers={"Origin": origin}, **sent).status_code == 403
+    own = {"Origin": app.url.rstrip("/")}
+    assert client.post("/gradio_api/run/list_personas", headers=own, json={"data": []}).status_code == 200
+
+
+@pytest.mark.parametrize(("path", "size"), [("/gradio_api/upload", 2**29 + 1), ("/gradio_api/run/ask", 2**25 + 1)])
+def test_a_request_that_says_it_is_too_large_is_refused_before_it_is_read(app: App, path: str, size: int) -> None:
+    line = http.client.HTTPConnection("127.0.0.1", app.port, timeout=30)
+    line.putrequest("POST", path)
+    line.putheader("Content-Length", str(size))
+    line.endheaders()
+    assert line.getresponse().status == 413
+    line.close()
+
+
+def test_a_request_that_never_ends_is_broken_off(app: App) -> None:
+    def endless() -> Iterator[bytes]:
+        for _ in range(64):
+            yield b" " * 2**20
+
+    try:
+        status = httpx.post(f"{app.url}gradio_api/run/ask", content=endless(), timeout=60).status_code
+    except httpx.TransportError:
+        status = 0
+    assert status != 200
+    assert Program(app).http.get("/config").status_code == 200
+
+
+def test_uploads_are_not_served_and_only_so_many_wait(app: App) -> None:
+    client = Program(app)
+    paths = [client.put(f"{n}.txt", b"%d" % n) for n in range(MOST_UPLOADS + 1)]
+    assert [answer.status_code for answer in paths[:MOST_UPLOADS]] == [200] * MOST_UPLOADS
+    assert paths[-1].status_code == 413
+    assert "Import one of them" in paths[-1].text
+    first = Path(paths[0].json()[0])
+    assert first.is_relative_to(app.home / "uploads")
+    assert client.http.get(f"/gradio_api/file={first}").status_code == 403
+    assert client.http.get(f"/gradio_api/file={app.home / 'bank.db'}").status_code == 403

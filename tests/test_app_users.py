@@ -1,0 +1,269 @@
+"""One user tries to reach what another told: every test is an attempt, and must fail."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import gradio as gr
+import pytest
+from api_client import Tools
+from browser_app import App
+from gradio.routes import App as GradioApp
+from gradio_client import Client
+from logged_in import PASSWORDS, Program, told, two_users
+
+from memory.bank import Bank
+from memory.types import PersonaDraft
+from memory.users import Users
+
+SECRET = "blue flowerpot"
+CONFIDANT = "Quentin"
+NAMES = ["../../../users/x/bank.db", "/etc/cron.d/x", "..", "a\x00b.txt", "x" * 300, "..\\..\\x"]
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    running = two_users(tmp_path_factory.mktemp("users"))
+    running.start()
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def ann(app: App) -> Program:
+    """Ann, who told Quentin a secret."""
+    program = Program(app, "ann")
+    told(program.call("list_personas"))
+    Bank(bank_of(app, "ann")).create_persona(PersonaDraft(CONFIDANT))
+    kept = told(program.call("remember", CONFIDANT, f"My spare key lies under the {SECRET}.", None))
+    assert kept["memories"] >= 1
+    return program
+
+
+@pytest.fixture
+def ben(app: App, ann: Program) -> Program:
+    return Program(app, "ben")
+
+
+def bank_of(app: App, name: str) -> Path:
+    users = Users(app.home)
+    return next(users.home_of(u) / "bank.db" for u in users.all() if u.name == name)
+
+
+def leaks(text: str) -> bool:
+    return SECRET in text or CONFIDANT in text
+
+
+def test_a_user_finds_what_they_told_and_another_does_not(ann: Program, ben: Program) -> None:
+    assert leaks(ann.call("search_memory", CONFIDANT, "spare key", 10, None, None).text)
+    assert leaks(ann.call("list_personas").text)
+    assert not leaks(ben.call("list_personas").text)
+    for persona in ("Ida", "1"):
+        assert not leaks(ben.call("search_memory", persona, "spare key flowerpot", 50, None, None).text)
+        assert not leaks(ben.call("ask", persona, "Where does my spare key lie?", None, False).text)
+
+
+def test_the_numbers_of_another_users_persona_and_memories_mean_nothing(ann: Program, ben: Program) -> None:
+    quentin = next(p for p in told(ann.call("list_personas")) if p["name"] == CONFIDANT)
+    found = told(ann.call("search_memory", CONFIDANT, "spare key", 10, None, None))
+    for persona in (CONFIDANT, str(quentin["id"])):
+        refused = ben.call("ask", persona, "Where does my spare key lie?", None, False)
+        assert "no persona" in refused.json()["error"]
+        refused = ben.call("forget", persona, [m["memory"] for m in found])
+        assert "no persona" in refused.json()["error"]
+    assert told(ann.call("search_memory", CONFIDANT, "spare key", 10, None, None)) == found
+
+
+def test_no_event_of_the_page_tells_another_users_words(ann: Program, ben: Program) -> None:
+    for event in ben.events():
+        for value in (1, 2):
+            session = f"s{event['id']}x{value}"
+            if ben.join(event["id"], [value] * len(event["inputs"]), session):
+                assert not leaks(ben.hear(session))
+
+
+def test_another_users_window_is_unknown(ann: Program, ben: Program) -> None:
+    number = next(e["id"] for e in ann.events() if any(t[1] == "load" for t in e["targets"]) and not e["inputs"])
+    event = ann.join(number, [], "window-of-ann")
+    assert event
+    assert "process_completed" not in ben.hear("window-of-ann")
+    assert not leaks(ben.read(f"/gradio_api/call/ask/{event}"))
+    assert ben.http.post(f"/gradio_api/stream/{event}/close").status_code == 404
+    cancelled = {"session_hash": "window-of-ann", "fn_index": number, "event_id": event}
+    ben.http.post("/gradio_api/cancel", json=cancelled)
+    assert "process_completed" in ann.hear("window-of-ann")
+
+
+def test_another_users_chat_is_another_chat(ann: Program, ben: Program, app: App) -> None:
+    """Whatever a request names as its chat, it is looked up in the bank of who asks."""
+    bank = Bank(bank_of(app, "ann"))
+    quentin = bank.persona(CONFIDANT)
+    (chat,) = {s.external_id for s in bank.sessions(quentin.id)}
+    assert Bank(bank_of(app, "ben")).told(quentin.id, chat, 10) == []
+    for event in ben.events():  # what they tell is read above; here, what they do
+        ben.join(event["id"], [chat] * len(event["inputs"]), f"c{event['id']}")
+    assert [s.external_id for s in bank.sessions(quentin.id)] == [chat]
+
+
+def test_no_file_is_served_but_the_pages_own(app: App, ann: Program, ben: Program) -> None:
+    (uploaded,) = ann.put("plans.txt", f"Ann: {SECRET}".encode()).json()
+    (own,) = ben.put("own.txt", b"Ben: mine").json()
+    link = Path(own).with_name("link.txt")
+    link.symlink_to(bank_of(app, "ann"))
+    bank, home = bank_of(app, "ann"), app.home
+    logo = Path(__file__).parents[1] / "assets" / "logo.svg"
+    assert ben.http.get(f"/gradio_api/file={logo}").status_code == 200
+    paths = [bank, home / "users.json", uploaded, own, link, f"{own}/../../../../users.json", "/etc/passwd"]
+    paths += [f"{logo}/../../app.py", "app.py", ".env", "file:///etc/passwd", "http://example.com/", "https://a.b/"]
+    for path in paths:
+        for asked in (f"/gradio_api/file={path}", f"/gradio_api/file/{path}", f"/gradio_api/file%3D{path}"):
+            answer = ben.http.get(asked)
+            assert answer.status_code in (403, 404), asked
+            assert not leaks(answer.text)
+    for asked in ("/static/../../../../etc/passwd", "/assets/%2e%2e/%2e%2e/%2e%2e/etc/passwd", "/svelte/..%2f..%2fetc"):
+        assert "root:" not in ben.http.get(asked).text
+
+
+def test_no_file_is_read_that_the_user_did_not_upload(app: App, ann: Program, ben: Program) -> None:
+    (uploaded,) = ann.put("plans.txt", f"[2024-01-01]\nAnn: it is the {SECRET}\nBob: ah".encode()).json()
+    (own,) = ben.put("own.txt", b"[2024-01-01]\nBen: mine\nBob: ah").json()
+    assert "is in the format of transcript" in ben.look_into(own)
+    folder = Path(own).parent
+    link = folder / "link.txt"
+    link.symlink_to(uploaded)
+    for path in (
+        uploaded,
+        bank_of(app, "ann"),
+        app.home / "users.json",
+        app.home / "uploads",
+        folder.parent,
+        folder,
+        link,
+        f"{folder}/../../{Path(uploaded).parent.parent.name}/{Path(uploaded).parent.name}/plans.txt",
+        "/etc/passwd",
+        "README.md",
+    ):
+        for held in ({}, {"url": f"/gradio_api/file={path}"}, {"orig_name": "own.txt"}, {"is_stream": True}):
+            heard = ben.look_into(str(path), **held)
+            assert re.search("was not uploaded by a user|in one of the blocked_paths|Is a directory", heard), path
+            assert not leaks(heard)
+    assert (app.home / "users.json").exists()
+    assert Path(uploaded).exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["../../../users/x/bank.db", "/etc/cron.d/x", "..", "a\x00b.txt", "x" * 300, "..\\..\\x"]
+)
+def test_an_upload_lies_in_a_folder_of_its_own_whatever_its_name(app: App, ben: Program, name: str) -> None:
+    answer = ben.put(name, b"Ben: hello")
+    folder = app.home / "uploads"
+    for path in answer.json() if answer.status_code == 200 else []:
+        assert Path(path).resolve().is_relative_to(folder)
+        assert len(Path(path).relative_to(folder).parts) == 3
+    assert not (app.home / "users" / "x").exists()
+
+
+def test_nothing_but_the_login_page_is_there_for_nobody(app: App, ann: Program) -> None:
+    nobody = Program(app)
+    gradio = GradioApp.create_app(gr.Blocks(), mcp_server=True)
+    inner = [route for held in gradio.routes for route in getattr(getattr(held, "original_router", None), "routes", ())]
+    paths = {re.sub(r"\{[^}]*\}", "x", getattr(route, "path", "/")) for route in [*gradio.routes, *inner]}
+    paths |= {f"/gradio_api/{asked}" for asked in ("mcp/", "mcp/sse", "mcp/schema", "mcp/messages/", "run/ask")}
+    assert len(paths) > 60
+    for path in sorted(paths - {"/login", "/login/"}):
+        for method in ("GET", "POST"):
+            answer = nobody.http.request(method, path)
+            assert answer.status_code in (401, 403), (method, path)
+    page = nobody.http.get("/", headers={"Accept": "text/html"})
+    assert page.headers["location"] == "/login"
+    assert not leaks(nobody.http.get("/login").text)
+
+
+@pytest.mark.parametrize("cookie", ["x", "ann", "null", "../ann", "a" * 4000])
+def test_a_made_up_session_or_token_is_nobodys(app: App, cookie: str) -> None:
+    nobody = Program(app)
+    assert nobody.http.get("/config", headers={"Cookie": f"memoir-session={cookie}"}).status_code == 401
+    assert nobody.http.get("/config", headers={"Authorization": f"Bearer {cookie}"}).status_code == 401
+    assert nobody.http.get("/config", headers={"Authorization": f"Basic {cookie}"}).status_code == 401
+
+
+def test_a_tool_reaches_its_users_bank_only(app: App, ann: Program) -> None:
+    tokens = {name: Users(app.home).new_token(name) for name in PASSWORDS}
+    tools = {name: Tools(app.url, {"Authorization": f"Bearer {token}"}) for name, token in tokens.items()}
+    assert leaks(str(tools["ann"].call("search_memory", persona=CONFIDANT, query="spare key")))
+    assert sorted(tools["ben"].listed()) == ["ask", "forget", "list_personas", "remember", "search_memory"]
+    assert not leaks(str(tools["ben"].call("list_personas")))
+    assert "no persona" in tools["ben"].refused("ask", persona=CONFIDANT, question="Where is the key?")
+    assert not leaks(str(tools["ben"].call("search_memory", persona="Ida", query="spare key flowerpot", limit=50)))
+    with pytest.raises(BaseExceptionGroup):
+        Tools(app.url).listed()
+
+
+def test_gradio_client_logs_in_with_name_and_password(app: App, ann: Program) -> None:
+    client = Client(app.url, auth=("ben", PASSWORDS["ben"]), verbose=False)
+    assert [p["name"] for p in client.predict(api_name="/list_personas")] == ["Ida"]
+    with pytest.raises(Exception, match="Could not login"):
+        Client(app.url, auth=("ben", "wrong password"), verbose=False)
+
+
+def test_the_model_and_the_benchmarks_are_not_a_users_to_choose(ben: Program) -> None:
+    held = str([c["props"].get("elem_id") for c in ben.http.get("/config").json()["components"]])
+    assert "composer" in held
+    for closed in ("eval-run", "model-test", "model-panel"):
+        assert closed not in held
+
+
+def test_logging_out_ends_the_session_for_good(app: App) -> None:
+    program = Program(app, "ben")
+    cookie = program.http.cookies["memoir-session"]
+    assert program.http.post("/logout").status_code == 303
+    answer = Program(app).http.get("/config", headers={"Cookie": f"memoir-session={cookie}"})
+    assert answer.status_code == 401
+
+
+def test_another_password_and_a_removed_account_end_what_was_begun(app: App) -> None:
+    users = Users(app.home)
+    users.add("cat", "a password of cat")
+    bearer = {"Authorization": f"Bearer {users.new_token('cat')}"}
+    program = Program(app)
+    assert program.log_in("cat", "a password of cat").status_code == 200
+    users.set_password("cat", "another one of cat")
+    assert program.http.get("/config").status_code == 401
+    assert program.http.get("/config", headers=bearer).status_code == 200
+    users.remove("cat", with_memory=True)
+    assert program.http.get("/config", headers=bearer).status_code == 401
+    assert program.log_in("cat", "another one of cat").status_code == 401
+
+
+def test_another_site_can_neither_log_in_nor_out(app: App) -> None:
+    program = Program(app, "ben")
+    elsewhere = {"Origin": "http://elsewhere.invalid"}
+    form = {"username": "ben", "password": PASSWORDS["ben"]}
+    assert program.http.post("/login", data=form, headers=elsewhere).status_code == 403
+    assert program.http.post("/logout", headers=elsewhere).status_code == 403
+    assert program.http.get("/config").status_code == 200
+
+
+@pytest.mark.parametrize("name", ["dora", "ann"])
+def test_guessing_is_slowed_down_and_holds_up_nobody_else(app: App, name: str) -> None:
+    guesser = Program(app)
+    answers = [guesser.log_in(name, f"guess number {n}") for n in range(5)]
+    assert [a.status_code for a in answers[:3]] == [401] * 3
+    assert answers[-1].status_code == 429
+    assert int(answers[-1].headers["Retry-After"]) >= 1
+    assert "Try again in" in answers[-1].text
+    assert Program(app, "ben").http.get("/config").status_code == 200
+
+
+def test_the_cookie_is_for_this_site_and_no_script(app: App) -> None:
+    held = Program(app).log_in("ben", PASSWORDS["ben"]).headers["set-cookie"].lower()
+    assert "httponly" in held
+    assert "samesite=lax" in held
+
+
+def test_without_users_the_app_says_how_to_make_one(tmp_path: Path) -> None:
+    running = App(tmp_path, "--auth")
+    with pytest.raises(AssertionError, match=r"python app\.py user add NAME"):
+        running.start()

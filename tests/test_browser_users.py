@@ -1,0 +1,104 @@
+"""Two people on one machine, in a real browser: neither sees anything of the other's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+pytest.importorskip("playwright.sync_api")
+from browser_app import SLOW, App, Screen
+from logged_in import PASSWORDS, two_users
+from playwright.sync_api import Browser, Page, expect
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    running = two_users(tmp_path_factory.mktemp("two"))
+    running.start()
+    yield running
+    running.stop()
+
+
+def log_in(page: Page, name: str, password: str) -> None:
+    page.get_by_label("Name").fill(name)
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Log in").click()
+
+
+def enter(browser: Browser, app: App, name: str) -> Screen:
+    """A window of a user, logged in by hand."""
+    window = Screen(browser, app.url, log_in=lambda page: log_in(page, name, PASSWORDS[name]))
+    expect(window.page.locator(".memoir-user")).to_contain_text(name)
+    return window
+
+
+def seen(window: Screen) -> str:
+    """What a search of all memories shows for the secret's words."""
+    table = window.memory()
+    window.page.locator("#memory-search textarea, #memory-search input").fill("kayak hidden key")
+    expect(window.page.locator("#memory-where")).to_contain_text("found", timeout=SLOW)
+    window.page.wait_for_timeout(500)
+    return table.inner_text()
+
+
+def test_neither_of_two_users_sees_what_the_other_told(app: App, browser: Browser) -> None:
+    told = {"ann": "Sturmvogel", "ben": "Gannet"}
+    windows = {name: enter(browser, app, name) for name in told}
+    for name, kayak in told.items():
+        windows[name].ask(f"My kayak is called {kayak}.")
+    for name, kayak in told.items():
+        window = windows[name]
+        other = next(k for k in told.values() if k != kayak)
+        answer = window.ask("What is my kayak called?")
+        assert kayak in answer
+        table = seen(window)
+        assert kayak in table
+        assert other not in window.page.content()
+        window.page.reload()
+        expect(window.page.locator("#persona input")).not_to_have_value("", timeout=SLOW)
+        assert other not in window.page.content()
+        assert (window.outside, window.faults) == ([], [])
+        window.close()
+
+
+def test_a_wrong_password_is_told_and_a_right_one_lets_in(app: App, browser: Browser) -> None:
+    page = browser.new_context().new_page()
+    page.goto(app.url)
+    log_in(page, "ann", "not her password")
+    expect(page.get_by_role("alert")).to_contain_text("do not belong together")
+    log_in(page, "ann", PASSWORDS["ann"])
+    expect(page.locator("#persona input")).not_to_have_value("", timeout=SLOW)
+    assert page.get_by_role("tab", name="Evaluate").count() == 0
+    page.context.close()
+
+
+def test_after_logging_out_the_next_one_at_the_browser_finds_nothing(app: App, browser: Browser) -> None:
+    window = enter(browser, app, "ann")
+    window.ask("My canoe is called Petrel.")
+    window.page.locator("#logout").click()
+    expect(window.page.get_by_label("Password")).to_be_visible()
+    window.page.go_back()
+    expect(window.page.get_by_label("Password")).to_be_visible()
+    log_in(window.page, "ben", PASSWORDS["ben"])
+    expect(window.page.locator(".memoir-user")).to_contain_text("ben", timeout=SLOW)
+    expect(window.page.locator("#persona input")).not_to_have_value("", timeout=SLOW)
+    assert "Petrel" not in window.page.content()
+    assert "Petrel" not in window.page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}])")
+    window.close()
+
+
+def test_the_login_page_is_usable_by_keyboard_and_on_a_phone(app: App, browser: Browser) -> None:
+    page = browser.new_context(viewport={"width": 360, "height": 640}, color_scheme="dark").new_page()
+    page.goto(app.url)
+    page.keyboard.type("ben")
+    page.keyboard.press("Tab")
+    page.keyboard.type(PASSWORDS["ben"])
+    assert not page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
+    page.keyboard.press("Enter")
+    expect(page.locator(".memoir-user")).to_contain_text("ben", timeout=SLOW)
+    page.wait_for_timeout(500)
+    assert not page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
+    page.context.close()

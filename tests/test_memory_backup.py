@@ -1,0 +1,197 @@
+"""A backup is one moment of the bank, whoever writes; restoring gives that moment back and keeps what was there."""
+
+import sqlite3
+import threading
+from contextlib import closing
+from datetime import UTC, datetime
+
+import pytest
+
+from memory import backup as backups
+from memory import indexer, schema
+from memory.__main__ import main
+from memory.backup import backup, restore
+from memory.bank import Bank
+from memory.errors import BankTooNew, BankUnavailable, MemoirError, UnreadableFile
+from memory.search import Searcher
+from memory.types import PersonaDraft, SessionDraft, TurnDraft
+
+MAY = datetime(2023, 5, 8, tzinfo=UTC)
+
+
+def tell(bank, *texts, name="a"):
+    turns = tuple(TurnDraft("Ana", "user", text) for text in texts)
+    bank.remember(1, [SessionDraft(turns, MAY, external_id=name)])
+
+
+def texts(bank):
+    return {m.text for p in bank.personas() for m in bank.memories(p.id)}
+
+
+@pytest.fixture
+def bank(tmp_path):
+    bank = Bank(tmp_path / "home" / "bank.db")
+    bank.create_persona(PersonaDraft("Ana"))
+    tell(bank, "We painted the kitchen yellow.")
+    return bank
+
+
+@pytest.fixture
+def kept(bank, tmp_path):
+    backup(bank, tmp_path / "kept.db")
+    return tmp_path / "kept.db"
+
+
+def files(folder):
+    return sorted(p.name for p in folder.iterdir())
+
+
+def test_a_backup_is_one_file_that_holds_what_the_bank_held(bank, kept, tmp_path):
+    tell(bank, "Later.", name="b")
+    assert files(tmp_path) == ["home", "kept.db"]
+    assert texts(Bank(kept)) == {"We painted the kitchen yellow."}
+
+
+def test_what_is_restored_is_what_was_and_what_was_there_is_kept_beside(bank, kept):
+    tell(bank, "Later.", name="b")
+    done = restore(bank, kept)
+    assert texts(bank) == {"We painted the kitchen yellow."}
+    assert (done.holding.sessions, done.before) == (1, bank.path.with_name("bank.db.before-restore"))
+    assert texts(Bank(done.before)) == {"We painted the kitchen yellow.", "Later."}
+    assert restore(bank, done.before).before == bank.path.with_name("bank.db.before-restore-2")
+    assert "Later." in texts(bank)
+
+
+def test_a_bank_that_is_not_there_is_restored(tmp_path, kept):
+    other = Bank(tmp_path / "elsewhere" / "bank.db")
+    assert restore(other, kept).before is None
+    assert texts(other) == {"We painted the kitchen yellow."}
+
+
+def test_an_open_search_sees_what_was_restored(bank, kept, embedder):
+    searcher = Searcher(bank, embedder)
+
+    def found():
+        indexer.embed_all(bank, embedder)
+        return {h.memory.text for h in searcher.search(1, searcher.views(["kitchen"]), datetime.now(UTC))}
+
+    tell(bank, "The kitchen is red now.", name="b")
+    assert "The kitchen is red now." in found()
+    restore(bank, kept)
+    tell(bank, "The kitchen has a window.", name="c")
+    assert found() == {"We painted the kitchen yellow.", "The kitchen has a window."}
+
+
+def test_a_backup_taken_while_others_write_is_whole(bank, tmp_path):
+    stop = threading.Event()
+
+    def write():
+        writer, number = Bank(bank.path), 0
+        while not stop.is_set():
+            tell(writer, f"one {number}", f"two {number}", name=f"w{number}")
+            number += 1
+
+    writing = threading.Thread(target=write)
+    writing.start()
+    try:
+        held = [backup(bank, tmp_path / f"{n}.db") for n in range(5)]
+    finally:
+        stop.set()
+        writing.join()
+    assert all(h.turns == 2 * h.sessions - 1 == h.memories for h in held)
+
+
+def test_no_file_is_overwritten(bank, tmp_path):
+    file = tmp_path / "mine.txt"
+    file.write_text("mine")
+    with pytest.raises(MemoirError, match=r"mine\.txt is there already"):
+        backup(bank, file)
+    assert file.read_text() == "mine"
+
+
+def test_a_backup_that_fails_leaves_nothing(bank, tmp_path, monkeypatch):
+    def breaks(_):
+        raise UnreadableFile("damaged")
+
+    monkeypatch.setattr(backups, "look", breaks)
+    with pytest.raises(UnreadableFile):
+        backup(bank, tmp_path / "kept.db")
+    with pytest.raises(MemoirError, match="not written"):
+        backup(bank, tmp_path / "nowhere" / "kept.db")
+    assert files(tmp_path) == ["home"]
+
+
+def harmed(kept, how):
+    if how == "missing":
+        kept.unlink()
+    elif how == "cut off":
+        kept.write_bytes(kept.read_bytes()[:20_000])
+    elif how == "text":
+        kept.write_bytes(b"Dear diary, " * 500)
+    elif how == "empty":
+        kept.write_bytes(b"")
+    else:
+        with closing(sqlite3.connect(kept)) as conn, conn:
+            if how == "newer":
+                conn.execute("PRAGMA user_version = 99")
+            elif how == "another database":
+                conn.execute("PRAGMA user_version = 0")
+            else:
+                conn.execute("PRAGMA foreign_keys = OFF")
+                conn.execute("DELETE FROM sessions")
+    return kept
+
+
+@pytest.mark.parametrize(
+    "how", ["missing", "cut off", "text", "empty", "another database", "rows that point nowhere", "newer"]
+)
+def test_what_is_no_whole_bank_is_refused_and_nothing_is_changed(bank, kept, how):
+    tell(bank, "Later.", name="b")
+    before = texts(bank)
+    with pytest.raises(BankTooNew if how == "newer" else UnreadableFile, match="kept"):
+        restore(bank, harmed(kept, how))
+    assert texts(bank) == before
+    assert files(bank.path.parent) == ["bank.db"]
+
+
+def test_a_restore_that_breaks_off_leaves_the_bank_as_it_was(bank, kept, monkeypatch):
+    tell(bank, "Later.", name="b")
+
+    def breaks(self):
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(Bank, "replacing", breaks)
+    with pytest.raises(BankUnavailable, match=r"full.*holds what it held"):
+        restore(bank, kept)
+    assert "Later." in texts(bank)
+    assert files(bank.path.parent) == ["bank.db", "bank.db.before-restore"]
+
+
+def test_a_damaged_bank_is_set_aside_and_replaced(bank, kept):
+    bank.path.write_bytes(b"damaged " * 1000)
+    done = restore(bank, kept)
+    assert texts(bank) == {"We painted the kitchen yellow."}
+    assert done.before.read_bytes() == b"damaged " * 1000
+
+
+def test_a_backup_of_an_earlier_version_is_brought_up_to_date_in_the_bank_only(bank, kept, monkeypatch):
+    old = kept.with_name("old.db")
+    with monkeypatch.context() as before:
+        before.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:-1])
+        earlier = Bank(old)
+        with earlier.writing() as db:
+            db.execute("INSERT INTO personas (name, created_at) VALUES ('Zoe', '2023-05-08T00:00:00+00:00')")
+    held = old.read_bytes()
+    restore(bank, old)
+    assert [p.name for p in bank.personas()] == ["Zoe"]
+    assert old.read_bytes() == held
+
+
+def test_the_commands_say_what_they_did(bank, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("MEMOIR_HOME", str(bank.path.parent))
+    assert main(["backup", str(tmp_path / "b.db")]) == 0
+    assert "1 personas, 1 sessions, 1 turns, 1 memories; checked" in capsys.readouterr().out
+    assert main(["backup", str(tmp_path / "b.db")]) == 1
+    assert "there already" in capsys.readouterr().err
+    assert main(["restore", str(tmp_path / "b.db")]) == 0
+    assert "bank.db.before-restore" in capsys.readouterr().out

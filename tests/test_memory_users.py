@@ -1,0 +1,125 @@
+"""Accounts: who may log in, what the file of them holds, and the command that makes them."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from memory import accounts
+from memory.errors import MemoirError
+from memory.users import NoSuchUser, UnfitAccount, Users
+
+PASSWORD = "a long walk by the sea"
+
+
+@pytest.fixture
+def users(tmp_path: Path) -> Users:
+    return Users(tmp_path)
+
+
+def command(users: Users, monkeypatch: pytest.MonkeyPatch, *words: str, typed: str = "") -> None:
+    parser = argparse.ArgumentParser()
+    accounts.describe(parser)
+    monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+    accounts.run(parser.parse_args(words), users)
+
+
+def test_a_user_is_known_by_name_and_password_whatever_the_case_of_the_name(users: Users) -> None:
+    ann = users.add("Ann", PASSWORD)
+    assert users.known_by_password("ann ", PASSWORD) == ann
+    assert users.known_by_password("ann", PASSWORD.upper()) is None
+    assert users.known_by_password("ben", PASSWORD) is None
+
+
+def test_a_token_is_known_until_there_is_another(users: Users) -> None:
+    users.add("ann", PASSWORD)
+    assert users.known_by_token("") is None
+    first = users.new_token("ann")
+    second = users.new_token("ann")
+    assert users.known_by_token(first) is None
+    assert users.known_by_token(second) == users.all()[0]
+
+
+def test_the_file_is_the_owners_alone_and_holds_no_secret(users: Users, tmp_path: Path) -> None:
+    ann = users.add("ann", PASSWORD)
+    token = users.new_token("ann")
+    assert stat.S_IMODE((tmp_path / "users.json").stat().st_mode) == 0o600
+    assert stat.S_IMODE(users.home_of(ann).stat().st_mode) == 0o700
+    held = (tmp_path / "users.json").read_text()
+    assert PASSWORD not in held
+    assert token not in held
+    assert json.loads(held)[0]["password"].startswith("$argon2id$")
+    assert "ann" not in users.home_of(ann).name
+
+
+@pytest.mark.parametrize("name", ["", "a b", "../ann", "a/b", "x" * 65, "a\nb"])
+def test_a_name_that_is_none_is_refused(users: Users, name: str) -> None:
+    with pytest.raises(UnfitAccount, match="is no name"):
+        users.add(name, PASSWORD)
+
+
+@pytest.mark.parametrize("password", ["", "short", "x" * 1001])
+def test_a_password_too_short_or_too_long_is_refused(users: Users, password: str) -> None:
+    with pytest.raises(UnfitAccount, match="8 to 1,000 characters"):
+        users.add("ann", password)
+    assert users.all() == ()
+
+
+def test_a_name_is_given_once(users: Users) -> None:
+    users.add("ann", PASSWORD)
+    with pytest.raises(UnfitAccount, match="already"):
+        users.add("ANN", PASSWORD)
+    with pytest.raises(NoSuchUser, match="ben"):
+        users.remove("ben")
+
+
+def test_accounts_made_at_once_are_all_kept(users: Users) -> None:
+    makers = [threading.Thread(target=users.add, args=(f"user{n}", PASSWORD)) for n in range(6)]
+    for maker in makers:
+        maker.start()
+    for maker in makers:
+        maker.join()
+    assert {u.name for u in users.all()} == {f"user{n}" for n in range(6)}
+
+
+def test_a_broken_file_lets_nobody_in_and_is_left_alone(users: Users, tmp_path: Path) -> None:
+    (tmp_path / "users.json").write_text("[{")
+    with pytest.raises(MemoirError, match="does not hold accounts"):
+        users.known_by_password("ann", PASSWORD)
+    with pytest.raises(MemoirError):
+        users.add("ann", PASSWORD)
+    assert (tmp_path / "users.json").read_text() == "[{"
+
+
+def test_a_removed_users_bank_is_kept_unless_it_is_to_go(users: Users) -> None:
+    for with_memory in (False, True):
+        ann = users.add("ann", PASSWORD)
+        (users.home_of(ann) / "bank.db").write_text("held")
+        users.remove("ann", with_memory=with_memory)
+        assert users.home_of(ann).exists() is not with_memory
+
+
+def test_the_command_makes_lists_and_removes_users(
+    users: Users, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command(users, monkeypatch, "add", "ann", typed=f"{PASSWORD}\n")
+    command(users, monkeypatch, "token", "ann")
+    token = capsys.readouterr().out.splitlines()[-1]
+    assert users.known_by_token(token) is not None
+    command(users, monkeypatch, "password", "ann", typed="quite another one\n")
+    assert users.known_by_password("ann", "quite another one") is not None
+    command(users, monkeypatch, "list")
+    assert capsys.readouterr().out.splitlines()[-1].split("\t")[0] == "ann"
+    command(users, monkeypatch, "remove", "ann")
+    assert users.all() == ()
+
+
+def test_a_password_is_no_argument(users: Users, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SystemExit):
+        command(users, monkeypatch, "add", "ann", PASSWORD)
