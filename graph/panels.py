@@ -66,7 +66,7 @@ CANDIDATE_HEADERS = [
     *("No.", "Place", "Kind", "Memory", "Words", "Meaning", "Both", "Kind fits", "Total"),
     *("Factors", "Note", "Outcome"),
 ]
-CANDIDATE_WIDTHS = (5, 6, 8, 23, 6, 7, 5, 5, 5, 10, 11, 9)
+CANDIDATE_WIDTHS = (5, 6, 10, 21, 6, 7, 5, 5, 5, 10, 11, 9)
 FACTORS = {
     "length": "its length",
     "speaker": "who said it",

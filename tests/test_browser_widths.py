@@ -1,0 +1,58 @@
+"""The page at every width: it never scrolls sideways, its lines stay legible, and nothing jumps while it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+pytest.importorskip("playwright.sync_api")
+from browser_app import App, Screen
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+WIDTHS = (360, 768, 1280, 2560, 3840)
+WIDEST_LINE = 1000
+"""Pixels that a line of an answer may take; some 120 letters of its size."""
+
+JUMPS = """() => {
+  window.jumps = [];
+  new PerformanceObserver((seen) => {
+    for (const jump of seen.getEntries()) if (!jump.hadRecentInput) window.jumps.push(jump.value);
+  }).observe({ type: "layout-shift" });
+}"""
+BAD_JUMPS = 0.1
+"""What web.dev calls the most that a good page shifts by, in shares of the window."""
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    running = App(tmp_path_factory.mktemp("widths"))
+    running.start()
+    yield running
+    running.stop()
+
+
+def test_no_tab_scrolls_sideways_at_any_width(screen: Screen) -> None:
+    screen.ask("When was Yara born?")
+    for width in WIDTHS:
+        screen.page.set_viewport_size({"width": width, "height": 1000})
+        screen.page.get_by_role("tab", name="Chat").click()
+        expect(screen.page.locator("#chat .bot.message")).to_be_visible()
+        line = screen.page.locator("#chat .bot.message p").last.bounding_box()
+        assert line is not None
+        assert line["width"] <= WIDEST_LINE
+        assert not screen.overflows(), f"Chat at {width}"
+        screen.memory()
+        assert not screen.overflows(), f"Memory at {width}"
+        screen.evaluate()
+        assert not screen.overflows(), f"Evaluate at {width}"
+
+
+def test_little_moves_while_an_answer_is_on_its_way(screen: Screen) -> None:
+    screen.page.evaluate(JUMPS)
+    screen.ask("When was Yara born?")
+    screen.ask("Why is my cat called Comma?")
+    screen.page.wait_for_timeout(500)
+    assert sum(screen.page.evaluate("window.jumps")) < BAD_JUMPS
