@@ -68,11 +68,18 @@ def test_what_mentions_a_word_is_shown_then_forgotten_to_the_last_byte(app: App,
     expect(planned.locator("li").first).to_contain_text(re.compile("quince", re.IGNORECASE))
     screen.page.locator("#forget-planned-sure").click()
     expect(screen.page.locator("#forget-result")).to_contain_text("0 traces left in the file", timeout=SLOW)
-    (last,) = journal.entries(Bank(app.home / "bank.db"), 1)
-    assert (last.action, last.request) == ("forgot", "Memory tab")
+    told = [(entry.action, entry.request) for entry in journal.entries(Bank(app.home / "bank.db"), 5)]
+    assert ("forgot", "Memory tab") in told
     words = re.compile(rb"\bquince\b", re.IGNORECASE)
-    files = [path for path in app.home.rglob("*") if path.is_file()]
-    assert [path.name for path in files if words.search(path.read_bytes())] == []
+    assert [path.name for path in app.home.rglob("*") if path.is_file() and words.search(content(path))] == []
+
+
+def content(path: Path) -> bytes:
+    """The bytes of a file; none of one that went meanwhile, as the bank's log does when its last reader leaves."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""
 
 
 def test_the_journal_tells_what_was_done_without_a_word_of_it(screen: Screen, tmp_path: Path) -> None:
