@@ -101,6 +101,11 @@ def test_what_an_assistant_says_is_learned_as_its_own():
     assert (fact.memory.text, fact.memory.speaker) == ("Lives in Porto", "Iris")
 
 
+def test_who_is_spoken_to_is_not_taken_for_who_is_spoken_of():
+    turns = ("My father, Ida, laughs a lot.", ("Does he.", "assistant", "Ida"), "My sister, Kim, sings.")
+    assert [item.memory.text for item in rules.learn(heard(*turns))] == ["Kim is your sister"]
+
+
 def test_a_fact_that_is_no_more_so_ends():
     (ended,) = rules.learn(heard("I no longer live in Porto."))
     assert (ended.ends, ended.memory.text, ended.memory.attribute) == (True, "Lives in Porto", "home")

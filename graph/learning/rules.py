@@ -6,7 +6,7 @@ What a rule draws is in the words that were said; a sentence that asks, supposes
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -33,30 +33,35 @@ _BECAUSE = re.compile(r"\b(?:because|since|as|now that)\b|,? so\b", re.IGNORECAS
 
 def learn(heard: Sequence[Heard]) -> tuple[Learned, ...]:
     """What the turns of a session teach; the places in its quotes are those of `heard`."""
+    present = frozenset(each.turn.speaker for each in heard)
     told = [
         item
         for place, each in enumerate(heard)
         if each.news
         for sentence in own_sentences(each.turn.text)
-        for item in of_sentence(sentence, each.turn, place)
+        for item in of_sentence(sentence, each.turn, place, present)
     ]
     return (*told, *_summary(heard, told))
 
 
-def stated(sentence: str, speaker: str, said_at: datetime, place: int) -> Iterator[Learned]:
-    """The facts and relations that a sentence of one's own states, and the facts that it ends."""
+def stated(sentence: str, speaker: str, said_at: datetime, place: int, present: Collection[str]) -> Iterator[Learned]:
+    """The facts and relations that a sentence of one's own states, and the facts that it ends.
+
+    Those present are spoken to: "my father, Ida, laughs a lot" tells her of a father and does not make her one.
+    """
     quotes = (Quote(place, sentence),)
     for fact in endings(sentence, speaker, said_at):
         yield Learned(fact, quotes, ends=True)
     for fact in facts(sentence, speaker, said_at):
-        yield Learned(fact, quotes)
+        if fact.store != "relationship" or fact.text.split(" is ")[0] not in present:
+            yield Learned(fact, quotes)
 
 
-def of_sentence(sentence: str, turn: Turn, place: int) -> Iterator[Learned]:
+def of_sentence(sentence: str, turn: Turn, place: int, present: Collection[str]) -> Iterator[Learned]:
     """What one sentence of a turn teaches; of an assistant's only what it says of itself."""
     if turn.said_at is None:
         return
-    yield from stated(sentence, turn.speaker, turn.said_at, place)
+    yield from stated(sentence, turn.speaker, turn.said_at, place, present)
     if turn.role != "assistant" and not _SUPPOSES.search(sentence):
         event = _event(sentence, turn.speaker, turn.said_at)
         if event is not None:

@@ -71,7 +71,8 @@ def exchange(ask: Ask, message: Message, reply: Reading | None, revision: Revisi
         relied_on = tuple(citation.memory.id for citation in reply.citations)
         turns.append(replace(theirs, recallable=False, cites=relied_on))
     own = [sentence for told in statements for sentence in own_sentences(told)]
-    learned = (item for sentence in own for item in stated(sentence, USER, ask.as_of, 0))
+    present = (USER, ask.persona.name)
+    learned = (item for sentence in own for item in stated(sentence, USER, ask.as_of, 0, present))
     return SessionDraft(
         tuple(turns),
         ask.as_of,
