@@ -146,7 +146,7 @@ OUTLINED = """() => {
 
 def step_to(page: Page, wanted: str, *, back: bool = False) -> None:
     """Press Tab until what is wanted has the keyboard; each part on the way shows that it has."""
-    for _ in range(60):
+    for _ in range(150):  # once round the page, from wherever it drew itself anew
         page.keyboard.press("Shift+Tab" if back else "Tab")
         here = page.evaluate("document.activeElement.outerHTML.slice(0, 200)")
         if not here.startswith("<body"):
