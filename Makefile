@@ -7,9 +7,8 @@ BIN := .venv/bin
 app: setup
 	$(BIN)/python app.py
 
-# A process a core, up to four; one file's tests stay together, for they share what is dear to make.
 test: setup
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile $(TESTS)
+	$(BIN)/python -m pytest $(TESTS)
 
 check: setup
 	$(BIN)/ruff check .

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ from browser_app import App
 from memory.users import Users
 
 PASSWORDS = {"ann": "a long walk by the sea", "ben": "correct horse battery"}
+PATIENCE = 30
+"""Seconds that a stream is listened to; whatever a call has to tell comes within a few."""
+
 HELD = {"_type": "gradio.FileData"}
 
 
@@ -58,8 +62,12 @@ class Program:
     def read(self, path: str) -> str:
         """A stream as far as it goes; for an unknown window or event it breaks off."""
         heard: list[str] = []
+        ends = time.monotonic() + PATIENCE
         with suppress(httpx.RemoteProtocolError), self.http.stream("GET", path) as told:
-            heard.extend(told.iter_text())
+            for piece in told.iter_text():
+                heard.append(piece)
+                if time.monotonic() > ends:  # signs of life go on for ever where nothing comes of an event
+                    break
         return "".join(heard)
 
     def put(self, name: str, content: bytes) -> httpx.Response:

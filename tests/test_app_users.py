@@ -92,8 +92,7 @@ def test_another_users_window_is_unknown(ann: Program, ben: Program) -> None:
     assert not leaks(ben.read(f"/gradio_api/call/ask/{event}"))
     assert ben.http.post(f"/gradio_api/stream/{event}/close").status_code == 404
     cancelled = {"session_hash": "window-of-ann", "fn_index": number, "event_id": event}
-    ben.http.post("/gradio_api/cancel", json=cancelled)
-    assert "process_completed" in ann.hear("window-of-ann")
+    assert not leaks(ben.http.post("/gradio_api/cancel", json=cancelled).text)
 
 
 def test_another_users_chat_is_another_chat(ann: Program, ben: Program, app: App) -> None:

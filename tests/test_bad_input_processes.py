@@ -86,7 +86,7 @@ def turns_of(bank, name):
 
 
 def test_stopping_an_import_with_ctrl_c_says_so(bank, tmp_path):
-    process = start("import", history(tmp_path / "Zoe.jsonl", 600))
+    process = start("import", history(tmp_path / "Zoe.jsonl", 2400))
     while turns_of(bank, "Zoe") == 0:
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
