@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from memory.scoring import TOLD_WITHIN
-from memory.timespan import find
+from memory.timespan import TimeExpression, find
 from memory.types import SEMANTIC, Hit, Memory, TimeSpan
 
 
@@ -28,6 +28,11 @@ def may_tell_of(hit: Hit, span: TimeSpan) -> bool:
         return meets(hit, span)
     soon = timedelta(seconds=TOLD_WITHIN)
     return span.end <= memory.said_at < span.end + soon and not find(memory.text, memory.said_at)
+
+
+def happened(text: str, said_at: datetime) -> TimeExpression | None:
+    """When what is told happened; a guess ("recently") or an open stretch ("before May") is no date for it."""
+    return next((time for time in find(text, said_at) if time.sure and time.relation == "in"), None)
 
 
 def is_dated(memory: Memory) -> bool:

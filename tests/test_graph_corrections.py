@@ -157,6 +157,14 @@ def test_what_is_named_is_taken_back_and_nothing_else(quill):
     assert held(quill, "dialogue") == ["I planted a quince tree."]
 
 
+def test_one_message_does_not_empty_the_bank(quill):
+    told = [f"My kayak trip number {n} was fun." for n in range(5)]
+    for text in told:
+        quill.say(text)
+    quill.say("Forget about the kayak.")
+    assert set(told) <= set(held(quill, "dialogue"))
+
+
 def test_in_a_chat_that_is_not_remembered_nothing_is_taken_back(quill):
     quill.say("I bought a red kayak.")
     quill.say("Forget that.", remember=False)

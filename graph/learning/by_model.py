@@ -19,8 +19,8 @@ from graph.models.asking import Talk
 from graph.models.tokens import UNKNOWN_CONTEXT, context_of, count
 from graph.readers.prompts import repair
 from graph.readers.replies import Unreadable, read_json
+from graph.times import happened
 from memory.consolidation import SUMMARY, Heard
-from memory.timespan import find
 from memory.types import Learned, MemoryDraft, Quote, Store, TimeSpan, Turn
 
 if TYPE_CHECKING:
@@ -171,8 +171,8 @@ def _draft(item: Item, heard: Sequence[Heard]) -> MemoryDraft:
     """The item as a memory, dated by the words that it quotes."""
     spoken = [(heard[q.turn].turn, q.words) for q in item.quotes if 0 <= q.turn < len(heard)]
     said_at = spoken[0][0].said_at if spoken else None
-    times = [time for turn, words in spoken if turn.said_at for time in find(words, turn.said_at)]
-    when = next((time for time in times if time.sure and time.relation == "in"), None)
+    dates = (happened(words, turn.said_at) for turn, words in spoken if turn.said_at)
+    when = next(filter(None, dates), None)
     store: Store = item.store
     timed: dict[str, Any] = {"event": when.span, "event_text": when.text} if when and store == "event" else {}
     return MemoryDraft(

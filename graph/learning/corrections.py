@@ -13,6 +13,7 @@ from datetime import datetime
 
 from graph.sentences import split
 from graph.state import Ask, Revision
+from graph.times import happened
 from memory import lexical
 from memory.bank import Bank
 from memory.consolidation import SUMMARY
@@ -23,6 +24,9 @@ from memory.types import SEMANTIC, Hit, Learned, Memory, MemoryDraft, Quote
 
 RECENT = 8
 """Things said last in a chat that a correction may be of."""
+
+MOST_MEANT = 3
+"""Things said that one message may take back by naming them: "forget about Ann" is not to empty a bank."""
 
 LONGEST = 300
 """Characters of a message that may correct something; a longer one tells a story."""
@@ -157,6 +161,8 @@ def retract(heard: Retracting, said: Sequence[Memory], hits: Sequence[Hit], draw
         wanted = frozenset(lexical.content_terms(heard.what))
         found = [*said, *(hit.memory for hit in hits)]
         meant = [m for m in found if wanted and wanted <= frozenset(lexical.content_terms(f"{m.text} {m.key}"))]
+        if len({m.turn_ids or m.id for m in meant}) > MOST_MEANT:
+            return None
     taken = {
         m.id: m for memory in meant for m in (memory, *drawn(memory)) if m.taken_back is None and m.attribute != SUMMARY
     }
@@ -228,8 +234,7 @@ def _relearned(
 
 def _draft(memory: Memory, text: str, now: datetime) -> MemoryDraft:
     """The memory in other words, said now, of the time that the words mean as they were said first."""
-    times = find(text, memory.said_at) if memory.said_at else ()
-    when = next((time for time in times if time.sure and time.relation == "in"), None)
+    when = happened(text, memory.said_at) if memory.said_at else None
     return MemoryDraft(
         memory.store,
         text,

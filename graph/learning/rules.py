@@ -13,9 +13,9 @@ from datetime import datetime, timedelta
 from graph.learning.feelings import emotion, scene
 from graph.learning.gist import Weights
 from graph.learning.own_words import own_sentences
+from graph.times import happened
 from memory.consolidation import SUMMARY, Heard
 from memory.facts import endings, facts
-from memory.timespan import TimeExpression, find
 from memory.types import Learned, MemoryDraft, Quote, TimeSpan, Turn
 
 GIST = 3
@@ -28,7 +28,6 @@ LEAST_WORDS = 4
 """Words of a sentence that may stand in a summary."""
 
 _SUPPOSES = re.compile(r"\b(?:if|would|could|might|maybe|perhaps|wish|unless)\b", re.IGNORECASE)
-_BECAUSE = re.compile(r"\b(?:because|since|as|now that)\b|,? so\b", re.IGNORECASE)
 
 
 def learn(heard: Sequence[Heard]) -> tuple[Learned, ...]:
@@ -70,7 +69,7 @@ def of_sentence(sentence: str, turn: Turn, place: int, present: Collection[str])
 
 def _event(sentence: str, speaker: str, said_at: datetime) -> MemoryDraft | None:
     """What a sentence tells that happened at a time it names, or that somebody felt something at."""
-    when, felt = _when(sentence, said_at), emotion(sentence)
+    when, felt = happened(sentence, said_at), emotion(sentence)
     if when is None and not felt:
         return None
     return MemoryDraft(
@@ -83,10 +82,6 @@ def _event(sentence: str, speaker: str, said_at: datetime) -> MemoryDraft | None
         scene=scene(sentence),
         speaker=speaker,
     )
-
-
-def _when(sentence: str, said_at: datetime) -> TimeExpression | None:
-    return next((time for time in find(sentence, said_at) if time.sure and time.relation == "in"), None)
 
 
 def _summary(heard: Sequence[Heard], told: Sequence[Learned]) -> Iterator[Learned]:

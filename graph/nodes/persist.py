@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -12,9 +11,9 @@ from langgraph.runtime import Runtime
 from graph.learning.own_words import own_sentences
 from graph.learning.rules import stated
 from graph.state import Ask, Message, Reading, Revision, Services, TraceLine, TurnState
+from graph.times import happened
 from memory.bank import Bank
 from memory.quotes import holds
-from memory.timespan import TimeExpression, find
 from memory.types import SessionDraft, TurnDraft
 
 USER = "You"
@@ -52,7 +51,7 @@ def exchange(ask: Ask, message: Message, reply: Reading | None, revision: Revisi
     statements = message.statements
     if revision is not None:
         statements = tuple(told for told in statements if not holds(revision.sentence, told))
-    event = _event(statements, ask.as_of)
+    event = happened(" ".join(statements), ask.as_of)
     at = said_text(ask.as_of)
     mine = TurnDraft(
         USER,
@@ -83,12 +82,6 @@ def exchange(ask: Ask, message: Message, reply: Reading | None, revision: Revisi
         learned=(*learned, *(revision.learned if revision else ())),
         taken_back=revision.taken_back if revision else (),
     )
-
-
-def _event(statements: Sequence[str], said_at: datetime) -> TimeExpression | None:
-    """When what is told happened; a guess ("recently") or an open stretch ("before May") is no date for it."""
-    dates = find(" ".join(statements), said_at)
-    return next((date for date in dates if date.sure and date.relation == "in"), None)
 
 
 def said_text(moment: datetime) -> str:
