@@ -119,7 +119,10 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """What a message changes: `old` as it was held, `text` as it is now held (empty if taken back), and the writing."""
+    """What a message changes: `old` as it was held, `text` as it is now held (empty if taken back), and the writing.
+
+    Where nothing is written, too much was meant for one message to change.
+    """
 
     old: tuple[Memory, ...]
     text: str

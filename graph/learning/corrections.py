@@ -162,7 +162,7 @@ def retract(heard: Retracting, said: Sequence[Memory], hits: Sequence[Hit], draw
         found = [*said, *(hit.memory for hit in hits)]
         meant = [m for m in found if wanted and wanted <= frozenset(lexical.content_terms(f"{m.text} {m.key}"))]
         if len({m.turn_ids or m.id for m in meant}) > MOST_MEANT:
-            return None
+            return Revision(tuple(meant), "", heard.sentence)
     taken = {
         m.id: m for memory in meant for m in (memory, *drawn(memory)) if m.taken_back is None and m.attribute != SUMMARY
     }

@@ -65,7 +65,7 @@ def _revised(revision: Revision, state: TurnState, write: Write) -> TurnState:
     """Say what was corrected or taken back; persist does it."""
     reading = Reading(revised(revision, state["ask"].persona.manner))
     write(reading.answer)
-    what = "corrected" if revision.text else "took back"
+    what = "corrected" if revision.text else "took back" if revision.taken_back else "took back none of"
     line = TraceLine("read", f"{what} {', '.join(f'memory {memory.id}' for memory in revision.old)}")
     return {"reading": reading, "revision": revision, "hits": _unasked(state.get("hits", ())), "trace": (line,)}
 

@@ -21,11 +21,17 @@ TAKEN_BACK = "The history keeps it; to remove it for good, forget it under Memor
 """What is said after something was taken back: its words are still there."""
 
 
+TOO_MANY = "That fits {n} things that I remember, so I changed nothing. Say which one, or forget them under Memory."
+"""What is said where one message would take back more than anybody means to."""
+
+
 def revised(revision: Revision, manner_name: str) -> str:
     """Say what was corrected or taken back, in the persona's manner."""
     spoken = manner(manner_name)
     if revision.text:
         return spoken.corrected.format(told=_short(revision.text))
+    if not revision.taken_back:
+        return TOO_MANY.format(n=len(revision.old))
     told = "” “".join(_short(memory.text) for memory in revision.old)
     return f"{spoken.retracted.format(told=told)}\n\n{TAKEN_BACK}"
 
