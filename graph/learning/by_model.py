@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from graph.learning.feelings import EMOTIONS
+from graph.learning.gist import summary
 from graph.models import converse
 from graph.models.asking import Talk
 from graph.models.tokens import UNKNOWN_CONTEXT, context_of, count
 from graph.readers.prompts import repair
 from graph.readers.replies import Unreadable, read_json
 from graph.times import happened
-from memory.consolidation import SUMMARY, Heard
-from memory.types import Learned, MemoryDraft, Quote, Store, TimeSpan, Turn
+from memory.consolidation import Heard
+from memory.types import Learned, MemoryDraft, Quote, Store, Turn
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -31,6 +31,9 @@ REPLY_ROOM = 1536
 
 MAX_TEXT = 300
 """Characters of a learned text; a fact that needs more is no fact but an essay."""
+
+MOST_PHRASES = 5
+"""Key phrases of a session, as many as the instruction asks for."""
 
 INSTRUCTION = f"""\
 You read a conversation and write down what is worth remembering of it.
@@ -151,16 +154,9 @@ def _learned(told: Told, heard: Sequence[Heard], offset: int) -> Iterator[Learne
         yield Learned(_draft(item, heard), _quotes(item.quotes), ends=True)
     times = [each.turn.said_at for each in heard if each.turn.said_at is not None]
     if told.summary.strip() and times:
-        phrases = "; ".join(phrase[:MAX_TEXT] for phrase in told.keyphrases[:5])
-        gist = MemoryDraft(
-            "event",
-            told.summary.strip()[: 4 * MAX_TEXT],
-            key=f"{phrases}\n{told.summary.strip()[: 4 * MAX_TEXT]}",
-            event=TimeSpan(min(times), max(times) + timedelta(minutes=1)),
-            said_at=max(times),
-            attribute=SUMMARY,
-        )
-        yield Learned(gist, tuple(Quote(q.turn, q.words, alone=False) for q in told.summary_quotes))
+        phrases = [phrase[:MAX_TEXT] for phrase in told.keyphrases[:MOST_PHRASES]]
+        quotes = tuple(Quote(q.turn, q.words, alone=False) for q in told.summary_quotes)
+        yield summary(told.summary.strip()[: 4 * MAX_TEXT], phrases, times, quotes)
 
 
 def _quotes(quoted: Sequence[Quoted]) -> tuple[Quote, ...]:

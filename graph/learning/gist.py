@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
+
+from memory.consolidation import SUMMARY
+from memory.types import Learned, MemoryDraft, Quote, TimeSpan
 
 
 class Weights:
@@ -39,3 +43,22 @@ class Weights:
         row, names = self._vectorizer.transform([text]), self._names
         best = sorted(zip(row.indices, row.data, strict=True), key=lambda pair: (-pair[1], names[pair[0]]))[:n]
         return [str(names[column]) for column, _ in best]
+
+
+def summary(
+    text: str,
+    phrases: Sequence[str],
+    times: Sequence[datetime],
+    quotes: tuple[Quote, ...],
+    rests_on: tuple[int, ...] = (),
+) -> Learned:
+    """The memory that sums a session up: found by its key phrases, too, and of the time from first to last word."""
+    gist = MemoryDraft(
+        "event",
+        text,
+        key=f"{'; '.join(phrases)}\n{text}",
+        event=TimeSpan(min(times), max(times) + timedelta(minutes=1)),
+        said_at=max(times),
+        attribute=SUMMARY,
+    )
+    return Learned(gist, quotes, rests_on=rests_on)

@@ -8,15 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from graph.learning.feelings import emotion, scene
-from graph.learning.gist import Weights
+from graph.learning.gist import Weights, summary
 from graph.learning.own_words import own_sentences
 from graph.times import happened
-from memory.consolidation import SUMMARY, Heard
+from memory.consolidation import Heard
 from memory.facts import endings, facts
-from memory.types import Learned, MemoryDraft, Quote, TimeSpan, Turn
+from memory.types import Learned, MemoryDraft, Quote, Turn
 
 GIST = 3
 """Sentences of a summary; a session of fewer than twice as many is as short as its summary would be."""
@@ -105,16 +105,8 @@ def _summary(heard: Sequence[Heard], told: Sequence[Learned]) -> Iterator[Learne
     chosen = [said[n] for n in weights.nearest(sentences, GIST)]
     quotes = tuple(Quote(place, sentence, alone=False) for place, sentence in chosen)
     text = " ".join(f"{heard[place].turn.speaker}: {sentence}" for place, sentence in chosen)
-    phrases = "; ".join(weights.phrases(" ".join(sentences), PHRASES))
-    gist = MemoryDraft(
-        "event",
-        text,
-        key=f"{phrases}\n{text}",
-        event=TimeSpan(min(times), max(times) + timedelta(minutes=1)),
-        said_at=max(times),
-        attribute=SUMMARY,
-    )
+    phrases = weights.phrases(" ".join(sentences), PHRASES)
     bases = (
         n for n, item in enumerate(told) if not item.ends and {replace(q, alone=False) for q in item.quotes} & {*quotes}
     )
-    yield Learned(gist, quotes, rests_on=tuple(n for n in bases if told[n].memory.store != "event"))
+    yield summary(text, phrases, times, quotes, tuple(n for n in bases if told[n].memory.store != "event"))
