@@ -25,7 +25,7 @@ from eval.tab.runs_panel import run_list, run_row
 from memory.embedder import Embedder
 from memory.errors import MemoirError
 from memory.panels import empty, line, problem
-from memory.tab import PRIVATE, WATCHED, Update, told
+from memory.tab import PRIVATE, UNCHANGED, WATCHED, Update, told
 
 WATCHING, WAITING = 1.0, 6.0
 """Seconds between two looks at the run: while one goes on, and while none does."""
@@ -52,6 +52,7 @@ def evaluate_tab(tab: gr.Tab, bench: Bench, encoder: Embedder) -> None:
     seen: gr.State = gr.State(0)
     opened: gr.State = gr.State("")
     marked: gr.State = gr.State("")
+    filled_for: gr.State = gr.State("")
     form = order_form(bench)
     runs = run_list()
     nothing = gr.HTML(padding=False, elem_id="eval-empty")
@@ -89,6 +90,7 @@ def evaluate_tab(tab: gr.Tab, bench: Bench, encoder: Embedder) -> None:
         except NoData:
             path = ""
         return {
+            filled_for: name,
             form.data: path,
             form.preset: gr.Dropdown(tables, value="", interactive=len(tables) > 1),
             form.fetched: "",
@@ -285,12 +287,15 @@ def evaluate_tab(tab: gr.Tab, bench: Bench, encoder: Embedder) -> None:
 
     # --- events
 
+    def picked(name: str, before: str) -> Update:
+        return UNCHANGED if name == before else chosen(name)
+
     @told
     def entered(benchmark: str, typed: str, shown: int, current: str) -> Update:
         first = {} if current or typed else chosen(benchmark)
         return {**first, **listed(), **looked(shown), **state(runner.going)}
 
-    filling = [form.data, form.preset, form.fetched, form.about, form.missing, form.source, nothing]
+    filling = [filled_for, form.data, form.preset, form.fetched, form.about, form.missing, form.source, nothing]
     running = [form.status, form.run, form.stop, clock]
     shown_run = [opened, nothing, several, *result.outputs]
     all_runs = [marked, *runs.outputs]
@@ -299,7 +304,8 @@ def evaluate_tab(tab: gr.Tab, bench: Bench, encoder: Embedder) -> None:
     probes = result.outputs
 
     tab.select(entered, [form.benchmark, form.data, seen, opened], every, **PRIVATE)
-    form.benchmark.input(chosen, form.benchmark, filling, **PRIVATE)
+    # A picker says "input" also when the keyboard only passes through it.
+    form.benchmark.input(picked, [form.benchmark, filled_for], filling, **PRIVATE)
     typed = [form.benchmark, form.data]
     form.data.change(files, typed, [form.about, form.missing, form.source], trigger_mode="always_last", **PRIVATE)
     form.fetch.click(

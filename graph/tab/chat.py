@@ -39,7 +39,7 @@ from memory.errors import MemoirError
 from memory.indexer import Indexer, waiting
 from memory.panels import count, empty, line
 from memory.personas import set_proactive
-from memory.tab import PRIVATE, Update, persona_choices, shown_fault, told, upload_box
+from memory.tab import PRIVATE, UNCHANGED, Update, persona_choices, shown_fault, told, upload_box
 from memory.types import Persona, PersonaDraft
 
 UNASKED = "May bring up memories unasked"
@@ -68,6 +68,7 @@ def chat_tab(
     bank = assistant.services.bank
     chat_id: gr.State = gr.State("")
     cited: gr.State = gr.State([])
+    spoken_with: gr.State = gr.State(None)
     with gr.Row(elem_classes="memoir-columns"):
         with gr.Column(scale=7, min_width=320, elem_classes="memoir-main"):
             chat = gr.Chatbot(
@@ -145,6 +146,7 @@ def chat_tab(
             chat: gr.Chatbot([], placeholder=panels.welcome(bank, someone)),
             chat_id: uuid.uuid4().hex,
             cited: [],
+            spoken_with: persona_id,
             today: as_of,
             time_note: about(bank, someone, as_of),
             examples: gr.Column(visible=someone is not None and someone.external_id == SAMPLE),
@@ -188,7 +190,9 @@ def chat_tab(
         return choose(None)
 
     @told
-    def chosen(over: str, persona_id: int | None) -> Update:
+    def chosen(over: str, persona_id: int | None, before: int | None) -> Update:
+        if persona_id == before:
+            return UNCHANGED
         learner.close(over)
         return choose(persona_id)
 
@@ -200,7 +204,7 @@ def chat_tab(
     @told
     def brought_in(persona_id: int | None) -> Update:
         learner.wake()
-        return choose(persona_id) if persona_id is not None else {persona: gr.skip()}
+        return choose(persona_id) if persona_id is not None else UNCHANGED
 
     @told
     def created(wanted: str, described: str, speaking: str, unasked: bool) -> Update:
@@ -293,13 +297,14 @@ def chat_tab(
     def look_at(persona_id: int, event: gr.SelectData) -> str:
         return whole(bank, bank.memory(persona_id, int(event.row_value[0])), panels.REACH)
 
-    everything = [chat, chat_id, cited, today, time_note, examples, sources]
+    everything = [chat, chat_id, cited, spoken_with, today, time_note, examples, sources]
     explaining = [explained, kinds, timeline, candidates, one, notes, steps]
     turned = [persona, proactive, clock, *everything, *explaining]
     spoken_to = [composer, chat, cited, chat_id, persona, today, forgetful, model.name, model.quantization]
     replied = [composer, chat, cited, sources, clock, *explaining]
     page.load(opened, None, turned, **PRIVATE)
-    persona.input(chosen, [chat_id, persona], turned, **PRIVATE)
+    # A picker says "input" also when the keyboard only passes through it.
+    persona.input(chosen, [chat_id, persona, spoken_with], turned, **PRIVATE)
     box.imported.change(brought_in, box.imported, turned, **PRIVATE)
     proactive.input(switched, [persona, proactive], None, **PRIVATE)
     create.click(created, [name, description, manner, speaks_up], [name, description, speaks_up, *turned], **PRIVATE)

@@ -23,6 +23,9 @@ PRIVATE: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private
 Update = dict[Any, Any]
 """New values by component."""
 
+UNCHANGED: Update = gr.skip()
+"""No new values at all."""
+
 
 def told(handler: Callable[P, T]) -> Callable[P, T]:
     """The handler, its faults turned into messages on the screen."""

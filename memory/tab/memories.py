@@ -16,7 +16,7 @@ from memory.scoring import SearchSettings
 from memory.search import Searcher
 from memory.tab.correcting import correcting_box
 from memory.tab.forgetting import forgetting_panel
-from memory.tab.handling import PRIVATE, Update, told
+from memory.tab.handling import PRIVATE, UNCHANGED, Update, told
 from memory.tab.journal_panel import journal_panel
 from memory.tab.pictures import pictures_box
 from memory.tab.taking import taking_panel
@@ -42,6 +42,7 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
     """Build the tab inside `tab`; it opens with the persona that `chosen`, the Chat tab's picker, holds."""
     shown: gr.State = gr.State(0)
     selected: gr.State = gr.State(None)
+    listed_for: gr.State = gr.State(())
     with gr.Row(elem_classes="memoir-filters"):
         persona = gr.Dropdown(label="Persona", scale=1, min_width=170, elem_id="memory-persona")
         query = gr.Textbox(
@@ -91,7 +92,7 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
     def show(persona_id: int | None, page: int, *sought: str | None) -> Update:
         if persona_id is None:
             nobody = panels.empty("No persona yet", "Create one in Chat, or bring in a history there.")
-            return {totals: nobody, table: [], where: "", shown: 0}
+            return {totals: nobody, table: [], where: "", shown: 0, listed_for: ()}
         text, kind, since, until = sought
         found, total, page = _page(bank, searcher, persona_id, text or "", kind, _between(since, until), page)
         start = page * PAGE
@@ -104,6 +105,7 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
             table: [_row(m) for m in found],
             where: paging,
             shown: page,
+            listed_for: (persona_id, *sought),
             back: gr.Button(interactive=page > 0),
             further: gr.Button(interactive=start + len(found) < total),
         }
@@ -116,7 +118,13 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
         return {persona: gr.Dropdown(known, value=wanted), **cleared(wanted), **show(wanted, 0, *sought)}
 
     @told
-    def changed(persona_id: int | None, *sought: str | None) -> Update:
+    def afresh(persona_id: int | None, *sought: str | None) -> Update:
+        return {**cleared(persona_id), **show(persona_id, 0, *sought)}
+
+    @told
+    def changed(before: tuple[int | str | None, ...], persona_id: int | None, *sought: str | None) -> Update:
+        if before == (persona_id, *sought):  # a picker says "input" also when the keyboard only passes through it
+            return UNCHANGED
         return {**cleared(persona_id), **show(persona_id, 0, *sought)}
 
     @told
@@ -131,8 +139,9 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
         return {confirm: gr.Group(visible=open_), ask_forget: gr.Button(visible=forgettable and not open_)}
 
     @told
-    def choose(persona_id: int, event: gr.SelectData) -> Update:
-        return looked_at(bank.memory(persona_id, int(event.row_value[0])))
+    def choose(persona_id: int, current: int | None, event: gr.SelectData) -> Update:
+        memory = bank.memory(persona_id, int(event.row_value[0]))
+        return UNCHANGED if memory.id == current else looked_at(memory)
 
     def looked_at(memory: Memory) -> Update:
         return {
@@ -161,13 +170,13 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
         return {**rest, **cleared(persona_id), result: panels.forgotten(gone)}
 
     filters = [persona, query, store, first, last]
-    listed = [totals, table, where, shown, back, further]
+    listed = [totals, table, where, shown, listed_for, back, further]
     beside = [card, origin, selected, result, confirm, ask_forget, *box.shown]
     tab.select(opened, [persona, chosen, *filters[1:]], [persona, *listed, *beside], **PRIVATE)
     gr.on(
         [persona.input, query.change, store.input, first.change, last.change],
         changed,
-        filters,
+        [listed_for, *filters],
         [*listed, *beside],
         trigger_mode="always_last",
         **PRIVATE,
@@ -176,11 +185,11 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
         button.click(lambda page, by=step: max(0, page + by), shown, shown, **PRIVATE).then(
             turned, [persona, shown, *filters[1:]], listed, **PRIVATE
         )
-    table.select(choose, [persona], beside, **PRIVATE).then(None, js=SHOW_QUOTED)
+    table.select(choose, [persona, selected], beside, trigger_mode="always_last", **PRIVATE).then(None, js=SHOW_QUOTED)
     box.changed.change(corrected, [persona, box.changed, shown, *filters[1:]], [*listed, *beside], **PRIVATE)
     ask_forget.click(consider, [persona, selected], [warning, confirm, ask_forget], **PRIVATE)
     keep.click(lambda: asked(False, True), None, [confirm, ask_forget], **PRIVATE)
-    forgotten.change(changed, filters, [*listed, *beside], **PRIVATE)
+    forgotten.change(afresh, filters, [*listed, *beside], **PRIVATE)
     sure.click(remove, [persona, selected, shown, *filters[1:]], [*listed, *beside], **PRIVATE)
 
 
