@@ -1,6 +1,6 @@
 """Memoir in the browser: `python app.py` serves it on http://127.0.0.1:7860 (MEMOIR_HOST, MEMOIR_PORT).
 
-With `--auth` users log in, each to a page and a bank of their own; `python app.py user` makes them.
+With `--auth` users log in, each to a page and a bank of their own; `python -m memory user` makes them.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ import shutil
 import socket
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import gradio as gr
 import uvicorn
-from anyio import CancelScope, to_thread
+from anyio import CancelScope, create_task_group, to_thread
 from fastapi import FastAPI
+from gradio import processing_utils
 from pydantic import ValidationError
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -47,15 +48,14 @@ from graph.tab.api import answer_in_json, offer
 from graph.tab.door import Door
 from graph.tab.gate import LARGEST_UPLOAD, Files, Gate
 from graph.tab.pages import Pages
-from memory import accounts
 from memory.bank import Bank
 from memory.embedder import Embedder
-from memory.errors import MemoirError
+from memory.errors import BankUnavailable, MemoirError
 from memory.indexer import Indexer
 from memory.ingest import ingest
 from memory.search import Searcher
 from memory.tab import memory_tab
-from memory.users import Users
+from memory.users import NoSuchUser, Users
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -153,12 +153,18 @@ def mounted(page: gr.Blocks, uploads: Path) -> FastAPI:
         enable_monitoring=False,
         mcp_server=True,
     )
+    # A request may give an address instead of a file, and Gradio would fetch it.
+    processing_utils.async_ssrf_protected_get = _fetch_nothing
     # Gradio looks whether a file that a request names was uploaded only if it takes the page for launched.
     page.has_launched = True
     answer_in_json(page)
     (mount,) = (route for route in app.routes if isinstance(route, Mount))
     mount.app.uploaded_file_dir = str(uploads)  # type: ignore[attr-defined]  # Gradio's app
     return app
+
+
+async def _fetch_nothing(url: str) -> NoReturn:
+    raise gr.Error("Memoir fetches nothing from other machines. Upload the file itself.", print_exception=False)
 
 
 def welcome(bank: Bank) -> None:
@@ -178,6 +184,8 @@ def whole(settings: EvalSettings) -> Starlette:
 
     def opened(user_id: str, uploads: Path) -> tuple[Services, FastAPI]:
         user = users.get(user_id) if user_id else None
+        if user_id and user is None:
+            raise NoSuchUser("this account was removed")
         held = services(settings, shared, users.home_of(user) / "bank.db" if user else settings.bank_path)
         welcome(held.bank)
         page = screen(held, None if user else Bench(settings), user.name if user else "")
@@ -201,27 +209,38 @@ def whole(settings: EvalSettings) -> Starlette:
             async with page.router.lifespan_context(page):
                 yield Files(page, uploads, SERVED)
         finally:
+            held.indexer.end()
+            del folders[uploads]
             with CancelScope(shield=True):
-                await to_thread.run_sync(held.learner.stop)
+                await to_thread.run_sync(closed, held.learner, uploads)
+
+    def closed(learner: Learner, uploads: Path) -> None:
+        with suppress(BankUnavailable):  # its user was removed with it
+            learner.stop()
+        shutil.rmtree(uploads, ignore_errors=True)
 
     pages = Pages(opening)
 
     async def only_page(scope: Scope, receive: Receive, send: Send) -> None:
         await (await pages.of(""))(scope, receive, send)
 
+    door = Door(users, pages, ASSETS / "login.html") if settings.auth else None
+
     @asynccontextmanager
     async def running(app: Starlette) -> AsyncIterator[None]:
-        async with pages.running():
-            if not settings.auth:
+        async with pages.running(), create_task_group() as tasks:
+            if door is None:
                 await pages.of("")
+            else:
+                tasks.start_soon(door.close_pages_of_removed)
             where = f"{len(users.all())} users" if settings.auth else f"its memory: {settings.bank_path}"
             print(f"Memoir is at http://{settings.host}:{settings.port} ({where})", flush=True)
             yield
+            tasks.cancel_scope.cancel()
 
-    behind = Door(users, pages, ASSETS / "login.html") if settings.auth else only_page
     hosts = LOOPBACK if settings.host in LOOPBACK and not settings.auth else None
     gate = Middleware(Gate, hosts=hosts)
-    return Starlette(routes=[Mount("/", behind)], middleware=[gate], lifespan=running)
+    return Starlette(routes=[Mount("/", door or only_page)], middleware=[gate], lifespan=running)
 
 
 def serve(settings: EvalSettings) -> None:
@@ -232,7 +251,7 @@ def serve(settings: EvalSettings) -> None:
     """
     _require_free(settings.host, settings.port)
     if settings.auth and not Users(settings.home).all():
-        raise MemoirError("nobody could log in: make a user first, with `python app.py user add NAME`")
+        raise MemoirError("nobody could log in: make a user first, with `python -m memory user add NAME`")
     if not settings.auth:
         welcome(Bank(settings.bank_path))
         if settings.host not in LOOPBACK:
@@ -264,18 +283,13 @@ def _require_free(host: str, port: int) -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Serve until interrupted, or see to the users; 1 if that is not possible, 2 for wrong arguments."""
+    """Serve until interrupted; 1 if that is not possible, 2 for wrong arguments."""
     parser = argparse.ArgumentParser(prog="app.py", description="Memoir in the browser.")
     parser.add_argument("--auth", action="store_true", help="let users log in, each to a bank of their own")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    accounts.describe(commands.add_parser("user", help="make, list and remove users"))
     arguments = parser.parse_args(argv)
     try:
         settings = EvalSettings()
-        if arguments.command == "user":
-            accounts.run(arguments, Users(settings.home))
-        else:
-            serve(settings.model_copy(update={"auth": True}) if arguments.auth else settings)
+        serve(settings.model_copy(update={"auth": True}) if arguments.auth else settings)
     except ValidationError as fault:
         for error in fault.errors():
             print(f"memoir: MEMOIR_{str(error['loc'][0]).upper()}: {error['msg']}", file=sys.stderr)

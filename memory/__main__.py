@@ -1,4 +1,4 @@
-"""The bank from the command line: python -m memory import|list|show|search|forget|export|backup|restore|..."""
+"""The bank from the command line: python -m memory import|list|show|search|forget|export|backup|restore|user|..."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from memory import backup, export, forget, indexer, ingest, journal, scope, upkeep
+from memory import accounts, backup, export, forget, indexer, ingest, journal, scope, upkeep
 from memory.as_json import plain
 from memory.bank import Bank
 from memory.embedder import Embedder
@@ -23,6 +23,7 @@ from memory.search import Searcher
 from memory.settings import BankSettings
 from memory.timespan import describe, last_moment, read_date
 from memory.types import Memory, Skip
+from memory.users import Users
 
 Arguments = argparse.Namespace
 
@@ -139,6 +140,11 @@ def _parser() -> argparse.ArgumentParser:
 
     add("verify", _verify, "Check that index and vectors agree with what is stored.")
     add("rebuild", _rebuild, "Make index and vectors anew.")
+
+    text = "Make, list and remove those who may log in to the app with --auth."
+    command = commands.add_parser("user", help=text, description=text)
+    command.set_defaults(command=_user)
+    accounts.describe(command)
     return parser
 
 
@@ -353,6 +359,11 @@ def _line(memory: Memory) -> str:
     when = describe(memory.event) if memory.event else f"{memory.said_at:%Y-%m-%d}" if memory.said_at else "undated"
     teller = f"{memory.speaker}: " if memory.speaker else ""
     return f"[{memory.id}] {memory.store}, {when}: {teller}{memory.text}"
+
+
+def _user(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
+    accounts.run(arguments, Users(settings.home))
+    return 0
 
 
 def _fault(fault: str) -> int:

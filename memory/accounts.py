@@ -1,4 +1,4 @@
-"""The command by which users are made: python app.py user add|list|password|token|remove [NAME]."""
+"""The command by which users are made: python -m memory user add|list|password|token|remove [NAME]."""
 
 from __future__ import annotations
 

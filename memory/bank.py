@@ -50,6 +50,7 @@ class Bank:
         self.path = path
         # SQLite starves one of several waiting writers for seconds; a lock of our own is fair enough and free.
         self._writer = threading.Lock()
+        self._folder_made = False
 
     @contextmanager
     def reading(self) -> Iterator[Database]:
@@ -86,7 +87,9 @@ class Bank:
             db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def _open(self) -> Database:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if not self._folder_made:  # once: where a user was removed with their bank, nothing begins an empty one
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._folder_made = True
         return open_bank(self.path)
 
     @contextmanager

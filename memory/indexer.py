@@ -107,10 +107,14 @@ class Indexer:
         """Wait until nothing waits for a vector; False if the time ran out first."""
         return self._idle.wait(timeout)
 
-    def stop(self) -> None:
-        """End the thread after the batch in hand."""
+    def end(self) -> None:
+        """Have the thread end after the batch in hand."""
         self._stop.set()
         self._work.set()
+
+    def stop(self) -> None:
+        """End the thread after the batch in hand, and wait for that."""
+        self.end()
         if self._thread.is_alive():
             self._thread.join()
 

@@ -81,10 +81,11 @@ class Users:
     def known_by_password(self, name: str, password: str) -> User | None:
         """Who has that name and password, if anybody; it takes as long where there is nobody of that name."""
         user = next((u for u in self.all() if _same(u.name, name)), None)
+        nobodys = self._nobodys  # made for everybody's first try, not for nobody's alone
         try:
             # Verifying fails for most passwords by raising; it is made for nobody, too, so that time tells no names.
-            self._hasher.verify(user.password if user else self._nobodys, password[:LONGEST])
-        except (VerificationError, InvalidHashError):
+            self._hasher.verify(user.password if user else nobodys, password[:LONGEST])
+        except (VerificationError, InvalidHashError, UnicodeEncodeError):
             return None
         return user
 
@@ -139,7 +140,10 @@ class Users:
     def _hashed(self, password: str) -> str:
         if not SHORTEST <= len(password) <= LONGEST:
             raise UnfitAccount(f"a password has {SHORTEST} to {LONGEST:,} characters")
-        return self._hasher.hash(password)
+        try:
+            return self._hasher.hash(password)
+        except UnicodeEncodeError as fault:
+            raise UnfitAccount("the password has bytes that are no characters; is the terminal UTF-8?") from fault
 
     def _change(self, name: str, **fields: str) -> None:
         with self._changing() as users:
@@ -165,7 +169,7 @@ class Users:
 def _of(users: list[User], name: str) -> User:
     found = next((u for u in users if _same(u.name, name)), None)
     if found is None:
-        raise NoSuchUser(f"there is no user {name!r}; `python app.py user list` tells who there is")
+        raise NoSuchUser(f"there is no user {name!r}; `python -m memory user list` tells who there is")
     return found
 
 

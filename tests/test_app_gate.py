@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import http.client
 import socket
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import httpx
@@ -16,11 +18,21 @@ from logged_in import Program
 from graph.tab.gate import ADDRESSES, BURST, MOST_UPLOADS, PER_SECOND, Buckets
 from graph.tab.throttle import FORGIVEN, LONGEST_WAIT, Throttle
 
+ELSEWHERE = """
+import socket
+was = socket.getaddrinfo
+socket.getaddrinfo = lambda host, *rest, **more: was("127.0.0.1" if host == "huggingface.co" else host, *rest, **more)
+"""
+"""To the app, a name that Gradio fetches from without looking where it leads is a server of the test's."""
+
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    (tmp_path_factory.getbasetemp() / "sitecustomize.py").write_text(ELSEWHERE)
     running = App(tmp_path_factory.mktemp("gate"))
-    running.start()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(tmp_path_factory.getbasetemp()))
+        running.start()
     yield running
     running.stop()
 
@@ -98,7 +110,7 @@ def test_its_own_names_are_answered(app: App, host: str) -> None:
 
 
 @pytest.mark.parametrize("origin", ["http://elsewhere.invalid", "null", "http://127.0.0.1:1", "x"])
-def test_another_sites_page_changes_nothing_here(app: App, origin: str) -> None:
+def test_another_sites_page_neither_reads_nor_changes_anything_here(app: App, origin: str) -> None:
     client = Program(app).http
     for path, sent in (
         ("/gradio_api/run/remember", {"json": {"data": ["Ida", "A gull sat on the roof.", None]}}),
@@ -106,6 +118,7 @@ def test_another_sites_page_changes_nothing_here(app: App, origin: str) -> None:
         ("/gradio_api/mcp/", {"json": {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}}),
     ):
         assert client.post(path, headers={"Origin": origin}, **sent).status_code == 403
+    assert client.get("/config", headers={"Origin": origin}).status_code == 403
     own = {"Origin": app.url.rstrip("/")}
     assert client.post("/gradio_api/run/list_personas", headers=own, json={"data": []}).status_code == 200
 
@@ -143,3 +156,21 @@ def test_uploads_are_not_served_and_only_so_many_wait(app: App) -> None:
     assert first.is_relative_to(app.home / "uploads")
     assert client.http.get(f"/gradio_api/file={first}").status_code == 403
     assert client.http.get(f"/gradio_api/file={app.home / 'bank.db'}").status_code == 403
+
+
+def test_an_address_given_instead_of_a_file_is_not_fetched(app: App) -> None:
+    asked: list[str] = []
+
+    class Elsewhere(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_error(404)
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere) as server:
+        threading.Thread(target=server.serve_forever).start()
+        try:
+            address = f"http://huggingface.co:{server.server_port}/history.txt"
+            assert "Memoir fetches nothing" in Program(app).look_into(address)
+        finally:
+            server.shutdown()
+    assert asked == []

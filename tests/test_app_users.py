@@ -294,5 +294,5 @@ def test_the_cookie_is_for_this_site_and_no_script(app: App) -> None:
 
 def test_without_users_the_app_says_how_to_make_one(tmp_path: Path) -> None:
     running = App(tmp_path, "--auth")
-    with pytest.raises(AssertionError, match=r"python app\.py user add NAME"):
+    with pytest.raises(AssertionError, match=r"python -m memory user add NAME"):
         running.start()

@@ -5,11 +5,17 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import os
 import stat
+import subprocess
+import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from argon2 import PasswordHasher
 
 from memory import accounts
 from memory.errors import MemoirError
@@ -64,11 +70,32 @@ def test_a_name_that_is_none_is_refused(users: Users, name: str) -> None:
         users.add(name, PASSWORD)
 
 
-@pytest.mark.parametrize("password", ["", "short", "x" * 1001])
-def test_a_password_too_short_or_too_long_is_refused(users: Users, password: str) -> None:
-    with pytest.raises(UnfitAccount, match="8 to 1,000 characters"):
+@pytest.mark.parametrize("password", ["", "short", "x" * 1001, "no characters \ud800"])
+def test_a_password_too_short_or_too_long_or_of_no_characters_is_refused(users: Users, password: str) -> None:
+    with pytest.raises(UnfitAccount, match="characters"):
         users.add("ann", password)
     assert users.all() == ()
+    assert users.known_by_password("ann", password) is None
+
+
+@pytest.mark.parametrize("name", ["ann", "nobody"])
+def test_the_first_try_hashes_as_often_for_a_name_that_is_nobodys(
+    users: Users, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    users.add("ann", PASSWORD)
+    done: list[str] = []
+    for step in ("hash", "verify"):
+        monkeypatch.setattr(PasswordHasher, step, _counted(getattr(PasswordHasher, step), done))
+    assert Users(tmp_path).known_by_password(name, "not the password") is None
+    assert done == ["hash", "verify"]
+
+
+def _counted(step: Callable[..., Any], done: list[str]) -> Callable[..., Any]:
+    def counted(*given: Any) -> Any:
+        done.append(step.__name__)
+        return step(*given)
+
+    return counted
 
 
 def test_a_name_is_given_once(users: Users) -> None:
@@ -123,3 +150,22 @@ def test_the_command_makes_lists_and_removes_users(
 def test_a_password_is_no_argument(users: Users, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SystemExit):
         command(users, monkeypatch, "add", "ann", PASSWORD)
+
+
+def test_the_command_loads_no_weights_and_no_web_server(users: Users, tmp_path: Path) -> None:
+    """Who makes a user should not wait for what only the app needs."""
+    heavy = ["torch", "transformers", "sentence_transformers", "gradio", "langchain_core"]
+    code = f"""
+import sys
+from memory.__main__ import main
+assert main(["user", "add", "ann"]) == 0
+assert main(["user", "list"]) == 0
+print([name for name in {heavy} if name in sys.modules])
+"""
+    environment = {**os.environ, "MEMOIR_HOME": str(tmp_path)}
+    root = Path(__file__).parents[1]
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=root, env=environment, input=PASSWORD, capture_output=True, text=True
+    )
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr
+    assert [user.name for user in users.all()] == ["ann"]

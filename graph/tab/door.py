@@ -7,19 +7,21 @@ import math
 import secrets
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from string import Template
 
-from anyio import CapacityLimiter, to_thread
+from anyio import CapacityLimiter, sleep, to_thread
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from graph.tab.pages import Pages
 from graph.tab.throttle import Throttle
-from memory.users import LONGEST, User, Users
+from memory.errors import MemoirError
+from memory.users import LONGEST, NoSuchUser, User, Users
 
 COOKIE = "memoir-session"
 LASTING = 7 * 24 * 3600
@@ -27,6 +29,9 @@ LASTING = 7 * 24 * 3600
 
 FREE_OF_NAME, FREE_OF_ADDRESS = 3, 20
 """Wrong passwords that cost no wait; an address may be that of a whole house."""
+
+LOOK_EVERY = 2.0
+"""Seconds between two looks for who was removed; a stream goes on no longer for somebody who is logged in no more."""
 
 LARGEST_FORM = 8192
 """Bytes of what the login page sends."""
@@ -66,10 +71,35 @@ class Door:
         elif path == "/logout" and request.method == "POST":
             answer = self._logout(request)
         else:
-            page = await self._pages.of(user.id)
-            await page(scope, receive, send)
-            return
+            try:
+                page = await self._pages.of(user.id)
+            except NoSuchUser:  # removed while the page was made
+                answer = _refused(request)
+            else:
+                await page(scope, receive, self._while_known(request, send))
+                return
         await answer(scope, receive, send)
+
+    async def close_pages_of_removed(self) -> None:
+        """Close, for as long as the app runs, the pages of those who were removed."""
+        while True:
+            await sleep(LOOK_EVERY)
+            with suppress(MemoirError):  # a broken file lets nobody in, and removes nobody
+                self._pages.close_all_but([user.id for user in await to_thread.run_sync(self._users.all)])
+
+    def _while_known(self, request: Request, send: Send) -> Send:
+        """Sends an answer on for as long as the request would be let in: some are streams that never end."""
+        looked, over = self._clock(), False
+
+        async def sent(message: Message) -> None:
+            nonlocal looked, over
+            if over:
+                return
+            if self._clock() - looked >= LOOK_EVERY and message["type"] == "http.response.body":
+                looked, over = self._clock(), await to_thread.run_sync(self._who, request) is None
+            await send({"type": "http.response.body"} if over else message)
+
+        return sent
 
     def _who(self, request: Request) -> User | None:
         """The user whom a request comes from, by its cookie, or by its token where it is a program's."""
@@ -131,7 +161,7 @@ class Door:
 def _refused(request: Request) -> Response:
     if request.method == "GET" and _is_browser(request):
         return RedirectResponse("/login", 303)
-    told = "Log in first: with a name and password at /login, or with a token of `python app.py user token NAME`."
+    told = "Log in first: with a name and password at /login, or with a token of `python -m memory user token NAME`."
     return JSONResponse({"error": told}, 401, {"WWW-Authenticate": "Bearer"})
 
 

@@ -76,7 +76,8 @@ class Gate:
             # A name that somebody else's server made point here lets that site's scripts read what they like.
             known = ", ".join(sorted(self._hosts))
             return PlainTextResponse(f"Memoir answers as {known} only; other names need --auth.", 403)
-        if scope["method"] != "GET" and not _of_this_site(headers):
+        if not _of_this_site(headers):
+            # To read, too: Gradio lets every page of this machine, whatever its port.
             return PlainTextResponse("Only Memoir's own pages may do this.", 403)
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > _limit(path):

@@ -1,0 +1,135 @@
+"""What becomes of a user's page, streams and threads when they log out, are removed, or others come."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import httpx
+import pytest
+from logged_in import PASSWORDS
+from starlette.testclient import TestClient
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+import app as memoir
+from eval.settings import EvalSettings
+from graph.tab.door import LOOK_EVERY, Door
+from graph.tab.pages import Pages
+from memory.users import Users
+
+FORM = {"username": "ann", "password": PASSWORDS["ann"]}
+
+
+@pytest.fixture
+def users(tmp_path: Path) -> Users:
+    users = Users(tmp_path)
+    for name, password in PASSWORDS.items():
+        users.add(name, password)
+    return users
+
+
+@pytest.fixture
+def client(users: Users, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
+    """The whole app in this process, where its threads can be counted."""
+    monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path / "uploads"))
+    with TestClient(memoir.whole(EvalSettings(home=tmp_path, auth=True)), follow_redirects=False) as client:
+        yield client
+
+
+def at_work() -> list[str]:
+    """The threads that learn and index."""
+    return sorted(thread.name for thread in threading.enumerate() if thread.name in ("indexer", "learner"))
+
+
+def test_a_removed_users_page_closes_and_nothing_begins_their_bank_again(
+    client: TestClient, users: Users, tmp_path: Path
+) -> None:
+    assert client.post("/login", data=FORM).status_code == 200
+    assert client.get("/config").status_code == 200
+    (path,) = client.post("/gradio_api/upload", files={"files": ("a.txt", b"Ann: hello")}).json()
+    assert at_work() == ["indexer", "learner"]
+    folder = users.remove("ann", with_memory=True)
+    ends = time.monotonic() + 60
+    while (at_work() or Path(path).exists()) and time.monotonic() < ends:
+        time.sleep(0.1)
+    assert at_work() == []
+    assert not Path(path).exists()
+    assert not folder.exists()
+    assert client.get("/config").status_code == 401
+
+
+def test_who_is_removed_while_their_page_is_made_gets_nobody_elses(
+    client: TestClient, users: Users, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bearer = {"Authorization": f"Bearer {users.new_token('ann')}"}
+    monkeypatch.setattr(Users, "get", lambda self, user_id: None)  # between being let in and the page's turn
+    assert client.get("/config", headers=bearer).status_code == 401
+    assert not (tmp_path / "bank.db").exists()
+
+
+def test_nobody_whose_page_is_open_waits_for_anothers_to_be_made() -> None:
+    async def nothing(scope: Scope, receive: Receive, send: Send) -> None: ...
+
+    async def waited() -> None:
+        begun, ready = anyio.Event(), anyio.Event()
+
+        @asynccontextmanager
+        async def opening(user_id: str) -> AsyncIterator[ASGIApp]:
+            if user_id == "ben":
+                begun.set()
+                await ready.wait()
+            yield nothing
+
+        pages = Pages(opening)
+        async with pages.running(), anyio.create_task_group() as tasks:
+            await pages.of("ann")
+            tasks.start_soon(pages.of, "ben")
+            await begun.wait()
+            with anyio.fail_after(20):
+                assert await pages.of("ann") is nothing
+            ready.set()
+
+    anyio.run(waited)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.mark.parametrize("end", ["removed", "another password", "logged out"])
+def test_a_stream_ends_with_the_login_that_began_it(users: Users, end: str) -> None:
+    clock = Clock()
+
+    async def told() -> bytes:
+        async def stream(scope: Scope, receive: Receive, send: Send) -> None:
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": b"before", "more_body": True})
+            if end == "removed":
+                users.remove("ann")
+            elif end == "another password":
+                users.set_password("ann", "quite another one")
+            else:
+                await ann.post("/logout")
+            clock.now += LOOK_EVERY
+            for part in (b" after", b" long after"):
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+
+        @asynccontextmanager
+        async def opening(user_id: str) -> AsyncIterator[ASGIApp]:
+            yield stream
+
+        pages = Pages(opening)
+        door = Door(users, pages, memoir.ASSETS / "login.html", clock)
+        async with pages.running(), httpx.AsyncClient(transport=httpx.ASGITransport(door), base_url="http://x") as ann:
+            assert (await ann.post("/login", data=FORM)).status_code == 200
+            return (await ann.get("/stream")).content
+
+    assert anyio.run(told) == b"before"
