@@ -135,7 +135,13 @@ def people(bank: Bank, persona_id: int, as_of: datetime) -> tuple[Figure | None,
     figure.update_yaxes(visible=False, range=[-1.15, 1.15])
     everyone = {n for relation in known for n in (relation.who, relation.whose)}
     lines = f"{count(len(everyone), 'name')} and {count(len(known), 'relationship')} on {day(as_of)}"
-    return figure, f"{lines}: " + "; ".join(f"{r.who}, {r.what} of {r.whose}" for r in known) + "."
+    return figure, f"{lines}: " + "; ".join(_in_words(r) for r in known) + "."
+
+
+def _in_words(relation: Relation) -> str:
+    if relation.whose == overview.YOU:
+        return f"{relation.who}, your {relation.what}"
+    return f"{relation.who}, {relation.what} of {relation.whose}"
 
 
 def _places(known: Sequence[Relation]) -> dict[str, tuple[float, float]]:

@@ -157,6 +157,27 @@ def test_a_memory_is_edited_pinned_and_all_of_it_undone(screen: Screen) -> None:
     assert not screen.faults
 
 
+def test_open_pictures_show_what_is_held_after_a_correction_and_after_forgetting(screen: Screen) -> None:
+    table, page = screen.memory(), screen.page
+    screen.open("memory-pictures")
+    words = page.locator("#picture-people-words")
+    expect(words).to_contain_text("Wen, friend of Noor", timeout=SLOW)
+    page.locator("#memory-kind input").click()
+    page.get_by_role("option", name="Relationship").click()
+    expect(page.locator("#memory-where")).to_have_text(re.compile(r"1–1\d of 1\d\s*$"))
+    page.wait_for_timeout(500)
+    table.locator(".virtual-row", has_text="Wen shared the bench").locator(".body-cell").last.click()
+    expect(page.locator("#memory-detail")).to_contain_text("Wen shared the bench")
+    page.locator("#memory-wrong").click()
+    expect(words).not_to_contain_text("Wen", timeout=SLOW)
+    page.locator("#memory-undo").click()
+    expect(words).to_contain_text("Wen, friend of Noor", timeout=SLOW)
+    page.locator("#memory-forget").click()
+    page.locator("#memory-forget-sure").click()
+    expect(words).not_to_contain_text("Wen", timeout=SLOW)
+    assert not screen.faults
+
+
 def test_what_was_said_in_a_chat_is_learned_once_it_is_over_with_its_words_marked(screen: Screen) -> None:
     screen.ask("I was so relieved at the harbour festival yesterday. It rained all day.")
     screen.page.locator("#new-chat").click()

@@ -8,6 +8,7 @@ import pytest
 
 from memory import overview, pictures
 from memory.bank import Bank
+from memory.facts import facts
 from memory.ingest import ingest
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, TimeSpan, TurnDraft
 
@@ -111,6 +112,35 @@ def test_who_is_what_to_whom_is_what_held_at_the_moment(bank: Bank, ana: Persona
     assert known(may) == {*always, ("Graham Pell", "boss (was)", "Noor")}
     assert known(NOW) == {*always, ("Dr Adaeze Obi", "boss", "Noor")}
     assert known(may - timedelta(days=1)) == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ("Bo is your brother", ("Bo", "brother", "You")),
+        ("Bo was my boss at the mill.", ("Bo", "boss (was)", "Cy")),
+        ("My sister is called Eve", ("Eve", "sister", "Cy")),
+        ("Cy's younger sister Eve lives in Porto.", ("Eve", "younger sister", "Cy")),
+        ("Cy has a sister called Eve.", ("Eve", "sister", "Cy")),
+        ("Eve is the younger sister of Cy.", ("Eve", "younger sister", "Cy")),
+        ("Sinéad O'Brien is Ludwig van Beethoven's aunt", ("Sinéad O'Brien", "aunt", "Ludwig van Beethoven")),
+        ("Bo lives with Eve, who is Cy's aunt", None),
+        ("She is Cy's aunt", None),
+        ("Cy's visit to Utrecht was fun", None),
+    ],
+)
+def test_who_is_what_is_read_in_many_words_and_never_guessed(
+    bank: Bank, ana: Persona, text: str, known: tuple[str, str, str] | None
+) -> None:
+    bank.add_memories(ana.id, [MemoryDraft("relationship", text, speaker="Cy", said_at=NOW)])
+    found = [(r.who, r.what, r.whose) for r in overview.relations(bank, ana.id, "Ana", NOW)]
+    assert found == ([known] if known else [])
+
+
+def test_whom_one_told_of_in_the_chat_is_among_the_people(bank: Bank, ana: Persona) -> None:
+    bank.add_memories(ana.id, facts("My sister is called Eve.", "You", NOW))
+    _, words = pictures.people(bank, ana.id, NOW)
+    assert words == "2 names and 1 relationship on 20 November 2026: Eve, your sister."
 
 
 def test_of_many_people_those_with_most_ties_are_drawn(bank: Bank, ana: Persona) -> None:

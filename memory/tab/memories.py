@@ -87,7 +87,7 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
     forgotten = forgetting_panel(bank, persona)
     taking_panel(bank, persona)
     journal_panel(bank)
-    pictures_box(bank, persona)
+    redraw_after = pictures_box(bank, persona)
 
     def show(persona_id: int | None, page: int, *sought: str | None) -> Update:
         if persona_id is None:
@@ -172,7 +172,7 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
     filters = [persona, query, store, first, last]
     listed = [totals, table, where, shown, listed_for, back, further]
     beside = [card, origin, selected, result, confirm, ask_forget, *box.shown]
-    tab.select(opened, [persona, chosen, *filters[1:]], [persona, *listed, *beside], **PRIVATE)
+    arrived = tab.select(opened, [persona, chosen, *filters[1:]], [persona, *listed, *beside], **PRIVATE)
     gr.on(
         [persona.input, query.change, store.input, first.change, last.change],
         changed,
@@ -190,7 +190,9 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
     ask_forget.click(consider, [persona, selected], [warning, confirm, ask_forget], **PRIVATE)
     keep.click(lambda: asked(False, True), None, [confirm, ask_forget], **PRIVATE)
     forgotten.change(afresh, filters, [*listed, *beside], **PRIVATE)
-    sure.click(remove, [persona, selected, shown, *filters[1:]], [*listed, *beside], **PRIVATE)
+    removed = sure.click(remove, [persona, selected, shown, *filters[1:]], [*listed, *beside], **PRIVATE)
+    for event in (arrived.then, removed.then, box.changed.change, forgotten.change):
+        redraw_after(event)
 
 
 def persona_choices(bank: Bank) -> list[tuple[str, int]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 
 import gradio as gr
 
@@ -13,8 +15,8 @@ from memory.tab.handling import PRIVATE, Update, told
 from memory.timespan import read_date
 
 
-def pictures_box(bank: Bank, persona: gr.Dropdown) -> None:
-    """Build the part; it follows the persona that `persona` holds."""
+def pictures_box(bank: Bank, persona: gr.Dropdown) -> Callable[[Callable[..., Any]], None]:
+    """Build the part; it follows the persona that `persona` holds, and every event that is given to what it returns."""
     seen: gr.State = gr.State(False)
     with gr.Accordion("Pictures", open=False, elem_classes="memoir-trace", elem_id="memory-pictures") as fold:
         line = gr.HTML(padding=False, elem_id="picture-timeline-words")
@@ -54,7 +56,12 @@ def pictures_box(bank: Bank, persona: gr.Dropdown) -> None:
     fold.expand(opened, [persona, as_of], parts, **PRIVATE)
     fold.collapse(lambda: False, None, seen, **PRIVATE)
     as_of.submit(opened, [persona, as_of], parts, **PRIVATE)
-    persona.change(followed, [persona, as_of, seen], parts, **PRIVATE)
+
+    def follow(event: Callable[..., Any]) -> None:
+        event(followed, [persona, as_of, seen], parts, **PRIVATE)
+
+    follow(persona.change)
+    return follow
 
 
 def _moment(text: str | None) -> datetime:
