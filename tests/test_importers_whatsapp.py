@@ -39,6 +39,8 @@ def at(*parts):
         ("[2024. 5. 13. 오후 6:00:05] Ana: hi", at(2024, 5, 13, 18, 0, 5)),
         ("2024-05-13, 18:00 - Ana: hi", at(2024, 5, 13, 18)),
         ("\u200f13\u200f/5\u200f/2024، 6:00 م - Ana: hi", at(2024, 5, 13, 18)),
+        ("١٣/٠٥/٢٠٢٤، ٦:٠٠ م - Ana: hi", at(2024, 5, 13, 18)),
+        ("१३/०५/२४, १८:०० - Ana: hi", at(2024, 5, 13, 18)),
     ],
 )
 def test_a_stamp_is_read_in_the_spelling_of_the_phone(tmp_path, line, moment):
@@ -50,6 +52,13 @@ def test_a_stamp_is_read_in_the_spelling_of_the_phone(tmp_path, line, moment):
 @pytest.mark.parametrize("line", ["Ana: hi", "13/05/24 was a Monday", "13/05/24, 25:00 - Ana: hi", "[x] Ana: hi", ""])
 def test_a_line_without_a_stamp_goes_on_with_the_message(line):
     assert read_stamp(line) is None
+
+
+def test_a_date_that_is_yet_to_come_is_kept_with_a_note(tmp_path):
+    """A phone set to the Buddhist calendar writes 2567 for 2024."""
+    records = read_all(written(tmp_path, "13/5/2567 18:00 - Ana: hi\n"))
+    assert [turn.said_at for turn in turns(records)] == [at(2567, 5, 13, 18)]
+    assert ("line 1", "dated in the future; kept as it is") in skips(records)
 
 
 def test_day_and_month_are_told_apart_by_the_whole_file(tmp_path):

@@ -25,6 +25,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from memory.errors import UnreadableFile
+from memory.importers.dates import date_fault
 from memory.importers.fields import tidy
 from memory.importers.source import Line, Record, Source, counted, head_text, read_lines
 from memory.importers.utterance import MOST_CHARACTERS, Cast, ChatLog
@@ -167,6 +168,8 @@ class _Reader:
             yield Skip(message.place, reason)
         if said_at is None:
             yield Skip(message.place, f"{message.stamp.text} is no date in this file's order; kept without one")
+        elif fault := date_fault(said_at):
+            yield Skip(message.place, fault)
         if text:
             role = self.cast.role(message.speaker)
             turn = TurnDraft(message.speaker, role, text, said_at, message.stamp.text)

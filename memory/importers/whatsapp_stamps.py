@@ -17,10 +17,11 @@ ORDERS: tuple[Order, ...] = ("day/month/year", "month/day/year", "year/month/day
 _MARK = "[\u200e\u200f\u202a-\u202e\u2066-\u2069]{0,3}"
 _SPACE = "[ \u00a0\u202f]"
 _HALF = rf"[^\W\d_]{{1,5}}(?:\.?{_SPACE}?[^\W\d_]{{1,3}})?\.?"
+# Digits of any script: a phone set to Arabic or Hindi writes its own.
 STAMP = re.compile(
-    rf"{_MARK}(?P<open>\[?){_MARK}(?P<stamp>(?P<first>[0-9]{{1,4}}){_MARK}(?P<mark>[./-]){_SPACE}?{_MARK}"
-    rf"(?P<second>[0-9]{{1,2}}){_MARK}[./-]{_SPACE}?{_MARK}(?P<third>[0-9]{{1,4}})\.?(?P<comma>[,،]?){_SPACE}{{0,2}}{_MARK}"
-    rf"(?:(?P<before>{_HALF}){_SPACE}?)?(?P<hour>[0-9]{{1,2}})[:.](?P<minute>[0-9]{{2}})(?:[:.](?P<seconds>[0-9]{{2}}))?"
+    rf"{_MARK}(?P<open>\[?){_MARK}(?P<stamp>(?P<first>\d{{1,4}}){_MARK}(?P<mark>[./-]){_SPACE}?{_MARK}"
+    rf"(?P<second>\d{{1,2}}){_MARK}[./-]{_SPACE}?{_MARK}(?P<third>\d{{1,4}})\.?(?P<comma>[,،]?){_SPACE}{{0,2}}{_MARK}"
+    rf"(?:(?P<before>{_HALF}){_SPACE}?)?(?P<hour>\d{{1,2}})[:.](?P<minute>\d{{2}})(?:[:.](?P<seconds>\d{{2}}))?"
     rf"(?:{_SPACE}?(?P<after>{_HALF}))?){_MARK}(?:\]|{_SPACE}[-–]){_SPACE}(?P<rest>.*)",
     re.DOTALL,
 )
