@@ -44,6 +44,7 @@ from graph.models import chat_model_or_none
 from graph.settings import Settings
 from graph.state import Services
 from graph.tab import Trimmings, chat_tab
+from graph.tab.apart import Apart
 from graph.tab.api import answer_in_json, offer
 from graph.tab.door import Door
 from graph.tab.gate import LARGEST_UPLOAD, Files, Gate
@@ -182,7 +183,7 @@ def whole(settings: EvalSettings) -> Starlette:
     shared, users = engines(settings), Users(settings.home)
     folders: dict[Path, gr.Blocks] = {}
 
-    def opened(user_id: str, uploads: Path) -> tuple[Services, FastAPI]:
+    def opened(user_id: str, uploads: Path) -> tuple[Services, FastAPI, gr.Blocks]:
         user = users.get(user_id) if user_id else None
         if user_id and user is None:
             raise NoSuchUser("this account was removed")
@@ -195,19 +196,19 @@ def whole(settings: EvalSettings) -> Starlette:
         for other in folders.values():
             other.blocked_paths.append(str(uploads))
         folders[uploads] = page
-        return held, app
+        return held, app, page
 
     @asynccontextmanager
     async def opening(user_id: str) -> AsyncIterator[ASGIApp]:
         uploads = settings.home / "uploads" / (user_id or "all")
-        held, page = await to_thread.run_sync(opened, user_id, uploads)
+        held, app, page = await to_thread.run_sync(opened, user_id, uploads)
         assert held.indexer is not None
         assert held.learner is not None
         held.indexer.start()
         held.learner.start()
         try:
-            async with page.router.lifespan_context(page):
-                yield Files(page, uploads, SERVED)
+            async with app.router.lifespan_context(app):
+                yield Files(Apart(app, page), uploads, SERVED)
         finally:
             held.indexer.end()
             del folders[uploads]

@@ -91,8 +91,21 @@ def test_another_users_window_is_unknown(ann: Program, ben: Program) -> None:
     assert "process_completed" not in ben.hear("window-of-ann")
     assert not leaks(ben.read(f"/gradio_api/call/ask/{event}"))
     assert ben.http.post(f"/gradio_api/stream/{event}/close").status_code == 404
-    cancelled = {"session_hash": "window-of-ann", "fn_index": number, "event_id": event}
-    assert not leaks(ben.http.post("/gradio_api/cancel", json=cancelled).text)
+
+
+def test_nobody_stops_an_event_or_follows_an_upload_of_another(ann: Program, ben: Program) -> None:
+    number = next(e["id"] for e in ann.events() if any(t[1] == "load" for t in e["targets"]) and not e["inputs"])
+    for attempt in range(5):
+        stopped = {"session_hash": f"window-{attempt}", "fn_index": number}
+        event = ann.join(number, [], stopped["session_hash"])
+        ben.join(number, [], stopped["session_hash"])
+        for _ in range(3):
+            told = ben.http.post("/gradio_api/cancel", json={**stopped, "event_id": event})
+            assert not leaks(told.text)
+        assert "process_completed" in ann.hear(stopped["session_hash"])
+    ann.http.post("/gradio_api/upload?upload_id=of-ann", files={"files": ("plans.txt", b"Ann: it is mine")})
+    assert "done" in ann.read("/gradio_api/upload_progress?upload_id=of-ann")
+    assert ben.http.get("/gradio_api/upload_progress?upload_id=of-ann").status_code == 404
 
 
 def test_another_users_chat_is_another_chat(ann: Program, ben: Program, app: App) -> None:
