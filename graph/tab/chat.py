@@ -15,7 +15,7 @@ from graph.assistant import Answer, Assistant, Step, Token
 from graph.learning.learner import Learner
 from graph.manners import MANNERS
 from graph.models import Quantization
-from graph.panels import CANDIDATE_HEADERS, CANDIDATE_WIDTHS, NOTE_HEADERS, STATUS, STEP_HEADERS
+from graph.panels import CANDIDATE_HEADERS, CANDIDATE_WIDTHS, NOTE_HEADERS, STATUS, STEP_HEADERS, Answered
 from graph.said import answered, to_markdown
 from graph.tab.asking import ask_of, wake
 from graph.tab.messages import (
@@ -26,8 +26,8 @@ from graph.tab.messages import (
     Message,
     aside,
     busy,
+    latest,
     message,
-    questions,
     ready,
     status,
 )
@@ -240,7 +240,7 @@ def chat_tab(
     def say(
         text: str,
         before: list[Message],
-        known: list[list[int]],
+        known: list[Answered],
         chat_number: str,
         persona_id: int | None,
         as_of: str | None,
@@ -251,7 +251,7 @@ def chat_tab(
         if not text.strip():
             yield {composer: gr.skip()}
             return
-        shown = [*before, message("user", to_markdown(text))]
+        shown = [*latest(before), message("user", to_markdown(text))]
         try:
             ask = ask_of(bank, text, before, chat_number, persona_id, as_of, forget_it)
             reader = model.reader(assistant, model_name, quantization)
@@ -272,13 +272,13 @@ def chat_tab(
                     # A sign of life shows nothing, but lets the page stop what it is a sign of.
                     yield {chat: [*shown, message("assistant", to_markdown(spoken))] if event.text else gr.skip()}
                 elif isinstance(event, Answer):
-                    now_known = [*known, [c.memory.id for c in event.reading.citations]]
+                    now_known = [*known, (text, [c.memory.id for c in event.reading.citations])]
                     reply = answered(event.reading, len(now_known))
                     yield {
                         composer: ready(),
                         chat: [*shown, *aside(FALLEN_BACK, event.reading.notice), message("assistant", reply)],
                         cited: now_known,
-                        sources: panels.all_sources(bank, event, questions(before), known),
+                        sources: panels.all_sources(bank, event, known),
                         clock: gr.Timer(active=True),
                         **explain(event),
                     }
