@@ -17,7 +17,7 @@ from sqlite_utils import Database
 
 from memory import faults, inserting, journal, knowing, rows, writing
 from memory.errors import BankUnavailable, UnknownMemory, UnknownPersona
-from memory.schema import open_bank, open_frozen
+from memory.opening import open_bank, open_frozen
 from memory.types import (
     Memory,
     MemoryDraft,

@@ -150,7 +150,8 @@ def test_nothing_to_ask_is_an_error(bench, tmp_path):
     assert bench.runs.all() == []
 
 
-def test_a_missing_file_says_how_to_get_it(bench):
+def test_a_missing_file_says_how_to_get_it(bench, monkeypatch):
+    monkeypatch.delenv("MEMOIR_DATA", raising=False)
     with pytest.raises(MemoirError, match="python -m eval fetch longmemeval"):
         bench.go(Order("longmemeval"))
     with pytest.raises(UnknownBenchmark, match="memoir, longmemeval"):
