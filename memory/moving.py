@@ -15,8 +15,8 @@ from typing import Any
 
 from sqlite_utils import Database
 
-from memory import journal, rows
-from memory.bank import Bank, persona_row
+from memory import journal, rows, writing
+from memory.bank import Bank
 from memory.errors import UnreadableFile
 from memory.export import MEMORY_COLUMNS, SESSION_COLUMNS, TURN_COLUMNS
 from memory.histories import Progress
@@ -59,7 +59,7 @@ def move(
             continue
         with bank.writing() as db:
             draft = PersonaDraft(target) if target else header.draft
-            persona = persona_row(db, draft, None if target else header.created_at)
+            persona = writing.persona(db, draft, None if target else header.created_at)
             moved.append(_Mover(db, header, persona, path).take(lines))
             journal.note(db, "imported", persona.id, moved[-1].stored.added)
     return moved

@@ -1,10 +1,11 @@
-"""How sessions become rows, inside a transaction that the bank opened.
+"""How personas and sessions become rows, inside a transaction that the bank opened.
 
 A session that comes again is found by its identity and given only the turns it lacks.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,11 +14,40 @@ from typing import Any
 
 from sqlite_utils import Database
 
-from memory import rows
+from memory import journal, rows
+from memory.errors import UnknownPersona
 from memory.inserting import insert, memory_row, next_id, point_to, storable
 from memory.knowing import learned
-from memory.types import MemoryDraft, SessionDraft, Stored, TurnDraft
+from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Stored, TurnDraft
 from memory.validity import take_back
+
+
+def persona(db: Database, draft: PersonaDraft, created_at: str | None = None) -> Persona:
+    """The persona of a draft inside a transaction; made, now or as of `created_at`, if the bank has none."""
+    draft = storable(draft)
+    name = " ".join(draft.name.split())
+    if not name:
+        raise UnknownPersona("a persona needs a name")
+    query = "SELECT * FROM personas WHERE CASE WHEN :id <> '' THEN external_id = :id ELSE name = :name END"
+    known = list(db.query(query, {"id": draft.external_id, "name": name}))
+    if known:
+        return rows.persona(known[0])
+    if db.table("personas").count_where("name = ?", [name]):
+        name = f"{name} ({draft.external_id})"
+    table = db.table("personas").insert(
+        {
+            "name": name,
+            "external_id": draft.external_id,
+            "description": draft.description,
+            "traits": json.dumps([rows.clean(t) for t in draft.traits], ensure_ascii=False),
+            "manner": draft.manner,
+            "proactive": int(draft.proactive),
+            "created_at": created_at or rows.stamp(datetime.now(UTC)),
+        }
+    )
+    made = rows.persona(next(db.query("SELECT * FROM personas WHERE id = ?", [table.last_pk])))
+    journal.note(db, "created", made.id, {"personas": 1})
+    return made
 
 
 def session(db: Database, persona_id: int, draft: SessionDraft) -> Stored:
@@ -36,6 +66,17 @@ def session(db: Database, persona_id: int, draft: SessionDraft) -> Stored:
         heard = rows.stamp(datetime.now(UTC)) if draft.source == "chat" else None
         db.conn.execute("UPDATE sessions SET learned = 0, heard_at = ? WHERE id = ?", (heard, session_id))
     return stored
+
+
+def tell_journal(db: Database, persona_id: int, sessions: Sequence[SessionDraft], stored: Stored) -> None:
+    """Tell the journal what came of sessions: an exchange of a chat with what it recalled, or a batch of an import."""
+    if not stored.turns:
+        return
+    chats = [s.external_id for s in sessions if s.source == "chat"]
+    recalled = {i for s in sessions for t in s.turns for i in t.cites}
+    counts = {**stored.added, "recalled": len(recalled), "taken back": sum(len(s.taken_back) for s in sessions)}
+    action, by = ("talked", f"chat {chats[0]}") if len(chats) == len(sessions) == 1 else ("imported", "")
+    journal.note(db, action, persona_id, counts, recalled, by)
 
 
 def _session_id(db: Database, persona_id: int, draft: SessionDraft) -> tuple[int, bool]:
