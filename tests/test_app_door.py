@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import anyio
 import httpx
 import pytest
+from anyio.from_thread import start_blocking_portal
 from logged_in import PASSWORDS
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -20,6 +22,8 @@ from eval.settings import EvalSettings
 from graph.tab.door import LOOK_EVERY, Door
 from graph.tab.pages import Pages
 from memory.users import Users
+
+T = TypeVar("T")
 
 FORM = {"username": "ann", "password": PASSWORDS["ann"]}
 
@@ -38,6 +42,12 @@ def client(users: Users, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path / "uploads"))
     with TestClient(memoir.whole(EvalSettings(home=tmp_path, auth=True)), follow_redirects=False) as client:
         yield client
+
+
+def run(call: Callable[[], Awaitable[T]]) -> T:
+    """In a thread of its own: the one of the tests may hold the browser's event loop."""
+    with start_blocking_portal() as portal:
+        return portal.call(call)
 
 
 def at_work() -> list[str]:
@@ -93,7 +103,7 @@ def test_nobody_whose_page_is_open_waits_for_anothers_to_be_made() -> None:
                 assert await pages.of("ann") is nothing
             ready.set()
 
-    anyio.run(waited)
+    run(waited)
 
 
 class Clock:
@@ -132,4 +142,4 @@ def test_a_stream_ends_with_the_login_that_began_it(users: Users, end: str) -> N
             assert (await ann.post("/login", data=FORM)).status_code == 200
             return (await ann.get("/stream")).content
 
-    assert anyio.run(told) == b"before"
+    assert run(told) == b"before"
