@@ -49,6 +49,7 @@ from graph.tab.api import answer_in_json, offer
 from graph.tab.door import Door
 from graph.tab.gate import LARGEST_UPLOAD, Files, Gate
 from graph.tab.pages import Pages
+from memory import journal
 from memory.bank import Bank
 from memory.embedder import Embedder
 from memory.errors import BankUnavailable, MemoirError
@@ -169,8 +170,8 @@ async def _fetch_nothing(url: str) -> NoReturn:
 
 
 def welcome(bank: Bank) -> None:
-    """On the very first start, bring in the sample persona."""
-    if not bank.personas():
+    """On the very first start, bring in the sample persona; not again where all was forgotten."""
+    if not bank.personas() and not journal.count(bank):
         ingest(bank, ASSETS / "sample.jsonl")
 
 

@@ -21,6 +21,8 @@ import app as memoir
 from eval.settings import EvalSettings
 from graph.tab.door import LOOK_EVERY, Door
 from graph.tab.pages import Pages
+from memory.bank import Bank
+from memory.forget import forget_persona
 from memory.users import Users
 
 T = TypeVar("T")
@@ -104,6 +106,16 @@ def test_nobody_whose_page_is_open_waits_for_anothers_to_be_made() -> None:
             ready.set()
 
     run(waited)
+
+
+def test_the_sample_comes_once_and_not_again_where_all_was_forgotten(tmp_path: Path) -> None:
+    bank = Bank(tmp_path / "bank.db")
+    for _ in range(2):
+        memoir.welcome(bank)
+        assert len(bank.personas()) == 1
+    forget_persona(bank, bank.personas()[0].id)
+    memoir.welcome(bank)
+    assert bank.personas() == []
 
 
 class Clock:
