@@ -19,10 +19,10 @@ from memory import journal, rows
 from memory.bank import Bank, persona_row
 from memory.errors import UnreadableFile
 from memory.export import MEMORY_COLUMNS, SESSION_COLUMNS, TURN_COLUMNS
-from memory.histories import Progress
 from memory.importers import memoir_sealed
 from memory.importers.memoir_rows import ChangeRow, Line, MemoryRow, PersonaRow, SessionRow
 from memory.inserting import indexed_terms, insert, next_id, point_to
+from memory.tasks import Progress
 from memory.types import Persona, PersonaDraft, Stored
 from memory.validity import settle
 
@@ -42,9 +42,7 @@ class Moved:
     stored: Stored
 
 
-def move(
-    bank: Bank, path: Path, wanted: Collection[str] | None, target: str | None, progress: Progress | None
-) -> list[Moved]:
+def move(bank: Bank, path: Path, wanted: Collection[str] | None, target: str | None, progress: Progress) -> list[Moved]:
     """Store the personas of an export, or those whose id or name (case-folded) is wanted.
 
     `target` is the name of the one persona that takes all, instead of the one that the file names.
@@ -65,7 +63,7 @@ def move(
     return moved
 
 
-def _personas(path: Path, progress: Progress | None) -> Iterator[tuple[PersonaRow, Iterator[Line]]]:
+def _personas(path: Path, progress: Progress) -> Iterator[tuple[PersonaRow, Iterator[Line]]]:
     """Each persona of a file with the lines that belong to it."""
     size = max(path.stat().st_size, 1)
     header: PersonaRow | None = None
@@ -74,8 +72,7 @@ def _personas(path: Path, progress: Progress | None) -> Iterator[tuple[PersonaRo
         nonlocal header
         line, seen = read
         header = line.persona or header
-        if progress is not None:
-            progress(min(seen / size, 0.99))
+        progress(min(seen / size, 0.99))
         return header
 
     for persona, lines in groupby(memoir_sealed.read(path), belongs):

@@ -36,7 +36,7 @@ def forgetting_panel(bank: Bank, persona: gr.Dropdown) -> gr.State:
         which = _scope(mentioned, day)
         if persona_id is None:
             return {result: panels.problem("There is no persona yet.")}
-        plan = forget.preview_meant(bank, persona_id, which)
+        plan = forget.preview_meant(bank, [persona_id], which)
         if not (plan.memories or plan.turns):
             return {confirm: gr.Group(visible=False), result: panels.line("Nothing fits; there is nothing to forget.")}
         return {confirm: gr.Group(visible=True), planned: panels.forgetting(plan), result: ""}
@@ -44,7 +44,7 @@ def forgetting_panel(bank: Bank, persona: gr.Dropdown) -> gr.State:
     @told
     def remove(persona_id: int, mentioned: str, day: str, times: int) -> Update:
         with journal.requested("Memory tab"):
-            gone = forget.forget_meant(bank, persona_id, _scope(mentioned, day))
+            gone = forget.forget_meant(bank, [persona_id], _scope(mentioned, day))
         return {confirm: gr.Group(visible=False), result: panels.forgotten(gone), done: times + 1}
 
     fields = [persona, words, before]
