@@ -16,7 +16,7 @@ from memory import moving
 from memory.bank import Bank
 from memory.errors import MemoirError, Stopped, UnreadableFile
 from memory.histories import KEPT_SKIPS, History, HistoryFile, bytes_of
-from memory.importers import memoir, memoir_sealed
+from memory.importers import Unpacked, memoir, memoir_sealed, unpack
 from memory.tasks import Progress, unwatched
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Skip, Stored
 
@@ -121,8 +121,8 @@ def ingest(
         BankUnavailable: the bank cannot be written (any more); the message says what of the file is stored.
     """
     wanted = None if choose is None else {c.casefold() for c in choose}
-    if memoir_sealed.is_sealed(path):
-        return _moved(bank, path, wanted, persona, progress)
+    if sealed := _sealed(path):
+        return _moved(bank, path, sealed, wanted, persona, progress)
     file = HistoryFile(path, progress)
     intake = _Intake(bank, path, persona)
     try:
@@ -150,16 +150,36 @@ def _none_of(file: HistoryFile, choose: Collection[str]) -> str:
     return f"{asked} Nothing was stored. {file.fault}".strip()
 
 
-def _moved(bank: Bank, path: Path, choose: Collection[str] | None, persona: str | None, progress: Progress) -> Report:
+def _sealed(path: Path) -> Unpacked | None:
+    """What Memoir exported: the file itself, or the one that an archive holds."""
+    if memoir_sealed.is_sealed(path):
+        return Unpacked(memoir, (path,), path.stat().st_size)
+    found = unpack(path)
+    return found if memoir_sealed.is_sealed(found.sources[0]) else None
+
+
+def _moved(
+    bank: Bank,
+    path: Path,
+    sealed: Unpacked,
+    choose: Collection[str] | None,
+    persona: str | None,
+    progress: Progress,
+) -> Report:
     """Store what Memoir exported, row by row."""
     known = _find(bank, persona) if persona else None
-    done = moving.move(bank, path, choose, known.name if known else persona, progress)
+    target, (source,) = known.name if known else persona, sealed.sources
+    done = moving.move(bank, source, choose, target, lambda read: progress(min(read / max(sealed.size, 1), 0.99)))
     if not done:
         file = HistoryFile(path)
         for _ in file.read():
             pass
         raise UnreadableFile(_none_of(file, choose or ()))
-    reports = tuple(HistoryReport(m.persona, m.sessions, m.turns, m.memories, m.stored, (), 0) for m in done)
+    skips = [sealed.skips, *([()] * len(done))]
+    reports = tuple(
+        HistoryReport(m.persona, m.sessions, m.turns, m.memories, m.stored, beside[:KEPT_SKIPS], len(beside))
+        for m, beside in zip(done, skips, strict=False)
+    )
     met = {name.casefold() for m in done for name in m.names}
     return Report(path, memoir.NAME, reports, "", tuple(c for c in choose or () if c.casefold() not in met))
 
