@@ -5,6 +5,7 @@ A session that comes again is found by its identity and given only the turns it 
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,12 +20,15 @@ from memory.knowing import learned
 from memory.types import MemoryDraft, SessionDraft, Stored, TurnDraft
 from memory.validity import take_back
 
+Said = Sequence[tuple[str, str, str]]
+"""Turns by what counts equal ones: their source's name for them, who spoke, and the words."""
+
 
 def session(db: Database, persona_id: int, draft: SessionDraft) -> Stored:
     """Store one session, its turns, a dialogue memory a turn, and what was learned from it."""
     draft = replace(storable(draft), turns=tuple(storable(t) for t in draft.turns))
-    session_id, new = _session_id(db, persona_id, draft)
-    turn_ids, fresh = _turns(db, session_id, draft)
+    session_id, before, new = _session(db, persona_id, draft)
+    turn_ids, fresh = _turns(db, session_id, draft, before)
     stored = Stored(sessions=int(new), turns=len(fresh), known_turns=len(draft.turns) - len(fresh))
     stored += _dialogue(db, persona_id, session_id, [(draft.turns[i], turn_ids[i], identity) for i, identity in fresh])
     stored += learned(db, persona_id, session_id, list(zip(turn_ids, draft.turns, strict=True)), draft.learned)
@@ -38,7 +42,8 @@ def session(db: Database, persona_id: int, draft: SessionDraft) -> Stored:
     return stored
 
 
-def _session_id(db: Database, persona_id: int, draft: SessionDraft) -> tuple[int, bool]:
+def _session(db: Database, persona_id: int, draft: SessionDraft) -> tuple[int, Said, bool]:
+    """The session of a draft, what was said in it before the draft begins, and whether it had to be made."""
     first = draft.turns[0] if draft.turns else TurnDraft("", "other", "")
     identity = rows.digest(
         draft.external_id or (draft.started_text, rows.stamp(draft.started_at), first.speaker, first.text)
@@ -47,7 +52,9 @@ def _session_id(db: Database, persona_id: int, draft: SessionDraft) -> tuple[int
         "SELECT id FROM sessions WHERE persona_id = ? AND identity = ?", (persona_id, identity)
     ).fetchone()
     if held is not None:
-        return int(held[0]), False
+        return int(held[0]), (), False
+    if draft.source == "import" and (begun := _begun(db, persona_id, draft)):
+        return *begun, False
     table = db.table("sessions").insert(
         {
             "persona_id": persona_id,
@@ -60,10 +67,42 @@ def _session_id(db: Database, persona_id: int, draft: SessionDraft) -> tuple[int
         }
     )
     assert isinstance(table.last_pk, int)
-    return table.last_pk, True
+    return table.last_pk, (), True
 
 
-def _turns(db: Database, session_id: int, draft: SessionDraft) -> tuple[list[int], list[tuple[int, str]]]:
+def _begun(db: Database, persona_id: int, draft: SessionDraft) -> tuple[int, Said] | None:
+    """The session that a part of a log takes up in its midst, and what was said in it before.
+
+    A log that is exported again may begin anywhere, though it was cut at the same pauses. From where it begins, it must
+    agree with what is held, line by line; a message of the same words in the same minute is then neither lost nor told
+    twice.
+    """
+    first = draft.turns[0] if draft.turns else None
+    # What its source gives a name of its own is no other; a log's session is named after its first message, if at all.
+    if first is None or first.said_at is None or draft.external_id != first.external_id:
+        return None
+    at = rows.stamp(first.said_at)
+    query = (
+        "SELECT DISTINCT m.session_id FROM memories m JOIN sessions s ON s.id = m.session_id "
+        "WHERE m.persona_id = ? AND m.said_at = ? AND m.store = 'dialogue' AND s.source = 'import'"
+    )
+    told = [_sign(t.external_id, t.speaker, t.text, rows.stamp(t.said_at or draft.started_at)) for t in draft.turns]
+    for (session_id,) in db.conn.execute(query, (persona_id, at)).fetchall():
+        turns = "SELECT external_id, speaker, text, said_at FROM turns WHERE session_id = ? ORDER BY position"
+        held = db.conn.execute(turns, (session_id,)).fetchall()
+        signs = [_sign(*row) for row in held]
+        for place, sign in enumerate(signs):
+            if sign == told[0] and all(map(operator.eq, signs[place:], told)):
+                return session_id, [row[:3] for row in held[:place]]
+    return None
+
+
+def _sign(external_id: str, speaker: str, text: str, said_at: str | None) -> object:
+    """What tells one message of a log from another."""
+    return external_id or (speaker, text, said_at)
+
+
+def _turns(db: Database, session_id: int, draft: SessionDraft, before: Said) -> tuple[list[int], list[tuple[int, str]]]:
     """Insert the turns that are new; the ids of all, and the places in the draft (with identity) of the new ones."""
     known = {
         str(identity): int(i)
@@ -73,7 +112,7 @@ def _turns(db: Database, session_id: int, draft: SessionDraft) -> tuple[list[int
         "SELECT coalesce(max(position), -1) FROM turns WHERE session_id = ?", (session_id,)
     ).fetchone()[0]
     first_id = next_id(db, "turns")
-    seen: Counter[tuple[str, str, str]] = Counter()
+    seen = Counter(before)
     ids: list[int] = []
     fresh: list[tuple[int, str]] = []
     new_rows: list[dict[str, Any]] = []
