@@ -31,6 +31,9 @@ LINE_TURNS = 2000
 LINE_CHARACTERS = 1 << 22
 """Turns and text of a session that one line holds: a reader takes lines of at most 32 MB."""
 
+MEMORY = 6
+"""How many turns are written while one memory is."""
+
 _SESSIONS = "SELECT * FROM sessions WHERE persona_id = ? ORDER BY id"
 _TURNS = """
 SELECT t.*, EXISTS (SELECT 1 FROM sources o JOIN memories m ON m.id = o.memory_id
@@ -61,14 +64,14 @@ def lines(bank: Bank, personas: Sequence[Persona], progress: Progress = unwatche
     digest, counted, session = hashlib.sha256(), Counter[str](), 0
     with bank.reading() as db:
         db.conn.execute("BEGIN")  # one view, however much is written meanwhile
-        total = _count(db, personas)
+        total = _effort(db, personas)
         for persona in personas:
             for line in _of_persona(db, persona):
                 if line.session is not None:
                     counted.update(sessions=int(line.session.n != session), turns=len(line.session.turns))
                     session = line.session.n
                 counted.update(personas=int(line.persona is not None), memories=int(line.memory is not None))
-                progress((counted["turns"] + counted["memories"]) / total)
+                progress((counted["turns"] + MEMORY * counted["memories"]) / total)
                 text = dump(line)
                 digest.update(text.encode() + b"\n")
                 yield text
@@ -87,15 +90,15 @@ def write(bank: Bank, personas: Sequence[Persona], path: Path, progress: Progres
     return written
 
 
-def _count(db: Database, personas: Sequence[Persona]) -> int:
-    """How many turns and memories the personas have; 1 for none."""
+def _effort(db: Database, personas: Sequence[Persona]) -> int:
+    """How much there is to write, in turns; 1 for nothing."""
     query = """
         SELECT (SELECT count(*) FROM turns t JOIN sessions s ON s.id = t.session_id WHERE s.persona_id = p.id)
-            + (SELECT count(*) FROM memories WHERE persona_id = p.id)
-        FROM personas p WHERE id IN (SELECT value FROM json_each(?))
+            + :memory * (SELECT count(*) FROM memories WHERE persona_id = p.id)
+        FROM personas p WHERE id IN (SELECT value FROM json_each(:whose))
     """
-    whose = rows.listed(persona.id for persona in personas)
-    return sum(n for (n,) in db.conn.execute(query, (whose,))) or 1
+    values = {"memory": MEMORY, "whose": rows.listed(persona.id for persona in personas)}
+    return sum(n for (n,) in db.conn.execute(query, values)) or 1
 
 
 def _of_persona(db: Database, persona: Persona) -> Iterator[Line]:

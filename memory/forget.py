@@ -202,9 +202,9 @@ def _delete(db: Database, table: str, ids: Sequence[int], progress: Progress = u
 
 def _scrub(bank: Bank, gone: Forgotten, texts: set[str], progress: Progress) -> Forgotten:
     """Empty the write-ahead log and look for the texts that are in no row any more in the bank's files and copies."""
+    downloads.clear(bank.path)  # first: what is being made of the bank as it was comes to nothing
     with bank.reading() as db:
         db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    downloads.clear(bank.path)
     telling = sorted(text for text in texts if len(text) >= hanging.PROOF_CHARACTERS)
     sought = telling[:: -(-len(telling) // PROOFS) or 1]
     standing = traces.in_files(bank.path, sought, part(progress, 0, 0.6))

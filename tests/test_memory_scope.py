@@ -1,6 +1,8 @@
 """All that was said before a date, or that mentions something, is shown, then forgotten with all that hangs on it."""
 
 import json
+import threading
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -12,6 +14,7 @@ from memory.bank import Bank
 from memory.errors import MemoirError
 from memory.export import write
 from memory.forget import forget, forget_meant, preview_meant
+from memory.tasks import Task
 from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TimeSpan, TurnDraft
 
 MAY, JUNE, JULY = (datetime(2023, month, 8, tzinfo=UTC) for month in (5, 6, 7))
@@ -165,6 +168,33 @@ def test_of_a_summary_that_mentions_it_the_turns_stay_that_do_not(bank):
     gone = forget_meant(bank, [1], scope.mentions("Petra"))
     assert (gone.memories, gone.turns) == (1, 0)
     assert session.id in {d.session_id for d in consolidation.due(bank, datetime.now(UTC))}
+
+
+@pytest.mark.parametrize("kind", ["export", "backup"])
+def test_what_is_being_made_for_download_while_something_is_forgotten_is_thrown_away(bank, tmp_path, kind):
+    forgetting, gone = Task(), []
+    beside = threading.Thread(
+        target=lambda: gone.append(forget_meant(bank, [1], scope.mentions("milkman"), forgetting))
+    )
+
+    def forget_once(share):
+        if share and not beside.ident:
+            beside.start()
+            while not forgetting.bound or list(tmp_path.rglob("*.half")):
+                time.sleep(0.01)
+
+    def make(path):
+        if kind == "export":
+            write(bank, bank.personas(), path, forget_once)
+        else:
+            backup(bank, path, Task(forget_once))
+
+    with pytest.raises(MemoirError, match="Something was forgotten"):
+        downloads.make(bank.path, "Iris", "jsonl", make)
+    beside.join()
+    assert gone[0].residue == 0
+    assert stands(bank, "milkman") == []
+    assert list((tmp_path / "uploads" / "all").iterdir()) == []
 
 
 def test_downloads_go_and_a_bank_kept_by_a_restore_is_named(bank, tmp_path, monkeypatch):
