@@ -29,6 +29,9 @@ EARLIER = 5
 REACH = 30
 """Turns shown before and after a quoted one."""
 
+Answered = tuple[str, list[int]]
+"""What was asked, and the ids of the memories that the answer relied on."""
+
 STEP_NAMES = {
     "classify": "Understand",
     "retrieve": "Search",
@@ -111,18 +114,15 @@ def earlier(groups: Sequence[str]) -> str:
     return f'<details class="memoir-earlier"><summary>Sources of earlier answers</summary>{"".join(groups)}</details>'
 
 
-def all_sources(bank: Bank, answer: Answer, questions: Sequence[str], cited: Sequence[Sequence[int]]) -> str:
-    """The sources of an answer and, folded, those of the ones before it.
-
-    `questions` and `cited` are what was asked before, and the ids of the memories that each answer relied on.
-    """
-    citations, number = answer.reading.citations, len(cited) + 1
+def all_sources(bank: Bank, answer: Answer, before: Sequence[Answered]) -> str:
+    """The sources of an answer and, folded, those of the last ones `before` it that relied on something."""
+    citations, number = answer.reading.citations, len(before) + 1
     newest = sources(bank, answer.ask.text, citations, number) if citations else no_sources(answer)
+    relied = [(n, question, ids) for n, (question, ids) in enumerate(before, 1) if ids]
     groups = [
         sources(bank, question, remembered_before(bank, answer.ask.persona.id, ids), n)
-        for n, (question, ids) in enumerate(zip(questions, cited, strict=False), 1)
-        if ids
-    ][-EARLIER:]
+        for n, question, ids in relied[-EARLIER:]
+    ]
     return f'<div data-answer="{number}">{newest}{earlier(groups[::-1])}</div>'
 
 

@@ -17,7 +17,8 @@ from memory import faults, journal
 from memory.bank import Bank
 from memory.errors import BankTooNew, BankUnavailable, MemoirError, UnreadableFile
 from memory.forget import BEFORE
-from memory.schema import MIGRATIONS, open_bank
+from memory.opening import open_bank
+from memory.schema import MIGRATIONS
 from memory.tasks import Task
 
 PIECE = 4096

@@ -10,14 +10,14 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from sqlite_utils import Database
 
-from memory import faults, inserting, journal, knowing, rows, writing
+from memory import faults, journal, knowing, rows, writing
 from memory.errors import BankUnavailable, UnknownMemory, UnknownPersona
-from memory.schema import open_bank, open_frozen
+from memory.opening import open_bank, open_frozen
 from memory.types import (
     Memory,
     MemoryDraft,
@@ -123,7 +123,7 @@ class Bank:
     def create_persona(self, draft: PersonaDraft) -> Persona:
         """Make a persona, or hand back the one that the same source made before (same `external_id`, or same name)."""
         with self.writing() as db:
-            return persona_row(db, draft)
+            return writing.persona(db, draft)
 
     # --- writing
 
@@ -135,7 +135,7 @@ class Bank:
         with self.writing() as db:
             _require_persona(db, persona_id)
             stored = sum((writing.session(db, persona_id, s) for s in sessions), Stored())
-            _note(db, persona_id, sessions, stored)
+            writing.tell_journal(db, persona_id, sessions, stored)
             return stored
 
     def add_memories(self, persona_id: int, drafts: Sequence[MemoryDraft]) -> Stored:
@@ -301,34 +301,6 @@ class Bank:
             return {r["memory_id"]: rows.turn(r) for r in db.query(query, [persona_id, json.dumps(list(memory_ids))])}
 
 
-def persona_row(db: Database, draft: PersonaDraft, created_at: str | None = None) -> Persona:
-    """The persona of a draft inside a transaction; made, now or as of `created_at`, if the bank has none."""
-    draft = inserting.storable(draft)
-    name = " ".join(draft.name.split())
-    if not name:
-        raise UnknownPersona("a persona needs a name")
-    query = "SELECT * FROM personas WHERE CASE WHEN :id <> '' THEN external_id = :id ELSE name = :name END"
-    known = list(db.query(query, {"id": draft.external_id, "name": name}))
-    if known:
-        return rows.persona(known[0])
-    if db.table("personas").count_where("name = ?", [name]):
-        name = f"{name} ({draft.external_id})"
-    table = db.table("personas").insert(
-        {
-            "name": name,
-            "external_id": draft.external_id,
-            "description": draft.description,
-            "traits": json.dumps([rows.clean(t) for t in draft.traits], ensure_ascii=False),
-            "manner": draft.manner,
-            "proactive": int(draft.proactive),
-            "created_at": created_at or rows.stamp(datetime.now(UTC)),
-        }
-    )
-    made = rows.persona(next(db.query("SELECT * FROM personas WHERE id = ?", [table.last_pk])))
-    journal.note(db, "created", made.id, {"personas": 1})
-    return made
-
-
 def chosen(db: Database, persona_id: int, ids: Sequence[int]) -> list[Memory]:
     """Those of a persona's memories that have these ids, in the order of the ids."""
     # The plus keeps SQLite from going by way of the persona's index to rows whose numbers are given.
@@ -348,17 +320,6 @@ def _which(persona_id: int, store: Store | None, during: TimeSpan | None) -> tup
         where.append("coalesce(m.event_start, m.said_at) < :end AND coalesce(m.event_end, m.said_at) >= :start")
         values |= {"start": rows.stamp(during.start), "end": rows.stamp(during.end)}
     return " AND ".join(where), values
-
-
-def _note(db: Database, persona_id: int, sessions: Sequence[SessionDraft], stored: Stored) -> None:
-    """Tell the journal what came of sessions: an exchange of a chat with what it recalled, or a batch of an import."""
-    if not stored.turns:
-        return
-    chats = [s.external_id for s in sessions if s.source == "chat"]
-    recalled = {i for s in sessions for t in s.turns for i in t.cites}
-    counts = {**stored.added, "recalled": len(recalled), "taken back": sum(len(s.taken_back) for s in sessions)}
-    action, by = ("talked", f"chat {chats[0]}") if len(chats) == len(sessions) == 1 else ("imported", "")
-    journal.note(db, action, persona_id, counts, recalled, by)
 
 
 def _require_persona(db: Database, persona_id: int) -> None:

@@ -49,7 +49,8 @@ class History:
         elif isinstance(record, SessionDraft):
             self.sessions += 1
             self.turns += len(record.turns)
-            self._meet_time(record.started_at)
+            for moment in (record.started_at, *(turn.said_at for turn in record.turns)):
+                self._meet_time(moment)
         else:
             self.memories += 1
             self._meet_time(record.event.start if record.event else record.said_at)

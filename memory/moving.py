@@ -14,8 +14,8 @@ from typing import Any
 
 from sqlite_utils import Database
 
-from memory import journal, rows
-from memory.bank import Bank, persona_row
+from memory import journal, rows, writing
+from memory.bank import Bank
 from memory.errors import Stopped, UnreadableFile
 from memory.export import MEMORY_COLUMNS, SESSION_COLUMNS, TURN_COLUMNS
 from memory.importers import memoir_sealed
@@ -60,7 +60,7 @@ def move(
             if wanted is None or {header.id.casefold(), header.name.casefold()} & set(wanted):
                 with bank.writing() as db:
                     draft = PersonaDraft(target) if target else header.draft
-                    persona = persona_row(db, draft, None if target else header.created_at)
+                    persona = writing.persona(db, draft, None if target else header.created_at)
                     taken = _Mover(db, header, persona, path).take(lines)
                     journal.note(db, "imported", persona.id, taken.stored.added)
                 moved.append(taken)

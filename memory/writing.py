@@ -1,11 +1,11 @@
-"""How sessions become rows, inside a transaction that the bank opened.
+"""How personas and sessions become rows, inside a transaction that the bank opened.
 
 A session that comes again is found by its identity and given only the turns it lacks.
 """
 
 from __future__ import annotations
 
-import operator
+import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,14 +14,41 @@ from typing import Any
 
 from sqlite_utils import Database
 
-from memory import rows
+from memory import journal, overlap, rows
+from memory.errors import UnknownPersona
 from memory.inserting import insert, memory_row, next_id, point_to, storable
 from memory.knowing import learned
-from memory.types import MemoryDraft, SessionDraft, Stored, TurnDraft
+from memory.overlap import Said
+from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Stored, TurnDraft
 from memory.validity import take_back
 
-Said = Sequence[tuple[str, str, str]]
-"""Turns by what counts equal ones: their source's name for them, who spoke, and the words."""
+
+def persona(db: Database, draft: PersonaDraft, created_at: str | None = None) -> Persona:
+    """The persona of a draft inside a transaction; made, now or as of `created_at`, if the bank has none."""
+    draft = storable(draft)
+    name = " ".join(draft.name.split())
+    if not name:
+        raise UnknownPersona("a persona needs a name")
+    query = "SELECT * FROM personas WHERE CASE WHEN :id <> '' THEN external_id = :id ELSE name = :name END"
+    known = list(db.query(query, {"id": draft.external_id, "name": name}))
+    if known:
+        return rows.persona(known[0])
+    if db.table("personas").count_where("name = ?", [name]):
+        name = f"{name} ({draft.external_id})"
+    table = db.table("personas").insert(
+        {
+            "name": name,
+            "external_id": draft.external_id,
+            "description": draft.description,
+            "traits": json.dumps([rows.clean(t) for t in draft.traits], ensure_ascii=False),
+            "manner": draft.manner,
+            "proactive": int(draft.proactive),
+            "created_at": created_at or rows.stamp(datetime.now(UTC)),
+        }
+    )
+    made = rows.persona(next(db.query("SELECT * FROM personas WHERE id = ?", [table.last_pk])))
+    journal.note(db, "created", made.id, {"personas": 1})
+    return made
 
 
 def session(db: Database, persona_id: int, draft: SessionDraft) -> Stored:
@@ -42,6 +69,17 @@ def session(db: Database, persona_id: int, draft: SessionDraft) -> Stored:
     return stored
 
 
+def tell_journal(db: Database, persona_id: int, sessions: Sequence[SessionDraft], stored: Stored) -> None:
+    """Tell the journal what came of sessions: an exchange of a chat with what it recalled, or a batch of an import."""
+    if not stored.turns:
+        return
+    chats = [s.external_id for s in sessions if s.source == "chat"]
+    recalled = {i for s in sessions for t in s.turns for i in t.cites}
+    counts = {**stored.added, "recalled": len(recalled), "taken back": sum(len(s.taken_back) for s in sessions)}
+    action, by = ("talked", f"chat {chats[0]}") if len(chats) == len(sessions) == 1 else ("imported", "")
+    journal.note(db, action, persona_id, counts, recalled, by)
+
+
 def _session(db: Database, persona_id: int, draft: SessionDraft) -> tuple[int, Said, bool]:
     """The session of a draft, what was said in it before the draft begins, and whether it had to be made."""
     first = draft.turns[0] if draft.turns else TurnDraft("", "other", "")
@@ -53,7 +91,7 @@ def _session(db: Database, persona_id: int, draft: SessionDraft) -> tuple[int, S
     ).fetchone()
     if held is not None:
         return int(held[0]), (), False
-    if draft.source == "import" and (begun := _begun(db, persona_id, draft)):
+    if draft.source == "import" and (begun := overlap.begun(db, persona_id, draft)):
         return *begun, False
     table = db.table("sessions").insert(
         {
@@ -68,38 +106,6 @@ def _session(db: Database, persona_id: int, draft: SessionDraft) -> tuple[int, S
     )
     assert isinstance(table.last_pk, int)
     return table.last_pk, (), True
-
-
-def _begun(db: Database, persona_id: int, draft: SessionDraft) -> tuple[int, Said] | None:
-    """The session that a part of a log takes up in its midst, and what was said in it before.
-
-    A log that is exported again may begin anywhere, though it was cut at the same pauses. From where it begins, it must
-    agree with what is held, line by line; a message of the same words in the same minute is then neither lost nor told
-    twice.
-    """
-    first = draft.turns[0] if draft.turns else None
-    # What its source gives a name of its own is no other; a log's session is named after its first message, if at all.
-    if first is None or first.said_at is None or draft.external_id != first.external_id:
-        return None
-    at = rows.stamp(first.said_at)
-    query = (
-        "SELECT DISTINCT m.session_id FROM memories m JOIN sessions s ON s.id = m.session_id "
-        "WHERE m.persona_id = ? AND m.said_at = ? AND m.store = 'dialogue' AND s.source = 'import'"
-    )
-    told = [_sign(t.external_id, t.speaker, t.text, rows.stamp(t.said_at or draft.started_at)) for t in draft.turns]
-    for (session_id,) in db.conn.execute(query, (persona_id, at)).fetchall():
-        turns = "SELECT external_id, speaker, text, said_at FROM turns WHERE session_id = ? ORDER BY position"
-        held = db.conn.execute(turns, (session_id,)).fetchall()
-        signs = [_sign(*row) for row in held]
-        for place, sign in enumerate(signs):
-            if sign == told[0] and all(map(operator.eq, signs[place:], told)):
-                return session_id, [row[:3] for row in held[:place]]
-    return None
-
-
-def _sign(external_id: str, speaker: str, text: str, said_at: str | None) -> object:
-    """What tells one message of a log from another."""
-    return external_id or (speaker, text, said_at)
 
 
 def _turns(db: Database, session_id: int, draft: SessionDraft, before: Said) -> tuple[list[int], list[tuple[int, str]]]:

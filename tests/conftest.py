@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -20,6 +21,9 @@ from memory.bank import Bank
 from memory.embedder import Embedder
 from memory.search import Searcher
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, TimeSpan, TurnDraft
+
+# Run in the background, a suite is told by the shell to ignore Ctrl-C, and would hand that on to what it starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SHARED_DATA = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
 

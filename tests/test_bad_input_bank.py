@@ -7,7 +7,7 @@ import pytest
 from bad_input import assert_true_report, assert_unharmed, history, seeded
 
 from memory import ingest as ingesting
-from memory import schema
+from memory import opening, schema
 from memory.__main__ import STOPPED, main
 from memory.bank import Bank
 from memory.errors import BankTooNew, BankUnavailable, UnknownPersona
@@ -119,7 +119,7 @@ def test_making_a_bank_that_is_stopped_can_be_done_again(tmp_path, monkeypatch):
 def test_waiting_too_long_for_another_writer_is_told(home, tmp_path, monkeypatch, capsys):
     bank = seeded(home)
     path = history(tmp_path / "h.jsonl", 1)
-    monkeypatch.setattr(schema, "BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(opening, "BUSY_SECONDS", 0.1)
     with Bank(bank.path).writing():
         assert main(["import", str(path)]) == 1
     message = capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,9 +25,22 @@ from memory.errors import MemoirError
 ROOT = Path(__file__).parents[1]
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory, embedder):
+    """A run that nothing interrupted."""
+    return Bench(EvalSettings(home=tmp_path_factory.mktemp("whole"))).go(order(limit=70), encoder=embedder)
+
+
 @pytest.fixture
-def bench(tmp_path):
-    return Bench(EvalSettings(home=tmp_path))
+def home(tmp_path, whole):
+    """A folder where no run stands yet, but what the whole one embedded."""
+    shutil.copytree(whole.folder.parents[1], tmp_path / "home", ignore=shutil.ignore_patterns("runs"))
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def bench(home):
+    return Bench(EvalSettings(home=home))
 
 
 def order(**changes):
@@ -85,21 +99,20 @@ def children(pid):
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_a_run_killed_at_any_moment_goes_on_to_the_same_figures(tmp_path, bench, embedder, jobs):
-    whole = bench.go(order(limit=70), encoder=embedder)
+def test_a_run_killed_at_any_moment_goes_on_to_the_same_figures(home, whole, jobs):
     arguments = ["run", "memoir", "--reader", "none", "--limit", "70", "--jobs", jobs, "--json"]
-    killed = command(tmp_path / "killed", *arguments)
-    wait_for(lambda: [p for p in (tmp_path / "killed").glob("runs/*/predictions.jsonl") if p.stat().st_size > 20_000])
+    killed = command(home, *arguments)
+    wait_for(lambda: [p for p in home.glob("runs/*/predictions.jsonl") if p.stat().st_size > 20_000])
     workers = children(killed.pid)
     os.kill(killed.pid, signal.SIGKILL)
     killed.wait()
     wait_for(lambda: not any(is_running(pid) for pid in workers))
-    (half,) = Bench(EvalSettings(home=tmp_path / "killed")).runs.all()
+    (half,) = Bench(EvalSettings(home=home)).runs.all()
     assert 0 < len(half.samples()) < 70
-    done = command(tmp_path / "killed", *arguments)
+    done = command(home, *arguments)
     out, err = done.communicate(timeout=120)
     assert done.returncode == 0, err
-    (run,) = Bench(EvalSettings(home=tmp_path / "killed")).runs.all()
+    (run,) = Bench(EvalSettings(home=home)).runs.all()
     assert run.name == half.name
     assert answers(run) == answers(whole)
     ours = {name: f.value for name, f in report(whole).metrics.items()}
@@ -134,7 +147,8 @@ def test_the_order_of_the_file_changes_no_figure(bench, embedder, tmp_path):
     assert report(one).metrics == report(other).metrics
 
 
-def test_a_warm_run_encodes_nothing(bench, embedder):
+def test_a_warm_run_encodes_nothing(tmp_path, embedder):
+    bench = Bench(EvalSettings(home=tmp_path))
     cold = bench.go(order(limit=4), encoder=embedder)
     warm = bench.go(order(limit=4, afresh=True), encoder=embedder)
     assert report(cold).timing["encoded"] > 300
@@ -150,7 +164,8 @@ def test_nothing_to_ask_is_an_error(bench, tmp_path):
     assert bench.runs.all() == []
 
 
-def test_a_missing_file_says_how_to_get_it(bench):
+def test_a_missing_file_says_how_to_get_it(bench, monkeypatch):
+    monkeypatch.delenv("MEMOIR_DATA", raising=False)
     with pytest.raises(MemoirError, match="python -m eval fetch longmemeval"):
         bench.go(Order("longmemeval"))
     with pytest.raises(UnknownBenchmark, match="memoir, longmemeval"):
@@ -164,9 +179,9 @@ def test_a_run_that_goes_on_elsewhere_is_left_alone(bench, embedder):
     assert bench.go(order(limit=2), encoder=embedder, begun=begun).is_done
 
 
-def test_a_killed_worker_ends_the_command_with_what_was_answered(tmp_path):
-    going = command(tmp_path, "run", "memoir", "--reader", "none", "--jobs", "2")
-    wait_for(lambda: [p for p in tmp_path.glob("runs/*/predictions.jsonl") if p.stat().st_size > 1000])
+def test_a_killed_worker_ends_the_command_with_what_was_answered(home):
+    going = command(home, "run", "memoir", "--reader", "none", "--jobs", "2")
+    wait_for(lambda: [p for p in home.glob("runs/*/predictions.jsonl") if p.stat().st_size > 1000])
     names = {pid: Path(f"/proc/{pid}/cmdline").read_text() for pid in children(going.pid)}
     os.kill(next(pid for pid, name in names.items() if "spawn_main" in name), signal.SIGKILL)
     out, err = going.communicate(timeout=60)
@@ -174,7 +189,7 @@ def test_a_killed_worker_ends_the_command_with_what_was_answered(tmp_path):
     assert out == ""
     assert "ended from outside" in err
     assert "Traceback" not in err
-    (run,) = Bench(EvalSettings(home=tmp_path)).runs.all()
+    (run,) = Bench(EvalSettings(home=home)).runs.all()
     assert run.samples()
     assert not run.is_done
     wait_for(lambda: not any(is_running(pid) for pid in names))

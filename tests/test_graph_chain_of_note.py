@@ -259,6 +259,20 @@ def test_a_question_longer_than_the_model_can_read_is_said_to_be(marlow):
     assert "Ask in fewer words" in answer.reading.notice
 
 
+def test_a_long_card_does_not_keep_the_memories_out(marlow):
+    with marlow.services.bank.writing() as db:
+        db.execute(
+            "UPDATE personas SET description = ?, traits = ?", ["A sailor. " * 5000, json.dumps(["calm"] * 9000)]
+        )
+    marlow.persona = marlow.services.bank.persona(marlow.persona.id)
+    with ChatServer(adopted, models=[{"id": "scripted", "max_model_len": 8192}]) as server:
+        answered(marlow, server)
+        data = shown(server.requests[0])[1]
+    assert data["persona"]["description"].startswith("A sailor. A sailor.")
+    assert data["persona"]["traits"].startswith("calm; calm")
+    assert data["memories"]
+
+
 def test_one_long_memory_does_not_keep_the_others_out(marlow):
     long = MemoryDraft("world", "Biscuit the greyhound. " * 5000)
     marlow.services.bank.add_memories(marlow.persona.id, [long])

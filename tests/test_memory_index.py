@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory import candidates, index, indexer, packing, schema, segment, upkeep
+from memory import candidates, index, indexer, opening, packing, schema, segment, upkeep
 from memory.bank import Bank
 from memory.forget import forget
 from memory.index import Indexes
@@ -245,7 +245,7 @@ def test_a_bank_of_the_first_version_is_brought_along(tmp_path, monkeypatch):
     searcher = Searcher(bank, EMBEDDER)
     (hit,) = searcher.search(1, searcher.views(["Gulls"]), LATER)
     assert (hit.memory.text, hit.scores["dense"] > 0) == ("Gulls", True)
-    with closing(schema.open_bank(bank.path).conn) as conn:
+    with closing(opening.open_bank(bank.path).conn) as conn:
         assert not conn.execute("SELECT name FROM sqlite_master WHERE name LIKE '%fts%'").fetchall()
 
 

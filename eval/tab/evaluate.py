@@ -16,7 +16,7 @@ from eval.compare import compare_runs
 from eval.fetching.fetch import SOURCES, FetchFailed, fetch, manual_steps
 from eval.report import Report
 from eval.tab import panels
-from eval.tab.drill import ALL
+from eval.tab.looking import listen
 from eval.tab.opened import Shelf, answers
 from eval.tab.order_panel import OWN, filled, order_form
 from eval.tab.orders import plan, presets_of
@@ -41,9 +41,6 @@ SAVE = """(file) => {
   setTimeout(() => URL.revokeObjectURL(link.href), 60000);
 }"""
 """Hands a text to the browser as a file, so that none need lie on the server until somebody asks for it."""
-
-TO_PROBE = "() => document.querySelector('#eval-question').scrollIntoView({ block: 'start' })"
-"""Brings a probe that was opened into sight, below the list it was chosen from."""
 
 Saved = dict[str, str]
 
@@ -187,42 +184,6 @@ def evaluate_tab(tab: gr.Tab, bench: Bench, encoder: Embedder) -> None:
         return {opened: name, **result.show(shelf.open(name))}
 
     @told
-    def regrouped(name: str, axis: str | None, metric: str | None) -> Update:
-        return result.grouped(shelf.open(name).report, axis, metric)
-
-    @told
-    def relisted(name: str, metric: str | None, group: str | None) -> Update:
-        return result.listed(shelf.open(name), metric, group or ALL)
-
-    def look(name: str, metric: str | None, group: str) -> Update:
-        return {result.tabs: gr.Tabs(selected="probes"), **result.listed(shelf.open(name), metric, group)}
-
-    @told
-    def from_figure(name: str, event: gr.SelectData) -> Update:
-        return look(name, str(event.row_value[0]), ALL)
-
-    @told
-    def from_group(name: str, axis: str, metric: str | None, event: gr.SelectData) -> Update:
-        header = result.group_header(shelf.open(name).report, axis, metric)
-        column = header[event.index[1]]
-        return look(name, column if event.index[1] > 1 else metric, f"{axis}: {event.row_value[0]}")
-
-    @told
-    def from_abstention(name: str, metric: str | None, event: gr.SelectData) -> Update:
-        declined = "declined" if event.index[1] == 2 else "answered"
-        return look(name, metric, f"abstention: {declined}, {event.row_value[0]}" if event.index[1] else ALL)
-
-    @told
-    def from_cause(name: str, metric: str | None, event: gr.SelectData) -> Update:
-        return look(name, metric, f"wrong because: {event.row_value[0]}")
-
-    @told
-    def probe_opened(name: str, event: gr.SelectData) -> Update:
-        held = shelf.open(name)
-        history, probe = (str(cell) for cell in event.row_value[-2:])
-        return result.probe(held.sample(history, probe), shelf.words(held, history), answered=held.answered)
-
-    @told
     def saved(name: str, kind: str) -> Saved:
         held = shelf.open(name).report
         if kind == "csv":
@@ -315,7 +276,6 @@ def evaluate_tab(tab: gr.Tab, bench: Bench, encoder: Embedder) -> None:
     all_runs = [marked, *runs.outputs]
     ended = [seen, several_head, several_rows, several_notes, *shown_run, *all_runs, *running]
     every = list(dict.fromkeys([*filling, *ended]))
-    probes = result.outputs
 
     tab.select(entered, [form.benchmark, form.data, seen, opened], every, **PRIVATE)
     # A picker says "input" also when the keyboard only passes through it.
@@ -326,27 +286,8 @@ def evaluate_tab(tab: gr.Tab, bench: Bench, encoder: Embedder) -> None:
     form.run.click(start, form.fields, running, **PRIVATE)
     form.stop.click(stop, None, running, **PRIVATE)
     clock.tick(looked, seen, ended, **PRIVATE)
+    listen(result, opened, shelf)
     several_rows.select(row_opened, None, shown_run, **PRIVATE)
-    gr.on(
-        [result.axis.input, result.metric.input],
-        regrouped,
-        [opened, result.axis, result.metric],
-        [result.plot, result.groups],
-        **PRIVATE,
-    )
-    gr.on(
-        [result.probe_metric.input, result.probe_group.input],
-        relisted,
-        [opened, result.probe_metric, result.probe_group],
-        result.outputs,
-        **PRIVATE,
-    )
-    result.figures.select(from_figure, opened, probes, **PRIVATE)
-    result.groups.select(from_group, [opened, result.axis, result.metric], probes, **PRIVATE)
-    result.abstained.select(from_abstention, [opened, result.metric], probes, **PRIVATE)
-    result.causes.select(from_cause, [opened, result.metric], probes, **PRIVATE)
-    probe = [result.question, result.evidence, result.ranking, result.trace]
-    result.probes.select(probe_opened, opened, probe, **PRIVATE).then(None, js=TO_PROBE)
     for button, kind in ((result.csv, "csv"), (result.json, "json"), (result.markdown, "markdown")):
         button.click(lambda name, kind=kind: saved(name, kind), opened, file, **PRIVATE).then(None, file, None, js=SAVE)
     runs.listed.select(mark, None, all_runs, **PRIVATE)

@@ -120,7 +120,7 @@ class Found:
 
     @property
     def longest(self) -> int:
-        """Characters of one memory: some quarter of the room, so that a long one does not keep all others out."""
+        """Characters of one memory or of the card: some quarter of the room, so that a long one keeps no other out."""
         return max(self.room // 2, 1)
 
     def memory(self, number: int) -> Memory | None:
@@ -160,8 +160,8 @@ def _data(found: Found, notes: Sequence[Mapping[str, Any]] | None) -> dict[str, 
     ask, persona = found.ask, found.ask.persona
     card = {
         "name": persona.name,
-        "description": persona.description,
-        "traits": list(persona.traits),
+        "description": _cut(persona.description, found.longest),
+        "traits": _cut("; ".join(persona.traits), found.longest),
         "manner": persona.manner,
     }
     compared = compares(found.question)

@@ -15,9 +15,10 @@ from graph.assistant import Answer, Assistant, Step, Token
 from graph.learning.learner import Learner
 from graph.manners import MANNERS
 from graph.models import Quantization
-from graph.panels import CANDIDATE_HEADERS, CANDIDATE_WIDTHS, NOTE_HEADERS, STATUS, STEP_HEADERS
+from graph.panels import STATUS, Answered
 from graph.said import answered, to_markdown
 from graph.tab.asking import ask_of, wake
+from graph.tab.how import how_panel
 from graph.tab.messages import (
     ASK,
     FALLEN_BACK,
@@ -26,15 +27,14 @@ from graph.tab.messages import (
     Message,
     aside,
     busy,
+    latest,
     message,
-    questions,
     ready,
     status,
 )
 from graph.tab.model_panel import fixed_model, model_panel
 from graph.today import about, stale_end
 from memory.bank import Bank
-from memory.card import whole
 from memory.errors import MemoirError
 from memory.indexer import Indexer, waiting
 from memory.panels import count, empty, line
@@ -126,16 +126,7 @@ def chat_tab(
                 manner = gr.Dropdown(list(MANNERS), value="plain", label="Manner of speaking")
                 speaks_up = gr.Checkbox(True, label=UNASKED, elem_id="persona-proactive")
                 create = gr.Button("Create", variant="primary", elem_id="persona-create")
-    with gr.Accordion("How I remembered", open=False, elem_classes="memoir-trace", elem_id="how"):
-        explained = gr.HTML(padding=False)
-        with gr.Row():
-            kinds = gr.Label(label="Kind of memory asked for", show_heading=False, num_top_classes=5, visible=False)
-            timeline = gr.Plot(label="The candidates in time", visible=False)
-        candidates = _table("Candidates", CANDIDATE_HEADERS, _shares(*CANDIDATE_WIDTHS))
-        one = gr.HTML(padding=False, elem_id="how-one")
-        with gr.Row():
-            notes = _table("Notes", NOTE_HEADERS, _shares(16, 56, 28))
-            steps = _table("Steps", STEP_HEADERS, _shares(24, 54, 22))
+    how = how_panel(bank, persona)
     clock = gr.Timer(2, active=False)
     stops: dict[str, threading.Event] = {}
 
@@ -151,25 +142,7 @@ def chat_tab(
             time_note: about(bank, someone, as_of),
             examples: gr.Column(visible=someone is not None and someone.external_id == SAMPLE),
             sources: empty("No answer yet", "The lines an answer relies on stand here, with the talk around them."),
-            **explain(None),
-        }
-
-    def explain(answer: Answer | None) -> Update:
-        """What the panel "How I remembered" holds."""
-        if answer is None:
-            hint = empty("No answer yet", "Ask something, and each step to the answer shows here.")
-            hidden = {c: gr.update(visible=False) for c in (kinds, timeline, candidates, notes, steps)}
-            return {explained: hint, one: "", **hidden}
-        figure = panels.timeline(answer)
-        rows, taken = panels.candidates(answer), panels.notes(answer)
-        return {
-            explained: panels.summary(answer),
-            kinds: gr.Label(panels.classes(answer), visible=bool(rows)),
-            timeline: gr.Plot(figure, visible=figure is not None),
-            candidates: gr.Dataframe(rows, visible=bool(rows)),
-            one: line("A click on a candidate shows where it comes from." if rows else ""),
-            notes: gr.Dataframe(taken, visible=bool(taken)),
-            steps: gr.Dataframe(panels.steps(answer), visible=True),
+            **how.explain(None),
         }
 
     def choose(persona_id: int | None) -> Update:
@@ -240,7 +213,7 @@ def chat_tab(
     def say(
         text: str,
         before: list[Message],
-        known: list[list[int]],
+        known: list[Answered],
         chat_number: str,
         persona_id: int | None,
         as_of: str | None,
@@ -251,7 +224,7 @@ def chat_tab(
         if not text.strip():
             yield {composer: gr.skip()}
             return
-        shown = [*before, message("user", to_markdown(text))]
+        shown = [*latest(before), message("user", to_markdown(text))]
         try:
             ask = ask_of(bank, text, before, chat_number, persona_id, as_of, forget_it)
             reader = model.reader(assistant, model_name, quantization)
@@ -272,15 +245,15 @@ def chat_tab(
                     # A sign of life shows nothing, but lets the page stop what it is a sign of.
                     yield {chat: [*shown, message("assistant", to_markdown(spoken))] if event.text else gr.skip()}
                 elif isinstance(event, Answer):
-                    now_known = [*known, [c.memory.id for c in event.reading.citations]]
+                    now_known = [*known, (text, [c.memory.id for c in event.reading.citations])]
                     reply = answered(event.reading, len(now_known))
                     yield {
                         composer: ready(),
                         chat: [*shown, *aside(FALLEN_BACK, event.reading.notice), message("assistant", reply)],
                         cited: now_known,
-                        sources: panels.all_sources(bank, event, questions(before), known),
+                        sources: panels.all_sources(bank, event, known),
                         clock: gr.Timer(active=True),
-                        **explain(event),
+                        **how.explain(event),
                     }
         except Exception as fault:  # the edge: whatever it was, nothing may go on turning
             yield {composer: ready(text), chat: before}
@@ -293,27 +266,21 @@ def chat_tab(
         if chat_number in stops:
             stops[chat_number].set()
 
-    @told
-    def look_at(persona_id: int, event: gr.SelectData) -> str:
-        return whole(bank, bank.memory(persona_id, int(event.row_value[0])), panels.REACH)
-
     everything = [chat, chat_id, cited, spoken_with, today, time_note, examples, sources]
-    explaining = [explained, kinds, timeline, candidates, one, notes, steps]
-    turned = [persona, proactive, clock, *everything, *explaining]
+    turned = [persona, proactive, clock, *everything, *how.outputs]
     spoken_to = [composer, chat, cited, chat_id, persona, today, forgetful, model.name, model.quantization]
-    replied = [composer, chat, cited, sources, clock, *explaining]
+    replied = [composer, chat, cited, sources, clock, *how.outputs]
     page.load(opened, None, turned, **PRIVATE)
     # A picker says "input" also when the keyboard only passes through it.
     persona.input(chosen, [chat_id, persona, spoken_with], turned, **PRIVATE)
     box.imported.change(brought_in, box.imported, turned, **PRIVATE)
     proactive.input(switched, [persona, proactive], None, **PRIVATE)
     create.click(created, [name, description, manner, speaks_up], [name, description, speaks_up, *turned], **PRIVATE)
-    new_chat.click(begun, [chat_id, persona, today], [*everything, *explaining], **PRIVATE)
-    chat.clear(begun, [chat_id, persona, today], [*everything, *explaining], **PRIVATE)
+    new_chat.click(begun, [chat_id, persona, today], [*everything, *how.outputs], **PRIVATE)
+    chat.clear(begun, [chat_id, persona, today], [*everything, *how.outputs], **PRIVATE)
     at_end.click(ended, persona, today, **PRIVATE)
     # Of a persona that is chosen, the date can reach the screen before the name: the later event has both.
     gr.on([today.change, persona.change], timed, [persona, today], time_note, trigger_mode="always_last", **PRIVATE)
-    candidates.select(look_at, persona, one, **PRIVATE)
     clock.tick(ticked, None, [indexing, clock], **PRIVATE)
     composer.submit(say, spoken_to, replied, concurrency_limit=4, concurrency_id="say", **PRIVATE)
     for chip, question in zip(chips, trimmings.examples, strict=True):
@@ -323,25 +290,6 @@ def chat_tab(
     # Not by Gradio's own cancelling, which covers the chat with the word "Error".
     composer.stop(stopped, chat_id, None, **PRIVATE)
     return persona
-
-
-def _shares(*percents: int) -> list[str | int]:
-    return [f"{percent}%" for percent in percents]
-
-
-def _table(label: str, headers: list[str], widths: list[str | int]) -> gr.Dataframe:
-    return gr.Dataframe(
-        headers=headers,
-        label=label,
-        type="array",
-        interactive=False,
-        wrap=True,
-        max_height=420,
-        column_widths=widths,
-        buttons=[],
-        visible=False,
-        elem_id=f"how-{label.lower()}",
-    )
 
 
 def _find(bank: Bank, persona_id: int | None) -> Persona | None:

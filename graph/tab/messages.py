@@ -7,13 +7,18 @@ from typing import Any
 
 import gradio as gr
 
-from graph.said import from_markdown, to_markdown
+from graph.said import to_markdown
 
 ASK = "Ask, or tell something to remember"
 SEND, STOP = "Send", "Stop"
 
 STOPPED = ("Stopped", "What you said is kept, nothing of the reply is.")
 FALLEN_BACK = "The chat model did not answer"
+
+SHOWN = 200
+"""Messages of a chat that the page keeps: it sends them all with each word of an answer, so thousands make it crawl."""
+
+CUT = ("Earlier messages", "What was said before is no longer shown here. What was remembered of it stands in Memory.")
 
 Message = dict[str, Any]
 """One message as the chat shows it."""
@@ -54,9 +59,14 @@ def text_of(shown: Message) -> str:
     return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
 
 
-def questions(messages: Sequence[Message]) -> list[str]:
-    """What the user said, in plain words."""
-    return [from_markdown(text_of(m)) for m in messages if m["role"] == "user"]
+def latest(messages: Sequence[Message]) -> list[Message]:
+    """The end of a long chat, from something the user said on, under a line that says what went."""
+    if len(messages) <= SHOWN:
+        return list(messages)
+    rest = list(messages[-SHOWN + 1 :])
+    while rest and rest[0]["role"] != "user":
+        rest.pop(0)
+    return [*aside(*CUT), *rest]
 
 
 def is_aside(shown: Message) -> bool:
