@@ -117,7 +117,7 @@ class Result:
             self.heading: panels.heading(held),
             self.summary: panels.summary(held),
             self.axis: gr.Radio(axes, value=axis),
-            self.metric: gr.Dropdown(metrics, value=first),
+            self.metric: gr.Dropdown([(panels.named(m), m) for m in metrics], value=first),
             **self.grouped(held, axis, first),
             self.figures: table(
                 ("figure", "value [95 %]", "n"), metric_rows({name: held.metrics[name] for name in metrics})
@@ -185,7 +185,7 @@ class Result:
         more = f", the first {LISTED:,} of them listed" if len(found) > LISTED else ""
         said = f"{count(len(found), 'probe')}, the lowest {panels.named(metric or '')} first{more}. A click opens one."
         return {
-            self.probe_metric: gr.Dropdown(_by_weight(opened.report), value=metric),
+            self.probe_metric: gr.Dropdown([(panels.named(m), m) for m in _by_weight(opened.report)], value=metric),
             self.probe_group: gr.Dropdown(drill.groups(opened.samples, answered=answered), value=group),
             self.where: line(said),
             self.probes: [_probe_row(sample, value, answered) for sample, value in found[:LISTED]],

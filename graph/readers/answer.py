@@ -186,8 +186,13 @@ def _frame(note: Note, when: str, *, dated: bool) -> str:
     if teller:
         return f"{when}{teller}, on {said}: " if said and dated else f"{when}{teller}: "
     if note.when:
-        return when or f"{describe(note.when)}: "
+        return when or f"{_begun(describe(note.when))}: "
     return f"As of {said}: " if said else ""
+
+
+def _begun(words: str) -> str:
+    """Words that begin a line: "the morning of 8 May 2023" with a capital letter."""
+    return words[:1].upper() + words[1:]
 
 
 def _then(note: Note) -> str:
@@ -202,7 +207,7 @@ def _when(question: Question, note: Note, asked_at: datetime) -> str:
     if question.expects != "time":
         return ""
     if note.when is not None:
-        return f"{describe(note.when)}. "
+        return f"{_begun(describe(note.when))}. "
     return f"Perhaps {describe(note.perhaps)}. " if note.perhaps is not None else ""
 
 

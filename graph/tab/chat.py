@@ -105,7 +105,7 @@ def chat_tab(
                 with gr.Row():
                     persona = gr.Dropdown(label="Talk with", min_width=150, elem_id="persona")
                     today = gr.DateTime(
-                        label="As of (empty: now)", include_time=False, type="string", min_width=150, elem_id="today"
+                        label="As of (empty: now)", include_time=False, type="string", min_width=175, elem_id="today"
                     )
                 with gr.Row():
                     forgetful = gr.Checkbox(label="Don't remember this chat", min_width=150, elem_id="forgetful")

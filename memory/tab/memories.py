@@ -18,6 +18,7 @@ from memory.tab.correcting import correcting_box
 from memory.tab.forgetting import forgetting_panel
 from memory.tab.handling import PRIVATE, UNCHANGED, Update, told
 from memory.tab.journal_panel import journal_panel
+from memory.tab.paging import pager
 from memory.tab.pictures import pictures_box
 from memory.tab.taking import taking_panel
 from memory.timespan import read_date
@@ -40,7 +41,6 @@ SHOW_QUOTED = "() => window.showQuoted(document.querySelector('#memory-origin'))
 
 def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown) -> None:
     """Build the tab inside `tab`; it opens with the persona that `chosen`, the Chat tab's picker, holds."""
-    shown: gr.State = gr.State(0)
     selected: gr.State = gr.State(None)
     listed_for: gr.State = gr.State(())
     with gr.Row(elem_classes="memoir-filters"):
@@ -69,10 +69,7 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
                 elem_classes="memoir-table",
                 elem_id="memory-table",
             )
-            with gr.Row(elem_classes="memoir-pages"):
-                back = gr.Button("Previous", size="sm", min_width=90, scale=0)
-                where = gr.HTML(padding=False, elem_id="memory-where")
-                further = gr.Button("Next", size="sm", min_width=90, scale=0)
+            pages = pager("memory", "Previous", "Next")
         with gr.Column(scale=4, min_width=320, elem_classes="memoir-side"):
             card = gr.HTML(padding=False, elem_id="memory-detail")
             box = correcting_box(bank, persona, selected)
@@ -92,22 +89,17 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
     def show(persona_id: int | None, page: int, *sought: str | None) -> Update:
         if persona_id is None:
             nobody = panels.empty("No persona yet", "Create one in Chat, or bring in a history there.")
-            return {totals: nobody, table: [], where: "", shown: 0, listed_for: ()}
+            return {totals: nobody, table: [], listed_for: (), **pages.at(0, PAGE, 0, 0, "")}
         text, kind, since, until = sought
         found, total, page = _page(bank, searcher, persona_id, text or "", kind, _between(since, until), page)
-        start = page * PAGE
-        if total:
-            paging = panels.line(f"{start + 1:,}–{start + len(found):,} of {total:,}{' found' if text else ''}")
-        else:
-            paging = panels.line("Nothing fits. Try other words, another kind or a wider stretch of time.")
+        said = f"{total:,}{' found' if text else ''}"
+        if not total:
+            said = "Nothing fits. Try other words, another kind or a wider stretch of time."
         return {
             totals: panels.totals(bank.counts(persona_id)),
             table: [_row(m) for m in found],
-            where: paging,
-            shown: page,
             listed_for: (persona_id, *sought),
-            back: gr.Button(interactive=page > 0),
-            further: gr.Button(interactive=start + len(found) < total),
+            **pages.at(page, PAGE, len(found), total, said),
         }
 
     @told
@@ -170,7 +162,7 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
         return {**rest, **cleared(persona_id), result: panels.forgotten(gone)}
 
     filters = [persona, query, store, first, last]
-    listed = [totals, table, where, shown, listed_for, back, further]
+    listed = [totals, table, listed_for, *pages.parts]
     beside = [card, origin, selected, result, confirm, ask_forget, *box.shown]
     tab.select(opened, [persona, chosen, *filters[1:]], [persona, *listed, *beside], **PRIVATE)
     gr.on(
@@ -181,16 +173,13 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
         trigger_mode="always_last",
         **PRIVATE,
     )
-    for button, step in ((back, -1), (further, 1)):
-        button.click(lambda page, by=step: max(0, page + by), shown, shown, **PRIVATE).then(
-            turned, [persona, shown, *filters[1:]], listed, **PRIVATE
-        )
+    pages.turn(turned, [persona, pages.shown, *filters[1:]], listed)
     table.select(choose, [persona, selected], beside, trigger_mode="always_last", **PRIVATE).then(None, js=SHOW_QUOTED)
-    box.changed.change(corrected, [persona, box.changed, shown, *filters[1:]], [*listed, *beside], **PRIVATE)
+    box.changed.change(corrected, [persona, box.changed, pages.shown, *filters[1:]], [*listed, *beside], **PRIVATE)
     ask_forget.click(consider, [persona, selected], [warning, confirm, ask_forget], **PRIVATE)
     keep.click(lambda: asked(False, True), None, [confirm, ask_forget], **PRIVATE)
     forgotten.change(afresh, filters, [*listed, *beside], **PRIVATE)
-    sure.click(remove, [persona, selected, shown, *filters[1:]], [*listed, *beside], **PRIVATE)
+    sure.click(remove, [persona, selected, pages.shown, *filters[1:]], [*listed, *beside], **PRIVATE)
 
 
 def persona_choices(bank: Bank) -> list[tuple[str, int]]:
