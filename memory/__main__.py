@@ -17,12 +17,14 @@ from memory import accounts, backup, export, forget, indexer, ingest, journal, s
 from memory.as_json import plain
 from memory.bank import Bank
 from memory.embedder import Embedder
-from memory.errors import BankUnavailable, MemoirError
+from memory.errors import BankUnavailable, MemoirError, Stopped
 from memory.rows import clean
 from memory.search import Searcher
 from memory.settings import BankSettings
+from memory.tasks import Task
+from memory.terminal import watched
 from memory.timespan import describe, last_moment, read_date
-from memory.types import Memory, Skip
+from memory.types import Memory, Persona, Skip
 from memory.users import Users
 
 Arguments = argparse.Namespace
@@ -51,6 +53,8 @@ def main(argv: list[str] | None = None) -> int:
             print(f"memoir: MEMOIR_{str(error['loc'][0]).upper()}: {error['msg']}", file=sys.stderr)
     except MemoirError as fault:
         print(f"memoir: {fault}", file=sys.stderr)
+        if isinstance(fault, Stopped):
+            return STOPPED
     except KeyboardInterrupt:
         print(
             "memoir: stopped; what was stored before is whole, and the same command goes on from there", file=sys.stderr
@@ -150,7 +154,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _import(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     if arguments.dry_run:
-        held = ingest.contents(arguments.file)
+        with watched("Reading") as task:
+            held = ingest.contents(arguments.file, task.at)
         if arguments.json:
             return _print(plain(held)) or _fault(held.fault)
         print(f"{arguments.file}: {held.format}, {len(held.histories)} histories")
@@ -158,7 +163,8 @@ def _import(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
             print(f"  {f.external_id or '-'}  {f.name}: {f.sessions} sessions, {f.turns} turns, {f.memories} memories")
         _print_skips(held.skips, held.skipped)
         return _fault(held.fault)
-    report = ingest.ingest(bank, arguments.file, choose=arguments.only, persona=arguments.persona)
+    with watched("Importing") as task:
+        report = ingest.ingest(bank, arguments.file, choose=arguments.only, persona=arguments.persona, progress=task.at)
     missing = f"{arguments.file} has no history {', '.join(report.missing)}" if report.missing else ""
     if arguments.json:
         return _print(plain(report)) or _fault(report.fault) or _fault(missing)
@@ -246,14 +252,16 @@ def _forget(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     if arguments.persona is None:
         raise MemoirError("say whose with --persona")
     persona = bank.persona(arguments.persona)
-    if arguments.everything:
-        gone = (forget.preview_persona if dry else forget.forget_persona)(bank, persona.id)
-    elif arguments.session is not None:
-        gone = (forget.preview_session if dry else forget.forget_session)(bank, persona.id, arguments.session)
-    else:
-        for memory in arguments.memory:
-            bank.memory(persona.id, memory)
-        gone = (forget.preview if dry else forget.forget)(bank, persona.id, arguments.memory)
+    for memory in arguments.memory:
+        bank.memory(persona.id, memory)
+    with watched("Looking" if dry else "Forgetting") as task:
+        if arguments.everything:
+            gone = forget.preview_persona(bank, persona.id) if dry else forget.forget_persona(bank, persona.id, task)
+        elif arguments.session is not None:
+            which = scope.session(bank.session(persona.id, arguments.session).id)
+            gone = _meant(bank, [persona], which, task, dry)
+        else:
+            gone = _meant(bank, [persona], scope.memories(arguments.memory), task, dry)
     return _say_forgotten(arguments, bank, gone, dry)
 
 
@@ -262,12 +270,17 @@ def _forget_fitting(arguments: Arguments, bank: Bank) -> int:
         raise MemoirError("choose one of --before and --mentions")
     which = scope.before(arguments.before) if arguments.before else scope.mentions(arguments.mentions)
     whose = [bank.persona(arguments.persona)] if arguments.persona else bank.personas()
-    nothing = forget.Forgotten(0, 0, 0)
-    planned = sum((forget.preview_meant(bank, p.id, which) for p in whose), nothing)
+    with watched("Looking") as task:
+        planned = _meant(bank, whose, which, task, True)
     if arguments.dry_run or not (planned.memories or planned.turns) or not (arguments.yes or _agreed(planned)):
         return _say_forgotten(arguments, bank, planned, True)
-    gone = sum((forget.forget_meant(bank, p.id, which) for p in whose), nothing)
+    with watched("Forgetting") as task:
+        gone = _meant(bank, whose, which, task, False)
     return _say_forgotten(arguments, bank, gone, False)
+
+
+def _meant(bank: Bank, whose: Sequence[Persona], which: scope.Scope, task: Task, dry: bool) -> forget.Forgotten:
+    return (forget.preview_meant if dry else forget.forget_meant)(bank, [p.id for p in whose], which, task)
 
 
 def _agreed(planned: forget.Forgotten) -> bool:
@@ -297,11 +310,13 @@ def _export(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     personas = [bank.persona(arguments.persona)] if arguments.persona else bank.personas()
     names = ", ".join(p.name for p in personas)
     if arguments.output is None:
-        for line in export.lines(bank, personas):
-            print(line)
+        with watched("Exporting") as task:
+            for line in export.lines(bank, personas, task.at):
+                print(line)
         return 0
     try:
-        written = export.write(bank, personas, arguments.output)
+        with watched("Exporting") as task:
+            written = export.write(bank, personas, arguments.output, task.at)
     except OSError as fault:
         raise MemoirError(f"{arguments.output}: not written ({fault.strerror or fault}); left as it was") from fault
     summary = {"persona": names, "file": str(arguments.output), "lines": written}
@@ -309,7 +324,8 @@ def _export(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
 
 
 def _backup(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
-    held = backup.backup(bank, arguments.file)
+    with watched("Copying") as task:
+        held = backup.backup(bank, arguments.file, task)
     if arguments.json:
         return _print({"file": str(arguments.file), **plain(held)})
     return _say(f"{arguments.file}: {_holding(held)}; checked")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -22,8 +23,10 @@ MARK = ".memoir-"
 def make(bank: Path, name: str, ending: str, write: Callable[[Path], object]) -> Path:
     """A file in the folder of uploads, called after `name` and the day, which `write` makes of the bank at that path.
 
+    Whatever `write` raises, nothing is left of it.
+
     Raises:
-        MemoirError: it cannot be written.
+        MemoirError: it cannot be written, or `clear` was called meanwhile.
     """
     clear(bank)
     # A page serves what lies in its own user's folder, and no other page does.
@@ -32,7 +35,15 @@ def make(bank: Path, name: str, ending: str, write: Callable[[Path], object]) ->
     try:
         uploads.mkdir(parents=True, exist_ok=True)
         path = Path(tempfile.mkdtemp(dir=uploads)) / f"{called}{_mark(bank)}{datetime.now(UTC):%Y-%m-%d}.{ending}"
-        write(path)
+        try:
+            write(path)
+        except BaseException:
+            shutil.rmtree(path.parent, ignore_errors=True)
+            raise
+    except FileNotFoundError as fault:
+        raise MemoirError(
+            "Something was forgotten, or another file made, before this one was whole: try again."
+        ) from fault
     except OSError as fault:
         raise MemoirError(f"{uploads}: the file cannot be written ({fault.strerror or fault}). Make room.") from fault
     return path

@@ -27,5 +27,9 @@ class WrongModel(MemoirError):
     """Weights were made for another embedding model than the one that is set."""
 
 
+class Stopped(MemoirError):
+    """Whoever waited for a piece of work had it stopped; the message says what is kept."""
+
+
 class UnreadableFile(MemoirError):
     """A file that was to be imported cannot be read as any known format; the message names the file and the place."""

@@ -24,11 +24,15 @@ from memory.importers.memoir_rows import (
     TurnRow,
     dump,
 )
+from memory.tasks import Progress, unwatched
 from memory.types import Persona
 
 LINE_TURNS = 2000
 LINE_CHARACTERS = 1 << 22
 """Turns and text of a session that one line holds: a reader takes lines of at most 32 MB."""
+
+MEMORY = 6
+"""How many turns are written while one memory is."""
 
 _SESSIONS = "SELECT * FROM sessions WHERE persona_id = ? ORDER BY id"
 _TURNS = """
@@ -55,33 +59,46 @@ MEMORY_COLUMNS = (
 """Columns that a file and a table call the same and keep alike."""
 
 
-def lines(bank: Bank, personas: Sequence[Persona]) -> Iterator[str]:
+def lines(bank: Bank, personas: Sequence[Persona], progress: Progress = unwatched) -> Iterator[str]:
     """Each persona with its sessions and memories, then the seal; all as it stands at one moment."""
     digest, counted, session = hashlib.sha256(), Counter[str](), 0
     with bank.reading() as db:
         db.conn.execute("BEGIN")  # one view, however much is written meanwhile
+        total = _effort(db, personas)
         for persona in personas:
             for line in _of_persona(db, persona):
                 if line.session is not None:
                     counted.update(sessions=int(line.session.n != session), turns=len(line.session.turns))
                     session = line.session.n
                 counted.update(personas=int(line.persona is not None), memories=int(line.memory is not None))
+                progress((counted["turns"] + MEMORY * counted["memories"]) / total)
                 text = dump(line)
                 digest.update(text.encode() + b"\n")
                 yield text
     yield dump(Line(end=End(**counted, sha256=digest.hexdigest())))
 
 
-def write(bank: Bank, personas: Sequence[Persona], path: Path) -> int:
+def write(bank: Bank, personas: Sequence[Persona], path: Path, progress: Progress = unwatched) -> int:
     """Write the lines to a file, whole or not at all; returns how many."""
     half = path.with_name(f".{path.name}.half")
     try:
         with half.open("w", encoding="utf-8", newline="\n") as file:
-            written = sum(file.write(line + "\n") > 0 for line in lines(bank, personas))
+            written = sum(file.write(line + "\n") > 0 for line in lines(bank, personas, progress))
         half.replace(path)
     finally:
         half.unlink(missing_ok=True)
     return written
+
+
+def _effort(db: Database, personas: Sequence[Persona]) -> int:
+    """How much there is to write, in turns; 1 for nothing."""
+    query = """
+        SELECT (SELECT count(*) FROM turns t JOIN sessions s ON s.id = t.session_id WHERE s.persona_id = p.id)
+            + :memory * (SELECT count(*) FROM memories WHERE persona_id = p.id)
+        FROM personas p WHERE id IN (SELECT value FROM json_each(:whose))
+    """
+    values = {"memory": MEMORY, "whose": rows.listed(persona.id for persona in personas)}
+    return sum(n for (n,) in db.conn.execute(query, values)) or 1
 
 
 def _of_persona(db: Database, persona: Persona) -> Iterator[Line]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
@@ -10,6 +10,7 @@ from pathlib import Path
 
 from memory.errors import UnreadableFile
 from memory.importers import Record, unpack
+from memory.tasks import Progress, unwatched
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Skip, Stored
 
 KEPT_SKIPS = 200
@@ -17,8 +18,6 @@ KEPT_SKIPS = 200
 
 LONGEST_SKIP = 300
 """Characters of a place or reason, which may quote the file, in a report."""
-
-Progress = Callable[[float], None]
 
 
 @dataclass
@@ -65,7 +64,7 @@ class History:
 class HistoryFile:
     """A file as it is read: the histories met so far, each once, and where it breaks off."""
 
-    def __init__(self, path: Path, progress: Progress | None = None) -> None:
+    def __init__(self, path: Path, progress: Progress = unwatched) -> None:
         self.path = path
         self._unpacked = unpack(path)
         self.importer = self._unpacked.importer
@@ -117,11 +116,8 @@ class HistoryFile:
             )
 
 
-def _observed(records: Iterator[Record], size: int, progress: Progress | None) -> Iterator[Record]:
+def _observed(records: Iterator[Record], size: int, progress: Progress) -> Iterator[Record]:
     """The same records; after each the share that was read is told, judged by their text, since parsers read ahead."""
-    if progress is None:
-        yield from records
-        return
     read = 0
     for record in records:
         yield record

@@ -14,9 +14,10 @@ from pathlib import Path
 
 from memory import moving
 from memory.bank import Bank
-from memory.errors import MemoirError, UnreadableFile
-from memory.histories import KEPT_SKIPS, History, HistoryFile, Progress, bytes_of
-from memory.importers import memoir, memoir_sealed
+from memory.errors import MemoirError, Stopped, UnreadableFile
+from memory.histories import KEPT_SKIPS, History, HistoryFile, bytes_of
+from memory.importers import Unpacked, memoir, memoir_sealed, unpack
+from memory.tasks import Progress, unwatched
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Skip, Stored
 
 BATCH_TURNS = 2000
@@ -78,13 +79,15 @@ class Report:
     missing: tuple[str, ...] = ()
 
 
-def contents(path: Path) -> Contents:
+def contents(path: Path, progress: Progress = unwatched) -> Contents:
     """Read a file to its end and tell what histories it holds; stores nothing.
+
+    `progress` is told the share that has been read.
 
     Raises:
         UnreadableFile: it is no known format, or nothing in it can be read.
     """
-    file = HistoryFile(path)
+    file = HistoryFile(path, progress)
     for _ in file.read():
         pass
     everyone = file.histories.values()
@@ -100,7 +103,7 @@ def ingest(
     *,
     choose: Collection[str] | None = None,
     persona: str | None = None,
-    progress: Progress | None = None,
+    progress: Progress = unwatched,
 ) -> Report:
     """Store the histories of a file, each as a persona of its own; a second time adds nothing.
 
@@ -114,17 +117,21 @@ def ingest(
     Raises:
         UnreadableFile: no known format, nothing readable, or nothing in it is called as chosen. A file that breaks off
             later is stored up to there, and the report says so.
+        Stopped: `progress` wanted it; the message says what of the file is stored.
         BankUnavailable: the bank cannot be written (any more); the message says what of the file is stored.
     """
     wanted = None if choose is None else {c.casefold() for c in choose}
-    if memoir_sealed.is_sealed(path):
-        return _moved(bank, path, wanted, persona, progress)
+    if sealed := _sealed(path):
+        return _moved(bank, path, sealed, wanted, persona, progress)
     file = HistoryFile(path, progress)
     intake = _Intake(bank, path, persona)
-    for history, record in file.read():
-        if wanted is None or history.names & wanted:
-            intake.take(history, record)
-    intake.flush()
+    try:
+        for history, record in file.read():
+            if wanted is None or history.names & wanted:
+                intake.take(history, record)
+        intake.flush()
+    except Stopped as stopped:
+        raise Stopped(f"Stopped. {intake.so_far()}") from stopped
     taken = [h for h in file.histories.values() if wanted is None or h.names & wanted]
     if not taken:
         raise UnreadableFile(_none_of(file, choose or ()))
@@ -133,8 +140,6 @@ def ingest(
     for history in taken:
         if not file.fault:
             intake.persona_of(history)
-    if progress is not None:
-        progress(1.0)
     missing = tuple(c for c in choose or () if not any(c.casefold() in h.names for h in taken))
     return Report(path, file.importer.NAME, _reports(taken), file.fault, missing)
 
@@ -145,20 +150,36 @@ def _none_of(file: HistoryFile, choose: Collection[str]) -> str:
     return f"{asked} Nothing was stored. {file.fault}".strip()
 
 
+def _sealed(path: Path) -> Unpacked | None:
+    """What Memoir exported: the file itself, or the one that an archive holds."""
+    if memoir_sealed.is_sealed(path):
+        return Unpacked(memoir, (path,), path.stat().st_size)
+    found = unpack(path)
+    return found if memoir_sealed.is_sealed(found.sources[0]) else None
+
+
 def _moved(
-    bank: Bank, path: Path, choose: Collection[str] | None, persona: str | None, progress: Progress | None
+    bank: Bank,
+    path: Path,
+    sealed: Unpacked,
+    choose: Collection[str] | None,
+    persona: str | None,
+    progress: Progress,
 ) -> Report:
     """Store what Memoir exported, row by row."""
     known = _find(bank, persona) if persona else None
-    done = moving.move(bank, path, choose, known.name if known else persona, progress)
+    target, (source,) = known.name if known else persona, sealed.sources
+    done = moving.move(bank, source, choose, target, lambda read: progress(min(read / max(sealed.size, 1), 0.99)))
     if not done:
         file = HistoryFile(path)
         for _ in file.read():
             pass
         raise UnreadableFile(_none_of(file, choose or ()))
-    if progress is not None:
-        progress(1.0)
-    reports = tuple(HistoryReport(m.persona, m.sessions, m.turns, m.memories, m.stored, (), 0) for m in done)
+    skips = [sealed.skips, *([()] * len(done))]
+    reports = tuple(
+        HistoryReport(m.persona, m.sessions, m.turns, m.memories, m.stored, beside[:KEPT_SKIPS], len(beside))
+        for m, beside in zip(done, skips, strict=False)
+    )
     met = {name.casefold() for m in done for name in m.names}
     return Report(path, memoir.NAME, reports, "", tuple(c for c in choose or () if c.casefold() not in met))
 
@@ -204,7 +225,7 @@ class _Intake:
             if self._memories:
                 stored += self._bank.add_memories(persona.id, self._memories)
         except MemoirError as fault:
-            raise type(fault)(f"{str(fault).rstrip('.')}. {self._so_far(stored)}") from fault
+            raise type(fault)(f"{str(fault).rstrip('.')}. {self.so_far(stored)}") from fault
         self._history.stored += stored
         self._stored += stored
         self._sessions, self._memories = [], []
@@ -218,8 +239,9 @@ class _Intake:
             history.persona = self._target or self._bank.create_persona(history.header)
         return history.persona
 
-    def _so_far(self, last: Stored) -> str:
-        kept = self._stored + last
+    def so_far(self, last: Stored | None = None) -> str:
+        """How much of the file is in the bank, with what was stored last."""
+        kept = self._stored + (last or Stored())
         if kept == Stored():
             return f"Nothing of {self._path.name} was stored."
         return (

@@ -7,21 +7,20 @@ facts that are new to a persona who knew others are settled with those.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 from sqlite_utils import Database
 
 from memory import journal, rows, writing
 from memory.bank import Bank
-from memory.errors import UnreadableFile
+from memory.errors import Stopped, UnreadableFile
 from memory.export import MEMORY_COLUMNS, SESSION_COLUMNS, TURN_COLUMNS
-from memory.histories import Progress
 from memory.importers import memoir_sealed
 from memory.importers.memoir_rows import ChangeRow, Line, MemoryRow, PersonaRow, SessionRow
+from memory.importers.source import Source
 from memory.inserting import indexed_terms, insert, next_id, point_to
 from memory.types import Persona, PersonaDraft, Stored
 from memory.validity import settle
@@ -43,39 +42,49 @@ class Moved:
 
 
 def move(
-    bank: Bank, path: Path, wanted: Collection[str] | None, target: str | None, progress: Progress | None
+    bank: Bank, path: Source, wanted: Collection[str] | None, target: str | None, progress: Callable[[int], None]
 ) -> list[Moved]:
     """Store the personas of an export, or those whose id or name (case-folded) is wanted.
 
-    `target` is the name of the one persona that takes all, instead of the one that the file names.
+    `target` is the name of the one persona that takes all, instead of the one that the file names. `progress` is told
+    how many bytes were read.
 
     Raises:
         UnreadableFile: the file was cut off or changed; nothing was stored.
+        Stopped: `progress` wanted it; the message says which personas are stored.
     """
     memoir_sealed.check(path)
-    moved = []
-    for header, lines in _personas(path, progress):
-        if wanted is not None and not {header.id.casefold(), header.name.casefold()} & set(wanted):
-            continue
-        with bank.writing() as db:
-            draft = PersonaDraft(target) if target else header.draft
-            persona = writing.persona(db, draft, None if target else header.created_at)
-            moved.append(_Mover(db, header, persona, path).take(lines))
-            journal.note(db, "imported", persona.id, moved[-1].stored.added)
+    moved: list[Moved] = []
+    try:
+        for header, lines in _personas(path, progress):
+            if wanted is None or {header.id.casefold(), header.name.casefold()} & set(wanted):
+                with bank.writing() as db:
+                    draft = PersonaDraft(target) if target else header.draft
+                    persona = writing.persona(db, draft, None if target else header.created_at)
+                    taken = _Mover(db, header, persona, path).take(lines)
+                    journal.note(db, "imported", persona.id, taken.stored.added)
+                moved.append(taken)
+    except Stopped as stopped:
+        raise Stopped(f"Stopped. {_so_far(path, moved)}") from stopped
     return moved
 
 
-def _personas(path: Path, progress: Progress | None) -> Iterator[tuple[PersonaRow, Iterator[Line]]]:
+def _so_far(path: Source, moved: Sequence[Moved]) -> str:
+    if not moved:
+        return f"Nothing of {path.name} was stored."
+    whole = ", ".join(each.persona.name for each in moved)
+    return f"Of {path.name}, {whole} came whole and nothing of the rest; import it again to take that."
+
+
+def _personas(path: Source, progress: Callable[[int], None]) -> Iterator[tuple[PersonaRow, Iterator[Line]]]:
     """Each persona of a file with the lines that belong to it."""
-    size = max(path.stat().st_size, 1)
     header: PersonaRow | None = None
 
     def belongs(read: tuple[Line, int]) -> PersonaRow | None:
         nonlocal header
         line, seen = read
         header = line.persona or header
-        if progress is not None:
-            progress(min(seen / size, 0.99))
+        progress(seen)
         return header
 
     for persona, lines in groupby(memoir_sealed.read(path), belongs):
@@ -86,7 +95,7 @@ def _personas(path: Path, progress: Progress | None) -> Iterator[tuple[PersonaRo
 class _Mover:
     """Stores the lines of one persona inside a transaction; keeps which number of the file became which of the bank."""
 
-    def __init__(self, db: Database, header: PersonaRow, persona: Persona, path: Path) -> None:
+    def __init__(self, db: Database, header: PersonaRow, persona: Persona, path: Source) -> None:
         self._db = db
         self._names = (header.id, header.name)
         self._persona = persona

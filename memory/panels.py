@@ -8,6 +8,7 @@ from html import escape
 
 from memory.forget import Forgotten
 from memory.ingest import Contents, Found, HistoryReport, Report
+from memory.tasks import Task
 from memory.timespan import describe
 from memory.types import STORES, Memory, Skip, Store
 
@@ -70,6 +71,34 @@ def line(text: str) -> str:
 def problem(text: str) -> str:
     """What did not work, and what to do."""
     return f'<div class="memoir-report memoir-report-bad" role="alert"><p>{escape(text)}</p></div>'
+
+
+def duration(seconds: float) -> str:
+    """A stretch of time for people: "40 s", "3 min", "2 h 5 min"."""
+    if seconds < 100:
+        return f"{max(1, round(seconds)):,} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def bar(steps: Sequence[str], share: float, label: str) -> str:
+    """How far something is, 0..1, under what is said of it in HTML; `label` is for those who do not see the bar."""
+    return (
+        f'<div class="memoir-going" role="status"><p>{" · ".join(steps)}</p>'
+        f'<progress max="1" value="{share:.4f}" aria-label="{escape(label)}">{share:.0%}</progress></div>'
+    )
+
+
+def going(doing: str, task: Task) -> str:
+    """How far a piece of work is, with the time left."""
+    steps = [f"<strong>{escape(doing)}</strong>", f"{task.share:.0%}"]
+    if task.bound:
+        steps.append("forgotten; the file is being cleaned, which cannot be stopped")
+    elif task.stopping:
+        steps.append("stopping…")
+    if not task.stopping and task.seconds_left is not None:
+        steps.append(f"{duration(task.seconds_left)} left")
+    return bar(steps, task.share, doing)
 
 
 def heading(text: str) -> str:

@@ -32,6 +32,9 @@ Scope = Callable[[Database, int], Meant]
 # Scripts that put no space between words: a word of theirs has no border to look for.
 _UNSPACED = re.compile(r"[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 
+BORDER = 0xE000
+"""A character that is neither of a word nor space, and that nobody has a key for."""
+
 _UNSAID = "NOT EXISTS (SELECT 1 FROM sources WHERE memory_id = m.id)"
 
 
@@ -84,19 +87,24 @@ def mentions(text: str) -> Scope:
 
     def find(db: Database, persona_id: int) -> Meant:
         db.conn.create_function("mentions", 1, lambda held: pattern.search(held) is not None, deterministic=True)
-        told = ("text", "key", "speaker", "attribute", "event_text", "emotion", "scene")
-        any_of = " OR ".join(f"mentions({column})" for column in told)
         turns = (
             "SELECT t.id FROM turns t JOIN sessions s ON s.id = t.session_id "
-            "WHERE s.persona_id = ? AND (mentions(t.text) OR mentions(t.speaker))"
+            f"WHERE s.persona_id = ? AND mentions({_joined('t.text', 't.speaker')})"
         )
+        own_key = "CASE WHEN key = text THEN '' ELSE key END"
+        told = _joined("text", own_key, "speaker", "attribute", "event_text", "emotion", "scene")
         return Meant(
-            numbers(db, f"SELECT id FROM memories WHERE persona_id = ? AND ({any_of})", persona_id),
+            numbers(db, f"SELECT id FROM memories WHERE persona_id = ? AND mentions({told})", persona_id),
             numbers(db, turns, persona_id),
             titles=numbers(db, "SELECT id FROM sessions WHERE persona_id = ? AND mentions(title)", persona_id),
         )
 
     return find
+
+
+def _joined(*columns: str) -> str:
+    """Several columns as one text, for each call out of SQLite costs as much as the search; no words span two."""
+    return f" || char({BORDER}) || ".join(columns)
 
 
 def _words(text: str) -> re.Pattern[str]:

@@ -14,10 +14,11 @@ from typing import Any
 
 from sqlite_utils import Database
 
-from memory import journal, rows
+from memory import journal, overlap, rows
 from memory.errors import UnknownPersona
 from memory.inserting import insert, memory_row, next_id, point_to, storable
 from memory.knowing import learned
+from memory.overlap import Said
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Stored, TurnDraft
 from memory.validity import take_back
 
@@ -53,8 +54,8 @@ def persona(db: Database, draft: PersonaDraft, created_at: str | None = None) ->
 def session(db: Database, persona_id: int, draft: SessionDraft) -> Stored:
     """Store one session, its turns, a dialogue memory a turn, and what was learned from it."""
     draft = replace(storable(draft), turns=tuple(storable(t) for t in draft.turns))
-    session_id, new = _session_id(db, persona_id, draft)
-    turn_ids, fresh = _turns(db, session_id, draft)
+    session_id, before, new = _session(db, persona_id, draft)
+    turn_ids, fresh = _turns(db, session_id, draft, before)
     stored = Stored(sessions=int(new), turns=len(fresh), known_turns=len(draft.turns) - len(fresh))
     stored += _dialogue(db, persona_id, session_id, [(draft.turns[i], turn_ids[i], identity) for i, identity in fresh])
     stored += learned(db, persona_id, session_id, list(zip(turn_ids, draft.turns, strict=True)), draft.learned)
@@ -79,7 +80,8 @@ def tell_journal(db: Database, persona_id: int, sessions: Sequence[SessionDraft]
     journal.note(db, action, persona_id, counts, recalled, by)
 
 
-def _session_id(db: Database, persona_id: int, draft: SessionDraft) -> tuple[int, bool]:
+def _session(db: Database, persona_id: int, draft: SessionDraft) -> tuple[int, Said, bool]:
+    """The session of a draft, what was said in it before the draft begins, and whether it had to be made."""
     first = draft.turns[0] if draft.turns else TurnDraft("", "other", "")
     identity = rows.digest(
         draft.external_id or (draft.started_text, rows.stamp(draft.started_at), first.speaker, first.text)
@@ -88,7 +90,9 @@ def _session_id(db: Database, persona_id: int, draft: SessionDraft) -> tuple[int
         "SELECT id FROM sessions WHERE persona_id = ? AND identity = ?", (persona_id, identity)
     ).fetchone()
     if held is not None:
-        return int(held[0]), False
+        return int(held[0]), (), False
+    if draft.source == "import" and (begun := overlap.begun(db, persona_id, draft)):
+        return *begun, False
     table = db.table("sessions").insert(
         {
             "persona_id": persona_id,
@@ -101,10 +105,10 @@ def _session_id(db: Database, persona_id: int, draft: SessionDraft) -> tuple[int
         }
     )
     assert isinstance(table.last_pk, int)
-    return table.last_pk, True
+    return table.last_pk, (), True
 
 
-def _turns(db: Database, session_id: int, draft: SessionDraft) -> tuple[list[int], list[tuple[int, str]]]:
+def _turns(db: Database, session_id: int, draft: SessionDraft, before: Said) -> tuple[list[int], list[tuple[int, str]]]:
     """Insert the turns that are new; the ids of all, and the places in the draft (with identity) of the new ones."""
     known = {
         str(identity): int(i)
@@ -114,7 +118,7 @@ def _turns(db: Database, session_id: int, draft: SessionDraft) -> tuple[list[int
         "SELECT coalesce(max(position), -1) FROM turns WHERE session_id = ?", (session_id,)
     ).fetchone()[0]
     first_id = next_id(db, "turns")
-    seen: Counter[tuple[str, str, str]] = Counter()
+    seen = Counter(before)
     ids: list[int] = []
     fresh: list[tuple[int, str]] = []
     new_rows: list[dict[str, Any]] = []

@@ -74,6 +74,24 @@ def test_what_mentions_a_word_is_shown_then_forgotten_to_the_last_byte(app: App,
     assert [path.name for path in app.home.rglob("*") if path.is_file() and words.search(content(path))] == []
 
 
+def test_forgetting_can_be_stopped_and_changes_nothing(app: App, screen: Screen) -> None:
+    bank = Bank(app.home / "bank.db")
+    before = bank.counts(1)
+    screen.memory()
+    screen.open("forget-more")
+    screen.page.locator("#forget-mentions :is(input, textarea)").fill("and")
+    screen.page.locator("#forget-look").click()
+    expect(screen.page.locator("#forget-planned")).to_contain_text("It removes", timeout=SLOW)
+    with bank.writing():  # it waits for its turn, as a long one would go on
+        screen.page.locator("#forget-planned-sure").click()
+        expect(screen.page.locator("#forget-going")).to_contain_text("Forgetting")
+        screen.page.locator("#forget-stop").click()
+        expect(screen.page.locator("#forget-going")).to_contain_text("stopping")
+    expect(screen.page.locator("#forget-going")).to_contain_text("Everything is as it was before", timeout=SLOW)
+    expect(screen.page.locator("#forget-stop")).to_be_hidden()
+    assert bank.counts(1) == before
+
+
 def content(path: Path) -> bytes:
     """The bytes of a file; none of one that went meanwhile, as the bank's log does when its last reader leaves."""
     try:

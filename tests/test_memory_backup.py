@@ -110,7 +110,7 @@ def test_no_file_is_overwritten(bank, tmp_path):
 
 
 def test_a_backup_that_fails_leaves_nothing(bank, tmp_path, monkeypatch):
-    def breaks(_):
+    def breaks(*_):
         raise UnreadableFile("damaged")
 
     monkeypatch.setattr(backups, "look", breaks)

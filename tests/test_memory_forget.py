@@ -6,7 +6,8 @@ import pytest
 
 from memory import indexer, upkeep
 from memory.bank import Bank
-from memory.forget import forget, forget_persona, forget_session, preview, stands_in_files
+from memory.forget import forget, forget_persona, forget_session, preview
+from memory.traces import in_files
 from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
 
 MAY = datetime(2023, 5, 8, tzinfo=UTC)
@@ -33,12 +34,12 @@ def find(bank, ana, text):
 def test_a_memory_goes_with_its_turn_and_what_was_learned_from_it(made):
     bank, ana = made
     secret = find(bank, ana, SECRET)
-    assert stands_in_files(bank.path, SECRET)
+    assert in_files(bank.path, [SECRET])
     planned = preview(bank, ana.id, [secret.id])
     gone = forget(bank, ana.id, [secret.id])
     assert (gone.memories, gone.turns, gone.sessions, gone.residue) == (2, 1, 0, 0)
     assert (planned.memories, planned.turns) == (2, 1)
-    assert not stands_in_files(bank.path, SECRET)
+    assert not in_files(bank.path, [SECRET])
     assert {m.text for m in bank.memories(ana.id)} == {OTHER, "Elsewhere."}
     with bank.reading() as db:
         assert db.table("vectors").count == 2
@@ -140,5 +141,5 @@ def test_replies_that_repeat_it_go_too_and_a_title_that_is_its_words(made):
     left = [t.text for s in bank.sessions(ana.id) if s.source == "chat" for t in bank.turns(ana.id, s.id)]
     assert left == ["Where is it?", "Where is it?", "The weather is fine.", "Where is it?"]
     assert [s.title for s in bank.sessions(ana.id) if s.external_id == "d"] == [""]
-    assert not stands_in_files(bank.path, SECRET)
-    assert not stands_in_files(bank.path, "piano")
+    assert not in_files(bank.path, [SECRET])
+    assert not in_files(bank.path, ["piano"])

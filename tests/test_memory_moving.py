@@ -8,12 +8,13 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from exported import write_zip
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory import consolidation, correcting, export, forget, ingest, rows, upkeep
 from memory.bank import Bank
-from memory.errors import MemoirError, UnreadableFile
+from memory.errors import MemoirError, Stopped, UnreadableFile
 from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TimeSpan, TurnDraft
 
 MAY = datetime(2023, 5, 8, 10, 30, tzinfo=UTC)
@@ -260,6 +261,58 @@ def test_a_long_session_stands_on_several_lines(lived, tmp_path, monkeypatch):
     assert held(other) == held(bank)
 
 
+def zipped(*files, **more):
+    members = {each.name: each.read_bytes() for each in files}
+    return write_zip(files[0].with_suffix(".zip"), {**members, **more})
+
+
+def test_an_export_in_an_archive_makes_the_same_equal_bank(lived, tmp_path):
+    bank, other = lived
+    file = zipped(exported(bank, tmp_path), **{"read me.md": "Made on a Monday."})
+    assert [h.name for h in ingest.contents(file).histories] == ["Iris", "Bo"]
+    shares = []
+    report = ingest.ingest(other, file, progress=shares.append)
+    assert held(other) == held(bank)
+    assert shares == sorted(shares)
+    assert shares[-1] > 0.9
+    assert [(h.persona.name, [s.place for s in h.skips]) for h in report.histories] == [
+        ("Iris", ["read me.md"]),
+        ("Bo", []),
+    ]
+    again = ingest.ingest(other, file)
+    assert [(h.stored.sessions, h.stored.turns, h.stored.memories) for h in again.histories] == [(0, 0, 0)] * 2
+
+
+def test_several_exports_in_an_archive_are_refused_and_change_nothing(lived, tmp_path):
+    bank, other = lived
+    (tmp_path / "more").mkdir()
+    file = zipped(exported(bank, tmp_path, "Bo"), **{"b.jsonl": exported(bank, tmp_path / "more", "Iris").read_text()})
+    for read in (lambda: ingest.ingest(other, file), lambda: ingest.contents(file)):
+        with pytest.raises(UnreadableFile, match=r"2 files of Memoir \(bank\.jsonl, b\.jsonl\).*each by itself"):
+            read()
+    assert other.personas() == []
+
+
+@pytest.mark.parametrize("after", ["nothing", "Iris"])
+def test_an_import_that_is_stopped_keeps_whole_personas(lived, tmp_path, after):
+    bank, other = lived
+    file = exported(bank, tmp_path)
+    lines = lines_of(file)
+    bo = next(n for n, line in enumerate(lines) if '"name":"Bo"' in line)
+    limit = 0.3 if after == "nothing" else sum(map(len, lines[: bo + 2])) / file.stat().st_size
+
+    def stop(share):
+        if share >= limit:
+            raise Stopped("enough")
+
+    told = {"nothing": "Nothing of bank.jsonl was stored", "Iris": "Iris came whole and nothing of the rest"}[after]
+    with pytest.raises(Stopped, match=told):
+        ingest.ingest(other, file, progress=stop)
+    assert [p.name for p in other.personas()] == ([] if after == "nothing" else ["Iris"])
+    ingest.ingest(other, file)
+    assert held(other) == held(bank)
+
+
 def lines_of(file):
     return file.read_text(encoding="utf-8").splitlines(keepends=True)
 
@@ -276,14 +329,17 @@ HARMS = {
 }
 
 
+@pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("harm", HARMS)
-def test_a_file_that_was_cut_off_or_changed_is_refused_and_changes_nothing(lived, tmp_path, harm):
+def test_a_file_that_was_cut_off_or_changed_is_refused_and_changes_nothing(lived, tmp_path, harm, packed):
     bank, other = lived
     file = exported(bank, tmp_path)
     other.create_persona(PersonaDraft("Zoe"))
     before = held(other)
     change, why = HARMS[harm]
     file.write_bytes(change(lines_of(file)).encode())
+    if packed:
+        file = zipped(file)
     for read in (lambda: ingest.ingest(other, file), lambda: ingest.contents(file)):
         with pytest.raises(UnreadableFile, match=why):
             read()

@@ -1,6 +1,8 @@
 """All that was said before a date, or that mentions something, is shown, then forgotten with all that hangs on it."""
 
 import json
+import threading
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -12,6 +14,7 @@ from memory.bank import Bank
 from memory.errors import MemoirError
 from memory.export import write
 from memory.forget import forget, forget_meant, preview_meant
+from memory.tasks import Task
 from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TimeSpan, TurnDraft
 
 MAY, JUNE, JULY = (datetime(2023, month, 8, tzinfo=UTC) for month in (5, 6, 7))
@@ -63,11 +66,11 @@ def stands(bank, word):
 
 
 def test_what_mentions_a_name_goes_whole_whatever_its_case_and_nothing_else(bank):
-    planned = preview_meant(bank, 1, scope.mentions("zeppelin"))
+    planned = preview_meant(bank, [1], scope.mentions("zeppelin"))
     assert (planned.memories, planned.turns, planned.sessions) == (3, 5, 2)
     assert planned.lines[:2] == ("You: My dog Zeppelin barks at the milkman.", "Iris: Poor man!")
     assert "Has a dog called Zeppelin" in texts(bank)
-    gone = forget_meant(bank, 1, scope.mentions("zeppelin"))
+    gone = forget_meant(bank, [1], scope.mentions("zeppelin"))
     assert (gone.memories, gone.turns, gone.sessions, gone.residue) == (3, 5, 2, 0)
     assert texts(bank) == {
         "The zeppelins of the fair were paper ones.",
@@ -81,8 +84,8 @@ def test_what_mentions_a_name_goes_whole_whatever_its_case_and_nothing_else(bank
 
 def test_of_what_was_mentioned_no_word_stands_in_any_byte(bank):
     for persona in (1, 2):
-        forget_meant(bank, persona, scope.mentions("Zeppelin"))
-    forget_meant(bank, 1, scope.mentions("zeppelins"))
+        forget_meant(bank, [persona], scope.mentions("Zeppelin"))
+    forget_meant(bank, [1], scope.mentions("zeppelins"))
     assert stands(bank, "zeppelin") == []
     assert stands(bank, "milkman") == []
     assert said(bank) == {"What is my dog called?"}
@@ -113,19 +116,19 @@ def test_words_are_whole_and_of_any_case(tmp_path, words, text, found):
         with pytest.raises(MemoirError, match="Write the word"):
             scope.mentions(words)
     else:
-        assert bool(preview_meant(bank, 1, scope.mentions(words)).turns) == found
+        assert bool(preview_meant(bank, [1], scope.mentions(words)).turns) == found
 
 
 def test_a_title_that_mentions_it_goes_and_its_conversation_stays(bank):
     turns = (TurnDraft("You", "user", "Rain again.", JULY),)
     bank.remember(1, [SessionDraft(turns, JULY, external_id="t", title="A talk with Petra")])
-    assert forget_meant(bank, 1, scope.mentions("petra")).turns == 0
+    assert forget_meant(bank, [1], scope.mentions("petra")).turns == 0
     assert "Rain again." in said(bank)
     assert stands(bank, "petra") == []
 
 
 def test_everything_before_a_date_goes_but_what_was_told_again(bank):
-    gone = forget_meant(bank, 1, scope.before(JULY))
+    gone = forget_meant(bank, [1], scope.before(JULY))
     assert (gone.sessions, gone.residue) == (2, 0)
     assert [s.started_at for s in bank.sessions(1)] == [JULY, JULY]
     assert texts(bank) == {
@@ -150,7 +153,7 @@ def test_what_was_put_together_goes_with_any_of_its_parts(bank):
     both = fact("Lives alone with a parrot", JULY, "I live alone", "a parrot", alone=False)
     turns = (TurnDraft("You", "user", "I live alone.", MAY), TurnDraft("You", "user", "Well, with a parrot.", JULY))
     bank.remember(1, [SessionDraft(turns, MAY, external_id="p", learned=(both,))])
-    forget_meant(bank, 1, scope.before(JUNE))
+    forget_meant(bank, [1], scope.before(JUNE))
     assert "Lives alone with a parrot" not in texts(bank)
     assert "Well, with a parrot." in texts(bank)
 
@@ -162,9 +165,36 @@ def test_of_a_summary_that_mentions_it_the_turns_stay_that_do_not(bank):
     due = next(d for d in consolidation.due(bank, datetime.now(UTC)) if d.session_id == session.id)
     turns = [h.turn for h in consolidation.heard(bank, due)]
     consolidation.settle(bank, due, turns, [Learned(summary, (Quote(0, turns[0].text, False),))])
-    gone = forget_meant(bank, 1, scope.mentions("Petra"))
+    gone = forget_meant(bank, [1], scope.mentions("Petra"))
     assert (gone.memories, gone.turns) == (1, 0)
     assert session.id in {d.session_id for d in consolidation.due(bank, datetime.now(UTC))}
+
+
+@pytest.mark.parametrize("kind", ["export", "backup"])
+def test_what_is_being_made_for_download_while_something_is_forgotten_is_thrown_away(bank, tmp_path, kind):
+    forgetting, gone = Task(), []
+    beside = threading.Thread(
+        target=lambda: gone.append(forget_meant(bank, [1], scope.mentions("milkman"), forgetting))
+    )
+
+    def forget_once(share):
+        if share and not beside.ident:
+            beside.start()
+            while not forgetting.bound or list(tmp_path.rglob("*.half")):
+                time.sleep(0.01)
+
+    def make(path):
+        if kind == "export":
+            write(bank, bank.personas(), path, forget_once)
+        else:
+            backup(bank, path, Task(forget_once))
+
+    with pytest.raises(MemoirError, match="Something was forgotten"):
+        downloads.make(bank.path, "Iris", "jsonl", make)
+    beside.join()
+    assert gone[0].residue == 0
+    assert stands(bank, "milkman") == []
+    assert list((tmp_path / "uploads" / "all").iterdir()) == []
 
 
 def test_downloads_go_and_a_bank_kept_by_a_restore_is_named(bank, tmp_path, monkeypatch):
@@ -173,7 +203,7 @@ def test_downloads_go_and_a_bank_kept_by_a_restore_is_named(bank, tmp_path, monk
     download = downloads.make(bank.path, "Iris", "jsonl", lambda path: write(bank, bank.personas(), path))
     backup(bank, tmp_path / "kept.bak")
     restore(bank, tmp_path / "kept.bak")
-    gone = forget_meant(bank, 1, scope.mentions("milkman"))
+    gone = forget_meant(bank, [1], scope.mentions("milkman"))
     assert (download.exists(), others.exists()) == (False, True)
     assert [path.name for path in gone.copies] == ["bank.db.before-restore"]
     assert gone.residue == 0
@@ -200,6 +230,6 @@ def test_the_commands_show_first_and_remove_when_told(bank, monkeypatch, capsys)
 def test_what_was_forgotten_can_be_told_again(bank, tmp_path):
     write(bank, [bank.persona("Iris")], tmp_path / "iris.jsonl")
     before = texts(bank)
-    forget_meant(bank, 1, scope.mentions("Zeppelin"))
+    forget_meant(bank, [1], scope.mentions("Zeppelin"))
     ingest.ingest(bank, tmp_path / "iris.jsonl")
     assert texts(bank) == before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,8 @@ from eval.tab.runs_panel import run_list, run_row
 from memory.embedder import Embedder
 from memory.errors import MemoirError
 from memory.panels import empty, line, problem
-from memory.tab import PRIVATE, UNCHANGED, WATCHED, Update, told
+from memory.tab import PRIVATE, UNCHANGED, Update, told
+from memory.tasks import Task
 
 WATCHING, WAITING = 1.0, 6.0
 """Seconds between two looks at the run: while one goes on, and while none does."""
@@ -95,19 +97,31 @@ def evaluate_tab(tab: gr.Tab, bench: Bench, encoder: Embedder) -> None:
             **files(name, path),
         }
 
-    def get(name: str, source: str | None, progress: gr.Progress = WATCHED) -> Update:
+    def get(name: str, source: str | None, request: gr.Request) -> Iterator[Update]:
         """Download a benchmark's official files, or say how to get them by hand."""
         wanted = source or name
         folder = bench.settings.home / "benchmarks" / wanted
         if not SOURCES[wanted].repo:
             text = f"Its authors publish them where they cannot be downloaded for you:\n{manual_steps(wanted, folder)}"
-            return {form.fetched: panels.steps("By hand", text)}
-        try:
-            paths = fetch(wanted, folder, lambda name, here, all_: progress((here, all_), desc=name, unit="bytes"))
-        except FetchFailed as fault:
-            return {form.fetched: panels.steps("Not downloaded", str(fault))}
-        path = str(paths[0] if len(paths) == 1 else folder)
-        return {form.fetched: line("Downloaded and checked."), form.data: path, **files(name, path)}
+            yield {form.fetched: panels.steps("By hand", text)}
+            return
+
+        def work(task: Task) -> Update:
+            came: dict[str, float] = {}
+
+            def progress(file: str, here: int, total: int) -> None:
+                came[file] = here / max(total, 1)
+                task.at(sum(came.values()) / len(SOURCES[wanted].files))
+
+            try:
+                paths = fetch(wanted, folder, progress)
+            except FetchFailed as fault:
+                return {form.fetched: panels.steps("Not downloaded", str(fault))}
+            path = str(paths[0] if len(paths) == 1 else folder)
+            return {form.fetched: line("Downloaded and checked."), form.data: path, **files(name, path)}
+
+        yield {form.fetched: ""}
+        yield from form.fetching.watch("Downloading", request, work)
 
     # --- a run
 
@@ -268,9 +282,7 @@ def evaluate_tab(tab: gr.Tab, bench: Bench, encoder: Embedder) -> None:
     form.benchmark.input(picked, [form.benchmark, filled_for], filling, **PRIVATE)
     typed = [form.benchmark, form.data]
     form.data.change(files, typed, [form.about, form.missing, form.source], trigger_mode="always_last", **PRIVATE)
-    form.fetch.click(
-        get, [form.benchmark, form.source], filling, show_progress_on=form.fetched, api_visibility="private"
-    )
+    form.fetch.click(get, [form.benchmark, form.source], [*filling, *form.fetching.parts], **PRIVATE)
     form.run.click(start, form.fields, running, **PRIVATE)
     form.stop.click(stop, None, running, **PRIVATE)
     clock.tick(looked, seen, ended, **PRIVATE)

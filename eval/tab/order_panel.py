@@ -11,6 +11,7 @@ from eval.bench import Bench
 from eval.benchmarks import BENCHMARKS
 from eval.tab.orders import CONTROLS, Control, Form, initial
 from graph.settings import ReaderEngine
+from memory.tab import TaskBar, task_bar
 
 READERS = {"auto": "As in a chat", "extractive": "Extractive", "none": "None: retrieval only"}
 OWN = next(iter(BENCHMARKS))
@@ -30,6 +31,7 @@ class OrderForm:
     missing: gr.Row
     source: gr.Dropdown
     fetch: gr.Button
+    fetching: TaskBar
     about: gr.HTML
     fetched: gr.HTML
     status: gr.HTML
@@ -72,6 +74,7 @@ def order_form(bench: Bench) -> OrderForm:
     with gr.Row(visible=False, elem_classes="memoir-filters") as missing:
         source = gr.Dropdown(label="Which files", scale=3, min_width=200, elem_id="eval-source")
         fetch = gr.Button("Get the official files", scale=0, min_width=220, elem_id="eval-fetch")
+    fetching = task_bar("eval-fetch")
     fetched = gr.HTML(padding=False, elem_id="eval-fetched")
     status = gr.HTML(padding=False, elem_id="eval-status")
     with gr.Accordion("Settings, sweeps and papers' tables", open=False, elem_id="eval-settings"):
@@ -104,6 +107,7 @@ def order_form(bench: Bench) -> OrderForm:
         missing,
         source,
         fetch,
+        fetching,
         about,
         fetched,
         status,

@@ -14,7 +14,7 @@ from eval.runs import Run
 from eval.tab.drill import Piece
 from eval.tab.running import Going, Plan
 from eval.types import Figure, Sample
-from memory.panels import clip, count, line, minute
+from memory.panels import bar, clip, count, duration, line, minute
 
 MEANINGS: Mapping[str, str] = {
     "answer_accuracy": "answerable questions answered rightly, and unanswerable ones declined",
@@ -79,11 +79,7 @@ def _bar(going: Going) -> str:
         steps.append("stopping after this probe…")
     elif going.seconds_left is not None:
         steps.append(f"{duration(going.seconds_left)} left")
-    percent = f"{going.share:.0%}"
-    return (
-        f'<div class="memoir-going" role="status"><p>{" · ".join(steps)}</p>'
-        f'<progress max="1" value="{going.share:.4f}" aria-label="Probes answered">{percent}</progress></div>'
-    )
+    return bar(steps, going.share, "Probes answered")
 
 
 def _doing(going: Going) -> str:
@@ -98,14 +94,6 @@ def _doing(going: Going) -> str:
 def section(title: str, content: str) -> str:
     """A part of a probe under its heading."""
     return f'<h3 class="memoir-heading">{escape(title)}</h3>{content}'
-
-
-def duration(seconds: float) -> str:
-    """A stretch of time for people: "40 s", "3 min", "2 h 5 min"."""
-    if seconds < 100:
-        return f"{max(1, round(seconds)):,} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def _report(text: str, *, bad: bool = False) -> str:

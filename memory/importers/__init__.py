@@ -33,6 +33,7 @@ from memory.importers import (
     longmemeval,
     madial,
     memoir,
+    memoir_sealed,
     memorybank,
     openwebui,
     perltqa,
@@ -138,6 +139,12 @@ def _unpack_archive(path: Path) -> Unpacked:
     other = "; an archive is read as one format. Import it by itself"
     skips += [Skip(m.info.filename, f"it is {i.NAME}, not {chosen.NAME}{other}") for i, m in claimed if i is not chosen]
     sources = tuple(m for i, m in claimed if i is chosen)
+    if len(sources) > 1 and any(memoir_sealed.is_sealed(m) for m in sources):
+        names = ", ".join(m.info.filename for m in sources[:3]) + (", ..." if len(sources) > 3 else "")
+        raise UnreadableFile(
+            f"{path.name} holds {len(sources)} files of {chosen.NAME} ({names}), and what Memoir exported comes "
+            "whole or not at all. Nothing of it was stored; unpack it and import each by itself."
+        )
     return Unpacked(chosen, sources, sum(m.size for m in sources), tuple(skips))
 
 

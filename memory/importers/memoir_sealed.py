@@ -28,7 +28,7 @@ def is_sealed(path: Source) -> bool:
     """Whether a file begins or ends as this version does; one that cannot be opened is not."""
     try:
         with path.open("rb") as file:
-            start = file.read(len(FIRST) + 8)
+            start = file.read(len(FIRST) + 8).lstrip()
         # Only a file of its own has an end that can be looked at without reading all of it.
         end = _end(path) if isinstance(path, Path) else b""
     except (OSError, UnreadableFile):

@@ -1,18 +1,20 @@
-"""The Memory tab, and what the other tabs take from it: the box that brings a history in, and how handlers speak."""
+"""The Memory tab, and what the other tabs take from it: a box that brings a history in, a bar, how handlers speak."""
 
-from memory.tab.handling import PRIVATE, UNCHANGED, WATCHED, Update, shown_fault, told
+from memory.tab.handling import PRIVATE, UNCHANGED, Update, shown_fault, told
 from memory.tab.memories import memory_tab, persona_choices
 from memory.tab.upload import UploadBox, upload_box
+from memory.tab.watching import TaskBar, task_bar
 
 __all__ = [
     "PRIVATE",
     "UNCHANGED",
-    "WATCHED",
+    "TaskBar",
     "Update",
     "UploadBox",
     "memory_tab",
     "persona_choices",
     "shown_fault",
+    "task_bar",
     "told",
     "upload_box",
 ]

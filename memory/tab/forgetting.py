@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import gradio as gr
 
 from memory import forget, journal, panels, scope
 from memory.bank import Bank
 from memory.errors import MemoirError
 from memory.scope import Scope
-from memory.tab.handling import PRIVATE, Update, told
+from memory.tab.handling import PRIVATE, Update
+from memory.tab.watching import task_bar
+from memory.tasks import Task
 from memory.timespan import read_date
 
 
@@ -29,27 +33,35 @@ def forgetting_panel(bank: Bank, persona: gr.Dropdown) -> gr.State:
             with gr.Row():
                 keep = gr.Button("Keep it", size="md")
                 sure = gr.Button("Forget for good", variant="stop", size="md", elem_id="forget-planned-sure")
+        bar = task_bar("forget")
         result = gr.HTML(padding=False, elem_id="forget-result")
 
-    @told
-    def consider(persona_id: int | None, mentioned: str, day: str) -> Update:
-        which = _scope(mentioned, day)
+    def consider(persona_id: int | None, mentioned: str, day: str, request: gr.Request) -> Iterator[Update]:
         if persona_id is None:
-            return {result: panels.problem("There is no persona yet.")}
-        plan = forget.preview_meant(bank, persona_id, which)
-        if not (plan.memories or plan.turns):
-            return {confirm: gr.Group(visible=False), result: panels.line("Nothing fits; there is nothing to forget.")}
-        return {confirm: gr.Group(visible=True), planned: panels.forgetting(plan), result: ""}
+            yield {result: panels.problem("There is no persona yet.")}
+            return
 
-    @told
-    def remove(persona_id: int, mentioned: str, day: str, times: int) -> Update:
-        with journal.requested("Memory tab"):
-            gone = forget.forget_meant(bank, persona_id, _scope(mentioned, day))
-        return {confirm: gr.Group(visible=False), result: panels.forgotten(gone), done: times + 1}
+        def work(task: Task) -> Update:
+            plan = forget.preview_meant(bank, [persona_id], _scope(mentioned, day), task)
+            if not (plan.memories or plan.turns):
+                return {result: panels.line("Nothing fits; there is nothing to forget.")}
+            return {confirm: gr.Group(visible=True), planned: panels.forgetting(plan)}
+
+        yield {confirm: gr.Group(visible=False), result: ""}
+        yield from bar.watch("Looking for what would go", request, work)
+
+    def remove(persona_id: int, mentioned: str, day: str, times: int, request: gr.Request) -> Iterator[Update]:
+        def work(task: Task) -> Update:
+            with journal.requested("Memory tab"):
+                gone = forget.forget_meant(bank, [persona_id], _scope(mentioned, day), task)
+            return {result: panels.forgotten(gone), done: times + 1}
+
+        yield {confirm: gr.Group(visible=False)}
+        yield from bar.watch("Forgetting", request, work)
 
     fields = [persona, words, before]
-    look.click(consider, fields, [confirm, planned, result], **PRIVATE)
-    gr.on([words.submit, before.submit], consider, fields, [confirm, planned, result], **PRIVATE)
+    looked = [confirm, planned, result, *bar.parts]
+    gr.on([look.click, words.submit, before.submit], consider, fields, looked, **PRIVATE)
     # What would go is what was shown: another wish has to be looked at first.
     gr.on(
         [words.input, before.input, persona.input, keep.click],
@@ -58,7 +70,7 @@ def forgetting_panel(bank: Bank, persona: gr.Dropdown) -> gr.State:
         confirm,
         **PRIVATE,
     )
-    sure.click(remove, [*fields, done], [confirm, result, done], **PRIVATE)
+    sure.click(remove, [*fields, done], [confirm, result, done, *bar.parts], **PRIVATE)
     return done
 
 

@@ -14,9 +14,6 @@ from memory.errors import MemoirError
 P = ParamSpec("P")
 T = TypeVar("T")
 
-WATCHED = gr.Progress()
-"""Marks the argument by which the screen hands over its progress bar."""
-
 PRIVATE: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
 """An event of the screen, which is no API."""
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import gradio as gr
 
 from memory import backup, downloads, export, panels
 from memory.bank import Bank
 from memory.errors import MemoirError
-from memory.tab.handling import PRIVATE, Update, told
+from memory.tab.handling import PRIVATE, Update
+from memory.tab.watching import task_bar
+from memory.tasks import Task
+from memory.types import Persona
 
 ABOUT = (
     "An export is a text file with every conversation and memory of the persona, or of all; Memoir reads it back in "
@@ -26,26 +30,38 @@ def taking_panel(bank: Bank, persona: gr.Dropdown) -> None:
             one = gr.Button("Export this persona", min_width=170, elem_id="take-persona")
             everything = gr.Button("Export the whole bank", min_width=170, elem_id="take-bank")
             copy = gr.Button("Back up the bank", min_width=170, elem_id="take-backup")
+        bar = task_bar("take")
         file = gr.File(label="Ready to download", visible=False, interactive=False, elem_id="take-file")
 
-    def made(name: str, ending: str, write: Callable[[Path], object]) -> Update:
-        return {file: gr.File(str(downloads.make(bank.path, name, ending, write)), visible=True)}
+    def made(request: gr.Request, doing: str, make: Callable[[Task], Path]) -> Iterator[Update]:
+        yield {file: gr.File(visible=False)}
+        yield from bar.watch(
+            doing, request, lambda task: {file: gr.File(str(make(task)), visible=True)}, outlives=False
+        )
 
-    @told
-    def export_one(persona_id: int | None) -> Update:
-        if persona_id is None:
-            raise MemoirError("There is no persona yet.")
-        who = bank.persona(persona_id)
-        return made(who.name, "jsonl", lambda path: export.write(bank, [who], path))
+    def exported(personas: Sequence[Persona], name: str, task: Task) -> Path:
+        return downloads.make(bank.path, name, "jsonl", lambda path: export.write(bank, personas, path, task.at))
 
-    @told
-    def export_all() -> Update:
-        return made("bank", "jsonl", lambda path: export.write(bank, bank.personas(), path))
+    def export_one(persona_id: int | None, request: gr.Request) -> Iterator[Update]:
+        def make(task: Task) -> Path:
+            if persona_id is None:
+                raise MemoirError("There is no persona yet.")
+            who = bank.persona(persona_id)
+            return exported([who], who.name, task)
 
-    @told
-    def back_up() -> Update:
-        return made("bank", "db", lambda path: backup.backup(bank, path))
+        yield from made(request, "Exporting this persona", make)
 
-    one.click(export_one, persona, [file], **PRIVATE)
-    everything.click(export_all, None, [file], **PRIVATE)
-    copy.click(back_up, None, [file], **PRIVATE)
+    def export_all(request: gr.Request) -> Iterator[Update]:
+        yield from made(request, "Exporting the whole bank", lambda task: exported(bank.personas(), "bank", task))
+
+    def back_up(request: gr.Request) -> Iterator[Update]:
+        def make(task: Task) -> Path:
+            return downloads.make(bank.path, "bank", "db", lambda path: backup.backup(bank, path, task))
+
+        yield from made(request, "Backing up the bank", make)
+
+    # One at a time: the one before is deleted when another is made.
+    turn: dict[str, Any] = {"concurrency_id": "take", "concurrency_limit": 1, **PRIVATE}
+    one.click(export_one, persona, [file, *bar.parts], **turn)
+    everything.click(export_all, None, [file, *bar.parts], **turn)
+    copy.click(back_up, None, [file, *bar.parts], **turn)

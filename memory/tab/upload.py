@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,9 +11,11 @@ import gradio as gr
 
 from memory import ingest, journal, panels
 from memory.bank import Bank
-from memory.errors import MemoirError
+from memory.errors import BankUnavailable, UnreadableFile
 from memory.indexer import Indexer
-from memory.tab.handling import WATCHED, Update
+from memory.tab.handling import PRIVATE, Update
+from memory.tab.watching import task_bar
+from memory.tasks import Task
 
 WELCOME = (
     "An export of ChatGPT, Claude, Open WebUI, LibreChat, SillyTavern, WhatsApp or Telegram, zipped or not; a "
@@ -43,23 +46,28 @@ def upload_box(bank: Bank, indexer: Indexer) -> UploadBox:
     )
     everything = gr.Checkbox(label="Take them all", visible=False, elem_id="upload-all")
     start = gr.Button("Import", variant="primary", visible=False, elem_id="upload-start")
+    bar = task_bar("upload")
     report = gr.HTML(padding=False, elem_id="upload-report")
+    several: gr.State = gr.State(False)
 
-    def look(path: str) -> Update:
-        try:
-            held = ingest.contents(Path(path))
-        except MemoirError as fault:
-            return {**closed(), report: panels.problem(str(fault)), imported: None}
-        several = len(held.histories) > 1
-        choices = [(panels.history_name(h), h.external_id or h.name) for h in held.histories]
-        return {
-            found: panels.contents(Path(path).name, held),
-            wanted: gr.Dropdown(choices, value=[], visible=several),
-            everything: gr.Checkbox(value=False, visible=several, label=f"Take all {len(choices)}"),
-            start: gr.Button(visible=True),
-            report: "",
-            imported: None,
-        }
+    def look(path: str, request: gr.Request) -> Iterator[Update]:
+        def work(task: Task) -> Update:
+            try:
+                held = ingest.contents(Path(path), task.at)
+            except UnreadableFile as fault:
+                return {report: panels.problem(str(fault))}
+            many = len(held.histories) > 1
+            choices = [(panels.history_name(h), h.external_id or h.name) for h in held.histories]
+            return {
+                found: panels.contents(Path(path).name, held),
+                wanted: gr.Dropdown(choices, value=[], visible=many),
+                everything: gr.Checkbox(value=False, visible=many, label=f"Take all {len(choices)}"),
+                start: gr.Button(visible=True),
+                several: many,
+            }
+
+        yield {**closed(), report: "", imported: None}
+        yield from bar.watch("Reading", request, work, outlives=False)
 
     def closed() -> Update:
         return {
@@ -69,39 +77,31 @@ def upload_box(bank: Bank, indexer: Indexer) -> UploadBox:
             start: gr.Button(visible=False),
         }
 
-    def take(path: str, names: list[str], take_all: bool, progress: gr.Progress = WATCHED) -> Update:
-        held = Path(path)
-        try:
-            several = bool(ingest.contents(held).histories[1:])
-            if several and not names and not take_all:
-                return {report: panels.problem("Choose at least one of the histories, or take them all.")}
-            with journal.requested("upload"):
-                done = ingest.ingest(
-                    bank,
-                    held,
-                    choose=names if several and not take_all else None,
-                    progress=lambda share: progress(share, desc="Importing"),
-                )
-        except MemoirError as fault:
-            return {report: panels.problem(str(fault))}
-        finally:
-            indexer.wake()
-        shutil.rmtree(held.parent, ignore_errors=True)  # the server's copy, in a folder of its own
-        return {
-            **closed(),
-            file: None,
-            report: panels.report(held.name, done),
-            imported: done.histories[0].persona.id,
-        }
+    def take(path: str, names: list[str], take_all: bool, many: bool, request: gr.Request) -> Iterator[Update]:
+        if many and not names and not take_all:
+            yield {report: panels.problem("Choose at least one of the histories, or take them all.")}
+            return
+
+        def work(task: Task) -> Update:
+            held = Path(path)
+            try:
+                with journal.requested("upload"):
+                    chosen = names if many and not take_all else None
+                    done = ingest.ingest(bank, held, choose=chosen, progress=task.at)
+            except (UnreadableFile, BankUnavailable) as fault:
+                return {report: panels.problem(str(fault))}
+            finally:
+                indexer.wake()
+            shutil.rmtree(held.parent, ignore_errors=True)  # the server's copy, in a folder of its own
+            new = done.histories[0].persona.id
+            return {**closed(), file: None, report: panels.report(held.name, done), imported: new}
+
+        yield {report: ""}
+        yield from bar.watch("Importing", request, work)
 
     parts = [found, wanted, everything, start]
-    file.upload(look, [file], [*parts, report, imported], show_progress_on=found, api_visibility="private")
-    file.clear(closed, None, parts, show_progress="hidden", api_visibility="private")
-    start.click(
-        take,
-        [file, wanted, everything],
-        [*parts, file, report, imported],
-        show_progress_on=report,
-        api_visibility="private",
-    )
+    shown = [*parts, *bar.parts, report, imported]
+    file.upload(look, [file], [*shown, several], **PRIVATE)
+    file.clear(closed, None, parts, **PRIVATE)
+    start.click(take, [file, wanted, everything, several], [*shown, file], **PRIVATE)
     return UploadBox(imported)

@@ -1,0 +1,111 @@
+"""What the screen shows of long work: a bar for whoever began it, a button that stops it, and in the end what came."""
+
+import threading
+from collections import Counter
+from types import SimpleNamespace
+
+import gradio as gr
+import pytest
+
+from memory.errors import MemoirError
+from memory.tab import watching
+from memory.tab.watching import task_bar
+
+HERE, ELSEWHERE = SimpleNamespace(session_hash="here"), SimpleNamespace(session_hash="elsewhere")
+
+
+class Work:
+    """Goes on until it is let go, or stopped."""
+
+    def __init__(self):
+        self.begun, self.free, self.ended = threading.Event(), threading.Event(), threading.Event()
+        self.task = None
+
+    def __call__(self, task):
+        self.task = task
+        task.at(0.5)
+        self.begun.set()
+        try:
+            while not self.free.wait(0.01):
+                task.at(0.5)
+        finally:
+            self.ended.set()
+        return {"result": "there"}
+
+
+@pytest.fixture
+def bar(monkeypatch):
+    monkeypatch.setattr(watching, "TICK", 0.05)
+    with gr.Blocks():
+        return task_bar("some")
+
+
+@pytest.fixture
+def work():
+    held = Work()
+    yield held
+    held.free.set()
+
+
+def begin(bar, work, **how):
+    shown = bar.watch("Baking", HERE, work, **how)
+    first = next(shown)
+    assert work.begun.wait(10)
+    return shown, first
+
+
+def stop(bar, request):
+    handler = next(fn for fn in bar.stop.parent.fns.values() if fn.name == "stopped")
+    return handler.fn(request)
+
+
+def test_a_bar_and_its_button_are_shown_until_the_result_is_there(bar, work):
+    shown, _ = begin(bar, work)
+    going = next(shown)
+    assert "Baking" in going[bar.status]
+    assert "50%" in going[bar.status]
+    assert going[bar.stop].visible
+    work.free.set()
+    *_, last = shown
+    assert last["result"] == "there"
+    assert last[bar.status] == ""
+    assert not last[bar.stop].visible
+
+
+def test_only_the_window_that_began_it_stops_it(bar, work):
+    shown, _ = begin(bar, work)
+    stop(bar, ELSEWHERE)
+    assert not work.task.stopping
+    assert not stop(bar, HERE)[bar.stop].interactive
+    *_, last = shown
+    assert "Stopped. Everything is as it was before." in last[bar.status]
+    assert "result" not in last
+
+
+@pytest.mark.parametrize("outlives", [True, False])
+def test_a_page_that_is_closed_stops_what_is_only_for_it(bar, work, outlives):
+    shown, _ = begin(bar, work, outlives=outlives)
+    shown.close()
+    assert work.task.stopping is not outlives
+    assert outlives or work.ended.wait(10)
+
+
+def test_a_fault_ends_the_bar_and_is_told(bar):
+    def fails(task):
+        raise MemoirError("no <flour>")
+
+    shown = bar.watch("Baking", HERE, fails)
+    assert not next(shown)[bar.stop].visible
+    with pytest.raises(gr.Error, match="no &lt;flour&gt;"):
+        next(shown)
+
+
+def test_what_is_past_stopping_says_so_instead_of_offering_it(bar, work):
+    shown, _ = begin(bar, work)
+    work.task.bind()
+    stop(bar, HERE)
+    going = next(shown)
+    assert "cannot be stopped" in going[bar.status]
+    assert not going[bar.stop].visible
+    work.free.set()
+    assert Counter("result" in update for update in shown)[True] == 1
