@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from memory import __main__ as command
+from memory import commands
 from memory.__main__ import main
 from memory.bank import Bank
 
@@ -38,7 +38,7 @@ HISTORY = [
 def home(tmp_path, monkeypatch, embedder):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MEMOIR_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(command, "Embedder", lambda model: embedder)
+    monkeypatch.setattr(commands, "Embedder", lambda model: embedder)
     return tmp_path
 
 
