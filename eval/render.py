@@ -30,10 +30,10 @@ HEADLINES = (
     "token_recall",
     "anchor_map",
     "anchor_ceiling",
-    "brought_up",
-    "brought_up_precision",
     "abstention_f1",
     "false_refusal_rate",
+    "brought_up",
+    "brought_up_precision",
 )
 """The figures that stand first, where a benchmark has them."""
 
