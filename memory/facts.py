@@ -21,12 +21,21 @@ _PROPER = (
 """A name: capitalised words, and the small ones between them ("Isle of Man"). Lower-case words may be anything."""
 _WHAT = r"(?P<what>[^.,;!?\n]{1,80}?)"
 _END = r"(?=$|[.,;!?\n]|\s+(?:and|but|because|since|so|now|with|these days|at the moment|last|this|yesterday|today)\b)"
+_THINGS = r"(?P<what>[^.;!?\n]{1,80}?)(?=$|[.;!?\n]|,?\s+(?:but|because|since|so|now|which|these days)\b)"
 _JOB_END = rf"(?:{_END}|(?=\s+(?:at|for|in|on)\b))"
-_KIN = (
+_FAMILY = (
     "mother|mum|mom|father|dad|sister|brother|wife|husband|partner|girlfriend|boyfriend|son|daughter|grandmother|"
-    "grandfather|grandma|grandpa|aunt|uncle|cousin|niece|nephew|friend|best friend|boss|manager|colleague|neighbour|"
-    "neighbor|flatmate|roommate|teacher|doctor|dentist|dog|cat|puppy|kitten"
+    "grandfather|grandma|grandpa|aunt|uncle|cousin|niece|nephew"
 )
+_KIN = (
+    f"{_FAMILY}|friend|best friend|boss|manager|colleague|neighbour|neighbor|flatmate|roommate|teacher|doctor|dentist|"
+    "dog|cat|puppy|kitten"
+)
+_NO_NAME = (
+    r"(?!(?:I|It|He|She|They|You|We|My|This|That|These|Those|Here|There|One|Who|What|Which|Mine|So|And|But|Well|Now|"
+    r"Then|Also|Yes|No|Oh|Today|Because|Since|As)\b)"
+)
+"""Words that begin a sentence with a capital and are no name."""
 _DATE = (
     r"(?P<what>[^.,;!?\n]{0,30}?\b(?:\d{1,2}(?:st|nd|rd|th)?|January|February|March|April|May|June|July|August|September"
     r"|October|November|December)\b[^.,;!?\n]{0,30}?)"
@@ -77,6 +86,21 @@ FORMS: tuple[Form, ...] = (
         "",
         "{what} is {whose} {kind}",
     ),
+    _form(
+        rf"\bI(?:'ve got| have| have got) an? (?:\w+ )?(?P<kind>{_KIN}) (?:called|named) {_PROPER}",
+        "relationship",
+        "",
+        "{what} is {whose} {kind}",
+    ),
+    # Not of friends: music and coffee are many people's best.
+    _form(
+        rf"\b{_NO_NAME}{_PROPER} is my (?:(?:older|elder|younger|big|little) )?(?P<kind>{_FAMILY})(?![\w'-])",
+        "relationship",
+        "",
+        "{what} is {whose} {kind}",
+    ),
+    _form(rf"\bI(?:'m| am) allergic to {_THINGS}", "profile", "", "Allergic to {what}"),
+    _form(rf"\bI was born in {_PROPER}", "profile", "birthplace", "Born in {what}"),
 )
 
 _NO_MORE = r"\bI(?: no longer| don't| do not)"
