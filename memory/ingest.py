@@ -7,6 +7,7 @@ sessions only, and taking the same file again goes on from there.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -120,9 +121,18 @@ def ingest(
         Stopped: `progress` wanted it; the message says what of the file is stored.
         BankUnavailable: the bank cannot be written (any more); the message says what of the file is stored.
     """
-    wanted = None if choose is None else {c.casefold() for c in choose}
     if sealed := _sealed(path):
-        return _moved(bank, path, sealed, wanted, persona, progress)
+        report = _moved(bank, path, sealed, _wanted(choose), persona, progress)
+    else:
+        report = _taken(bank, path, choose, persona, progress)
+    with suppress(Stopped):  # too late: it is done
+        progress(1.0)
+    return report
+
+
+def _taken(bank: Bank, path: Path, choose: Collection[str] | None, persona: str | None, progress: Progress) -> Report:
+    """Store what is no export of Memoir's, history by history."""
+    wanted = _wanted(choose)
     file = HistoryFile(path, progress)
     intake = _Intake(bank, path, persona)
     try:
@@ -142,6 +152,10 @@ def ingest(
             intake.persona_of(history)
     missing = tuple(c for c in choose or () if not any(c.casefold() in h.names for h in taken))
     return Report(path, file.importer.NAME, _reports(taken), file.fault, missing)
+
+
+def _wanted(choose: Collection[str] | None) -> set[str] | None:
+    return None if choose is None else {c.casefold() for c in choose}
 
 
 def _none_of(file: HistoryFile, choose: Collection[str]) -> str:

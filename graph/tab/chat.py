@@ -279,8 +279,8 @@ def chat_tab(
     new_chat.click(begun, [chat_id, persona, today], [*everything, *how.outputs], **PRIVATE)
     chat.clear(begun, [chat_id, persona, today], [*everything, *how.outputs], **PRIVATE)
     at_end.click(ended, persona, today, **PRIVATE)
-    # Of a persona that is chosen, the date can reach the screen before the name: the later event has both.
-    gr.on([today.change, persona.change], timed, [persona, today], time_note, trigger_mode="always_last", **PRIVATE)
+    # Not of the picker: of a persona that is chosen, the date can reach the screen before the name.
+    today.change(timed, [spoken_with, today], time_note, trigger_mode="always_last", **PRIVATE)
     clock.tick(ticked, None, [indexing, clock], **PRIVATE)
     composer.submit(say, spoken_to, replied, concurrency_limit=4, concurrency_id="say", **PRIVATE)
     for chip, question in zip(chips, trimmings.examples, strict=True):
