@@ -73,7 +73,8 @@ def test_each_form_in_which_facts_are_written_is_read(memory, fact):
 def test_every_fact_that_a_chat_learns_is_read_back():
     said = (
         "My name is Ana. I live in Vellmar. I moved to Sandwick. I work as a pilot. I work at Old Mill. "
-        "My birthday is 3 March. My favourite tea is mint. My sister is called Wilma."
+        "My birthday is 3 March. My favourite tea is mint. My sister is called Wilma. "
+        "I have a dog called Rex. Zita is my aunt. I'm allergic to nuts. I was born in Oldham."
     )
     learned = list(facts(said, "Ana", day(1)))
     assert len(learned) == len(FORMS)
@@ -86,7 +87,10 @@ def test_every_fact_that_a_chat_learns_is_read_back():
         ("birthday", "3 March"),
         ("favourite tea", "mint"),
         ("sister", "Wilma"),
-    ]
+        ("dog", "Rex"),
+        ("aunt", "Zita"),
+        ("birthplace", "Oldham"),
+    ]  # an allergy is one of several, and no relation
 
 
 @pytest.mark.parametrize(

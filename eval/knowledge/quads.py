@@ -134,7 +134,9 @@ def _relation_and_tail(memory: Memory | MemoryDraft) -> tuple[str, str] | None:
         found = _pattern(form).fullmatch(text)
         if found and form.store == memory.store:
             words = found.groupdict()
-            return attribute or form.attribute.format(**words) or words["kind"], words["what"]
+            relation = attribute or form.attribute.format(**words) or words.get("kind", "")
+            # What several of may hold, and nothing names ("Allergic to ..."), is no one's only tail of a relation.
+            return (relation, words["what"]) if relation else None
     if not attribute:
         return None
     named = re.match(rf"(?P<what>[^()\n]+?) \({re.escape(attribute)}\)(?=$|:)", text, re.IGNORECASE)
