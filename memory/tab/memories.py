@@ -117,7 +117,7 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
     def changed(before: tuple[int | str | None, ...], persona_id: int | None, *sought: str | None) -> Update:
         if before == (persona_id, *sought):  # a picker says "input" also when the keyboard only passes through it
             return UNCHANGED
-        return {**cleared(persona_id), **show(persona_id, 0, *sought)}
+        return afresh(persona_id, *sought)
 
     @told
     def turned(persona_id: int | None, page: int, *sought: str | None) -> Update:
