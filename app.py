@@ -34,28 +34,28 @@ from starlette.middleware import Middleware
 from starlette.routing import Mount
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from eval.bench import Bench
 from eval.settings import EvalSettings
-from eval.tab.evaluate import evaluate_tab
+from eval.tab.evaluate_tab import evaluate_tab
+from eval.workbench import Bench
 from graph.assistant import Assistant
-from graph.classifier import Classifier
 from graph.learning.learner import Learner
 from graph.models import chat_model_or_none
+from graph.server.api import answer_in_json, offer
+from graph.server.login import Door
+from graph.server.page_isolation import Apart
+from graph.server.request_limits import LARGEST_UPLOAD, Files, Gate
+from graph.server.user_pages import Pages
 from graph.settings import Settings
 from graph.state import Services
 from graph.tab import Trimmings, chat_tab
-from graph.tab.apart import Apart
-from graph.tab.api import answer_in_json, offer
-from graph.tab.door import Door
-from graph.tab.gate import LARGEST_UPLOAD, Files, Gate
-from graph.tab.pages import Pages
-from memory import journal
-from memory.bank import Bank
-from memory.embedder import Embedder
+from graph.understanding.classifier import Classifier
+from memory.bank import journal
+from memory.bank.bank import Bank
+from memory.embedding.embedder import Embedder
+from memory.embedding.worker import Indexer
 from memory.errors import BankUnavailable, MemoirError
-from memory.indexer import Indexer
 from memory.ingest import ingest
-from memory.search import Searcher
+from memory.search.searcher import Searcher
 from memory.tab import memory_tab
 from memory.users import NoSuchUser, Users
 

@@ -11,13 +11,13 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from eval import commands
-from eval.bench import Bench
+from eval import cli as commands
 from eval.benchmarks import BENCHMARKS
 from eval.fetching.fetch import SOURCES
 from eval.presets import PRESETS
-from eval.scale.worlds import Size
 from eval.settings import EvalSettings
+from eval.speed.worlds import Size
+from eval.workbench import Bench
 from memory.errors import MemoirError
 
 Command = Callable[[argparse.Namespace, Bench], int]
@@ -110,6 +110,10 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--questions", type=_positive, default=100, metavar="N", help="asked at each size")
     sub.add_argument("--seed", type=int, default=0, help="of the made-up life")
     sub.add_argument("--folder", type=Path, help="keep the banks here, and take those that are there as they are")
+    sub = add("bench-turn", commands.measure_turn, "Measure a chat turn, the app's start and its idle memory.")
+    sub.add_argument("--memories", type=_positive, default=10_000, metavar="N", help="memories in the bank")
+    sub.add_argument("--turns", type=_positive, default=100, metavar="N", help="turns to measure")
+    sub.add_argument("--no-app", action="store_true", help="leave the app out")
     return parser
 
 

@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
-from eval.simulation.simulate import SimulationSettings
+from eval.play.simulation.simulate import SimulationSettings
 from graph.settings import PipelineSettings
-from memory.embedder import DEFAULT_MODEL
+from memory.embedding.embedder import DEFAULT_MODEL
 from memory.errors import MemoirError
 
 Granularity = Literal["turn", "round", "session", "summary"]
@@ -36,7 +36,7 @@ class Experiment:
     what the memory finds, nothing, everything, the evidence itself, or what is found without the evidence (PerLTQA,
     table 6); `times` where the time filter takes the time from: the words of the question or the dates of its evidence.
     `questions` are those of the benchmark, or one- and two-hop ones made from the history's own dated relations.
-    `pooled` tells all histories to one persona (`eval.replay.pooled`) instead of each to one of its own.
+    `pooled` tells all histories to one persona (`eval.play.pooled`) instead of each to one of its own.
     """
 
     pipeline: PipelineSettings = field(default_factory=PipelineSettings)

@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from eval.replay.stage import Costs
+from eval.play.stage import Costs
 from eval.types import Sample, Verdict
 from memory.errors import MemoirError
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import subprocess
 import sys
 import uuid
 from collections.abc import Callable, Mapping
@@ -14,22 +15,24 @@ from typing import get_args
 
 from pydantic import ValidationError
 
-from graph import bench
 from graph.assistant import Answer, Assistant
-from graph.classifier import Classifier
 from graph.learning.learner import consolidate
-from graph.measure import make_up, measure
 from graph.models import Quantization, chat_model_or_none
-from graph.models.madeup import Shape
+from graph.models.measure import make_up, measure
+from graph.models.synthetic import Shape
 from graph.settings import Settings
 from graph.state import Ask, Citation, Services
-from memory import consolidation, indexer
-from memory.as_json import plain
-from memory.bank import Bank
-from memory.embedder import Embedder
+from graph.understanding.classifier import Classifier
+from memory.bank import learning_queue as consolidation
+from memory.bank.bank import Bank
+from memory.dates.expressions import describe, last_moment
+from memory.embedding import worker as indexer
+from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
-from memory.search import Searcher
-from memory.timespan import describe, last_moment
+from memory.exporting.as_json import plain
+from memory.search.searcher import Searcher
+
+ROOT = Path(__file__).parents[1]
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -172,9 +175,11 @@ def _learn(arguments: argparse.Namespace, settings: Settings) -> int:
 
 
 def _bench(arguments: argparse.Namespace, settings: Settings) -> int:
-    figures = bench.run(settings, arguments.memories, arguments.turns, with_app=not arguments.no_app)
-    _print(figures, as_json=arguments.json)
-    return 0
+    """Run `python -m eval bench-turn`: the benches belong to `eval`, which this package does not import."""
+    options = [f"--memories={arguments.memories}", f"--turns={arguments.turns}"]
+    options += ["--no-app"] if arguments.no_app else []
+    options += ["--json"] if arguments.json else []
+    return subprocess.run([sys.executable, "-m", "eval", "bench-turn", *options], cwd=ROOT, check=False).returncode
 
 
 def _models(arguments: argparse.Namespace, settings: Settings) -> int:

@@ -13,7 +13,7 @@ from graph.build import build
 from graph.models import Halted, Quantization
 from graph.nodes.persist import keep_said
 from graph.state import Ask, Reading, Services, TraceLine, TurnState
-from memory.timespan import TimeExpression
+from memory.dates.expressions import TimeExpression
 from memory.types import Hit, Stored
 
 if TYPE_CHECKING:

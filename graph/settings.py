@@ -9,7 +9,7 @@ from pydantic import Field
 
 from graph.models.names import NONE
 from graph.models.quantization import Quantization
-from memory.scoring import SearchSettings
+from memory.search.scoring import SearchSettings
 from memory.settings import BankSettings
 
 ClassifierEngine = Literal["learned", "none", "llm", "llm-few-shot"]

@@ -9,13 +9,13 @@ from datetime import datetime
 from threading import Event
 from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
-from graph.classifier import Classification, Classifier
 from graph.settings import PipelineSettings
-from memory.bank import Bank
-from memory.indexer import Indexer
-from memory.scoring import Asked
-from memory.search import Searcher, View
-from memory.timespan import TimeExpression
+from graph.understanding.classifier import Classification, Classifier
+from memory.bank.bank import Bank
+from memory.dates.expressions import TimeExpression
+from memory.embedding.worker import Indexer
+from memory.search.scoring import Asked
+from memory.search.searcher import Searcher, View
 from memory.types import Hit, Learned, Memory, Persona, Stored, TimeSpan, TurnDraft
 
 if TYPE_CHECKING:

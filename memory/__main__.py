@@ -12,11 +12,13 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from memory import accounts, commands, journal
-from memory.bank import Bank
+from memory.bank import journal
+from memory.bank.bank import Bank
+from memory.cli import commands
+from memory.cli import user_command as accounts
+from memory.dates.expressions import last_moment, read_date
 from memory.errors import MemoirError, Stopped
 from memory.settings import BankSettings
-from memory.timespan import last_moment, read_date
 
 Arguments = argparse.Namespace
 

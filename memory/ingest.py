@@ -13,12 +13,14 @@ from datetime import datetime
 from itertools import islice
 from pathlib import Path
 
-from memory import moving
-from memory.bank import Bank
+from memory.bank.bank import Bank
 from memory.errors import MemoirError, Stopped, UnreadableFile
-from memory.histories import KEPT_SKIPS, History, HistoryFile, bytes_of
-from memory.importers import Unpacked, memoir, memoir_sealed, unpack
-from memory.tasks import Progress, unwatched
+from memory.exporting import restore as moving
+from memory.importers import Unpacked, unpack
+from memory.importers.generic import memoir
+from memory.importers.generic import memoir_export as memoir_sealed
+from memory.importers.reading.histories import KEPT_SKIPS, History, HistoryFile, bytes_of
+from memory.progress import Progress, unwatched
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Skip, Stored
 
 BATCH_TURNS = 2000

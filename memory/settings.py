@@ -8,7 +8,7 @@ import platformdirs
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from memory.embedder import DEFAULT_MODEL
+from memory.embedding.embedder import DEFAULT_MODEL
 
 
 class BankSettings(BaseSettings):

@@ -8,8 +8,8 @@ from dataclasses import astuple
 from datetime import UTC, datetime
 from pathlib import Path
 
-from memory import upkeep
-from memory.bank import Bank
+from memory.bank import maintenance as upkeep
+from memory.bank.bank import Bank
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Stored, TurnDraft
 
 MAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)

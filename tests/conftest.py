@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from graph.assistant import Answer, Assistant
-from graph.classifier import Classifier
 from graph.state import Ask, Services
-from memory import indexer
-from memory.bank import Bank
-from memory.embedder import Embedder
-from memory.search import Searcher
+from graph.understanding.classifier import Classifier
+from memory.bank.bank import Bank
+from memory.embedding import worker as indexer
+from memory.embedding.embedder import Embedder
+from memory.search.searcher import Searcher
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, TimeSpan, TurnDraft
 
 # Run in the background, a suite is told by the shell to ignore Ctrl-C, and would hand that on to what it starts.

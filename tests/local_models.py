@@ -2,7 +2,7 @@
 
 import json
 
-from graph.models.madeup import SHAPES, make
+from graph.models.synthetic import SHAPES, make
 
 TEXTS = ["Where does the spare key hang? Behind the barometer in the hallway, said the locksmith."] * 4
 

@@ -12,8 +12,8 @@ from browser_app import App
 from gradio_client import Client
 from gradio_client.exceptions import AppError
 
-from memory import journal
-from memory.bank import Bank
+from memory.bank import journal
+from memory.bank.bank import Bank
 
 CALLS = ["ask", "forget", "list_personas", "remember", "search_memory"]
 

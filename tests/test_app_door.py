@@ -19,10 +19,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 import app as memoir
 from eval.settings import EvalSettings
-from graph.tab.door import LOOK_EVERY, Door
-from graph.tab.pages import Pages
-from memory.bank import Bank
-from memory.forget import forget_persona
+from graph.server.login import LOOK_EVERY, Door
+from graph.server.user_pages import Pages
+from memory.bank.bank import Bank
+from memory.forgetting.forget import forget_persona
 from memory.users import Users
 
 T = TypeVar("T")

@@ -15,8 +15,8 @@ import pytest
 from browser_app import App
 from logged_in import Program
 
-from graph.tab.gate import ADDRESSES, BURST, MOST_UPLOADS, PER_SECOND, Buckets
-from graph.tab.throttle import FORGIVEN, LONGEST_WAIT, Throttle
+from graph.server.login_backoff import FORGIVEN, LONGEST_WAIT, Throttle
+from graph.server.request_limits import ADDRESSES, BURST, MOST_UPLOADS, PER_SECOND, Buckets
 
 ELSEWHERE = """
 import socket

@@ -14,7 +14,7 @@ from gradio.routes import App as GradioApp
 from gradio_client import Client
 from logged_in import PASSWORDS, Program, told, two_users
 
-from memory.bank import Bank
+from memory.bank.bank import Bank
 from memory.types import PersonaDraft
 from memory.users import Users
 

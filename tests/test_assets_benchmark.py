@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory.importers.memoir import read
+from memory.importers.generic.memoir import read
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip
 
 FOLDER = Path(__file__).parents[1] / "assets" / "benchmark"

@@ -7,9 +7,10 @@ import pytest
 from bad_input import assert_true_report, assert_unharmed, history, seeded
 
 from memory import ingest as ingesting
-from memory import opening, schema
 from memory.__main__ import STOPPED, main
-from memory.bank import Bank
+from memory.bank import connection as opening
+from memory.bank import schema
+from memory.bank.bank import Bank
 from memory.errors import BankTooNew, BankUnavailable, UnknownPersona
 from memory.ingest import ingest
 from memory.types import PersonaDraft

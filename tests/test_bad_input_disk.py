@@ -9,8 +9,9 @@ from itertools import repeat
 import pytest
 from bad_input import assert_unharmed, history, run, seeded
 
-from memory import opening, upkeep
 from memory.__main__ import main
+from memory.bank import connection as opening
+from memory.bank import maintenance as upkeep
 from memory.ingest import ingest
 
 READING = (["list"], ["show", "--persona", "Iris"], ["export", "--persona", "Iris"])

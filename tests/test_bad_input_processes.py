@@ -7,7 +7,7 @@ import time
 import pytest
 from bad_input import assert_unharmed, history, seeded, start
 
-from memory.bank import Bank
+from memory.bank.bank import Bank
 
 
 @pytest.fixture

@@ -13,8 +13,10 @@ pytest.importorskip("playwright.sync_api")
 from browser_app import SLOW, App, Screen
 from playwright.sync_api import expect
 
-from memory import backup, consolidation, ingest, journal
-from memory.bank import Bank
+from memory import ingest
+from memory.bank import backup, journal
+from memory.bank import learning_queue as consolidation
+from memory.bank.bank import Bank
 
 pytestmark = pytest.mark.browser
 

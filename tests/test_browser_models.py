@@ -15,7 +15,7 @@ from chat_server import Broken, ChatServer, Half
 from local_models import made_up
 from playwright.sync_api import Browser, expect
 
-from memory.bank import Bank
+from memory.bank.bank import Bank
 
 pytestmark = pytest.mark.browser
 

@@ -14,8 +14,8 @@ from logged_in import PASSWORDS, two_users
 from playwright.sync_api import Browser, Page, expect
 
 from memory import ingest
-from memory.bank import Bank
-from memory.traces import in_files
+from memory.bank.bank import Bank
+from memory.forgetting.residue import in_files
 
 pytestmark = pytest.mark.browser
 

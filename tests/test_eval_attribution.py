@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from lives import ASKED
 
-from eval.attribution import attribute, cause
+from eval.reporting.attribution import attribute, cause
 from eval.types import Found, Gold, Prediction, Probe, Sample, Verdict
 
 GOLD = Gold(("Biscuit",), ("t1", "t2"), ("s1",))

@@ -8,7 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eval.benchmarks import locomo, longmemeval, madial, memoir, perltqa
+from eval.benchmarks.locomo import adapter as locomo
+from eval.benchmarks.longmemeval import adapter as longmemeval
+from eval.benchmarks.madial import adapter as madial
+from eval.benchmarks.memoir import adapter as memoir
+from eval.benchmarks.perltqa import adapter as perltqa
 from memory.errors import UnreadableFile
 
 LIVES = Path(__file__).parent / "data" / "lives"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.benchmarks.locomo import DIA_ID, load
+from eval.benchmarks.locomo.adapter import DIA_ID, load
 from memory.errors import UnreadableFile
 from memory.types import Skip
 

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from eval.benchmarks.longmemeval import load
+from eval.benchmarks.longmemeval.adapter import load
 from memory.errors import UnreadableFile
-from memory.importers import longmemeval as importer
+from memory.importers.benchmarks import longmemeval as importer
 from memory.types import SessionDraft, Skip
 
 QUESTION = {

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from eval.benchmarks.memoir import UNANSWERABLE, load
+from eval.benchmarks.memoir.adapter import UNANSWERABLE, load
 from memory.errors import UnreadableFile
 from memory.types import Skip
 

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from eval.benchmarks.perltqa import load
+from eval.benchmarks.perltqa.adapter import load
 from memory.errors import UnreadableFile
-from memory.importers import perltqa as importer
+from memory.importers.benchmarks import perltqa as importer
 from memory.types import MemoryDraft, SessionDraft, Skip
 
 CHARACTER = {

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.simulation.choices import choose, dont_know, show
+from eval.play.simulation.choices import choose, dont_know, show
 
 BOATS = ("the blue dinghy", "the pilot cutter", "the old blue ferry", "Wilma's lamp", "I don't know.")
 NOUNS = ("anchor", "buoy", "lamp", "oar", "rope", "sail")

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from dialsim_show import EASY, HARD, session, show, write_show
 
-from eval.benchmarks.dialsim import load
-from eval.benchmarks.dialsim_probes import MOST_OF_A_TYPE
-from eval.knowledge.questions import graph_history
+from eval.benchmarks.dialsim.adapter import load
+from eval.benchmarks.dialsim.probes import MOST_OF_A_TYPE
+from eval.making.questions import graph_history
 from memory.errors import UnreadableFile
 
 SCRIPT = Path(__file__).parent / "data" / "harbour.txt"

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from eval.benchmarks import BENCHMARKS
-from eval.tab import drill
-from eval.tab.drill import ALL, Piece
+from eval.tab import drill_down as drill
+from eval.tab.drill_down import ALL, Piece
 from eval.types import Found, Gold, Prediction, Probe, Sample, Shown, Verdict
 
 MEMOIR = BENCHMARKS["memoir"]

@@ -4,8 +4,8 @@ import multiprocessing
 
 import numpy as np
 
-from eval.replay.embeddings import CachedEmbedder
-from memory.embedder import Embedder
+from eval.play.embeddings import CachedEmbedder
+from memory.embedding.embedder import Embedder
 
 TEXTS = ["The heron stood still.", "Pine tar holds for a season.", "The heron stood still."]
 

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 from dialsim_show import write_show
 
-from eval.bench import OWN, Bench, Order
 from eval.benchmarks import NoProbes, UnknownBenchmark, find, histories
 from eval.experiment import Experiment, varied
-from eval.report import report
+from eval.reporting.report import report
 from eval.runs import RunIsBusy
 from eval.settings import EvalSettings
+from eval.workbench import OWN, Bench, Order
 from memory.errors import MemoirError
 
 ROOT = Path(__file__).parents[1]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.judging.hypotheses import UnreadableLabels, read_labels, write_hypotheses
+from eval.benchmarks.longmemeval.official_judge import UnreadableLabels, read_labels, write_hypotheses
 from eval.types import Gold, Prediction, Probe, Sample, Verdict
 
 

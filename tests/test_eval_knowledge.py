@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval.knowledge.quads import Knowledge, Quad, folded, quads
-from eval.knowledge.questions import CHOICES, DONT_KNOW, MOMENT, graph_history, questions
-from eval.knowledge.wording import word
+from eval.making.quads import Knowledge, Quad, folded, quads
+from eval.making.questions import CHOICES, DONT_KNOW, MOMENT, graph_history, questions
+from eval.making.wording import word
 from eval.types import History
-from memory.bank import Bank
-from memory.facts import FORMS, facts
-from memory.importers import perltqa
+from graph.learning.plain_facts import FORMS, facts
+from memory.bank.bank import Bank
+from memory.importers.benchmarks import perltqa
 from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TimeSpan, TurnDraft
 
 

@@ -10,13 +10,13 @@ import test_eval_benchmarks_perltqa as perltqa
 from chat_server import Broken, ChatServer
 from local_models import made_up
 
-from eval import ablation, results
 from eval.__main__ import main
-from eval.bench import Bench
 from eval.experiment import Experiment, varied
 from eval.presets import PRESETS, Preset, Row
-from eval.report import report
+from eval.reporting import ablation, results
+from eval.reporting.report import report
 from eval.settings import EvalSettings
+from eval.workbench import Bench
 from graph.models import chat_model
 from memory.errors import MemoirError
 

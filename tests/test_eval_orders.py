@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from eval.bench import Bench
 from eval.experiment import Experiment, UnknownSetting
 from eval.presets import PRESETS
 from eval.settings import EvalSettings
 from eval.tab.orders import CONTROLS, Form, Incomplete, initial, plan
+from eval.workbench import Bench
 
 EMPTY = Form("memoir")
 

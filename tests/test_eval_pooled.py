@@ -7,15 +7,15 @@ import pytest
 from lives import ASKED, FIRST, MEMORIES, SESSIONS, life, session
 
 from eval.__main__ import main
-from eval.execute import open_tools
 from eval.experiment import Experiment, varied
-from eval.replay.pooled import POOLED, CannotPool, pool
-from eval.replay.replay import replay
-from eval.replay.stage import Costs
-from eval.replay.veil import Leak
-from eval.scores import score
+from eval.metrics.scores import score
+from eval.play.engines.processes import open_tools
+from eval.play.opaque_ids import Leak
+from eval.play.pooled import POOLED, CannotPool, pool
+from eval.play.replay import replay
+from eval.play.stage import Costs
 from eval.types import Gold, Probe
-from memory.bank import Bank
+from memory.bank.bank import Bank
 
 ELSEWHERE = session("answer_77aa", 30, [("Tilde", "The lighthouse of Hanko sells honey from its own bees.")])
 SHARED = replace(SESSIONS[0], external_id="plain_9", turns=tuple(replace(t, external_id="") for t in SESSIONS[0].turns))

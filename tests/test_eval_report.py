@@ -7,18 +7,18 @@ import pytest
 from dialsim_show import write_show
 from lives import ASKED
 
-from eval import render
-from eval.bench import OWN, Bench, Order
 from eval.benchmarks import find
-from eval.compare import Incomparable, compare_runs
 from eval.experiment import Experiment, varied
-from eval.knowledge.questions import graph_history
-from eval.replay.replay import Tools, replay
-from eval.replay.stage import Costs
-from eval.report import report
+from eval.making.questions import graph_history
+from eval.play.replay import Tools, replay
+from eval.play.stage import Costs
+from eval.reporting import render
+from eval.reporting.compare import Incomparable, compare_runs
+from eval.reporting.report import report
 from eval.runs import HistoryCosts, Runs, Spec
 from eval.settings import EvalSettings
 from eval.types import Found, Gold, Prediction, Probe, Sample, Verdict
+from eval.workbench import OWN, Bench, Order
 
 SPEC = Spec(
     "longmemeval", "/data", "c0ffee" * 8, "all", {"search.k": 10, "reader": "extractive"}, "code", {"numpy": "2"}
@@ -237,6 +237,6 @@ def test_questions_from_a_knowledge_graph_are_played_like_any_other(tmp_path, em
 
 
 def _cached(folder, embedder):
-    from eval.replay.embeddings import CachedEmbedder
+    from eval.play.embeddings import CachedEmbedder
 
     return CachedEmbedder(folder / "embeddings.db", embedder)

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from eval.bench import Order
-from eval.execute import Progress
+from eval.play.engines.processes import Progress
 from eval.tab.running import Busy, Plan, Runner
+from eval.workbench import Order
 from memory.errors import MemoirError
 
 ENCODER = SimpleNamespace(model="all-MiniLM-L6-v2")

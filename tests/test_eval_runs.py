@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from lives import ASKED, PROBES
 
-from eval.replay.stage import Costs
+from eval.play.stage import Costs
 from eval.runs import ROOT, HistoryCosts, RunIsBusy, Runs, Spec, UnknownRun, checksum
 from eval.types import Found, Prediction, Sample, Shown, Verdict
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from eval.__main__ import main
-from eval.scale import measure, references, table, worlds
-from eval.scale.references import Missing
-from eval.scale.worlds import Size
-from memory import lexical
-from memory.bank import Bank
-from memory.madeup import A_SESSION, Life, Mixtures
+from eval.speed import measure, references, table, worlds
+from eval.speed.references import Missing
+from eval.speed.synthetic import A_SESSION, Life, Mixtures
+from eval.speed.worlds import Size
+from memory.bank.bank import Bank
+from memory.search import tokens as lexical
 from memory.types import PersonaDraft
 
 SIZES, PERSONAS = ("200", "400"), "10 x 20"

@@ -9,7 +9,7 @@ from math import log2
 import pytest
 
 from eval.metrics.retrieval import ndcg_longmemeval, ndcg_madial
-from eval.scores import figures, score
+from eval.metrics.scores import figures, score
 from eval.types import Figure, Found, Gold, Prediction, Probe, Sample, Verdict
 
 PRIOR = {"profile": 0.1, "relationship": 0.1, "world": 0.1, "event": 0.2, "dialogue": 0.5}

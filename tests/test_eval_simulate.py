@@ -11,9 +11,9 @@ from dialsim_show import AGENT, PEOPLE, write_show
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.benchmarks.dialsim import load
-from eval.simulation.names import characters, rename, respeller, swapped
-from eval.simulation.simulate import TOO_LATE, SimulationSettings, in_time_order, plan, simulate
+from eval.benchmarks.dialsim.adapter import load
+from eval.play.simulation.names import characters, rename, respeller, swapped
+from eval.play.simulation.simulate import TOO_LATE, SimulationSettings, in_time_order, plan, simulate
 from eval.types import Gold, History, Prediction, Probe
 from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
 

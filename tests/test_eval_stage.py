@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from lives import ASKED, FIRST, PROBES, SESSIONS, life, session
 
 from eval.experiment import Experiment, varied
-from eval.replay import stage as stage_module
-from eval.replay.stage import RANKED, Stage, worth_keeping
-from eval.replay.veil import Leak
-from eval.scores import score
+from eval.metrics.scores import score
+from eval.play import stage as stage_module
+from eval.play.opaque_ids import Leak
+from eval.play.stage import RANKED, Stage, worth_keeping
 from eval.types import Found, Gold, Prediction, Probe, Sample
-from graph.readers import quoting
+from graph.readers import extractive as quoting
 from memory.types import Learned, MemoryDraft, Quote
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.benchmarks.unpickle import read_pickle
+from eval.benchmarks.dialsim.unpickle import read_pickle
 from memory.errors import UnreadableFile
 
 PLAIN = st.recursive(

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.readers import answer
-from graph.readers.question import parse, terms_of
-from graph.sentences import split
+from graph.readers import composing as answer
 from graph.state import Note
+from graph.understanding.question import parse, terms_of
+from graph.understanding.sentences import split
 from memory.types import Memory
 
 MAY = datetime(2024, 5, 3, 12, tzinfo=UTC)

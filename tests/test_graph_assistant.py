@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from graph.assistant import Answer, Assistant, Step, Token
-from memory import bank as bank_module
-from memory import indexer
-from memory.search import Searcher
+from memory.bank import bank as bank_module
+from memory.embedding import worker as indexer
+from memory.search.searcher import Searcher
 from memory.types import MemoryDraft
 
 QUESTION = "Where does the spare key of the boathouse hang?"

@@ -10,7 +10,7 @@ from read_by_model import ADOPTED, QUESTION, adopted, answered, number_of, readi
 from graph.assistant import Answer, Assistant, Token
 from graph.models import tokens
 from graph.readers import chain_of_note
-from graph.readers.replies import REASONS
+from graph.readers.reply_formats import REASONS
 from memory.types import MemoryDraft
 
 

@@ -7,10 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from graph import train_classifier
-from graph.classifier import HEADS, LONGEST_TEXT, WEIGHTS, Classification, Classifier, terms
-from graph.questions import NAMES, copies, in_haste, load_questions, renamed
-from graph.train_classifier import (
+from graph.training import classifier as train_classifier
+from graph.training.classifier import (
     BLOCK,
     FOLDS,
     QUESTIONS,
@@ -25,6 +23,8 @@ from graph.train_classifier import (
     save,
     train,
 )
+from graph.training.questions import NAMES, copies, in_haste, load_questions, renamed
+from graph.understanding.classifier import HEADS, LONGEST_TEXT, WEIGHTS, Classification, Classifier, terms
 from memory.types import STORES
 
 VECTOR = np.full(384, 384**-0.5, dtype=np.float32)
@@ -108,7 +108,7 @@ def test_held_out_phrases_are_not_in_the_training_file(questions, held_out):
 def test_weights_are_small_and_belong_to_the_training_file():
     assert WEIGHTS.stat().st_size <= 200_000
     with np.load(WEIGHTS) as arrays:
-        assert str(arrays["data_sha256"]) == hash_of(QUESTIONS), "run python -m graph.train_classifier"
+        assert str(arrays["data_sha256"]) == hash_of(QUESTIONS), "run python -m graph.training.classifier"
 
 
 def test_training_reproduces_the_committed_weights(classifier, questions, embedder):

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from graph.classifier import STORES
 from graph.nodes.classify import MAX_SENTENCES, classify, likeliest
-from memory.search import Searcher
+from graph.understanding.classifier import STORES
+from memory.search.searcher import Searcher
 from memory.types import TurnDraft
 
 

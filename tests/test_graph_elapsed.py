@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.readers import elapsed
-from graph.readers.answer import MAX_WORDS
-from graph.readers.question import parse
+from graph.readers.composing import MAX_WORDS
+from graph.understanding.question import parse
 from memory.types import PersonaDraft, SessionDraft, TurnDraft
 
 APART = {

@@ -15,9 +15,9 @@ from read_by_model import QUESTION, answered, reading_with
 
 from graph.assistant import Assistant
 from graph.readers.prompts import instruction
-from memory.bank import Bank
+from memory.bank.bank import Bank
 from memory.ingest import ingest
-from memory.search import Searcher
+from memory.search.searcher import Searcher
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TurnDraft
 
 MARK = "Zq7x"

@@ -14,16 +14,18 @@ from chat_server import Broken, ChatServer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graph.learning import by_model, rules
+from graph.learning import from_model as by_model
+from graph.learning import from_rules as rules
 from graph.learning.feelings import emotion, scene
-from graph.learning.gist import Weights
 from graph.learning.learner import Learner, consolidate
-from graph.learning.own_words import own_sentences
+from graph.learning.quotation import own_sentences
+from graph.learning.summary import Weights
 from graph.models import Unreachable, chat_model
-from memory import consolidation, indexer
-from memory.bank import Bank
-from memory.consolidation import Heard
-from memory.indexer import Indexer
+from memory.bank import learning_queue as consolidation
+from memory.bank.bank import Bank
+from memory.bank.learning_queue import Heard
+from memory.embedding import worker as indexer
+from memory.embedding.worker import Indexer
 from memory.types import PersonaDraft, SessionDraft, Turn, TurnDraft
 
 ROOT = Path(__file__).parents[1]
@@ -211,7 +213,7 @@ def test_killed_while_it_learns_it_loses_and_repeats_nothing(bank):
     for n in range(4):
         tell(bank, f"My cat is called Ab{chr(97 + n)}.", name=str(n))
     dies = (
-        "import os, signal, sys; from pathlib import Path; from memory.bank import Bank\n"
+        "import os, signal, sys; from pathlib import Path; from memory.bank.bank import Bank\n"
         "from graph.learning.learner import consolidate; done = []\n"
         "def settled():\n    done.append(1)\n    len(done) == 2 and os.kill(os.getpid(), signal.SIGKILL)\n"
         "consolidate(Bank(Path(sys.argv[1])), 'rules', settled=settled)"

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from graph.readers import listing
-from graph.readers.answer import MAX_WORDS
+from graph.readers.composing import MAX_WORDS
 from graph.readers.listing import Listed
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TurnDraft
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.assistant import Assistant
-from graph.llm_classifier import prompt, read_stores
 from graph.models import chat_model
+from graph.understanding.llm_classifier import prompt, read_stores
 from memory.types import STORES
 
 REPLY = json.dumps({"profile": 0.1, "relationship": 0.0, "world": 0.0, "event": 0.7, "dialogue": 0.2})

@@ -7,12 +7,13 @@ from types import SimpleNamespace
 import pytest
 
 from graph.assistant import Assistant
-from graph.classifier import Classifier
 from graph.state import Ask, Services
-from memory import indexer, ingest
-from memory.bank import Bank
-from memory.search import Searcher
-from memory.timespan import MONTH_NAMES
+from graph.understanding.classifier import Classifier
+from memory import ingest
+from memory.bank.bank import Bank
+from memory.dates.expressions import MONTH_NAMES
+from memory.embedding import worker as indexer
+from memory.search.searcher import Searcher
 
 pytestmark = pytest.mark.data
 

@@ -8,7 +8,7 @@ import pytest
 from graph import __main__ as command
 from graph.__main__ import main
 from graph.models import chat_model
-from memory.bank import Bank
+from memory.bank.bank import Bank
 
 QUESTION = "When did I adopt Biscuit?"
 

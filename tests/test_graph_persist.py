@@ -9,8 +9,8 @@ from graph.nodes import persist as node
 from graph.nodes.classify import classify
 from graph.nodes.persist import exchange
 from graph.state import Reading, Services
-from memory.bank import Bank
-from memory.search import Searcher
+from memory.bank.bank import Bank
+from memory.search.searcher import Searcher
 from memory.types import PersonaDraft
 
 

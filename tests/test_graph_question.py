@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.readers.question import MAX_TERMS, names_something, parse, proper_names, terms_of
+from graph.understanding.question import MAX_TERMS, names_something, parse, proper_names, terms_of
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from graph.manners import manner
-from graph.readers.answer import MAX_WORDS
+from graph.readers.composing import MAX_WORDS
+from graph.replies.manners import manner
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TurnDraft
 
 ANSWERED = {

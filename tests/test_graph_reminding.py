@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from graph.manners import manner
+from graph.replies.manners import manner
+from memory.bank.personas import set_proactive
 from memory.errors import UnknownPersona
-from memory.personas import set_proactive
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TimeSpan, TurnDraft
 
 NERVES = "I was so nervous before my piano exam that I shook. Breathing slowly behind the curtain helped me."

@@ -8,7 +8,7 @@ import pytest
 
 from graph.nodes.classify import classify
 from graph.nodes.retrieve import retrieve
-from memory.scoring import SearchSettings
+from memory.search.scoring import SearchSettings
 from memory.types import MemoryDraft, PersonaDraft
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.sentences import MAX_TEXT, split
+from graph.understanding.sentences import MAX_TEXT, split
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from graph.readers.citing import cite
 from graph.readers.prompts import Found
-from graph.readers.replies import read_words
-from graph.readers.speaking import Speaking
+from graph.readers.reply_formats import read_words
+from graph.readers.streaming import Speaking
 from graph.state import Ask
 from memory.quotes import holds
 from memory.types import Hit

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from graph.nodes.time_filter import keep, within_budget
-from graph.times import meets
-from memory.timespan import TimeExpression, find
+from graph.understanding.times import meets
+from memory.dates.expressions import TimeExpression, find
 from memory.types import Hit, Memory, TimeSpan
 
 NOW = datetime(2024, 7, 1, 12, tzinfo=UTC)

@@ -11,7 +11,9 @@ from exported import EXPORTS, read_all, skips, turns, write_zip
 
 from memory.__main__ import main
 from memory.errors import UnreadableFile
-from memory.importers import archive, detect, memoir, unpack
+from memory.importers import detect, unpack
+from memory.importers.generic import memoir
+from memory.importers.reading import zip_archive as archive
 from memory.ingest import contents, ingest
 
 CHATGPT = (EXPORTS / "chatgpt.json").read_text()

@@ -4,7 +4,8 @@ import json
 
 from exported import EXPORTS, personas, read_all, said, sessions, skips, turns, write_json, write_zip
 
-from memory.importers import claude, detect
+from memory.importers import detect
+from memory.importers.chats import claude
 from memory.types import PersonaDraft
 
 

@@ -5,10 +5,11 @@ import json
 import pytest
 from exported import EXPORTS, chunk, memories, personas, picture, read_all, sessions, skips, write_json
 
-from memory.bank import Bank
+from memory.bank.bank import Bank
 from memory.errors import UnreadableFile
-from memory.importers import card, detect
-from memory.importers.picture import SIGNATURE
+from memory.importers import detect
+from memory.importers.generic import character_card as card
+from memory.importers.reading.png import SIGNATURE
 from memory.ingest import contents, ingest
 from memory.types import Stored
 

@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 
 from exported import EXPORTS, personas, read_all, said, sessions, skips, turns, write_json, write_zip
 
-from memory.importers import chatgpt, detect
+from memory.importers import detect
+from memory.importers.chats import chatgpt
 from memory.types import PersonaDraft
 
 FILE = EXPORTS / "chatgpt.json"

@@ -7,7 +7,7 @@ from exported import EXPORTS, read_all, skips, turns, write_json
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory.bank import Bank
+from memory.bank.bank import Bank
 from memory.ingest import ingest
 
 LATER = "2024-05-01T08:00:00.000Z"

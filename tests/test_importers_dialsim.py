@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memory.importers.dialsim import read
+from memory.importers.benchmarks.dialsim import read
 from memory.types import PersonaDraft, SessionDraft, Skip
 
 SCRIPT = """A title page

@@ -5,11 +5,12 @@ import json
 import pytest
 from exported import EXPORTS, write_json
 
-from memory import histories, panels
-from memory.bank import Bank
-from memory.card import detail, provenance, transcript
+from memory.bank.bank import Bank
 from memory.importers import IMPORTERS
+from memory.importers.reading import histories
 from memory.ingest import contents, ingest
+from memory.tab import views as panels
+from memory.tab.memory_card import detail, provenance, transcript
 
 BAD = '<script>alert(1)</script><svg onload="alert(2)"><img src=x onerror=alert(3)>'
 

@@ -6,8 +6,9 @@ import tracemalloc
 import pytest
 
 from memory.errors import UnreadableFile
-from memory.importers import jsonstream, source
-from memory.importers.jsonstream import outline, show_place, stream_values
+from memory.importers.reading import json_stream as jsonstream
+from memory.importers.reading import source
+from memory.importers.reading.json_stream import outline, show_place, stream_values
 
 
 def written(tmp_path, content):

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from memory.errors import UnreadableFile
-from memory.importers.locomo import read
+from memory.importers.benchmarks.locomo import read
 from memory.types import PersonaDraft, SessionDraft, Skip
 
 SAMPLE = {

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from memory.errors import UnreadableFile
-from memory.importers.longmemeval import read, read_question
+from memory.importers.benchmarks.longmemeval import read, read_question
 from memory.types import PersonaDraft, SessionDraft, Skip
 
 QUESTION = {

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from memory.errors import UnreadableFile
-from memory.importers import madial
-from memory.importers.madial import read
+from memory.importers.benchmarks import madial
+from memory.importers.benchmarks.madial import read
 from memory.types import MemoryDraft, PersonaDraft, Skip
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.errors import UnreadableFile
-from memory.importers.memoir import dump_records, read
+from memory.importers.generic.memoir import dump_records, read
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip, TimeSpan, TurnDraft
 
 START = '{"memoir": 1, "persona": {"name": "Iris"}}'

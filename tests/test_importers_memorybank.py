@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memory.importers.memorybank import read
+from memory.importers.benchmarks.memorybank import read
 from memory.types import PersonaDraft, SessionDraft, Skip
 
 USER = {

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory import ingest
-from memory.bank import Bank
+from memory.bank.bank import Bank
 
 START = datetime(2024, 5, 1, 8, 0)
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memory.importers.perltqa import literal, read, sniff
+from memory.importers.benchmarks.perltqa import literal, read, sniff
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip
 
 CHARACTER = {

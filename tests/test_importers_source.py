@@ -4,10 +4,10 @@ import tracemalloc
 
 import pytest
 
+from memory.bank.rows import clean
 from memory.errors import UnreadableFile
-from memory.importers import source
-from memory.importers.source import Line, read_chunks, read_lines, what_changed
-from memory.rows import clean
+from memory.importers.reading import source
+from memory.importers.reading.source import Line, read_chunks, read_lines, what_changed
 from memory.types import Skip
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from exported import EXPORTS, personas, read_all, said, sessions, skips, turns, write_json
 
-from memory.importers import jsonstream
+from memory.importers.reading import json_stream as jsonstream
 from memory.types import PersonaDraft
 
 ONE = EXPORTS / "telegram.json"

@@ -4,10 +4,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memory.importers import detect, transcript, utterance
-from memory.importers.stamps import read_heading, read_stamp
-from memory.importers.transcript import read, sniff
-from memory.importers.utterance import split_utterance
+from memory.importers import detect
+from memory.importers.generic import transcript, utterance
+from memory.importers.generic.transcript import read, sniff
+from memory.importers.generic.utterance import split_utterance
+from memory.importers.reading.stamps import read_heading, read_stamp
 from memory.types import PersonaDraft, SessionDraft, Skip
 
 

@@ -5,10 +5,12 @@ from datetime import UTC, datetime
 import pytest
 from exported import EXPORTS, personas, read_all, said, sessions, skips, turns, write_zip
 
-from memory.bank import Bank
-from memory.importers import HEAD_BYTES, detect, transcript, whatsapp
-from memory.importers.utterance import PAUSE
-from memory.importers.whatsapp_stamps import ORDERS, Dates, read_stamp
+from memory.bank.bank import Bank
+from memory.importers import HEAD_BYTES, detect
+from memory.importers.chats import whatsapp
+from memory.importers.chats.whatsapp_stamps import ORDERS, Dates, read_stamp
+from memory.importers.generic import transcript
+from memory.importers.generic.utterance import PAUSE
 from memory.ingest import ingest
 from memory.types import PersonaDraft
 

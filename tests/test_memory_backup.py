@@ -7,13 +7,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memory import backup as backups
-from memory import indexer, schema
 from memory.__main__ import main
-from memory.backup import backup, restore
-from memory.bank import Bank
+from memory.bank import backup as backups
+from memory.bank import schema
+from memory.bank.backup import backup, restore
+from memory.bank.bank import Bank
+from memory.embedding import worker as indexer
 from memory.errors import BankTooNew, BankUnavailable, MemoirError, UnreadableFile
-from memory.search import Searcher
+from memory.search.searcher import Searcher
 from memory.types import PersonaDraft, SessionDraft, TurnDraft
 
 MAY = datetime(2023, 5, 8, tzinfo=UTC)

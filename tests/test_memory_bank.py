@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory import knowing
-from memory.bank import Bank
+from memory.bank import facts as knowing
+from memory.bank.bank import Bank
+from memory.bank.schema import MIGRATIONS
 from memory.errors import BankTooNew, UnknownMemory, UnknownPersona
-from memory.schema import MIGRATIONS
 from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, Stored, TimeSpan, TurnDraft
 
 MAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)

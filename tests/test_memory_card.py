@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memory import forget
-from memory.bank import Bank
-from memory.card import whole
+from memory.bank.bank import Bank
+from memory.forgetting import forget
+from memory.tab.memory_card import whole
 from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
 
 MAY = datetime(2023, 5, 8, tzinfo=UTC)

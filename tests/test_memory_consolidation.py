@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory import consolidation, forget
-from memory.bank import Bank
+from memory.bank import learning_queue as consolidation
+from memory.bank.bank import Bank
+from memory.forgetting import forget
 from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
 
 MAY = datetime(2023, 5, 8, tzinfo=UTC)

@@ -6,12 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory import consolidation, correcting, forget, indexer, journal
-from memory.bank import Bank
-from memory.correcting import Outdated, Version, version_of
+from memory.bank import corrections as correcting
+from memory.bank import journal
+from memory.bank import learning_queue as consolidation
+from memory.bank.bank import Bank
+from memory.bank.corrections import Outdated, Version, version_of
+from memory.dates.expressions import read_date
+from memory.embedding import worker as indexer
 from memory.errors import MemoirError
-from memory.search import Searcher
-from memory.timespan import read_date
+from memory.forgetting import forget
+from memory.search.searcher import Searcher
 from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
 
 MAY = datetime(2023, 5, 8, tzinfo=UTC)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory import minilm
-from memory.embedder import Embedder
+from memory.embedding import minilm
+from memory.embedding.embedder import Embedder
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXTS = [" ".join(["the heron stood in the shallows and"] * n) for n in range(1, 45, 3)]
@@ -71,14 +71,14 @@ def refuse(event, arguments):
         os.write(2, f"{event} {arguments}".encode())
         os._exit(1)
 sys.addaudithook(refuse)
-from memory.embedder import Embedder
+from memory.embedding.embedder import Embedder
 Embedder().encode(["hello"])
 print({"torch", "transformers", "sentence_transformers"} & set(sys.modules) or "light")
 """
 
 ENDING = """
 import threading
-from memory.embedder import Embedder
+from memory.embedding.embedder import Embedder
 embedder, begun = Embedder(), threading.Event()
 def work():
     while True:

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from memory import export, ingest
-from memory.bank import Bank
-from memory.personas import set_proactive
+from memory import ingest
+from memory.bank.bank import Bank
+from memory.bank.personas import set_proactive
+from memory.exporting import export
 
 
 def alike(memories):

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.bank import Bank
-from memory.facts import facts
+from graph.learning.plain_facts import facts
+from memory.bank.bank import Bank
 from memory.types import PersonaDraft
 
 JULY = datetime(2024, 7, 1, 10, tzinfo=UTC)

@@ -4,10 +4,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memory import indexer, upkeep
-from memory.bank import Bank
-from memory.forget import forget, forget_persona, forget_session, preview
-from memory.traces import in_files
+from memory.bank import maintenance as upkeep
+from memory.bank.bank import Bank
+from memory.embedding import worker as indexer
+from memory.forgetting.forget import forget, forget_persona, forget_session, preview
+from memory.forgetting.residue import in_files
 from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
 
 MAY = datetime(2023, 5, 8, tzinfo=UTC)

@@ -10,12 +10,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory import candidates, index, indexer, opening, packing, schema, segment, upkeep
-from memory.bank import Bank
-from memory.forget import forget
-from memory.index import Indexes
-from memory.rows import digest
-from memory.search import Searcher
+from memory.bank import connection as opening
+from memory.bank import maintenance as upkeep
+from memory.bank import schema
+from memory.bank.bank import Bank
+from memory.bank.rows import digest
+from memory.embedding import worker as indexer
+from memory.forgetting.forget import forget
+from memory.search.engine import candidates, index, packing
+from memory.search.engine import segments as segment
+from memory.search.engine.index import Indexes
+from memory.search.searcher import Searcher
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TimeSpan, TurnDraft
 
 MAY = datetime(2023, 5, 8, tzinfo=UTC)

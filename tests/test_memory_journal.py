@@ -10,13 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory import consolidation, ingest, journal
+from memory import ingest
 from memory.__main__ import main
-from memory.bank import Bank
+from memory.bank import journal
+from memory.bank import learning_queue as consolidation
+from memory.bank.bank import Bank
+from memory.bank.journal import Entry
 from memory.errors import BankUnavailable, MemoirError
-from memory.export import write
-from memory.forget import forget, forget_persona
-from memory.journal import Entry
+from memory.exporting.export import write
+from memory.forgetting.forget import forget, forget_persona
 from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
 
 MAY = datetime(2023, 5, 8, tzinfo=UTC)

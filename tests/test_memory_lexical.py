@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memory import lexical
-from memory.bank import Bank
-from memory.index import Indexes
+from memory.bank.bank import Bank
+from memory.search import tokens as lexical
+from memory.search.engine.index import Indexes
 from memory.types import MemoryDraft, PersonaDraft
 
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from memory import commands
 from memory.__main__ import main
-from memory.bank import Bank
+from memory.bank.bank import Bank
+from memory.cli import commands
 
 HISTORY = [
     {"memoir": 1, "persona": {"name": "Marlow", "id": "m-1", "description": "Keeps the boathouse."}},

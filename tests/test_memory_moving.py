@@ -12,9 +12,15 @@ from exported import write_zip
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory import consolidation, correcting, export, forget, ingest, rows, upkeep
-from memory.bank import Bank
+from memory import ingest
+from memory.bank import corrections as correcting
+from memory.bank import learning_queue as consolidation
+from memory.bank import maintenance as upkeep
+from memory.bank import rows
+from memory.bank.bank import Bank
 from memory.errors import MemoirError, Stopped, UnreadableFile
+from memory.exporting import export
+from memory.forgetting import forget
 from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TimeSpan, TurnDraft
 
 MAY = datetime(2023, 5, 8, 10, 30, tzinfo=UTC)

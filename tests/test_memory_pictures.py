@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from memory import overview, pictures
-from memory.bank import Bank
-from memory.facts import facts
+from graph.learning.plain_facts import facts
+from memory.bank import statistics as overview
+from memory.bank.bank import Bank
 from memory.ingest import ingest
+from memory.tab import plots as pictures
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, TimeSpan, TurnDraft
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)

@@ -7,14 +7,19 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memory import consolidation, downloads, indexer, ingest, scope, upkeep
+from memory import ingest
 from memory.__main__ import main
-from memory.backup import backup, restore
-from memory.bank import Bank
+from memory.bank import learning_queue as consolidation
+from memory.bank import maintenance as upkeep
+from memory.bank.backup import backup, restore
+from memory.bank.bank import Bank
+from memory.embedding import worker as indexer
 from memory.errors import MemoirError
-from memory.export import write
-from memory.forget import forget, forget_meant, preview_meant
-from memory.tasks import Task
+from memory.exporting import downloads
+from memory.exporting.export import write
+from memory.forgetting import selection as scope
+from memory.forgetting.forget import forget, forget_meant, preview_meant
+from memory.progress import Task
 from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TimeSpan, TurnDraft
 
 MAY, JUNE, JULY = (datetime(2023, month, 8, tzinfo=UTC) for month in (5, 6, 7))

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory import fusion
-from memory.postings import code
-from memory.scoring import TURNS, Asked, Candidates, SearchSettings, weigh
-from memory.timespan import TimeExpression
+from memory.dates.expressions import TimeExpression
+from memory.search import fusion
+from memory.search.engine.postings import code
+from memory.search.scoring import TURNS, Asked, Candidates, SearchSettings, weigh
 from memory.types import STORES, TimeSpan
 
 OFF = {"coverage": 0.0, "length": 0.0, "speaker": 0.0, "time": 0.0, "neighbours": 0.0, "session": 0.0}

@@ -8,12 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from memory import fusion, indexer, search
-from memory.bank import Bank
-from memory.forget import forget
-from memory.index import Index
-from memory.scoring import SearchSettings
-from memory.search import MAX_NAMES, Searcher
+from memory.bank.bank import Bank
+from memory.embedding import worker as indexer
+from memory.forgetting.forget import forget
+from memory.search import fusion
+from memory.search import searcher as search
+from memory.search.engine.index import Index
+from memory.search.scoring import SearchSettings
+from memory.search.searcher import MAX_NAMES, Searcher
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TurnDraft
 
 MAY = datetime(2023, 5, 8, tzinfo=UTC)

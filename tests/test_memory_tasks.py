@@ -11,11 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory import backup, export, forget, indexer, ingest, scope, tasks, traces, upkeep
+from memory import ingest
+from memory import progress as tasks
 from memory.__main__ import STOPPED, main
-from memory.bank import Bank
+from memory.bank import backup
+from memory.bank import maintenance as upkeep
+from memory.bank.bank import Bank
+from memory.embedding import worker as indexer
 from memory.errors import Stopped
-from memory.tasks import Task
+from memory.exporting import export
+from memory.forgetting import forget
+from memory.forgetting import residue as traces
+from memory.forgetting import selection as scope
+from memory.progress import Task
 from memory.types import PersonaDraft, SessionDraft, TurnDraft
 
 MAY = datetime(2023, 5, 8, tzinfo=UTC)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memory.timespan import MOMENTS, YEARS_BEFORE, TimeExpression, describe, find, read_date
-from memory.timewords.phrases import MAX_EXPRESSIONS
+from memory.dates.expressions import MOMENTS, YEARS_BEFORE, TimeExpression, describe, find, read_date
+from memory.dates.phrases import MAX_EXPRESSIONS
 from memory.types import TimeSpan
 
 THURSDAY = datetime(2023, 5, 25, 13, 56, tzinfo=UTC)
@@ -551,7 +551,7 @@ def test_long_texts_without_a_time_are_read_to_their_end(text):
 
 
 def test_importing_does_not_load_the_date_library():
-    code = "import sys, memory.timespan; sys.exit('dateparser' in sys.modules)"
+    code = "import sys, memory.dates.expressions; sys.exit('dateparser' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

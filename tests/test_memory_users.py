@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from argon2 import PasswordHasher
 
-from memory import accounts
+from memory.cli import user_command as accounts
 from memory.errors import MemoirError
 from memory.users import NoSuchUser, UnfitAccount, Users
 

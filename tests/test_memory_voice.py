@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.voice import LONGEST_NAME, is_of_others, is_of_self, possible_names, voiced
+from memory.search.names import LONGEST_NAME, is_of_others, is_of_self, possible_names, voiced
 
 NAMES = ("Ana", "Bo Lindqvist", "Chris", "Zoë")
 

@@ -8,8 +8,8 @@ import gradio as gr
 import pytest
 
 from memory.errors import MemoirError
-from memory.tab import watching
-from memory.tab.watching import task_bar
+from memory.tab import task_panel as watching
+from memory.tab.task_panel import task_bar
 
 HERE, ELSEWHERE = SimpleNamespace(session_hash="here"), SimpleNamespace(session_hash="elsewhere")
 

@@ -11,7 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from eval.benchmarks import dialsim, locomo, longmemeval, madial, memoir, perltqa
+from eval.benchmarks.dialsim import adapter as dialsim
+from eval.benchmarks.locomo import adapter as locomo
+from eval.benchmarks.longmemeval import adapter as longmemeval
+from eval.benchmarks.madial import adapter as madial
+from eval.benchmarks.memoir import adapter as memoir
+from eval.benchmarks.perltqa import adapter as perltqa
 from eval.metrics.retrieval import ndcg_longmemeval, ndcg_madial
 from eval.types import History
 from memory.errors import MemoirError

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from memory.bank.rows import digest
+from memory.dates.expressions import last_moment
 from memory.errors import UnreadableFile
-from memory.importers.dates import exact_moment
-from memory.importers.source import Record, read_head
-from memory.rows import digest
-from memory.timespan import last_moment
+from memory.importers.reading.dates import exact_moment
+from memory.importers.reading.source import Record, read_head
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip
 
 UNDATED = datetime(2025, 1, 1, tzinfo=UTC)

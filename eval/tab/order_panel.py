@@ -7,9 +7,9 @@ from typing import Any, get_args
 
 import gradio as gr
 
-from eval.bench import Bench
 from eval.benchmarks import BENCHMARKS
 from eval.tab.orders import CONTROLS, Control, Form, initial
+from eval.workbench import Bench
 from graph.settings import ReaderEngine
 from memory.tab import TaskBar, task_bar
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, get_args
 
 from eval import benchmarks
-from eval.bench import Bench, NoData, Order
 from eval.experiment import Experiment, Given, Granularity, Key, Remembered, grid, varied
 from eval.presets import PRESETS, Preset
 from eval.tab.running import Plan
+from eval.workbench import Bench, NoData, Order
 from graph.settings import ClassifierEngine
 from memory.errors import MemoirError
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import gradio as gr
 
-from eval.render import (
+from eval.reporting.render import (
     GROUP_METRICS,
     PUBLISHED_HEADER,
     abstention_rows,
@@ -19,13 +19,15 @@ from eval.render import (
     shown,
     timing_rows,
 )
-from eval.report import AXES, Report
-from eval.tab import drill, panels, plots
-from eval.tab.drill import ALL
-from eval.tab.opened import Opened
+from eval.reporting.report import AXES, Report
+from eval.tab import drill_down as drill
+from eval.tab import plots
+from eval.tab import views as panels
+from eval.tab.drill_down import ALL
+from eval.tab.open_runs import Opened
 from eval.types import Sample, Shown
-from memory.panels import STORE_NAMES, clip, count, line
 from memory.tab import Update
+from memory.tab.views import STORE_NAMES, clip, count, line
 
 LISTED = 500
 """Probes that the drill-down lists at most."""

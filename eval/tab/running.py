@@ -12,9 +12,9 @@ import time
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from eval.bench import Bench, Order
-from eval.execute import Progress
-from memory.embedder import Embedder
+from eval.play.engines.processes import Progress
+from eval.workbench import Bench, Order
+from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
 
 log = logging.getLogger(__name__)

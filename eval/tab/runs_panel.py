@@ -8,12 +8,12 @@ from typing import Any
 import gradio as gr
 
 from eval.benchmarks import BENCHMARKS
-from eval.render import COMPARISON_HEADER
+from eval.reporting.render import COMPARISON_HEADER
 from eval.runs import Run
-from eval.tab import panels
-from eval.tab.opened import answers
+from eval.tab import views as panels
+from eval.tab.open_runs import answers
 from eval.tab.result_panel import Row, plain_table, widths
-from memory.panels import minute
+from memory.tab.views import minute
 
 RUN_HEADERS = ["Started", "Benchmark", "Portion", "Answers", "State", "Settings that differ", "Run"]
 

@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from graph.sentences import split
+from graph.learning.plain_facts import facts
 from graph.state import Ask, Revision
-from graph.times import happened
-from memory import lexical
-from memory.bank import Bank
-from memory.consolidation import SUMMARY
-from memory.facts import facts
+from graph.understanding.sentences import split
+from graph.understanding.times import happened
+from memory.bank.bank import Bank
+from memory.bank.learning_queue import SUMMARY
+from memory.dates.expressions import find
 from memory.quotes import holds
-from memory.timespan import find
+from memory.search import tokens as lexical
 from memory.types import SEMANTIC, Hit, Learned, Memory, MemoryDraft, Quote
 
 RECENT = 8

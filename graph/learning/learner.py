@@ -8,15 +8,16 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from graph.learning import by_model, rules
+from graph.learning import from_model as by_model
+from graph.learning import from_rules as rules
 from graph.models import Unreachable
-from graph.readers.replies import Unreadable
+from graph.readers.reply_formats import Unreadable
 from graph.settings import LearnerEngine
-from memory import consolidation
-from memory.bank import Bank
-from memory.consolidation import Heard
+from memory.bank import learning_queue as consolidation
+from memory.bank.bank import Bank
+from memory.bank.learning_queue import Heard
+from memory.embedding.worker import Indexer
 from memory.errors import MemoirError
-from memory.indexer import Indexer
 from memory.types import Learned, Stored
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from graph.models.asking import ModelFailed, converse
+from graph.models.calls import ModelFailed, converse
 from graph.models.tokens import context_of
 
 if TYPE_CHECKING:

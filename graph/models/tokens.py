@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal
 
-from graph.models.asking import Talk
+from graph.models.calls import Talk
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

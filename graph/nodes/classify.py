@@ -9,16 +9,16 @@ from dataclasses import replace
 import numpy as np
 from langgraph.runtime import Runtime
 
-from graph.classifier import GROUPS, Classification
-from graph.llm_classifier import Judged, stores_of
-from graph.readers.question import names_something
-from graph.sentences import split
 from graph.state import Ask, Message, Services, TraceLine, TurnState
-from memory.embedder import Vectors
-from memory.scoring import Asked
-from memory.search import View
-from memory.timespan import find
-from memory.voice import is_of_others, is_of_self, possible_names, voiced
+from graph.understanding.classifier import GROUPS, Classification
+from graph.understanding.llm_classifier import Judged, stores_of
+from graph.understanding.question import names_something
+from graph.understanding.sentences import split
+from memory.dates.expressions import find
+from memory.embedding.embedder import Vectors
+from memory.search.names import is_of_others, is_of_self, possible_names, voiced
+from memory.search.scoring import Asked
+from memory.search.searcher import View
 
 MAX_SENTENCES = 6
 """Parts that are classified one by one, to tell what is stated from what is asked; the last takes all the rest."""

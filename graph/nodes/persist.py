@@ -8,11 +8,11 @@ from datetime import datetime
 
 from langgraph.runtime import Runtime
 
-from graph.learning.own_words import own_sentences
-from graph.learning.rules import stated
+from graph.learning.from_rules import stated
+from graph.learning.quotation import own_sentences
 from graph.state import Ask, Message, Reading, Revision, Services, TraceLine, TurnState
-from graph.times import happened
-from memory.bank import Bank
+from graph.understanding.times import happened
+from memory.bank.bank import Bank
 from memory.quotes import holds
 from memory.types import SessionDraft, TurnDraft
 

@@ -9,17 +9,17 @@ from langchain_core.language_models import BaseChatModel
 from langgraph.runtime import Runtime
 
 from graph.learning.corrections import revise
-from graph.manners import manner
 from graph.models import ModelFailed, UnknownModel, Unreachable
 from graph.models.local import LocalChat
 from graph.models.quantization import resolved
 from graph.models.tokens import counted
 from graph.nodes.classify import likeliest
-from graph.readers import quoting
-from graph.readers.acknowledge import acknowledge, greet, revised
+from graph.readers import extractive as quoting
 from graph.readers.chain_of_note import Reader, read_with
-from graph.readers.reminding import remind
-from graph.readers.replies import Unreadable
+from graph.readers.reply_formats import Unreadable
+from graph.replies.acknowledgements import acknowledge, greet, revised
+from graph.replies.manners import manner
+from graph.replies.reminders import remind
 from graph.state import Reading, Revision, Services, TraceLine, TurnState
 from memory.errors import MemoirError
 from memory.types import Hit

@@ -9,10 +9,10 @@ from dataclasses import replace
 from langgraph.runtime import Runtime
 
 from graph.state import Services, TraceLine, TurnState
-from memory.scoring import Asked, SearchSettings
-from memory.search import View
+from memory.search.names import voiced
+from memory.search.scoring import Asked, SearchSettings
+from memory.search.searcher import View
 from memory.types import Hit
-from memory.voice import voiced
 
 
 def retrieve(state: TurnState, runtime: Runtime[Services]) -> TurnState:

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from langgraph.runtime import Runtime
 
-from graph.readers.question import parse
 from graph.state import Services, TraceLine, TurnState
-from graph.times import meets
-from memory.consolidation import SUMMARY
-from memory.timespan import TimeExpression, describe
+from graph.understanding.question import parse
+from graph.understanding.times import meets
+from memory.bank.learning_queue import SUMMARY
+from memory.dates.expressions import TimeExpression, describe
 from memory.types import SEMANTIC, Hit
 
 _OF_TALK = re.compile(r"\b(?:talk|spoke|speak|discuss|chat|convers|catch up|caught up)", re.IGNORECASE)

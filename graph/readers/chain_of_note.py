@@ -12,19 +12,19 @@ from dataclasses import dataclass, field, replace
 from threading import Event
 from typing import TYPE_CHECKING
 
-from graph.manners import manner
 from graph.models import Completion, ModelFailed, converse
-from graph.models.asking import Talk
+from graph.models.calls import Talk
 from graph.models.tokens import UNKNOWN_CONTEXT, context_of, count
 from graph.readers.citing import cite
 from graph.readers.intervals import AMONG
 from graph.readers.prompts import Found, prompt, repair
-from graph.readers.replies import Noted, Notes, Read, Shape, Unreadable, read_json, read_words
-from graph.readers.speaking import Speaking
+from graph.readers.reply_formats import Noted, Notes, Read, Shape, Unreadable, read_json, read_words
+from graph.readers.streaming import Speaking
+from graph.replies.manners import manner
 from graph.settings import PipelineSettings
 from graph.state import Ask, Note, Reading, Reason
+from memory.dates.expressions import TimeExpression, find
 from memory.quotes import holds
-from memory.timespan import TimeExpression, find
 from memory.types import Hit
 
 if TYPE_CHECKING:

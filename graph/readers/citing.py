@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from graph.readers.prompts import Found
-from graph.sentences import split
 from graph.state import Citation
-from memory import lexical
+from graph.understanding.sentences import split
 from memory.quotes import holds
+from memory.search import tokens as lexical
 from memory.types import Memory
 
 _MARK = re.compile(r"\s?\[(\d+(?:\s*,\s*\d+)*)\]")

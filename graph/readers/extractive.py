@@ -1,128 +1,72 @@
-"""Reading without a language model: the sentences that bear on the question are the notes, the best the answer.
-
-Chain-of-Note (Yu et al. 2023) in its plainest form. Every candidate sentence gets a relevance from the words and
-the meaning that it shares with the question; relative dates in it are resolved against the day it was said; an answer
-quotes and cites it. Where no sentence carries the question, the reader says so and why.
-"""
+"""Reading without a language model: from what was found to an answer that quotes it, or to an abstention."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 
-import numpy as np
-
-from graph.readers.passages import NOT_OF_SUBJECT, Passage, coverage, of_subject, passages_of, sentences_of, worth
-from graph.readers.question import Question
-from graph.state import Note
-from memory import lexical
-from memory.embedder import Vectors
-from memory.fusion import Scores
-from memory.timespan import find
-from memory.types import Hit, Turn
-
-Encode = Callable[[Sequence[str]], Vectors]
-
-SENTENCES_ENCODED = 12
-"""Sentences whose meaning is compared with the question's; the encoder costs 4 ms a sentence."""
-
-OPEN_RELEVANCE = 0.5
-"""Relevance of whatever is from the time asked about, where only the time was asked ("What did I do in May?")."""
-
-NOTES = 8
-"""Notes that are kept of one question."""
-
-WORDS_WEIGHT = 0.55
-"""Share of shared words against shared meaning in a note's relevance."""
-
-MEANING_FLOOR, MEANING_CEILING = 0.15, 0.75
-"""Cosines of MiniLM between unrelated and between near-equal sentences; in between lies the useful range."""
-
-NOT_OF_TIME = 0.6
-"""What a passage counts that is of another time than the question asks about."""
-
-NEWEST_BONUS = 0.05
-"""What the newest passage gains over the oldest: of two that answer equally, the later is likelier still true."""
+from graph.readers import composing as answer
+from graph.readers import elapsed, listing
+from graph.readers import notes as extractive
+from graph.readers.elapsed import Compared
+from graph.state import Ask, Message, Reading
+from graph.understanding import question
+from graph.understanding.times import is_dated, may_tell_of, meets
+from memory.bank.bank import Bank
+from memory.dates.expressions import TimeExpression
+from memory.search.searcher import Searcher
+from memory.types import Hit, TimeSpan, Turn
 
 
-def take_notes(
-    question: Question,
-    vector: Vectors,
-    hits: Sequence[Hit],
-    before: Mapping[int, Turn],
-    assistant: str,
-    encode: Encode,
-    of_other_time: Collection[int] = (),
-) -> tuple[Note, ...]:
-    """The passages that bear most on the question, best first, one a memory.
-
-    Args:
-        question: What is asked.
-        vector: The question's unit embedding, shape (d,).
-        hits: What may be read, best first.
-        before: By memory id, the turn said just before it in its session.
-        assistant: The persona's name; what it said itself tells less of the user than the user's own words.
-        encode: The encoder; called at most once.
-        of_other_time: By id, the memories of another time than the question asks about.
-    """
-    if question.open:
-        then = [hit for hit in hits if hit.memory.id not in of_other_time]
-        return tuple(with_dates(_first_note(hit)) for hit in _of_user_first(then, assistant)[:NOTES])
-    passages = [p for hit in hits for p in passages_of(hit, before.get(hit.memory.id))]
-    if not passages:
-        return ()
-    speakers = frozenset(t for p in passages for t in lexical.terms(p.hit.memory.speaker))
-    subjects = speakers & question.names
-    shared = np.array([coverage(question, p, subjects) for p in passages])
-    meaning = _meaning(vector, passages, shared, encode)
-    base = WORDS_WEIGHT * shared + (1 - WORDS_WEIGHT) * meaning + NEWEST_BONUS * _newness(passages)
-    elsewhen = [p.hit.memory.id in of_other_time for p in passages]
-    scored = sorted(
-        (
-            (worth(question, p, float(score), subjects, assistant) * (NOT_OF_TIME if other else 1.0), n)
-            for n, (p, score, other) in enumerate(zip(passages, base, elsewhen, strict=True))
-        ),
-        key=lambda pair: (-pair[0], pair[1]),
+def read(
+    ask: Ask, message: Message, window: Sequence[TimeExpression], hits: Sequence[Hit], bank: Bank, searcher: Searcher
+) -> Reading:
+    """The answer to a message's question from what may be read, best first; `window` is the time asked about."""
+    asked = message.question
+    total, frequency = searcher.frequencies(ask.persona.id, question.terms_of(asked.text), ask.as_of)
+    parsed = question.parse(asked.text, total, frequency, [w.text for w in window])
+    # "And when was that?" is about the question before it, but asks for what its own words say.
+    own = ask.text if asked.text.endswith(ask.text) else asked.text
+    if own != asked.text:
+        parsed = replace(parsed, expects=question.parse(own, 0, {}).expects)
+    dialogue = [hit.memory.id for hit in hits if hit.memory.store == "dialogue"]
+    before = bank.turns_before(ask.persona.id, dialogue)
+    compared = elapsed.parse(asked.text)
+    reading = _compared(compared, ask, hits, before, searcher) if compared else None
+    if reading is not None:
+        return reading
+    sure = bool(window) and all(time.sure and time.relation != "before" for time in window)
+    of_other_time = [h.memory.id for h in hits if sure and not any(may_tell_of(h, time.span) for time in window)]
+    encode = searcher.embedder.encode
+    notes = extractive.take_notes(
+        parsed, message.views[0].vector, hits, before, ask.persona.name, encode, of_other_time
     )
-    best: dict[int, Note] = {}
-    for relevance, n in scored:
-        memory = passages[n].hit.memory
-        if memory.id not in best and len(best) < NOTES:
-            of_other = of_subject(passages[n], subjects) == NOT_OF_SUBJECT
-            best[memory.id] = Note(
-                memory, passages[n].sentence, min(relevance, 1.0), of_other=of_other, of_other_time=elsewhen[n]
-            )
-    return tuple(with_dates(note) for note in best.values())
+    # What was told in June may tell of February: no time is outside what is known if something found is of it.
+    of_then = any(is_dated(hit.memory) and meets(hit, time.span) for time in window for hit in hits)
+    known = None if of_then else _known_by(bank.time_range(ask.persona.id), ask.as_of)
+    reading = answer.compose(parsed, notes, window=window, known=known, hits=hits, asked_at=ask.as_of)
+    listed = listing.parse(own, many=message.classes.asks_many)
+    if listed is None or (reading.abstained and reading.reason != "found but does not say"):
+        return reading
+    return listing.compose(listed, parsed, notes, hits, ask.as_of) or reading
 
 
-def _of_user_first(hits: Sequence[Hit], assistant: str) -> list[Hit]:
-    """Events before talk, and the assistant's own talk last; otherwise as ranked."""
-    return sorted(hits, key=lambda hit: (hit.memory.store != "event", hit.memory.speaker in (assistant, "assistant")))
+def _compared(
+    compared: Compared, ask: Ask, hits: Sequence[Hit], before: Mapping[int, Turn], searcher: Searcher
+) -> Reading | None:
+    """The answer to a question about two things and the time between them, from notes on each."""
+    encode = searcher.embedder.encode
+    sides = []
+    for side, vector in zip(compared.sides, encode(compared.sides), strict=True):
+        total, frequency = searcher.frequencies(ask.persona.id, question.terms_of(side), ask.as_of)
+        parsed = question.parse(side, total, frequency)
+        sides.append((parsed, extractive.take_notes(parsed, vector, hits, before, ask.persona.name, encode)))
+    return answer.compare(compared, sides, hits, ask.as_of.tzinfo)
 
 
-def _first_note(hit: Hit) -> Note:
-    told = [s for s in sentences_of(hit.memory) if not s.endswith(("?", "？"))]
-    return Note(hit.memory, told[0] if told else hit.memory.text, OPEN_RELEVANCE if told else 0.0)
-
-
-def with_dates(note: Note) -> Note:
-    """The note with the dates that its passage names, resolved against the day it was said."""
-    anchor = note.memory.said_at
-    return note if anchor is None else replace(note, dates=find(note.quote, anchor))
-
-
-def _meaning(vector: Vectors, passages: Sequence[Passage], shared: Scores, encode: Encode) -> Scores:
-    """Likeness of each passage to the question, 0..1; a memory of one sentence has its own vector already."""
-    cosine = np.array([p.hit.scores.get("dense", 0.0) for p in passages])
-    whole = np.array([len(p.sentence) >= len(p.hit.memory.text.strip()) for p in passages])
-    parts = [int(n) for n in np.argsort(-(shared + cosine), kind="stable") if not whole[n]][:SENTENCES_ENCODED]
-    if parts:
-        cosine[parts] = encode([passages[n].sentence for n in parts]) @ vector
-    return np.clip((cosine - MEANING_FLOOR) / (MEANING_CEILING - MEANING_FLOOR), 0.0, 1.0)
-
-
-def _newness(passages: Sequence[Passage]) -> Scores:
-    """0 for the oldest to 1 for the newest passage, by the order in which they were said."""
-    times = [p.hit.memory.said_at.timestamp() if p.hit.memory.said_at else 0.0 for p in passages]
-    distinct, place = np.unique(times, return_inverse=True)
-    return np.asarray(place / max(len(distinct) - 1, 1), dtype=np.float64)
+def _known_by(told: TimeSpan | None, moment: datetime) -> TimeSpan | None:
+    """The part of what was told that had been told by a moment: how far the rest reaches is not to be given away."""
+    if told is None or told.start > moment:
+        return None
+    return TimeSpan(told.start, min(told.end, moment + timedelta(microseconds=1)))

@@ -9,7 +9,7 @@ from itertools import combinations
 
 from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 
-from memory.timespan import find
+from memory.dates.expressions import find
 from memory.types import Memory, TimeSpan
 
 AMONG = 8

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
 
-from graph.readers.answer import MAX_WORDS, clip, grown, missing, near_best
+from graph.readers.composing import MAX_WORDS, clip, grown, missing, near_best
 from graph.readers.passages import NUMBER, UNCOUNTED_PENALTY
-from graph.readers.question import ASKING, Question
 from graph.state import Citation, Note, Reading
-from memory import lexical
+from graph.understanding.question import ASKING, Question
+from memory.search import tokens as lexical
 from memory.types import Hit
 
 LONGEST = 400

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from graph.readers.question import ASKING, Question
-from graph.sentences import split
-from memory import lexical
-from memory.consolidation import SUMMARY
-from memory.timespan import find
+from graph.understanding.question import ASKING, Question
+from graph.understanding.sentences import split
+from memory.bank.learning_queue import SUMMARY
+from memory.dates.expressions import find
+from memory.search import tokens as lexical
 from memory.types import SEMANTIC, Hit, Memory, Turn
 
 ASKED, ELSEWHERE = 0.75, 0.6

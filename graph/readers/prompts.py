@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from graph.models.asking import Talk
+from graph.models.calls import Talk
 from graph.readers.intervals import between, compares, day_of, happened, length
 from graph.settings import Format
 from graph.state import Ask
-from memory.timespan import TimeExpression, describe, find
+from memory.dates.expressions import TimeExpression, describe, find
 from memory.types import Hit, Memory
 
 MAX_WORDS = 50

@@ -7,7 +7,7 @@ from typing import Any
 
 import gradio as gr
 
-from graph.said import to_markdown
+from graph.tab.markdown import to_markdown
 
 ASK = "Ask, or tell something to remember"
 SEND, STOP = "Send", "Stop"

@@ -14,8 +14,8 @@ from graph.models.local import LocalChat
 from graph.models.probing import Probed, probe
 from graph.models.quantization import free_bytes, resolved
 from memory.errors import MemoirError
-from memory.panels import line
 from memory.tab import PRIVATE, Update, shown_fault, told
+from memory.tab.views import line
 
 GIB = 2**30
 

@@ -23,29 +23,15 @@ from pathlib import Path
 from typing import Protocol
 
 from memory.errors import UnreadableFile
-from memory.importers import (
-    card,
-    chatgpt,
-    claude,
-    dialsim,
-    librechat,
-    locomo,
-    longmemeval,
-    madial,
-    memoir,
-    memoir_sealed,
-    memorybank,
-    openwebui,
-    perltqa,
-    sillytavern,
-    telegram,
-    transcript,
-    whatsapp,
-)
-from memory.importers.archive import Member, is_archive, read_archive
-from memory.importers.looks import describe, find_obstacle
-from memory.importers.picture import is_picture, read_inscription
-from memory.importers.source import HEAD_BYTES, Record, Source, read_head
+from memory.importers.benchmarks import dialsim, locomo, longmemeval, madial, memorybank, perltqa
+from memory.importers.chats import chatgpt, claude, librechat, openwebui, sillytavern, telegram, whatsapp
+from memory.importers.generic import character_card as card
+from memory.importers.generic import memoir, transcript
+from memory.importers.generic import memoir_export as memoir_sealed
+from memory.importers.reading.png import is_picture, read_inscription
+from memory.importers.reading.source import HEAD_BYTES, Record, Source, read_head
+from memory.importers.reading.unknown_format import describe, find_obstacle
+from memory.importers.reading.zip_archive import Member, is_archive, read_archive
 from memory.types import Skip
 
 __all__ = ["HEAD_BYTES", "IMPORTERS", "Importer", "Record", "Unpacked", "detect", "unpack"]

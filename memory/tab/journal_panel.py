@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gradio as gr
 
-from memory import downloads, journal, panels
-from memory.bank import Bank
-from memory.tab.handling import PRIVATE, Update, told
-from memory.tab.paging import pager
+from memory.bank import journal
+from memory.bank.bank import Bank
+from memory.exporting import downloads
+from memory.tab import views as panels
+from memory.tab.errors import PRIVATE, Update, told
+from memory.tab.pager import pager
 
 PAGE = 20
 

@@ -1,0 +1,1 @@
+"""DialSim: its adapter and everything else that is its own."""

@@ -1,0 +1,197 @@
+"""DialSim (Kim et al. 2024, arXiv 2406.13144): LongDialQA, questions on the scripts of three TV shows.
+
+From https://github.com/jiho283/Simulator, one pickle a show. The official files were not at hand when this was
+written; the layout is that of the program which reads them, and what it does not decide is read leniently:
+
+    {"<episode>": {1: {"date": "March 3, 2001", "script": "Pia: Where is the boat?\\nMo: Gone.",
+        "hard_q": {"past": [{"questions": {"Mo": "<his words>", "default": "<anybody's>"},
+                             "options": ["<five>", ...], "answer": "<one of them>"}]},
+        "easy_q": {"ans_w_time": {0: {...}}}}}}
+
+A show is a history; the agent plays Ross, Sheldon or Michael, nobody in another show. Numbered parts of an episode are
+sessions "<date>#<n>" (n counts a day's), their lines turns "<session>:<n>"; the names of writers ("Teleplay:") are left
+out, lines in brackets are a turn of "Scene". A session without a readable date is kept, its questions are not.
+
+- ability: the type of the question. Those with "fu" (the future) or "unans" in it have no answer, nor has one whose
+  answer is the choice "I don't know". populations: "hard" (temporal knowledge graph), "easy" (fan quiz).
+- `MOST_OF_A_TYPE` questions of each type in a session are kept, drawn by a digest of their words: a show has half a
+  million, the simulator asks one in a session. They stand in rounds, one of each session at a time, so that the first
+  N are N sessions' own.
+- gold.sessions: the sessions, up to the one it is asked in, of the days that `<show>_oracle_tkg.pickle` and
+  `<show>_oracle_fan.pickle` beside it name, for what has an answer. Any of them may hold it. Empty without those files,
+  and for "ans_wo_time", whose evidence is only said to lie in the episode.
+
+A text corpus ("[Date: March 3, 2001, Session #1]" and the lines of a session) has no questions of its own:
+`eval.making.questions.graph_history` makes some.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from eval.benchmarks.dialsim.probes import ORACLES, entries, in_rounds, look_up, named, read_probes
+from eval.benchmarks.dialsim.unpickle import read_pickle
+from eval.types import History, Probe
+from memory.bank.rows import clean
+from memory.errors import UnreadableFile
+from memory.importers.benchmarks import dialsim as script_format
+from memory.importers.generic.utterance import OpenSession, split_utterance
+from memory.importers.reading.dates import match_format, read_moment
+from memory.importers.reading.fields import kind, tidy
+from memory.importers.reading.source import read_head
+from memory.types import PersonaDraft, SessionDraft, Skip, TurnDraft
+
+NAME = "dialsim"
+TITLE = "DialSim"
+
+AGENTS = {"friends": "Ross", "bigbang": "Sheldon", "theoffice": "Michael"}
+"""Whom the agent plays (section 4.1)."""
+
+MOST_SESSIONS = 20_000
+"""More than ten times the longest show's; a small pickle can claim any number by naming one session again."""
+
+_PICKLES = (".pickle", ".pkl")
+_ORACLE = re.compile(rf"_oracle_(?:{'|'.join(ORACLES)})$")
+_CREDITS = ("Teleplay: ", "Story: ")
+
+
+def load(path: Path) -> Iterator[History]:
+    """The shows and scripts of a folder, or of one file.
+
+    Raises:
+        UnreadableFile: it is none, asks to run something, or holds nothing that can be used.
+    """
+    if not path.is_dir():
+        yield _show(path) if path.suffix.lower() in _PICKLES else _script(path)
+        return
+    files = [file for file in sorted(path.iterdir()) if _is_show(file) or _is_script(file)]
+    if not files:
+        raise UnreadableFile(
+            f"{path} holds neither a pickle of DialSim (friends_dialsim.pickle) nor a script (.txt). Name the folder "
+            "into which dialsim_v1.1.zip was unpacked."
+        )
+    for file in files:
+        yield _show(file) if _is_show(file) else _script(file)
+
+
+def _is_show(file: Path) -> bool:
+    return file.suffix.lower() in _PICKLES and not _ORACLE.search(file.stem)
+
+
+def _is_script(file: Path) -> bool:
+    return file.suffix.lower() == ".txt" and script_format.sniff(read_head(file))
+
+
+def _script(path: Path) -> History:
+    persona = PersonaDraft(clean(path.stem), clean(path.stem))
+    sessions: list[SessionDraft] = []
+    skips: list[Skip] = []
+    for record in script_format.read(path):
+        if isinstance(record, PersonaDraft):
+            persona = record
+        elif isinstance(record, SessionDraft):
+            sessions.append(record)
+        elif isinstance(record, Skip):
+            skips.append(record)
+    if not sessions:
+        raise UnreadableFile(f"{path.name} holds no session; expected lines such as [Date: March 3, 2001, Session #1].")
+    skips.append(Skip(path.name, "a script has no questions of its own; make some from what is known of its people"))
+    return History(persona.external_id, persona, tuple(sessions), (), (), tuple(skips))
+
+
+def _show(path: Path) -> History:
+    name = clean(path.stem.removesuffix("_dialsim"))
+    data = read_pickle(path)
+    if not isinstance(data, dict):
+        raise UnreadableFile(f"{path.name} holds {kind(data)}; expected an object of episodes. Nothing was kept.")
+    show = _Show(name, {part: _oracle(path, name, part) for part in ORACLES})
+    for episode in list(data):
+        # Let go of each episode once it is read: a show as it comes takes more than a gigabyte.
+        show.read_episode(named(episode), episode, data.pop(episode))
+    if not show.sessions:
+        raise UnreadableFile(
+            f"{path.name} holds no session with a script; expected episode, session, then script, date, hard_q, easy_q."
+        )
+    persona = PersonaDraft(AGENTS.get(name, name), name)
+    probes = tuple(in_rounds(show.probes, show.sessions))
+    return History(name, persona, tuple(show.sessions), (), probes, tuple(show.skips))
+
+
+def _oracle(path: Path, name: str, part: str) -> Any:  # noqa: ANN401  # whatever it holds; only looked up
+    """What lies beside the show as `<show>_oracle_<part>.pickle`; nothing if there is none."""
+    file = path.with_name(f"{name}_oracle_{part}{path.suffix}")
+    return read_pickle(file) if file.is_file() else {}
+
+
+@dataclass(slots=True)
+class _Show:
+    """A show while it is read."""
+
+    name: str
+    oracles: Mapping[str, Any]
+    sessions: list[SessionDraft] = field(default_factory=list)
+    probes: list[Probe] = field(default_factory=list)
+    skips: list[Skip] = field(default_factory=list)
+    of_day: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    days: Counter[str] = field(default_factory=Counter)
+
+    def read_episode(self, place: str, key: object, episode: object) -> None:
+        """Its sessions, in the order given."""
+        for number, found in entries(episode):
+            where = f"{place}, session {named(number)}"
+            if len(self.sessions) >= MOST_SESSIONS:
+                raise UnreadableFile(
+                    f"{self.name} has more than {MOST_SESSIONS:,} sessions; that is no show. See {where}."
+                )
+            if not isinstance(found, dict):
+                self.skips.append(Skip(where, f"expected an object with script and date, found {kind(found)}"))
+                continue
+            session = self._read_session(where, found)
+            if session is None:
+                continue
+            self.sessions.append(session)
+            evidence = {part: look_up(look_up(oracle, key), number) for part, oracle in self.oracles.items()}
+            self.probes += read_probes(session, found, evidence, self.of_day, self.skips, where)
+
+    def _read_session(self, where: str, found: Mapping[str, Any]) -> SessionDraft | None:
+        date = named(found.get("date") or "").strip()
+        moment = match_format(date, "%B %d, %Y") or (read_moment(date) if date else None)
+        day = f"{moment:%Y-%m-%d}" if moment else date or "undated"
+        self.days[day] += 1
+        session = OpenSession(moment, date, f"{day}#{self.days[day]}", title=where, place=where)
+        if moment is None:
+            self.skips.append(
+                Skip(where, f"no readable date ({date[:40]!r}); kept without one and without its questions")
+            )
+        script = found.get("script")
+        for line in tidy(script, where, self.skips).splitlines() if isinstance(script, str) else ():
+            _say(session, line.strip(), where)
+        for record in session.release():
+            if isinstance(record, SessionDraft):
+                self.of_day[day].append(record.external_id)
+                return _numbered(record)
+            self.skips.append(record)
+        return None
+
+
+def _say(session: OpenSession, line: str, place: str) -> None:
+    if not line or line.startswith(_CREDITS):
+        return
+    if scene := script_format.SCENE.fullmatch(line):
+        session.say(TurnDraft(script_format.SCENE_SPEAKER, "other", (scene["square"] or scene["round"]).strip()), place)
+    elif utterance := split_utterance(line):
+        session.say(TurnDraft(utterance[0], "other", utterance[1]), place)
+    elif session.has_begun:
+        session.go_on(line)
+    else:
+        session.say(TurnDraft(script_format.SCENE_SPEAKER, "other", line), place)
+
+
+def _numbered(session: SessionDraft) -> SessionDraft:
+    turns = (replace(turn, external_id=f"{session.external_id}:{n}") for n, turn in enumerate(session.turns, start=1))
+    return replace(session, turns=tuple(turns))

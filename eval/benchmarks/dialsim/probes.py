@@ -1,0 +1,148 @@
+"""The questions of one LongDialQA session as probes; `eval.benchmarks.dialsim.adapter` says how its fields are
+mapped."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+
+from eval.play.simulation.choices import dont_know
+from eval.play.simulation.names import DEFAULT
+from eval.types import Gold, Probe
+from memory.bank.rows import clean
+from memory.importers.reading.dates import match_format, read_moment
+from memory.importers.reading.fields import number_text
+from memory.types import SessionDraft, Skip
+
+MOST_OF_A_TYPE = 8
+"""Questions of one type in one session that are kept."""
+
+ORACLES = ("tkg", "fan")
+_PARTS = (("hard_q", "hard", "tkg"), ("easy_q", "easy", "fan"))
+
+
+def read_probes(
+    session: SessionDraft,
+    found: Mapping[str, Any],
+    evidence: Mapping[str, object],
+    of_day: Mapping[str, Sequence[str]],
+    skips: list[Skip],
+    where: str,
+) -> Iterator[Probe]:
+    """The questions of a session as found in its `hard_q` and `easy_q`; none of a session without a date.
+
+    `evidence` is what the two oracles (`ORACLES`) hold of this session, `of_day` the sessions of each day so far. What
+    cannot be used is added to `skips`.
+    """
+    if session.started_at is None:
+        return
+    for part, population, oracle in _PARTS:
+        for ability, items in entries(found.get(part)):
+            name = named(ability)
+            dates = look_up(evidence.get(oracle), ability)
+            probes = _of_type(session, session.started_at, (population, name), items, skips, f"{where}, {name}")
+            yield from (_with_evidence(probe, look_up(dates, n, probe.question), of_day) for n, probe in probes)
+
+
+def in_rounds(probes: Sequence[Probe], sessions: Sequence[SessionDraft]) -> Iterator[Probe]:
+    """One question of each session at a time, its types mixed."""
+    of_session: defaultdict[str, list[Probe]] = defaultdict(list)
+    for probe in sorted(probes, key=lambda p: sha256(p.id.encode()).digest()):
+        of_session[probe.asked_in].append(probe)
+    waiting = [of_session[session.external_id] for session in sessions]
+    for turn in range(max(map(len, waiting), default=0)):
+        yield from (own[turn] for own in waiting if turn < len(own))
+
+
+def entries(value: object) -> Iterator[tuple[Any, Any]]:
+    """What a dict or a list holds, with key or place; nothing of anything else."""
+    if isinstance(value, dict):
+        yield from value.items()
+    elif isinstance(value, list | tuple):
+        yield from enumerate(value)
+
+
+def look_up(value: object, *keys: object) -> Any:  # noqa: ANN401  # whatever it holds
+    """What is found under the first of the keys that is there; None if none is."""
+    for key in keys:
+        if isinstance(value, dict) and isinstance(key, str | int) and key in value:
+            return value[key]
+        if isinstance(value, list | tuple) and isinstance(key, int) and 0 <= key < len(value):
+            return value[key]
+    return None
+
+
+def named(key: object) -> str:
+    """What a key is called in an id: numbers are spelled out."""
+    return clean(number_text(key))
+
+
+def _of_type(
+    session: SessionDraft, asked_at: datetime, kind: tuple[str, str], items: object, skips: list[Skip], place: str
+) -> list[tuple[object, Probe]]:
+    """Some of the questions of one type, each with its number, in an order that its words decide."""
+    read = [(number, _probe(session, asked_at, *kind, number, item)) for number, item in entries(items)]
+    usable = [(number, probe) for number, probe in read if probe is not None]
+    usable.sort(key=lambda pair: sha256(f"{pair[1].question}\0{pair[0]}".encode()).digest())
+    if len(usable) < len(read):
+        skips.append(Skip(place, f"{len(read) - len(usable)} questions without wording, options or answer among them"))
+    if len(usable) > MOST_OF_A_TYPE:
+        skips.append(Skip(place, f"{len(usable)} questions, {MOST_OF_A_TYPE} kept: one is asked in a session"))
+    return usable[:MOST_OF_A_TYPE]
+
+
+def _probe(
+    session: SessionDraft, asked_at: datetime, population: str, ability: str, number: object, item: object
+) -> Probe | None:
+    """One question; None if it cannot be asked or its answer is none of its options."""
+    if not isinstance(item, dict):
+        return None
+    given, options, answer = item.get("questions"), item.get("options"), item.get("answer")
+    given = {DEFAULT: given} if isinstance(given, str) else given
+    if not isinstance(given, dict) or not isinstance(options, list | tuple) or not isinstance(answer, str):
+        return None
+    spoken = {named(who): clean(text).strip() for who, text in given.items() if isinstance(text, str)}
+    wordings = {who: text for who, text in spoken.items() if text}
+    choices = tuple(named(option).strip() for option in options)
+    right = [n for n, choice in enumerate(choices) if choice.casefold() == clean(answer).strip().casefold()]
+    if not wordings or len(choices) < 2 or not right:
+        return None
+    answerable = not _is_unanswerable(ability) and right[0] != dont_know(choices)
+    return Probe(
+        f"{session.external_id}/{population}/{ability}/{named(number)}",
+        wordings.get(DEFAULT) or next(iter(wordings.values())),
+        asked_at,
+        Gold((choices[right[0]],), choice=right[0], answerable=answerable),
+        ability,
+        populations=(population,),
+        choices=choices,
+        asked_in=session.external_id,
+        askers=wordings,
+    )
+
+
+def _is_unanswerable(ability: str) -> bool:
+    parts = ability.casefold().split("_")
+    return "fu" in parts or "unans" in parts
+
+
+def _with_evidence(probe: Probe, dates: object, of_day: Mapping[str, Sequence[str]]) -> Probe:
+    if not probe.gold.answerable:
+        return probe
+    sessions = dict.fromkeys(name for day in _days(dates) for name in of_day.get(day, ()))
+    return replace(probe, gold=replace(probe.gold, sessions=tuple(sessions)))
+
+
+def _days(value: object) -> Iterator[str]:
+    """The days that the evidence is dated by, as ISO dates; "past" and "fu..." are none."""
+    if isinstance(value, str):
+        moment = match_format(value, "%B %d, %Y") or read_moment(value)
+        if moment:
+            yield f"{moment:%Y-%m-%d}"
+        return
+    for _, each in entries(value):
+        yield from _days(each)

@@ -1,0 +1,1 @@
+"""LoCoMo: its adapter and everything else that is its own."""

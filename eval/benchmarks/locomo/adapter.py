@@ -1,0 +1,151 @@
+"""LoCoMo (Maharana et al., ACL 2024, arXiv 2402.17753): ten long conversations of two friends, 1,986 questions.
+
+From https://github.com/snap-research/locomo, data/locomo10.json, CC BY-NC 4.0:
+
+    [{"sample_id": "conv-1", "qa": [{"question": "Where does Pia row?", "answer": "On the lake",
+        "evidence": ["D1:1"], "category": 4}, {..., "adversarial_answer": "On the sea", "category": 5}, ...],
+      "conversation": {"speaker_a": "Pia", "session_1_date_time": "...", "session_1": [{"dia_id": "D1:1", ...}]}}, ...]
+
+What is remembered is what `memory.importers.benchmarks.locomo` reads.
+
+- history: a conversation. asked_at: the end of the day of its last session; the questions have no date of their own.
+- ability: the category by name (1 multi-hop, 2 temporal, 3 open-domain, 4 single-hop, 5 adversarial), as counted in
+  the paper's table 5 and its evaluation script.
+- Category 5 asks about what was never so. `adversarial_answer` is what must not be said, so there are no answers and
+  the probe is not answerable; the two such questions that have an `answer` too ("No") are scored so as well.
+- gold.turns: the evidence's dia_ids, gold.sessions: the sessions they are in ("session_1"). Read without guessing:
+  several ids in one text ("D8:6; D9:17"), a colon too many ("D:11:26"), a leading zero ("D30:05"). What is no id ("D"),
+  or one that the conversation does not have, is left out. A question without evidence is scored by its answer only.
+- populations: "all", and "answerable" for categories 1 to 4.
+- id: the sample's and a digest of question, answer and evidence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from eval.benchmarks.reading import ALL, ANSWERABLE, Ids, Remembered, find_file, gather, short_digest
+from eval.types import Gold, History, Probe
+from memory.importers.benchmarks import locomo as importer
+from memory.importers.reading.fields import Fields, kind
+from memory.importers.reading.json_stream import show_place, stream_values
+from memory.types import Skip
+
+NAME = "locomo"
+TITLE = "LoCoMo"
+
+CATEGORIES = {"1": "multi-hop", "2": "temporal", "3": "open-domain", "4": "single-hop", "5": "adversarial"}
+ADVERSARIAL = "adversarial"
+
+FILES = ("locomo*.json",)
+BETWEEN_IDS = re.compile(r"[;,\s]+")
+DIA_ID = re.compile(r"D:?([0-9]{1,6}):([0-9]{1,6})")
+
+
+def load(path: Path) -> Iterator[History]:
+    """Each conversation.
+
+    Raises:
+        UnreadableFile: the file is none of LoCoMo, or breaks off.
+    """
+    file = find_file(path, FILES, TITLE, importer.sniff)
+    samples = _read_samples(file)
+    for remembered in gather(importer.read(file)):
+        yield _history(remembered, samples.get(remembered.persona.external_id, []))
+
+
+def _read_samples(file: Path) -> dict[str, list[Fields]]:
+    """The samples by the id that the importer finds them by."""
+    samples: dict[str, list[Fields]] = {}
+    for place, value in stream_values(file, lambda place: not place):
+        if place and isinstance(value, dict):
+            sample = Fields(value, show_place(place))
+            name = sample.text("sample_id").strip() or f"conversation {place[0]}"
+            samples.setdefault(name, []).append(sample)
+    return samples
+
+
+def _history(remembered: Remembered, samples: list[Fields]) -> History:
+    name = remembered.persona.external_id
+    ids, turns = Ids(), _Turns.of(remembered)
+    probes = []
+    for sample in samples:
+        for value, place in sample.items("qa"):
+            fields = Fields.of(value, place, remembered.skips)
+            if fields.values and (probe := _probe(fields, name, remembered.end(), turns, ids)):
+                probes.append(probe)
+        remembered.skips.extend(sample.notes)
+    return History(name, remembered.persona, tuple(remembered.sessions), (), tuple(probes), tuple(remembered.skips))
+
+
+def _probe(fields: Fields, name: str, asked_at: datetime, turns: _Turns, ids: Ids) -> Probe | None:
+    ability = CATEGORIES.get(fields.text("category"), "")
+    question, answer = fields.text("question"), fields.text("answer")
+    is_answerable = ability != ADVERSARIAL
+    if not question.strip() or not ability or (is_answerable and not answer.strip()):
+        fields.note("", "expected a question, a category from 1 to 5 and, but for category 5, an answer; not asked")
+        return None
+    if answer and not is_answerable:
+        fields.note("answer", "category 5 is scored as an abstention; the answer is not used")
+    evidence = turns.find(fields)
+    digest = short_digest(question, answer, fields.text("adversarial_answer"), fields.values.get("evidence"))
+    return Probe(
+        ids.give(f"{name}-q{digest}"),
+        question,
+        asked_at,
+        Gold(
+            (answer,) if is_answerable else (),
+            turns=evidence,
+            sessions=tuple(dict.fromkeys(turns.session_of[turn] for turn in evidence)),
+            answerable=is_answerable,
+        ),
+        ability,
+        populations=(ALL, ANSWERABLE) if is_answerable else (ALL,),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Turns:
+    """The turns of one conversation, found by session and number however an id is written."""
+
+    by_number: dict[tuple[int, int], str]
+    session_of: dict[str, str]
+
+    @classmethod
+    def of(cls, remembered: Remembered) -> _Turns:
+        session_of = {turn.external_id: s.external_id for s in remembered.sessions for turn in s.turns}
+        return cls({number: turn for turn in session_of if (number := _number(turn))}, session_of)
+
+    def find(self, fields: Fields) -> tuple[str, ...]:
+        """The ids of the turns that are named as evidence; what is unusable, or had to be read leniently, is noted."""
+        found: list[str] = []
+        values = list(fields.items("evidence"))
+        if not values:
+            fields.note("evidence", "no evidence is named; only the answer is scored")
+        for value, place in values:
+            if not isinstance(value, str):
+                fields.notes.append(Skip(place, f"expected the id of a turn, found {kind(value)}; left out"))
+                continue
+            read = [self._find_one(part, place, fields.notes) for part in BETWEEN_IDS.split(value) if part]
+            usable = [turn for turn in read if turn]
+            if usable and [value] != usable:
+                fields.notes.append(Skip(place, f"evidence {value[:60]!r} read as {', '.join(usable)}"))
+            found.extend(usable)
+        return tuple(dict.fromkeys(found))
+
+    def _find_one(self, text: str, place: str, notes: list[Skip]) -> str:
+        number = _number(text)
+        turn = self.by_number.get(number, "") if number else ""
+        if not turn:
+            fault = "is not in the conversation" if number else "is not the id of a turn"
+            notes.append(Skip(place, f"evidence {text[:60]!r} {fault}; left out"))
+        return turn
+
+
+def _number(dia_id: str) -> tuple[int, int] | None:
+    match = DIA_ID.fullmatch(dia_id.strip())
+    return (int(match[1]), int(match[2])) if match else None

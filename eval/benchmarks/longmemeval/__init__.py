@@ -1,0 +1,1 @@
+"""LongMemEval: its adapter and everything else that is its own."""

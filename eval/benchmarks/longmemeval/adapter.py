@@ -1,0 +1,174 @@
+"""LongMemEval (Wu et al., ICLR 2025, arXiv 2410.10813): 500 questions, each with a chat history of its own.
+
+From https://github.com/xiaowu0162/LongMemEval, MIT; S, M and oracle, as first released or cleaned, have one schema:
+
+    [{"question_id": "q7_abs", "question_type": "multi-session", "question": "Which boat did I buy?",
+      "question_date": "2024/05/30 (Thu) 23:40", "answer": "The red one", "answer_session_ids": ["answer_b_1"],
+      "haystack_dates": ["2024/05/01 (Wed) 09:30"], "haystack_session_ids": ["answer_b_1"],
+      "haystack_sessions": [[{"role": "user", "content": "I bought a boat.", "has_answer": true}, ...], ...]}, ...]
+
+What is remembered is what `memory.importers.benchmarks.longmemeval` reads. One question is in memory at a time.
+
+- history: a question. asked_at: question_date, the end of the day if it has no clock time; one that cannot be read puts
+  the question after the last session.
+- answers: the answer as text (some are numbers). ability: question_type. answerable: no "_abs" in the id; a question
+  without an answer is not counted in the totals of evidence.
+- populations: "all"; "no_abs" (470 of 500); "user_side" (419), the no_abs with a has_answer turn by the user in an
+  evidence session, since the official script indexes what the user says only (run_retrieval.py).
+- gold.sessions: answer_session_ids that are in the haystack. gold.turns: their turns with has_answer, as
+  "<session id>_<n>" from 1, whoever speaks; the official script takes the user's only.
+- A session id that comes twice: the first is the evidence. Evidence dated after the question can never be recalled: it
+  is left out of both levels, and so is what has no text. The question stays. The official script ignores dates.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from eval.benchmarks.reading import ALL, Ids, Remembered, find_file, gather, read_asked_at
+from eval.types import Gold, History, Probe
+from memory.importers.benchmarks import longmemeval as importer
+from memory.importers.reading.dates import match_format
+from memory.importers.reading.fields import Fields, kind
+from memory.importers.reading.json_stream import show_place, stream_values
+from memory.types import SessionDraft, Skip
+
+NAME = "longmemeval"
+TITLE = "LongMemEval"
+
+NO_ABS = "no_abs"
+USER_SIDE = "user_side"
+
+FILES = ("longmemeval*.json", "longmemeval_s", "longmemeval_m", "longmemeval_oracle")
+
+
+def load(path: Path) -> Iterator[History]:
+    """Each question's history, in the file's order.
+
+    Raises:
+        UnreadableFile: the file is none of LongMemEval, or breaks off (after every question before the break).
+    """
+    file = find_file(path, FILES, TITLE, importer.sniff)
+    ids, early = Ids(), list[Skip]()
+    for place, value in stream_values(file, lambda place: not place):
+        if not place or not isinstance(value, dict) or not isinstance(place[0], int):
+            early.append(Skip(show_place(place), f"expected a question, found {kind(value)}"))
+            continue
+        (remembered,) = gather(importer.read_question(place[0], value))
+        remembered.skips.extend(early)
+        early.clear()
+        yield _history(Fields(value, show_place(place), remembered.skips), remembered, ids)
+
+
+def _history(fields: Fields, remembered: Remembered, ids: Ids) -> History:
+    name = ids.give(remembered.persona.external_id)
+    if name != remembered.persona.external_id:
+        fields.note("question_id", f"used before; kept as {name}")
+    probe = _probe(fields, remembered, name)
+    return History(
+        name,
+        remembered.persona,
+        tuple(remembered.sessions),
+        (),
+        (probe,) if probe else (),
+        tuple(remembered.skips),
+    )
+
+
+def _probe(fields: Fields, remembered: Remembered, name: str) -> Probe | None:
+    for needed in ("question_id", "question", "question_type", "answer"):
+        if not fields.text(needed).strip():
+            fields.note(needed, "missing; the question is not asked")
+            return None
+    asked_at = _read_asked_at(fields, remembered)
+    evidence = _evidence(fields)
+    kept = [e for e in evidence if _can_be_recalled(e, fields, remembered, asked_at)]
+    stored = {turn.external_id for session in remembered.sessions for turn in session.turns}
+    is_abs = "_abs" in name
+    populations = [ALL]
+    if not is_abs:
+        populations += [NO_ABS] + ([USER_SIDE] if any(e.by_user for e in evidence) else [])
+    return Probe(
+        name,
+        fields.text("question"),
+        asked_at,
+        Gold(
+            (fields.text("answer"),),
+            turns=tuple(turn for e in kept for turn in e.turns if turn in stored),
+            sessions=tuple(e.session for e in kept),
+            answerable=not is_abs,
+        ),
+        fields.text("question_type"),
+        populations=tuple(populations),
+        counted=not is_abs,
+    )
+
+
+def _read_asked_at(fields: Fields, remembered: Remembered) -> datetime:
+    plain = importer.WEEKDAY.sub(" ", fields.text("question_date")).strip()
+    asked_at = match_format(plain, "%Y/%m/%d %H:%M") or read_asked_at(plain)
+    if asked_at is None:
+        asked_at = remembered.end()
+        fields.note("question_date", f"no readable date ({plain[:40]!r}); asked at the end of the last day, {asked_at}")
+    return asked_at
+
+
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """A session that answers, with the official ids of its turns marked so."""
+
+    session: str
+    turns: tuple[str, ...]
+    by_user: bool
+
+
+def _evidence(fields: Fields) -> list[_Evidence]:
+    """The sessions of the haystack that are named as evidence; what is named and not there is noted."""
+    ids = [Fields({"id": value}, "").text("id") for value in _list(fields, "haystack_session_ids")]
+    times, first = Counter(ids), {name: n for n, name in reversed(list(enumerate(ids)))}
+    sessions = _list(fields, importer.SESSIONS)
+    found: list[_Evidence] = []
+    for value, place in fields.items("answer_session_ids"):
+        name = Fields({"id": value}, place, fields.notes).text("id")
+        if name not in first:
+            fields.notes.append(Skip(place, f"evidence {name!r} is not in the haystack; left out"))
+            continue
+        if times[name] > 1:
+            fields.notes.append(
+                Skip(place, f"evidence {name!r} is {times[name]} times in the haystack; the first is meant")
+            )
+        if name not in (e.session for e in found):
+            number = first[name]
+            found.append(_marked(name, sessions[number] if number < len(sessions) else None))
+    return found
+
+
+def _marked(name: str, session: object) -> _Evidence:
+    turns = [(n, turn) for n, turn in enumerate(session if isinstance(session, list) else [], start=1)]
+    marked = [(n, turn) for n, turn in turns if isinstance(turn, dict) and turn.get("has_answer") is True]
+    by_user = any(turn.get("role") == "user" for _, turn in marked)
+    return _Evidence(name, tuple(f"{name}_{n}" for n, _ in marked), by_user)
+
+
+def _can_be_recalled(evidence: _Evidence, fields: Fields, remembered: Remembered, asked_at: datetime) -> bool:
+    """Whether it is stored and not dated after the question."""
+    stored: dict[str, SessionDraft] = {session.external_id: session for session in remembered.sessions}
+    session = stored.get(evidence.session)
+    if session is None:
+        fields.note("answer_session_ids", f"evidence {evidence.session!r} has no text; left out")
+        return False
+    if session.started_at and session.started_at > asked_at:
+        late = f"evidence {evidence.session!r} is dated {session.started_text}, after the question; left out"
+        fields.note("answer_session_ids", late)
+        return False
+    return True
+
+
+def _list(fields: Fields, name: str) -> list[Any]:
+    value = fields.values.get(name)
+    return value if isinstance(value, list) else []

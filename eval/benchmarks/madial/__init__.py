@@ -1,0 +1,1 @@
+"""MADial-Bench: its adapter and everything else that is its own."""

@@ -1,0 +1,193 @@
+"""MADial-Bench (He et al., NAACL 2025, arXiv 2409.15240; first MemBench): 160 dialogues, a memory fits each unasked.
+
+From https://github.com/hejunqing/MADial-Bench, data/en and data/ch, MIT; JSON Lines in spite of the names. A dialogue,
+and the memory bank beside it:
+
+    {"dialogue": ["<BOD>\\n", "<Bart>: \\"I row on Sunday.\\"\\n", "<Assistant>: \\"Like in May?\\"\\n", "<EOD>\\n"],
+     "test-turn": [2], "relevant-id": [1, 78], "user-id": 1}
+    {"1": {"time": "2023-05-25", "scene": "Activity", "emotion": "Happy", "event": "Bart rowed ...", "user-id": 1}}
+
+What is remembered is what `memory.importers.benchmarks.madial` reads.
+
+- history: a user, with that user's memories only. The English bank has no user-id: a memory is of the user whom its
+  text names; one that names both or none goes to both.
+- asked_at: the end of the day of the user's latest memory; the dialogues have no date. (The authors' prompts say
+  2024-06-15, which one memory is later than.)
+- A probe a dialogue, asked at its first test-turn, an index into `dialogue` with its markers and blanks: question is
+  what the user said last before it, dialogue what was said before that. Later test-turns ask for replies to a memory
+  that was brought up already, and are not asked.
+- answers: the reply at the test-turn, for comparison by words; there are many other good ones.
+- gold.items: relevant-id as text. ability: "proactive" with the scene of the first of them ("proactive: Activity").
+- An entry without a speaker ('"Great!"', "<Great!>") is said by the other one than the entry before it.
+- id: the user and a digest of the dialogue. populations: "all".
+- The files of settings 2 and 3 hold the same dialogues with candidates drawn by the authors, which are not used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from eval.benchmarks.madial.dialogue import Said, read_dialogue
+from eval.benchmarks.reading import ALL, Ids, Remembered, find_file, gather, short_digest
+from eval.types import Gold, History, Probe
+from memory.errors import UnreadableFile
+from memory.importers.benchmarks import madial as importer
+from memory.importers.reading.fields import Fields
+from memory.importers.reading.json_lines import read_objects
+from memory.importers.reading.json_stream import outline
+from memory.importers.reading.source import read_head
+from memory.types import MemoryDraft, PersonaDraft, Skip
+
+NAME = "madial-bench"
+TITLE = "MADial-Bench"
+
+USERS = {"1": "Bart", "2": "Lisa"}
+"""Who speaks under which user-id, for a file in which one of them does not."""
+
+DIALOGUE, BANK = "-dialogue", "-memory.json"
+FILES = (f"*{DIALOGUE}.json", f"*/*{DIALOGUE}.json")
+
+
+def load(path: Path) -> Iterator[History]:
+    """Each user who has dialogues.
+
+    Raises:
+        UnreadableFile: dialogues or memory bank are missing, ambiguous or broken.
+    """
+    file = _find_dialogues(path)
+    lines = list(read_objects(file))
+    dialogues = [line for line in lines if isinstance(line, Fields)]
+    names = USERS | {user: name for user, name in map(_speaker, dialogues) if user and name}
+    bank = gather(importer.read(_find_bank(file)))
+    early = [skip for part in bank for skip in part.skips]
+    early += [_named(file, line) for line in lines if isinstance(line, Skip)]
+    users: dict[str, list[Fields]] = {}
+    for line in dialogues:
+        users.setdefault(_user(line, names), []).append(line)
+    early += [
+        _named(file, Skip(line.place, "neither a user-id nor a known user; not asked")) for line in users.pop("", [])
+    ]
+    for user, own in users.items():
+        remembered = _remembered(bank, user, names)
+        remembered.skips.extend(early)
+        early = []
+        yield _history(remembered, file, own, names.get(user, user))
+
+
+def _is_dialogues(head: bytes) -> bool:
+    return {("dialogue",), ("test-turn",)} <= outline(head)
+
+
+def _find_dialogues(path: Path) -> Path:
+    if path.name.endswith(BANK) and not path.is_dir():
+        path = path.with_name(path.name.removesuffix(BANK) + f"{DIALOGUE}.json")
+    return find_file(path, FILES, TITLE, _is_dialogues)
+
+
+def _find_bank(dialogues: Path) -> Path:
+    """The memory bank beside a file of dialogues: of the same name, or the only one there."""
+    twin = dialogues.with_name(dialogues.name.split(DIALOGUE)[0] + BANK)
+    banks = [twin] if twin.is_file() else sorted(dialogues.parent.glob(f"*{BANK}"))
+    if len(banks) != 1:
+        found = ", ".join(bank.name for bank in banks) or "none"
+        raise UnreadableFile(
+            f"the memory bank of {dialogues} is missing: expected {twin.name} beside it, found {found}."
+        )
+    if not importer.sniff(read_head(banks[0])):
+        raise UnreadableFile(f"{banks[0]} does not look like a memory bank of {TITLE}. Nothing was read.")
+    return banks[0]
+
+
+def _user(line: Fields, names: dict[str, str]) -> str:
+    """The user-id of a dialogue, if need be by the name of who speaks."""
+    user, speaker = _speaker(line)
+    return user or next((number for number, name in names.items() if name == speaker), "")
+
+
+def _speaker(line: Fields) -> tuple[str, str]:
+    said = read_dialogue(Fields(line.values, ""), "")
+    return line.text("user-id").strip(), next((s.turn.speaker for s in said if s.turn.role == "other"), "")
+
+
+def _remembered(bank: Iterable[Remembered], user: str, names: dict[str, str]) -> Remembered:
+    persona = PersonaDraft(f"{importer.NAME} user {user}", external_id=f"madial-{user}")
+    own = Remembered(persona)
+    for part in bank:
+        if part.persona.external_id == persona.external_id:
+            own.memories.extend(part.memories)
+        elif part.persona.external_id == "madial":
+            own.memories.extend(memory for memory in part.memories if _is_of(memory, user, names, own.skips))
+    return own
+
+
+def _is_of(memory: MemoryDraft, user: str, names: dict[str, str], notes: list[Skip]) -> bool:
+    """Whether a memory without a user-id is this user's."""
+    named = {number for number, name in names.items() if _names(memory.text, name)}
+    if len(named) != 1:
+        whom = "several users" if named else "no user"
+        notes.append(Skip(f"memory {memory.external_id}", f"names {whom}; given to each of them"))
+        return user in named or not named
+    return user in named
+
+
+def _names(text: str, name: str) -> bool:
+    # Chinese puts no space before or after a name, and its letters count as word characters too.
+    return re.search(rf"(?<![A-Za-z]){re.escape(name)}(?![A-Za-z])", text) is not None
+
+
+def _history(remembered: Remembered, file: Path, lines: list[Fields], name: str) -> History:
+    ids, memories = Ids(), {memory.external_id: memory for memory in remembered.memories}
+    probes = []
+    for line in lines:
+        probe = _probe(line, remembered, memories, name)
+        if probe:
+            probes.append(replace(probe, id=ids.give(probe.id)))
+        remembered.skips.extend(_named(file, note) for note in line.notes)
+        line.notes.clear()
+    user = remembered.persona.external_id
+    return History(user, remembered.persona, (), tuple(remembered.memories), tuple(probes), tuple(remembered.skips))
+
+
+def _probe(line: Fields, remembered: Remembered, memories: dict[str, MemoryDraft], name: str) -> Probe | None:
+    said = read_dialogue(line, name)
+    test_turn = next((value for value, _ in line.items("test-turn")), None)
+    before = [s.turn for s in said if isinstance(test_turn, int) and s.index < test_turn]
+    asked = max((n for n, turn in enumerate(before) if turn.role == "user"), default=None)
+    if asked is None:
+        line.note("test-turn", "expected the place of a reply after something that the user says; not asked")
+        return None
+    items = _relevant(line, memories)
+    return Probe(
+        f"{remembered.persona.external_id}-{short_digest(line.values.get('dialogue'), test_turn)}",
+        before[asked].text,
+        remembered.end(),
+        Gold(_reply(line, said, test_turn), items=items),
+        f"proactive: {memories[items[0]].scene}" if items else "proactive",
+        populations=(ALL,),
+        dialogue=tuple(before[:asked]),
+    )
+
+
+def _reply(line: Fields, said: list[Said], test_turn: object) -> tuple[str, ...]:
+    reply = next((s.turn.text for s in said if s.index == test_turn and s.turn.role == "assistant"), "")
+    if not reply:
+        line.note("test-turn", "the assistant says nothing there; only the memories are scored")
+    return (reply,) if reply else ()
+
+
+def _relevant(line: Fields, memories: dict[str, MemoryDraft]) -> tuple[str, ...]:
+    found = []
+    for value, place in line.items("relevant-id"):
+        name = Fields({"id": value}, place, line.notes).text("id").strip()
+        if name in memories:
+            found.append(name)
+        else:
+            line.notes.append(Skip(place, f"memory {name!r} is not in the bank of this user; left out"))
+    return tuple(dict.fromkeys(found))
+
+
+def _named(file: Path, skip: Skip) -> Skip:
+    return Skip(f"{file.name}, {skip.place}", skip.reason)

@@ -1,0 +1,1 @@
+"""Memoir's own benchmark: its adapter and everything else that is its own."""

@@ -1,0 +1,154 @@
+"""Memoir's own benchmark: invented lives of a year each, and questions about them; assets/benchmark.
+
+A life is two files, NAME.jsonl in Memoir's own format (see `memory.importers.generic.memoir`) and NAME.probes.jsonl:
+
+    {"id": "pia-p01", "ability": "multi-session", "question": "How many boats did I buy?", "answers": ["two", "2"],
+     "asked_at": "2026-10-04T18:00:00+00:00", "evidence": ["pia-s03-t04", "pia-s09-t01"],
+     "dialogue": [{"speaker": "Pia", "role": "user", "text": "..."}], "why": "for people who read the file"}
+
+- history: a life, under its file's name. asked_at: as given, the end of the day if it has no clock time.
+- ability: as given. Probes of `UNANSWERABLE` abilities have no answers and no evidence, and are to be abstained from.
+- gold.turns: the evidence, turns and memories alike, in the order given (of a changed fact the newest first);
+  gold.sessions: the sessions of the turns among it. Evidence later than asked_at can never be recalled and is left out.
+- populations: "all", and "answerable" for what has an answer.
+- "dialogue" is what was said just before; "why" is not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+from eval.benchmarks.reading import ALL, ANSWERABLE, Ids, Remembered, gather, read_asked_at
+from eval.types import Gold, History, Probe
+from memory.errors import UnreadableFile
+from memory.importers.generic import memoir as importer
+from memory.importers.reading.fields import EMPTY_TURN, ROLES, Fields
+from memory.importers.reading.json_lines import read_objects
+from memory.types import Skip, TurnDraft
+
+NAME = "memoir"
+TITLE = "Memoir's own benchmark"
+
+PROBES = ".probes.jsonl"
+UNANSWERABLE = frozenset({"false-premise", "never-mentioned"})
+
+Known = dict[str, tuple[str, datetime | None]]
+"""The session (empty for none) and the time of each turn and memory, by its id."""
+
+
+def load(path: Path) -> Iterator[History]:
+    """Each life of a folder, or the one of a file, whichever of the two files it is.
+
+    Raises:
+        UnreadableFile: there is none, or one of its two files is missing or broken.
+    """
+    if not path.is_dir():
+        yield _history(path.with_name(path.name.removesuffix(PROBES).removesuffix(".jsonl") + PROBES))
+        return
+    files = sorted(path.glob(f"*{PROBES}"))
+    if not files:
+        raise UnreadableFile(f"{path} holds no probes; expected NAME.jsonl and NAME{PROBES}.")
+    for file in files:
+        yield _history(file)
+
+
+def _history(probes_file: Path) -> History:
+    name = probes_file.name.removesuffix(PROBES)
+    life = probes_file.with_name(f"{name}.jsonl")
+    for file in (life, probes_file):
+        if not file.is_file():
+            raise UnreadableFile(f"{file} is missing; a life is NAME.jsonl and NAME{PROBES} in one folder.")
+    lives = gather(importer.read(life))
+    if not lives:
+        raise UnreadableFile(f"{life} holds no persona; expected Memoir's own format.")
+    remembered = lives[0]
+    remembered.skips.extend(
+        Skip(life.name, f"a second persona, {other.persona.name}, is left out") for other in lives[1:]
+    )
+    return History(
+        name,
+        remembered.persona,
+        tuple(remembered.sessions),
+        tuple(remembered.memories),
+        tuple(_read_probes(probes_file, remembered)),
+        tuple(remembered.skips),
+    )
+
+
+def _read_probes(file: Path, remembered: Remembered) -> Iterator[Probe]:
+    ids, known = Ids(), _known(remembered)
+    for line in read_objects(file):
+        notes = [line] if isinstance(line, Skip) else line.notes
+        if isinstance(line, Fields) and (probe := _probe(line, known, ids)):
+            yield probe
+        remembered.skips.extend(Skip(f"{file.name}, {note.place}", note.reason) for note in notes)
+
+
+def _known(remembered: Remembered) -> Known:
+    turns = {t.external_id: (s.external_id, t.said_at or s.started_at) for s in remembered.sessions for t in s.turns}
+    return {m.external_id: ("", m.said_at or m.valid_from) for m in remembered.memories} | turns
+
+
+def _probe(fields: Fields, known: Known, ids: Ids) -> Probe | None:
+    for needed in ("id", "ability", "question"):
+        if not fields.text(needed).strip():
+            fields.note(needed, "missing; the probe is not asked")
+            return None
+    asked_at = read_asked_at(fields.text("asked_at"))
+    if asked_at is None:
+        fields.note("asked_at", "no readable date; the probe is not asked")
+        return None
+    ability = fields.text("ability")
+    answers, evidence = _texts(fields, "answers"), _evidence(fields, known, asked_at)
+    is_answerable = ability not in UNANSWERABLE
+    if is_answerable != bool(answers):
+        expected = "expected an answer" if is_answerable else f"expected no answer to what is {ability}"
+        fields.note("answers", f"{expected}; the probe is not asked")
+        return None
+    name = ids.give(fields.text("id"))
+    if name != fields.text("id"):
+        fields.note("id", f"used before; kept as {name}")
+    return Probe(
+        name,
+        fields.text("question"),
+        asked_at,
+        Gold(
+            answers,
+            turns=evidence,
+            sessions=tuple(dict.fromkeys(known[i][0] for i in evidence if known[i][0])),
+            answerable=is_answerable,
+        ),
+        ability,
+        populations=(ALL, ANSWERABLE) if is_answerable else (ALL,),
+        dialogue=tuple(_read_dialogue(fields)),
+    )
+
+
+def _evidence(fields: Fields, known: Known, asked_at: datetime) -> tuple[str, ...]:
+    found = []
+    for name in _texts(fields, "evidence"):
+        _, said_at = known.get(name, ("", None))
+        if name not in known:
+            fields.note("evidence", f"{name!r} is no turn or memory of this life; left out")
+        elif said_at and said_at > asked_at:
+            fields.note("evidence", f"{name!r} is later than the question; left out")
+        else:
+            found.append(name)
+    return tuple(dict.fromkeys(found))
+
+
+def _read_dialogue(fields: Fields) -> Iterator[TurnDraft]:
+    for value, place in fields.items("dialogue"):
+        turn = Fields.of(value, place, fields.notes)
+        role = ROLES.get(turn.text("role"), "other")
+        if turn.text("text").strip():
+            yield TurnDraft(turn.text("speaker") or role, role, turn.text("text"))
+        elif turn.values:
+            turn.note("text", EMPTY_TURN)
+
+
+def _texts(fields: Fields, name: str) -> tuple[str, ...]:
+    values = (Fields({name: value}, place, fields.notes).text(name) for value, place in fields.items(name))
+    return tuple(text for text in values if text.strip())

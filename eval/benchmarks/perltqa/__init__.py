@@ -1,0 +1,1 @@
+"""PerLTQA: its adapter and everything else that is its own."""

@@ -1,0 +1,254 @@
+"""PerLTQA (Du et al., SIGHAN 2024, arXiv 2402.16288): 8,593 questions on what 32 characters are, know and did.
+
+From https://github.com/Elvin-Yiming-Du/PerLTQA, Dataset/{zh,en,en_v2}, CC BY-NC 4.0. Beside the memory bank
+(perltmem*.json, see `memory.importers.benchmarks.perltqa`) lie its questions (perltqa*.json):
+
+    [{"Pia Lund": {"profile": [{"Question": "What does Pia do?", "Answer": "She builds boats.",
+        "Reference Memory": "Occupation", "Memory Anchors": [{"builds boats": [-1, -1]}]}, ...],
+      "social_relationship": [{"9_1": [{..., "Reference Memory": "['9_1']", ...}]}, ...],
+      "events": [{"9_1_0": [...]}, ...], "dialogues": [{"9_1_0#3": [...]}, ...]}}, ...]
+
+Only English v2 was at hand, and of it one character. Of the others it is known from programs that read them that their
+bank is a list of characters, named in the profile; that zh groups questions in objects, not lists; that field names are
+English everywhere. In v2, 25 banks have relations written as Python and one character with questions is in no bank.
+
+- history: a character who has questions. What is remembered is what the importer reads, without `profile_description`:
+  it restates the profile, and no question refers to it.
+- asked_at: the end of the day of the latest date of the history.
+- ability: the section; store: profile, relationship, event, dialogue; gold.kind: semantic for the first two.
+- gold.items: the ids of Reference Memory, a field's name or an event's id, of a dialogue its session. A field that is
+  not in the bank is read as the only one that begins or ends so ("Awards" of "Awards and Role Models"). A question
+  without a readable reference belongs to the memory it is grouped under; one whose memory the bank lacks is not asked.
+- gold.anchors: the phrases of Memory Anchors. Their offsets are of no use in English and are not read.
+  gold.anchor_ceiling: the share of them that the referenced memories hold; the English release has many that none does.
+- HTML entities in question, answer and anchors are resolved. answers: the one reference.
+- id: the character and a digest of the item. populations: "all".
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from eval.benchmarks.reading import ALL, Ids, Remembered, find_file, gather, short_digest
+from eval.metrics.answers import anchor_map
+from eval.types import Gold, History, Kind, Probe
+from memory.bank.rows import clean
+from memory.errors import UnreadableFile
+from memory.importers.benchmarks import perltqa as importer
+from memory.importers.reading.fields import Fields, kind
+from memory.importers.reading.json_stream import outline, show_place, stream_values
+from memory.types import Skip, Store
+
+NAME = "perltqa"
+TITLE = "PerLTQA"
+
+BANK, QUESTIONS = "perltmem", "perltqa"
+FILES = (f"*{QUESTIONS}*.json", f"*/*{QUESTIONS}*.json")
+REFERENCE = "Reference Memory"
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a bank, and of its questions: which store it is and which kind of memory."""
+
+    name: str
+    store: Store
+    kind: Kind
+
+
+SECTIONS = (
+    Section("profile", "profile", "semantic"),
+    Section("social_relationship", "relationship", "semantic"),
+    Section("events", "event", "episodic"),
+    Section("dialogues", "dialogue", "episodic"),
+)
+
+
+def load(path: Path) -> Iterator[History]:
+    """Each character of the bank who has questions.
+
+    Raises:
+        UnreadableFile: bank or questions are missing, ambiguous or broken.
+    """
+    questions_file, bank = _find_files(path)
+    questions, early = _read_questions(questions_file)
+    held: History | None = None
+    for place, character in stream_values(bank, lambda place: not place):
+        name = importer.name_of(place, character)
+        if name not in questions or not isinstance(character, dict) or not character:
+            continue
+        if held:
+            yield held
+        (remembered,) = gather(importer.read_character(place, character))
+        remembered = _without_description(remembered)
+        remembered.skips.extend(early)
+        early = []
+        held = _history(remembered, questions_file.name, questions.pop(name))
+    if held is None:
+        raise UnreadableFile(f"{bank} holds none of the characters whom {questions_file.name} asks about.")
+    left = [
+        Skip(questions_file.name, f"{name} is not in the bank; none of their questions is asked") for name in questions
+    ]
+    yield History(held.id, held.persona, held.sessions, held.memories, held.probes, (*held.skips, *left))
+
+
+# --- files
+
+
+def _find_files(path: Path) -> tuple[Path, Path]:
+    if not path.is_dir() and BANK in path.name:
+        path = _twin(path, BANK, QUESTIONS)
+    questions = find_file(path, FILES, TITLE, _is_questions)
+    return questions, _twin(questions, QUESTIONS, BANK)
+
+
+def _twin(file: Path, name: str, other: str) -> Path:
+    twin = file.with_name(file.name.replace(name, other))
+    if twin == file or not twin.is_file():
+        raise UnreadableFile(
+            f"{file} needs {file.name.replace(name, other)} beside it: bank and questions are two files."
+        )
+    return twin
+
+
+def _is_questions(head: bytes) -> bool:
+    names = {section.name for section in SECTIONS}
+    return any(place[0] == "[]" and len(place) == 3 and place[2] in names for place in outline(head))
+
+
+def _read_questions(file: Path) -> tuple[dict[str, list[Fields]], list[Skip]]:
+    """The questions of each character, in sections; and what is none."""
+    found: dict[str, list[Fields]] = {}
+    notes: list[Skip] = []
+    for place, value in stream_values(file, lambda place: not place):
+        for name, sections, where in Fields.of(value, show_place(place), notes).entries():
+            found.setdefault(name.strip(), []).append(Fields.of(sections, where, notes))
+    return found, notes
+
+
+def _without_description(remembered: Remembered) -> Remembered:
+    kept = [memory for memory in remembered.memories if memory.external_id != importer.DESCRIPTION]
+    if len(kept) == len(remembered.memories):
+        return remembered
+    why = "restates the profile, and no question refers to it; not remembered"
+    note = Skip(f"{remembered.persona.external_id}.{importer.DESCRIPTION}", why)
+    return Remembered(remembered.persona, remembered.sessions, kept, [*remembered.skips, note])
+
+
+# --- questions
+
+
+def _history(remembered: Remembered, file: str, groups: list[Fields]) -> History:
+    name, ids = remembered.persona.external_id, Ids()
+    bank = {
+        store: {m.external_id for m in remembered.memories if m.store == store}
+        for store in ("profile", "relationship", "event")
+    }
+    bank["dialogue"] = {session.external_id for session in remembered.sessions}
+    notes: list[Skip] = []
+    probes = []
+    for sections in groups:
+        for section in SECTIONS:
+            found = sections.values.get(section.name)
+            for item, group in _items(found, "", sections.at(section.name), notes):
+                if probe := _probe(item, group, section, bank[section.store], remembered, ids):
+                    probes.append(probe)
+    remembered.skips.extend(Skip(f"{file}, {note.place}", note.reason) for note in notes)
+    return History(
+        name,
+        remembered.persona,
+        tuple(remembered.sessions),
+        tuple(remembered.memories),
+        tuple(probes),
+        tuple(remembered.skips),
+    )
+
+
+def _items(value: object, group: str, place: str, notes: list[Skip]) -> Iterator[tuple[Fields, str]]:
+    """Each question, and the id that it is grouped under, in lists or objects."""
+    if isinstance(value, dict) and "Question" in value:
+        yield Fields(value, place, notes), group
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _items(inner, clean(key), f"{place}.{key}", notes)
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _items(inner, group, f"{place}[{index}]", notes)
+    elif value is not None:
+        notes.append(Skip(place, f"expected questions, found {kind(value)}"))
+
+
+def _probe(
+    item: Fields, group: str, section: Section, bank: set[str], remembered: Remembered, ids: Ids
+) -> Probe | None:
+    question, answer = (html.unescape(item.text(name)).strip() for name in ("Question", "Answer"))
+    if not question or not answer:
+        item.note("", "expected a question and its answer; not asked")
+        return None
+    items = tuple(
+        dict.fromkeys(found for name in _references(item, group) if (found := _find(name, section, bank, item)))
+    )
+    if not items:
+        item.note(REFERENCE, "refers to nothing in the bank; not asked")
+        return None
+    anchors = _anchors(item)
+    if not anchors:
+        item.note("Memory Anchors", "no anchors; not scored by them")
+    ceiling = anchor_map(_told(items, remembered), anchors) if anchors else None
+    return Probe(
+        ids.give(f"{remembered.persona.external_id}-{short_digest(section.name, question, answer, *items, *anchors)}"),
+        question,
+        remembered.end(),
+        Gold((answer,), items=items, anchors=anchors, anchor_ceiling=ceiling, kind=section.kind),
+        section.name,
+        section.store,
+        populations=(ALL,),
+    )
+
+
+def _told(items: Collection[str], remembered: Remembered) -> str:
+    """All that the memories and dialogues of these ids say."""
+    memories = [memory.text for memory in remembered.memories if memory.external_id in items]
+    turns = [turn.text for session in remembered.sessions if session.external_id in items for turn in session.turns]
+    return "\n".join([*memories, *turns])
+
+
+def _references(item: Fields, group: str) -> list[str]:
+    """The ids that an item refers to: a name, or a list of ids written as Python."""
+    value = item.values.get(REFERENCE)
+    text = value.strip() if isinstance(value, str) else ""
+    listed = importer.literal(text) if text.startswith("[") else value
+    if isinstance(listed, list):
+        names = [Fields({"id": name}, item.at(REFERENCE), item.notes).text("id").strip() for name in listed]
+    else:
+        names = [] if text.startswith("[") else [clean(text)]
+    names = [name for name in names if name]
+    if not names and group:
+        item.note(REFERENCE, f"not readable; taken to be {group}, under which it stands")
+        return [group]
+    return names
+
+
+def _find(name: str, section: Section, bank: set[str], item: Fields) -> str:
+    if name in bank:
+        return name
+    if section.store == "profile":
+        whole = re.compile(rf"{re.escape(name)}\b.*|.*\b{re.escape(name)}", re.IGNORECASE | re.DOTALL)
+        alike = [field for field in bank if whole.fullmatch(field)]
+        if len(alike) == 1:
+            item.note(REFERENCE, f"{name!r} is not in the bank; read as {alike[0]!r}")
+            return alike[0]
+    item.note(REFERENCE, f"{name!r} is not in the bank; left out")
+    return ""
+
+
+def _anchors(item: Fields) -> tuple[str, ...]:
+    phrases: list[object] = []
+    for value, _ in item.items("Memory Anchors"):
+        phrases.extend(value if isinstance(value, dict) else [value])
+    texts = (html.unescape(clean(phrase)).strip() for phrase in phrases if isinstance(phrase, str))
+    return tuple(dict.fromkeys(text for text in texts if text))

@@ -1,0 +1,1 @@
+"""Make questions from a temporal knowledge graph of what a memory holds."""

@@ -1,0 +1,170 @@
+"""What is known of people as a temporal knowledge graph: who, in what relation, to whom or what, from when until when.
+
+DialSim (Kim et al. 2024, section 3.2) asks from quadruples [head, relation, tail, date] that were taken from TV
+scripts; here they come from the profile and relationship memories of a bank or of a file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cache
+
+from graph.learning.plain_facts import FORMS, Form
+from memory.types import Memory, MemoryDraft, Store, TimeSpan
+
+_PARTS = {
+    "what": r"(?P<what>.+)",
+    "whose": r"(?P<whose>your|.+?['’]s)",
+    "kind": r"(?P<kind>\w+(?: \w+){0,2})",
+}
+_PLACE = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Quad:
+    """One fact: `head` has `tail` as its `relation`.
+
+    It holds from `since` until `until` (which does not belong to it), without bound where there is none. It is known
+    from when it was `said`. `source` is the id of the memory or turn it comes from, `session` that of the session, if
+    one said it.
+    """
+
+    head: str
+    relation: str
+    tail: str
+    since: datetime | None = None
+    until: datetime | None = None
+    source: str = ""
+    said: datetime | None = None
+    store: Store = "profile"
+    session: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Whose relation it is, in any spelling."""
+        return folded(self.head), self.relation
+
+    def is_known(self, as_of: datetime) -> bool:
+        """Whether it had been said by then; what has no date always had."""
+        known = self.said or self.since
+        return known is None or known <= as_of
+
+    def meets(self, span: TimeSpan) -> bool:
+        """Whether it holds at any moment of the span."""
+        return (self.since is None or self.since < span.end) and (self.until is None or span.start < self.until)
+
+    def covers(self, span: TimeSpan) -> bool:
+        """Whether it holds all through the span."""
+        return (self.since is None or self.since <= span.start) and (self.until is None or span.end <= self.until)
+
+
+def folded(name: str) -> str:
+    """A name as names are compared: in one case, without what stands around it."""
+    return " ".join(name.casefold().split()).strip(" .,;")
+
+
+class Knowledge:
+    """Facts by whom they are about."""
+
+    def __init__(self, quads: Iterable[Quad]) -> None:
+        self.quads = tuple(sorted(quads, key=_order))
+        self._by_key: defaultdict[tuple[str, str], list[Quad]] = defaultdict(list)
+        for quad in self.quads:
+            self._by_key[quad.key].append(quad)
+
+    def about(self, head: str, relation: str) -> Sequence[Quad]:
+        """All facts of one relation of one head, whenever they held."""
+        return self._by_key.get((folded(head), relation), ())
+
+    def one(self, head: str, relation: str, span: TimeSpan, as_of: datetime) -> Quad | None:
+        """The fact that held all through a span, by what was known then; None if there is none, or any other."""
+        met = [q for q in self.about(head, relation) if q.is_known(as_of) and q.meets(span)]
+        if len({folded(q.tail) for q in met}) != 1:
+            return None
+        return next((q for q in met if q.covers(span)), None)
+
+    def follow(self, head: str, relations: Sequence[str], span: TimeSpan, as_of: datetime) -> list[Quad] | None:
+        """The facts that lead from a head over its relations, each the only one; None where the way ends or parts."""
+        way: list[Quad] = []
+        for relation in relations:
+            found = self.one(way[-1].tail if way else head, relation, span, as_of)
+            if found is None:
+                return None
+            way.append(found)
+        return way
+
+
+def quads(memories: Iterable[Memory | MemoryDraft], whose: str = "") -> Iterator[Quad]:
+    """The facts in profile and relationship memories, in the forms in which Memoir, its importers and its chat write.
+
+    These are "<attribute>: <tail>", PerLTQA's "<tail> (<attribute>): ...", and what `graph.learning.plain_facts`
+    writes. `whose` is
+    the head of what names no speaker (PerLTQA's profiles). A profile holds one fact of an attribute at a time: as in
+    the bank, a later one ends those before it. Several relations of a kind may hold together.
+    """
+    read = [quad for number, memory in enumerate(memories) if (quad := _quad(memory, whose, f"memory {number}"))]
+    yield from _settled(read)
+
+
+def _quad(memory: Memory | MemoryDraft, whose: str, unnamed: str) -> Quad | None:
+    if memory.store not in ("profile", "relationship"):
+        return None
+    head = memory.speaker or whose
+    read = _relation_and_tail(memory)
+    if read is None or not folded(head) or not folded(read[1]):
+        return None
+    return Quad(
+        head,
+        folded(read[0]),
+        read[1].strip(),
+        memory.valid_from or memory.said_at,
+        memory.valid_to,
+        memory.external_id or (str(memory.id) if isinstance(memory, Memory) else unnamed),
+        memory.said_at,
+        memory.store,
+    )
+
+
+def _relation_and_tail(memory: Memory | MemoryDraft) -> tuple[str, str] | None:
+    text, attribute = memory.text.strip(), memory.attribute.strip()
+    for form in FORMS:
+        found = _pattern(form).fullmatch(text)
+        if found and form.store == memory.store:
+            words = found.groupdict()
+            relation = attribute or form.attribute.format(**words) or words.get("kind", "")
+            # What several of may hold, and nothing names ("Allergic to ..."), is no one's only tail of a relation.
+            return (relation, words["what"]) if relation else None
+    if not attribute:
+        return None
+    named = re.match(rf"(?P<what>[^()\n]+?) \({re.escape(attribute)}\)(?=$|:)", text, re.IGNORECASE)
+    listed = re.fullmatch(rf"{re.escape(attribute)}\s*[:：]\s*(?P<what>.+)", text, re.IGNORECASE)
+    found = (named if memory.store == "relationship" else None) or listed
+    return (attribute, found["what"]) if found else None
+
+
+@cache
+def _pattern(form: Form) -> re.Pattern[str]:
+    """What a form writes, read backwards."""
+    pieces = _PLACE.split(form.text)
+    return re.compile("".join(_PARTS[piece] if n % 2 else re.escape(piece) for n, piece in enumerate(pieces)))
+
+
+def _settled(found: Sequence[Quad]) -> Iterator[Quad]:
+    """The facts with the end of each profile fact set to when the next of its kind begins, if it had none before."""
+    later: defaultdict[tuple[str, str], list[datetime]] = defaultdict(list)
+    for quad in found:
+        if quad.store == "profile" and quad.since is not None:
+            later[quad.key].append(quad.since)
+    for quad in found:
+        following = [since for since in later[quad.key] if quad.since is not None and since > quad.since]
+        ends = min([*following, *([quad.until] if quad.until else [])], default=None)
+        yield quad if quad.store != "profile" or quad.since is None else replace(quad, until=ends)
+
+
+def _order(quad: Quad) -> tuple[str, str, str, float, float, str]:
+    since, until = (moment.timestamp() if moment else 0.0 for moment in (quad.since, quad.until))
+    return *quad.key, folded(quad.tail), since, until, quad.source

@@ -1,0 +1,270 @@
+"""Questions from a temporal knowledge graph, for any history whose memories say who is what to whom, and when.
+
+After DialSim's generator (Kim et al. 2024, section 3.2): one hop ("Who was Ana's landlord in March 2026?"), two hops
+("Who did Ana's sister work for on 3 May 2026?"), what was not known yet, and what is not known at all. A question is
+made only if the graph holds exactly one answer all through the time it asks about. What the graph lacks may still have
+been said in words: that "not known" has no answer is as sure as the graph is complete.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from itertools import chain, zip_longest
+from random import Random
+
+from eval.making.quads import Knowledge, Quad, folded, quads
+from eval.making.wording import THEN_AND_NOW, word
+from eval.play.simulation.simulate import in_time_order
+from eval.types import Gold, History, Probe
+from graph.learning.plain_facts import facts
+from memory.types import MemoryDraft, SessionDraft, TimeSpan
+
+DONT_KNOW = "I don't know."
+CHOICES = 5
+LONGEST_TAIL = 80
+"""Characters of a tail that can stand as a choice; longer ones are descriptions."""
+
+TRIVIAL = frozenset({"name", "protagonist"})
+"""Relations that the question would answer itself."""
+
+UNKNOWN_SHARE = 4
+"""Of each of the two kinds without an answer there is at most one question to so many that have one."""
+
+DAY = timedelta(days=1)
+MOMENT = timedelta(seconds=1)
+UNDATED = datetime(2100, 1, 1, tzinfo=UTC)
+"""When a graph without any date is asked: after everything, as nothing in it ends."""
+
+
+def graph_history(history: History, seed: int = 0, limit: int = 100) -> History:
+    """The same history with questions from its own facts in place of those it came with.
+
+    Facts are those of its memories and those learned in its sessions; where there are none, those that its people
+    state in one of the plain forms that a chat learns from (`graph.learning.plain_facts`). It is asked when the last
+    session is over.
+    """
+    sessions = in_time_order(history.sessions)
+    moments = [turn.said_at or session.started_at for session in sessions for turn in session.turns]
+    learned = [pair for session in sessions for pair in _learned(session)]
+    own = [*history.memories, *(memory for memory, _ in learned)]
+    known = list(quads(own, history.persona.name))
+    if not known:
+        learned = [pair for session in sessions for pair in _stated(session)]
+        known = list(quads([memory for memory, _ in learned]))
+    session_of = {memory.external_id: name for memory, name in learned}
+    known = [replace(quad, session=session_of.get(quad.source, "")) for quad in known]
+    last = max((moment for moment in moments if moment), default=None)
+    return replace(history, probes=tuple(questions(known, seed, limit, last + MOMENT if last else None)))
+
+
+def questions(
+    known: Iterable[Quad], seed: int = 0, limit: int = 100, asked_at: datetime | None = None
+) -> Iterator[Probe]:
+    """At most `limit` questions, as many of each kind as there are, in an order that the seed decides.
+
+    Abilities are "one-hop", "two-hop", "before known" and "not known"; the last two have no answer. Questions about a
+    time gone by are asked at `asked_at` (by default once the last fact is known), questions about now at moments up to
+    then. Evidence is the sources of the facts.
+    """
+    graph = Knowledge(known)
+    moments = [moment for quad in graph.quads for moment in (quad.since, quad.said) if moment]
+    end = asked_at or max(moments, default=UNDATED) + MOMENT
+    start = min((quad.said for quad in graph.quads if quad.said), default=min(moments, default=end))
+    maker = _Maker(graph, TimeSpan(min(start, end - MOMENT), end), seed)
+    one, two, before, never = (
+        sorted(
+            {p.id: p for p in kind if len(p.choices) > 1}.values(),
+            key=lambda p: sha256(f"{seed}\0{p.id}".encode()).digest(),
+        )
+        for kind in (maker.hops(1), maker.hops(2), maker.before_known(), maker.not_known())
+    )
+    share = -(-(len(one) + len(two)) // UNKNOWN_SHARE)
+    rounds = chain.from_iterable(zip_longest(one, two, before[:share], never[:share]))
+    yield from [probe for probe in rounds if probe is not None][:limit]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is asked for: the end of relations from a head, during a span, or (without one) when it is asked."""
+
+    head: str
+    relations: tuple[str, ...]
+    asked_at: datetime
+    span: TimeSpan | None = None
+
+    @property
+    def time(self) -> TimeSpan:
+        """The time that the answer has to hold for."""
+        return self.span or TimeSpan(self.asked_at, self.asked_at + MOMENT)
+
+
+class _Maker:
+    """Makes the questions of one graph; `life` is from its first word until it is asked."""
+
+    def __init__(self, graph: Knowledge, life: TimeSpan, seed: int) -> None:
+        self.graph = graph
+        self.life = life
+        self.seed = seed
+        self.usable = [q for q in graph.quads if q.relation not in TRIVIAL and _can_be_asked(q)]
+        self.stores = {quad.relation: quad.store for quad in self.usable}
+
+    def hops(self, count: int) -> Iterator[Probe]:
+        """Questions over one or two relations, with their answer."""
+        for way in self._ways(count):
+            head, relations = way[0].head, tuple(quad.relation for quad in way)
+            rng = self._rng(head, *relations, *(quad.source for quad in way))
+            for asked in self._forms(way, rng):
+                found = self.graph.follow(head, relations, asked.time, asked.asked_at)
+                if found and _can_be_asked(found[-1]) and folded(found[-1].tail) != folded(head):
+                    yield self._answerable(asked, found, rng)
+                    break
+
+    def before_known(self) -> Iterator[Probe]:
+        """Questions asked before anything of the kind was said or held; something else was known by then."""
+        for head, relation in dict.fromkeys((quad.head, quad.relation) for quad in self.usable):
+            rng = self._rng("before", head, relation)
+            dated = [min(q.said, q.since) if q.said and q.since else None for q in self.graph.about(head, relation)]
+            first = min((moment for moment in dated if moment), default=self.life.start)
+            if None in dated or first - self.life.start < DAY:
+                continue
+            asked_at = _within(TimeSpan(self.life.start, min(first, self.life.end)), rng)
+            yield self._unanswerable(_Asked(head, (relation,), asked_at), "before known", rng)
+
+    def not_known(self) -> Iterator[Probe]:
+        """Questions for relations that somebody has not and others have."""
+        people = {folded(quad.head): quad.head for quad in self.usable}
+        for quad in self.usable:
+            if quad.store == "relationship" and quad.relation not in THEN_AND_NOW:
+                people.setdefault(folded(quad.tail), quad.tail)
+        for head in (people[name] for name in sorted(people)):
+            for relation in sorted(self.stores):
+                if not self.graph.about(head, relation):
+                    rng = self._rng("never", head, relation)
+                    yield self._unanswerable(_Asked(head, (relation,), self.life.end), "not known", rng)
+
+    def _ways(self, count: int) -> Iterator[tuple[Quad, ...]]:
+        if count == 1:
+            yield from ((quad,) for quad in self.usable)
+            return
+        of_head: defaultdict[str, list[Quad]] = defaultdict(list)
+        for quad in self.usable:
+            of_head[quad.key[0]].append(quad)
+        yield from ((quad, then) for quad in self.usable for then in of_head[folded(quad.tail)])
+
+    def _forms(self, way: Sequence[Quad], rng: Random) -> Iterator[_Asked]:
+        """The ways to ask for it in the order to be tried: at a time gone by, or as of a moment when it held."""
+        head, relations = way[0].head, tuple(quad.relation for quad in way)
+        held = _shared([self.life, *(_held(quad, self.life) for quad in way)])
+        if held is None:
+            return
+        told = max((moment for quad in way if (moment := quad.said or quad.since)), default=self.life.start)
+        spans = _calendar(_within(held, rng)) if any(quad.since or quad.until for quad in way) else ()
+        forms = [_Asked(head, relations, self.life.end, span) for span in spans if span.end <= self.life.end]
+        if told < held.end:
+            now = _within(TimeSpan(max(told, held.start), held.end), rng)
+            forms.insert(rng.choice((0, len(forms))), _Asked(head, relations, now))
+        yield from forms
+
+    def _answerable(self, asked: _Asked, found: Sequence[Quad], rng: Random) -> Probe:
+        answer = found[-1].tail
+        choices = self._choices(asked, answer, rng)
+        gold = Gold(
+            (answer,),
+            turns=_distinct(quad.source for quad in found),
+            sessions=_distinct(quad.session for quad in found),
+            items=_distinct(quad.session or quad.source for quad in found),
+            choice=choices.index(answer),
+            kind="semantic",
+        )
+        return self._probe(asked, "one-hop" if len(found) == 1 else "two-hop", gold, choices)
+
+    def _unanswerable(self, asked: _Asked, ability: str, rng: Random) -> Probe:
+        choices = self._choices(asked, "", rng)
+        gold = Gold((DONT_KNOW,), choice=choices.index(DONT_KNOW), kind="semantic", answerable=False)
+        return self._probe(asked, ability, gold, choices)
+
+    def _choices(self, asked: _Asked, answer: str, rng: Random) -> tuple[str, ...]:
+        """The answer among others of its kind, in any order; that one does not know comes last, as in DialSim."""
+        relation = asked.relations[-1]
+        taken = {folded(answer), folded(asked.head)}
+        others: list[str] = []
+        alike = [q for q in self.usable if q.relation == relation]
+        near = [q for q in self.usable if q.relation != relation and q.store == self.stores.get(relation)]
+        for pool in (alike, near, self.usable):
+            for tail in rng.sample([q.tail for q in pool], len(pool)):
+                if folded(tail) not in taken:
+                    taken.add(folded(tail))
+                    others.append(tail)
+        shown = ([answer] if answer else []) + others[: CHOICES - (2 if answer else 1)]
+        rng.shuffle(shown)
+        return (*shown, DONT_KNOW)
+
+    def _probe(self, asked: _Asked, ability: str, gold: Gold, choices: tuple[str, ...]) -> Probe:
+        store = self.stores.get(asked.relations[-1], "profile")
+        question = word(asked.head, asked.relations, store, asked.span)
+        digest = sha256(f"{ability}\0{question}\0{asked.asked_at.isoformat()}".encode()).hexdigest()[:12]
+        return Probe(f"graph:{digest}", question, asked.asked_at, gold, ability, store, choices=choices)
+
+    def _rng(self, *parts: str) -> Random:
+        return Random("\0".join((str(self.seed), *parts)))
+
+
+def _learned(session: SessionDraft) -> Iterator[tuple[MemoryDraft, str]]:
+    """What a session taught, under the id of the turn that said it, with the session's id."""
+    for each in session.learned:
+        memory, place = each.memory, min((quote.turn for quote in each.quotes), default=0)
+        yield _from_turn(memory, session, place), session.external_id
+
+
+def _stated(session: SessionDraft) -> Iterator[tuple[MemoryDraft, str]]:
+    for place, turn in enumerate(session.turns):
+        said_at = turn.said_at or session.started_at
+        if said_at is not None and turn.role != "assistant":
+            for memory in facts(turn.text, turn.speaker, said_at):
+                yield _from_turn(memory, session, place), session.external_id
+
+
+def _from_turn(memory: MemoryDraft, session: SessionDraft, place: int) -> MemoryDraft:
+    turn = session.turns[place] if place < len(session.turns) else None
+    name = (turn.external_id if turn else "") or f"{session.external_id}:{place + 1}"
+    return replace(memory, external_id=name, said_at=memory.said_at or session.started_at)
+
+
+def _can_be_asked(quad: Quad) -> bool:
+    return len(quad.tail) <= LONGEST_TAIL and "\n" not in quad.tail and folded(quad.tail) != quad.key[0]
+
+
+def _held(quad: Quad, life: TimeSpan) -> TimeSpan | None:
+    start, end = quad.since or life.start, quad.until or life.end + MOMENT
+    return TimeSpan(start, end) if start < end else None
+
+
+def _shared(spans: Iterable[TimeSpan | None]) -> TimeSpan | None:
+    """The time that all spans share; None if there is none, or one of them is none."""
+    given = list(spans)
+    known = [span for span in given if span is not None]
+    if len(known) < len(given):
+        return None
+    start, end = max(span.start for span in known), min(span.end for span in known)
+    return TimeSpan(start, end) if start < end else None
+
+
+def _calendar(moment: datetime) -> tuple[TimeSpan, TimeSpan]:
+    """The month and the day that a moment lies in."""
+    day = moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    month = day.replace(day=1)
+    return TimeSpan(month, (month + 32 * DAY).replace(day=1)), TimeSpan(day, day + DAY)
+
+
+def _within(span: TimeSpan, rng: Random) -> datetime:
+    """A moment of the span, to the second."""
+    moment = span.start + rng.random() * (span.end - span.start)
+    return max(span.start, moment.replace(microsecond=0))
+
+
+def _distinct(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for name in names if name))

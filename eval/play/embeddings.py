@@ -1,0 +1,115 @@
+"""Embeddings that are computed once: a cache by model and text, shared by all runs and processes."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+from sqlite_utils import Database
+
+from memory.embedding.embedder import ENCODING, Embedder, Encoder, Vectors
+
+BUSY_SECONDS = 60.0
+CHUNK = 500
+"""Look-ups a statement, below SQLite's bound on variables."""
+
+
+class CachedEmbedder(Embedder):
+    """An embedder that looks a text up before it encodes it; the model is loaded when one is missing.
+
+    `seconds` is the time spent in the encoder itself, `texts` how many it encoded, `found` how many it did not need to.
+    """
+
+    def __init__(self, path: Path, inner: Embedder) -> None:
+        super().__init__(inner.model)
+        self.path = path
+        self.inner = inner
+        self.seconds = 0.0
+        self.texts = 0
+        self.found = 0
+        self._size = 0
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with self._open() as db:
+            # SQLite does not wait for this: of two that open a new file at once one is refused, and the other does it.
+            with suppress(sqlite3.OperationalError):
+                db.conn.execute("PRAGMA journal_mode = WAL")
+            db.conn.execute(
+                "CREATE TABLE IF NOT EXISTS embeddings (model TEXT NOT NULL, digest TEXT NOT NULL, "
+                "vector BLOB NOT NULL, PRIMARY KEY (model, digest)) STRICT, WITHOUT ROWID"
+            )
+            size = "SELECT length(vector) FROM embeddings WHERE model = ? LIMIT 1"
+            row = db.conn.execute(size, (self._made_by,)).fetchone()
+            self._size = row[0] // 4 if row else 0
+
+    @property
+    def _made_by(self) -> str:
+        return f"{self.model} {ENCODING}"
+
+    @property
+    def dimensions(self) -> int:
+        """The length of a vector; known without the model once one was embedded."""
+        return self._size or self.inner.dimensions
+
+    @property
+    def ready(self) -> bool:
+        """Whether the model is loaded."""
+        return self.inner.ready
+
+    def load(self) -> Encoder:
+        """Load the weights of the model, though a text that is in the cache needs none."""
+        return self.inner.load()
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Embed texts; float32 of shape (len(texts), dimensions), every row of length 1."""
+        digests = [sha256(text.encode()).hexdigest() for text in texts]
+        with self._open() as db:
+            held = dict(self._look_up(db, list(dict.fromkeys(digests))))
+        missing = {d: t for d, t in zip(digests, texts, strict=True) if d not in held}
+        self.found += len(texts) - len(missing)
+        if missing:
+            fresh = self._encode(list(missing.values()))
+            held.update(zip(missing, fresh, strict=True))
+            self._keep(dict(zip(missing, fresh, strict=True)))
+        if not texts:
+            return np.zeros((0, self.dimensions), dtype=np.float32)
+        return np.stack([held[d] for d in digests])
+
+    def _encode(self, texts: list[str]) -> Vectors:
+        self.load()  # a matter of the first text, and no encoding: not timed
+        started = time.perf_counter()
+        vectors = self.inner.encode(texts)
+        self.seconds += time.perf_counter() - started
+        self.texts += len(texts)
+        self._size = vectors.shape[1]
+        return vectors
+
+    def _look_up(self, db: Database, digests: list[str]) -> Iterator[tuple[str, Vectors]]:
+        for start in range(0, len(digests), CHUNK):
+            part = digests[start : start + CHUNK]
+            found = db.conn.execute(
+                f"SELECT digest, vector FROM embeddings WHERE model = ? AND digest IN ({','.join('?' * len(part))})",
+                (self._made_by, *part),
+            )
+            for digest, blob in found:
+                yield str(digest), np.frombuffer(blob, dtype=np.float32)
+
+    def _keep(self, vectors: dict[str, Vectors]) -> None:
+        with self._open() as db:
+            db.conn.execute("BEGIN IMMEDIATE")
+            db.conn.executemany(
+                "INSERT OR IGNORE INTO embeddings VALUES (?, ?, ?)",
+                [(self._made_by, digest, vector.tobytes()) for digest, vector in vectors.items()],
+            )
+            db.conn.execute("COMMIT")
+
+    @contextmanager
+    def _open(self) -> Iterator[Database]:
+        connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        with closing(connection):
+            connection.execute("PRAGMA synchronous = NORMAL")
+            yield Database(connection)

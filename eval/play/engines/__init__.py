@@ -1,0 +1,1 @@
+"""Run many histories at once."""

@@ -1,0 +1,52 @@
+"""What the reader gets instead of what the memory finds: nothing, everything, the evidence, or all but the evidence.
+
+They bound what the memory is worth: nothing is the reader alone, the evidence is retrieval that never fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Literal
+
+from memory.bank.bank import Bank
+from memory.embedding.embedder import Embedder
+from memory.search.scoring import Asked, SearchSettings
+from memory.search.searcher import Searcher, View
+from memory.types import Hit, Memory
+
+Instead = Literal["nothing", "everything", "oracle", "wrong"]
+
+
+class EvidenceSearcher(Searcher):
+    """Hands out what it is told to, in order of time, with the cosine to the question as its only score.
+
+    "wrong" is what the memory finds, in its order, without what answers the question.
+    `is_evidence` tells which memories answer the question at hand.
+    """
+
+    def __init__(self, bank: Bank, embedder: Embedder, instead: Instead) -> None:
+        super().__init__(bank, embedder)
+        self.instead = instead
+        self.is_evidence: Callable[[Memory], bool] = lambda memory: False
+
+    def search(
+        self,
+        persona_id: int,
+        views: Sequence[View],
+        as_of: datetime,
+        settings: SearchSettings | None = None,
+        asked: Asked | None = None,
+    ) -> tuple[Hit, ...]:
+        """The memories that were known by then and are to be read, whatever the question."""
+        if self.instead == "nothing" or not views:
+            return ()
+        if self.instead == "wrong":
+            found = super().search(persona_id, views, as_of, settings, asked)
+            return tuple(hit for hit in found if not self.is_evidence(hit.memory))
+        known = [m for m in self.bank.memories(persona_id) if m.said_at is None or m.said_at <= as_of]
+        wanted = known if self.instead == "everything" else [m for m in known if self.is_evidence(m)]
+        wanted.sort(key=lambda m: (m.said_at.timestamp() if m.said_at else 0.0, m.id))
+        vectors = self.embedder.encode([m.key for m in wanted])
+        near = (vectors @ views[0].vector).tolist()
+        return tuple(Hit(m, float(s), {"dense": round(float(s), 4)}) for m, s in zip(wanted, near, strict=True))

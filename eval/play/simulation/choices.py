@@ -1,0 +1,92 @@
+"""Multiple choice: how the choices are shown, and which of them an answer in words amounts to."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Literal
+
+from memory.search.tokens import FUNCTION_WORDS, terms, words
+
+Answers = Literal["multiple-choice", "unstructured", "open"]
+
+LETTERS = "ABCDEFGHIJ"
+
+_DONT_KNOW = (
+    r"(?:(?:do(?:n't| not)|can(?:not|'t)|could(?:n't| not)) (?:know|tell|say|answer|be (?:known|answered|determined))"
+    r"|no (?:idea|information)|not (?:known|mentioned|specified|enough information)|unknown|unanswerable"
+    r"|none of the (?:above|options|choices))"
+)
+_SAYS = re.compile(rf"\b{_DONT_KNOW}\b", re.IGNORECASE)
+_IS = re.compile(rf"(?:(?:i|you|we|they|it|it's|it is|i have|there is) )*{_DONT_KNOW}(?: \w+)?\W*", re.IGNORECASE)
+
+
+def says_dont_know(text: str) -> bool:
+    """Whether one of the common ways to say "I don't know" stands in it."""
+    return bool(_SAYS.search(text.replace("’", "'")))
+
+
+def dont_know(choices: Sequence[str]) -> int | None:
+    """The index of the choice that says "I don't know" and nothing else: the last that does; None if none does."""
+    return next((n for n in reversed(range(len(choices))) if _IS.fullmatch(choices[n].strip().replace("’", "'"))), None)
+
+
+def show(question: str, choices: Sequence[str], answers: Answers) -> str:
+    """The question as it is put: with lettered lines, with the choices in a sentence, or by itself (DialSim, 3.4)."""
+    if answers == "open" or not choices:
+        return question
+    if answers == "multiple-choice":
+        return "\n".join([question, *(f"({LETTERS[n]}) {choice}" for n, choice in enumerate(choices[: len(LETTERS)]))])
+    unknown = dont_know(choices)
+    named = [choice.rstrip(" .?!") for n, choice in enumerate(choices) if n != unknown]
+    return f"{question} Is it {', or '.join([*named, 'do you not know'])}?"
+
+
+def choose(answer: str, abstained: bool, choices: Sequence[str]) -> int | None:
+    """The index of the choice that an answer in words amounts to, without a language model; None if it is none.
+
+    An abstention is the choice that says "I don't know". An answer that names one letter is that choice. Otherwise it
+    is the choice with the largest share of its own terms in the answer (stemmed, function words left out); of equals
+    the one with more terms, then the one named first. What is right is not looked at.
+    """
+    unknown = dont_know(choices)
+    if abstained or not answer.strip():
+        return unknown
+    letter = _letter(answer, len(choices))
+    if letter is not None:
+        return letter
+    said = _content(answer)
+    best: tuple[float, int, int, int] | None = None
+    for index, choice in enumerate(choices):
+        shared = _shared(said, choice) if index != unknown else 0
+        if shared:
+            wanted = _content(choice)
+            first = min(said.index(term) for term in wanted if term in said)
+            best = max(best or (0.0, 0, 0, 0), (shared / len(wanted), shared, -first, -index))
+    if says_dont_know(answer) and (best is None or best[0] < 1.0):
+        return unknown
+    return -best[3] if best else None
+
+
+def _letter(answer: str, count: int) -> int | None:
+    letters = LETTERS[:count]
+    for pattern in (
+        rf"(?i:answer is:?) \(?([{letters}])(?=[).,:]|\W*$)",
+        rf"\(((?i:[{letters}]))\)",
+        rf"^\W*([{letters}])(?:[).:]|\W*$)",
+    ):
+        named = {letter.upper() for letter in re.findall(pattern, answer)}
+        if named:
+            # One who goes through several choices without settling on one is understood by the words.
+            return letters.index(named.pop()) if len(named) == 1 else None
+    return None
+
+
+def _shared(said: Sequence[str], choice: str) -> int:
+    return (Counter(said) & Counter(_content(choice))).total()
+
+
+def _content(text: str) -> list[str]:
+    named = [word for word in words(text) if word not in FUNCTION_WORDS]
+    return terms(" ".join(named) or text)

@@ -1,0 +1,1 @@
+"""Tables, comparisons and error attribution from finished runs."""

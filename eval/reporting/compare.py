@@ -1,0 +1,81 @@
+"""Two runs side by side, on the probes that both asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from eval.benchmarks import find
+from eval.metrics.scores import is_evidence, score
+from eval.metrics.significance import Difference, compare
+from eval.runs import Run
+from eval.types import Sample
+from memory.errors import MemoirError
+
+
+class Incomparable(MemoirError):
+    """Two runs have no probe in common."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How two runs differ, and every figure of both with the significance of its difference.
+
+    `settings` holds those that differ, and beside them data, portion, code and versions of libraries where they do.
+    """
+
+    first: str
+    second: str
+    n: int
+    settings: Mapping[str, tuple[object, object]]
+    differences: Mapping[str, Difference]
+
+
+def compare_runs(first: Run, second: Run) -> Comparison:
+    """Compare every figure that both runs have of single probes (paired: each probe with itself).
+
+    Raises:
+        Incomparable: they are of different benchmarks, or asked different probes.
+    """
+    if first.spec.benchmark != second.spec.benchmark:
+        raise Incomparable(
+            f"{first.name} is of {first.spec.benchmark} and {second.name} of {second.spec.benchmark}; only runs of one "
+            "benchmark can be compared"
+        )
+    ours, theirs = _scored(first), _scored(second)
+    common = sorted(set(ours) & set(theirs))
+    if not common:
+        raise Incomparable(f"{first.name} and {second.name} have no probe in common")
+    names = dict.fromkeys(name for probe in common for name in ours[probe])
+    differences = {}
+    for name in names:
+        one = {p: v for p in common if (v := ours[p].get(name)) is not None}
+        other = {p: v for p in common if (v := theirs[p].get(name)) is not None}
+        if one.keys() & other.keys():
+            differences[name] = compare(one, other)
+    return Comparison(first.name, second.name, len(common), _changed(first, second), differences)
+
+
+def _scored(run: Run) -> dict[str, Mapping[str, float | None]]:
+    benchmark = find(run.spec.benchmark)
+    answered = run.spec.settings.get("reader") != "none"
+
+    def scores(sample: Sample) -> Mapping[str, float | None]:
+        found = score(sample, benchmark.ks, benchmark.level, benchmark.official_ndcg, answered=answered)
+        # As in a report: what is not counted is in no total of evidence.
+        return found if sample.probe.counted else {n: v for n, v in found.items() if not is_evidence(n)}
+
+    return {s.probe.id: scores(s) for s in run.samples(words=False)}
+
+
+def _conditions(run: Run) -> Mapping[str, object]:
+    """The settings, and what else can make a difference: which data, which probes, which code and libraries."""
+    spec = run.spec
+    fixed = {"data": spec.checksum[:12], "portion": spec.portion, "code": spec.code}
+    return {**spec.settings, **fixed, **{f"version of {name}": number for name, number in spec.versions.items()}}
+
+
+def _changed(first: Run, second: Run) -> dict[str, tuple[object, object]]:
+    ours, theirs = _conditions(first), _conditions(second)
+    names = dict.fromkeys([*ours, *theirs])
+    return {n: (ours.get(n), theirs.get(n)) for n in names if ours.get(n) != theirs.get(n)}

@@ -1,0 +1,216 @@
+"""Reports and comparisons as Markdown, CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tabulate import tabulate
+
+from eval.judging.judge import Agreement
+from eval.reporting.compare import Comparison
+from eval.reporting.report import Report
+from eval.types import Figure
+from memory.exporting.as_json import plain
+
+HEADLINES = (
+    "answer_accuracy",
+    "judge_accuracy",
+    "choice_accuracy",
+    "session_recall_all@5",
+    "session_recall@5",
+    "turn_recall@10",
+    "geometric_mean@5",
+    "recall@1",
+    "recall@5",
+    "classification_accuracy",
+    "token_f1",
+    "token_recall",
+    "anchor_map",
+    "anchor_ceiling",
+    "abstention_f1",
+    "false_refusal_rate",
+    "brought_up",
+    "brought_up_precision",
+)
+"""The figures that stand first, where a benchmark has them."""
+
+SIGNIFICANT = 0.05
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    """A report as plain JSON values; what the command prints with `--json`."""
+    held: dict[str, Any] = plain(report)
+    return held
+
+
+def headlines(report: Report, most: int = 6) -> list[tuple[str, Figure]]:
+    """The figures to look at first."""
+    return [(name, report.metrics[name]) for name in HEADLINES if name in report.metrics][:most]
+
+
+def shown(figure: Figure) -> str:
+    """A figure with its interval: ".874 [.851, .893]"."""
+    return f"{_short(figure.value)} [{_short(figure.low)}, {_short(figure.high)}]"
+
+
+def _short(value: float) -> str:
+    return f"{value:.3f}".removeprefix("0") if value >= 0 else f"-{_short(-value)}"
+
+
+def to_markdown(report: Report) -> str:
+    """The whole report for people."""
+    settings = ", ".join(f"{k}={v}" for k, v in report.settings.items())
+    about = (
+        f"# {report.title}\n\n{report.n} probes of {report.histories} histories ({report.portion}), {report.date}, "
+        f"{report.machine}, code {report.code}{'' if report.done else ', UNFINISHED'}\n\nSettings: {settings}"
+    )
+    parts = [about, _section("Figures", metric_rows(report.metrics), ("metric", "value [95 %]", "n"))]
+    for axis, groups in report.by.items():
+        if len(groups) > 1:
+            header, rows = group_rows(groups)
+            parts.append(_section(f"By {axis}", rows, header))
+    if report.abstention is not None:
+        parts.append(_section("Abstention", abstention_rows(report), ("", "answered", "declined")))
+    if any(report.causes.values()):
+        parts.append(_section("Wrong answers, by where they went wrong", report.causes.items(), ("cause", "n")))
+    if report.agreement is not None:
+        parts.append(_section("The judge beside the rule", agreement_rows(report.agreement), ("what", "value")))
+    parts.append(_section("Timing", timing_rows(report.timing), ("what", "p50", "p95")))
+    if any(report.tokens.values()):
+        parts.append(_section("Tokens", report.tokens.items(), ("", "n")))
+    if report.readers:
+        parts.append(_section("Read by", report.readers.items(), ("", "n")))
+    if report.skips:
+        parts.append(_section("Not used", report.skips.items(), ("reason", "n")))
+    if report.published:
+        parts.append(_section("Published by others", published_rows(report), PUBLISHED_HEADER))
+    return "\n\n".join(parts) + "\n"
+
+
+def _section(title: str, rows: Iterable[Sequence[object]], header: Sequence[str]) -> str:
+    return f"## {title}\n\n" + tabulate(rows, header, tablefmt="github", disable_numparse=True)
+
+
+def metric_rows(metrics: Mapping[str, Figure]) -> list[tuple[str, str, int]]:
+    """A row a figure."""
+    return [(name, shown(figure), figure.n) for name, figure in metrics.items()]
+
+
+GROUP_METRICS = (
+    "answer_accuracy",
+    "judge_accuracy",
+    "choice_accuracy",
+    "token_recall",
+    "session_recall_all@5",
+    "session_recall@5",
+    "turn_recall@10",
+    "recall@5",
+    "ndcg@5",
+    "classification_accuracy",
+)
+
+
+def group_rows(groups: Mapping[str, Mapping[str, Figure]]) -> tuple[list[str], list[list[str]]]:
+    """A header, and a row a group with the figures that tell groups apart."""
+    names = [m for m in GROUP_METRICS if any(m in figures for figures in groups.values())]
+    rows = []
+    for group, figures in groups.items():
+        n = max((f.n for f in figures.values()), default=0)
+        rows.append([group, str(n), *(shown(figures[m]) if m in figures else "" for m in names)])
+    return ["", "n", *names], rows
+
+
+def abstention_rows(report: Report) -> list[tuple[str, int, int]]:
+    """The 2x2: what was answered and declined, of what can and what cannot be answered."""
+    held = report.abstention
+    if held is None:
+        return []
+    return [
+        ("can be answered", held.answered_answerable, held.refused_answerable),
+        ("cannot be answered", held.answered_unanswerable, held.refused_unanswerable),
+    ]
+
+
+def agreement_rows(agreement: Agreement) -> list[tuple[str, object]]:
+    """How far judge and rule agree; empty where nothing was scored by both, or all of it alike."""
+    share, kappa = (None if v is None else _short(v) for v in (agreement.share, agreement.kappa))
+    return [("scored by both", agreement.n), ("judged alike", share), ("Cohen's kappa", kappa)]
+
+
+def timing_rows(timing: Mapping[str, Any]) -> list[tuple[str, object, object]]:
+    """Milliseconds a node, then the single figures."""
+    spread = [(name, v["p50"], v["p95"]) for name, v in timing.items() if isinstance(v, Mapping)]
+    return [*spread, *((name, v, "") for name, v in timing.items() if not isinstance(v, Mapping))]
+
+
+def sweep_rows(
+    reports: Mapping[str, Report], wanted: Sequence[str] | None = None, ability: str = ""
+) -> tuple[list[str], list[list[str]]]:
+    """A header, and a row a run of a sweep or preset, with the figures asked for or those to look at first.
+
+    With `ability`, the figures are those of its probes alone.
+    """
+    all_of = dict.fromkeys(name for held in reports.values() for name, _ in headlines(held))
+    of = {label: held.by["ability"].get(ability, {}) if ability else held.metrics for label, held in reports.items()}
+    names = [n for n in (wanted or all_of) if any(n in figures for figures in of.values())]
+    rows = [
+        [label, str(reports[label].n), *(shown(figures[n]) if n in figures else "" for n in names)]
+        for label, figures in of.items()
+    ]
+    return ["run", "n", *names], rows
+
+
+PUBLISHED_HEADER = ("metric", "ours", "theirs", "who", "under which conditions", "source")
+
+
+def published_rows(report: Report) -> list[tuple[str, ...]]:
+    """Figures of others beside ours."""
+    return [
+        (p.metric, shown(report.metrics[p.metric]), _short(p.value), p.system, p.conditions, p.source)
+        for p in report.published
+        if p.metric in report.metrics
+    ]
+
+
+def to_csv(report: Report) -> str:
+    """Every figure of every group, a row each."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(["axis", "group", "metric", "value", "low", "high", "n"])
+    groups = [("all", "all", report.metrics)]
+    groups += [(axis, group, figures) for axis, held in report.by.items() for group, figures in held.items()]
+    for axis, group, figures in groups:
+        for name, f in figures.items():
+            writer.writerow([axis, _safe(group), name, f.value, f.low, f.high, f.n])
+    return out.getvalue()
+
+
+def _safe(text: str) -> str:
+    """A cell that no spreadsheet takes for a formula."""
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+
+
+COMPARISON_HEADER = ("metric", "first", "second", "difference [95 %]", "p", "n", "")
+
+
+def comparison_rows(comparison: Comparison) -> list[tuple[str, ...]]:
+    """A row a figure; a star where the difference is not likely by chance."""
+    rows: list[tuple[str, ...]] = []
+    for name, d in comparison.differences.items():
+        spread = f"{d.difference:+.3f} [{d.low:+.3f}, {d.high:+.3f}]"
+        star = "*" if d.p < SIGNIFICANT else ""
+        rows.append((name, _short(d.value_a), _short(d.value_b), spread, f"{d.p:.3f}", str(d.n), star))
+    return rows
+
+
+def comparison_markdown(comparison: Comparison) -> str:
+    """A comparison for people."""
+    changed = "; ".join(f"{n}: {a} / {b}" for n, (a, b) in comparison.settings.items()) or "none"
+    return (
+        f"# {comparison.first} / {comparison.second}\n\n{comparison.n} probes in common. Settings that differ: "
+        f"{changed}\n\n" + _section("Figures", comparison_rows(comparison), COMPARISON_HEADER) + "\n\n"
+        "p: paired randomisation test, two-sided. With so many figures some are below .05 by chance.\n"
+    )

@@ -1,0 +1,180 @@
+"""What a run comes to: every figure with its n and its interval, and where it comes from."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from eval.benchmarks import find
+from eval.judging.judge import Agreement, agreement
+from eval.metrics.abstention import Curve, Table, curve, table
+from eval.metrics.answers import verdict
+from eval.metrics.scores import figures, is_evidence
+from eval.play.stage import Costs
+from eval.published import Published, beside
+from eval.reporting.attribution import attribute
+from eval.runs import HistoryCosts, Run
+from eval.types import Cause, Figure, Probe, Sample
+from graph.models.names import is_named
+
+MOST_EVIDENCE = 4
+"""Evidence counts from which probes are taken together."""
+
+NOBODY = "nobody: nothing was asked"
+
+Figures = Mapping[str, Figure]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All that a run says. `by` maps an axis ("ability") to its groups, each with its figures.
+
+    `timing` is in milliseconds unless a name ends in `_s` (seconds), `_per_s` or `_share`; `skips` counts what could
+    not be used by reason, `causes` the wrong answers by where they went wrong, `readers` the answers by who read, where
+    a chat model was to.
+    """
+
+    run: str
+    benchmark: str
+    title: str
+    portion: str
+    n: int
+    histories: int
+    date: str
+    machine: str
+    code: str
+    checksum: str
+    settings: Mapping[str, Any]
+    metrics: Figures
+    by: Mapping[str, Mapping[str, Figures]]
+    abstention: Table | None
+    curve: Curve | None
+    causes: Mapping[Cause, int]
+    agreement: Agreement | None
+    timing: Mapping[str, Any]
+    tokens: Mapping[str, int]
+    readers: Mapping[str, int]
+    skips: Mapping[str, int]
+    published: Sequence[Published]
+    done: bool
+
+
+def report(run: Run) -> Report:
+    """The report of a run, finished or not."""
+    benchmark, samples, costs = find(run.spec.benchmark), run.samples(words=False), run.costs()
+    answered = run.spec.settings.get("reader") != "none"
+    measure = partial(
+        figures,
+        ks=benchmark.ks,
+        level=benchmark.level,
+        official_ndcg=benchmark.official_ndcg,
+        answered=answered,
+    )
+    in_all = partial(_of_the_whole, measure=measure)
+    metrics = in_all(samples)
+    judged = [(s.verdict, verdict(s.probe, s.prediction)) for s in samples if s.verdict and s.verdict.by != "rule"]
+    return Report(
+        run.name,
+        benchmark.name,
+        benchmark.title,
+        run.spec.portion,
+        len(samples),
+        len({s.prediction.history_id for s in samples}),
+        f"{run.created:%Y-%m-%d}",
+        run.machine,
+        run.spec.code,
+        run.spec.checksum,
+        run.spec.settings,
+        metrics,
+        {axis: _grouped(samples, of, measure if axis == POPULATION else in_all) for axis, of in AXES.items()},
+        table(samples) if answered else None,
+        curve(samples) if answered else None,
+        attribute(samples) if answered else {},
+        agreement(judged) if judged else None,
+        timing(samples, costs),
+        {"in": sum(s.prediction.tokens_in for s in samples), "out": sum(s.prediction.tokens_out for s in samples)},
+        dict(Counter(s.prediction.reader or NOBODY for s in samples).most_common()) if _by_model(run) else {},
+        dict(Counter(reason for c in costs for _, reason in c.skips).most_common()),
+        beside(benchmark.name, tuple(metrics)),
+        run.is_done,
+    )
+
+
+def _by_model(run: Run) -> bool:
+    settings = run.spec.settings
+    return settings.get("reader") == "auto" and is_named(str(settings.get("model", "")))
+
+
+def _of_the_whole(samples: Sequence[Sample], measure: Callable[[Sequence[Sample]], Figures]) -> Figures:
+    """The figures of any probes that are no population: those about evidence are of the counted ones alone."""
+    measured = measure(samples)
+    counted = [s for s in samples if s.probe.counted]
+    if len(counted) == len(samples):
+        return measured
+    of_counted = measure(counted)
+    chosen = {name: of_counted.get(name) if is_evidence(name) else figure for name, figure in measured.items()}
+    return {name: figure for name, figure in chosen.items() if figure is not None}
+
+
+def _evidence_count(probe: Probe) -> list[str]:
+    evidence = len(probe.gold.turns or probe.gold.items or probe.gold.sessions)
+    return [f"{MOST_EVIDENCE}+" if evidence >= MOST_EVIDENCE else str(evidence)] if evidence else []
+
+
+POPULATION = "population"
+
+AXES: Mapping[str, Callable[[Probe], Sequence[str]]] = {
+    "ability": lambda probe: [probe.ability] if probe.ability else [],
+    POPULATION: lambda probe: probe.populations,
+    "store": lambda probe: [probe.store] if probe.store else [],
+    "evidence": _evidence_count,
+}
+"""How probes are told apart, and into which groups one belongs."""
+
+
+def _grouped(
+    samples: Iterable[Sample], of: Callable[[Probe], Sequence[str]], measure: Callable[[Sequence[Sample]], Figures]
+) -> dict[str, Figures]:
+    groups: dict[str, list[Sample]] = defaultdict(list)
+    for sample in samples:
+        for name in of(sample.probe):
+            groups[name].append(sample)
+    return {name: measure(groups[name]) for name in sorted(groups)}
+
+
+def timing(samples: Sequence[Sample], costs: Sequence[HistoryCosts]) -> dict[str, Any]:
+    """Milliseconds of each node and of the whole answer (p50, p95), and what storing and encoding took."""
+    nodes: dict[str, list[float]] = defaultdict(list)
+    for sample in samples:
+        for node, took in sample.prediction.milliseconds.items():
+            nodes[node].append(took)
+        nodes["answer"].append(sample.prediction.response_ms)
+    spread = {node: _spread(values) for node, values in nodes.items()}
+    return {**spread, **_storing(costs)} if costs else spread
+
+
+def _spread(values: Sequence[float]) -> dict[str, float]:
+    p50, p95 = np.percentile(values, [50, 95])
+    return {"p50": round(float(p50), 2), "p95": round(float(p95), 2)}
+
+
+def _storing(costs: Sequence[HistoryCosts]) -> dict[str, float]:
+    total = Costs(*(sum(getattr(c.costs, f.name) for c in costs) for f in fields(Costs)))
+    wall, encoder = sum(c.wall_s for c in costs), sum(c.encoder_s for c in costs)
+    stored = total.turns or total.memories
+    return {
+        "import_turns_per_s": round(stored / total.import_s, 1) if total.import_s else 0.0,
+        "import_ms_per_turn": round(1000 * total.import_s / stored, 3) if stored else 0.0,
+        "probe_s": round(wall / max(total.probes, 1), 3),
+        "encoder_s": round(encoder, 2),
+        "encoder_share": round(encoder / wall, 3) if wall else 0.0,
+        "outside_encoder_probe_s": round((wall - encoder) / max(total.probes, 1), 3),
+        "encoded": sum(c.encoded for c in costs),
+        "found_in_cache": sum(c.found for c in costs),
+        "work_s": round(wall, 2),
+    }

@@ -1,0 +1,1 @@
+"""Measure speed, memory and exactness as the number of memories grows."""

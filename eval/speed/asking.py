@@ -1,0 +1,135 @@
+"""Questions put to a bank in a process of its own: how soon the first answer comes, and what the process takes.
+
+Started by `ask`: the bank, the model and the questions come in as JSON; a line goes out for each answer, one with the
+process's memory, and, where exactness is asked for, one with what words alone and meaning alone find.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from memory.bank.bank import Bank
+from memory.embedding.embedder import Embedder
+from memory.errors import MemoirError
+from memory.search.scoring import SearchSettings
+from memory.search.searcher import Searcher
+from memory.types import Hit
+
+Ranking = list[tuple[int, float]]
+"""Ids and scores, best first."""
+
+ROOT = Path(__file__).parents[2]
+WORDS, MEANING = (SearchSettings(dense_weight=w, length=0, neighbours=0, session=0) for w in (0, 1))
+TOP = 10
+
+
+class NoAnswer(MemoirError):
+    """The process that was asked ended before its time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What to ask: persona and question in turn; `exact` of them, from the first on, by words and by meaning alone."""
+
+    bank: str
+    model: str
+    asks: tuple[tuple[int, str], ...]
+    exact: int = 0
+
+
+@dataclass
+class Asked:
+    """Seconds to the first answer since the process was started, seconds of each answer, and MiB of memory.
+
+    `memory_mib` is "after" the last answer and at its "peak", empty where the system does not tell.
+    `found` holds, for each question of `Job.exact`, the ten best by words alone and the ten best by meaning alone.
+    """
+
+    first_s: float = 0.0
+    encode_s: list[float] = field(default_factory=list)
+    search_s: list[float] = field(default_factory=list)
+    memory_mib: dict[str, float] = field(default_factory=dict)
+    found: list[tuple[Ranking, Ranking]] = field(default_factory=list)
+
+
+def ask(job: Job, watch: Callable[[], object] = lambda: None) -> Asked:
+    """Ask in a new process; `watch` is called after every answer.
+
+    Raises:
+        NoAnswer: the process ended early; what it said goes to this one's standard error.
+    """
+    asked, started = Asked(), time.perf_counter()
+    command = [sys.executable, "-m", "eval.speed.asking"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with process.stdin as questions, suppress(BrokenPipeError):
+            json.dump(asdict(job), questions)
+        for line in process.stdout:
+            asked.first_s = asked.first_s or time.perf_counter() - started
+            _take(asked, json.loads(line))
+            watch()
+    if process.returncode:
+        raise NoAnswer(f"the process that searched {job.bank} ended with status {process.returncode}")
+    return asked
+
+
+def _take(asked: Asked, said: dict[str, Any]) -> None:
+    if "search_s" in said:
+        asked.encode_s.append(said["encode_s"])
+        asked.search_s.append(said["search_s"])
+    elif "memory_mib" in said:
+        asked.memory_mib = said["memory_mib"]
+    else:
+        asked.found.append((said["words"], said["meaning"]))
+
+
+def answers(job: Job) -> Iterator[dict[str, Any]]:
+    """What goes out, line by line."""
+    embedder = Embedder(job.model)
+    searcher, now = Searcher(Bank(Path(job.bank)), embedder), datetime.now(UTC)
+    for persona, question in job.asks:
+        begun = time.perf_counter()
+        views = searcher.views([question])
+        encoded = time.perf_counter()
+        searcher.search(persona, views, now)
+        yield {"encode_s": encoded - begun, "search_s": time.perf_counter() - encoded}
+    yield {"memory_mib": _memory()}
+    for persona, question in job.asks[: job.exact]:
+        views = searcher.views([question])
+        words = _ranking(searcher.search(persona, views, now, WORDS), "lexical")
+        yield {"words": words, "meaning": _ranking(searcher.search(persona, views, now, MEANING), "dense")}
+
+
+def _ranking(hits: Sequence[Hit], by: str) -> Ranking:
+    best = sorted(((h.memory.id, h.scores[by]) for h in hits), key=lambda pair: (-pair[1], pair[0]))
+    return best[:TOP]
+
+
+def _memory() -> dict[str, float]:
+    """MiB of this process now and at most so far, as Linux tells; nothing elsewhere."""
+    status = Path("/proc/self/status")
+    told = dict(line.split(":", 1) for line in status.read_text().splitlines()) if status.exists() else {}
+    names = {"after": "VmRSS", "peak": "VmHWM"}
+    return {name: int(told[key].split()[0]) / 1024 for name, key in names.items() if key in told}
+
+
+def _main() -> None:
+    job = json.load(sys.stdin)
+    job["asks"] = tuple((persona, question) for persona, question in job["asks"])
+    with suppress(KeyboardInterrupt):  # Ctrl-C reaches both; who started this process tells it
+        for line in answers(Job(**job)):
+            print(json.dumps(line), flush=True)
+
+
+if __name__ == "__main__":
+    _main()

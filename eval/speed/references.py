@@ -1,0 +1,158 @@
+"""Plain ways to search the same memories: what ours is measured against, and what is exact.
+
+Each is built over the words as the bank indexes them, or over its vectors, and gives the best of a question.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eval.speed.asking import Ranking
+from memory.bank.bank import Bank
+from memory.embedding.embedder import Vectors
+from memory.errors import MemoirError
+
+REACH = 20
+"""How many of the best each gives: ten are looked at, and a fact that holds no more may be among those before them."""
+
+
+class Missing(MemoirError):
+    """A package that only the bench needs is not installed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question's terms and its vector."""
+
+    terms: Sequence[str]
+    vector: Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """A bank's memories: ids, the terms of each in one text, vectors (n, d), and the ids of what holds no more."""
+
+    ids: NDArray[np.int64]
+    terms: Sequence[str]
+    vectors: Vectors
+    closed: frozenset[int]
+    folder: Path
+
+
+def read(bank: Bank, model: str, dimensions: int) -> Corpus:
+    """All memories of a bank."""
+    with bank.reading() as db:
+        (n,) = db.conn.execute("SELECT count(*) FROM memories").fetchone()
+        ids, vectors = np.zeros(n, np.int64), np.zeros((n, dimensions), np.float32)
+        terms: list[str] = []
+        closed: set[int] = set()
+        found = db.conn.execute(
+            "SELECT m.id, m.terms, m.valid_to, v.vector FROM memories m "
+            "LEFT JOIN vectors v ON v.key_hash = m.key_hash AND v.model = ? ORDER BY m.id",
+            (model,),
+        )
+        for row, (memory_id, said, valid_to, vector) in enumerate(found):
+            ids[row] = memory_id
+            terms.append(said)
+            if vector is not None:
+                vectors[row] = np.frombuffer(vector, np.float32)
+            if valid_to is not None:
+                closed.add(memory_id)
+    return Corpus(ids, terms, vectors, frozenset(closed), bank.path.parent)
+
+
+Search = Callable[[Question], Ranking]
+
+
+def fts5(corpus: Corpus) -> Search:
+    """SQLite's full-text index, any of the words, best by its own bm25(): exact BM25 over one persona's bank."""
+    path = corpus.folder / "reference.db"
+    path.unlink(missing_ok=True)
+    db = sqlite3.connect(path)
+    db.execute("CREATE VIRTUAL TABLE talk USING fts5(terms, content='', tokenize='unicode61 remove_diacritics 0')")
+    with db:
+        rows = zip(corpus.ids.tolist(), corpus.terms, strict=True)
+        db.executemany("INSERT INTO talk (rowid, terms) VALUES (?, ?)", rows)
+    best = "SELECT rowid, -bm25(talk) FROM talk WHERE talk MATCH ? ORDER BY bm25(talk), rowid LIMIT ?"
+
+    def search(question: Question) -> Ranking:
+        return db.execute(best, (" OR ".join(f'"{term}"' for term in question.terms), REACH)).fetchall()
+
+    return search
+
+
+def brute_force(corpus: Corpus) -> Search:
+    """The cosine with every memory, in float32: exact."""
+
+    def search(question: Question) -> Ranking:
+        return _best(corpus.ids, corpus.vectors @ question.vector)
+
+    return search
+
+
+def bm25s(corpus: Corpus) -> Search:
+    """bm25s: scores computed when it is built, kept as a sparse matrix.
+
+    Raises:
+        Missing: it is not installed.
+    """
+    try:
+        import bm25s as package
+    except ImportError as fault:
+        raise Missing("the bench needs bm25s: python -m pip install -r requirements.txt") from fault
+    index = package.BM25(k1=1.2, b=0.75)
+    index.index([terms.split() for terms in corpus.terms], show_progress=False)
+
+    def search(question: Question) -> Ranking:
+        # It takes no word that it does not know.
+        known = [term for term in question.terms if term in index.vocab_dict]
+        if not known:
+            return []
+        found, scores = index.retrieve([known], k=min(REACH, len(corpus.ids)), show_progress=False)
+        return [(int(corpus.ids[row]), float(s)) for row, s in zip(found[0], scores[0], strict=True)]
+
+    return search
+
+
+def rank_bm25(corpus: Corpus) -> Search:
+    """rank-bm25's Okapi: every document is scored for every question."""
+    from rank_bm25 import BM25Okapi
+
+    index = BM25Okapi([terms.split() for terms in corpus.terms], k1=1.2, b=0.75)
+
+    def search(question: Question) -> Ranking:
+        return _best(corpus.ids, index.get_scores(list(question.terms)))
+
+    return search
+
+
+def _best(ids: NDArray[np.int64], scores: NDArray[np.floating]) -> Ranking:
+    near = np.argpartition(-scores, min(REACH, len(scores)) - 1)[:REACH]
+    ordered = near[np.lexsort((ids[near], -scores[near]))]
+    return [(int(ids[row]), float(scores[row])) for row in ordered]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A way to search, and the most memories that it is run with; `why` it is not run with more."""
+
+    name: str
+    build: Callable[[Corpus], Search]
+    most: int = 2_000_000
+    why: str = ""
+
+
+EXACT_WORDS = Reference("FTS5, any word, bm25()", fts5)
+EXACT_MEANING = Reference("NumPy float32, every vector", brute_force)
+REFERENCES = (
+    EXACT_WORDS,
+    EXACT_MEANING,
+    Reference("bm25s", bm25s),
+    Reference("rank-bm25", rank_bm25, 100_000, "reads every document for each question"),
+)

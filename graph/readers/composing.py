@@ -1,0 +1,246 @@
+"""From notes to an answer that quotes and cites, or to an abstention that says why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, tzinfo
+
+from graph.readers import elapsed
+from graph.readers.elapsed import Compared
+from graph.state import Citation, Note, Reading, Reason
+from graph.understanding.question import Question
+from graph.understanding.sentences import split
+from memory.dates.expressions import TimeExpression, describe
+from memory.search import tokens as lexical
+from memory.types import SEMANTIC, Hit, TimeSpan
+
+Quoted = tuple[Note, str, str]
+"""A note, what is said before its quote, and the quote."""
+
+MAX_WORDS = 50
+"""Words of an answer (PerLTQA asks for at most 50)."""
+
+CARRIES = 0.45
+"""Relevance from which a note is taken to carry the question, set on our own benchmark: the best F1 of abstaining."""
+
+OF_OTHER_CARRIES = 0.36
+"""Relevance from which a note of somebody else, or of another time, is what was meant: it carries the question in all
+but the person or the time."""
+
+SEVERAL = 4
+"""Notes quoted at most; the best comes first, and what is near it may tell the rest."""
+
+NEAR, NEAR_EXACT = 0.6, 0.7
+"""Share of the best note's relevance that a further note must reach; the second where a time or a number is asked for,
+of which two are seldom both right."""
+
+FURTHER_WORDS = 25
+"""Words of a further note's quote."""
+
+LEAST_WORDS = 8
+"""Room in which a further note is still worth quoting."""
+
+
+def compose(
+    question: Question,
+    notes: Sequence[Note],
+    *,
+    window: Sequence[TimeExpression],
+    known: TimeSpan | None,
+    hits: Sequence[Hit],
+    asked_at: datetime,
+) -> Reading:
+    """Answer from the notes alone, or abstain.
+
+    Args:
+        question: What is asked.
+        notes: The reader's notes, best first.
+        window: The times the question names.
+        known: From the first to the last thing the persona was told.
+        hits: What was found, for the scores of what is cited.
+        asked_at: When it is asked, which "how long ago" counts from.
+    """
+    reason = missing(question, notes, window, known)
+    if reason is not None:
+        return Reading(_why_not(question, notes, reason, known), tuple(notes), abstained=True, reason=reason)
+    return _citing(_quoted(question, _chosen(question, notes), asked_at), notes, hits)
+
+
+def compare(
+    compared: Compared, sides: Sequence[tuple[Question, Sequence[Note]]], hits: Sequence[Hit], zone: tzinfo | None
+) -> Reading | None:
+    """Answer a question about two things and the time between them; None where one of them is not remembered.
+
+    Args:
+        compared: What is compared.
+        sides: For each of the two, what it asks for and the reader's notes on it, best first.
+        hits: What was found, for the scores of what is cited.
+        zone: Whose days are counted.
+    """
+    if any(missing(question, notes) for question, notes in sides):
+        return None
+    best = [notes[0] for _, notes in sides]
+    days = [day for note in best if (day := elapsed.day_of(note, zone)) is not None]
+    if len(set(days)) < 2:  # told on one day, which need not be the day that either happened
+        return None
+    told = elapsed.told(compared, days)
+    room = (MAX_WORDS - len(told.split())) // 2
+    quoted: list[Quoted] = []
+    for note, (question, _) in zip(best, sides, strict=True):
+        frame = _frame(note, "", dated=True)
+        quoted.append((note, frame, clip(note.quote, question, max(room - len(frame.split()) - 1, LEAST_WORDS))))
+    return _citing(quoted, best, hits, told)
+
+
+def _citing(quoted: Sequence[Quoted], notes: Sequence[Note], hits: Sequence[Hit], first: str = "") -> Reading:
+    """The reading that says `first`, if anything, and then a line a quote, each with its number."""
+    scores = {hit.memory.id: hit.scores for hit in hits}
+    lines = [f"{frame}“{quote}” [{number}]" for number, (_, frame, quote) in enumerate(quoted, start=1)]
+    citations = [
+        Citation(number, note.memory, note.quote, scores.get(note.memory.id, {}))
+        for number, (note, _, _) in enumerate(quoted, start=1)
+    ]
+    return Reading("\n".join(filter(None, [first, *lines])), tuple(notes), tuple(citations))
+
+
+def missing(
+    question: Question,
+    notes: Sequence[Note],
+    window: Sequence[TimeExpression] = (),
+    known: TimeSpan | None = None,
+) -> Reason | None:
+    """Why notes, best first, do not answer a question; None if they do. The arguments are those of `compose`."""
+    if window and known is not None and not any(w.span.meets(known) for w in window):
+        return "outside the known time"
+    if not notes:
+        return "nothing found"
+    best = notes[0]
+    if not question.unheard and (best.of_other or best.of_other_time) and best.relevance >= OF_OTHER_CARRIES:
+        return "premise contradicted"
+    if question.unheard or question.vague or best.relevance < CARRIES:
+        return "found but does not say"
+    return None
+
+
+def _why_not(question: Question, notes: Sequence[Note], reason: Reason, known: TimeSpan | None) -> str:
+    if reason == "outside the known time" and known is not None:
+        return f"what I remember runs from {describe_day(known.start)} to {describe_day(known.end)}."
+    if reason == "nothing found":
+        return "I remember nothing about that."
+    if reason == "premise contradicted":
+        best, quote = notes[0], clip(notes[0].quote, question, MAX_WORDS // 2)
+        whose = f"{best.memory.speaker}'s" if best.of_other else f"of {_then(best)}"
+        return f"what I remember of that is {whose}: “{quote}”"
+    if question.unheard:
+        return "I remember nothing about " + " or ".join(f"“{n}”" for n in question.unheard) + "."
+    return "I remember things near it, but none of them says."
+
+
+def _chosen(question: Question, notes: Sequence[Note]) -> list[Note]:
+    exact = question.expects in ("time", "ago", "number", "duration")
+    return near_best(notes, NEAR_EXACT if exact else NEAR)[:SEVERAL]
+
+
+def near_best(notes: Sequence[Note], share: float) -> list[Note]:
+    """The best note and those within a share of its relevance that are of the same person and the same time.
+
+    After a fact that holds only other facts: talk may be of when it did not hold yet.
+    """
+    best = notes[0]
+    further = [
+        note
+        for note in notes[1:]
+        if note.relevance >= share * best.relevance
+        and not (note.of_other or note.of_other_time)
+        and (best.memory.store not in SEMANTIC or note.memory.store in SEMANTIC)
+    ]
+    return [best, *further]
+
+
+def _quoted(question: Question, notes: Sequence[Note], asked_at: datetime) -> list[Quoted]:
+    """Notes with what is said before each and what is quoted of it, of `MAX_WORDS` words together.
+
+    The passages come first; what room is left goes to the sentences around them, those of the best before the others'.
+    """
+    room = MAX_WORDS
+    quoted: list[Quoted] = []
+    for note in notes:
+        timed = question.expects in ("time", "ago") or question.open
+        frame = _frame(note, _when(question, note, asked_at), dated=timed or not quoted)
+        left = room - len(frame.split()) - 1  # its number
+        if quoted and left < LEAST_WORDS:
+            break
+        quote = clip(note.quote, question, min(left, FURTHER_WORDS) if quoted else max(left, LEAST_WORDS))
+        quoted.append((note, frame, quote))
+        room = left - len(quote.split())
+    for place, (note, frame, quote) in enumerate(quoted):
+        whole = grown(note, len(quote.split()) + room) if quote == note.quote else quote
+        room -= len(whole.split()) - len(quote.split())
+        quoted[place] = note, frame, whole
+    return quoted
+
+
+def _frame(note: Note, when: str, *, dated: bool) -> str:
+    """Who told it and, if `dated`, on which day; `when` it happened comes before it."""
+    teller, said = note.memory.speaker, describe_day(note.memory.said_at)
+    if teller:
+        return f"{when}{teller}, on {said}: " if said and dated else f"{when}{teller}: "
+    if note.when:
+        return when or f"{_begun(describe(note.when))}: "
+    return f"As of {said}: " if said else ""
+
+
+def _begun(words: str) -> str:
+    """Words that begin a line: "the morning of 8 May 2023" with a capital letter."""
+    return words[:1].upper() + words[1:]
+
+
+def _then(note: Note) -> str:
+    return describe(note.when) if note.when is not None else describe_day(note.memory.said_at)
+
+
+def _when(question: Question, note: Note, asked_at: datetime) -> str:
+    """When it happened, or how long ago, where that is asked for."""
+    if question.expects == "ago":
+        day = elapsed.day_of(note, asked_at.tzinfo)
+        return f"{elapsed.ago(day, asked_at.date())}. " if day is not None else ""
+    if question.expects != "time":
+        return ""
+    if note.when is not None:
+        return f"{_begun(describe(note.when))}. "
+    return f"Perhaps {describe(note.perhaps)}. " if note.perhaps is not None else ""
+
+
+def grown(note: Note, room: int) -> str:
+    """The passage with the sentences after and before it in its memory, as far as they fit whole."""
+    sentences = split(note.memory.text)
+    if note.quote not in sentences:
+        return note.quote
+    first = last = sentences.index(note.quote)
+    words = len(note.quote.split())
+    while True:
+        after = len(sentences[last + 1].split()) if last + 1 < len(sentences) else room
+        before = len(sentences[first - 1].split()) if first else room
+        if words + after <= room:
+            last, words = last + 1, words + after
+        elif words + before <= room:
+            first, words = first - 1, words + before
+        else:
+            return " ".join(sentences[first : last + 1])
+
+
+def describe_day(moment: datetime | None) -> str:
+    """The day of a moment, for people; empty for none."""
+    return f"{moment.day} {moment:%B %Y}" if moment else ""
+
+
+def clip(quote: str, question: Question, room: int) -> str:
+    """At most `room` words of a quote, from where it says most of what was asked; cuts are marked."""
+    words = quote.split()
+    if len(words) <= room:
+        return quote
+    asked = question.weights
+    worth = [max((asked.get(t, 0.0) for t in lexical.terms(w)), default=0.0) for w in words]
+    best = max(range(len(words) - room + 1), key=lambda i: (sum(worth[i : i + room]), -i))
+    cut = " ".join(words[best : best + room])
+    return f"{'…' if best else ''}{cut}{'…' if best + room < len(words) else ''}"

@@ -1,0 +1,128 @@
+"""Reading without a language model: the sentences that bear on the question are the notes, the best the answer.
+
+Chain-of-Note (Yu et al. 2023) in its plainest form. Every candidate sentence gets a relevance from the words and
+the meaning that it shares with the question; relative dates in it are resolved against the day it was said; an answer
+quotes and cites it. Where no sentence carries the question, the reader says so and why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from graph.readers.passages import NOT_OF_SUBJECT, Passage, coverage, of_subject, passages_of, sentences_of, worth
+from graph.state import Note
+from graph.understanding.question import Question
+from memory.dates.expressions import find
+from memory.embedding.embedder import Vectors
+from memory.search import tokens as lexical
+from memory.search.fusion import Scores
+from memory.types import Hit, Turn
+
+Encode = Callable[[Sequence[str]], Vectors]
+
+SENTENCES_ENCODED = 12
+"""Sentences whose meaning is compared with the question's; the encoder costs 4 ms a sentence."""
+
+OPEN_RELEVANCE = 0.5
+"""Relevance of whatever is from the time asked about, where only the time was asked ("What did I do in May?")."""
+
+NOTES = 8
+"""Notes that are kept of one question."""
+
+WORDS_WEIGHT = 0.55
+"""Share of shared words against shared meaning in a note's relevance."""
+
+MEANING_FLOOR, MEANING_CEILING = 0.15, 0.75
+"""Cosines of MiniLM between unrelated and between near-equal sentences; in between lies the useful range."""
+
+NOT_OF_TIME = 0.6
+"""What a passage counts that is of another time than the question asks about."""
+
+NEWEST_BONUS = 0.05
+"""What the newest passage gains over the oldest: of two that answer equally, the later is likelier still true."""
+
+
+def take_notes(
+    question: Question,
+    vector: Vectors,
+    hits: Sequence[Hit],
+    before: Mapping[int, Turn],
+    assistant: str,
+    encode: Encode,
+    of_other_time: Collection[int] = (),
+) -> tuple[Note, ...]:
+    """The passages that bear most on the question, best first, one a memory.
+
+    Args:
+        question: What is asked.
+        vector: The question's unit embedding, shape (d,).
+        hits: What may be read, best first.
+        before: By memory id, the turn said just before it in its session.
+        assistant: The persona's name; what it said itself tells less of the user than the user's own words.
+        encode: The encoder; called at most once.
+        of_other_time: By id, the memories of another time than the question asks about.
+    """
+    if question.open:
+        then = [hit for hit in hits if hit.memory.id not in of_other_time]
+        return tuple(with_dates(_first_note(hit)) for hit in _of_user_first(then, assistant)[:NOTES])
+    passages = [p for hit in hits for p in passages_of(hit, before.get(hit.memory.id))]
+    if not passages:
+        return ()
+    speakers = frozenset(t for p in passages for t in lexical.terms(p.hit.memory.speaker))
+    subjects = speakers & question.names
+    shared = np.array([coverage(question, p, subjects) for p in passages])
+    meaning = _meaning(vector, passages, shared, encode)
+    base = WORDS_WEIGHT * shared + (1 - WORDS_WEIGHT) * meaning + NEWEST_BONUS * _newness(passages)
+    elsewhen = [p.hit.memory.id in of_other_time for p in passages]
+    scored = sorted(
+        (
+            (worth(question, p, float(score), subjects, assistant) * (NOT_OF_TIME if other else 1.0), n)
+            for n, (p, score, other) in enumerate(zip(passages, base, elsewhen, strict=True))
+        ),
+        key=lambda pair: (-pair[0], pair[1]),
+    )
+    best: dict[int, Note] = {}
+    for relevance, n in scored:
+        memory = passages[n].hit.memory
+        if memory.id not in best and len(best) < NOTES:
+            of_other = of_subject(passages[n], subjects) == NOT_OF_SUBJECT
+            best[memory.id] = Note(
+                memory, passages[n].sentence, min(relevance, 1.0), of_other=of_other, of_other_time=elsewhen[n]
+            )
+    return tuple(with_dates(note) for note in best.values())
+
+
+def _of_user_first(hits: Sequence[Hit], assistant: str) -> list[Hit]:
+    """Events before talk, and the assistant's own talk last; otherwise as ranked."""
+    return sorted(hits, key=lambda hit: (hit.memory.store != "event", hit.memory.speaker in (assistant, "assistant")))
+
+
+def _first_note(hit: Hit) -> Note:
+    told = [s for s in sentences_of(hit.memory) if not s.endswith(("?", "？"))]
+    return Note(hit.memory, told[0] if told else hit.memory.text, OPEN_RELEVANCE if told else 0.0)
+
+
+def with_dates(note: Note) -> Note:
+    """The note with the dates that its passage names, resolved against the day it was said."""
+    anchor = note.memory.said_at
+    return note if anchor is None else replace(note, dates=find(note.quote, anchor))
+
+
+def _meaning(vector: Vectors, passages: Sequence[Passage], shared: Scores, encode: Encode) -> Scores:
+    """Likeness of each passage to the question, 0..1; a memory of one sentence has its own vector already."""
+    cosine = np.array([p.hit.scores.get("dense", 0.0) for p in passages])
+    whole = np.array([len(p.sentence) >= len(p.hit.memory.text.strip()) for p in passages])
+    parts = [int(n) for n in np.argsort(-(shared + cosine), kind="stable") if not whole[n]][:SENTENCES_ENCODED]
+    if parts:
+        cosine[parts] = encode([passages[n].sentence for n in parts]) @ vector
+    return np.clip((cosine - MEANING_FLOOR) / (MEANING_CEILING - MEANING_FLOOR), 0.0, 1.0)
+
+
+def _newness(passages: Sequence[Passage]) -> Scores:
+    """0 for the oldest to 1 for the newest passage, by the order in which they were said."""
+    times = [p.hit.memory.said_at.timestamp() if p.hit.memory.said_at else 0.0 for p in passages]
+    distinct, place = np.unique(times, return_inverse=True)
+    return np.asarray(place / max(len(distinct) - 1, 1), dtype=np.float64)

@@ -1,0 +1,1 @@
+"""Replies to what is not a question, made by rules."""

@@ -1,0 +1,1 @@
+"""Train the small models in assets/."""

@@ -1,0 +1,66 @@
+"""The questions the classifier learns from: our own file in assets/, and the ways each of them is shown."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from graph.understanding.classifier import GROUPED, QUESTIONS, Kind
+from memory.types import Store
+
+NAMES = tuple(
+    "Akua/Brannigan/Chiyo/Dastan/Emeline/Farhad/Giuliano/Hanneke/Itzel/Jovan/Kaveh/Lavinia/Marek/Nyasha/Ondine/Prakash/"
+    "Quillon/Ruxandra/Siobhan/Tuan/Ulla/Viktoria/Wanjiku/Xanthe/Yevgenia/Zubin/Wang Lei/Zhao Min/Chen Yu/Liu Fang/"
+    "Kim Jisoo/Tanaka/Nguyen Hoa/Mrs. Garcia/Dr. Okafor/Professor Petrov/Mr. Haddad/Singh/Murphy/Olsen/Zhou Yan/"
+    "Sun Qiang/Huang Li/Xu Jiaming/Ma Rui/Li Na/Gao Wenxuan/Lin Tao/Zhang Yi/Wang Fei/Li Jun/Zhao Lan".split("/")
+)
+"""Put for the names of a question: half of the length of an embedding is the name's, and the name says nothing."""
+
+_NAME = re.compile(r"(?<=[a-z,] )(?:(?:Mr|Mrs|Ms|Dr)\. )?(?!I\b)[^\W\d_a-z][\w-]+(?: (?!I\b)[^\W\d_a-z][\w-]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One row of the training file; `store` is None for what asks nothing of the memory.
+
+    A question of general knowledge may name the dialogue store: all that a memory holds of it is what was said of it.
+    """
+
+    text: str
+    store: Store | None
+    kind: Kind
+    many: bool
+    recall: bool
+    state: bool
+
+
+def load_questions(path: Path = QUESTIONS) -> list[Question]:
+    """Read the training file, one JSON object a line; those written together, of one theme or form, stand together."""
+    return [Question(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def in_haste(text: str) -> str:
+    """The same message in lower case without punctuation."""
+    return re.sub(r"[?!.,:;]", "", text).lower().strip()
+
+
+def renamed(text: str, draw: random.Random) -> str:
+    """The same message about others: each name within it is replaced, wherever it stands, by one drawn from `NAMES`."""
+    names: dict[str, str] = {}
+
+    def other(found: re.Match[str]) -> str:
+        name = found.group()
+        return name if name.lower() in GROUPED else names.setdefault(name, draw.choice(NAMES))
+
+    return _NAME.sub(other, text)
+
+
+def copies(questions: Sequence[Question]) -> list[str]:
+    """All questions as written, then all in haste, then all about others, the same each time; 3n texts."""
+    draw = random.Random(0)
+    written = [row.text for row in questions]
+    return [*written, *map(in_haste, written), *(renamed(text, draw) for text in written)]

@@ -1,0 +1,1 @@
+"""Understand a message: what kind it is, what it asks, and about whom and when."""

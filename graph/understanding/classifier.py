@@ -1,0 +1,297 @@
+"""What kind of message is this, and which stores of the memory does it ask about? The learned engine of `classify`.
+
+Logistic regressions over the sentence embedding plus the message's own words: the embedding carries the topic, the
+words carry the form ("who is ... to", "did ... say"), which decides the store. Prediction needs numpy alone and takes
+well under a millisecond; `graph.training.classifier` writes the weights.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory.embedding.embedder import DEFAULT_MODEL
+from memory.errors import WrongModel
+from memory.types import EPISODIC, SEMANTIC, STORES, Store
+
+Kind = Literal["question", "statement", "smalltalk"]
+Floats = NDArray[np.float32]
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+WEIGHTS = Path(__file__).parents[2] / "assets" / "classifier.npz"
+QUESTIONS = WEIGHTS.with_name("questions.jsonl")
+
+HEADS: Mapping[str, slice] = {
+    "stores": slice(0, 5),
+    "kind": slice(5, 8),
+    "many": slice(8, 9),
+    "recall": slice(9, 10),
+    "state": slice(10, 11),
+}
+"""Which rows of the weight matrix make which prediction; a head of one row is a sigmoid, any other a softmax."""
+
+LONGEST_TEXT = 2_000
+"""Characters read of a message: the embedder stops after some 1,000, and a pasted page says no more of its kind."""
+
+LEXICAL_WEIGHT = 1.0
+"""How much the words count beside the embedding, both of length 1; cross-validated: 0.5 and 2 are no better."""
+
+LONG = 20
+"""Words from which on a message is simply long; below, one more or less tells "What is her job?" from an episode."""
+
+_TOKEN = re.compile(r"'\w+|[^\W\d_]+(?:-[^\W\d_]+)*|\d+|[?!.]")
+_STOPS = frozenset("?!.")
+_TITLES = frozenset({"mr", "mrs", "ms", "dr", "prof", "st"})
+_NAME = "<name>"
+
+GROUPS: Mapping[str, frozenset[str]] = {
+    name: frozenset(words.split())
+    for name, words in {
+        "kin": (
+            "mother mom mum mama father dad papa parents sister brother siblings sibling son daughter child "
+            "children kids wife husband spouse partner girlfriend boyfriend fiance uncle aunt auntie cousin "
+            "cousins niece nephew grandmother grandma grandfather grandpa grandparents family relative relatives "
+            "twin grandson granddaughter stepfather stepmother godmother godfather godson in-law in-laws "
+            "brother-in-law sister-in-law mother-in-law father-in-law fiancé fiancée ex ex-wife ex-husband"
+        ),
+        "role": (
+            "friend friends colleague colleagues classmate classmates roommate flatmate neighbour neighbor boss "
+            "manager supervisor mentor teacher student coach landlord assistant partner leader coworker coworkers "
+            "apprentice trainer tutor pupil rival opponent deputy predecessor successor secretary superior buddy mate "
+            "acquaintance guardian housemate co-founder tenant landlady"
+        ),
+        "tie": "relationship relation related connection connected bond tie ties link friendship",
+        "speech": (
+            "say says said tell tells told talk talks talked discuss discusses discussed mention mentions "
+            "mentioned ask asks asked answer answers answered reply replies replied respond responds responded "
+            "suggest suggests suggested recommend recommends recommended advise advises advised promise promises "
+            "promised explain explains explained describe describes described express expresses expressed propose "
+            "proposes proposed invite invites invited agree agrees agreed warn warned complain complained "
+            "apologise apologize thank thanks thanked chat chatted chatting share shared shares encourage encouraged "
+            "comment comments remind reminded argue argued offer offers offered demand demands demanded request "
+            "requests praise praises praised criticise criticises warns advises explains criticism compliment console "
+            "comfort confess confesses quote quotes call calls"
+        ),
+        "talk": (
+            "conversation conversations dialogue chat talk discussion advice suggestion suggestions opinion view "
+            "views reply response topic attitude idea ideas thoughts tips tip"
+        ),
+        "mind": (
+            "think thinks thought feel feels felt believe believes hope hopes hoped plan plans want wants worry "
+            "worries worried consider considers intend intends wish wishes like likes appreciate appreciates enjoy "
+            "enjoys regret regrets fear fears doubt doubts admire admires dream dreams prefer prefers find finds "
+            "expect expects miss misses imagine picture judge see sees"
+        ),
+        "trait": (
+            "age old job occupation profession career hobby hobbies nickname name nationality education degree "
+            "university school major height weight hair eyes looks appearance award awards achievement "
+            "achievements idol model birthday gender ethnic title employer company favourite favorite personality "
+            "interests religion faith citizenship ethnicity skills talent habits strengths weaknesses temperament "
+            "character ambition ambitions dream ideal hero profile qualifications trade pastimes expertise"
+        ),
+        "past": (
+            "was were did had went came got took made saw won lost bought met gave found left began broke fell "
+            "built wrote led held ran drove flew ate spent paid taught learnt chose became grew happened ended"
+        ),
+        "present": "is are am does do has have can",
+        "future": "will shall going plans intend",
+        "me": "i me my mine myself we us our",
+        "you": "you your yours yourself u ur",
+        "they": "he she they him her them his hers their",
+        "asks": "what who whom whose which when where why how",
+        "order": (
+            "tell remind describe explain list name give show write draft suggest recommend help summarise please"
+        ),
+        "time": (
+            "yesterday ago last today tonight tomorrow week month year weekend january february march april june "
+            "july august september october november december monday tuesday wednesday thursday friday saturday "
+            "sunday spring summer autumn winter recently earlier lately"
+        ),
+        "count": "many often times total altogether all every list each",
+        "emotion": (
+            "sad happy lonely anxious nervous scared afraid angry furious proud tired exhausted stressed worried "
+            "ashamed guilty jealous miss cry crying excited thrilled devastated hopeless depressed upset hurt "
+            "grateful"
+        ),
+    }.items()
+}
+"""Words that do the same work in a message, so that one seen in training speaks for those that were not."""
+GROUPED = frozenset().union(*GROUPS.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Classification:
+    """What one message asks for, in probabilities.
+
+    `stores` and `kind` sum to 1. `many` is for a list or a count over many sessions, `recall` for asking about what the
+    memory may hold (rather than general knowledge, advice or nothing), `state` for an emotion or a situation that
+    should bring a memory up unasked.
+    """
+
+    stores: Mapping[Store, float]
+    kind: Mapping[Kind, float]
+    many: float
+    recall: float
+    state: float
+
+    @classmethod
+    def uniform(cls) -> Classification:
+        """The prior of a reader who knows nothing: every outcome of every head equally likely."""
+        return cls(dict.fromkeys(STORES, 1 / len(STORES)), dict.fromkeys(KINDS, 1 / len(KINDS)), 0.5, 0.5, 0.5)
+
+    @property
+    def semantic(self) -> float:
+        """P(profile, relationship or world)."""
+        return sum(self.stores[store] for store in SEMANTIC)
+
+    @property
+    def episodic(self) -> float:
+        """P(event or dialogue)."""
+        return sum(self.stores[store] for store in EPISODIC)
+
+    @property
+    def is_question(self) -> bool:
+        """Whether a question is the likeliest kind."""
+        return max(KINDS, key=lambda kind: self.kind[kind]) == "question"
+
+    @property
+    def asks_many(self) -> bool:
+        """Whether it more likely than not asks for a list or a count."""
+        return self.many > 0.5
+
+    @property
+    def asks_memory(self) -> bool:
+        """Whether it more likely than not asks about what the memory may hold."""
+        return self.recall > 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Classifier:
+    """The learned engine. It holds arrays that are only read, so one instance serves all threads.
+
+    `weights` is (11, d + terms) with the rows of `HEADS`, `bias` is (11,), `vocabulary` numbers the lexical terms;
+    d is the length of an embedding by `model`.
+    """
+
+    weights: Floats
+    bias: Floats
+    vocabulary: Mapping[str, int]
+    model: str
+
+    @classmethod
+    def load(cls, path: Path = WEIGHTS, *, embedding_model: str = DEFAULT_MODEL) -> Classifier:
+        """Read the weights that `python -m graph.training.classifier` wrote.
+
+        Raises:
+            WrongModel: They were trained on the embeddings of another model than `embedding_model`.
+        """
+        with np.load(path, allow_pickle=False) as arrays:
+            vocabulary = {term: column for column, term in enumerate(str(arrays["vocabulary"]).split("\n"))}
+            read = cls(arrays["weights"].astype(np.float32), arrays["bias"], vocabulary, str(arrays["model"]))
+        if read.model != embedding_model:
+            raise WrongModel(
+                f"{path} was trained on embeddings of {read.model}, and MEMOIR_EMBEDDING_MODEL is {embedding_model}. "
+                "Run python -m graph.training.classifier with that setting, or leave the setting out"
+            )
+        return read
+
+    @property
+    def dimensions(self) -> int:
+        """The length of the embeddings it was trained on."""
+        return int(self.weights.shape[1]) - len(self.vocabulary)
+
+    def classify(self, text: str, vector: Floats) -> Classification:
+        """Classify one message.
+
+        The stores are learnt from questions alone: of any other message they say what a question so worded would ask.
+
+        Args:
+            text: The message; blank text gets the uniform prior, and only the first `LONGEST_TEXT` characters count.
+            vector: The unit embedding of the message by `self.model`, of shape (dimensions,).
+
+        Raises:
+            ValueError: The embedding has another length, so it comes from another model.
+        """
+        if vector.shape != (self.dimensions,):
+            raise ValueError(
+                f"the classifier was trained on {self.model} ({self.dimensions} dimensions) and got an embedding of "
+                f"shape {vector.shape}; embed with that model, or retrain with python -m graph.training.classifier"
+            )
+        if not text.strip():
+            return Classification.uniform()
+        scores = self.weights @ features(text, vector, self.vocabulary) + self.bias
+        heads = {head: _probabilities(scores[rows]) for head, rows in HEADS.items()}
+        return Classification(
+            stores=dict(zip(STORES, heads["stores"], strict=True)),
+            kind=dict(zip(KINDS, heads["kind"], strict=True)),
+            many=heads["many"][0],
+            recall=heads["recall"][0],
+            state=heads["state"][0],
+        )
+
+
+def features(text: str, vector: Floats, vocabulary: Mapping[str, int]) -> Floats:
+    """The embedding followed by the message's known terms, the latter a vector of length `LEXICAL_WEIGHT`."""
+    lexical = np.zeros(len(vocabulary), dtype=np.float32)
+    known = [vocabulary[term] for term in terms(text) if term in vocabulary]
+    if known:
+        lexical[known] = LEXICAL_WEIGHT / np.sqrt(len(known))
+    return np.concatenate([vector, lexical], dtype=np.float32)
+
+
+def terms(text: str) -> list[str]:
+    """The lexical features of a message: words, pairs of words, how it begins, word groups, and its shape.
+
+    Runs of capitalised words become one `<name>`, so that nothing is learnt about who is asked about.
+    """
+    cut = text[:LONGEST_TEXT].replace("\u2019", "'")
+    tokens = _TOKEN.findall(cut.lower() if cut.isupper() else cut)
+    return list(dict.fromkeys(_describe(list(_masked(tokens)))))
+
+
+def _masked(tokens: Sequence[str]) -> Iterator[str]:
+    """Lower-cased tokens with names masked. What opens a sentence is no name, nor is "Monday" or "Mum"."""
+    in_name, opens = False, True
+    for before, token in zip(["", *tokens], tokens, strict=False):
+        if token == "." and before.lower() in _TITLES:
+            continue
+        is_name = token[0].isupper() and not opens and token.lower() not in GROUPED
+        if is_name and not in_name:
+            yield _NAME
+        if not is_name:
+            yield token.lower()
+        in_name, opens = is_name, token in _STOPS
+
+
+def _describe(tokens: Sequence[str]) -> Iterator[str]:
+    words = [token for token in tokens if token not in _STOPS]
+    yield from words
+    yield from (f"{first} {second}" for first, second in pairwise(words))
+    yield from ("^" + " ".join(words[:count]) for count in (1, 2, 3) if len(words) >= count)
+    yield from (f"#{name}" for name, group in GROUPS.items() if not group.isdisjoint(words))
+    yield from (f"#{mark}" for mark in ("?", "!") if mark in tokens)
+    if tokens and tokens[-1] == "?":
+        yield "#ends?"
+    if any(len(word) > 4 and word.endswith("ed") for word in words):
+        yield "#past"
+    if any(len(word) == 4 and word.isdigit() for word in words):
+        yield "#year"
+    yield f"#names {min(words.count(_NAME), 3)}"
+    yield f"#length {min(len(words), LONG)}"
+
+
+def _probabilities(scores: Floats) -> list[float]:
+    """Softmax, or the sigmoid where there is one score; sums to 1 in double precision."""
+    exact = scores.astype(np.float64)
+    if len(exact) == 1:
+        return [float(1 / (1 + np.exp(-np.clip(exact[0], -500, 500))))]
+    powers = np.exp(exact - exact.max())
+    return [float(power) for power in powers / powers.sum()]

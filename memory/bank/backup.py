@@ -1,0 +1,185 @@
+"""The whole bank as one file and back: a backup while others read and write, and its restoring.
+
+Both go through SQLite's own backup, which copies the pages of one moment in one transaction: what is copied to is the
+old or the new, never half of either, whoever has it open.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from memory.bank import faults, journal
+from memory.bank.bank import Bank
+from memory.bank.connection import open_bank
+from memory.bank.schema import MIGRATIONS
+from memory.errors import BankTooNew, BankUnavailable, MemoirError, UnreadableFile
+from memory.forgetting.forget import BEFORE
+from memory.progress import Task
+
+PIECE = 4096
+"""Pages copied at a time, of 4 kB each: some tens of milliseconds."""
+
+COPIED, CHECKED = 0.4, 0.9
+"""How much of a backup is done, in seconds, when all is copied, and when its pages are checked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """What a bank's file holds, and of which version it is."""
+
+    version: int
+    personas: int
+    sessions: int
+    turns: int
+    memories: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What the bank holds now; `before` is where the bank that was there is kept, None if there was none."""
+
+    holding: Holding
+    before: Path | None
+
+
+def backup(bank: Bank, path: Path, task: Task | None = None) -> Holding:
+    """Copy the bank as it stands at one moment to a new file, and check the copy.
+
+    Raises:
+        MemoirError: the file is there already, or cannot be written; nothing is left of it then.
+        BankUnavailable: the bank cannot be read, or its copy is damaged.
+        Stopped: the task was stopped; nothing is left of the file.
+    """
+    task = task or Task()
+    with _new_file(path) as half:
+        with bank.reading() as db, closing(sqlite3.connect(half)) as copy:
+            # One view: the copying would begin anew whenever somebody wrote between two pieces of it.
+            db.conn.execute("BEGIN").execute("SELECT * FROM revision").fetchone()
+            db.conn.backup(copy, pages=PIECE, progress=lambda _, left, total: task.at(COPIED * (1 - left / total)))
+        return look(half, task)
+
+
+def restore(bank: Bank, path: Path) -> Restored:
+    """Put the bank of a backup in the place of the one that is there, which is kept beside it.
+
+    A program that has the bank open sees the other one from its next operation on.
+
+    Raises:
+        UnreadableFile: the file is missing, damaged or no bank; nothing was changed.
+        BankTooNew: a later Memoir wrote it; nothing was changed.
+        BankUnavailable: the bank cannot be written; it is as it was.
+    """
+    look(path)
+    bank.path.parent.mkdir(parents=True, exist_ok=True)
+    before = _keep(bank)
+    half = bank.path.with_name(f".{bank.path.name}.half")
+    try:
+        # A copy, for the backup itself is left as it is, of whatever version that may be.
+        with closing(_open(path)) as source, closing(sqlite3.connect(half)) as copy:
+            source.backup(copy)
+        with closing(open_bank(half)) as db:
+            _count_on(db.conn, bank)
+            journal.note(db, "restored", None, {"memories": db.table("memories").count})
+            with bank.replacing() as target:
+                db.conn.backup(target)
+        return Restored(look(half), before)
+    except (sqlite3.Error, OSError) as fault:
+        raise BankUnavailable(f"{faults.explain(bank.path, fault)}. It holds what it held before") from fault
+    finally:
+        _remove(half)
+
+
+def look(path: Path, task: Task | None = None) -> Holding:
+    """Read a bank's file through and tell what it holds.
+
+    Raises:
+        UnreadableFile: it is missing, damaged or no bank.
+        BankTooNew: a later Memoir wrote it.
+    """
+    task = task or Task()
+    try:
+        with closing(_open(path)) as conn, task.stops(conn):
+            (version,) = conn.execute("PRAGMA user_version").fetchone()
+            if version > len(MIGRATIONS):
+                raise BankTooNew(
+                    f"{path} is a bank of version {version}; this Memoir reads up to {len(MIGRATIONS)}. Update Memoir."
+                )
+            found = [said for (said,) in conn.execute("PRAGMA integrity_check(5)") if said != "ok"]
+            task.at(CHECKED)
+            found += [f"{row[0]} {row[1]} points nowhere" for row in conn.execute("PRAGMA foreign_key_check")][:5]
+            if found or not version:
+                raise UnreadableFile(f"{path} is damaged: {'; '.join(found)}." if found else f"{path} is no bank.")
+            tables = ("personas", "sessions", "turns", "memories")
+            personas, sessions, turns, memories = (
+                int(conn.execute(f"SELECT count(*) FROM {table}").fetchone()[0]) for table in tables
+            )
+            task.at(1)
+            return Holding(int(version), personas, sessions, turns, memories, path.stat().st_size)
+    except (sqlite3.Error, OSError) as fault:
+        raise UnreadableFile(faults.explain(path, fault)) from fault
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    """A connection that writes nothing: not even beside the file, unless something of it still stands in its log."""
+    if not path.is_file():
+        raise UnreadableFile(f"{path} is not there. Nothing was changed.")
+    log = path.with_name(path.name + "-wal")
+    how = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
+    return sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)
+
+
+def _count_on(conn: sqlite3.Connection, bank: Bank) -> None:
+    """Let the revisions be higher than any that was seen of the bank: who remembers one has to look again."""
+    revision = "SELECT value, rewritten FROM revision"
+    seen = [tuple(conn.execute(revision).fetchone())]
+    with suppress(BankUnavailable), bank.reading() as db:
+        seen.append(tuple(db.conn.execute(revision).fetchone()))
+    highest = [max(values) + 1 for values in zip(*seen, strict=True)]
+    conn.execute("UPDATE revision SET value = ?, rewritten = ?", highest)
+
+
+def _keep(bank: Bank) -> Path | None:
+    """Keep the bank that is there beside itself; one that is too damaged to be copied is moved there."""
+    if not bank.path.exists():
+        return None
+    names = (f"{bank.path.name}{BEFORE}{'' if n == 1 else f'-{n}'}" for n in count(1))
+    path = next(p for p in map(bank.path.with_name, names) if not p.exists())
+    try:
+        backup(bank, path)
+    except (BankUnavailable, UnreadableFile):
+        for end in ("-wal", "-shm", ""):
+            beside = bank.path.with_name(bank.path.name + end)
+            if beside.exists():
+                beside.replace(path.with_name(path.name + end))
+    return path
+
+
+@contextmanager
+def _new_file(path: Path) -> Iterator[Path]:
+    """A file beside `path` that takes its place in the end, or leaves nothing; `path` must not be there yet."""
+    half = path.with_name(f".{path.name}.half")
+    try:
+        path.open("xb").close()
+    except FileExistsError as fault:
+        raise MemoirError(f"{path} is there already and is left as it is; name another file.") from fault
+    except OSError as fault:
+        raise MemoirError(f"{path}: not written ({fault.strerror or fault}).") from fault
+    try:
+        yield half
+        half.replace(path)
+    except BaseException:
+        path.unlink()
+        raise
+    finally:
+        _remove(half)
+
+
+def _remove(path: Path) -> None:
+    for end in ("", "-wal", "-shm"):
+        path.with_name(path.name + end).unlink(missing_ok=True)

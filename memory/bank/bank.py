@@ -1,0 +1,333 @@
+"""One user's memory: one SQLite file, opened for each operation, so that any thread and any process may use it.
+
+Every question about memories names a persona, and every answer holds that persona's memories only.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from sqlite_utils import Database
+
+from memory.bank import facts as knowing
+from memory.bank import faults, journal, rows
+from memory.bank import sessions as writing
+from memory.bank.connection import open_bank, open_frozen
+from memory.errors import BankUnavailable, UnknownMemory, UnknownPersona
+from memory.types import (
+    Memory,
+    MemoryDraft,
+    Persona,
+    PersonaDraft,
+    Session,
+    SessionDraft,
+    Store,
+    Stored,
+    TimeSpan,
+    Turn,
+    Use,
+)
+
+MEMORY = """
+SELECT m.*, t.said_text, (SELECT group_concat(turn_id) FROM sources WHERE memory_id = m.id) AS turn_ids,
+    (SELECT min(coalesce(b.taken_back, b.valid_to)) FROM rests_on r JOIN memories b ON b.id = r.basis_id
+     WHERE r.memory_id = m.id) AS stale_since
+FROM memories m
+LEFT JOIN turns t ON t.id = (SELECT min(turn_id) FROM sources WHERE memory_id = m.id)
+"""
+
+SESSION = "SELECT s.*, (SELECT count(*) FROM turns WHERE session_id = s.id) AS turn_count FROM sessions s"
+
+
+class Bank:
+    """A bank's file, and every way in and out of it but search (`memory.search.searcher`) and upkeep
+    (`memory.bank.maintenance`)."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        # SQLite starves one of several waiting writers for seconds; a lock of our own is fair enough and free.
+        self._writer = threading.Lock()
+        self._folder_made = False
+
+    @contextmanager
+    def reading(self) -> Iterator[Database]:
+        """A connection to read by, closed at the end; one consistent view if used within one transaction."""
+        with self._explained():
+            try:
+                db = self._open()
+            except sqlite3.OperationalError as fault:
+                # A read-only or full disk refuses the files that reading goes by, not the bank itself.
+                db = open_frozen(self.path, fault)
+            with closing(db):
+                yield db
+
+    @contextmanager
+    def writing(self) -> Iterator[Database]:
+        """One transaction that is kept whole or not at all; waits for its turn behind other writers."""
+        with self._writer, self._explained(), closing(self._open()) as db:
+            # Immediate: a transaction that reads first and writes later fails at once when another wrote in between.
+            db.conn.execute("BEGIN IMMEDIATE")
+            try:
+                yield db
+                db.conn.execute("UPDATE revision SET value = value + 1")
+                db.conn.execute("COMMIT")
+            except BaseException:
+                if db.conn.in_transaction:
+                    db.conn.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def replacing(self) -> Iterator[sqlite3.Connection]:
+        """A connection that a backup can be copied to, all of it at once; waits for its turn behind other writers."""
+        with self._writer, self._explained(), closing(self._open()) as db:
+            yield db.conn
+            db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def _open(self) -> Database:
+        if not self._folder_made:  # once: where a user was removed with their bank, nothing begins an empty one
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._folder_made = True
+        return open_bank(self.path)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as fault:
+            raise BankUnavailable(faults.explain(self.path, fault)) from fault
+
+    # --- personas
+
+    def personas(self) -> list[Persona]:
+        """All personas, the oldest first."""
+        with self.reading() as db:
+            return [rows.persona(r) for r in db.query("SELECT * FROM personas ORDER BY id")]
+
+    def persona(self, wanted: str | int) -> Persona:
+        """The persona of that number, name or source id ("conv-26"); case does not matter.
+
+        Raises:
+            UnknownPersona: none is meant, or more than one.
+        """
+        everyone = self.personas()
+        asked = str(wanted).strip().casefold()
+        for names in (lambda p: str(p.id), lambda p: p.name.casefold(), lambda p: p.external_id.casefold()):
+            found = [p for p in everyone if names(p) == asked]
+            if len(found) == 1:
+                return found[0]
+            if found:
+                raise UnknownPersona(f"{wanted!r} names {len(found)} personas in {self.path}; use a name or a number")
+        known = ", ".join(p.name for p in everyone[:20]) or "none yet"
+        raise UnknownPersona(f"no persona {wanted!r} in {self.path}; known: {known}")
+
+    def create_persona(self, draft: PersonaDraft) -> Persona:
+        """Make a persona, or hand back the one that the same source made before (same `external_id`, or same name)."""
+        with self.writing() as db:
+            return writing.persona(db, draft)
+
+    # --- writing
+
+    def remember(self, persona_id: int, sessions: Sequence[SessionDraft]) -> Stored:
+        """Store sessions with the dialogue memory of each turn and what was learned from them, all or nothing.
+
+        What the bank has already, it leaves as it is: remembering twice adds nothing.
+        """
+        with self.writing() as db:
+            _require_persona(db, persona_id)
+            stored = sum((writing.session(db, persona_id, s) for s in sessions), Stored())
+            writing.tell_journal(db, persona_id, sessions, stored)
+            return stored
+
+    def add_memories(self, persona_id: int, drafts: Sequence[MemoryDraft]) -> Stored:
+        """Store memories that no turn said (an imported profile, an event), all or nothing; known ones are left."""
+        with self.writing() as db:
+            _require_persona(db, persona_id)
+            stored = sum((knowing.memory(db, persona_id, d) for d in drafts), Stored())
+            journal.note(db, "imported", persona_id, stored.added)
+            return stored
+
+    # --- reading
+
+    def memory(self, persona_id: int, memory_id: int) -> Memory:
+        """One memory of a persona.
+
+        Raises:
+            UnknownMemory: it is not there, or another persona's.
+        """
+        found = self.chosen(persona_id, [memory_id])
+        if not found:
+            raise UnknownMemory(f"persona {persona_id} has no memory {memory_id}")
+        return found[0]
+
+    def chosen(self, persona_id: int, ids: Sequence[int]) -> list[Memory]:
+        """Those of a persona's memories that have these ids, in the order of the ids."""
+        with self.reading() as db:
+            return chosen(db, persona_id, ids)
+
+    def memories(
+        self,
+        persona_id: int,
+        *,
+        store: Store | None = None,
+        during: TimeSpan | None = None,
+        limit: int = -1,
+        offset: int = 0,
+    ) -> list[Memory]:
+        """A persona's memories, those that are pinned first, then the newest.
+
+        `during` keeps what happened in the span, or was said in it where no event time is known.
+        """
+        where, values = _which(persona_id, store, during)
+        values |= {"limit": limit, "offset": offset}
+        order = "m.pinned DESC, coalesce(m.event_start, m.said_at, m.recorded_at) DESC, m.id DESC"
+        query = f"{MEMORY} WHERE {where} ORDER BY {order} LIMIT :limit OFFSET :offset"
+        with self.reading() as db:
+            return [rows.memory(r) for r in db.query(query, values)]
+
+    def count_memories(self, persona_id: int, *, store: Store | None = None, during: TimeSpan | None = None) -> int:
+        """How many memories `memories` would give for the same store and time, were there no limit."""
+        where, values = _which(persona_id, store, during)
+        with self.reading() as db:
+            return int(db.conn.execute(f"SELECT count(*) FROM memories m WHERE {where}", values).fetchone()[0])
+
+    def counts(self, persona_id: int) -> dict[str, int]:
+        """How many `sessions`, `turns` and memories of each store a persona has."""
+        with self.reading() as db:
+            sessions, turns = next(
+                db.conn.execute(
+                    "SELECT count(DISTINCT s.id), count(t.id) FROM sessions s LEFT JOIN turns t ON t.session_id = s.id "
+                    "WHERE s.persona_id = ?",
+                    (persona_id,),
+                )
+            )
+            stores = db.conn.execute(
+                "SELECT store, count(*) FROM memories WHERE persona_id = ? GROUP BY store", (persona_id,)
+            ).fetchall()
+        return {"sessions": sessions, "turns": turns, **dict(stores)}
+
+    def time_range(self, persona_id: int) -> TimeSpan | None:
+        """From the first to just after the last thing said, or None where nothing has a date."""
+        with self.reading() as db:
+            # Each by itself is one look into the index; both in one query would read it all.
+            query = "SELECT {}(said_at) FROM memories WHERE persona_id = ?"
+            (first,), (last,) = (db.conn.execute(query.format(end), (persona_id,)).fetchone() for end in ("min", "max"))
+        if first is None:
+            return None
+        end = datetime.fromisoformat(last).replace(second=59, microsecond=999_999)
+        return TimeSpan(min(datetime.fromisoformat(first), end - timedelta(microseconds=1)), end)
+
+    def sessions(self, persona_id: int) -> list[Session]:
+        """A persona's sessions in the order they took place; those without a date first."""
+        with self.reading() as db:
+            found = db.query(f"{SESSION} WHERE persona_id = ? ORDER BY started_at, id", [persona_id])
+            return [rows.session(r) for r in found]
+
+    def session(self, persona_id: int, session_id: int) -> Session:
+        """One session of a persona.
+
+        Raises:
+            UnknownMemory: it is not there, or another persona's.
+        """
+        with self.reading() as db:
+            found = list(db.query(f"{SESSION} WHERE persona_id = ? AND id = ?", [persona_id, session_id]))
+        if not found:
+            raise UnknownMemory(f"persona {persona_id} has no session {session_id}")
+        return rows.session(found[0])
+
+    def turns(self, persona_id: int, session_id: int, *, around: int | None = None, reach: int = 0) -> list[Turn]:
+        """The turns of a session in order; with `around`, only those within `reach` places of that position."""
+        first, last = (0, 2**31) if around is None else (around - reach, around + reach)
+        query = (
+            "SELECT t.* FROM turns t JOIN sessions s ON s.id = t.session_id "
+            "WHERE s.persona_id = ? AND s.id = ? AND t.position BETWEEN ? AND ? ORDER BY t.position"
+        )
+        with self.reading() as db:
+            return [rows.turn(r) for r in db.query(query, [persona_id, session_id, first, last])]
+
+    def told(self, persona_id: int, chat_id: str, limit: int) -> list[Memory]:
+        """What was told in the session of that `external_id` and not taken back, the last first."""
+        query = (
+            f"{MEMORY} WHERE m.persona_id = ? AND m.store = 'dialogue' AND m.taken_back IS NULL AND m.session_id = "
+            "(SELECT id FROM sessions WHERE persona_id = m.persona_id AND external_id = ?) ORDER BY m.id DESC LIMIT ?"
+        )
+        with self.reading() as db:
+            return [rows.memory(r) for r in db.query(query, [persona_id, chat_id, limit])]
+
+    def drawn(self, persona_id: int, memory_id: int) -> list[Memory]:
+        """All that was drawn from the turns of a memory, itself included, in the order in which it was stored."""
+        query = (
+            f"{MEMORY} WHERE m.persona_id = ? AND m.id IN (SELECT memory_id FROM sources WHERE turn_id IN "
+            "(SELECT turn_id FROM sources WHERE memory_id = ?)) ORDER BY m.id"
+        )
+        with self.reading() as db:
+            return [rows.memory(r) for r in db.query(query, [persona_id, memory_id])]
+
+    def sources(self, persona_id: int, memory_id: int) -> list[Turn]:
+        """The turns that a memory was drawn from, in order."""
+        query = (
+            "SELECT t.* FROM turns t JOIN sources o ON o.turn_id = t.id JOIN memories m ON m.id = o.memory_id "
+            "WHERE m.persona_id = ? AND m.id = ? ORDER BY t.session_id, t.position"
+        )
+        with self.reading() as db:
+            return [rows.turn(r) for r in db.query(query, [persona_id, memory_id])]
+
+    def quotes(self, persona_id: int, memory_id: int) -> dict[int, str]:
+        """By turn id, the words that carry a memory; none for a turn that is remembered as it stands."""
+        query = (
+            "SELECT o.turn_id, o.quote FROM sources o JOIN memories m ON m.id = o.memory_id "
+            "WHERE m.persona_id = ? AND m.id = ? AND o.quote <> ''"
+        )
+        with self.reading() as db:
+            return dict(db.conn.execute(query, (persona_id, memory_id)).fetchall())
+
+    def uses(self, persona_id: int, memory_id: int, limit: int) -> list[Use]:
+        """The answers that relied on a memory, the last first."""
+        query = (
+            "SELECT t.*, q.text AS question FROM cites c JOIN memories m ON m.id = c.memory_id JOIN turns t ON "
+            "t.id = c.turn_id LEFT JOIN turns q ON q.session_id = t.session_id AND q.position = t.position - 1 "
+            "WHERE m.persona_id = ? AND m.id = ? ORDER BY t.id DESC LIMIT ?"
+        )
+        with self.reading() as db:
+            return [Use(r["question"] or "", rows.turn(r)) for r in db.query(query, [persona_id, memory_id, limit])]
+
+    def turns_before(self, persona_id: int, memory_ids: Sequence[int]) -> dict[int, Turn]:
+        """By memory id, the turn said just before the first of its sources, where there is one."""
+        query = (
+            "SELECT m.id AS memory_id, b.* FROM memories m JOIN turns t ON t.id = (SELECT min(turn_id) FROM sources "
+            "WHERE memory_id = m.id) JOIN turns b ON b.session_id = t.session_id AND b.position = t.position - 1 "
+            "WHERE m.persona_id = ? AND m.id IN (SELECT value FROM json_each(?))"
+        )
+        with self.reading() as db:
+            return {r["memory_id"]: rows.turn(r) for r in db.query(query, [persona_id, json.dumps(list(memory_ids))])}
+
+
+def chosen(db: Database, persona_id: int, ids: Sequence[int]) -> list[Memory]:
+    """Those of a persona's memories that have these ids, in the order of the ids."""
+    # The plus keeps SQLite from going by way of the persona's index to rows whose numbers are given.
+    query = f"{MEMORY} WHERE +m.persona_id = ? AND m.id IN (SELECT value FROM json_each(?))"
+    found = {r["id"]: rows.memory(r) for r in db.query(query, [persona_id, json.dumps(list(ids))])}
+    return [found[i] for i in ids if i in found]
+
+
+def _which(persona_id: int, store: Store | None, during: TimeSpan | None) -> tuple[str, dict[str, object]]:
+    """The condition that picks memories `m`, and its values."""
+    where = ["m.persona_id = :persona"]
+    values: dict[str, object] = {"persona": persona_id}
+    if store is not None:
+        where.append("m.store = :store")
+        values |= {"store": store}
+    if during is not None:
+        where.append("coalesce(m.event_start, m.said_at) < :end AND coalesce(m.event_end, m.said_at) >= :start")
+        values |= {"start": rows.stamp(during.start), "end": rows.stamp(during.end)}
+    return " AND ".join(where), values
+
+
+def _require_persona(db: Database, persona_id: int) -> None:
+    if not db.table("personas").count_where("id = ?", [persona_id]):
+        raise UnknownPersona(f"no persona {persona_id} in this bank; nothing was stored")

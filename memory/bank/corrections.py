@@ -1,0 +1,234 @@
+"""What the user changes of a memory by hand, each undone by `undo`: nothing is lost but by forgetting.
+
+A changed memory is a new version; the old one is kept as history, taken back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+from uuid import uuid4
+
+from sqlite_utils import Database
+
+from memory.bank import journal, rows, validity
+from memory.bank.bank import MEMORY, Bank, chosen
+from memory.bank.inserts import indexed_terms, insert, next_id
+from memory.bank.rows import clean
+from memory.errors import MemoirError
+from memory.types import Memory, TimeSpan
+
+Kind = Literal["edit", "wrong", "pin", "unpin", "merge"]
+
+JOURNALLED: Mapping[Kind, str] = {
+    "edit": "edited",
+    "wrong": "marked wrong",
+    "pin": "pinned",
+    "unpin": "unpinned",
+    "merge": "merged",
+}
+"""What the journal calls each."""
+
+
+class Outdated(MemoirError):
+    """The memory was changed, or forgotten, since it was looked at; nothing was changed now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Something that was changed and can be undone; `other_id` is the new version, or what was merged with it."""
+
+    kind: Kind
+    at: datetime
+    memory_id: int
+    other_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """What of a memory can be edited: its words, when it happened, and from when to when it held."""
+
+    text: str
+    event: TimeSpan | None = None
+    event_text: str = ""
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+
+
+def version_of(memory: Memory) -> Version:
+    """A memory as it stands."""
+    return Version(memory.text, memory.event, memory.event_text, memory.valid_from, memory.valid_to)
+
+
+def edit(bank: Bank, persona_id: int, memory_id: int, to: Version) -> Memory:
+    """Put a new version in the place of a memory; what was drawn from the old words alone is stale from now on.
+
+    Raises:
+        MemoirError: there are no words left, or it ends before it begins.
+        Outdated: somebody else changed it first.
+    """
+    text = clean(to.text).strip()
+    if not text:
+        raise MemoirError("A memory needs words; to remove it, forget it. Nothing was changed.")
+    if to.valid_from and to.valid_to and to.valid_to <= to.valid_from:
+        raise MemoirError(f"It would end ({to.valid_to:%Y-%m-%d}) before it begins. Nothing was changed.")
+    with bank.writing() as db:
+        old = _current(db, persona_id, memory_id)
+        touched = _let_rest_on(db, old)
+        new_id = next_id(db, "memories")
+        key = old["key"] if text == old["text"] else text
+        changed = {"text": text, "key": key, "key_hash": rows.digest(key), "terms": indexed_terms(old["speaker"], key)}
+        timed = {
+            "event_start": rows.stamp(to.event.start) if to.event else None,
+            "event_end": rows.stamp(to.event.end) if to.event else None,
+            "event_text": to.event_text,
+            "valid_from": rows.stamp(to.valid_from),
+            "valid_to": rows.stamp(to.valid_to),
+        }
+        version = {"id": new_id, "identity": rows.digest("version", uuid4().hex), "recorded_at": _now()}
+        insert(db, "memories", [{**old, **changed, **timed, **version}])
+        # A statement in other words is no longer what its turn alone carries.
+        db.conn.execute(
+            "INSERT INTO sources (memory_id, turn_id, quote, alone) "
+            "SELECT ?, turn_id, quote, alone AND ? <> 'dialogue' FROM sources WHERE memory_id = ?",
+            (new_id, old["store"], memory_id),
+        )
+        validity.take_back(db, persona_id, memory_id, _now())
+        db.conn.execute("UPDATE memories SET superseded_by = ? WHERE id = ?", (new_id, memory_id))
+        validity.settle(db, new_id)
+        _note(db, persona_id, "edit", memory_id, new_id, touched)
+        return chosen(db, persona_id, [new_id])[0]
+
+
+def mark_wrong(bank: Bank, persona_id: int, memory_id: int) -> None:
+    """Let a memory be recalled no more; it stays in the history."""
+    with bank.writing() as db:
+        touched = _let_rest_on(db, _current(db, persona_id, memory_id))
+        validity.take_back(db, persona_id, memory_id, _now())
+        _note(db, persona_id, "wrong", memory_id, None, touched)
+
+
+def pin(bank: Bank, persona_id: int, memory_id: int, *, pinned: bool) -> None:
+    """Have a memory read whenever it is found at all, or no longer."""
+    with bank.writing() as db:
+        _current(db, persona_id, memory_id)
+        db.conn.execute("UPDATE memories SET pinned = ? WHERE id = ?", (int(pinned), memory_id))
+        _note(db, persona_id, "pin" if pinned else "unpin", memory_id, None, [])
+
+
+def duplicates(bank: Bank, persona_id: int, memory_id: int) -> list[Memory]:
+    """The other memories of the same kind and speaker that say the same words and are recalled, too."""
+    query = (
+        f"{MEMORY} JOIN memories o ON o.id = :id AND o.persona_id = m.persona_id AND o.store = m.store "
+        "AND o.speaker = m.speaker AND o.text = m.text COLLATE NOCASE "
+        "WHERE m.persona_id = :persona AND m.id <> :id AND m.taken_back IS NULL AND m.store <> 'dialogue' ORDER BY m.id"
+    )
+    with bank.reading() as db:
+        return [rows.memory(r) for r in db.query(query, {"id": memory_id, "persona": persona_id})]
+
+
+def merge(bank: Bank, persona_id: int, memory_id: int, others: Sequence[int]) -> None:
+    """Make one memory of several: it takes over the tellings of the others, which stay in the history."""
+    with bank.writing() as db:
+        for other in others:
+            _current(db, persona_id, memory_id)
+            _current(db, persona_id, other)
+            query = (
+                "SELECT turn_id FROM sources WHERE memory_id = ? EXCEPT SELECT turn_id FROM sources WHERE memory_id = ?"
+            )
+            taken = [int(turn) for (turn,) in db.conn.execute(query, (other, memory_id))]
+            db.conn.execute(
+                "INSERT OR IGNORE INTO sources (memory_id, turn_id, quote, alone) "
+                "SELECT ?, turn_id, quote, alone FROM sources WHERE memory_id = ?",
+                (memory_id, other),
+            )
+            validity.take_back(db, persona_id, other, _now())
+            db.conn.execute("UPDATE memories SET superseded_by = ? WHERE id = ?", (memory_id, other))
+            _note(db, persona_id, "merge", memory_id, other, taken)
+
+
+def last_change(bank: Bank, persona_id: int) -> Change | None:
+    """What `undo` would undo."""
+    with bank.reading() as db:
+        row = _last(db, persona_id)
+    return Change(row["kind"], datetime.fromisoformat(row["at"]), row["memory_id"], row["other_id"]) if row else None
+
+
+def undo(bank: Bank, persona_id: int) -> int:
+    """Undo the last change; returns the id of the memory that it was made to.
+
+    Raises:
+        MemoirError: nothing is left to undo.
+    """
+    with bank.writing() as db:
+        row = _last(db, persona_id)
+        if row is None:
+            raise MemoirError("There is no change left to undo.")
+        memory_id, other, touched = row["memory_id"], row["other_id"], json.loads(row["touched"])
+        db.conn.execute("DELETE FROM changes WHERE id = ?", (row["id"],))
+        journal.note(db, "undid", persona_id, {"memories": 1}, [memory_id], by="Memory tab")
+        if row["kind"] in ("pin", "unpin"):
+            db.conn.execute("UPDATE memories SET pinned = ? WHERE id = ?", (int(row["kind"] == "unpin"), memory_id))
+        elif row["kind"] == "merge":
+            db.conn.executemany(
+                "DELETE FROM sources WHERE memory_id = ? AND turn_id = ?", [(memory_id, turn) for turn in touched]
+            )
+            validity.reinstate(db, other)
+        else:
+            db.conn.executemany(
+                "DELETE FROM rests_on WHERE memory_id = ? AND basis_id = ?", [(each, memory_id) for each in touched]
+            )
+            if other is not None:
+                validity.reopen(db, other)
+                db.conn.execute("DELETE FROM memories WHERE id = ?", (other,))
+            else:
+                validity.reinstate(db, memory_id)
+    return int(memory_id)
+
+
+def _current(db: Database, persona_id: int, memory_id: int) -> dict[str, Any]:
+    """The row of a memory that may be changed."""
+    found = list(db.query("SELECT * FROM memories WHERE persona_id = ? AND id = ?", [persona_id, memory_id]))
+    if not found:
+        raise Outdated(f"Memory {memory_id} is not there any more: it was forgotten, perhaps in another window.")
+    if found[0]["taken_back"] is not None:
+        raise Outdated(f"Memory {memory_id} was changed or marked wrong before, perhaps in another window. Look again.")
+    return found[0]
+
+
+def _let_rest_on(db: Database, memory: Mapping[str, Any]) -> list[int]:
+    """Let what was drawn from a statement, and from no other, rest on it; the ids of those that do anew."""
+    if memory["store"] != "dialogue":
+        return []
+    query = """
+        SELECT memory_id FROM sources WHERE memory_id <> :id AND memory_id IN (
+            SELECT memory_id FROM sources WHERE turn_id IN (SELECT turn_id FROM sources WHERE memory_id = :id))
+        GROUP BY memory_id
+        HAVING sum(turn_id NOT IN (SELECT turn_id FROM sources WHERE memory_id = :id)) = 0
+        EXCEPT SELECT memory_id FROM rests_on WHERE basis_id = :id
+        EXCEPT SELECT id FROM memories WHERE store = 'dialogue'
+    """
+    resting = [int(each) for (each,) in db.conn.execute(query, {"id": memory["id"]})]
+    bases = [(each, memory["id"]) for each in resting]
+    db.conn.executemany("INSERT INTO rests_on (memory_id, basis_id) VALUES (?, ?)", bases)
+    return resting
+
+
+def _note(
+    db: Database, persona_id: int, kind: Kind, memory_id: int, other_id: int | None, touched: Sequence[int]
+) -> None:
+    row = {"persona_id": persona_id, "at": _now(), "kind": kind, "memory_id": memory_id, "other_id": other_id}
+    insert(db, "changes", [{**row, "touched": json.dumps(list(touched))}])
+    journal.note(db, JOURNALLED[kind], persona_id, {"memories": 1}, [memory_id], by="Memory tab")
+
+
+def _last(db: Database, persona_id: int) -> dict[str, Any] | None:
+    query = "SELECT * FROM changes WHERE persona_id = ? ORDER BY id DESC LIMIT 1"
+    return next(iter(db.query(query, [persona_id])), None)
+
+
+def _now() -> str | None:
+    return rows.stamp(datetime.now(UTC))

@@ -1,0 +1,107 @@
+"""What becomes a memory but an utterance: given as one, or learned from turns.
+
+What is learned quotes the turns, or is refused. Told again while it holds, it is one memory with both tellings as its
+sources; a correction takes the place of what was wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+
+from sqlite_utils import Database
+
+from memory.bank import rows
+from memory.bank.inserts import insert, memory_row, next_id, point_to, storable
+from memory.bank.validity import end, settle, take_back, tell_again
+from memory.quotes import quoted
+from memory.types import Learned, MemoryDraft, Quote, Stored, Turn, TurnDraft
+
+
+def memory(db: Database, persona_id: int, draft: MemoryDraft) -> Stored:
+    """Store one memory that no turn said, unless it is known, and settle which of two facts holds now."""
+    draft = storable(draft)
+    identity = rows.memory_identity(draft)
+    known = "SELECT 1 FROM memories WHERE persona_id = ? AND identity = ?"
+    if db.conn.execute(known, (persona_id, identity)).fetchone():
+        return Stored(known_memories=1)
+    _add(db, persona_id, None, identity, draft)
+    return Stored(memories=1)
+
+
+def _add(db: Database, persona_id: int, session_id: int | None, identity: str, draft: MemoryDraft) -> int:
+    memory_id = next_id(db, "memories")
+    insert(db, "memories", [memory_row(memory_id, persona_id, session_id, identity, draft)])
+    settle(db, memory_id)
+    return memory_id
+
+
+def learned(
+    db: Database,
+    persona_id: int,
+    session_id: int,
+    turns: Sequence[tuple[int, TurnDraft | Turn]],
+    items: Sequence[Learned],
+) -> Stored:
+    """Store what was learned from turns, given with their ids; what quotes nothing of them is refused."""
+    stored = Stored()
+    ids: list[int | None] = []
+    for item in items:
+        quotes = [(turns[q.turn][0], said, q.alone) for q in item.quotes if (said := _said(q, turns))]
+        if not quotes:
+            ids.append(None)
+            stored += Stored(refused=1)
+            continue
+        if item.ends:
+            ids.append(None)
+            end(db, persona_id, item.memory, quotes[0][0])
+            continue
+        memory_id, new = _learn(db, persona_id, session_id, item, quotes)
+        ids.append(memory_id)
+        stored += Stored(memories=1) if new else Stored(known_memories=1)
+        earlier = {ids[place] for place in item.rests_on if 0 <= place < len(ids)} - {None, memory_id}
+        bases = [(memory_id, basis) for basis in earlier]
+        db.conn.executemany("INSERT OR IGNORE INTO rests_on (memory_id, basis_id) VALUES (?, ?)", bases)
+    return stored
+
+
+def _said(quote: Quote, turns: Sequence[tuple[int, TurnDraft | Turn]]) -> str:
+    """The quoted words as they stand in their turn, or nothing."""
+    return quoted(quote.words, turns[quote.turn][1].text) if 0 <= quote.turn < len(turns) else ""
+
+
+def _learn(
+    db: Database, persona_id: int, session_id: int, item: Learned, quotes: Sequence[tuple[int, str, bool]]
+) -> tuple[int, bool]:
+    """The id of a learned memory, and whether it is new: told again while it holds, it has one more source."""
+    draft = storable(item.memory)
+    since = rows.stamp(draft.valid_from or draft.said_at) or ""
+    turn_ids = {turn_id for turn_id, _, _ in quotes}
+    for period in count():
+        identity = rows.learned_identity(draft, period)
+        held = db.conn.execute(
+            "SELECT id, coalesce(valid_from, '') <= :since AND coalesce(valid_to, '9') > :since "
+            "AND taken_back IS NULL, (SELECT group_concat(turn_id) FROM sources WHERE memory_id = m.id) "
+            "FROM memories m WHERE persona_id = :persona AND identity = :identity",
+            {"since": since, "persona": persona_id, "identity": identity},
+        ).fetchone()
+        if held is None:
+            break
+        memory_id, holds, sources = held
+        if holds or turn_ids & {int(i) for i in (sources or "").split(",") if i}:
+            point_to(db, [(memory_id, *quote) for quote in quotes])
+            return int(memory_id), False
+    if item.replaces is not None:
+        take_back(db, persona_id, item.replaces, rows.stamp(draft.said_at))
+    memory_id = _add(db, persona_id, session_id, identity, draft)
+    point_to(db, [(memory_id, *quote) for quote in quotes])
+    tell_again(db, persona_id, memory_id)
+    if item.replaces is not None:
+        db.conn.execute("UPDATE memories SET superseded_by = ? WHERE id = ?", (memory_id, item.replaces))
+        # A correction is put together of what was said first and what was said of it.
+        db.conn.execute(
+            "INSERT OR IGNORE INTO sources (memory_id, turn_id, quote, alone) "
+            "SELECT ?, turn_id, quote, 0 FROM sources WHERE memory_id = ?",
+            (memory_id, item.replaces),
+        )
+    return memory_id, True

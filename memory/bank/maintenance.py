@@ -1,0 +1,64 @@
+"""Proof that what is derived agrees with what is stored, and making it anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from sqlite_utils import Database
+
+from memory.bank import rows
+from memory.bank.bank import Bank
+from memory.bank.inserts import indexed_terms
+from memory.search.engine import packing
+from memory.search.engine import segments as segment
+
+
+def verify(bank: Bank, model: str) -> list[str]:
+    """Everything that is wrong with a bank, in words; empty if all is well."""
+    with bank.reading() as db:
+        conn = db.conn
+        faults = [f"file: {m}" for (m,) in conn.execute("PRAGMA integrity_check") if m != "ok"]
+        faults += [
+            f"{table} {row}: points to a missing row of {parent}"
+            for table, row, parent, _ in conn.execute("PRAGMA foreign_key_check")
+        ]
+        for memory_id, key, key_hash, terms, speaker in conn.execute(
+            "SELECT id, key, key_hash, terms, speaker FROM memories"
+        ):
+            if rows.digest(key) != key_hash:
+                faults.append(f"memory {memory_id}: its key was changed behind the index; rebuild mends it")
+            elif indexed_terms(speaker, key) != terms:
+                faults.append(f"memory {memory_id}: its index words are not those of its key; rebuild mends it")
+        stray = conn.execute(
+            "SELECT count(*) FROM vectors WHERE key_hash NOT IN (SELECT key_hash FROM memories)"
+        ).fetchone()[0]
+        if stray:
+            faults.append(f"vectors: {stray} belong to no memory; rebuild removes them")
+        sizes = conn.execute("SELECT DISTINCT length(vector) FROM vectors WHERE model = ?", (model,)).fetchall()
+        if len(sizes) > 1:
+            faults.append(f"vectors: of {len(sizes)} lengths under the one model {model}; rebuild makes them anew")
+        elif sizes:
+            faults += _of_segments(db, model, sizes[0][0] // np.dtype(np.float32).itemsize)
+    return faults
+
+
+def _of_segments(db: Database, model: str, dimensions: int) -> Iterator[str]:
+    """What of the packed segments disagrees with the rows that they were made from."""
+    for (persona_id,) in db.conn.execute("SELECT id FROM personas").fetchall():
+        for packed in packing.packed(db, persona_id, model):
+            rows = list(segment.read(db, persona_id, model, dimensions, packed.first - 1, packed.last + 1))
+            if len(rows) != 1 or not segment.agree(packing.load(db, packed.number), rows[0]):
+                yield f"segment {packed.number}: not as memories {packed.first} to {packed.last}; rebuild mends it"
+
+
+def rebuild(bank: Bank) -> None:
+    """Make index words anew from the rows; vectors and packed segments follow as the indexer gets to them."""
+    with bank.writing() as db:
+        fresh = [
+            (rows.digest(key), indexed_terms(speaker, key), memory_id)
+            for memory_id, key, speaker in db.conn.execute("SELECT id, key, speaker FROM memories")
+        ]
+        db.conn.executemany("UPDATE memories SET key_hash = ?, terms = ? WHERE id = ?", fresh)
+        db.conn.execute("DELETE FROM vectors")
+        db.conn.execute("DELETE FROM segments")

@@ -1,0 +1,181 @@
+"""How personas and sessions become rows, inside a transaction that the bank opened.
+
+A session that comes again is found by its identity and given only the turns it lacks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlite_utils import Database
+
+from memory.bank import journal, overlap, rows
+from memory.bank.facts import learned
+from memory.bank.inserts import insert, memory_row, next_id, point_to, storable
+from memory.bank.overlap import Said
+from memory.bank.validity import take_back
+from memory.errors import UnknownPersona
+from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Stored, TurnDraft
+
+
+def persona(db: Database, draft: PersonaDraft, created_at: str | None = None) -> Persona:
+    """The persona of a draft inside a transaction; made, now or as of `created_at`, if the bank has none."""
+    draft = storable(draft)
+    name = " ".join(draft.name.split())
+    if not name:
+        raise UnknownPersona("a persona needs a name")
+    query = "SELECT * FROM personas WHERE CASE WHEN :id <> '' THEN external_id = :id ELSE name = :name END"
+    known = list(db.query(query, {"id": draft.external_id, "name": name}))
+    if known:
+        return rows.persona(known[0])
+    if db.table("personas").count_where("name = ?", [name]):
+        name = f"{name} ({draft.external_id})"
+    table = db.table("personas").insert(
+        {
+            "name": name,
+            "external_id": draft.external_id,
+            "description": draft.description,
+            "traits": json.dumps([rows.clean(t) for t in draft.traits], ensure_ascii=False),
+            "manner": draft.manner,
+            "proactive": int(draft.proactive),
+            "created_at": created_at or rows.stamp(datetime.now(UTC)),
+        }
+    )
+    made = rows.persona(next(db.query("SELECT * FROM personas WHERE id = ?", [table.last_pk])))
+    journal.note(db, "created", made.id, {"personas": 1})
+    return made
+
+
+def session(db: Database, persona_id: int, draft: SessionDraft) -> Stored:
+    """Store one session, its turns, a dialogue memory a turn, and what was learned from it."""
+    draft = replace(storable(draft), turns=tuple(storable(t) for t in draft.turns))
+    session_id, before, new = _session(db, persona_id, draft)
+    turn_ids, fresh = _turns(db, session_id, draft, before)
+    stored = Stored(sessions=int(new), turns=len(fresh), known_turns=len(draft.turns) - len(fresh))
+    stored += _dialogue(db, persona_id, session_id, [(draft.turns[i], turn_ids[i], identity) for i, identity in fresh])
+    stored += learned(db, persona_id, session_id, list(zip(turn_ids, draft.turns, strict=True)), draft.learned)
+    if draft.taken_back:
+        at = rows.stamp(draft.turns[-1].said_at or draft.started_at or datetime.now(UTC))
+        for memory_id in draft.taken_back:
+            take_back(db, persona_id, memory_id, at)
+    if fresh:
+        heard = rows.stamp(datetime.now(UTC)) if draft.source == "chat" else None
+        db.conn.execute("UPDATE sessions SET learned = 0, heard_at = ? WHERE id = ?", (heard, session_id))
+    return stored
+
+
+def tell_journal(db: Database, persona_id: int, sessions: Sequence[SessionDraft], stored: Stored) -> None:
+    """Tell the journal what came of sessions: an exchange of a chat with what it recalled, or a batch of an import."""
+    if not stored.turns:
+        return
+    chats = [s.external_id for s in sessions if s.source == "chat"]
+    recalled = {i for s in sessions for t in s.turns for i in t.cites}
+    counts = {**stored.added, "recalled": len(recalled), "taken back": sum(len(s.taken_back) for s in sessions)}
+    action, by = ("talked", f"chat {chats[0]}") if len(chats) == len(sessions) == 1 else ("imported", "")
+    journal.note(db, action, persona_id, counts, recalled, by)
+
+
+def _session(db: Database, persona_id: int, draft: SessionDraft) -> tuple[int, Said, bool]:
+    """The session of a draft, what was said in it before the draft begins, and whether it had to be made."""
+    first = draft.turns[0] if draft.turns else TurnDraft("", "other", "")
+    identity = rows.digest(
+        draft.external_id or (draft.started_text, rows.stamp(draft.started_at), first.speaker, first.text)
+    )
+    held = db.conn.execute(
+        "SELECT id FROM sessions WHERE persona_id = ? AND identity = ?", (persona_id, identity)
+    ).fetchone()
+    if held is not None:
+        return int(held[0]), (), False
+    if draft.source == "import" and (begun := overlap.begun(db, persona_id, draft)):
+        return *begun, False
+    table = db.table("sessions").insert(
+        {
+            "persona_id": persona_id,
+            "identity": identity,
+            "external_id": draft.external_id,
+            "title": draft.title,
+            "source": draft.source,
+            "started_at": rows.stamp(draft.started_at),
+            "started_text": draft.started_text,
+        }
+    )
+    assert isinstance(table.last_pk, int)
+    return table.last_pk, (), True
+
+
+def _turns(db: Database, session_id: int, draft: SessionDraft, before: Said) -> tuple[list[int], list[tuple[int, str]]]:
+    """Insert the turns that are new; the ids of all, and the places in the draft (with identity) of the new ones."""
+    known = {
+        str(identity): int(i)
+        for i, identity in db.conn.execute("SELECT id, identity FROM turns WHERE session_id = ?", (session_id,))
+    }
+    position = db.conn.execute(
+        "SELECT coalesce(max(position), -1) FROM turns WHERE session_id = ?", (session_id,)
+    ).fetchone()[0]
+    first_id = next_id(db, "turns")
+    seen = Counter(before)
+    ids: list[int] = []
+    fresh: list[tuple[int, str]] = []
+    new_rows: list[dict[str, Any]] = []
+    for place, turn in enumerate(draft.turns):
+        same = (turn.external_id, turn.speaker, turn.text)
+        identity = rows.turn_identity(turn, seen[same])
+        seen[same] += 1
+        if identity in known:
+            ids.append(known[identity])
+            continue
+        ids.append(first_id + len(new_rows))
+        fresh.append((place, identity))
+        new_rows.append(
+            {
+                "id": ids[-1],
+                "session_id": session_id,
+                "position": position + 1 + len(new_rows),
+                "identity": identity,
+                "speaker": turn.speaker,
+                "role": turn.role,
+                "text": turn.text,
+                "said_at": rows.stamp(turn.said_at or draft.started_at),
+                "said_text": turn.said_text or draft.started_text,
+                "external_id": turn.external_id,
+            }
+        )
+    insert(db, "turns", new_rows)
+    cited = [
+        {"turn_id": ids[place], "memory_id": i} for place, _ in fresh for i in dict.fromkeys(draft.turns[place].cites)
+    ]
+    insert(db, "cites", cited)
+    return ids, fresh
+
+
+def _dialogue(db: Database, persona_id: int, session_id: int, said: Sequence[tuple[TurnDraft, int, str]]) -> Stored:
+    first_id = next_id(db, "memories")
+    new_rows: list[dict[str, Any]] = []
+    links: list[tuple[int, int, str, bool]] = []
+    times = {
+        int(i): at for i, at in db.conn.execute("SELECT id, said_at FROM turns WHERE session_id = ?", (session_id,))
+    }
+    for turn, turn_id, identity in said:
+        if not turn.recallable or not turn.text.strip():
+            continue
+        memory_id = first_id + len(new_rows)
+        draft = MemoryDraft(
+            "dialogue",
+            turn.text,
+            key=turn.key,
+            event=turn.event,
+            event_text=turn.event_text,
+            speaker=turn.speaker,
+            external_id=turn.external_id,
+        )
+        row = memory_row(memory_id, persona_id, session_id, rows.digest(session_id, identity), draft)
+        new_rows.append({**row, "said_at": times[turn_id], "valid_from": times[turn_id]})
+        links.append((memory_id, turn_id, "", True))
+    insert(db, "memories", new_rows)
+    point_to(db, links)
+    return Stored(memories=len(new_rows))

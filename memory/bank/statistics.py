@@ -1,0 +1,194 @@
+"""What a persona's memory holds, counted for pictures: so much of it, however much there is, that a picture can show.
+
+Counting happens in the bank: rows come back by month, or up to a limit, never all of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from memory.bank import rows
+from memory.bank.bank import MEMORY, Bank
+from memory.types import STORES, Memory, Store
+
+BINS = 60
+"""Stretches of time that a picture has room for; a longer life is counted by quarters, years or decades."""
+
+FACTS, RELATIONS, PEOPLE = 30, 400, 40
+"""Facts and people that a picture has room for, and relations that are read for it."""
+
+Months = dict[str, dict[int, int]]
+"""By what is counted, how many there are by month; a month is counted from the year 0."""
+
+_WORD = r"[^\W\d_a-z][\w.-]*(?:['’][^\W\d_a-z][\w.-]*)*"
+_SMALL = r"(?:(?:de|del|da|do|dos|du|la|le|di|van|von|der|den|al|el|bin|ibn) )"
+# A sentence may begin with a capital that is no name's.
+_NO_NAME = r"(?!(?:The|A|An|This|That|My|Your|Our|His|Her|Their|He|She|It|They|We|I|You|One|Both)\b)"
+NAME = rf"{_NO_NAME}{_WORD}(?: {_SMALL}*{_WORD}){{0,3}}"
+_STOPS = r"(?!(?:at|in|on|since|from|who|and|or|of|for|with|to|the|is|was)\b)"
+_WHOSE = rf"(?P<whose>{NAME})['’]s|(?P<mine>[Yy]our|[Mm]y)"
+_WHAT = rf"(?P<what>(?:{_STOPS}[\w-]+(?: |\b)){{1,3}})"
+_KIND = rf"(?P<what>(?:{_STOPS}[^\W\dA-Z_][\w-]* ){{1,3}}?)"
+_CALLED = r"(?:(?:is|was) )?(?:called |named )?"
+FORMS = (
+    # "Leila, whom all like, is Noor's younger sister"; but not "Leila met Daan, who is Noor's friend"
+    re.compile(
+        rf"(?P<who>{NAME})\b(?:(?!\b(?:who|which|that|where|whose)\b)[^.;]){{0,120}}?\b(?P<tense>is|was) "
+        rf"(?:{_WHOSE}) {_WHAT}"
+    ),
+    # "Leila is the younger sister of Noor"
+    re.compile(
+        rf"(?P<who>{NAME})\b[^.;]{{0,60}}?\b(?P<tense>is|was) (?:an? |the )?{_KIND}of (?P<whose>{NAME})(?:['’]s)?\b"
+    ),
+    # "Noor's sister is called Leila", "Noor's sister Leila is a midwife"
+    re.compile(rf"(?:{_WHOSE}) {_KIND}{_CALLED}(?P<who>{NAME})"),
+    # "Noor has a younger sister called Leila"
+    re.compile(rf"(?P<whose>{NAME}) (?:has|had) an? {_KIND}(?:called|named) (?P<who>{NAME})"),
+)
+"""In what words a memory may say who is what to whom; each is met from its first word on."""
+FIRST_NAME = re.compile(NAME)
+YOU = "You"
+"""Who talks with the persona: what "my sister" is remembered as is "your sister"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """Who is what to whom, and the memory that says so."""
+
+    who: str
+    what: str
+    whose: str
+    text: str
+
+
+def kept_by_month(bank: Bank, persona_id: int) -> Months:
+    """How many memories of each store happened, were said or came to hold in each month."""
+    query = (
+        "SELECT store, substr(coalesce(event_start, said_at, valid_from), 1, 7), count(*) FROM memories "
+        "WHERE persona_id = ? AND taken_back IS NULL GROUP BY 1, 2"
+    )
+    return _months(bank, persona_id, query, STORES)
+
+
+def sessions_by_month(bank: Bank, persona_id: int) -> Months:
+    """How many conversations began in each month."""
+    query = "SELECT 'session', substr(started_at, 1, 7), count(*) FROM sessions WHERE persona_id = ? GROUP BY 2"
+    return _months(bank, persona_id, query, ["session"])
+
+
+def _months(bank: Bank, persona_id: int, query: str, kinds: Sequence[str]) -> Months:
+    with bank.reading() as db:
+        found = db.conn.execute(query, (persona_id,)).fetchall()
+    counted: Months = {kind: {} for kind in kinds}
+    for kind, month, n in found:
+        if month:
+            counted[kind][int(month[:4]) * 12 + int(month[5:7]) - 1] = n
+    return counted
+
+
+def cut(months: Months) -> tuple[Months, int]:
+    """The months without the fiftieth that lies first and the one that lies last, and how much is left out by it.
+
+    A childhood that is told of once would else squeeze the year that a thousand memories are of into one bar.
+    """
+    total: Counter[int] = Counter()
+    for counted in months.values():
+        total.update(counted)
+    room = total.total() // 50
+    first, last = _after(sorted(total), total, room), _after(sorted(total, reverse=True), total, room)
+    kept = {kind: {m: n for m, n in counted.items() if first <= m <= last} for kind, counted in months.items()}
+    return kept, total.total() - sum(sum(counted.values()) for counted in kept.values())
+
+
+def _after(order: Sequence[int], total: Counter[int], room: int) -> int:
+    """The first month that is more than there is room to leave out; 0 where there is none at all."""
+    passed = 0
+    for month in order:
+        passed += total[month]
+        if passed > room:
+            return month
+    return 0
+
+
+def width(months: Months) -> int:
+    """How many months a bin must hold so that there is room for all of them."""
+    known = [month for counted in months.values() for month in counted]
+    if not known:
+        return 1
+    reach = max(known) - min(known) + 1
+    return next((wide for wide in (1, 3, 12, 120) if reach / wide < BINS - 1), 1200)
+
+
+def binned(counted: dict[int, int], wide: int) -> dict[datetime, int]:
+    """The counts of months put together, by when each bin begins; in order."""
+    total: Counter[int] = Counter()
+    for month, n in counted.items():
+        total[max(month - month % wide, 12)] += n  # there is no year 0
+    return {datetime(month // 12, month % 12 + 1, 1, tzinfo=UTC): total[month] for month in sorted(total)}
+
+
+def facts(bank: Bank, persona_id: int) -> list[Memory]:
+    """The facts of which it is known since when they hold: first those that ended, then the newest."""
+    query = (
+        f"{MEMORY} WHERE m.persona_id = ? AND m.store IN ('profile', 'relationship', 'world') AND m.taken_back IS NULL "
+        "AND m.valid_from IS NOT NULL ORDER BY m.valid_to IS NULL, m.valid_from DESC, m.id DESC LIMIT ?"
+    )
+    with bank.reading() as db:
+        return [rows.memory(r) for r in db.query(query, [persona_id, FACTS])]
+
+
+def relations(bank: Bank, persona_id: int, name: str, as_of: datetime) -> list[Relation]:
+    """Who is what to whom at a moment, as far as memories that held then say so in a form that is understood.
+
+    Of one that names no second person ("Tomas is a fiddler"; about: partner), the person meant is the one that most
+    others are something to, or else the one called `name`.
+    """
+    query = (
+        "SELECT text, attribute, speaker FROM memories WHERE persona_id = :persona AND store = 'relationship' AND "
+        "taken_back IS NULL AND (valid_from IS NULL OR valid_from <= :at) AND (valid_to IS NULL OR valid_to > :at) "
+        "AND (said_at IS NULL OR said_at <= :at) ORDER BY coalesce(valid_from, said_at) DESC, id DESC LIMIT :limit"
+    )
+    with bank.reading() as db:
+        found = db.conn.execute(query, {"persona": persona_id, "at": rows.stamp(as_of), "limit": RELATIONS}).fetchall()
+    told = [_told(text, speaker) for text, _, speaker in found]
+    middle = next((whose for whose, _ in Counter(r.whose for r in told if r).most_common(1)), name)
+    known: dict[tuple[str, str], Relation] = {}
+    for relation, (text, attribute, _) in zip(told, found, strict=True):
+        meant = relation or _named(text, attribute, middle)
+        if meant is not None:
+            known.setdefault((meant.who, meant.whose), meant)
+    return _most_connected(list(known.values()))
+
+
+def _told(text: str, speaker: str) -> Relation | None:
+    """What a memory says by itself; "my" is its speaker's."""
+    said = next((match for form in FORMS if (match := form.match(text))), None)
+    if said is None:
+        return None
+    words = said.groupdict()
+    mine = speaker if speaker and (words.get("mine") or "").casefold() == "my" else YOU
+    was = " (was)" if words.get("tense") == "was" else ""
+    return Relation(words["who"].rstrip("."), words["what"].strip() + was, words["whose"] or mine, text)
+
+
+def _named(text: str, attribute: str, middle: str) -> Relation | None:
+    someone = FIRST_NAME.match(text)
+    if someone is None or not attribute or someone.group() == middle:
+        return None
+    return Relation(someone.group(), attribute, middle, text)
+
+
+def _most_connected(known: list[Relation]) -> list[Relation]:
+    """The relations between the people that most others are related to, as many as there is room for."""
+    ties = Counter(name for relation in known for name in (relation.who, relation.whose))
+    shown = {name for name, _ in ties.most_common(PEOPLE)}
+    return [r for r in known if r.who in shown and r.whose in shown]
+
+
+def stores_of(months: Months) -> list[Store]:
+    """The stores of which anything has a date."""
+    return [store for store in STORES if months[store]]

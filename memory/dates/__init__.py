@@ -1,0 +1,1 @@
+"""Find the times that a text names, and describe times in words."""

@@ -1,0 +1,256 @@
+"""Stretches of the calendar on one wall clock: the unit that holds a moment, that unit moved, the nearest of a kind.
+
+Everything here is naive local time, because "yesterday" and "last week" are bounded by the speaker's own midnights;
+`memory.dates.expressions` puts the zone back. Weeks run from Monday to Monday. Seasons are the meteorological ones of
+the
+northern half of the world, named by the year they begin in (winter 2021 ends in February 2022).
+"""
+
+from __future__ import annotations
+
+from calendar import monthrange
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import MAXYEAR, MINYEAR, datetime, timedelta
+from typing import Literal
+
+from dateutil.easter import easter  # type: ignore[import-untyped]
+
+Unit = Literal[
+    "minute", "hour", "part", "day", "weekend", "week", "month", "quarter", "season", "year", "decade", "span"
+]
+Which = Literal["last", "this", "next", "nearest"]
+Leaning = Literal["past", "future"]
+
+DAY = timedelta(days=1)
+PARTS_OF_DAY = {"morning": (5, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (18, 30)}
+FIRST_MONTH_OF_SEASON = {"spring": 3, "summer": 6, "fall": 9, "autumn": 9, "winter": 12}
+YEARS_LOOKED_AT = 8  # a 29 February is at most eight years away
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A half-open span of naive wall-clock time, with the calendar unit it is one of."""
+
+    start: datetime
+    end: datetime
+    unit: Unit = "span"
+    sure: bool = True
+
+    def unsure(self) -> Stretch:
+        """Give the same stretch, held to be vague."""
+        return replace(self, sure=False)
+
+
+def midnight(moment: datetime) -> datetime:
+    """Give the start of the moment's day."""
+    return moment.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def run_of_days(first: datetime, count: int, unit: Unit = "span") -> Stretch:
+    """Give `count` whole days from the day of `first`."""
+    start = midnight(first)
+    return Stretch(start, start + count * DAY, unit)
+
+
+def day_at(first: datetime) -> Stretch:
+    """Give the moment's day."""
+    return run_of_days(first, 1, "day")
+
+
+def shift_months(moment: datetime, count: int) -> datetime:
+    """Move a moment by calendar months; 31 March less one month is 28 or 29 February."""
+    year, month = divmod(moment.year * 12 + moment.month - 1 + count, 12)
+    return moment.replace(year=year, month=month + 1, day=min(moment.day, monthrange(year, month + 1)[1]))
+
+
+def months(year: int, month: int, count: int, unit: Unit) -> Stretch:
+    """Give `count` calendar months from one month of a year."""
+    start = datetime(year, month, 1)
+    return Stretch(start, shift_months(start, count), unit)
+
+
+def season(year: int, name: str) -> Stretch:
+    """Give a season by the year it begins in."""
+    return months(year, FIRST_MONTH_OF_SEASON[name], 3, "season")
+
+
+def part_of_day(moment: datetime, part: str) -> Stretch:
+    """Give a part of the moment's day; its night ends at six the next morning."""
+    first, last = PARTS_OF_DAY[part]
+    start = midnight(moment)
+    return Stretch(start + timedelta(hours=first), start + timedelta(hours=last), "part")
+
+
+def unit_at(unit: str, moment: datetime, count: int = 0) -> Stretch:
+    """Give the calendar unit that holds the moment, moved by `count` of that unit."""
+    today = midnight(moment)
+    monday = today + (7 * count - today.weekday()) * DAY
+    match unit:
+        case "week":
+            return run_of_days(monday, 7, "week")
+        case "weekend":
+            return run_of_days(monday + 5 * DAY, 2, "weekend")
+        case "month":
+            return _months_around(today, 1, count, "month")
+        case "quarter":
+            return _months_around(today, 3, count, "quarter")
+        case "year":
+            return _months_around(today, 12, count, "year")
+        case "decade":
+            return months(today.year - today.year % 10 + 10 * count, 1, 120, "decade")
+        case "morning" | "afternoon" | "evening" | "night":
+            return part_of_day(today + count * DAY, unit)
+        case _:
+            return day_at(today + count * DAY)
+
+
+def _months_around(today: datetime, size: int, count: int, unit: Unit) -> Stretch:
+    first = shift_months(today.replace(day=1), size * count - (today.month - 1) % size)
+    return months(first.year, first.month, size, unit)
+
+
+def distant(unit: str, now: datetime, count: int) -> Stretch:
+    """Give what lies `count` units from now, as wide as people mean it (the table is in `memory.dates.expressions`)."""
+    today = midnight(now)
+    match unit:
+        case "minute":
+            minute = now.replace(second=0, microsecond=0) + timedelta(minutes=count)
+            return Stretch(minute, minute + timedelta(minutes=1), "minute")
+        case "hour":
+            middle = now.replace(second=0, microsecond=0) + timedelta(hours=count)
+            return Stretch(middle - timedelta(minutes=30), middle + timedelta(minutes=30), "hour")
+        case "week":
+            return run_of_days(today + (7 * count - 3) * DAY, 7)
+        case "fortnight":
+            return run_of_days(today + (14 * count - 3) * DAY, 7)
+        case "decade":
+            return Stretch(
+                unit_at("year", now, 10 * count - 2).start, unit_at("year", now, 10 * count + 2).end, sure=False
+            )
+        case _:
+            return unit_at(unit, now, count)
+
+
+def in_years(now: datetime, month: int, day: int | None = None, last_day: int | None = None) -> Iterator[Stretch]:
+    """Give each year's own copy of a month, a day of it or a run of days, around now; years without it are left out."""
+    for year in _years(now):
+        if day is None:
+            yield months(year, month, 1, "month")
+        elif (last_day or day) <= monthrange(year, month)[1]:
+            count = (last_day or day) - day + 1
+            yield run_of_days(datetime(year, month, day), count, "day" if count == 1 else "span")
+
+
+def seasons(now: datetime, name: str) -> Iterator[Stretch]:
+    """Give each year's season of that name, around now."""
+    return (season(year, name) for year in _years(now) if year < MAXYEAR)
+
+
+def holidays(now: datetime, name: str) -> Iterator[Stretch]:
+    """Give each year's holiday of that name, around now."""
+    return (holiday(year, name) for year in _years(now))
+
+
+def weekdays(now: datetime, weekday: int) -> Iterator[Stretch]:
+    """Give the days of one weekday (0 is Monday) in the two weeks before and after now's week."""
+    monday = midnight(now) - now.weekday() * DAY
+    return (day_at(monday + (7 * week + weekday) * DAY) for week in range(-2, 3))
+
+
+def days_of_month(now: datetime, day: int) -> Iterator[Stretch]:
+    """Give the same day of each month in the half year around now; months too short for it are left out."""
+    for count in range(-3, 4):
+        first = shift_months(now.replace(day=1), count)
+        if day <= monthrange(first.year, first.month)[1]:
+            yield day_at(first.replace(day=day))
+
+
+def _years(now: datetime) -> range:
+    return range(max(MINYEAR, now.year - YEARS_LOOKED_AT), min(MAXYEAR, now.year + YEARS_LOOKED_AT + 1))
+
+
+def on_weekday(days: Iterable[Stretch], weekday: int, now: datetime) -> Stretch | None:
+    """Of days, the one nearest to now that falls on the weekday; of two as near, the earlier."""
+    fitting = (day for day in days if day.start.weekday() == weekday)
+    return min(fitting, key=lambda day: abs(day.start - midnight(now)), default=None)
+
+
+def pick(occurrences: Iterable[Stretch], now: datetime, which: Which, leaning: Leaning, cycle: str) -> Stretch | None:
+    """Choose one of the occurrences, given in time order.
+
+    "last" is over before today begins, "next" begins after today, "this" holds now or else begins in the `cycle` (week,
+    month or year) that does, and "nearest" is the latest begun, or the first not yet over when the words lean forward.
+    """
+    today = midnight(now)
+    found = tuple(occurrences)
+    if which == "this":
+        around = unit_at(cycle, now)
+        holding = [one for one in found if one.start <= now < one.end]
+        return next(iter(holding), next((one for one in found if around.start <= one.start < around.end), None))
+    if which == "next":
+        return next((one for one in found if one.start > today), None)
+    if which == "last":
+        return next((one for one in reversed(found) if one.end <= today), None)
+    if leaning == "future":
+        return next((one for one in found if one.end > now), None)
+    return next((one for one in reversed(found) if one.start <= now), None)
+
+
+def nth_weekday(within: Stretch, weekday: int, nth: int) -> datetime | None:
+    """Give the nth (1, 2, ... or -1 for the last) of a weekday inside a stretch, or None where there are fewer."""
+    if nth < 0:
+        return weekday_before(within.end, weekday)
+    found = weekday_after(within.start, weekday) + 7 * (nth - 1) * DAY
+    return found if found < within.end else None
+
+
+def weekday_before(moment: datetime, weekday: int) -> datetime:
+    """Give the last day of that weekday that is over by the moment."""
+    yesterday = midnight(moment) - DAY
+    return yesterday - (yesterday.weekday() - weekday) % 7 * DAY
+
+
+def weekday_after(moment: datetime, weekday: int) -> datetime:
+    """Give the first day of that weekday from the moment's day on."""
+    today = midnight(moment)
+    return today + (weekday - today.weekday()) % 7 * DAY
+
+
+FIXED_HOLIDAYS = {
+    "christmas eve": (12, 24, 1),
+    "christmas day": (12, 25, 1),
+    "christmas": (12, 24, 3),
+    "xmas": (12, 24, 3),
+    "boxing day": (12, 26, 1),
+    "new years eve": (12, 31, 1),
+    "new years day": (1, 1, 1),
+    "new years": (1, 1, 1),
+    "valentines day": (2, 14, 1),
+    "halloween": (10, 31, 1),
+    "independence day": (7, 4, 1),
+}
+WEEKDAY_HOLIDAYS = {  # (month, weekday, nth), as kept in the United States
+    "mothers day": (5, 6, 2),
+    "memorial day": (5, 0, -1),
+    "fathers day": (6, 6, 3),
+    "labor day": (9, 0, 1),
+    "thanksgiving": (11, 3, 4),
+}
+EASTER_HOLIDAYS = {"good friday": (-2, 1), "easter sunday": (0, 1), "easter monday": (1, 1), "easter": (-2, 4)}
+HOLIDAYS = (*FIXED_HOLIDAYS, *WEEKDAY_HOLIDAYS, *EASTER_HOLIDAYS)
+
+
+def holiday(year: int, name: str) -> Stretch:
+    """Give a holiday in a year; Christmas is 24 to 26 December, Easter is Good Friday to Easter Monday."""
+    if name in FIXED_HOLIDAYS:
+        month, day, count = FIXED_HOLIDAYS[name]
+        return run_of_days(datetime(year, month, day), count, "day")
+    if name in WEEKDAY_HOLIDAYS:
+        month, weekday, nth = WEEKDAY_HOLIDAYS[name]
+        found = nth_weekday(months(year, month, 1, "month"), weekday, nth)
+        assert found is not None  # every month has four of each weekday
+        return day_at(found)
+    offset, count = EASTER_HOLIDAYS[name]
+    sunday = datetime.combine(easter(max(year, 326)), datetime.min.time())  # the computus begins in 326
+    return run_of_days(sunday + offset * DAY, count, "day")

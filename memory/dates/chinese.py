@@ -1,0 +1,176 @@
+"""Chinese names of times: 2023年5月7日, 昨天, 上周五, 两周前, 去年夏天.
+
+Of these `dateparser` 1.5.0 (as "zh") reads 昨天, 去年 and numeric dates with a year, but not 上周五, 三天前, 两周前 or
+5月7日; all are read here, by the same units as English. 上周五 is the Friday of the week before, not the last one over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import datetime
+
+from memory.dates import calendar as units
+from memory.dates.absolute import read_absolute
+from memory.dates.calendar import DAY, Leaning, Stretch, Which, run_of_days, unit_at
+from memory.dates.rules import Kind, Match, Resolve, Rule, fixed
+
+DIGITS = "零一二三四五六七八九十"
+NUMBER = r"(?:\d{1,4}|[一二两三四五六七八九十]{1,3}|几|多|半)"
+WEEK = r"(?:周|星期|礼拜)"
+YEARS = {"前年": -2, "去年": -1, "今年": 0, "明年": 1, "后年": 2}
+YEAR_WORD = f"(?:{'|'.join(YEARS)})"
+DAYS = {"大前天": -3, "前天": -2, "昨": -1, "今": 0, "明": 1, "后天": 2}
+SHIFTS = {"上上": -2, "上": -1, "这": 0, "本": 0, "下": 1, "下下": 2}
+SHIFT = r"(?P<shift>上上|下下|上|这|本|下)一?个?"
+SEASONS = {"春": "spring", "夏": "summer", "秋": "autumn", "冬": "winter"}
+PARTS = {"早": "morning", "上": "morning", "下": "afternoon", "晚": "night", "夜": "night"}
+PART = r"(?P<part>早上|早晨|上午|下午|晚上|夜里|早|晚)"
+
+
+def number(text: str) -> tuple[int, int]:
+    """Give the least and the most that a Chinese number means: 三 is 3 to 3, 几 is 2 to 5."""
+    if text in {"几", "多"}:
+        return (2, 5) if text == "几" else (5, 20)
+    if text.isdecimal():
+        return int(text), int(text)
+    text = text.replace("两", "二")
+    tens, ten, ones = text.rpartition("十")
+    if not ten:
+        return DIGITS.index(text), DIGITS.index(text)
+    value = 10 * (DIGITS.index(tens) if tens else 1) + (DIGITS.index(ones) if ones else 0)
+    return value, value
+
+
+def read_chinese_day(match: Match) -> Resolve:
+    """Read 昨天, 今晚, 前天下午."""
+    shift = DAYS[next(word for word in DAYS if match[0].startswith(word))]
+    part = match["part"] or match["short"]
+
+    def resolve(now: datetime, leaning: Leaning) -> Stretch:
+        return unit_at(PARTS[part[0]] if part else "day", now, shift)
+
+    return resolve
+
+
+def read_chinese_week(match: Match) -> Resolve:
+    """Read 上周, 上周末, 上周五."""
+    shift, day = SHIFTS[match["shift"]], match["day"]
+    if not day:
+        return lambda now, leaning: unit_at("week", now, shift)
+    if day == "末":
+        return lambda now, leaning: unit_at("weekend", now, shift)
+    weekday = "一二三四五六".find(day) % 7
+    return lambda now, leaning: units.day_at(unit_at("week", now, shift).start + weekday * DAY)
+
+
+def read_chinese_weekday(match: Match) -> Resolve:
+    """Read 周五, 周末: the last one over, the next to come where the sentence looks ahead."""
+    if match["day"] == "末":
+        return lambda now, leaning: unit_at("weekend", now, 0 if now.weekday() >= 5 or leaning == "future" else -1)
+    weekday = "一二三四五六".find(match["day"]) % 7
+
+    def resolve(now: datetime, leaning: Leaning) -> Stretch | None:
+        which: Which = "next" if leaning == "future" else "last"
+        return units.pick(units.weekdays(now, weekday), now, which, leaning, "week")
+
+    return resolve
+
+
+def read_chinese_month(match: Match) -> Resolve:
+    """Read 上个月, 下个月."""
+    shift = SHIFTS[match["shift"]]
+    return lambda now, leaning: unit_at("month", now, shift)
+
+
+def read_chinese_date(match: Match) -> Resolve | None:
+    """Read 5月7日, 去年5月, 今年五月七号."""
+    month = number(match["month"])[0]
+    day = number(match["day"])[0] if match["day"] else None
+    if not 1 <= month <= 12:
+        return None
+    if match["year"]:
+        shift = YEARS[match["year"]]
+        return lambda now, leaning: next(
+            (one for one in units.in_years(now, month, day) if one.start.year == now.year + shift), None
+        )
+    return lambda now, leaning: units.pick(units.in_years(now, month, day), now, "nearest", leaning, "year")
+
+
+def read_chinese_season(match: Match) -> Resolve:
+    """Read 去年夏天, 2021年春天; a season alone is the latest begun."""
+    name = SEASONS[match["season"]]
+    if match["number"]:
+        year = int(match["number"])
+        return lambda now, leaning: units.season(year, name)
+    if match["year"]:
+        shift = YEARS[match["year"]]
+        return lambda now, leaning: units.season(now.year + shift, name)
+    return lambda now, leaning: units.pick(units.seasons(now, name), now, "nearest", leaning, "year")
+
+
+def read_chinese_year(match: Match) -> Resolve:
+    """Read 去年, 前年."""
+    shift = YEARS[match[0]]
+    return lambda now, leaning: unit_at("year", now, shift)
+
+
+UNITS = {
+    "分钟": "minute",
+    "小时": "hour",
+    "天": "day",
+    "周": "week",
+    "星期": "week",
+    "礼拜": "week",
+    "月": "month",
+    "年": "year",
+}
+
+
+def read_chinese_distance(match: Match) -> Resolve | None:
+    """Read 三天前, 两周前, 几个月前, 半年前."""
+    unit = UNITS[match["unit"]]
+    if match["count"] == "半":
+        return (lambda now, leaning: units.distant("month", now, -6)) if unit == "year" else None
+    least, most = number(match["count"])
+
+    def resolve(now: datetime, leaning: Leaning) -> Stretch:
+        near, far = units.distant(unit, now, -least), units.distant(unit, now, -most)
+        return Stretch(far.start, near.end, near.unit, least == most)
+
+    return resolve
+
+
+def read_chinese_recently(match: Match) -> Resolve:
+    """Read 最近 and 近来."""
+    return lambda now, leaning: run_of_days(now - 30 * DAY, 31).unsure()
+
+
+def chinese(pattern: str, read: Callable[[Match], Resolve | None], kind: Kind = "plain") -> Rule:
+    """Compile a rule for a script that puts no spaces between words."""
+    return Rule(re.compile(pattern), read, kind)
+
+
+CHINESE_RULES = (
+    chinese(r"(?P<number>\d{4})年(?P<year>)的?(?P<season>[春夏秋冬])[天季]", read_chinese_season),
+    chinese(r"\d{4}年(?:\d{1,2}月(?:份|\d{1,2}[日号])?)?", lambda match: fixed(read_absolute(match[0]))),
+    chinese(rf"(?P<year>{YEAR_WORD})(?P<number>)的?(?P<season>[春夏秋冬])[天季]", read_chinese_season),
+    chinese(
+        rf"(?<![\d一二两三四五六七八九十几半])(?:(?P<year>{YEAR_WORD})的?)?(?P<month>\d{{1,2}}|十[一二]?|[一二三四五六七八九])月"
+        r"(?:份|(?P<day>\d{1,2}|[一二三四五六七八九十]{1,3})[日号])?",
+        read_chinese_date,
+        "recurring",
+    ),
+    chinese(YEAR_WORD, read_chinese_year),
+    chinese(rf"(?:(?:大前|前|昨|今|明|后)[天日](?:{PART})?|[昨今明](?P<short>[晚早夜]))", read_chinese_day),
+    chinese(rf"{SHIFT}{WEEK}(?P<day>[一二三四五六日天末])?", read_chinese_week),
+    chinese(rf"{SHIFT}月", read_chinese_month),
+    chinese(rf"(?<![每一两三]){WEEK}(?P<day>[一二三四五六日天末])", read_chinese_weekday, "recurring"),
+    chinese(
+        rf"(?P<count>{NUMBER})个?(?P<unit>分钟|小时|天|周|星期|礼拜|月|年)(?:多|之|以)?前",
+        read_chinese_distance,
+        "count",
+    ),
+    chinese(r"最近|近来", read_chinese_recently),
+    chinese(r"(?<=在)(?:(?P<year>)(?P<number>))(?P<season>[春夏秋冬])[天季]", read_chinese_season, "recurring"),
+)

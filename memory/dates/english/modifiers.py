@@ -1,0 +1,253 @@
+"""Words before and after a time that change which time it is: "early", "the Sunday before", "morning", "last year"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from memory.dates import calendar as units
+from memory.dates.calendar import DAY, Leaning, Stretch, run_of_days, unit_at
+from memory.dates.rules import (
+    CLOCK,
+    COUNT,
+    FULL_WEEKDAY,
+    PART,
+    Kind,
+    Match,
+    Resolve,
+    compiled,
+    count_of,
+    is_vague_count,
+    ordinal_of,
+    weekday_number,
+    which_of,
+)
+
+Change = Callable[[Match, Stretch], Stretch | None]
+Wrap = Callable[[Match, Resolve], Resolve]
+
+EVERY_KIND: frozenset[Kind] = frozenset({"plain", "recurring", "count"})
+
+
+@dataclass(frozen=True, slots=True)
+class Modifier:
+    """A pattern beside a time, the kinds of time it goes with, and what it makes of the time's resolver.
+
+    The new resolver gives None for a stretch that the words do not go with ("early" and a day).
+    """
+
+    pattern: re.Pattern[str]
+    wrap: Wrap
+    kinds: frozenset[Kind] = EVERY_KIND
+
+
+def lead_in(pattern: str, wrap: Wrap, kinds: frozenset[Kind] = EVERY_KIND) -> Modifier:
+    """Compile words that stand before a time; a space stands for any run of white space."""
+    return Modifier(compiled(rf"(?<!\w)(?:{pattern})\Z"), wrap, kinds)
+
+
+def trailer(pattern: str, wrap: Wrap, kinds: frozenset[Kind] = EVERY_KIND) -> Modifier:
+    """Compile words that stand after a time; a space stands for any run of white space."""
+    return Modifier(compiled(rf"(?:{pattern})(?!\w)"), wrap, kinds)
+
+
+def changing(change: Change) -> Wrap:
+    """Make a wrap of a function from the words and the stretch they stand beside."""
+
+    def wrap(match: Match, resolve: Resolve) -> Resolve:
+        def changed(now: datetime, leaning: Leaning) -> Stretch | None:
+            stretch = resolve(now, leaning)
+            return None if stretch is None else change(match, stretch)
+
+        return changed
+
+    return wrap
+
+
+def take_third(match: Match, stretch: Stretch) -> Stretch | None:
+    """Give the "early", "mid" or "late" third: of a month by tens of days, of a year by months, of a week by days."""
+    third = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1}.get(match["third"].lower().split()[0], 2)
+    start, days = stretch.start, (stretch.end - stretch.start).days
+    if stretch.unit not in {"week", "month", "season", "quarter", "year", "decade"}:
+        return None
+    if stretch.unit == "month":
+        edges = [start, start + 10 * DAY, start + 20 * DAY, stretch.end]
+    elif stretch.unit == "week":
+        edges = [start, start + 2 * DAY, start + 5 * DAY, stretch.end]
+    else:
+        length = round(days / 30.44)
+        edges = [units.shift_months(start, length * n // 3) for n in range(4)]
+    return Stretch(edges[third], edges[third + 1], sure=False)
+
+
+def take_nth(match: Match, stretch: Stretch) -> Stretch | None:
+    """Give "the first week of", "the last two days of", "the second Friday of"."""
+    found = _nth(match, stretch)
+    if found is None or not stretch.start <= found.start < stretch.end:
+        return None
+    if found.unit == "weekend":
+        return found  # one that begins in May is a weekend of May
+    return (
+        replace(found, end=min(found.end, stretch.end))
+        if found.end - found.start < stretch.end - stretch.start
+        else None
+    )
+
+
+def _nth(match: Match, stretch: Stretch) -> Stretch | None:
+    nth, unit = ordinal_of(match["nth"]), match["unit"].lower()
+    count = count_of(match["count"])[1] if match["count"] else 1
+    if unit == "weekend" or (unit.endswith("day") and unit != "day"):
+        first = units.nth_weekday(stretch, 5 if unit == "weekend" else weekday_number(unit), nth)
+        return None if first is None else run_of_days(first, 2, "weekend") if unit == "weekend" else units.day_at(first)
+    match unit, stretch.unit:
+        case "half" | "quarter", "year":
+            return _block(stretch, nth, 6 if unit == "half" else 3, by_month=True)
+        case "half", "month":
+            middle = stretch.start + 15 * DAY
+            return Stretch(stretch.start, middle) if nth == 1 else Stretch(middle, stretch.end)
+        case "month", _:
+            return _block(stretch, nth, count, "month" if count == 1 else "span", by_month=True)
+        case "week", _:
+            return _block(stretch, nth, 7 * count)
+        case "day", _:
+            return _block(stretch, nth, count, "day")
+    return None
+
+
+def _block(stretch: Stretch, nth: int, size: int, unit: units.Unit = "span", *, by_month: bool = False) -> Stretch:
+    def moved(start: datetime, count: int) -> datetime:
+        return units.shift_months(start, count) if by_month else start + count * DAY
+
+    if nth < 0:
+        return Stretch(moved(stretch.end, -size), stretch.end, unit)
+    return Stretch(moved(stretch.start, size * (nth - 1)), moved(stretch.start, size * nth), unit)
+
+
+def take_neighbour(match: Match, stretch: Stretch) -> Stretch | None:
+    """Give "the week of", "the day before", "the Sunday after" a time."""
+    unit, way = match["unit"].lower(), match["way"].lower().split()[0]
+    weekday = weekday_number(unit) if unit.endswith("day") and unit != "day" else 5 if unit == "weekend" else None
+    if way == "of":
+        return unit_at(unit, stretch.start) if weekday is None or unit == "weekend" else None  # not "the Friday of"
+    earlier = way in {"before", "prior", "preceding"}
+    if weekday is None:
+        return unit_at(unit, stretch.start, -1) if earlier else unit_at(unit, stretch.end - timedelta(seconds=1), 1)
+    if unit == "weekend":
+        saturday = units.weekday_before(stretch.start - DAY, 5) if earlier else units.weekday_after(stretch.end, 5)
+        return run_of_days(saturday, 2, "weekend")
+    return units.day_at(
+        units.weekday_before(stretch.start, weekday) if earlier else units.weekday_after(stretch.end, weekday)
+    )
+
+
+def take_distance(match: Match, stretch: Stretch) -> Stretch | None:
+    """Give "two days before", "a week after" a time."""
+    least, most = count_of(match["count"])
+    unit = match["unit"].lower()
+    if match["way"].lower().startswith("after"):
+        near, far = units.distant(unit, stretch.end - DAY, least), units.distant(unit, stretch.end - DAY, most)
+    else:
+        far, near = units.distant(unit, stretch.start, -least), units.distant(unit, stretch.start, -most)
+    return Stretch(near.start, far.end, near.unit if least == most else "span", sure=not is_vague_count(match["count"]))
+
+
+def take_part_of_day(match: Match, stretch: Stretch) -> Stretch | None:
+    """Give the morning, afternoon, evening or night of a day."""
+    return units.part_of_day(stretch.start, match["part"].lower()) if _is_day(stretch) else None
+
+
+def take_clock(match: Match, stretch: Stretch) -> Stretch | None:
+    """Give the minute of a day at "13:56", the hour at "5 pm"."""
+    clock = re.sub(r"[\s.]", "", match["clock"].lower())
+    hour, minute = {"noon": (12, 0), "midnight": (24, 0)}.get(clock) or _hour_and_minute(clock)
+    if not _is_day(stretch) or hour > 24 or minute > 59:
+        return None
+    start = stretch.start + timedelta(hours=hour, minutes=minute)
+    if ":" in clock:
+        return Stretch(start, start + timedelta(minutes=1), "minute")
+    return Stretch(start, start + timedelta(hours=1), "hour")
+
+
+def _hour_and_minute(clock: str) -> tuple[int, int]:
+    numbers = [int(number) for number in re.findall(r"\d+", clock)]
+    hour, minute = numbers[0], numbers[1] if len(numbers) > 1 else 0
+    if clock.endswith("m"):
+        return hour % 12 + (12 if clock.endswith("pm") else 0), minute
+    return hour, minute
+
+
+def _is_day(stretch: Stretch) -> bool:
+    return stretch.unit == "day" and stretch.end - stretch.start == DAY
+
+
+def within_unit(match: Match, resolve: Resolve) -> Resolve:
+    """Give the one inside "last year", "this month", "two years ago" ("in May last year")."""
+
+    def resolved(now: datetime, leaning: Leaning) -> Stretch | None:
+        if match["ago"]:
+            outer = unit_at("year", now, -count_of(match["ago"])[0])
+        else:
+            outer = unit_at(match["unit"].lower(), now, {"last": -1, "next": 1}.get(which_of(match["which"]), 0))
+        inner = resolve(outer.end, "past")
+        return inner if inner and outer.start <= inner.start < outer.end else None
+
+    return resolved
+
+
+def doubt(match: Match, stretch: Stretch) -> Stretch:
+    """Hold the time to be vague ("around May", "almost two years ago")."""
+    return stretch.unsure()
+
+
+RECURRING: frozenset[Kind] = frozenset({"recurring"})
+COUNTED: frozenset[Kind] = frozenset({"count"})
+NTH = r"first|second|third|fourth|fifth|last|final|1st|2nd|3rd|4th|5th"
+
+OF_DAY = "day|night|week|weekend|month|year|morning|afternoon|evening"
+
+LEAD_INS = (
+    lead_in(
+        r"(?:the )?(?:very )?(?P<third>early|mid|late|(?:beginning|start|middle|end) of)(?: |-)(?:the |in )?",
+        changing(take_third),
+    ),
+    lead_in(
+        rf"(?:the )?(?P<nth>{NTH}) (?:(?P<count>{COUNT}) )?"
+        rf"(?P<unit>day|week|weekend|month|half|quarter|{FULL_WEEKDAY})s? (?:of|in) (?:the )?",
+        changing(take_nth),
+    ),
+    lead_in(
+        rf"(?P<count>{COUNT}) (?P<unit>day|week|month|year)s? (?P<way>before|after|prior to) (?:the )?",
+        changing(take_distance),
+    ),
+    lead_in(
+        rf"the (?P<unit>{OF_DAY}|{FULL_WEEKDAY}) (?P<way>before|after|following|of|prior to|preceding) (?:the )?",
+        changing(take_neighbour),
+    ),
+    lead_in(
+        r"(?P<ago>)(?P<which>last|this|next) (?P<unit>year|month|week)(?:['’]s|,? (?:in|on|at|during))? (?:the )?",
+        within_unit,
+        RECURRING,
+    ),
+    lead_in(
+        r"(?:about|almost|nearly|(?:just )?(?:over|under)|more than|less than|at least) ",
+        changing(doubt),
+        COUNTED,
+    ),
+    lead_in(
+        r"(?:around|roughly|approximately|circa|probably|maybe|perhaps|sometime(?: in| around| during)?) (?:the )?",
+        changing(doubt),
+    ),
+)
+TRAILERS = (
+    trailer(
+        r",? (?:of |in )?(?:the )?(?:(?P<which>last|this|next) (?P<unit>year|month|week)"
+        r"|(?P<ago>\d\d?|a|two|three|four|five) years? ago)",
+        within_unit,
+        RECURRING,
+    ),
+    trailer(rf",?(?: in the| at)? (?P<part>{PART})", changing(take_part_of_day)),
+    trailer(rf",? (?:at |around |about |@ ?)?(?P<clock>{CLOCK})", changing(take_clock)),
+)

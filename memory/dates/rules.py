@@ -1,0 +1,133 @@
+"""What the rules for time words share: their shape, the names of the calendar as patterns, and numbers in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from memory.dates import calendar as units
+from memory.dates.calendar import Leaning, Stretch, Which
+
+Resolve = Callable[[datetime, Leaning], Stretch | None]
+Match = re.Match[str]
+Kind = Literal["plain", "recurring", "count"]
+
+WORD_START = r"(?<!\w)"
+SPACES = r"(?:[^\S\n]+)"  # a line's end parts a list, "in 2018" from "7." below it
+MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)\b(?:(?:(?<=\b\w{3})(?<!may)|(?<=\bsept))\.(?= ?\d))?"
+)
+WEEKDAY = (
+    r"(?:mon(?:day)?|tue(?:s(?:day)?)?|wed(?:nesday)?|thu(?:r(?:s(?:day)?)?)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?)\b"
+)
+FULL_WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+SEASON = r"(?:spring|summer|fall|autumn|winter)\b"
+# An apostrophe may stand before an s: the names are kept without ("valentines day").
+HOLIDAY = "(?:" + "|".join(re.sub(r"s\b", "['’]?s", name) for name in units.HOLIDAYS) + r")\b"
+DAY_NUMBER = r"(?:3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?\b"
+YEAR = r"(?:1[5-9]|20)\d\d\b"
+CLOCK = r"(?:\d{1,2}:\d\d(?::\d\d)?(?: ?[ap](?:m\b|\.m\.))?|\d{1,2} ?[ap](?:m\b|\.m\.)|noon\b|midnight\b)"
+TO = r"(?: ?[-–—] ?| (?:to|until|till|through|thru) )"
+CHOICE = r"(?:(?P<which>last|(?:this )?past|this|(?:this )?coming|next|upcoming) )"
+
+ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5}
+NUMBER_WORDS = (
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen twenty"
+).split()
+COUNTS = {word: (number, number) for number, word in enumerate(NUMBER_WORDS, 1)} | {
+    "a": (1, 1),
+    "an": (1, 1),
+    "thirty": (30, 30),
+    "couple": (2, 2),
+    "few": (2, 5),
+    "several": (3, 7),
+    "many": (5, 20),
+}
+VAGUE_COUNTS = frozenset({"couple", "few", "several", "many"})
+COUNT = rf"(?:\d{{1,3}}|(?:a )?(?:couple(?: of)?|few)|several|many|{'|'.join(NUMBER_WORDS)}|thirty|an?)\b"
+UNIT = r"(?:minute|hour|day|night|weekend|week|fortnight|month|year|decade)"
+PART = r"(?:morning|afternoon|evening|night)\b"
+
+LOOK_BACK = 40  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One way to name a time; `read` gives None for a match that names none where it stands.
+
+    `kind` is "recurring" for what returns each week or year and "count" for a counted distance; the words around a time
+    act differently on each.
+    """
+
+    pattern: re.Pattern[str]
+    read: Callable[[Match], Resolve | None]
+    kind: Kind = "plain"
+
+
+def fixed(stretch: Stretch | None) -> Resolve | None:
+    """Give the resolver of a time that does not depend on the moment it is said."""
+    return None if stretch is None else lambda now, leaning: stretch
+
+
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern whose spaces stand for any run of them within a line (write `\\x20` for just one)."""
+    return re.compile(pattern.replace(" ", SPACES), re.IGNORECASE)
+
+
+def rule(pattern: str, read: Callable[[Match], Resolve | None], kind: Kind = "plain") -> Rule:
+    """Compile a rule whose words begin where a word does."""
+    return Rule(compiled(f"{WORD_START}(?:{pattern})"), read, kind)
+
+
+def month_number(word: str) -> int:
+    """Give 1 to 12 for an English month or its abbreviation."""
+    return "janfebmaraprmayjunjulaugsepoctnovdec".index(word[:3].lower()) // 3 + 1
+
+
+def weekday_number(word: str) -> int:
+    """Give 0 (Monday) to 6 for an English weekday or its abbreviation."""
+    return "montuewedthufrisatsun".index(word[:3].lower()) // 3
+
+
+def count_of(text: str) -> tuple[int, int]:
+    """Give the least and the most that a counting word means: "three" is 3 to 3, "a few" is 2 to 5."""
+    if text.isdecimal():
+        return int(text), int(text)
+    words = text.lower().split()
+    return COUNTS[next((word for word in words if word in VAGUE_COUNTS), words[0])]
+
+
+def is_vague_count(text: str) -> bool:
+    """Whether a counting word leaves the number open."""
+    return not VAGUE_COUNTS.isdisjoint(text.lower().split())
+
+
+def ordinal_of(text: str) -> int:
+    """Give 1, 2, 3, ... for "first" or "1st", and -1 for "last"."""
+    word = text.lower()
+    return -1 if word in {"last", "final"} else ORDINALS.get(word) or int(re.sub(r"\D", "", word))
+
+
+def which_of(text: str | None) -> Which:
+    """Give the choice that "last", "this", "next" and their kin make among occurrences."""
+    word = text.lower().split()[-1] if text else ""
+    if word in {"last", "past", "previous"}:
+        return "last"
+    if word in {"next", "coming", "upcoming"}:
+        return "next"
+    return "this" if word == "this" else "nearest"
+
+
+def after(pattern: re.Pattern[str], match: Match) -> Match | None:
+    """Match a pattern right after the words found."""
+    return pattern.match(match.string, match.end())
+
+
+def before(pattern: re.Pattern[str], match: Match) -> Match | None:
+    """Find a pattern that ends where the words found begin."""
+    return pattern.search(match.string, max(0, match.start() - LOOK_BACK), match.start())

@@ -1,0 +1,137 @@
+"""Sentence embeddings: texts in, unit vectors out.
+
+The default model travels in a Python package, so it works with no network and no download. Any other model is named as
+sentence-transformers names it (a hub id that is cached, or a folder).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory.embedding import minilm
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+Vectors = NDArray[np.float32]
+
+DEFAULT_MODEL = "all-MiniLM-L6-v2"
+"""384 dimensions, reads at most 256 tokens (Reimers & Gurevych 2019; distilled MiniLM of Wang et al. 2020)."""
+
+ENCODING = 2
+"""Counts the ways in which vectors of one model were made (1: PyTorch; 2: bytes): a cache must not mix them."""
+
+BATCH = 32
+"""Texts a batch at most."""
+
+STEP = 16
+"""Texts are padded to the next multiple of so many tokens, and only texts of one such length share a batch: the vector
+of a text is then the same to the last bit whatever it is encoded with, and less is padded than in batches by rank."""
+
+
+class Encoder(Protocol):
+    """A loaded model. A text's vector is the same to the last bit whatever it is encoded with, in whatever thread."""
+
+    @property
+    def dimensions(self) -> int:
+        """The length of a vector."""
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Embed one text or more; float32 of shape (len(texts), dimensions), every row of length 1."""
+
+
+class Embedder:
+    """Turns texts into unit vectors. Loading waits for the first use; one model serves all threads."""
+
+    def __init__(self, model: str = DEFAULT_MODEL) -> None:
+        self.model = model
+        self._lock = threading.Lock()
+        self._encoder: Encoder | None = None
+
+    @property
+    def ready(self) -> bool:
+        """Whether the weights are loaded, so that the next text costs milliseconds."""
+        return self._encoder is not None
+
+    @property
+    def dimensions(self) -> int:
+        """The length of a vector; of the default model, known without its weights."""
+        return minilm.DIMENSIONS if self.model == DEFAULT_MODEL else self.load().dimensions
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Embed texts.
+
+        Returns:
+            float32 of shape (len(texts), dimensions), every row of length 1.
+        """
+        if not texts:
+            return np.zeros((0, self.dimensions), dtype=np.float32)
+        return self.load().encode(texts)
+
+    def legible(self, text: str) -> float:
+        """How much of a text the model reads with understanding, in 0..1; of a model by name, all."""
+        return minilm.legible(text) if self.model == DEFAULT_MODEL else 1.0
+
+    def load(self) -> Encoder:
+        """Load the weights unless they are: the first text does so too, and waits for it."""
+        with self._lock:
+            if self._encoder is None:
+                self._encoder = minilm.MiniLM() if self.model == DEFAULT_MODEL else LibraryModel(self.model)
+            return self._encoder
+
+    def library(self) -> SentenceTransformer:
+        """The model as sentence-transformers loads it, to measure against."""
+        return _sentence_transformer(str(minilm.folder()) if self.model == DEFAULT_MODEL else self.model)
+
+
+class LibraryModel:
+    """A model that sentence-transformers loads, in the precision and on the device that it chooses."""
+
+    def __init__(self, model: str) -> None:
+        self._lock = threading.Lock()
+        self._model = _sentence_transformer(model)
+        size = self._model.get_embedding_dimension()
+        assert size is not None, f"{model} names no embedding dimension"
+        self.dimensions = int(size)
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Embed texts; float32 of shape (len(texts), dimensions), every row of length 1."""
+        with self._lock:
+            return _encode(self._model, texts)
+
+
+def _sentence_transformer(model: str) -> SentenceTransformer:
+    # Imported here: it takes seconds, and the default model does without.
+    from sentence_transformers import SentenceTransformer
+    from transformers.utils.logging import disable_progress_bar
+
+    disable_progress_bar()  # type: ignore[no-untyped-call]
+    return SentenceTransformer(model)
+
+
+def _encode(encoder: SentenceTransformer, texts: Sequence[str]) -> Vectors:
+    import torch
+
+    tokenizer: Any = encoder.tokenizer
+    prompt = encoder.prompts.get(encoder.default_prompt_name or "") or ""
+    read = tokenizer([prompt + text for text in texts], truncation=True, max_length=encoder.max_seq_length)
+    names = read.keys()
+    by_length: dict[int, list[int]] = defaultdict(list)
+    for row, tokens in enumerate(read["input_ids"]):
+        by_length[-(-len(tokens) // STEP) * STEP].append(row)
+    vectors = np.zeros((len(texts), encoder.get_embedding_dimension() or 0), dtype=np.float32)
+    for length, rows in by_length.items():
+        for start in range(0, len(rows), BATCH):
+            batch = rows[start : start + BATCH]
+            held = {name: [read[name][row] for row in batch] for name in names}
+            padded = tokenizer.pad(held, padding="max_length", max_length=length, return_tensors="pt")
+            with torch.inference_mode():
+                made = encoder.forward(dict(padded.to(encoder.device)))["sentence_embedding"]
+            vectors[batch] = torch.nn.functional.normalize(made.float(), dim=1).cpu().numpy()
+    return vectors

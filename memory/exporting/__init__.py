@@ -1,0 +1,1 @@
+"""Write personas to a portable file, and restore them from it."""

@@ -1,0 +1,172 @@
+"""Personas as Memoir's own JSON Lines (see `memory.exporting.format`), which importing makes equal ones of."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from sqlite_utils import Database
+
+from memory.bank import rows
+from memory.bank.bank import Bank
+from memory.exporting.format import (
+    VERSION,
+    ChangeRow,
+    End,
+    Line,
+    MemoryRow,
+    PersonaRow,
+    SessionRow,
+    SourceRow,
+    TurnRow,
+    dump,
+)
+from memory.progress import Progress, unwatched
+from memory.types import Persona
+
+LINE_TURNS = 2000
+LINE_CHARACTERS = 1 << 22
+"""Turns and text of a session that one line holds: a reader takes lines of at most 32 MB."""
+
+MEMORY = 6
+"""How many turns are written while one memory is."""
+
+_SESSIONS = "SELECT * FROM sessions WHERE persona_id = ? ORDER BY id"
+_TURNS = """
+SELECT t.*, EXISTS (SELECT 1 FROM sources o JOIN memories m ON m.id = o.memory_id
+    WHERE o.turn_id = t.id AND o.quote = '' AND m.store = 'dialogue') AS recallable
+FROM turns t WHERE session_id = ? ORDER BY position
+"""
+_MEMORIES = """
+SELECT m.*,
+    (SELECT json_group_array(json_array(turn_id, quote, alone)) FROM sources WHERE memory_id = m.id) AS links,
+    (SELECT json_group_array(basis_id) FROM rests_on WHERE memory_id = m.id) AS bases,
+    (SELECT json_group_array(turn_id) FROM cites WHERE memory_id = m.id) AS uses,
+    (SELECT t.identity FROM sources o JOIN turns t ON t.id = o.turn_id WHERE o.memory_id = m.id) AS turn_identity
+FROM memories m WHERE persona_id = ? ORDER BY id
+"""
+
+
+SESSION_COLUMNS = ("identity", "title", "source", "started_at", "started_text", "heard_at")
+TURN_COLUMNS = ("position", "identity", "speaker", "role", "text", "said_at", "said_text")
+MEMORY_COLUMNS = (
+    *("store", "text", "speaker", "attribute", "event_start", "event_end", "event_text", "said_at", "recorded_at"),
+    *("valid_from", "valid_to", "superseded_by", "taken_back", "emotion", "scene"),
+)
+"""Columns that a file and a table call the same and keep alike."""
+
+
+def lines(bank: Bank, personas: Sequence[Persona], progress: Progress = unwatched) -> Iterator[str]:
+    """Each persona with its sessions and memories, then the seal; all as it stands at one moment."""
+    digest, counted, session = hashlib.sha256(), Counter[str](), 0
+    with bank.reading() as db:
+        db.conn.execute("BEGIN")  # one view, however much is written meanwhile
+        total = _effort(db, personas)
+        for persona in personas:
+            for line in _of_persona(db, persona):
+                if line.session is not None:
+                    counted.update(sessions=int(line.session.n != session), turns=len(line.session.turns))
+                    session = line.session.n
+                counted.update(personas=int(line.persona is not None), memories=int(line.memory is not None))
+                progress((counted["turns"] + MEMORY * counted["memories"]) / total)
+                text = dump(line)
+                digest.update(text.encode() + b"\n")
+                yield text
+    yield dump(Line(end=End(**counted, sha256=digest.hexdigest())))
+
+
+def write(bank: Bank, personas: Sequence[Persona], path: Path, progress: Progress = unwatched) -> int:
+    """Write the lines to a file, whole or not at all; returns how many."""
+    half = path.with_name(f".{path.name}.half")
+    try:
+        with half.open("w", encoding="utf-8", newline="\n") as file:
+            written = sum(file.write(line + "\n") > 0 for line in lines(bank, personas, progress))
+        half.replace(path)
+    finally:
+        half.unlink(missing_ok=True)
+    return written
+
+
+def _effort(db: Database, personas: Sequence[Persona]) -> int:
+    """How much there is to write, in turns; 1 for nothing."""
+    query = """
+        SELECT (SELECT count(*) FROM turns t JOIN sessions s ON s.id = t.session_id WHERE s.persona_id = p.id)
+            + :memory * (SELECT count(*) FROM memories WHERE persona_id = p.id)
+        FROM personas p WHERE id IN (SELECT value FROM json_each(:whose))
+    """
+    values = {"memory": MEMORY, "whose": rows.listed(persona.id for persona in personas)}
+    return sum(n for (n,) in db.conn.execute(query, values)) or 1
+
+
+def _of_persona(db: Database, persona: Persona) -> Iterator[Line]:
+    for row in db.query("SELECT * FROM personas WHERE id = ?", [persona.id]):
+        yield Line(memoir=VERSION, persona=_persona(row))
+    for row in db.query(_SESSIONS, [persona.id]):
+        for turns in _pieces(db, row["id"]):
+            yield Line(session=_session(row, turns))
+    for row in db.query(_MEMORIES, [persona.id]):
+        yield Line(memory=_memory(row))
+    for row in db.query("SELECT * FROM changes WHERE persona_id = ? ORDER BY id", [persona.id]):
+        touched = tuple(json.loads(row["touched"]))
+        change = ChangeRow(
+            kind=row["kind"], at=row["at"], memory=row["memory_id"], other=row["other_id"], touched=touched
+        )
+        yield Line(change=change)
+
+
+def _pieces(db: Database, session_id: int) -> Iterator[tuple[TurnRow, ...]]:
+    """The turns of a session, as many as a line may hold at a time; once nothing for a session without turns."""
+    piece: list[TurnRow] = []
+    characters = pieces = 0
+    for row in db.query(_TURNS, [session_id]):
+        piece.append(_turn(row))
+        characters += len(row["text"])
+        if len(piece) >= LINE_TURNS or characters >= LINE_CHARACTERS:
+            yield tuple(piece)
+            piece, characters, pieces = [], 0, pieces + 1
+    if piece or not pieces:
+        yield tuple(piece)
+
+
+def _persona(row: rows.Row) -> PersonaRow:
+    persona = rows.persona(row)
+    return PersonaRow(
+        n=persona.id,
+        name=persona.name,
+        id=persona.external_id,
+        description=persona.description,
+        traits=persona.traits,
+        manner=persona.manner,
+        proactive=persona.proactive,
+        created_at=row["created_at"],
+    )
+
+
+def _session(row: rows.Row, turns: tuple[TurnRow, ...]) -> SessionRow:
+    same = {name: row[name] for name in SESSION_COLUMNS}
+    return SessionRow(n=row["id"], id=row["external_id"], learned=bool(row["learned"]), turns=turns, **same)
+
+
+def _turn(row: rows.Row) -> TurnRow:
+    same = {name: row[name] for name in TURN_COLUMNS}
+    return TurnRow(n=row["id"], id=row["external_id"], recallable=bool(row["recallable"]), **same)
+
+
+def _memory(row: rows.Row) -> MemoryRow:
+    links = json.loads(row["links"])
+    utterance = len(links) == 1 and row["identity"] == rows.digest(row["session_id"], row["turn_identity"])
+    return MemoryRow(
+        n=row["id"],
+        identity=None if utterance else row["identity"],
+        pinned=bool(row["pinned"]),
+        key=row["key"] if row["key"] != row["text"] else "",
+        session=row["session_id"],
+        id=row["external_id"],
+        sources=tuple(SourceRow(turn=turn, quote=quote, alone=bool(alone)) for turn, quote, alone in links),
+        rests_on=tuple(json.loads(row["bases"])),
+        cited_by=tuple(json.loads(row["uses"])),
+        **{name: row[name] for name in MEMORY_COLUMNS},
+    )

@@ -1,0 +1,213 @@
+"""Version 2 of Memoir's own format, which exporting writes: every row as it is, sealed by a checksum.
+
+    {"memoir": 2, "persona": {"n": 1, "name": "Iris", "id": "iris", "created_at": "2026-03-01T18:00:00+00:00"}}
+    {"session": {"n": 4, "identity": "9f...", "source": "chat", "learned": true, "started_at": "...", "turns": [
+        {"n": 7, "position": 0, "identity": "3c...", "speaker": "Ana", "role": "user", "text": "..."}]}}
+    {"memory": {"n": 12, "identity": "77...", "store": "profile", "text": "Lives in Porto", "session": 4,
+        "recorded_at": "...", "superseded_by": 15, "rests_on": [9], "cited_by": [8],
+        "sources": [{"turn": 7, "quote": "I live in Porto", "alone": true}]}}
+    {"change": {"kind": "edit", "at": "...", "memory": 12, "other": 15, "touched": [16]}}
+    {"end": {"personas": 1, "sessions": 1, "turns": 1, "memories": 1, "sha256": "..."}}
+
+The fields are those of version 1 (`memory.importers.generic.memoir`) and the columns of `memory.bank.schema` that it
+lacks. A line
+is a row with the rows that belong to it; a field that has its usual value is left out.
+
+- `n` numbers a thing within its kind; other lines point to it, from a memory also to one that comes later: `session`,
+  `superseded_by` and `rests_on` (memories), `sources` (turns) and `cited_by` (the turns whose answers relied on it).
+- A session may go on in the next line under the same `n`, so that no line grows beyond all bounds.
+- All memories stand there, those of single turns too; such a one needs no `identity`: it is its turn's.
+- The last line counts what came and gives the SHA-256 of all bytes before it. A file without that line was cut off,
+  one with another checksum was changed: neither is read. To write a file by hand, use version 1.
+- A bank holds texts only: there are no attachments.
+- Within a zip it is read for its dialogue and memories alone; to get an equal bank, unpack it first.
+
+One text file, not a zip with a manifest: it is written and read as a stream, any tool can look into it, and the last
+line does all that a manifest would.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from memory.bank.rows import clean, moment, span, stamp
+from memory.types import MemoryDraft, PersonaDraft, Role, Store
+from memory.types import Source as CameFrom
+
+VERSION = 2
+LARGEST = 2**53
+"""The largest number that every reader of JSON can tell from the next."""
+
+
+def _canonical(text: str) -> str:
+    try:
+        return stamp(datetime.fromisoformat(text)) or ""
+    except OverflowError as fault:
+        raise ValueError(f"{text} is outside the calendar") from fault
+
+
+Text = Annotated[str, AfterValidator(clean)]
+Stamp = Annotated[str, AfterValidator(_canonical)]
+Number = Annotated[int, Field(gt=0, le=LARGEST)]
+Identity = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+
+class PersonaRow(_Row):
+    """A row of `personas`."""
+
+    n: Number
+    name: Annotated[Text, Field(pattern=r"\S")]
+    id: Text = ""
+    description: Text = ""
+    traits: tuple[Text, ...] = ()
+    manner: Text = "plain"
+    proactive: bool = True
+    created_at: Stamp
+
+    @property
+    def draft(self) -> PersonaDraft:
+        """The persona as one that is to be made."""
+        return PersonaDraft(self.name, self.id, self.description, self.traits, self.manner, self.proactive)
+
+
+class TurnRow(_Row):
+    """A row of `turns`; `recallable` tells readers that want no more than the dialogue whether a memory was made."""
+
+    n: Number
+    position: Annotated[int, Field(ge=0, le=LARGEST)]
+    identity: Identity
+    speaker: Text
+    role: Role
+    text: Text
+    said_at: Stamp | None = None
+    said_text: Text = ""
+    id: Text = ""
+    recallable: bool = True
+
+
+class SessionRow(_Row):
+    """A row of `sessions` with turns of it."""
+
+    n: Number
+    identity: Identity
+    id: Text = ""
+    title: Text = ""
+    source: CameFrom = "import"
+    started_at: Stamp | None = None
+    started_text: Text = ""
+    heard_at: Stamp | None = None
+    learned: bool = False
+    turns: tuple[TurnRow, ...] = ()
+
+
+class SourceRow(_Row):
+    """A row of `sources`, but for its memory."""
+
+    turn: Number
+    quote: Text = ""
+    alone: bool = True
+
+
+class MemoryRow(_Row):
+    """A row of `memories` with its rows of `sources`, `rests_on` and `cites`; `key` is left out if it is the text."""
+
+    n: Number
+    identity: Identity | None = None
+    store: Store
+    text: Text
+    key: Text = ""
+    session: Number | None = None
+    speaker: Text = ""
+    attribute: Text = ""
+    event_start: Stamp | None = None
+    event_end: Stamp | None = None
+    event_text: Text = ""
+    said_at: Stamp | None = None
+    recorded_at: Stamp
+    valid_from: Stamp | None = None
+    valid_to: Stamp | None = None
+    superseded_by: Number | None = None
+    taken_back: Stamp | None = None
+    pinned: bool = False
+    emotion: Text = ""
+    scene: Text = ""
+    id: Text = ""
+    sources: tuple[SourceRow, ...] = ()
+    rests_on: tuple[Number, ...] = ()
+    cited_by: tuple[Number, ...] = ()
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if (self.event_start, self.event_end) != (None, None) and (self.event_start or "9") >= (self.event_end or ""):
+            raise ValueError("an event must have a start and end after it")
+        if self.identity is None and (len(self.sources) != 1 or self.session is None):
+            raise ValueError("only the memory of one turn needs no identity")
+        return self
+
+    @property
+    def draft(self) -> MemoryDraft:
+        """The memory as one that is to be stored."""
+        return MemoryDraft(
+            self.store,
+            self.text,
+            self.key,
+            span(self.event_start, self.event_end),
+            self.event_text,
+            moment(self.said_at),
+            moment(self.valid_from),
+            moment(self.valid_to),
+            self.emotion,
+            self.scene,
+            self.speaker,
+            self.attribute,
+            self.id,
+        )
+
+
+class ChangeRow(_Row):
+    """A row of `changes`, by which the user's corrections are undone; of a merge, `touched` are turns."""
+
+    kind: Literal["edit", "wrong", "pin", "unpin", "merge"]
+    at: Stamp
+    memory: Number
+    other: Number | None = None
+    touched: tuple[Number, ...] = ()
+
+
+class End(_Row):
+    """What a file holds, and the seal on it."""
+
+    personas: int = 0
+    sessions: int = 0
+    turns: int = 0
+    memories: int = 0
+    sha256: str
+
+
+class Line(_Row):
+    """One line; exactly one of persona, session, memory, change and end is given."""
+
+    memoir: int = 0
+    persona: PersonaRow | None = None
+    session: SessionRow | None = None
+    memory: MemoryRow | None = None
+    change: ChangeRow | None = None
+    end: End | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if sum(part is not None for part in (self.persona, self.session, self.memory, self.change, self.end)) != 1:
+            raise ValueError("expected a persona, a session, a memory, a change or the end")
+        return self
+
+
+def dump(line: Line) -> str:
+    """A line without its line end."""
+    return line.model_dump_json(exclude_defaults=True)

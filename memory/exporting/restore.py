@@ -1,0 +1,241 @@
+"""Exported personas into a bank as they were: every row but for its number (see `memory.exporting.format`).
+
+A persona comes whole or not at all. What the bank has already stays as it is there, so that a second time adds nothing;
+facts that are new to a persona who knew others are settled with those.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from sqlite_utils import Database
+
+from memory.bank import journal, rows
+from memory.bank import sessions as writing
+from memory.bank.bank import Bank
+from memory.bank.inserts import indexed_terms, insert, next_id, point_to
+from memory.bank.validity import settle
+from memory.errors import Stopped, UnreadableFile
+from memory.exporting.export import MEMORY_COLUMNS, SESSION_COLUMNS, TURN_COLUMNS
+from memory.exporting.format import ChangeRow, Line, MemoryRow, PersonaRow, SessionRow
+from memory.importers.generic import memoir_export as memoir_sealed
+from memory.importers.reading.source import Source
+from memory.types import Persona, PersonaDraft, Stored
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What became of one persona of a file, which was called by these names there.
+
+    `memories` leaves out those of single turns, as other imports do.
+    """
+
+    names: tuple[str, ...]
+    persona: Persona
+    sessions: int
+    turns: int
+    memories: int
+    stored: Stored
+
+
+def move(
+    bank: Bank, path: Source, wanted: Collection[str] | None, target: str | None, progress: Callable[[int], None]
+) -> list[Moved]:
+    """Store the personas of an export, or those whose id or name (case-folded) is wanted.
+
+    `target` is the name of the one persona that takes all, instead of the one that the file names. `progress` is told
+    how many bytes were read.
+
+    Raises:
+        UnreadableFile: the file was cut off or changed; nothing was stored.
+        Stopped: `progress` wanted it; the message says which personas are stored.
+    """
+    memoir_sealed.check(path)
+    moved: list[Moved] = []
+    try:
+        for header, lines in _personas(path, progress):
+            if wanted is None or {header.id.casefold(), header.name.casefold()} & set(wanted):
+                with bank.writing() as db:
+                    draft = PersonaDraft(target) if target else header.draft
+                    persona = writing.persona(db, draft, None if target else header.created_at)
+                    taken = _Mover(db, header, persona, path).take(lines)
+                    journal.note(db, "imported", persona.id, taken.stored.added)
+                moved.append(taken)
+    except Stopped as stopped:
+        raise Stopped(f"Stopped. {_so_far(path, moved)}") from stopped
+    return moved
+
+
+def _so_far(path: Source, moved: Sequence[Moved]) -> str:
+    if not moved:
+        return f"Nothing of {path.name} was stored."
+    whole = ", ".join(each.persona.name for each in moved)
+    return f"Of {path.name}, {whole} came whole and nothing of the rest; import it again to take that."
+
+
+def _personas(path: Source, progress: Callable[[int], None]) -> Iterator[tuple[PersonaRow, Iterator[Line]]]:
+    """Each persona of a file with the lines that belong to it."""
+    header: PersonaRow | None = None
+
+    def belongs(read: tuple[Line, int]) -> PersonaRow | None:
+        nonlocal header
+        line, seen = read
+        header = line.persona or header
+        progress(seen)
+        return header
+
+    for persona, lines in groupby(memoir_sealed.read(path), belongs):
+        assert persona is not None  # `read` refuses a file that does not begin with one
+        yield persona, (line for line, _ in lines)
+
+
+class _Mover:
+    """Stores the lines of one persona inside a transaction; keeps which number of the file became which of the bank."""
+
+    def __init__(self, db: Database, header: PersonaRow, persona: Persona, path: Source) -> None:
+        self._db = db
+        self._names = (header.id, header.name)
+        self._persona = persona
+        self._path = path
+        self._knew = bool(db.table("memories").count_where("persona_id = ?", [persona.id]))
+        self._sessions: dict[int, int] = {}
+        self._made: set[int] = set()
+        self._turns: dict[int, int] = {}
+        self._memories: dict[int, int] = {}
+        self._new: list[MemoryRow] = []
+        self._changes: list[ChangeRow] = []
+        self._untold = 0
+        self._stored = Stored()
+
+    def take(self, lines: Iterable[Line]) -> Moved:
+        """Store everything that follows a persona's own line."""
+        for line in lines:
+            if line.session is not None:
+                self._take_session(line.session)
+            elif line.memory is not None:
+                self._take_memory(line.memory)
+            elif line.change is not None:
+                self._changes.append(line.change)
+        self._connect()
+        self._take_changes()
+        found = (len(self._sessions), len(self._turns), self._untold)
+        return Moved(self._names, self._persona, *found, self._stored)
+
+    def _take_session(self, row: SessionRow) -> None:
+        known = "SELECT id FROM sessions WHERE persona_id = ? AND identity = ?"
+        held = self._db.conn.execute(known, (self._persona.id, row.identity)).fetchone()
+        if held is None:
+            session_id = next_id(self._db, "sessions")
+            values = {"id": session_id, "persona_id": self._persona.id, "external_id": row.id, "learned": row.learned}
+            same = {name: getattr(row, name) for name in SESSION_COLUMNS}
+            insert(self._db, "sessions", [{**values, **same}])
+            self._made.add(session_id)
+            self._stored += Stored(sessions=1)
+        else:
+            session_id = int(held[0])
+        self._sessions[row.n] = session_id
+        self._take_turns(row, session_id)
+
+    def _take_turns(self, row: SessionRow, session_id: int) -> None:
+        """Store the turns that the session lacks: at their places, or after those that the bank had before."""
+        query = "SELECT identity, id, position FROM turns WHERE session_id = ?"
+        held = {
+            identity: (turn_id, position) for identity, turn_id, position in self._db.conn.execute(query, (session_id,))
+        }
+        after = 1 + max((position for _, position in held.values()), default=-1)
+        fresh: list[dict[str, Any]] = []
+        first_id = next_id(self._db, "turns")
+        for turn in row.turns:
+            if turn.identity in held:
+                self._turns[turn.n] = held[turn.identity][0]
+                continue
+            self._turns[turn.n] = first_id + len(fresh)
+            values = {"id": self._turns[turn.n], "session_id": session_id, "external_id": turn.id}
+            same = {name: getattr(turn, name) for name in TURN_COLUMNS}
+            place = turn.position if session_id in self._made else after + len(fresh)
+            fresh.append({**values, **same, "position": place})
+        insert(self._db, "turns", fresh)
+        if fresh and session_id not in self._made:
+            self._db.conn.execute("UPDATE sessions SET learned = 0 WHERE id = ?", (session_id,))
+        self._stored += Stored(turns=len(fresh), known_turns=len(row.turns) - len(fresh))
+
+    def _take_memory(self, row: MemoryRow) -> None:
+        self._untold += row.identity is not None
+        session_id = None if row.session is None else self._meant(self._sessions, row.session, "session")
+        identity = row.identity or self._of_turn(row, session_id)
+        known = "SELECT id FROM memories WHERE persona_id = ? AND identity = ?"
+        held = self._db.conn.execute(known, (self._persona.id, identity)).fetchone()
+        if held is not None:
+            self._memories[row.n] = int(held[0])
+            self._stored += Stored(known_memories=1)
+        else:
+            self._memories[row.n] = self._add(row, session_id, identity)
+            self._new.append(row)
+            self._stored += Stored(memories=1)
+        links = [
+            (self._memories[row.n], self._meant(self._turns, s.turn, "turn"), s.quote, s.alone) for s in row.sources
+        ]
+        point_to(self._db, links)
+        cites = [(self._meant(self._turns, turn, "turn"), self._memories[row.n]) for turn in row.cited_by]
+        self._db.conn.executemany("INSERT OR IGNORE INTO cites (turn_id, memory_id) VALUES (?, ?)", cites)
+
+    def _of_turn(self, row: MemoryRow, session_id: int | None) -> str:
+        turn_id = self._meant(self._turns, row.sources[0].turn, "turn")
+        said = self._db.conn.execute("SELECT identity FROM turns WHERE id = ?", (turn_id,)).fetchone()
+        return rows.digest(session_id, said[0])
+
+    def _add(self, row: MemoryRow, session_id: int | None, identity: str) -> int:
+        memory_id, key = next_id(self._db, "memories"), row.key or row.text
+        values = {"id": memory_id, "persona_id": self._persona.id, "session_id": session_id, "identity": identity}
+        index = {"key": key, "key_hash": rows.digest(key), "terms": indexed_terms(row.speaker, key)}
+        same = {name: getattr(row, name) for name in MEMORY_COLUMNS}
+        later = {"pinned": row.pinned, "superseded_by": None}
+        insert(self._db, "memories", [{**values, **index, "external_id": row.id, **same, **later}])
+        return memory_id
+
+    def _connect(self) -> None:
+        """Let the new memories point to others, of which some came after them."""
+        closed = [(row.superseded_by, row.n) for row in self._new if row.superseded_by is not None]
+        bases = [(row.n, basis) for row in self._new for basis in row.rests_on]
+        update = "UPDATE memories SET superseded_by = ? WHERE id = ?"
+        self._db.conn.executemany(update, self._pairs(closed))
+        self._db.conn.executemany(
+            "INSERT OR IGNORE INTO rests_on (memory_id, basis_id) VALUES (?, ?)", self._pairs(bases)
+        )
+        if self._knew:
+            for row in self._new:
+                if row.valid_to is None and row.taken_back is None:
+                    settle(self._db, self._memories[row.n])
+
+    def _take_changes(self) -> None:
+        """Store what can be undone, unless it is known; what has been forgotten since is not touched any more."""
+        for row in self._changes:
+            touched = self._turns if row.kind == "merge" else self._memories
+            values = {
+                "persona_id": self._persona.id,
+                "at": row.at,
+                "kind": row.kind,
+                "memory_id": self._meant(self._memories, row.memory, "memory"),
+                "other_id": None if row.other is None else self._meant(self._memories, row.other, "memory"),
+                "touched": json.dumps([touched[number] for number in row.touched if number in touched]),
+            }
+            known = "SELECT 1 FROM changes WHERE persona_id = :persona_id AND memory_id = :memory_id AND at = :at"
+            if not self._db.conn.execute(known, values).fetchone():
+                insert(self._db, "changes", [values])
+
+    def _pairs(self, numbers: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+        return [
+            (self._meant(self._memories, a, "memory"), self._meant(self._memories, b, "memory")) for a, b in numbers
+        ]
+
+    def _meant(self, held: dict[int, int], number: int, kind: str) -> int:
+        if number not in held:
+            raise UnreadableFile(
+                f"{self._path.name} points to a {kind} {number} of {self._persona.name} that it does not hold. "
+                f"Nothing of {self._persona.name} was stored; export anew."
+            )
+        return held[number]

@@ -1,0 +1,86 @@
+"""LoCoMo (Maharana et al., ACL 2024, github.com/snap-research/locomo; CC BY-NC 4.0): one history a conversation.
+
+    [{"sample_id": "conv-26", "qa": [...], "conversation": {"speaker_a": "...", "speaker_b": "...",
+      "session_1_date_time": "1:56 pm on 8 May, 2023",
+      "session_1": [{"speaker": "...", "dia_id": "D1:1", "text": "...", "blip_caption": "..."}, ...], ...}}, ...]
+
+A conversation becomes a persona "<speaker a> & <speaker b>" found by its sample_id; `session_1` a session of that id;
+a turn keeps its dia_id, speaker a as the user and anyone else as other. A picture is read as its caption, in the
+turn's text. Questions, observations and summaries are derived from the dialogue, by people or models, and are not
+read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+
+from memory.importers.reading.dates import match_format, read_moment
+from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, Fields, drain
+from memory.importers.reading.json_stream import outline, show_place, stream_values
+from memory.importers.reading.source import Record, Source, counted
+from memory.types import PersonaDraft, Role, SessionDraft, Skip, TurnDraft
+
+NAME = "LoCoMo"
+
+SESSION = re.compile(r"session_([0-9]{1,6})\Z")
+
+
+def sniff(head: bytes) -> bool:
+    """Whether it is a list of conversations, or of what LoCoMo puts before one."""
+    return not outline(head).isdisjoint({("[]", "conversation", "speaker_a"), ("[]", "qa", "[]", "evidence")})
+
+
+@counted
+def read(path: Source) -> Iterator[Record]:
+    """Each conversation, session by session in their numbered order."""
+    notes: list[Skip] = []
+    for place, value in stream_values(path, lambda place: not place):
+        sample = Fields.of(value, show_place(place), notes)
+        conversation = sample.object("conversation")
+        speakers = [name for name in (conversation.text("speaker_a"), conversation.text("speaker_b")) if name]
+        if not sample.values or not conversation.values:
+            yield from drain(notes)
+            yield Skip(show_place(place), "expected a conversation; passed over")
+            continue
+        sample_id = sample.text("sample_id").strip() or f"conversation {place[0]}"
+        yield PersonaDraft(name=" & ".join(speakers).strip() or sample_id, external_id=sample_id)
+        for name in sorted(filter(SESSION.match, conversation.values), key=_number):
+            draft = _read_session(conversation, name)
+            yield from drain(notes)
+            if draft:
+                yield draft
+
+
+def _read_session(conversation: Fields, name: str) -> SessionDraft | None:
+    user = conversation.text("speaker_a")
+    turns = []
+    for value, place in conversation.items(name):
+        turn = Fields.of(value, place, conversation.notes)
+        speaker, text = turn.text("speaker"), _with_picture(turn)
+        if text:
+            role: Role = "user" if speaker == user else "other"
+            turns.append(TurnDraft(speaker, role, text, external_id=turn.text("dia_id")))
+        elif turn.values:
+            turn.note("text", EMPTY_TURN)
+    if not turns:
+        conversation.note(name, EMPTY_SESSION)
+        return None
+    date = f"{name}_date_time"
+    return SessionDraft(tuple(turns), conversation.moment(date, _read_date), conversation.text(date), external_id=name)
+
+
+def _with_picture(turn: Fields) -> str:
+    caption = turn.text("blip_caption").strip()
+    shown = f"[shares a picture: {caption}]" if caption else "[shares a picture]"
+    has_picture = bool(caption or turn.values.get("img_url"))
+    return " ".join(part for part in (turn.text("text"), shown if has_picture else "") if part.strip())
+
+
+def _number(name: str) -> int:
+    return int(name.removeprefix("session_"))
+
+
+def _read_date(text: str) -> datetime | None:
+    return match_format(text, "%I:%M %p on %d %B, %Y") or read_moment(text)

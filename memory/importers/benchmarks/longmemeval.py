@@ -1,0 +1,153 @@
+"""LongMemEval (Wu et al., ICLR 2025, https://github.com/xiaowu0162/LongMemEval; MIT): one history a question.
+
+    [{"question_id": "...", "haystack_dates": ["2023/05/01 (Mon) 11:16", ...], "haystack_session_ids": ["...", ...],
+      "haystack_sessions": [[{"role": "user", "content": "..."}, ...], ...], "question": ..., "answer": ..., ...}, ...]
+
+A question becomes a persona found by its question_id; a haystack session a session with its id and date, in the file's
+order (not always that of time). A turn's external id is the official one, `<session id>_<n>` from 1, empty turns
+counted. The question, the answer, `answer_session_ids` and `has_answer` are gold: they are not read at all. A session
+id that occurs twice in one history is kept under `<id>#2`. Sessions are handed over one by one, so memory holds one at
+a time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from memory.importers.reading.dates import match_format, read_moment
+from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, ROLES, Fields, drain, list_items
+from memory.importers.reading.json_stream import Place, outline, show_place, stream_values
+from memory.importers.reading.source import Record, Source, counted
+from memory.types import PersonaDraft, SessionDraft, Skip, TurnDraft
+
+NAME = "LongMemEval"
+
+# What must be known of a question before its first session can be handed over; the official files give it first.
+NEEDED = frozenset({"question_id", "haystack_dates", "haystack_session_ids"})
+SESSIONS = "haystack_sessions"
+WEEKDAY = re.compile(r"\s*\(\w+\)\s*")
+
+
+def sniff(head: bytes) -> bool:
+    """Whether it is a list of objects with a haystack."""
+    return not outline(head).isdisjoint({("[]", "haystack_sessions"), ("[]", "haystack_dates")})
+
+
+@counted
+def read(path: Source) -> Iterator[Record]:
+    """Each question's history, session by session."""
+    question: _Question | None = None
+    for place, value in stream_values(path, _is_opened):
+        if len(place) < 2 or not isinstance(place[0], int):
+            yield Skip(show_place(place), "expected a list of questions, each an object")
+            continue
+        if question is None or place[0] != question.index:
+            if question:
+                yield from question.release()
+            question = _Question(place[0])
+        yield from question.take(place, value)
+    if question:
+        yield from question.release()
+
+
+def read_question(index: int, values: Mapping[str, Any]) -> Iterator[Record]:
+    """One question's history, from the whole of its object; `index` is its place in the file."""
+    question = _Question(index)
+    for name, value in values.items():
+        if name == SESSIONS and isinstance(value, list | dict):
+            for key, session in value.items() if isinstance(value, dict) else enumerate(value):
+                yield from question.take((index, name, key), session)
+        else:
+            yield from question.take((index, name), value)
+    yield from question.release()
+
+
+def _is_opened(place: Place) -> bool:
+    return len(place) < 2 or (len(place) == 2 and place[1] == SESSIONS)
+
+
+class _Question:
+    """A question whose fields are still coming in; sessions that come before what they need wait."""
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.fields: dict[str, Any] = {}
+        self.waiting: list[tuple[Place, Any]] = []
+        self.seen: Counter[str] = Counter()
+        self.is_named = False
+
+    def take(self, place: Place, value: object) -> Iterator[Record]:
+        """One more field or session of the question."""
+        if len(place) == 3 and isinstance(place[2], int):
+            self.waiting.append((place, value))
+        elif len(place) == 3:
+            yield Skip(show_place(place), "expected a list of sessions, found an object")
+        elif place[1] in NEEDED:
+            self.fields[str(place[1])] = value
+        if self.fields.keys() >= NEEDED:
+            yield from self.release()
+
+    def release(self) -> Iterator[Record]:
+        """Name the history, once, and hand over the sessions that wait."""
+        notes: list[Skip] = []
+        fields = Fields(self.fields, f"[{self.index}]", notes)
+        if not self.is_named:
+            name = fields.text("question_id").strip() or f"question {self.index + 1}"
+            yield PersonaDraft(name=f"{NAME} {name}", external_id=name)
+            self.is_named = True
+        for place, value in self.waiting:
+            draft = self._read_session(fields, place, value)
+            yield from drain(notes)
+            if draft:
+                yield draft
+        self.waiting.clear()
+
+    def _read_session(self, fields: Fields, place: Place, value: object) -> SessionDraft | None:
+        index, where = int(place[2]), show_place(place)
+        ids, dates = (_list_of(fields, name) for name in ("haystack_session_ids", "haystack_dates"))
+        given = Fields({"id": _get(ids, index), "date": _get(dates, index)}, where, fields.notes)
+        session_id = self._disambiguate(given)
+        turns = tuple(_read_turns(value, where, session_id, fields.notes))
+        if not turns:
+            given.note("", EMPTY_SESSION)
+            return None
+        return SessionDraft(
+            turns, given.moment("date", _read_date), started_text=given.text("date"), external_id=session_id
+        )
+
+    def _disambiguate(self, given: Fields) -> str:
+        session_id = given.text("id")
+        self.seen[session_id] += 1
+        if not session_id or self.seen[session_id] == 1:
+            return session_id
+        renamed = f"{session_id}#{self.seen[session_id]}"
+        given.note("", f"a session id used before in this history; kept as {renamed}")
+        return renamed
+
+
+def _read_turns(value: object, place: str, session_id: str, notes: list[Skip]) -> Iterator[TurnDraft]:
+    for number, (turn, where) in enumerate(list_items(value, place, notes), start=1):
+        fields = Fields.of(turn, where, notes)
+        text, speaker = fields.text("content"), fields.text("role")
+        if text.strip():
+            yield TurnDraft(speaker, ROLES.get(speaker, "other"), text, external_id=f"{session_id}_{number}")
+        elif fields.values:
+            fields.note("content", EMPTY_TURN)
+
+
+def _list_of(fields: Fields, name: str) -> list[Any]:
+    value = fields.values.get(name)
+    return value if isinstance(value, list) else []
+
+
+def _get(values: list[Any], index: int) -> object:
+    return values[index] if index < len(values) else None
+
+
+def _read_date(text: str) -> datetime | None:
+    plain = WEEKDAY.sub(" ", text).strip()
+    return match_format(plain, "%Y/%m/%d %H:%M") or match_format(plain, "%Y/%m/%d") or read_moment(text)

@@ -1,0 +1,88 @@
+"""MADial-Bench's memory bank (He et al., NAACL 2025, https://github.com/hejunqing/MADial-Bench; MIT): JSON Lines.
+
+    {"1": {"time": "2023-12-25", "scene": "Activity", "emotion": "Happy", "event": "...", "user-id": 1, "id": "1"}}
+
+A line becomes an event with its emotion and scene, on the day it names, found by its number. Memories with a `user-id`
+belong to the history of that user ("madial-1"), those without one (all English ones) to one history ("madial"). The
+file is not sorted by user; it is handed over user by user. The dialogues are probes, not memories: the evaluation
+reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from memory.errors import UnreadableFile
+from memory.importers.reading.dates import NO_DATE, read_span
+from memory.importers.reading.fields import Fields, drain
+from memory.importers.reading.json_lines import read_objects
+from memory.importers.reading.json_stream import outline
+from memory.importers.reading.source import Record, Source, counted
+from memory.types import MemoryDraft, PersonaDraft, Skip
+
+NAME = "MADial-Bench"
+
+# The published bank has 171; a larger file is handed over in parts, each of which names the histories again.
+MOST_HELD = 10_000
+
+
+def sniff(head: bytes) -> bool:
+    """Whether its objects hold an event with a scene or an emotion under a number."""
+    places = outline(head)
+    events = {place[0] for place in places if place[1:] == ("event",) and place[0] != "[]"}
+    return any((key, name) in places for key in events for name in ("scene", "emotion"))
+
+
+@counted
+def read(path: Source) -> Iterator[Record]:
+    """Each user's memories; up to `MOST_HELD` records are held to bring those of a user together."""
+    held: dict[PersonaDraft, list[MemoryDraft]] = {}
+    notes: list[Skip] = []
+    try:
+        for line in read_objects(path):
+            if isinstance(line, Skip):
+                notes.append(line)
+                continue
+            for key, value, place in line.entries():
+                fields = Fields.of(value, place, notes)
+                if memory := _read_memory(key, fields):
+                    held.setdefault(_find_persona(fields.text("user-id")), []).append(memory)
+            if len(notes) + sum(map(len, held.values())) >= MOST_HELD:
+                yield from _release(held, notes)
+    except UnreadableFile:
+        yield from _release(held, notes)
+        raise
+    yield from _release(held, notes)
+
+
+def _release(held: dict[PersonaDraft, list[MemoryDraft]], notes: list[Skip]) -> Iterator[Record]:
+    for persona, memories in held.items():
+        yield persona
+        yield from memories
+    held.clear()
+    yield from drain(notes)
+
+
+def _read_memory(key: str, fields: Fields) -> MemoryDraft | None:
+    text = fields.text("event")
+    if not text.strip():
+        fields.note("event", "memory without an event")
+        return None
+    when = fields.text("time")
+    if not (span := read_span(when)):
+        fields.note("time", NO_DATE)
+    return MemoryDraft(
+        "event",
+        text,
+        event=span,
+        event_text=when,
+        emotion=fields.text("emotion"),
+        scene=fields.text("scene"),
+        external_id=key,
+    )
+
+
+def _find_persona(user: str) -> PersonaDraft:
+    if user:
+        return PersonaDraft(name=f"{NAME} user {user}", external_id=f"madial-{user}")
+    return PersonaDraft(name=NAME, external_id="madial")

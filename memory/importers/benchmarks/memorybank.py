@@ -1,0 +1,82 @@
+"""MemoryBank / SiliconFriend (Zhong et al., AAAI 2024, https://github.com/zhongwanjun/MemoryBank-SiliconFriend; MIT).
+
+    {"<user>": {"name": "...", "history": {"2023-04-27": [{"query": "...", "response": "..."}, ...], ...},
+      "meta_information": {"personality": "...", "hobbies": "...", "speaking_style": "..."}, "summary": {}, ...}}
+
+A user becomes a persona of that name, described by the meta-information; a date becomes a session found by it, each
+query a turn of the user, each response one of the assistant. Summaries and overall history are what MemoryBank itself
+derived and are not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from memory.bank.rows import clean
+from memory.importers.reading.dates import match_format, read_moment
+from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, Fields, drain, list_items
+from memory.importers.reading.json_stream import outline, show_place, stream_values
+from memory.importers.reading.source import Record, Source, counted
+from memory.types import PersonaDraft, Role, SessionDraft, Skip, TurnDraft
+
+NAME = "MemoryBank"
+
+ASSISTANT = "Assistant"
+UNNAMED = "unnamed"
+META = (("personality", "Personality"), ("hobbies", "Hobbies"), ("speaking_style", "Speaking style"))
+
+
+def sniff(head: bytes) -> bool:
+    """Whether it is an object of users whose history holds queries, or that has MemoryBank's summaries."""
+    return any(
+        place[0] != "[]"
+        and (place[1:] == ("overall_history",) or (len(place) == 5 and place[1] == "history" and place[4] == "query"))
+        for place in outline(head)
+    )
+
+
+@counted
+def read(path: Source) -> Iterator[Record]:
+    """Each user, day by day."""
+    notes: list[Skip] = []
+    for place, value in stream_values(path, lambda place: not place):
+        user = Fields.of(value, show_place(place), notes)
+        if not place or not user.values:
+            yield from drain(notes)
+            yield Skip(show_place(place), "expected a user with a history; passed over")
+            continue
+        key = clean(str(place[0]))
+        name = user.text("name").strip() or key.strip() or UNNAMED
+        yield PersonaDraft(name=name, external_id=key, description=_describe(user))
+        for date, exchanges, where in user.object("history").entries():
+            draft = _read_session(name, Fields({"date": date}, where, notes), exchanges)
+            yield from drain(notes)
+            if draft:
+                yield draft
+
+
+def _read_session(user: str, day: Fields, exchanges: object) -> SessionDraft | None:
+    turns = []
+    sides: tuple[tuple[str, str, Role], ...] = (("query", user, "user"), ("response", ASSISTANT, "assistant"))
+    for value, place in list_items(exchanges, day.place, day.notes):
+        exchange = Fields.of(value, place, day.notes)
+        for side, speaker, role in sides:
+            if (text := exchange.text(side)).strip():
+                turns.append(TurnDraft(speaker, role, text))
+            elif exchange.values:
+                exchange.note(side, EMPTY_TURN)
+    if not turns:
+        day.note("", EMPTY_SESSION)
+        return None
+    date = day.text("date")
+    return SessionDraft(tuple(turns), day.moment("date", _read_date), started_text=date, external_id=date)
+
+
+def _describe(user: Fields) -> str:
+    meta = user.object("meta_information")
+    return " ".join(f"{label}: {text.rstrip('.。')}." for name, label in META if (text := meta.text(name).strip()))
+
+
+def _read_date(text: str) -> datetime | None:
+    return match_format(text, "%Y-%m-%d") or read_moment(text)

@@ -1,0 +1,171 @@
+"""PerLTQA's memory bank (Du et al., SIGHAN 2024, https://github.com/Elvin-Yiming-Du/PerLTQA; CC BY-NC 4.0).
+
+    {"<name>": {"profile": {"Occupation": "...", ...}, "profile_description": "...",
+      "social_relationship": {"4_1": {"Supporting Characters": "...", "Description": "...", "Relationship": "..."}},
+      "events": {"4_2_0": {"summary": "...", "content": "...", "Creation Time": "October 2021", "Theme": "..."}},
+      "dialogues": {"4_2_0#3": {"events": "4_2_0", "contents": {"2018-07-15 10:00": ["<speaker>: <text>", ...]}}}}}
+
+The first releases have a list of characters, each named in its profile, and in places a section written as Python.
+
+A character becomes a persona, found by the name, whose description stays empty: the profile is what is asked about.
+Every memory keeps its id (a profile field its name) as external id, since the questions refer to it. A profile field
+reads "Occupation: ..."; a relation "<person> (<relation>): <description>"; an event "<summary>. <content>", its span
+as wide as its creation time is vague and its theme as attribute. Dialogues become sessions; turns are `<id>:<n>` from
+1, the protagonist (by name or nickname) the user, all others other. "Last Accessed Time" and "Characters" are not
+read.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from memory.bank.rows import clean
+from memory.importers.generic.utterance import split_utterance
+from memory.importers.reading.dates import NO_DATE, read_span
+from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, Fields, drain, list_items, tidy
+from memory.importers.reading.json_stream import Place, outline, show_place, stream_values
+from memory.importers.reading.source import Record, Source, counted
+from memory.types import MemoryDraft, PersonaDraft, Role, SessionDraft, Skip, TurnDraft
+
+NAME = "PerLTQA"
+
+DESCRIPTION = "profile_description"
+UNNAMED = "unnamed"
+SECTIONS = ("profile", DESCRIPTION, "social_relationship", "events", "dialogues")
+SIGNS = ("Protagonist", DESCRIPTION, "social_relationship", "Creation Time", "contents")
+
+
+def sniff(head: bytes) -> bool:
+    """Whether it is an object or a list of characters with PerLTQA's sections."""
+    places = {place for place in outline(head) if place[0] != "[]" or (place[1:2] and place[1] in SECTIONS)}
+    return any(place[-1] in SIGNS and 2 <= len(place) <= 4 for place in places)
+
+
+@counted
+def read(path: Source) -> Iterator[Record]:
+    """Each character: profile, relations, events, dialogues."""
+    for place, value in stream_values(path, lambda place: not place):
+        yield from read_character(place, value)
+
+
+def read_character(place: Place, value: object) -> Iterator[Record]:
+    """One character, from its place in a bank and what stands there."""
+    notes: list[Skip] = []
+    name = name_of(place, value)
+    character = Fields.of(value, show_place(place), notes)
+    if not place or not character.values or not name:
+        yield from drain(notes)
+        why = "a character with its memory" if name else "a profile with a Protagonist, who names the character"
+        yield Skip(show_place(place), f"expected {why}; passed over")
+        return
+    character = Fields({key: _unwritten(section) for key, section in character.values.items()}, character.place, notes)
+    yield PersonaDraft(name=name, external_id=name)
+    for section in (_read_profile, _read_relationships, _read_events):
+        for memory in section(character):
+            yield from drain(notes)
+            yield memory
+    yield from drain(notes)
+    for key, dialogue, where in character.object("dialogues").entries():
+        draft = _read_dialogue(character, name, key, Fields.of(dialogue, where, notes))
+        yield from drain(notes)
+        if draft:
+            yield draft
+
+
+def name_of(place: Place, value: object) -> str:
+    """A character's name: its key, or in a list the protagonist of its profile; empty where neither says."""
+    if not place or isinstance(place[0], str):
+        return clean(str(place[0]) if place else "").strip() or UNNAMED
+    profile = _unwritten(value.get("profile")) if isinstance(value, dict) else None
+    return Fields(profile, "").text("Protagonist").strip() if isinstance(profile, dict) else ""
+
+
+def literal(text: str) -> Any:  # noqa: ANN401  # whatever it says
+    """What a text says that is written as a Python literal; None if it is none, or holds what JSON has not."""
+    try:
+        return json.loads(json.dumps(ast.literal_eval(text)))
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        return None
+
+
+def _unwritten(section: object) -> object:
+    """A section that is written as Python, as what it says; anything else as it is."""
+    if isinstance(section, str) and section.lstrip().startswith("{"):
+        return literal(section.strip()) or section
+    return section
+
+
+def _read_profile(character: Fields) -> Iterator[MemoryDraft]:
+    profile = character.object("profile")
+    for name in profile.values:
+        if text := profile.text(name).strip():
+            key = clean(name)
+            yield MemoryDraft("profile", f"{key}: {text}", attribute=key, external_id=key)
+        else:
+            profile.note(name, "empty profile field")
+    if text := character.text(DESCRIPTION).strip():
+        yield MemoryDraft("profile", text, attribute=DESCRIPTION, external_id=DESCRIPTION)
+
+
+def _read_relationships(character: Fields) -> Iterator[MemoryDraft]:
+    for key, value, place in character.object("social_relationship").entries():
+        fields = Fields.of(value, place, character.notes)
+        person, relation = fields.text("Supporting Characters"), fields.text("Relationship")
+        head = f"{person} ({relation})" if relation else person
+        text = ": ".join(part for part in (head, fields.text("Description")) if part.strip())
+        if text:
+            yield MemoryDraft("relationship", text, attribute=relation, external_id=key)
+        else:
+            fields.note("", "empty relation")
+
+
+def _read_events(character: Fields) -> Iterator[MemoryDraft]:
+    for key, value, place in character.object("events").entries():
+        fields = Fields.of(value, place, character.notes)
+        summary, content = fields.text("summary").strip(), fields.text("content").strip()
+        if summary and content and summary[-1] not in ".!?。！？":
+            summary += "."
+        text = f"{summary} {content}".strip()
+        if not text:
+            fields.note("", "empty event")
+            continue
+        when = fields.text("Creation Time")
+        if not (span := read_span(when)):
+            fields.note("Creation Time", NO_DATE)
+        yield MemoryDraft("event", text, event=span, event_text=when, attribute=fields.text("Theme"), external_id=key)
+
+
+def _read_dialogue(character: Fields, name: str, key: str, dialogue: Fields) -> SessionDraft | None:
+    """One dialogue; the sample has one time in each, a further one would become the time of its turns."""
+    contents = dialogue.object("contents")
+    own_names = {name, character.object("profile").text("Nickname")} - {""}
+    turns: list[TurnDraft] = []
+    first_time = next(iter(contents.values), "")
+    for time, lines in contents.values.items():
+        given = Fields({"time": time}, contents.at(time), contents.notes)
+        moment, said_text = given.moment("time"), given.text("time")
+        if time == first_time:
+            started_at, moment, said_text = moment, None, ""
+        for line, place in list_items(lines, contents.at(time), contents.notes):
+            speaker, text = _split(line, place, contents.notes)
+            role: Role = "user" if speaker in own_names else "other"
+            if text:
+                turns.append(TurnDraft(speaker, role, text, moment, said_text, f"{key}:{len(turns) + 1}"))
+    if not turns:
+        dialogue.note("", EMPTY_SESSION)
+        return None
+    return SessionDraft(tuple(turns), started_at, clean(first_time), external_id=key)
+
+
+def _split(line: object, place: str, notes: list[Skip]) -> tuple[str, str]:
+    if not isinstance(line, str):
+        notes.append(Skip(place, "expected a turn of the form 'Speaker: text'"))
+        return "", ""
+    line = tidy(line, place, notes)
+    speaker, text = split_utterance(line) or ("unknown", line.strip())
+    if not text:
+        notes.append(Skip(place, EMPTY_TURN))
+    return speaker, text

@@ -1,0 +1,1 @@
+"""Exports of chat programs and of other assistants."""

@@ -1,0 +1,98 @@
+"""ChatGPT's export of all conversations (Settings, Data controls, Export data): a zip, or its conversations.json alone.
+
+    [{"conversation_id": "c-1", "title": "Kayak", "create_time": 1714500000.5, "current_node": "n-3", "mapping": {
+        "n-1": {"id": "n-1", "parent": null, "children": ["n-2"], "message": null},
+        "n-2": {"id": "n-2", "parent": "n-1", "children": ["n-3"], "message": {
+            "author": {"role": "user", "name": null}, "create_time": 1714500001.0, "recipient": "all",
+            "content": {"content_type": "text", "parts": ["Where do I keep it?"]}, "metadata": {}}}, ...}}, ...]
+
+Newer archives hold conversations-000.json, -001.json and so on. Format as described by
+github.com/mitkury/chatgpt-export-parser (docs/chatgpt-data-export-format.md) and read by
+github.com/danny-avila/LibreChat (importers.js).
+
+One history, "ChatGPT"; a conversation is a session found by its id, a message a turn found by its node. What was shown
+is the path from the root to `current_node`. Kept is what the user and the assistant said to each other: not what is
+hidden, said by or to tools, or of a kind that is no text (thoughts, code that ran); pictures are named as left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from memory.importers.chats.conversation import USER, make_turn, read_parts, read_session, read_shown, shown_path
+from memory.importers.reading.dates import read_epoch
+from memory.importers.reading.fields import Fields, drain
+from memory.importers.reading.json_stream import outline, show_place, stream_values
+from memory.importers.reading.source import Record, Source, counted
+from memory.types import PersonaDraft, Role, SessionDraft, Skip, TurnDraft
+
+NAME = "ChatGPT"
+
+SPEAKERS: dict[str, tuple[str, Role]] = {"user": (USER, "user"), "assistant": (NAME, "assistant")}
+TEXT_KINDS = frozenset({"text", "multimodal_text"})
+SPOKEN = frozenset({"text", "audio_transcription"})
+HIDDEN = ("is_visually_hidden_from_conversation", "is_user_system_message")
+
+# Where the page shows a footnote, the text has its source between two characters of a private use.
+FOOTNOTE = re.compile("\ue200[^\ue200\ue201]*\ue201")
+
+
+def sniff(head: bytes) -> bool:
+    """Whether it is a list of conversations with a mapping of messages."""
+    return ("[]", "mapping") in outline(head)
+
+
+@counted
+def read(path: Source) -> Iterator[Record]:
+    """Each conversation in the order of the file."""
+    yield PersonaDraft(NAME, "chatgpt")
+    notes: list[Skip] = []
+    for place, value in stream_values(path, lambda place: not place):
+        draft = _read_conversation(Fields.of(value, show_place(place), notes))
+        yield from drain(notes)
+        if draft:
+            yield draft
+
+
+def _read_conversation(conversation: Fields) -> SessionDraft | None:
+    messages: dict[str, Fields] = {}
+    parents: dict[str, str] = {}
+    for key, value, place in conversation.object("mapping").entries():
+        node = Fields.of(value, place, conversation.notes)
+        parents[key] = node.text("parent")
+        if node.values.get("message") is not None:
+            # The node's id, for the message's own is missing in old exports.
+            message = node.object("message")
+            messages[key] = Fields({**message.values, "id": key}, message.place, message.notes)
+    shown = shown_path(parents, conversation.text("current_node"))
+    turns = read_shown(messages, shown, _read_turn)
+    key = "conversation_id" if conversation.values.get("conversation_id") else "id"
+    return read_session(conversation, turns, (key, "title", "create_time"), read_epoch)
+
+
+def _read_turn(message: Fields) -> TurnDraft | None:
+    author, content = message.object("author"), message.object("content")
+    role, kind = author.text("role"), content.text("content_type")
+    if reason := _find_obstacle(message, role, author.text("name"), kind):
+        message.note("", reason)
+        return None
+    text = FOOTNOTE.sub("", read_parts(content, "parts", "content_type", SPOKEN))
+    return make_turn(message, SPEAKERS[role], text, ("id", "create_time"), read_epoch)
+
+
+def _find_obstacle(message: Fields, role: str, name: str, kind: str) -> str:
+    """Why a message is not part of what was said; empty if it is."""
+    metadata = message.values.get("metadata")
+    recipient = message.text("recipient")
+    if role == "tool":
+        return f"said by a tool ({name or 'unnamed'})"
+    if role not in SPEAKERS:
+        return f"said by {role or 'nobody'}, not by the user or the assistant"
+    if isinstance(metadata, dict) and any(metadata.get(flag) for flag in HIDDEN):
+        return "hidden from the conversation"
+    if recipient not in ("", "all"):
+        return f"said to a tool ({recipient})"
+    if message.text("channel") == "analysis":
+        return "thought, not said"
+    return "" if kind in TEXT_KINDS else f"no text, but {kind or 'of no kind'}"

@@ -1,0 +1,88 @@
+"""Claude's export of all conversations (Settings, Privacy, Export data): a zip, or its conversations.json alone.
+
+    [{"uuid": "c-1", "name": "Kayak", "created_at": "2024-05-01T08:00:00.000000Z", "account": {"uuid": "a-1"},
+      "chat_messages": [{"uuid": "m-1", "sender": "human", "text": "Where do I keep it?",
+        "content": [{"type": "text", "text": "Where do I keep it?"}], "created_at": "2024-05-01T08:00:01.000000Z",
+        "parent_message_uuid": "00000000-0000-4000-8000-000000000000",
+        "attachments": [{"file_name": "plan.txt", "extracted_content": "..."}], "files": [{"file_name": "map.png"}]},
+        {"uuid": "m-2", "sender": "assistant", ...}]}, ...]
+
+Format as described by github.com/Sinity/polylogue (docs/providers/claude-ai.md), with the parents that exports since
+2025 have, as seen in published ones.
+
+One history an account; a conversation is a session found by its uuid. Where messages name their parents, the path to
+`current_leaf_message_uuid`, or else to the latest message, was shown; without parents all were. Thoughts and the use
+of tools are left out. An attached file is named in the message; its text was not said, and is left out with a note.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from memory.importers.chats.conversation import (
+    USER,
+    index_messages,
+    make_turn,
+    read_parts,
+    read_session,
+    read_shown,
+    shown_path,
+)
+from memory.importers.reading.fields import Fields, drain
+from memory.importers.reading.json_stream import outline, show_place, stream_values
+from memory.importers.reading.source import Record, Source, counted
+from memory.types import PersonaDraft, Role, SessionDraft, Skip, TurnDraft
+
+NAME = "Claude"
+
+SPEAKERS: dict[str, tuple[str, Role]] = {"human": (USER, "user"), "assistant": (NAME, "assistant")}
+
+
+def sniff(head: bytes) -> bool:
+    """Whether it is a list of conversations with chat messages."""
+    return ("[]", "chat_messages") in outline(head)
+
+
+@counted
+def read(path: Source) -> Iterator[Record]:
+    """Each conversation in the order of the file, after the account it belongs to."""
+    notes: list[Skip] = []
+    for place, value in stream_values(path, lambda place: not place):
+        conversation = Fields.of(value, show_place(place), notes)
+        account = conversation.object("account").text("uuid")
+        yield PersonaDraft(NAME, f"claude-{account}" if account else "claude")
+        draft = _read_conversation(conversation)
+        yield from drain(notes)
+        if draft:
+            yield draft
+
+
+def _read_conversation(conversation: Fields) -> SessionDraft | None:
+    given = conversation.items("chat_messages")
+    messages, parents = index_messages(given, conversation, "uuid", "parent_message_uuid")
+    shown = list(messages)
+    if any(parents.values()):
+        leaf = conversation.text("current_leaf_message_uuid")
+        shown = shown_path(parents, leaf if leaf in parents else shown[-1])
+    turns = read_shown(messages, shown, _read_turn)
+    return read_session(conversation, turns, ("uuid", "name", "created_at"))
+
+
+def _read_turn(message: Fields) -> TurnDraft | None:
+    sender = message.text("sender")
+    if sender not in SPEAKERS:
+        message.note("sender", f"said by {sender or 'nobody'}, not by human or assistant")
+        return None
+    said = read_parts(message, "content") or message.text("text").strip()
+    text = "\n".join(part for part in (said, *_read_attachments(message)) if part)
+    return make_turn(message, SPEAKERS[sender], text, ("uuid", "created_at"))
+
+
+def _read_attachments(message: Fields) -> Iterator[str]:
+    for name in ("attachments", "files"):
+        for value, place in message.items(name):
+            attached = Fields.of(value, place, message.notes)
+            if attached.text("extracted_content"):
+                attached.note("extracted_content", "the text of an attached file, which nobody said; left out")
+            if file_name := attached.text("file_name").strip():
+                yield f"[attaches {file_name}]"

@@ -1,0 +1,136 @@
+"""What exports of chat programs share: a conversation with an assistant, a tree of messages of which one path shows.
+
+Editing a message or asking for another answer begins a branch. What was shown is the path from the first message to
+the one that the program names as the current one; the messages beside it come as skips, each with its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from memory.importers.reading.dates import date_fault, read_moment
+from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, Fields, tidy
+from memory.types import Role, SessionDraft, TurnDraft
+
+ReadTime = Callable[[str], datetime | None]
+ReadTurn = Callable[[Fields], TurnDraft | None]
+
+USER = "You"
+"""What the user is called where a chat program gives no name, as in Memoir's own chat."""
+
+NOT_SHOWN = "on a branch that was not shown"
+
+
+def shown_path(parents: Mapping[str, str], leaf: str) -> list[str]:
+    """The messages from the first to a leaf, by the parent of each; a circle is left where it closes.
+
+    A leaf that is not among the messages is taken for the last one: at every branch the latest child.
+    """
+    current = leaf if leaf in parents else _last_leaf(parents)
+    path: dict[str, None] = {}
+    while current in parents and current not in path:
+        path[current] = None
+        current = parents[current]
+    return list(reversed(path))
+
+
+def _last_leaf(parents: Mapping[str, str]) -> str:
+    last_child = {parent if parent in parents else "": message for message, parent in parents.items()}
+    # Without a first message all is one circle, which may be entered anywhere.
+    leaf = last_child.get("", next(iter(parents), ""))
+    passed: set[str] = set()
+    while leaf in last_child and leaf not in passed:
+        passed.add(leaf)
+        leaf = last_child[leaf]
+    return leaf
+
+
+def index_messages(
+    values: Iterable[tuple[Any, str]], conversation: Fields, id_name: str, parent_name: str
+) -> tuple[dict[str, Fields], dict[str, str]]:
+    """The messages of a list by their id, and the parent of each; one whose id is missing or taken has its place."""
+    messages: dict[str, Fields] = {}
+    parents: dict[str, str] = {}
+    for value, place in values:
+        message = Fields.of(value, place, conversation.notes)
+        if isinstance(value, dict):
+            own = message.text(id_name)
+            key = own if own and own not in messages else place
+            messages[key], parents[key] = message, message.text(parent_name)
+    return messages, parents
+
+
+def read_shown(messages: Mapping[str, Fields], shown: Sequence[str], read_turn: ReadTurn) -> tuple[TurnDraft, ...]:
+    """The turns of the messages that were shown, in their order; the others are noted.
+
+    `read_turn` notes why it reads no turn from a message.
+    """
+    path = set(shown)
+    for key, message in messages.items():
+        if key not in path:
+            message.note("", NOT_SHOWN)
+    return tuple(turn for key in shown if key in messages and (turn := read_turn(messages[key])))
+
+
+def read_session(
+    conversation: Fields, turns: tuple[TurnDraft, ...], names: tuple[str, str, str], read_time: ReadTime = read_moment
+) -> SessionDraft | None:
+    """A conversation as a session, by the names of its fields for id, title and start; a note if nothing was said.
+
+    One that has no time of its own begins with the first message that has one.
+    """
+    if not turns:
+        conversation.note("", EMPTY_SESSION)
+        return None
+    name, title, start = names
+    started_at = read_said_at(conversation, start, read_time) or next((t.said_at for t in turns if t.said_at), None)
+    if (fault := date_fault(started_at)) and not conversation.values.get(start):
+        conversation.note(start, fault)
+    said_text = conversation.text(start) if read_time is read_moment else ""
+    return SessionDraft(turns, started_at, said_text, conversation.text(name), conversation.text(title).strip())
+
+
+def read_said_at(fields: Fields, name: str, read_time: ReadTime = read_moment) -> datetime | None:
+    """A time that need not be given; one that is given but unreadable or yet to come is noted."""
+    return fields.moment(name, read_time) if fields.values.get(name) else None
+
+
+def make_turn(
+    message: Fields,
+    speaker: tuple[str, Role],
+    text: str,
+    names: tuple[str, str],
+    read_time: ReadTime = read_moment,
+) -> TurnDraft | None:
+    """A message as a turn, by the names of its fields for id and time; a note if it has no text."""
+    if not text.strip():
+        message.note("", EMPTY_TURN)
+        return None
+    name, time = names
+    said_text = message.text(time) if read_time is read_moment else ""
+    return TurnDraft(*speaker, text.strip(), read_said_at(message, time, read_time), said_text, message.text(name))
+
+
+def read_parts(
+    fields: Fields, name: str, kind_name: str = "type", spoken: Collection[str] = frozenset({"text"})
+) -> str:
+    """The text of a message that comes in parts; parts of other kinds than those spoken are named in one note."""
+    texts: list[str] = []
+    others: dict[str, None] = {}
+    for value, place in fields.items(name):
+        if isinstance(value, str):
+            texts.append(tidy(value, place, fields.notes))
+            continue
+        part = Fields.of(value, place, fields.notes)
+        kind = part.text(kind_name) or "a part that does not say what it is"
+        if kind not in spoken:
+            others[kind] = None
+        elif isinstance(part.values.get("text"), dict):
+            texts.append(part.object("text").text("value"))
+        else:
+            texts.append(part.text("text"))
+    if others:
+        fields.note(name, f"only text is kept; left out: {', '.join(others)}")
+    return "\n\n".join(text for text in texts if text.strip())

@@ -1,0 +1,100 @@
+"""LibreChat's export of one conversation (Export, as JSON), with or without branches, recursive or not.
+
+    {"conversationId": "c-1", "endpoint": "openAI", "title": "Kayak", "exportAt": "10:00:00 GMT+0000",
+     "branches": true, "recursive": false, "messages": [
+        {"messageId": "m-1", "parentMessageId": "00000000-0000-0000-0000-000000000000", "sender": "User",
+         "isCreatedByUser": true, "text": "Where is it?", "createdAt": "2024-05-01T08:00:01.000Z"},
+        {"messageId": "m-2", "parentMessageId": "m-1", "sender": "GPT-4", "isCreatedByUser": false, "text": "",
+         "content": [{"type": "text", "text": "In the shed."}], "createdAt": "2024-05-01T08:00:02.000Z"}]}
+
+A recursive export has `messagesTree` (older ones `messages`) whose messages hold their `children`. Format as written by
+github.com/danny-avila/LibreChat (useExportConversation.ts, useBuildMessageTree.ts).
+
+One history, "LibreChat"; the conversation is a session found by its id. An export with branches does not say which of
+them was shown: LibreChat shows the latest, and so it is read. One without branches holds what was shown, in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from memory.importers.chats.conversation import (
+    USER,
+    index_messages,
+    make_turn,
+    read_parts,
+    read_session,
+    read_shown,
+    shown_path,
+)
+from memory.importers.reading.fields import Fields, drain
+from memory.importers.reading.json_stream import outline, stream_values
+from memory.importers.reading.source import Record, Source, counted
+from memory.types import PersonaDraft, SessionDraft, Skip, TurnDraft
+
+NAME = "LibreChat"
+
+SIGNS = frozenset(
+    (name, "[]", field) for name in ("messages", "messagesTree") for field in ("messageId", "parentMessageId")
+)
+
+
+def sniff(head: bytes) -> bool:
+    """Whether it is an object with messages that name their parents."""
+    return not SIGNS.isdisjoint(outline(head))
+
+
+@counted
+def read(path: Source) -> Iterator[Record]:
+    """The one conversation of the file."""
+    yield PersonaDraft(NAME, "librechat")
+    notes: list[Skip] = []
+    values = {place[0]: value for place, value in stream_values(path, lambda place: not place) if place}
+    draft = _read_conversation(Fields({str(name): value for name, value in values.items()}, "conversation", notes))
+    yield from drain(notes)
+    if draft:
+        yield draft
+
+
+def _read_conversation(conversation: Fields) -> SessionDraft | None:
+    tree = "messagesTree" if "messagesTree" in conversation.values else "messages"
+    given = _flatten(conversation.items(tree))
+    messages, parents = index_messages(given, conversation, "messageId", "parentMessageId")
+    shown = shown_path(parents, "") if conversation.values.get("branches") else list(messages)
+    turns = read_shown(messages, shown, _read_turn)
+    # `exportAt` is when it was exported, and names no day: the first message says when it began.
+    return read_session(conversation, turns, ("conversationId", "title", "createdAt"))
+
+
+def _flatten(items: Iterator[tuple[Any, str]]) -> Iterator[tuple[Any, str]]:
+    """Each message before its children, which then name it as their parent; a stack, for chats are deep."""
+    waiting = [items]
+    while waiting:
+        value, place = next(waiting[-1], (None, ""))
+        if not place:
+            waiting.pop()
+            continue
+        yield value, place
+        children = value.get("children") if isinstance(value, dict) else None
+        if isinstance(value, dict) and isinstance(children, list):
+            adopted = [_adopt(child, value.get("messageId")) for child in children]
+            waiting.append(iter([(child, f"{place}.children[{n}]") for n, child in enumerate(adopted)]))
+
+
+def _adopt(child: object, parent: object) -> object:
+    return {**child, "parentMessageId": parent} if isinstance(child, dict) else child
+
+
+def _read_turn(message: Fields) -> TurnDraft | None:
+    if message.values.get("error"):
+        message.note("", "a message about an error, which nobody said")
+        return None
+    text = read_parts(message, "content") or message.text("text")
+    if message.values.get("files"):
+        message.note("files", "only text is kept; left out: the files")
+    names = ("messageId", "createdAt")
+    if message.values.get("isCreatedByUser"):
+        return make_turn(message, (USER, "user"), text, names)
+    speaker = message.text("sender") or message.text("model") or NAME
+    return make_turn(message, (speaker, "assistant"), text, names)

@@ -1,0 +1,111 @@
+"""Open WebUI's export of chats (Settings, Data Controls, Export Chats; or one chat's Download): a JSON list.
+
+    [{"id": "c-1", "user_id": "u-1", "title": "Kayak", "created_at": 1714500000, "chat": {"title": "Kayak",
+      "history": {"currentId": "m-2", "messages": {
+        "m-1": {"id": "m-1", "parentId": null, "childrenIds": ["m-2"], "role": "user", "content": "Where is it?",
+          "timestamp": 1714500001},
+        "m-2": {"id": "m-2", "parentId": "m-1", "childrenIds": [], "role": "assistant", "content": "In the shed.",
+          "modelName": "Llama", "model": "llama3:8b", "timestamp": 1714500002}}}}}, ...]
+
+Format as written by github.com/open-webui/open-webui (Chat.svelte, and `ChatResponse` in models/chats.py). The oldest
+exports have `history` beside the title, or a list of `messages` alone, which is read as it stands.
+
+One history a user, since administrators export everybody's chats. What was shown is the path to `currentId`; of
+answers by several models side by side that is the one the chat went on from. Thoughts and the use of tools, which Open
+WebUI writes into the text as `<details type="...">`, are left out of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from memory.importers.chats.conversation import (
+    USER,
+    index_messages,
+    make_turn,
+    read_parts,
+    read_session,
+    read_shown,
+    shown_path,
+)
+from memory.importers.reading.dates import read_epoch
+from memory.importers.reading.fields import Fields, drain
+from memory.importers.reading.json_stream import outline, show_place, stream_values
+from memory.importers.reading.source import Record, Source, counted
+from memory.types import PersonaDraft, SessionDraft, Skip, TurnDraft
+
+NAME = "Open WebUI"
+
+SIGNS = frozenset(
+    {*(("[]", "chat", name) for name in ("history", "messages", "models")), ("[]", "history", "currentId")}
+)
+DETAILS, DETAILS_END = '<details type="', "</details>"
+
+
+def sniff(head: bytes) -> bool:
+    """Whether it is a list of chats with a history of messages."""
+    return not SIGNS.isdisjoint(outline(head))
+
+
+@counted
+def read(path: Source) -> Iterator[Record]:
+    """Each chat in the order of the file, after the user it belongs to."""
+    notes: list[Skip] = []
+    for place, value in stream_values(path, lambda place: not place):
+        item = Fields.of(value, show_place(place), notes)
+        user = item.text("user_id")
+        yield PersonaDraft(NAME, f"openwebui-{user}" if user else "openwebui")
+        draft = _read_chat(item)
+        yield from drain(notes)
+        if draft:
+            yield draft
+
+
+def _read_chat(item: Fields) -> SessionDraft | None:
+    chat = item.object("chat") if "chat" in item.values else item
+    history = chat.object("history")
+    if history.values:
+        given = ((_named(value, key), place) for key, value, place in history.object("messages").entries())
+        messages, parents = index_messages(given, item, "id", "parentId")
+        shown = shown_path(parents, history.text("currentId"))
+    else:
+        messages, _ = index_messages(chat.items("messages"), item, "id", "parentId")
+        shown = list(messages)
+    turns = read_shown(messages, shown, _read_turn)
+    start = "created_at" if item.values.get("created_at") else "timestamp"
+    title = item.text("title") or chat.text("title")
+    started = (item if start == "created_at" else chat).values.get(start)
+    known = Fields({**item.values, "title": title, start: started}, item.place, item.notes)
+    return read_session(known, turns, ("id", "title", start), read_epoch)
+
+
+def _named(value: object, key: str) -> object:
+    return {**value, "id": key} if isinstance(value, dict) else value
+
+
+def _read_turn(message: Fields) -> TurnDraft | None:
+    role = message.text("role")
+    if role not in ("user", "assistant"):
+        message.note("role", f"said by {role or 'nobody'}, not by the user or the assistant")
+        return None
+    if message.values.get("files"):
+        message.note("files", "only text is kept; left out: the files")
+    given = message.values.get("content")
+    text = read_parts(message, "content") if isinstance(given, list) else message.text("content")
+    names = ("id", "timestamp")
+    if role == "user":
+        return make_turn(message, (USER, "user"), text, names, read_epoch)
+    model = message.text("modelName") or message.text("model") or NAME
+    return make_turn(message, (model, "assistant"), _without_details(message, text), names, read_epoch)
+
+
+def _without_details(message: Fields, text: str) -> str:
+    """An answer without the thoughts and calls that are folded away in it."""
+    kept: list[str] = []
+    at = 0
+    while (start := text.find(DETAILS, at)) >= 0 and (end := text.find(DETAILS_END, start)) >= 0:
+        kept.append(text[at:start])
+        at = end + len(DETAILS_END)
+    if at:
+        message.note("content", "only what was said is kept; left out: thoughts or the use of tools")
+    return "".join([*kept, text[at:]])

@@ -1,0 +1,96 @@
+"""SillyTavern's chats: JSON Lines, first who talks, then a message a line.
+
+    {"user_name": "Ana", "character_name": "Iris", "create_date": "2024-5-1@08h00m00s", "chat_metadata": {}}
+    {"name": "Iris", "is_user": false, "is_system": false, "send_date": "May 1, 2024 8:00am", "mes": "Good morning.",
+     "swipes": ["Good morning.", "Hello."], "swipe_id": 0}
+    {"name": "Ana", "is_user": true, "send_date": "2024-05-01T08:01:00.000Z", "mes": "Where is my kayak?"}
+
+Format as written by github.com/SillyTavern/SillyTavern (src/endpoints/chats.js) and read by
+github.com/dmitryplyaskin/SillyInnkeeper (types/card-chats); newer files call both "unused" in the first line.
+
+One history, named after the character who speaks first and found by that name; a pause of six hours begins a session.
+`mes` is the answer that was shown; the other swipes were not, and come as a note. Messages of the program itself are
+left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime
+
+from memory.bank.rows import clean
+from memory.errors import UnreadableFile
+from memory.importers.generic.utterance import ChatLog
+from memory.importers.reading.dates import match_format, read_epoch, read_moment
+from memory.importers.reading.fields import EMPTY_TURN, Fields, drain
+from memory.importers.reading.json_lines import read_objects
+from memory.importers.reading.json_stream import outline
+from memory.importers.reading.source import Record, Source, counted
+from memory.types import PersonaDraft, Role, Skip, TurnDraft
+
+NAME = "SillyTavern chat"
+
+UNNAMED = "unused"
+AT = re.compile(r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2}) ?@([0-9]{1,2})h ?([0-9]{1,2})m ?([0-9]{1,2})s.{0,8}")
+
+
+def sniff(head: bytes) -> bool:
+    """Whether its lines are messages that say whether the user wrote them."""
+    return {("mes",), ("is_user",)} <= outline(head)
+
+
+@counted
+def read(path: Source) -> Iterator[Record]:
+    """The one chat of the file, session by session."""
+    name = _find_character(path)
+    yield PersonaDraft(name, f"sillytavern-{name}")
+    log = ChatLog()
+    for line in read_objects(path):
+        if isinstance(line, Skip):
+            yield line
+        elif "mes" in line.values:
+            turn = _read_turn(line)
+            yield from drain(line.notes)
+            if turn:
+                yield from log.hear(turn, line.place)
+        elif "chat_metadata" not in line.values and "user_name" not in line.values:
+            yield Skip(line.place, "expected a message")
+    yield from log.finish()
+
+
+def _find_character(path: Source) -> str:
+    """Who the chat is with; a file that breaks off before that is reported when it is read."""
+    with suppress(UnreadableFile):
+        for line in read_objects(path):
+            if isinstance(line, Skip) or line.values.get("is_user") or line.values.get("is_system"):
+                continue
+            named = line.text("name" if "mes" in line.values else "character_name").strip()
+            if named and named != UNNAMED:
+                return named
+    return clean(path.stem)
+
+
+def _read_turn(line: Fields) -> TurnDraft | None:
+    if line.values.get("is_system"):
+        line.note("", "a message of the program, or one hidden from the character")
+        return None
+    swipes = line.values.get("swipes")
+    if isinstance(swipes, list) and len(swipes) > 1:
+        line.note("swipes", f"only the answer that was shown is kept; left out: {len(swipes) - 1} others")
+    text = line.text("mes").strip()
+    if not text:
+        line.note("mes", EMPTY_TURN)
+        return None
+    role: Role = "user" if line.values.get("is_user") else "assistant"
+    said_at = line.moment("send_date", _read_date)
+    return TurnDraft(line.text("name").strip() or role, role, text, said_at, line.text("send_date"))
+
+
+def _read_date(text: str) -> datetime | None:
+    if text.replace(".", "", 1).isdecimal():
+        return read_epoch(text)
+    if match := AT.fullmatch(text):
+        return match_format("-".join(match.groups()), "%Y-%m-%d-%H-%M-%S")
+    return match_format(text, "%B %d, %Y %I:%M%p") or match_format(text, "%b %d, %Y %I:%M%p") or read_moment(text)

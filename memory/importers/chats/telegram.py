@@ -1,0 +1,181 @@
+"""Telegram Desktop's export as JSON: result.json of one chat, or of the whole account.
+
+    {"personal_information": {"user_id": 11, "first_name": "Ana"}, "chats": {"list": [
+      {"name": "Bo", "type": "personal_chat", "id": 22, "messages": [
+        {"id": 1, "type": "service", "date": "2024-05-01T08:00:00", "actor": "Bo", "action": "phone_call"},
+        {"id": 2, "type": "message", "date": "2024-05-01T08:00:05", "date_unixtime": "1714550405", "from": "Bo",
+         "from_id": "user22", "text": ["See ", {"type": "link", "text": "example.org"}], "forwarded_from": "Cy"}]}]}}
+
+One chat alone has its `name`, `type`, `id` and `messages` at the top. Format as written by
+github.com/telegramdesktop/tdesktop (export_output_json.cpp).
+
+A chat is a history found by its id, and a pause of six hours begins a session, found by its first message. The user is
+who `personal_information` names; in one personal chat alone who is not the chat's id; otherwise who speaks first, and a
+note says so. A forwarded message says from whom. Left out, with notes: service messages, and pictures, files and polls
+beside the text. Times are exact in `date_unixtime`; `date` alone is read as UTC. Contacts and the like are not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from memory.importers.chats.conversation import read_said_at
+from memory.importers.generic.utterance import Cast, ChatLog
+from memory.importers.reading.dates import read_epoch
+from memory.importers.reading.fields import EMPTY_TURN, Fields, drain, tidy
+from memory.importers.reading.json_stream import Place, outline, show_place, stream_values
+from memory.importers.reading.source import Record, Source, counted
+from memory.types import PersonaDraft, Skip, TurnDraft
+
+NAME = "Telegram"
+
+LISTS = (("chats", "list"), ("left_chats", "list"))
+OPENED = frozenset({(), ("messages",), *LISTS, *(place[:1] for place in LISTS)})
+MESSAGE_SIGNS = ("from_id", "actor_id", "date_unixtime", "text_entities")
+SIGNS = frozenset({("messages", "[]", sign) for sign in MESSAGE_SIGNS}).union(
+    {("personal_information", "user_id"), *((*place, "[]", "messages") for place in LISTS)}
+)
+OF_TWO = frozenset({"personal_chat", "bot_chat"})
+MEDIA = ("media_type", "photo", "file", "poll", "location_information", "contact_information", "game_title")
+NOBODY = "Deleted account"
+
+# Before 2021 a user was a number with this bit set (export_data_types.cpp), and the chat with them was called so, too.
+BARE_ID = (1 << 32) - 1
+
+
+def sniff(head: bytes) -> bool:
+    """Whether it has messages as Telegram writes them, or the account they are of."""
+    return not SIGNS.isdisjoint(outline(head))
+
+
+@counted
+def read(path: Source) -> Iterator[Record]:
+    """Each chat, session by session."""
+    user, chat = "", _Chat((), "")
+    for place, value in stream_values(path, _is_opened):
+        if place == ("personal_information",):
+            user = _user_id(value)
+            chat.user = user
+        if (own := _chat_of(place)) is None:
+            continue
+        if own != chat.place:
+            yield from chat.finish()
+            chat = _Chat(own, user)
+        yield from chat.take(place[len(own) :], value)
+    yield from chat.finish()
+
+
+def _is_opened(place: Place) -> bool:
+    return place[3:] in OPENED if place[:2] in LISTS and len(place) > 2 else place in OPENED
+
+
+def _chat_of(place: Place) -> Place | None:
+    """The place of the chat that a value belongs to; None if it is of no chat."""
+    if place[:2] in LISTS:
+        return place[:3]
+    return () if place[:1] in (("name",), ("type",), ("id",), ("messages",)) else None
+
+
+def _user_id(value: object) -> str:
+    given = Fields(value, "").text("user_id") if isinstance(value, dict) else ""
+    return f"user{given}" if given else ""
+
+
+class _Chat:
+    """A chat whose messages are coming in, after what it is called."""
+
+    def __init__(self, place: Place, user: str) -> None:
+        self.place = place
+        self.user = user
+        self.notes: list[Skip] = []
+        self.head: dict[str, Any] = {}
+        self.cast: Cast | None = None
+        self.log = ChatLog()
+
+    def take(self, inner: Place, value: object) -> Iterator[Record]:
+        """One field of the chat, or one of its messages."""
+        place = show_place((*self.place, *inner))
+        if not inner:
+            yield Skip(place, "expected a chat with messages")
+            return
+        if inner[0] != "messages":
+            self.head[str(inner[0])] = value
+            return
+        if len(inner) != 2:
+            yield Skip(place, "expected a list of messages")
+            return
+        if self.cast is None:
+            self.cast = self._cast()
+            yield self._persona()
+        message = Fields.of(value, place, self.notes)
+        turn = _read_message(message, self.cast) if isinstance(value, dict) else None
+        yield from drain(self.notes)
+        if turn:
+            yield from self.log.hear(turn, place, turn.external_id)
+
+    def finish(self) -> Iterator[Record]:
+        """What was said last, and whom the chat takes for the user without being told."""
+        yield from self.log.finish()
+        where = show_place(self.place)
+        if self.cast and self.cast.guess:
+            yield Skip(where, f"does not say who the user is; taken to be {self.cast.guess}, who speaks first")
+        if self.head and self.cast is None:
+            yield Skip(where, "a chat without messages")
+
+    def _cast(self) -> Cast:
+        head = Fields(self.head, "", self.notes)
+        kind, key = head.text("type"), head.text("id")
+        peer = [f"user{key}", _user_key(key)] if key else []
+        if self.user:
+            return Cast([self.user])
+        # Saved messages are a chat of the user with themselves.
+        return Cast(peer if kind == "saved_messages" else [], peer if kind in OF_TWO else [])
+
+    def _persona(self) -> PersonaDraft:
+        head = Fields(self.head, show_place(self.place), self.notes)
+        kind, key = head.text("type"), head.text("id")
+        fallback = "Saved messages" if kind == "saved_messages" else f"Telegram chat {key}".strip()
+        return PersonaDraft(head.text("name").strip() or fallback, f"telegram-{key}" if key else "")
+
+
+def _read_message(message: Fields, cast: Cast) -> TurnDraft | None:
+    kind = message.text("type")
+    if kind != "message":
+        action = message.text("action").replace("_", " ")
+        message.note("", f"nothing that somebody wrote, but {kind or 'of no kind'}{f' ({action})' if action else ''}")
+        return None
+    text = _read_text(message).strip()
+    if media := [name for name in MEDIA if message.values.get(name)]:
+        left_out = message.text("media_type").replace("_", " ") or media[0].partition("_")[0]
+        message.note("", f"only text is kept; left out: {left_out}")
+    elif not text:
+        message.note("", EMPTY_TURN)
+    if not text:
+        return None
+    if "forwarded_from" in message.values:
+        origin = message.text("forwarded_from")
+        text = f"[forwarded{f' from {origin}' if origin else ''}] {text}"
+    speaker = message.text("from").strip() or NOBODY
+    key = _user_key(message.text("from_id")) or speaker
+    exact = "date_unixtime" if message.values.get("date_unixtime") else "date"
+    said_at = read_said_at(message, exact, read_epoch) if exact != "date" else message.moment("date")
+    return TurnDraft(speaker, cast.role(key, speaker), text, said_at, message.text("date"), message.text("id"))
+
+
+def _user_key(written: str) -> str:
+    """Whom a `from_id` names, in the spelling of today: "user22"."""
+    return f"user{int(written) & BARE_ID}" if written.isdecimal() and len(written) < 20 else written
+
+
+def _read_text(message: Fields) -> str:
+    """The text of a message, which is one string, or a list of strings and of objects for what is marked up."""
+    if not isinstance(message.values.get("text"), list):
+        return message.text("text")
+    pieces = []
+    for value, place in message.items("text"):
+        if isinstance(value, str):
+            pieces.append(tidy(value, place, message.notes))
+        else:
+            pieces.append(Fields.of(value, place, message.notes).text("text"))
+    return "".join(pieces)

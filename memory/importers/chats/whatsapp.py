@@ -1,0 +1,209 @@
+"""WhatsApp's export of a chat (More, Export chat): a text file, or a zip of it with the pictures.
+
+    [01/05/24, 08:00:05] Ana: Where is my kayak?                 iPhone
+    05/01/24, 8:00 AM - Ana: Where is my kayak?                  Android
+    It was red.                                                  a further line of the same message
+    01.05.24, 08:01 - Messages and calls are end-to-end ...      a line of WhatsApp itself: no speaker
+    [01/05/24, 08:02:00] Bo: <U+200E>image omitted               what WhatsApp says for somebody
+
+Dates are written as the phone's language has it; day and month are told apart by the whole file: by a number over 12,
+else by the order in which time does not run backwards, else as day before month, with a note. Clocks of 12 and of 24
+hours are read, also with the half of the day before the hour. Times are local and name no zone; they are read as UTC.
+Forms as parsed by github.com/realyuvishere/whatsapp-group-chat-analyzer-and-visualizer, github.com/pauloneves/bolsozap
+and others, and as documented for a Finnish iPhone ("12.3.2022 klo 14.08.18").
+
+One history, named after the file; a pause of six hours begins a session. The file names no user: it is who deleted a
+message as "You"; in a chat of two, who is not the one in the file's name ("WhatsApp Chat with Bo"); else who speaks
+first, with a note. Media are left out, the captions kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from memory.bank.rows import clean
+from memory.errors import UnreadableFile
+from memory.importers.chats.whatsapp_stamps import ORDERS, Dates, Order, Stamp, is_own_format, read_stamp
+from memory.importers.generic.utterance import MOST_CHARACTERS, Cast, ChatLog
+from memory.importers.reading.dates import date_fault
+from memory.importers.reading.fields import tidy
+from memory.importers.reading.source import Line, Record, Source, counted, head_text, read_lines
+from memory.types import PersonaDraft, Skip, TurnDraft
+
+NAME = "WhatsApp"
+
+COPY = re.compile(r" \([0-9]{1,3}\)\Z")
+LONGEST_NAME = 100
+QUOTES = frozenset('"“”«»„')
+MARKS = "\u200e\u200f\u202a\u202b\u202c\u2068\u2069 \u00a0\u202f~"
+
+# U+200E before a text, or within it, is how an iPhone marks what WhatsApp says and nobody wrote.
+OWN_WORDS = "\u200e"
+EDITED = re.compile(r"\s*\u200e?<[^<>\n]{5,40}>\Z")
+EDITED_WORDS = ("edited", "bearbeitet", "editó", "editado", "editada", "modifié", "modificato", "bewerkt")
+# <Media omitted>, <Medien ausgeschlossen>, <attached: 00000012-PHOTO.jpg>, in any language: two words in brackets.
+PLACEHOLDER = re.compile(r"\u200e?<[^<>\n]{2,60}[ :][^<>\n]{1,80}>")
+ATTACHED = re.compile(
+    r"\u200e?(?P<file>[^\n]{1,120}\.[A-Za-z0-9]{2,5}) \((?:file attached|Datei angehängt|archivo adjunto|fichier joint|"
+    r"file allegato|arquivo anexado|bestand bijgevoegd)\)(?:\n|\Z)"
+)
+DELETED_BY_USER = frozenset({"You deleted this message", "Du hast diese Nachricht gelöscht", "Eliminaste este mensaje"})
+DELETED = DELETED_BY_USER | {"This message was deleted", "Diese Nachricht wurde gelöscht", "Se eliminó este mensaje"}
+
+
+def sniff(head: bytes) -> bool:
+    """Whether it begins with a message whose date stands as WhatsApp writes it."""
+    first = next((line for line in head_text(head).splitlines() if line.strip()), "")
+    stamp = read_stamp(first)
+    return stamp is not None and is_own_format(stamp)
+
+
+@counted
+def read(path: Source) -> Iterator[Record]:
+    """The sessions of one chat; the file is read twice, first for who speaks in it and how it writes dates."""
+    survey = _survey(path)
+    yield PersonaDraft(clean(COPY.sub("", path.stem)))
+    yield from survey.notes
+    cast = survey.cast(COPY.sub("", path.stem))
+    reader = _Reader(survey.order, cast)
+    for line in read_lines(path):
+        if isinstance(line, Skip):
+            yield line
+        else:
+            yield from reader.take(line)
+    yield from reader.finish()
+    if cast.guess:
+        yield Skip("the file", f"does not say who the user is; taken to be {cast.guess}, who speaks first")
+
+
+@dataclass(slots=True)
+class _Survey:
+    """What only the whole file tells: the order of day and month, and who may be the user."""
+
+    order: Order = ORDERS[0]
+    speakers: dict[str, None] = field(default_factory=dict)
+    user: str = ""
+    notes: list[Skip] = field(default_factory=list)
+
+    def cast(self, title: str) -> Cast:
+        """Who is the user, as far as the file tells."""
+        named = [name for name in self.speakers if title.casefold().endswith(name.casefold())]
+        others = named if len(self.speakers) == 2 and len(named) == 1 else []
+        return Cast([self.user], []) if self.user else Cast([], others)
+
+
+def _survey(path: Source) -> _Survey:
+    survey, dates = _Survey(), Dates()
+    with suppress(UnreadableFile):  # told when the file is read, after what can be read of it
+        for line in read_lines(path):
+            if isinstance(line, Skip) or (stamp := read_stamp(line.text)) is None:
+                continue
+            dates.note(stamp, line.number)
+            speaker, text = split_speaker(stamp.rest)
+            if speaker and not text.startswith(OWN_WORDS):
+                survey.speakers[speaker] = None
+            if speaker and _bare(text) in DELETED_BY_USER:
+                survey.user = speaker
+    survey.order, ambiguity = dates.settle()
+    if ambiguity:
+        survey.notes.append(ambiguity)
+    return survey
+
+
+@dataclass(slots=True)
+class _Message:
+    """A message whose further lines are still coming in."""
+
+    stamp: Stamp
+    speaker: str
+    place: str
+    lines: list[str]
+    size: int = 0
+
+
+class _Reader:
+    """Puts lines together to messages, and messages to sessions."""
+
+    def __init__(self, order: Order, cast: Cast) -> None:
+        self.order = order
+        self.cast = cast
+        self.log = ChatLog()
+        self.message: _Message | None = None
+
+    def take(self, line: Line) -> Iterator[Record]:
+        """One line: a message begins, or goes on."""
+        notes: list[Skip] = []
+        place = f"line {line.number}"
+        text = tidy(line.text, place, notes)
+        yield from notes
+        if stamp := read_stamp(text):
+            yield from self._release()
+            speaker, said = split_speaker(stamp.rest)
+            self.message = _Message(stamp, speaker, place, [said])
+        elif self.message:
+            self.message.lines.append(text)
+            self.message.size += len(text)
+            if self.message.size > MOST_CHARACTERS:
+                long = self.message
+                yield from self._release()
+                self.message = _Message(long.stamp, long.speaker, place, [])
+        elif text.strip():
+            yield Skip(place, "stands before the first message")
+
+    def finish(self) -> Iterator[Record]:
+        """Hand over what is still open."""
+        yield from self._release()
+        yield from self.log.finish()
+
+    def _release(self) -> Iterator[Record]:
+        message, self.message = self.message, None
+        if message is None:
+            return
+        said_at = message.stamp.moment(self.order)
+        text, reason = what_is_said(message.speaker, "\n".join(message.lines))
+        if reason:
+            yield Skip(message.place, reason)
+        if said_at is None:
+            yield Skip(message.place, f"{message.stamp.text} is no date in this file's order; kept without one")
+        elif fault := date_fault(said_at):
+            yield Skip(message.place, fault)
+        if text:
+            role = self.cast.role(message.speaker)
+            turn = TurnDraft(message.speaker, role, text, said_at, message.stamp.text)
+            yield from self.log.hear(turn, message.place)
+
+
+def split_speaker(rest: str) -> tuple[str, str]:
+    """Who says what; nobody, for a line of WhatsApp itself."""
+    speaker, colon, text = rest.partition(":")
+    speaker = speaker.strip(MARKS)
+    is_name = 0 < len(speaker) <= LONGEST_NAME and QUOTES.isdisjoint(speaker)
+    if not colon or (text and not text[0].isspace()) or not is_name:
+        return "", rest
+    return speaker, text.removeprefix(" ")
+
+
+def what_is_said(speaker: str, text: str) -> tuple[str, str]:
+    """What somebody wrote of a message, and why the rest of it, or all, is left out; either may be empty."""
+    if not speaker:
+        return "", "a line of WhatsApp itself, which nobody said"
+    if (edited := EDITED.search(text[-60:])) and any(word in edited[0] for word in EDITED_WORDS):
+        text = text[: -len(edited[0])]
+    if _bare(text) in DELETED:
+        return "", "deleted by who wrote it"
+    if PLACEHOLDER.fullmatch(text.strip()):
+        return "", f"only text is kept; left out: {_bare(text)}"
+    if attached := ATTACHED.match(text):
+        return text[attached.end() :].strip(), f"only text is kept; left out: {attached['file'].strip(OWN_WORDS)}"
+    said, mark, own = text.partition(OWN_WORDS)
+    own, _, further = own.partition("\n")
+    if mark and (not said.strip() or PLACEHOLDER.fullmatch(own.strip()) or own.rstrip().endswith("omitted")):
+        return f"{said}\n{further}".strip(), f"WhatsApp's own words, which nobody wrote: {own.strip()}"
+    return text.strip(), "" if text.strip() else "empty message"
+
+
+def _bare(text: str) -> str:
+    return text.strip().strip(OWN_WORDS).rstrip(".").strip()

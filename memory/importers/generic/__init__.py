@@ -1,0 +1,1 @@
+"""Memoir's own formats, plain transcripts and character cards."""

@@ -1,0 +1,202 @@
+"""Memoir's own format as it is easiest to write by hand: JSON Lines, one record a line.
+
+What Memoir exports is version 2, which holds every row of a bank and is sealed: see `memory.exporting.format`.
+
+    {"memoir": 1, "persona": {"name": "Iris", "id": "iris", "description": "...", "traits": ["..."], "manner": "plain"}}
+    {"session": {"id": "s1", "title": "...", "started_at": "2026-03-01T19:04:00+00:00", "turns": [
+        {"speaker": "Ana", "role": "user", "text": "...", "said_at": "2026-03-01T19:04:00+00:00", "id": "t1"}]}}
+    {"memory": {"store": "event", "text": "...", "key": "", "event_start": "2018", "event_end": "", "event_text": "",
+        "said_at": "", "valid_from": "", "valid_to": "", "emotion": "", "scene": "", "speaker": "", "attribute": "",
+        "id": ""}}
+
+The first line holds `"memoir": 1`, the format's version. A persona line begins a history, and may begin a second one
+or take up an earlier one. A record stands on one line of at most 32 MB. The same as one JSON object, of any length and
+layout, whose first key is `memoir`: {"memoir": 1, "persona": {...}, "sessions": [{...}, ...], "memories": [{...},
+...]}
+
+- "proactive": false keeps a persona from bringing up a memory that nobody asked for.
+- Only a persona's name, a turn's text and a memory's store and text are needed; leave out what is empty or unknown.
+- store: profile, relationship, world, event or dialogue. role: user, assistant or other; without one, the persona (by
+  name) is the assistant and anybody else the user. A turn without a speaker is spoken by its role.
+- Times are ISO 8601 ("2026-03-01T19:04:00+00:00") or a date in words ("October 2021"); UTC if they name no zone.
+  `started_text`, `said_text` and `event_text` say how the source put it, if it did so otherwise.
+- event_start alone is as wide as it is vague (a year, a month, a day, a minute). event_end ends the event: a clock
+  time is the moment at which it is over, a vaguer date belongs to it as a whole.
+  A turn may have all three fields too.
+- "recallable": false keeps a turn in its session without making a memory of it.
+- An id is the source's own name for a thing; importing it again under the same id adds nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+from memory.bank.rows import clean
+from memory.errors import UnreadableFile
+from memory.exporting import format as memoir_rows
+from memory.importers.generic import memoir_export as memoir_sealed
+from memory.importers.generic.memoir_records import read_memory, read_persona, read_session
+from memory.importers.reading.fields import Fields, drain
+from memory.importers.reading.json_lines import ends_early, read_objects
+from memory.importers.reading.json_stream import Place, outline, show_place, stream_values
+from memory.importers.reading.source import Record, Source, counted, head_text, read_head
+from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip, TimeSpan, TurnDraft
+
+NAME = "Memoir"
+VERSION = 1
+
+
+def sniff(head: bytes) -> bool:
+    """Whether its first object names the format."""
+    return ("memoir",) in outline(head)
+
+
+@counted
+def read(path: Source) -> Iterator[Record]:
+    """The histories of a file: an export, or either layout of what was written by hand."""
+    if memoir_sealed.is_sealed(path):
+        yield from memoir_sealed.read_records(path)
+    elif _is_one_object(read_head(path)):
+        yield from _read_whole(path)
+    else:
+        yield from _read_lines(path)
+
+
+def dump_persona(persona: PersonaDraft) -> str:
+    """The line that begins a persona's history."""
+    who = {"name": persona.name, "id": persona.external_id, "description": persona.description}
+    fields = _given({**who, "traits": list(persona.traits), "manner": persona.manner})
+    return _dump({"memoir": VERSION, "persona": fields if persona.proactive else {**fields, "proactive": False}})
+
+
+def dump_session(session: SessionDraft) -> str:
+    """A session and its turns as one line."""
+    fields = {
+        "id": session.external_id,
+        "title": session.title,
+        "turns": [_turn_fields(turn) for turn in session.turns],
+    }
+    times = _time_fields("started", session.started_at, session.started_text)
+    return _dump({"session": _given({**fields, **times})})
+
+
+def dump_memory(memory: MemoryDraft) -> str:
+    """A memory as one line."""
+    names = ("store", "text", "key", "event_text", "emotion", "scene", "speaker", "attribute")
+    times = {name: _iso(getattr(memory, name)) for name in ("said_at", "valid_from", "valid_to")}
+    fields = {name: getattr(memory, name) for name in names} | _event_fields(memory.event) | times
+    return _dump({"memory": _given({**fields, "id": memory.external_id})})
+
+
+def dump_records(records: Iterable[Record]) -> Iterator[str]:
+    """Records as lines of this format, without line ends; a `Skip` holds nothing to keep."""
+    for record in records:
+        if isinstance(record, PersonaDraft):
+            yield dump_persona(record)
+        elif isinstance(record, SessionDraft):
+            yield dump_session(record)
+        elif isinstance(record, MemoryDraft):
+            yield dump_memory(record)
+
+
+def _is_one_object(head: bytes) -> bool:
+    if not {("sessions",), ("memories",)}.isdisjoint(outline(head)):
+        return True
+    first, line_end, _ = head_text(head).lstrip().partition("\n")
+    try:
+        json.loads(first, strict=False)
+    except json.JSONDecodeError as fault:
+        return bool(line_end) and ends_early(first, fault)
+    except (ValueError, RecursionError):
+        return False
+    return False
+
+
+def _read_lines(path: Source) -> Iterator[Record]:
+    persona: PersonaDraft | None = None
+    for line in read_objects(path):
+        if isinstance(line, Skip):
+            yield line
+            continue
+        values = line.values
+        _check_version(path, values.get("memoir", VERSION))
+        drafts: list[Record | None] = []
+        if "persona" in values or (persona is None and ("session" in values or "memory" in values)):
+            persona = read_persona(line.object("persona"), clean(path.stem))
+            drafts.append(persona)
+        if "session" in values and persona:
+            drafts.append(read_session(line.object("session"), persona.name))
+        if "memory" in values:
+            drafts.append(read_memory(line.object("memory")))
+        if not drafts and "memoir" not in values:
+            line.note("", "expected a persona, a session or a memory")
+        yield from (draft for draft in drafts if draft)
+        yield from drain(line.notes)
+
+
+def _read_whole(path: Source) -> Iterator[Record]:
+    notes: list[Skip] = []
+    persona = read_persona(Fields.of(_find_persona(path), "persona", notes), clean(path.stem))
+    yield persona
+    for place, value in stream_values(path, _is_opened):
+        fields = Fields.of(value, show_place(place), notes) if len(place) == 2 else Fields({}, "")
+        draft: Record | None = None
+        if place[:1] == ("sessions",):
+            draft = read_session(fields, persona.name)
+        elif place[:1] == ("memories",):
+            draft = read_memory(fields)
+        yield from drain(notes)
+        if draft:
+            yield draft
+
+
+def _find_persona(path: Source) -> object:
+    """The persona of a whole object, which may stand behind its sessions; a broken file is reported when it is read."""
+    with suppress(UnreadableFile):
+        for place, value in stream_values(path, _is_opened):
+            if place == ("persona",):
+                return value
+    return {}
+
+
+def _is_opened(place: Place) -> bool:
+    return place in ((), ("sessions",), ("memories",))
+
+
+def _check_version(path: Source, version: object) -> None:
+    if version != VERSION:
+        found = f"version {str(version)[:20]} of Memoir's format"
+        raise UnreadableFile(
+            f"{path.name} holds {found}; this Memoir reads versions 1 and {memoir_rows.VERSION}. Update Memoir."
+        )
+
+
+def _turn_fields(turn: TurnDraft) -> dict[str, Any]:
+    fields = {"speaker": turn.speaker, "role": turn.role, "text": turn.text, "id": turn.external_id}
+    times = _time_fields("said", turn.said_at, turn.said_text) | _event_fields(turn.event)
+    given = _given({**fields, **times, "event_text": turn.event_text})
+    return given if turn.recallable else {**given, "recallable": False}
+
+
+def _event_fields(event: TimeSpan | None) -> dict[str, str]:
+    return {"event_start": _iso(event.start), "event_end": _iso(event.end)} if event else {}
+
+
+def _time_fields(name: str, moment: datetime | None, wording: str) -> dict[str, str]:
+    return {f"{name}_at": _iso(moment), f"{name}_text": wording}
+
+
+def _iso(moment: datetime | None) -> str:
+    return moment.astimezone(UTC).isoformat() if moment else ""
+
+
+def _given(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value}
+
+
+def _dump(line: dict[str, Any]) -> str:
+    return json.dumps(line, ensure_ascii=False)

@@ -1,0 +1,147 @@
+"""Reading what Memoir exported (`memory.exporting.format`), after its seal was found whole."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from memory.bank.rows import moment
+from memory.errors import UnreadableFile
+from memory.exporting.format import VERSION, End, Line, SessionRow
+from memory.importers.reading.source import CHUNK_BYTES, MAX_LINE, Record, Source
+from memory.types import SessionDraft, TurnDraft
+
+FIRST, LAST = b'{"memoir":2,', b'{"end":{'
+"""What the first line begins with, and the last, spaces aside."""
+
+TAIL_BYTES = 1024
+"""The last line is shorter."""
+
+
+def is_sealed(path: Source) -> bool:
+    """Whether a file begins or ends as this version does; one that cannot be opened is not."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(len(FIRST) + 8).lstrip()
+        # Only a file of its own has an end that can be looked at without reading all of it.
+        end = _end(path) if isinstance(path, Path) else b""
+    except (OSError, UnreadableFile):
+        return False
+    return start.replace(b" ", b"").startswith(FIRST) or end.replace(b" ", b"").startswith(LAST)
+
+
+def _end(path: Path) -> bytes:
+    with path.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES))
+        return file.read().rstrip().rpartition(b"\n")[2]
+
+
+def check(path: Source) -> End:
+    """Read a file to its end and compare it with its last line.
+
+    Raises:
+        UnreadableFile: it was cut off or changed, or cannot be read.
+    """
+    digest, number, last = hashlib.sha256(), 0, b""
+    for place, raw in _raw(path):
+        if place == 1 and (later := re.match(rb'\{"memoir":\s*(\d+)', raw)) and int(later[1][:9]) > VERSION:
+            found = f"version {int(later[1][:9])} of Memoir's format; this Memoir reads versions 1 and {VERSION}"
+            raise UnreadableFile(f"{path.name} holds {found}. Nothing of it was stored; update Memoir.")
+        digest.update(last)
+        number, last = place, raw
+    end = None
+    try:
+        value = json.loads(last)
+        end = End.model_validate_json(json.dumps(value["end"])) if isinstance(value, dict) and "end" in value else None
+    except (ValueError, RecursionError):
+        pass
+    if end is None:
+        raise _refused(path, f"breaks off in line {number:,}: its last line, with the checksum, is missing")
+    if digest.hexdigest() != end.sha256:
+        raise _refused(path, f"was changed since it was exported: its {number - 1:,} lines do not have their checksum")
+    return end
+
+
+def read(path: Source) -> Iterator[tuple[Line, int]]:
+    """The lines of a file that was checked but for the end, each with how many bytes were read.
+
+    Raises:
+        UnreadableFile: a line does not hold what it should, though the seal fits.
+    """
+    seen = 0
+    persona = False
+    for number, raw in _raw(path):
+        seen += len(raw)
+        try:
+            line = Line.model_validate_json(raw)
+        except ValidationError as fault:
+            error = fault.errors()[0]
+            where = ".".join(str(part) for part in error["loc"])
+            raise _refused(path, f"line {number:,}, {where or 'as a whole'}: {error['msg']}") from fault
+        persona = persona or line.persona is not None
+        if line.persona is not None and line.memoir != VERSION:
+            raise _refused(path, f"line {number:,}: expected a persona of version {VERSION}")
+        if line.end is not None:
+            return
+        if not persona:
+            raise _refused(path, f"line {number:,}: expected a persona first")
+        yield line, seen
+
+
+def read_records(path: Source) -> Iterator[Record]:
+    """The same as records that know no numbers: what a file holds, for those who want no more than the history."""
+    check(path)
+    held: SessionRow | None = None
+    for line, _ in read(path):
+        more = line.session
+        if held is not None and more is not None and more.n == held.n:
+            held = held.model_copy(update={"turns": held.turns + more.turns})
+            continue
+        if held is not None:
+            yield _session(held)
+        held = more
+        if line.persona is not None:
+            yield line.persona.draft
+        elif line.memory is not None and line.memory.identity is not None:
+            yield line.memory.draft
+    if held is not None:
+        yield _session(held)
+
+
+def _session(row: SessionRow) -> SessionDraft:
+    turns = tuple(
+        TurnDraft(t.speaker, t.role, t.text, moment(t.said_at, t.said_text), t.said_text, t.id, t.recallable)
+        for t in row.turns
+    )
+    return SessionDraft(
+        turns, moment(row.started_at, row.started_text), row.started_text, row.id, row.title, row.source
+    )
+
+
+def _raw(path: Source) -> Iterator[tuple[int, bytes]]:
+    """The numbered lines of a file as they stand there, with their ends."""
+    number, held = 1, b""
+    try:
+        with path.open("rb") as file:
+            while chunk := file.read(CHUNK_BYTES):
+                *whole, rest = chunk.split(b"\n")
+                for piece in whole:
+                    yield number, held + piece + b"\n"
+                    number, held = number + 1, b""
+                held += rest
+                if len(held) > MAX_LINE:
+                    raise _refused(path, f"line {number:,} is longer than {MAX_LINE:,} bytes")
+    except OSError as fault:
+        raise UnreadableFile(f"{path.name} cannot be read: {fault.strerror or fault}.") from fault
+    if held:
+        yield number, held
+
+
+def _refused(path: Source, why: str) -> UnreadableFile:
+    return UnreadableFile(f"{path.name} {why}. Nothing of it was stored; take another copy, or export anew.")

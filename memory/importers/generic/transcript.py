@@ -1,0 +1,120 @@
+"""Any dialogue written down as text: one history a file, named after it. The last resort for what is text at all.
+
+    # 2024-05-01                        a date alone (with or without #) begins a session
+    Anna: Are you there?                "Speaker: text"; a line without a speaker goes on with the utterance before it
+    2024-05-01 18:22 Anna: hi           or with its time before it,
+    [2024-05-01 18:22:05] Anna: hi      in brackets,
+    18:22 Anna: hi                      or with the hour alone, on the session's day
+
+Dates are year first; others are ambiguous. With dated lines a pause of six hours begins a session too. "User", "Me"
+and "Human" are the user, "Assistant", "AI" and the like the assistant; otherwise the first to speak is the user and
+the others are other. Once lines bear times, a line without one begins an utterance only if its speaker has spoken
+before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from memory.bank.rows import clean
+from memory.importers.generic.utterance import PAUSE, Cast, OpenSession, split_utterance
+from memory.importers.reading.dates import NO_DATE, date_fault
+from memory.importers.reading.fields import tidy
+from memory.importers.reading.source import Record, Source, counted, head_text, read_lines
+from memory.importers.reading.stamps import Stamp, read_heading, read_stamp, read_title
+from memory.types import PersonaDraft, Skip, TurnDraft
+
+NAME = "transcript"
+
+# Up to this many lines may all have different "speakers"; more of them are the keys of a settings file or a form.
+FEW_LINES = 4
+
+
+def sniff(head: bytes) -> bool:
+    """Whether it begins with a speaker's line, after any headings, and speakers recur as in a dialogue."""
+    speakers: list[str] = []
+    for line in head_text(head).splitlines():
+        text = line.strip()
+        if not text or (not speakers and (read_title(text) or read_heading(text))):
+            continue
+        utterance = split_utterance(read_stamp(text).rest)
+        if not utterance and not speakers:
+            return False
+        if utterance:
+            speakers.append(utterance[0])
+    return bool(speakers) and len(set(speakers)) <= max(FEW_LINES, len(speakers) / 2)
+
+
+@counted
+def read(path: Source) -> Iterator[Record]:
+    """The sessions of one transcript."""
+    yield PersonaDraft(name=clean(path.stem))
+    scribe = _Scribe()
+    for line in read_lines(path):
+        if isinstance(line, Skip):
+            yield line
+            continue
+        notes: list[Skip] = []
+        place = f"line {line.number}"
+        text = tidy(line.text, place, notes).strip()
+        yield from notes
+        if text:
+            yield from scribe.take(text, place)
+    yield from scribe.finish()
+
+
+class _Scribe:
+    """Writes down a dialogue line by line."""
+
+    def __init__(self) -> None:
+        self.session: OpenSession | None = None
+        self.cast = Cast()
+        self.last: datetime | None = None
+        self.has_times = False
+
+    def take(self, text: str, place: str) -> Iterator[Record]:
+        """One line: a heading, an utterance, or the last one going on."""
+        if heading := read_heading(text):
+            yield from self.finish()
+            self.session = OpenSession(heading[1], heading[0], place=place)
+            return
+        stamp = read_stamp(text, self.session.started_at if self.session else None)
+        utterance = split_utterance(stamp.rest)
+        if utterance and self._begins_utterance(stamp, utterance[0]):
+            yield from self._hear(stamp, *utterance, place)
+        elif self.session and self.session.has_begun:
+            self.session.go_on(text)
+        elif title := read_title(text):
+            self.session = self.session or OpenSession(place=place)
+            self.session.title = title
+        else:
+            yield Skip(place, "nobody has spoken yet")
+        if self.session and self.session.is_full:
+            full, self.session = self.session, self.session.split()
+            yield from full.release()
+
+    def finish(self) -> Iterator[Record]:
+        """Hand over the session that is open."""
+        if self.session:
+            released = list(self.session.release())
+            if self.session.turns and (fault := date_fault(self.session.started_at)):
+                yield Skip(self.session.place, fault)
+            yield from released
+        self.session = self.last = None
+
+    def _hear(self, stamp: Stamp, speaker: str, text: str, place: str) -> Iterator[Record]:
+        if self.last and stamp.has_day and stamp.moment and stamp.moment - self.last > PAUSE:
+            yield from self.finish()
+        if self.session is None:
+            self.session = OpenSession(place=place)
+        if self.session.started_at is None and not self.session.has_begun:
+            self.session.started_at, self.session.started_text = stamp.moment, stamp.text
+        if stamp.text and stamp.moment is None:
+            self.session.notes.append(Skip(place, NO_DATE))
+        self.has_times = self.has_times or bool(stamp.text)
+        self.last = stamp.moment or self.last
+        self.session.say(TurnDraft(speaker, self.cast.role(speaker), text, stamp.moment, stamp.text), place)
+
+    def _begins_utterance(self, stamp: Stamp, speaker: str) -> bool:
+        return bool(stamp.text) or not self.has_times or speaker in self.cast.roles

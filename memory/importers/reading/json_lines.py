@@ -1,0 +1,44 @@
+"""JSON Lines: one object a line, each line judged alone, so that a broken one costs only itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from memory.errors import UnreadableFile
+from memory.importers.reading.fields import Fields, kind
+from memory.importers.reading.source import Line, Source, read_lines
+from memory.types import Skip
+
+
+def read_objects(path: Source) -> Iterator[Fields | Skip]:
+    """Each line's object, placed at "line 12"; what is no object comes as a `Skip`.
+
+    Raises `UnreadableFile` if the file ends in the middle of its last line.
+    """
+    for line in read_lines(path):
+        if isinstance(line, Skip):
+            yield line
+        elif line.text.strip():
+            yield _read_object(path, line)
+
+
+def ends_early(text: str, fault: json.JSONDecodeError) -> bool:
+    """Whether JSON is wrong only in that it stops: a text cut off, or nothing left to read."""
+    return fault.pos >= len(text.rstrip()) or fault.msg.startswith("Unterminated string")
+
+
+def _read_object(path: Source, line: Line) -> Fields | Skip:
+    place = f"line {line.number}"
+    try:
+        value = json.loads(line.text, strict=False)
+    except json.JSONDecodeError as fault:
+        if not line.ended and ends_early(line.text, fault):
+            expected = f"expected the rest of an object after character {len(line.text):,}"
+            raise UnreadableFile(f"{path.name} breaks off in its last line, {line.number}: {expected}.") from fault
+        return Skip(place, f"invalid JSON at character {fault.pos + 1:,}: {fault.msg}")
+    except (ValueError, RecursionError):
+        return Skip(place, "invalid JSON: nested too deeply, or a number of too many digits")
+    if not isinstance(value, dict):
+        return Skip(place, f"expected an object, found {kind(value)}")
+    return Fields(value, place, is_line=True)

@@ -1,0 +1,182 @@
+"""JSON files as a stream of values, each with its place, so that only one value is in memory at a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from typing import Any, Protocol
+
+import ijson
+
+from memory.errors import UnreadableFile
+from memory.importers.reading.source import Source, head_text, read_chunks
+
+Place = tuple[str | int, ...]
+Event = tuple[str, Any]
+
+# One session or one conversation; the largest of the benchmarks is under 1 MB.
+MAX_VALUE = 1 << 27
+# The parser reads a text that spans chunks again from its start for each: 32 MB of it take a second, 128 MB ten.
+MAX_TEXT = 1 << 25
+OUTLINE_DEPTH = 5
+
+
+class Parser(Protocol):
+    """A parser that is pushed its bytes."""
+
+    def send(self, chunk: bytes, /) -> object:
+        """Take the next bytes."""
+
+    def close(self) -> None:
+        """Take the end of the file."""
+
+
+STARTS = frozenset({"start_map", "start_array"})
+ENDS = frozenset({"end_map", "end_array"})
+
+HALF_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
+ESCAPE = re.compile(rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)", re.DOTALL)
+LONGEST_ESCAPE = len(rb"\ud83c\udf0a")
+UNFINISHED_ESCAPE = re.compile(
+    rb"(?<!\\)(?:\\\\)*(\\(?:u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?|u[0-9a-fA-F]{0,3})?)\Z"
+)
+
+
+def stream_values(path: Source, opened: Callable[[Place], bool]) -> Iterator[tuple[Place, Any]]:
+    """Each value of a JSON file with its place; a container that `opened` names is entered rather than built.
+
+    Raises `UnreadableFile` with file, place, line and byte where the JSON breaks off, after all that is complete.
+    """
+    place: list[str | int] = []
+    yield from _walk(_read_events(path, place), place, opened)
+
+
+@lru_cache(maxsize=1)  # every importer asks about the same head
+def outline(head: bytes) -> frozenset[tuple[str, ...]]:
+    """Which places the start of a JSON (or JSON Lines) file has, down to five levels, `[]` standing for any index."""
+    found: set[tuple[str, ...]] = set()
+
+    def note(place: Place) -> bool:
+        found.add(tuple("[]" if isinstance(step, int) else step for step in place))
+        return len(place) < OUTLINE_DEPTH
+
+    for leaf, _ in _walk(_head_events(head), [], note):
+        note(leaf)
+    return frozenset(found - {()})
+
+
+def show_place(place: Iterable[str | int]) -> str:
+    """A place as a reader writes it: `[3].haystack_sessions[12]`."""
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
+    return text.removeprefix(".") or "the start"
+
+
+def _walk(
+    events: Iterable[Event], place: list[str | int], opened: Callable[[Place], bool]
+) -> Iterator[tuple[Place, Any]]:
+    builder, depth = None, 0
+    for event, value in events:
+        if builder is not None:
+            builder.event(event, value)
+            depth += (event in STARTS) - (event in ENDS)
+            if depth == 0:
+                yield tuple(place), builder.value
+                builder = None
+                _step(place)
+        elif event == "map_key":
+            place[-1] = value
+        elif event in ENDS:
+            place.pop()
+            _step(place)
+        elif event in STARTS and opened(tuple(place)):
+            place.append(0 if event == "start_array" else "")
+        elif event in STARTS:
+            builder, depth = ijson.ObjectBuilder(), 1
+            builder.event(event, value)
+        else:
+            yield tuple(place), value
+            _step(place)
+
+
+def _step(place: list[str | int]) -> None:
+    """Go on to the next index, if the innermost open container is a list."""
+    if place and isinstance(place[-1], int):
+        place[-1] += 1
+
+
+def _read_events(path: Source, place: list[str | int]) -> Iterator[Event]:
+    """The events of a file, pushed through the parser chunk by chunk: its own iterators lose those before a fault."""
+    events = ijson.sendable_list()
+    parser = ijson.basic_parse_coro(events, use_float=True)
+    offset = moved_at = quiet = 0
+    last_place = None
+    for chunk in _mend_escapes(read_chunks(path)):
+        fault = _push(parser, chunk)
+        quiet = 0 if events else quiet + len(chunk)
+        yield from events
+        events.clear()
+        if fault:
+            raise UnreadableFile(_say_break(path, place, offset, fault))
+        offset += len(chunk)
+        if last_place != (last_place := tuple(place)):
+            moved_at = offset
+        for length, limit in ((offset - moved_at, MAX_VALUE), (quiet, MAX_TEXT)):
+            if length > limit:
+                raise UnreadableFile(f"{path.name}: one value at {show_place(place)} is over {limit:,} bytes long.")
+    if fault := _push(parser, None):
+        expected = "the file ends too early, in the middle of its JSON; expected the rest of the value"
+        raise UnreadableFile(f"{path.name} breaks off at byte {offset:,}, in {show_place(place)}: {expected}.")
+
+
+def _head_events(head: bytes) -> Iterator[Event]:
+    events = ijson.sendable_list()
+    parser = ijson.basic_parse_coro(events, use_float=True, multiple_values=True)
+    for chunk in _mend_escapes([head_text(head).encode()]):
+        _push(parser, chunk)
+    yield from events
+
+
+def _push(parser: Parser, chunk: bytes | None) -> str:
+    """Give the parser its next bytes, or the end of the file for None; what it finds wrong, or nothing."""
+    try:
+        if chunk is None:
+            parser.close()
+        else:
+            parser.send(chunk)
+    except ijson.JSONError as fault:
+        return str(fault.args[0] if fault.args else fault).split("\n")[0].partition(": ")[2] or "invalid JSON"
+    return ""
+
+
+def _say_break(path: Source, place: list[str | int], start: int, fault: str) -> str:
+    """Name the very byte: the parser knows only its chunk, so that chunk is read once more, byte by byte."""
+    parser = ijson.basic_parse_coro(ijson.sendable_list(), use_float=True)
+    offset, line = 0, 1
+    for chunk in _mend_escapes(read_chunks(path)):
+        pieces = [chunk] if offset < start else [chunk[at : at + 1] for at in range(len(chunk))]
+        for piece in pieces:
+            if _push(parser, piece):
+                return f"{path.name} breaks off at byte {offset:,} (line {line}), in {show_place(place)}: {fault}."
+            offset += len(piece)
+            line += piece.count(b"\n")
+    return f"{path.name} breaks off near byte {start:,}, in {show_place(place)}: {fault}."
+
+
+def _mend_escapes(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Replace escaped halves of surrogate pairs by U+FFFD, byte for byte: the parser fails or writes `?` for them."""
+    held = b""
+    for chunk in chunks:
+        whole = held + chunk
+        held = b""
+        if b"\\" in whole[-LONGEST_ESCAPE:] and (tail := UNFINISHED_ESCAPE.search(whole)):
+            whole, held = whole[: tail.start(1)], tail[1]
+        if whole:
+            yield ESCAPE.sub(_mend, whole) if HALF_PAIR.search(whole) else whole
+    if held:
+        yield held
+
+
+def _mend(escape: re.Match[bytes]) -> bytes:
+    text = escape[0]
+    return rb"\ufffd" if len(text) == 6 and HALF_PAIR.match(text) else text

@@ -1,0 +1,175 @@
+"""Files as they come: bytes checked to be text, lines of bounded length, text that a bank can hold."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import wraps
+from typing import Literal, Protocol
+
+from memory.bank.rows import SURROGATE
+from memory.errors import UnreadableFile
+from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip
+
+Record = PersonaDraft | SessionDraft | MemoryDraft | Skip
+
+# LoCoMo puts up to 43 kB of questions before its conversation; four times 64 kB leaves room and is still read at once.
+HEAD_BYTES = 1 << 18
+CHUNK_BYTES = 1 << 18
+# A session of 100,000 turns of 300 bytes each still fits on one line of Memoir's own format.
+MAX_LINE = 1 << 25
+
+# UTF-32 before UTF-16: the mark of UTF-16 begins the mark of UTF-32.
+MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+class Readable(Protocol):
+    """Bytes that are open to be read."""
+
+    def read(self, size: int = -1, /) -> bytes:
+        """The next bytes, at most so many."""
+
+    def seek(self, offset: int, /) -> int:
+        """Go on reading from there."""
+
+
+class Source(Protocol):
+    """What can be read as a history: a file (any `Path` is one), or one that lies within another."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+
+    @property
+    def stem(self) -> str:
+        """Its name without the ending, for formats that name a history after the file."""
+
+    def open(self, mode: Literal["rb"], /) -> AbstractContextManager[Readable]:
+        """Its bytes, from the start."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a text file without its end; `ended` is false for a last line that has no line break."""
+
+    number: int
+    text: str
+    ended: bool
+
+
+def find_encoding(head: bytes) -> tuple[str, int]:
+    """The encoding that a byte-order mark names (UTF-8 without one) and how many bytes the mark takes."""
+    for mark, encoding in MARKS:
+        if head.startswith(mark):
+            return encoding, len(mark)
+    return "utf-8", 0
+
+
+def head_text(head: bytes) -> str:
+    """The start of a file as text, with U+FFFD for what cannot be decoded."""
+    encoding, mark = find_encoding(head)
+    return head[mark:].decode(encoding, "replace")
+
+
+def read_head(path: Source) -> bytes:
+    """The first `HEAD_BYTES` of a file; raises `UnreadableFile` if it cannot be opened."""
+    try:
+        with path.open("rb") as file:
+            return file.read(HEAD_BYTES)
+    except OSError as fault:
+        raise UnreadableFile(f"{path.name} cannot be opened: {fault.strerror or fault}.") from fault
+
+
+def read_chunks(path: Source) -> Iterator[bytes]:
+    """A file as pieces of valid UTF-8 without a byte-order mark, none empty, none ending within a character.
+
+    Raises `UnreadableFile` with the offset of the first byte that is not in the file's encoding, after handing over
+    what stands before it.
+    """
+    try:
+        with path.open("rb") as file:
+            encoding, offset = find_encoding(file.read(4))
+            file.seek(offset)
+            decoder = codecs.getincrementaldecoder(encoding)()
+            while True:
+                chunk = file.read(CHUNK_BYTES)
+                held = len(decoder.getstate()[0])
+                try:
+                    text = decoder.decode(chunk, final=not chunk)
+                except UnicodeDecodeError as fault:
+                    yield from filter(None, [fault.object[: fault.start].decode(encoding).encode()])
+                    raise UnreadableFile(_undecodable(path, fault, offset - held + fault.start)) from fault
+                if text:
+                    yield text.encode()
+                if not chunk:
+                    return
+                offset += len(chunk)
+    except OSError as fault:
+        raise UnreadableFile(f"{path.name} cannot be read: {fault.strerror or fault}.") from fault
+
+
+def read_lines(path: Source) -> Iterator[Line | Skip]:
+    """The lines of a text file, counted from 1; a line longer than `MAX_LINE` is passed over without being held."""
+    number, held, overlong = 1, bytearray(), False
+    for chunk in read_chunks(path):
+        pieces = chunk.split(b"\n")
+        for index, piece in enumerate(pieces):
+            overlong = overlong or len(held) + len(piece) > MAX_LINE
+            if overlong:
+                held.clear()
+            else:
+                held += piece
+            if index < len(pieces) - 1:
+                yield _line(number, held, overlong, ended=True)
+                number, overlong = number + 1, False
+                held.clear()
+    if held or overlong:
+        yield _line(number, held, overlong, ended=False)
+
+
+def what_changed(text: str) -> str:
+    """What `clean` does to the text, as the reason of a `Skip`; empty if nothing."""
+    zeros, surrogates = text.count("\x00"), len(SURROGATE.findall(text))
+    parts = [
+        f"{zeros} of U+0000 left out" if zeros else "",
+        f"{surrogates} of half a surrogate pair replaced by U+FFFD" if surrogates else "",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def counted(read: Callable[[Source], Iterator[Record]]) -> Callable[[Source], Iterator[Record]]:
+    """Let a reader that breaks off say how much of the file was handed over before."""
+
+    @wraps(read)
+    def read_and_count(path: Source) -> Iterator[Record]:
+        histories = sessions = memories = 0
+        try:
+            for record in read(path):
+                histories += isinstance(record, PersonaDraft)
+                sessions += isinstance(record, SessionDraft)
+                memories += isinstance(record, MemoryDraft)
+                yield record
+        except UnreadableFile as fault:
+            kept = f"{sessions} complete sessions and {memories} memories of {histories} histories"
+            raise UnreadableFile(f"{fault} Before that came {kept}.") from fault
+
+    return read_and_count
+
+
+def _line(number: int, held: bytearray, overlong: bool, ended: bool) -> Line | Skip:
+    if overlong:
+        return Skip(f"line {number}", f"longer than {MAX_LINE:,} bytes; passed over")
+    return Line(number, held.decode().removesuffix("\r"), ended)
+
+
+def _undecodable(path: Source, fault: UnicodeDecodeError, offset: int) -> str:
+    found = f"byte 0x{fault.object[fault.start]:02x} at offset {offset:,}"
+    return f"{path.name} is not {fault.encoding.upper()} text: {found}. Save it as UTF-8 and import it again."

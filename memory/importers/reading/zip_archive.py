@@ -1,0 +1,174 @@
+"""Zip archives read where they lie: nothing is unpacked to disk, and nothing that they say of themselves is trusted.
+
+A member can be read like a file. It is inflated piece by piece, never further than the size its archive declares, and
+what then turns out to be damaged is an `UnreadableFile` that names archive and member.
+"""
+
+from __future__ import annotations
+
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, Literal
+
+from memory.errors import UnreadableFile
+from memory.importers.reading.source import Readable
+from memory.types import Skip
+
+SIGNATURE = b"PK\x03\x04"
+EMPTY_SIGNATURE = b"PK\x05\x06"
+
+MOST_DIRECTORY = 1 << 24
+"""Bytes of the list of members, which is held in memory: 100,000 pictures of a chat take 13 MB of it."""
+
+MOST_BYTES = 1 << 31
+"""One member unpacked; the largest conversations.json that people report are under 1 GB."""
+
+MOST_RATIO = 250
+"""Unpacked to packed: text is packed to a tenth, a page that repeats itself to a hundredth, zeros to a thousandth."""
+
+NEVER_TOO_LARGE = 1 << 20
+"""Unpacked bytes below which no ratio is suspicious."""
+
+TEXTS = frozenset({".json", ".jsonl", ".txt"})
+ARCHIVES = frozenset({".zip", ".gz", ".tar", ".tgz", ".bz2", ".xz", ".7z", ".rar"})
+ENCRYPTED = 0x1
+DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError)
+
+# Where the end record (and its 64-bit form) keep the size of the directory; the end record is the last of the file,
+# but for a comment of at most 65,535 bytes.
+END = struct.Struct("<4s8xL6x")
+END_64_LOCATOR = struct.Struct("<4s4xQ4x")
+END_64 = struct.Struct("<4s36xQ8x")
+LONGEST_COMMENT = 0xFFFF
+IN_64 = 0xFFFFFFFF
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One file in an archive, read like any file; the archive stays open as long as one of its members is held."""
+
+    archive: Path
+    zipped: zipfile.ZipFile
+    info: zipfile.ZipInfo
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return f"{self.archive.name}: {self.info.filename}"
+
+    @property
+    def stem(self) -> str:
+        """Its name without the ending; one that says nothing (WhatsApp's `_chat.txt`) gives way to the archive's."""
+        stem = PurePosixPath(self.info.filename).stem
+        return self.archive.stem if stem.startswith("_") else stem
+
+    @property
+    def size(self) -> int:
+        """How many bytes it has unpacked."""
+        return self.info.file_size
+
+    @contextmanager
+    def open(self, mode: Literal["rb"]) -> Iterator[Readable]:
+        """Its bytes; whatever is wrong with them is raised as `UnreadableFile` while they are read."""
+        try:
+            with self.zipped.open(self.info) as file:
+                yield file
+        except DAMAGED as fault:
+            raise UnreadableFile(f"{self.name} is damaged in its archive: {fault}. Get the archive anew.") from fault
+
+
+def is_archive(head: bytes) -> bool:
+    """Whether the start of a file is that of a zip archive."""
+    return head.startswith((SIGNATURE, EMPTY_SIGNATURE))
+
+
+def read_archive(path: Path) -> tuple[list[Member], list[Skip]]:
+    """The members that may be histories, and why the others are not looked into.
+
+    Raises:
+        UnreadableFile: the archive is damaged, encrypted, names places outside itself, or unpacks to more than any
+            export does.
+    """
+    try:
+        with path.open("rb") as file:
+            size = _directory_size(file)
+        if size > MOST_DIRECTORY:
+            raise _refusal(path, f"lists {size:,} bytes of files; expected at most {MOST_DIRECTORY:,}")
+        zipped = zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, struct.error, ValueError, NotImplementedError, OSError) as fault:
+        raise _refusal(path, f"is damaged or breaks off ({fault}); expected a whole one, so get it anew") from fault
+    members, skips = [], []
+    for info in zipped.infolist():
+        if reason := _find_danger(info):
+            raise _refusal(path, reason)
+        if info.is_dir():
+            continue
+        if reason := _passed_over(info.filename):
+            skips.append(Skip(info.filename, reason))
+            continue
+        if reason := _find_bomb(info):
+            raise _refusal(path, reason)
+        members.append(Member(path, zipped, info))
+    return members, skips
+
+
+def _refusal(path: Path, reason: str) -> UnreadableFile:
+    return UnreadableFile(f"{path.name} cannot be imported: it looks like a zip archive, but {reason}.")
+
+
+def _directory_size(file: BinaryIO) -> int:
+    """How long the list of members is, from the end record, before anything reads that list into memory."""
+    start = max(0, file.seek(0, 2) - END.size - LONGEST_COMMENT)
+    file.seek(start)
+    tail = file.read()
+    at = tail.rfind(EMPTY_SIGNATURE)
+    if at < 0:
+        raise zipfile.BadZipFile("it has no list of files at its end")
+    size: int
+    _, size = END.unpack_from(tail, at)
+    if size < IN_64:
+        return size
+    _, offset = END_64_LOCATOR.unpack_from(tail, at - END_64_LOCATOR.size)
+    file.seek(offset)
+    _, size = END_64.unpack(file.read(END_64.size))
+    return size
+
+
+def _find_danger(info: zipfile.ZipInfo) -> str:
+    """What no export does: encrypted members, and names that lead out of the folder one would unpack it to."""
+    parts = info.filename.replace("\\", "/").split("/")
+    if ".." in parts or not parts[0] or ":" in parts[0][1:2]:
+        return f"names a file outside of itself ({info.filename!r}); expected names of files within it"
+    if info.flag_bits & ENCRYPTED:
+        return f"{info.filename!r} in it is encrypted; expected an archive without a password"
+    return ""
+
+
+def _passed_over(name: str) -> str:
+    """Why a member is not looked into; empty if it may be a history."""
+    path = PurePosixPath(name)
+    if name.startswith("__MACOSX/") or path.name.startswith("._"):
+        return "a note of macOS on another file"
+    if path.suffix.lower() in ARCHIVES:
+        return "an archive within the archive; unpack this one and import that one by itself"
+    if path.suffix.lower() not in TEXTS:
+        return f"no text: of an archive, {', '.join(sorted(TEXTS))} are read"
+    return ""
+
+
+def _find_bomb(info: zipfile.ZipInfo) -> str:
+    """Why a member that would be read must not be."""
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        # The others inflate a piece as a whole, however large it becomes.
+        return f"{info.filename!r} in it is packed by method {info.compress_type}; expected deflate, as exports are"
+    if info.file_size > MOST_BYTES:
+        return f"{info.filename!r} in it unpacks to {info.file_size:,} bytes; expected at most {MOST_BYTES:,}"
+    if info.file_size > max(NEVER_TOO_LARGE, MOST_RATIO * info.compress_size):
+        ratio = info.file_size // max(info.compress_size, 1)
+        return f"{info.filename!r} in it unpacks to {ratio:,} times its size; expected at most {MOST_RATIO} times"
+    return ""

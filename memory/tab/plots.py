@@ -1,0 +1,209 @@
+"""Pictures of what a persona's memory holds, with a bounded number of marks; every text in them is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from html import escape
+from typing import TYPE_CHECKING
+
+from memory.bank import statistics as overview
+from memory.bank.bank import Bank
+from memory.bank.statistics import Months, Relation
+from memory.tab.views import STORE_NAMES, clip, count, day
+from memory.types import Memory, Store
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+COLOURS: Mapping[Store, str] = {
+    "profile": "#4f86b5",
+    "relationship": "#b8577a",
+    "world": "#5d9455",
+    "event": "#c08a2e",
+    "dialogue": "#8474b8",
+}
+"""The stores' colours, of a middle tone: they stand on light and on dark."""
+
+QUIET, RULE = "#8a7f6c", "rgba(150,138,118,.25)"
+UNITS = {1: "month", 3: "quarter", 12: "year", 120: "decade", 1200: "century"}
+
+
+def holdings(bank: Bank, persona_id: int) -> tuple[Figure | None, str]:
+    """Stacked bars of what the bank holds by store and month, and what they show in words."""
+    from plotly.graph_objects import Bar  # half a second, and only who opens the pictures needs it
+
+    months, beyond = overview.cut(overview.kept_by_month(bank, persona_id))
+    wide, stores = overview.width(months), overview.stores_of(months)
+    if not stores:
+        return None, "Nothing that is remembered has a date yet."
+    figure = _figure(300)
+    for store in stores:
+        bins = overview.binned(months[store], wide)
+        figure.add_trace(
+            Bar(
+                x=list(bins),
+                y=list(bins.values()),
+                name=STORE_NAMES[store],
+                marker={"color": COLOURS[store]},
+                xperiod=f"M{wide}",
+                hovertemplate=f"%{{y:,}} of {STORE_NAMES[store].lower()}<extra></extra>",
+            )
+        )
+    figure.update_layout(barmode="stack", hovermode="x unified")
+    total = sum(sum(counted.values()) for counted in months.values())
+    return figure, f"{count(total, 'memory', 'memories')} with a date, a bar a {UNITS[wide]}.{_left_out(beyond)}"
+
+
+def timeline(bank: Bank, persona_id: int, now: datetime | None = None) -> tuple[Figure | None, str]:
+    """Conversations and events by month, and under them a bar a fact for as long as it held; and that in words."""
+    now = now or datetime.now(UTC)
+    found: Months = {
+        "Events": overview.kept_by_month(bank, persona_id)["event"],
+        "Conversations": overview.sessions_by_month(bank, persona_id)["session"],
+    }
+    months, beyond = overview.cut(found)
+    facts = overview.facts(bank, persona_id)
+    if not facts and not any(months.values()):
+        return None, "No conversation, event or fact has a date yet."
+    figure = _figure(170 + 22 * len(facts))
+    _bars_of_facts(figure, facts, now)
+    wide = overview.width(months)
+    for place, (name, counted) in enumerate(months.items(), len(facts)):
+        _row_of_counts(figure, place, name, overview.binned(counted, wide), UNITS[wide])
+    names = [*(escape(clip(fact.text, 22)) for fact in facts), *months]
+    figure.update_layout(showlegend=False, barmode="overlay")
+    figure.update_xaxes(type="date")
+    figure.update_yaxes(tickvals=list(range(len(names))), ticktext=names, showgrid=False)
+    shown = f"; {count(len(facts), 'fact')} for as long as they held, those that ended first" if facts else ""
+    counted_by = f"Conversations and events, a dot a {UNITS[wide]}, the larger the more"
+    return figure, f"{counted_by}{shown}.{_left_out(beyond)}"
+
+
+def _left_out(beyond: int) -> str:
+    return f" Left out: {beyond:,} of long before or after." if beyond else ""
+
+
+def _row_of_counts(figure: Figure, place: int, name: str, bins: Mapping[datetime, int], unit: str) -> None:
+    from plotly.graph_objects import Scatter
+
+    most = max(bins.values(), default=1)
+    figure.add_trace(
+        Scatter(
+            x=list(bins),
+            y=[place] * len(bins),
+            customdata=list(bins.values()),
+            mode="markers",
+            marker={"size": [6 + 16 * (n / most) ** 0.5 for n in bins.values()], "color": QUIET, "opacity": 0.8},
+            hovertemplate=f"%{{customdata:,}} {name.lower()} in the {unit} from %{{x|%B %Y}}<extra></extra>",
+        )
+    )
+
+
+def _bars_of_facts(figure: Figure, facts: Sequence[Memory], now: datetime) -> None:
+    from plotly.graph_objects import Bar
+
+    spans = [(fact, fact.valid_from or now, fact.valid_to or max(now, fact.valid_from or now)) for fact in facts]
+    figure.add_trace(
+        Bar(
+            orientation="h",
+            base=[start for _, start, _ in spans],
+            x=[max((end - start).total_seconds() * 1000, 1.0) for _, start, end in spans],
+            y=list(range(len(spans))),
+            marker={"color": [COLOURS[fact.store] for fact, _, _ in spans]},
+            text=[f"{escape(clip(fact.text, 90))}<br>{escape(_held(fact))}" for fact, _, _ in spans],
+            textposition="none",
+            hovertemplate="%{text}<extra></extra>",
+        )
+    )
+
+
+def _held(fact: Memory) -> str:
+    return f"from {day(fact.valid_from)} " + (f"to {day(fact.valid_to)}" if fact.valid_to else "on")
+
+
+def people(bank: Bank, persona_id: int, as_of: datetime) -> tuple[Figure | None, str]:
+    """The people and who is what to whom at a moment, as a graph, and that in words."""
+    name = bank.persona(persona_id).name
+    known = overview.relations(bank, persona_id, name, as_of)
+    if not known:
+        return None, f"No relationship is known that held on {day(as_of)}."
+    figure = _figure(520)
+    _draw(figure, known, _places(known))
+    figure.update_layout(showlegend=False, hovermode="closest")
+    figure.update_xaxes(visible=False, range=[-1.3, 1.3])
+    figure.update_yaxes(visible=False, range=[-1.15, 1.15])
+    everyone = {n for relation in known for n in (relation.who, relation.whose)}
+    lines = f"{count(len(everyone), 'name')} and {count(len(known), 'relationship')} on {day(as_of)}"
+    return figure, f"{lines}: " + "; ".join(_in_words(r) for r in known) + "."
+
+
+def _in_words(relation: Relation) -> str:
+    if relation.whose == overview.YOU:
+        return f"{relation.who}, your {relation.what}"
+    return f"{relation.who}, {relation.what} of {relation.whose}"
+
+
+def _places(known: Sequence[Relation]) -> dict[str, tuple[float, float]]:
+    import networkx
+
+    graph = networkx.Graph([(relation.who, relation.whose) for relation in known])
+    placed = networkx.spring_layout(graph, k=2.2 / len(graph) ** 0.5, iterations=120, seed=1)
+    return {name: (float(x), float(y)) for name, (x, y) in placed.items()}
+
+
+def _draw(figure: Figure, known: Sequence[Relation], places: Mapping[str, tuple[float, float]]) -> None:
+    from plotly.graph_objects import Scatter
+
+    ends = [(places[r.who], places[r.whose]) for r in known]
+    figure.add_trace(
+        Scatter(
+            x=[x for (ax, _), (bx, _) in ends for x in (ax, bx, None)],
+            y=[y for (_, ay), (_, by) in ends for y in (ay, by, None)],
+            mode="lines",
+            line={"color": RULE, "width": 2},
+            hoverinfo="skip",
+        )
+    )
+    # Nearer to the one who is it than to the one whom many are something to.
+    figure.add_trace(
+        Scatter(
+            x=[0.6 * ax + 0.4 * bx for (ax, _), (bx, _) in ends],
+            y=[0.6 * ay + 0.4 * by for (_, ay), (_, by) in ends],
+            text=[escape(clip(r.what, 28)) for r in known],
+            customdata=[escape(clip(r.text, 120)) for r in known],
+            mode="text",
+            textfont={"size": 12, "color": COLOURS["relationship"]},
+            hovertemplate="%{customdata}<extra></extra>",
+        )
+    )
+    figure.add_trace(
+        Scatter(
+            x=[x for x, _ in places.values()],
+            y=[y for _, y in places.values()],
+            text=[escape(clip(name, 28)) for name in places],
+            mode="markers+text",
+            textposition="top center",
+            textfont={"size": 14},
+            marker={"size": 12, "color": COLOURS["profile"]},
+            hovertemplate="%{text}<extra></extra>",
+        )
+    )
+
+
+def _figure(height: int) -> Figure:
+    from plotly.graph_objects import Figure
+
+    return Figure(
+        layout={
+            "height": height,
+            "margin": {"l": 10, "r": 10, "t": 28, "b": 10},
+            "paper_bgcolor": "rgba(0,0,0,0)",
+            "plot_bgcolor": "rgba(0,0,0,0)",
+            "font": {"color": QUIET, "size": 13},
+            "legend": {"orientation": "h", "y": 1.14, "x": 0},
+            "xaxis": {"gridcolor": RULE},
+            "yaxis": {"gridcolor": RULE, "automargin": True},
+            "dragmode": False,
+        }
+    )
