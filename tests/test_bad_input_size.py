@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from bad_input import ROOT, assert_true_report, assert_unharmed, persona, seeded, session, write_lines
 
-from graph.__main__ import services
 from graph.assistant import Assistant
+from graph.cli import services
 from graph.settings import Settings
 from graph.state import Ask
 from memory.errors import UnreadableFile

@@ -10,8 +10,8 @@ from chat_server import Broken, ChatServer, Half, Refusal
 from local_models import made_up
 from read_by_model import QUESTION, adopted, reading_with
 
-from graph.__main__ import main
 from graph.assistant import Assistant, Token
+from graph.cli import main
 from graph.models import chat_model, hosted, local
 from graph.models.local import LocalChat
 

@@ -5,8 +5,8 @@ from datetime import datetime
 
 import pytest
 
-from graph import __main__ as command
-from graph.__main__ import main
+from graph import cli
+from graph.cli import main
 from graph.models import chat_model
 from memory.bank.bank import Bank
 
@@ -18,7 +18,7 @@ def home(marlow, tmp_path, monkeypatch, embedder):
     """A home whose bank knows what Marlow knows; the encoder is loaded once for all tests."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MEMOIR_HOME", str(tmp_path))
-    monkeypatch.setattr(command, "Embedder", lambda model: embedder)
+    monkeypatch.setattr(cli, "Embedder", lambda model: embedder)
     return tmp_path
 
 
