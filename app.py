@@ -62,9 +62,10 @@ from memory.users import NoSuchUser, Users
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-ASSETS = Path(__file__).parent / "assets"
+WEB = Path(__file__).parent / "assets" / "web"
+SAMPLE = WEB.with_name("sample")
 EXAMPLES = 6
-SERVED = tuple(ASSETS / name for name in ("logo.svg", "avatar-user.svg", "avatar-persona.svg"))
+SERVED = tuple(WEB / name for name in ("logo.svg", "avatar-user.svg", "avatar-persona.svg"))
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 UPLOAD_AGE = (600, 3600)
@@ -117,7 +118,7 @@ def screen(held: Services, bench: Bench | None, user: str = "") -> gr.Blocks:
     assert held.learner is not None
     gr.set_static_paths(list(SERVED))
     logo, avatars = SERVED[0].as_posix(), (SERVED[1], SERVED[2])
-    questions = [str(q["question"]) for q in json.loads((ASSETS / "sample_questions.json").read_text("utf-8"))]
+    questions = [str(q["question"]) for q in json.loads((SAMPLE / "questions.json").read_text("utf-8"))]
     trimmings = Trimmings(tuple(questions[:EXAMPLES]), avatars, models=not user)
     assistant = Assistant(held)
     page: gr.Blocks
@@ -145,9 +146,9 @@ def mounted(page: gr.Blocks, uploads: Path) -> FastAPI:
         page,
         "/",
         theme=theme(),
-        css_paths=[ASSETS / "theme.css", ASSETS / "screen.css"],
-        head=f"<script>{(ASSETS / 'screen.js').read_text('utf-8')}</script>",
-        favicon_path=str(ASSETS / "logo.svg"),
+        css_paths=[WEB / "theme.css", WEB / "screen.css"],
+        head=f"<script>{(WEB / 'screen.js').read_text('utf-8')}</script>",
+        favicon_path=str(WEB / "logo.svg"),
         footer_links=[],
         run_history=False,  # it would keep in the browser what was said
         max_file_size=LARGEST_UPLOAD,
@@ -172,7 +173,7 @@ async def _fetch_nothing(url: str) -> NoReturn:
 def welcome(bank: Bank) -> None:
     """On the very first start, bring in the sample persona; not again where all was forgotten."""
     if not bank.personas() and not journal.count(bank):
-        ingest(bank, ASSETS / "sample.jsonl")
+        ingest(bank, SAMPLE / "ida.jsonl")
 
 
 def whole(settings: EvalSettings) -> Starlette:
@@ -226,7 +227,7 @@ def whole(settings: EvalSettings) -> Starlette:
     async def only_page(scope: Scope, receive: Receive, send: Send) -> None:
         await (await pages.of(""))(scope, receive, send)
 
-    door = Door(users, pages, ASSETS / "login.html") if settings.auth else None
+    door = Door(users, pages, WEB / "templates" / "login.html") if settings.auth else None
 
     @asynccontextmanager
     async def running(app: Starlette) -> AsyncIterator[None]:
@@ -303,13 +304,13 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def theme() -> gr.themes.Base:
-    """Warm paper, one ink; light and dark; the colours and sizes stand in assets/theme.json.
+    """Warm paper, one ink; light and dark; the colours and sizes stand in assets/web/theme.json.
 
     Of the fonts that Gradio brings only Source Sans Pro 400 and 700 are used: several others (Lora, Source Sans 3,
     every SemiBold) are subsets without Latin letters. Headings and quotes take the system's book face in
-    assets/theme.css.
+    assets/web/theme.css.
     """
-    look = json.loads((ASSETS / "theme.json").read_text("utf-8"))
+    look = json.loads((WEB / "theme.json").read_text("utf-8"))
     paper, ink = (gr.themes.Color(name=name, **look["colours"][name]) for name in ("paper", "ink"))
     base = gr.themes.Base(
         primary_hue=ink,

@@ -319,7 +319,7 @@ def code_version() -> str:
     """
     total = sha256()
     sources = [p for room in ("memory", "graph", "eval") for p in sorted((ROOT / room).rglob("*.py"))]
-    for path in [*sources, ROOT / "assets" / "classifier.npz"]:
+    for path in [*sources, ROOT / "assets" / "models" / "classifier.npz"]:
         if path.name not in ("tab.py", "panels.py") and path.parent.name != "tab":
             total.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
     return total.hexdigest()[:16]

@@ -149,7 +149,7 @@ def test_a_stream_ends_with_the_login_that_began_it(users: Users, end: str) -> N
             yield stream
 
         pages = Pages(opening)
-        door = Door(users, pages, memoir.ASSETS / "login.html", clock)
+        door = Door(users, pages, memoir.WEB / "templates" / "login.html", clock)
         async with pages.running(), httpx.AsyncClient(transport=httpx.ASGITransport(door), base_url="http://x") as ann:
             assert (await ann.post("/login", data=FORM)).status_code == 200
             return (await ann.get("/stream")).content

@@ -125,7 +125,7 @@ def test_no_file_is_served_but_the_pages_own(app: App, ann: Program, ben: Progra
     link = Path(own).with_name("link.txt")
     link.symlink_to(bank_of(app, "ann"))
     bank, home = bank_of(app, "ann"), app.home
-    logo = Path(__file__).parents[1] / "assets" / "logo.svg"
+    logo = Path(__file__).parents[1] / "assets" / "web" / "logo.svg"
     assert ben.http.get(f"/gradio_api/file={logo}").status_code == 200
     paths = [bank, home / "users.json", uploaded, own, link, f"{own}/../../../../users.json", "/etc/passwd"]
     paths += [f"{logo}/../../app.py", "app.py", ".env", "file:///etc/passwd", "http://example.com/", "https://a.b/"]

@@ -14,7 +14,7 @@ from memory.tab import plots as pictures
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, TimeSpan, TurnDraft
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
-SAMPLE = Path(__file__).parents[1] / "assets" / "sample.jsonl"
+SAMPLE = Path(__file__).parents[1] / "assets" / "sample" / "ida.jsonl"
 
 
 @pytest.fixture

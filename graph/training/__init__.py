@@ -1,1 +1,1 @@
-"""Train the small models in assets/."""
+"""Train the small models in assets/models."""

@@ -1,7 +1,7 @@
-"""Train the classifier of `graph.understanding.classifier` on the questions in assets/, or measure it on a PerLTQA
-file.
+"""Train the classifier of `graph.understanding.classifier` on assets/models/questions.jsonl, or measure it on a
+PerLTQA file.
 
-    python -m graph.training.classifier                    cross-validate, report, write assets/classifier.npz
+    python -m graph.training.classifier                    cross-validate, report, write assets/models/classifier.npz
     python -m graph.training.classifier --evaluate FILE    semantic against episodic on a perltqa_en_v2.json
 
 Every row of the training file was written for it by hand; none comes from a benchmark. Each is seen three times: as

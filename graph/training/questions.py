@@ -1,4 +1,4 @@
-"""The questions the classifier learns from: our own file in assets/, and the ways each of them is shown."""
+"""The questions the classifier learns from: our own file in assets/models, and the ways each of them is shown."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ Floats = NDArray[np.float32]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
-WEIGHTS = Path(__file__).parents[2] / "assets" / "classifier.npz"
+WEIGHTS = Path(__file__).parents[2] / "assets" / "models" / "classifier.npz"
 QUESTIONS = WEIGHTS.with_name("questions.jsonl")
 
 HEADS: Mapping[str, slice] = {
