@@ -17,7 +17,7 @@ from memory.bank.bank import Bank
 from memory.cli import commands
 from memory.cli import user_command as accounts
 from memory.dates.expressions import last_moment, read_date
-from memory.errors import MemoirError, Stopped
+from memory.errors import Cancelled, MemoirError
 from memory.settings import BankSettings
 
 Arguments = argparse.Namespace
@@ -46,7 +46,7 @@ def main(argv: list[str] | None = None) -> int:
             print(f"memoir: MEMOIR_{str(error['loc'][0]).upper()}: {error['msg']}", file=sys.stderr)
     except MemoirError as fault:
         print(f"memoir: {fault}", file=sys.stderr)
-        if isinstance(fault, Stopped):
+        if isinstance(fault, Cancelled):
             return STOPPED
     except KeyboardInterrupt:
         print(

@@ -14,13 +14,13 @@ from itertools import islice
 from pathlib import Path
 
 from memory.bank.bank import Bank
-from memory.errors import MemoirError, Stopped, UnreadableFile
+from memory.errors import Cancelled, MemoirError, UnreadableFile
 from memory.exporting import restore as moving
 from memory.importers import Unpacked, unpack
 from memory.importers.generic import memoir
 from memory.importers.generic import memoir_export as memoir_sealed
 from memory.importers.reading.histories import KEPT_SKIPS, History, HistoryFile, bytes_of
-from memory.progress import Progress, unwatched
+from memory.progress import Progress, without_progress
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Skip, Stored
 
 BATCH_TURNS = 2000
@@ -82,7 +82,7 @@ class Report:
     missing: tuple[str, ...] = ()
 
 
-def contents(path: Path, progress: Progress = unwatched) -> Contents:
+def contents(path: Path, progress: Progress = without_progress) -> Contents:
     """Read a file to its end and tell what histories it holds; stores nothing.
 
     `progress` is told the share that has been read.
@@ -106,7 +106,7 @@ def ingest(
     *,
     choose: Collection[str] | None = None,
     persona: str | None = None,
-    progress: Progress = unwatched,
+    progress: Progress = without_progress,
 ) -> Report:
     """Store the histories of a file, each as a persona of its own; a second time adds nothing.
 
@@ -120,14 +120,14 @@ def ingest(
     Raises:
         UnreadableFile: no known format, nothing readable, or nothing in it is called as chosen. A file that breaks off
             later is stored up to there, and the report says so.
-        Stopped: `progress` wanted it; the message says what of the file is stored.
+        Cancelled: the user cancelled; the message says what of the file is stored.
         BankUnavailable: the bank cannot be written (any more); the message says what of the file is stored.
     """
     if sealed := _sealed(path):
         report = _moved(bank, path, sealed, _wanted(choose), persona, progress)
     else:
         report = _taken(bank, path, choose, persona, progress)
-    with suppress(Stopped):  # too late: it is done
+    with suppress(Cancelled):  # too late: it is done
         progress(1.0)
     return report
 
@@ -142,8 +142,8 @@ def _taken(bank: Bank, path: Path, choose: Collection[str] | None, persona: str 
             if wanted is None or history.names & wanted:
                 intake.take(history, record)
         intake.flush()
-    except Stopped as stopped:
-        raise Stopped(f"Stopped. {intake.so_far()}") from stopped
+    except Cancelled as cancelled:
+        raise Cancelled(f"Cancelled. {intake.so_far()}") from cancelled
     taken = [h for h in file.histories.values() if wanted is None or h.names & wanted]
     if not taken:
         raise UnreadableFile(_none_of(file, choose or ()))

@@ -1,4 +1,4 @@
-"""A long piece of work for those who wait for it: how far it is, how long it will still take, and a way to stop it."""
+"""Progress of a long operation: the share that is done, the time left, and a way to cancel it from another thread."""
 
 from __future__ import annotations
 
@@ -8,78 +8,80 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from memory.errors import Stopped
+from memory.errors import Cancelled
 
 Progress = Callable[[float], None]
-"""Told how much of a piece of work is done, 0..1; raises `Stopped` where it is to go no further."""
+"""Called with the share of an operation that is done, 0..1; raises `Cancelled` if the user cancelled it."""
 
-STEPS = 100_000
-"""Steps of SQLite's machine between two looks whether to stop: some milliseconds."""
+SQLITE_STEPS_BETWEEN_CHECKS = 100_000
+"""Steps of SQLite's virtual machine between two checks for a cancellation: some milliseconds."""
 
-SURE = 0.02
-"""Below this share nothing is said about the time left."""
+MIN_SHARE_FOR_ETA = 0.02
+"""Below this share the time left cannot be estimated."""
 
-
-def unwatched(share: float) -> None:
-    """The progress of what nobody waits for."""
+NOTHING_CHANGED = "Cancelled. Nothing was changed."
 
 
-def part(progress: Progress, first: float, last: float) -> Progress:
-    """The progress of a step, which is the whole's from one share to another."""
+def without_progress(share: float) -> None:
+    """Ignore the progress: the default where nobody watches."""
+
+
+def rescale(progress: Progress, first: float, last: float) -> Progress:
+    """The progress of one step of an operation, which covers the shares from `first` to `last` of the whole."""
     return lambda share: progress(first + (last - first) * share)
 
 
 class Task:
-    """A piece of work that may be watched and stopped from another thread; `watch` is told every share."""
+    """An operation that another thread can watch and cancel; `watch` is called with every share reported."""
 
-    def __init__(self, watch: Progress = unwatched) -> None:
+    def __init__(self, watch: Progress = without_progress) -> None:
         self.share = 0.0
-        self.bound = False
+        self.uncancellable = False
         self._watch = watch
-        self._stop = threading.Event()
-        self._began = time.monotonic()
+        self._cancel = threading.Event()
+        self._started = time.monotonic()
 
-    def at(self, share: float) -> None:
-        """Say how much is done.
+    def report(self, share: float) -> None:
+        """Report the share that is done.
 
         Raises:
-            Stopped: it was asked to stop, and may.
+            Cancelled: the user cancelled the task.
         """
-        if self.stopping:
-            raise Stopped("Stopped. Everything is as it was before.")
+        if self.cancelled:
+            raise Cancelled(NOTHING_CHANGED)
         self.share = share
         self._watch(share)
 
-    def bind(self) -> None:
-        """Say that from here on it has to be brought to its end; raises what `at` raises."""
-        self.at(self.share)
-        self.bound = True
+    def make_uncancellable(self) -> None:
+        """Ignore cancellations from here on; raises `Cancelled` if one came before."""
+        self.report(self.share)
+        self.uncancellable = True
 
-    def stop(self) -> None:
-        """Ask it to stop."""
-        self._stop.set()
+    def cancel(self) -> None:
+        """Ask the task to end."""
+        self._cancel.set()
 
     @property
-    def stopping(self) -> bool:
-        """Whether it was asked to stop, and may."""
-        return self._stop.is_set() and not self.bound
+    def cancelled(self) -> bool:
+        """Whether the task was cancelled while it still could be."""
+        return self._cancel.is_set() and not self.uncancellable
 
     @property
     def seconds_left(self) -> float | None:
-        """How long it will still take if it goes on as it went; None as long as nothing can be said."""
-        if self.share < SURE:
+        """The estimated time left; None as long as too little is done to estimate it."""
+        if self.share < MIN_SHARE_FOR_ETA:
             return None
-        return (time.monotonic() - self._began) / self.share * (1 - self.share)
+        return (time.monotonic() - self._started) / self.share * (1 - self.share)
 
     @contextmanager
-    def stops(self, conn: sqlite3.Connection) -> Iterator[None]:
-        """Within this, a stop breaks off a statement of the connection in its midst, too."""
-        conn.set_progress_handler(lambda: int(self.stopping), STEPS)
+    def interruptible(self, conn: sqlite3.Connection) -> Iterator[None]:
+        """Within this context, a cancellation also interrupts a running statement of the connection."""
+        conn.set_progress_handler(lambda: int(self.cancelled), SQLITE_STEPS_BETWEEN_CHECKS)
         try:
             yield
         except sqlite3.OperationalError as fault:
-            if not self.stopping:
+            if not self.cancelled:
                 raise
-            raise Stopped("Stopped. Everything is as it was before.") from fault
+            raise Cancelled(NOTHING_CHANGED) from fault
         finally:
             conn.set_progress_handler(None, 0)

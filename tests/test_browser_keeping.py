@@ -89,7 +89,7 @@ def test_forgetting_can_be_stopped_and_changes_nothing(app: App, screen: Screen)
         expect(screen.page.locator("#forget-going")).to_contain_text("Forgetting")
         screen.page.locator("#forget-stop").click()
         expect(screen.page.locator("#forget-going")).to_contain_text("stopping")
-    expect(screen.page.locator("#forget-going")).to_contain_text("Everything is as it was before", timeout=SLOW)
+    expect(screen.page.locator("#forget-going")).to_contain_text("Nothing was changed", timeout=SLOW)
     expect(screen.page.locator("#forget-stop")).to_be_hidden()
     assert bank.counts(1) == before
 

@@ -16,7 +16,7 @@ from hub_server import Hub
 
 from eval.fetching import fetch as module
 from eval.fetching.fetch import SOURCES, FetchFailed, HubFile, Source, fetch, manual_steps
-from memory.errors import Stopped
+from memory.errors import Cancelled
 
 REPO = "somebody/memories"
 CONTENT = random.Random(5).randbytes(3_000_000)
@@ -121,9 +121,9 @@ def test_an_interrupted_download_goes_on_next_time(hub, tmp_path):
 
 def test_a_progress_that_raises_stops_the_download(hub, tmp_path):
     def stop(*_):
-        raise Stopped("Everything is as it was before.")
+        raise Cancelled("Nothing was changed.")
 
-    with pytest.raises(Stopped, match="What came is kept"):
+    with pytest.raises(Cancelled, match="is kept"):
         fetch("memories", tmp_path, stop)
     assert fetch("memories", tmp_path, quietly)[0].read_bytes() == CONTENT
 

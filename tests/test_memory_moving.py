@@ -18,7 +18,7 @@ from memory.bank import learning_queue as consolidation
 from memory.bank import maintenance as upkeep
 from memory.bank import rows
 from memory.bank.bank import Bank
-from memory.errors import MemoirError, Stopped, UnreadableFile
+from memory.errors import Cancelled, MemoirError, UnreadableFile
 from memory.exporting import export
 from memory.forgetting import forget
 from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TimeSpan, TurnDraft
@@ -309,10 +309,10 @@ def test_an_import_that_is_stopped_keeps_whole_personas(lived, tmp_path, after):
 
     def stop(share):
         if share >= limit:
-            raise Stopped("enough")
+            raise Cancelled("enough")
 
     told = {"nothing": "Nothing of bank.jsonl was stored", "Iris": "Iris came whole and nothing of the rest"}[after]
-    with pytest.raises(Stopped, match=told):
+    with pytest.raises(Cancelled, match=told):
         ingest.ingest(other, file, progress=stop)
     assert [p.name for p in other.personas()] == ([] if after == "nothing" else ["Iris"])
     ingest.ingest(other, file)

@@ -185,7 +185,7 @@ def test_what_is_being_made_for_download_while_something_is_forgotten_is_thrown_
     def forget_once(share):
         if share and not beside.ident:
             beside.start()
-            while not forgetting.bound or list(tmp_path.rglob("*.half")):
+            while not forgetting.uncancellable or list(tmp_path.rglob("*.half")):
                 time.sleep(0.01)
 
     def make(path):

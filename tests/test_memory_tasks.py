@@ -18,7 +18,7 @@ from memory.bank import backup
 from memory.bank import maintenance as upkeep
 from memory.bank.bank import Bank
 from memory.embedding import worker as indexer
-from memory.errors import Stopped
+from memory.errors import Cancelled
 from memory.exporting import export
 from memory.forgetting import forget
 from memory.forgetting import residue as traces
@@ -60,12 +60,12 @@ class Stopping(Task):
     def _reached(self, share):
         self.told.append(share)
         if share >= self.limit:
-            self.stop()
+            self.cancel()
 
 
 def take(what, bank, path, task):
     if what == "export":
-        return export.write(bank, bank.personas(), path, task.at)
+        return export.write(bank, bank.personas(), path, task.report)
     if what == "backup":
         return backup.backup(bank, path, task)
     if what == "persona":
@@ -96,7 +96,7 @@ def test_progress_begins_low_never_falls_and_ends_at_all(bank, tmp_path, what):
 @pytest.mark.parametrize("what", WHAT)
 def test_what_is_stopped_leaves_no_file_and_the_bank_as_it_was(bank, tmp_path, what, share):
     before = list(export.lines(bank, bank.personas()))
-    with pytest.raises(Stopped, match="as it was before"):
+    with pytest.raises(Cancelled, match="Nothing was changed"):
         take(what, bank, tmp_path / "out", Stopping(share))
     assert list(export.lines(bank, bank.personas())) == before
     assert [path.name for path in tmp_path.iterdir()] == ["home"]
@@ -105,10 +105,10 @@ def test_what_is_stopped_leaves_no_file_and_the_bank_as_it_was(bank, tmp_path, w
 
 @pytest.mark.parametrize("what", ["backup", "persona", "meant"])
 def test_a_stop_breaks_off_a_statement_in_its_midst(bank, tmp_path, what, monkeypatch):
-    monkeypatch.setattr(tasks, "STEPS", 1)
+    monkeypatch.setattr(tasks, "SQLITE_STEPS_BETWEEN_CHECKS", 1)
     task = Task()
-    monkeypatch.setattr(task, "at", lambda share: task.stop())  # it is never asked between two statements
-    with pytest.raises(Stopped):
+    monkeypatch.setattr(task, "report", lambda share: task.cancel())  # it is never asked between two statements
+    with pytest.raises(Cancelled):
         take(what, bank, tmp_path / "out", task)
     assert bank.counts(1)["turns"] == SESSIONS * TURNS
 
@@ -118,13 +118,13 @@ def test_what_is_forgotten_is_cleaned_whoever_wants_to_stop(bank, tmp_path, what
     task = Stopping(forget.DELETED)
     task.limit += 1e-9  # the first share that is told once it is bound
     gone = take(what, bank, tmp_path / "out", task)
-    assert task.bound
-    assert not task.stopping
+    assert task.uncancellable
+    assert not task.cancelled
     assert gone.residue == 0
 
 
 def test_all_personas_are_forgotten_in_or_none(bank):
-    with pytest.raises(Stopped):
+    with pytest.raises(Cancelled):
         forget.forget_meant(bank, [1, 2], scope.mentions("gulls"), Stopping(forget.DELETED * 0.9))
     assert [bank.counts(p)["turns"] for p in (1, 2)] == [SESSIONS * TURNS] * 2
 
@@ -135,8 +135,8 @@ def test_an_import_that_is_stopped_keeps_whole_sessions_and_goes_on_later(bank, 
     lines = [{"memoir": 1, "persona": {"name": "Zoe"}}, *({"session": {**session, "id": f"n{n}"}} for n in range(40))]
     file.write_text("\n".join(map(json.dumps, lines)))
     monkeypatch.setattr(ingest, "BATCH_TURNS", 10)
-    with pytest.raises(Stopped, match=r"Of talk\.jsonl, \d+ turns in whole sessions .* import it again"):
-        ingest.ingest(bank, file, progress=Stopping(0.5).at)
+    with pytest.raises(Cancelled, match=r"Of talk\.jsonl, \d+ turns in whole sessions .* import it again"):
+        ingest.ingest(bank, file, progress=Stopping(0.5).report)
     zoe = bank.persona("Zoe").id
     held = [s.turn_count for s in bank.sessions(zoe)]
     assert 0 < len(held) < 40
@@ -150,7 +150,7 @@ def test_the_time_left_follows_from_the_share_and_the_time_so_far(monkeypatch):
     task = Task()
     assert task.seconds_left is None
     monkeypatch.setattr(tasks.time, "monotonic", lambda: 110.0)
-    task.at(0.25)
+    task.report(0.25)
     assert task.seconds_left == pytest.approx(30)
 
 
@@ -186,7 +186,7 @@ def test_ctrl_c_says_what_is_kept_and_changes_nothing(bank, tmp_path, monkeypatc
     interrupt_in(monkeypatch, module, name)
     usual = signal.getsignal(signal.SIGINT)
     assert main([str(tmp_path / "out") if word == "OUT" else word for word in words]) == STOPPED
-    assert "Stopped. Everything is as it was before." in capsys.readouterr().err
+    assert "Cancelled. Nothing was changed." in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["home"]
     assert [bank.counts(p)["turns"] for p in (1, 2)] == [SESSIONS * TURNS] * 2
     assert signal.getsignal(signal.SIGINT) is usual

@@ -23,11 +23,11 @@ class Work:
 
     def __call__(self, task):
         self.task = task
-        task.at(0.5)
+        task.report(0.5)
         self.begun.set()
         try:
             while not self.free.wait(0.01):
-                task.at(0.5)
+                task.report(0.5)
         finally:
             self.ended.set()
         return {"result": "there"}
@@ -75,10 +75,10 @@ def test_a_bar_and_its_button_are_shown_until_the_result_is_there(bar, work):
 def test_only_the_window_that_began_it_stops_it(bar, work):
     shown, _ = begin(bar, work)
     stop(bar, ELSEWHERE)
-    assert not work.task.stopping
+    assert not work.task.cancelled
     assert not stop(bar, HERE)[bar.stop].interactive
     *_, last = shown
-    assert "Stopped. Everything is as it was before." in last[bar.status]
+    assert "Cancelled. Nothing was changed." in last[bar.status]
     assert "result" not in last
 
 
@@ -86,7 +86,7 @@ def test_only_the_window_that_began_it_stops_it(bar, work):
 def test_a_page_that_is_closed_stops_what_is_only_for_it(bar, work, outlives):
     shown, _ = begin(bar, work, outlives=outlives)
     shown.close()
-    assert work.task.stopping is not outlives
+    assert work.task.cancelled is not outlives
     assert outlives or work.ended.wait(10)
 
 
@@ -102,7 +102,7 @@ def test_a_fault_ends_the_bar_and_is_told(bar):
 
 def test_what_is_past_stopping_says_so_instead_of_offering_it(bar, work):
     shown, _ = begin(bar, work)
-    work.task.bind()
+    work.task.make_uncancellable()
     stop(bar, HERE)
     going = next(shown)
     assert "cannot be stopped" in going[bar.status]

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from memory.errors import MemoirError, Stopped
+from memory.errors import Cancelled, MemoirError
 
 Progress = Callable[[str, int, int], None]
 """Told the file's name, the bytes that are here and the bytes there will be; raising stops the download."""
@@ -121,7 +121,7 @@ def fetch(name: str, folder: Path, progress: Progress) -> list[Path]:
     Raises:
         FetchFailed: unknown name, nothing to download, no network, a licence to be accepted first, a file that is not
             there, a full disk, a wrong checksum, or another download at work.
-        Stopped: `progress` wanted it.
+        Cancelled: the user cancelled.
     """
     if name not in SOURCES:
         raise FetchFailed(f"no files are known for {name!r}; there are: {', '.join(SOURCES)}")
@@ -171,8 +171,10 @@ def _transferred(name: str, source: Source, folder: Path, progress: Progress) ->
         running.wait()
     except BrokenPipeError:
         running.wait()  # it ended before it had read what to do
-    except Stopped:
-        raise Stopped("Stopped. What came is kept, and is gone on with next time.") from None
+    except Cancelled:
+        raise Cancelled(
+            "Cancelled. The part that was downloaded is kept; the next download continues from there."
+        ) from None
     except KeyboardInterrupt:
         raise _failed(name, folder, "it was interrupted; what came is kept, and is gone on with next time") from None
     finally:

@@ -112,7 +112,7 @@ def evaluate_tab(tab: gr.Tab, bench: Bench, encoder: Embedder) -> None:
 
             def progress(file: str, here: int, total: int) -> None:
                 came[file] = here / max(total, 1)
-                task.at(sum(came.values()) / len(SOURCES[wanted].files))
+                task.report(sum(came.values()) / len(SOURCES[wanted].files))
 
             try:
                 paths = fetch(wanted, folder, progress)

@@ -54,14 +54,14 @@ def backup(bank: Bank, path: Path, task: Task | None = None) -> Holding:
     Raises:
         MemoirError: the file is there already, or cannot be written; nothing is left of it then.
         BankUnavailable: the bank cannot be read, or its copy is damaged.
-        Stopped: the task was stopped; nothing is left of the file.
+        Cancelled: the task was cancelled; nothing is left of the file.
     """
     task = task or Task()
     with _new_file(path) as half:
         with bank.reading() as db, closing(sqlite3.connect(half)) as copy:
             # One view: the copying would begin anew whenever somebody wrote between two pieces of it.
             db.conn.execute("BEGIN").execute("SELECT * FROM revision").fetchone()
-            db.conn.backup(copy, pages=PIECE, progress=lambda _, left, total: task.at(COPIED * (1 - left / total)))
+            db.conn.backup(copy, pages=PIECE, progress=lambda _, left, total: task.report(COPIED * (1 - left / total)))
         return look(half, task)
 
 
@@ -104,14 +104,14 @@ def look(path: Path, task: Task | None = None) -> Holding:
     """
     task = task or Task()
     try:
-        with closing(_open(path)) as conn, task.stops(conn):
+        with closing(_open(path)) as conn, task.interruptible(conn):
             (version,) = conn.execute("PRAGMA user_version").fetchone()
             if version > len(MIGRATIONS):
                 raise BankTooNew(
                     f"{path} is a bank of version {version}; this Memoir reads up to {len(MIGRATIONS)}. Update Memoir."
                 )
             found = [said for (said,) in conn.execute("PRAGMA integrity_check(5)") if said != "ok"]
-            task.at(CHECKED)
+            task.report(CHECKED)
             found += [f"{row[0]} {row[1]} points nowhere" for row in conn.execute("PRAGMA foreign_key_check")][:5]
             if found or not version:
                 raise UnreadableFile(f"{path} is damaged: {'; '.join(found)}." if found else f"{path} is no bank.")
@@ -119,7 +119,7 @@ def look(path: Path, task: Task | None = None) -> Holding:
             personas, sessions, turns, memories = (
                 int(conn.execute(f"SELECT count(*) FROM {table}").fetchone()[0]) for table in tables
             )
-            task.at(1)
+            task.report(1)
             return Holding(int(version), personas, sessions, turns, memories, path.stat().st_size)
     except (sqlite3.Error, OSError) as fault:
         raise UnreadableFile(faults.explain(path, fault)) from fault

@@ -39,7 +39,7 @@ def bring_in(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     """Store the histories of a file, or tell what it holds."""
     if arguments.dry_run:
         with watched("Reading") as task:
-            held = ingest.contents(arguments.file, task.at)
+            held = ingest.contents(arguments.file, task.report)
         if arguments.json:
             return _print(plain(held)) or _fault(held.fault)
         print(f"{arguments.file}: {held.format}, {len(held.histories)} histories")
@@ -48,7 +48,9 @@ def bring_in(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
         _print_skips(held.skips, held.skipped)
         return _fault(held.fault)
     with watched("Importing") as task:
-        report = ingest.ingest(bank, arguments.file, choose=arguments.only, persona=arguments.persona, progress=task.at)
+        report = ingest.ingest(
+            bank, arguments.file, choose=arguments.only, persona=arguments.persona, progress=task.report
+        )
     missing = f"{arguments.file} has no history {', '.join(report.missing)}" if report.missing else ""
     if arguments.json:
         return _print(plain(report)) or _fault(report.fault) or _fault(missing)
@@ -200,12 +202,12 @@ def export_personas(arguments: Arguments, bank: Bank, settings: BankSettings) ->
     names = ", ".join(p.name for p in personas)
     if arguments.output is None:
         with watched("Exporting") as task:
-            for line in export.lines(bank, personas, task.at):
+            for line in export.lines(bank, personas, task.report):
                 print(line)
         return 0
     try:
         with watched("Exporting") as task:
-            written = export.write(bank, personas, arguments.output, task.at)
+            written = export.write(bank, personas, arguments.output, task.report)
     except OSError as fault:
         raise MemoirError(f"{arguments.output}: not written ({fault.strerror or fault}); left as it was") from fault
     summary = {"persona": names, "file": str(arguments.output), "lines": written}

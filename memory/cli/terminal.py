@@ -27,11 +27,11 @@ def watched(doing: str) -> Iterator[Task]:
         task = Task(lambda share: _moved(bar, share))
 
         def interrupted(number: int, frame: FrameType | None) -> None:
-            if task.bound:
+            if task.uncancellable:
                 tqdm.write("memoir: it is too late to stop; what is left is cleaning, and a moment", file=sys.stderr)
-            elif task.stopping:
+            elif task.cancelled:
                 raise KeyboardInterrupt
-            task.stop()
+            task.cancel()
 
         before = signal.signal(signal.SIGINT, interrupted)
         try:

@@ -24,7 +24,7 @@ from memory.exporting.format import (
     TurnRow,
     dump,
 )
-from memory.progress import Progress, unwatched
+from memory.progress import Progress, without_progress
 from memory.types import Persona
 
 LINE_TURNS = 2000
@@ -59,7 +59,7 @@ MEMORY_COLUMNS = (
 """Columns that a file and a table call the same and keep alike."""
 
 
-def lines(bank: Bank, personas: Sequence[Persona], progress: Progress = unwatched) -> Iterator[str]:
+def lines(bank: Bank, personas: Sequence[Persona], progress: Progress = without_progress) -> Iterator[str]:
     """Each persona with its sessions and memories, then the seal; all as it stands at one moment."""
     digest, counted, session = hashlib.sha256(), Counter[str](), 0
     with bank.reading() as db:
@@ -78,7 +78,7 @@ def lines(bank: Bank, personas: Sequence[Persona], progress: Progress = unwatche
     yield dump(Line(end=End(**counted, sha256=digest.hexdigest())))
 
 
-def write(bank: Bank, personas: Sequence[Persona], path: Path, progress: Progress = unwatched) -> int:
+def write(bank: Bank, personas: Sequence[Persona], path: Path, progress: Progress = without_progress) -> int:
     """Write the lines to a file, whole or not at all; returns how many."""
     half = path.with_name(f".{path.name}.half")
     try:

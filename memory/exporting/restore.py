@@ -19,7 +19,7 @@ from memory.bank import sessions as writing
 from memory.bank.bank import Bank
 from memory.bank.inserts import indexed_terms, insert, next_id, point_to
 from memory.bank.validity import settle
-from memory.errors import Stopped, UnreadableFile
+from memory.errors import Cancelled, UnreadableFile
 from memory.exporting.export import MEMORY_COLUMNS, SESSION_COLUMNS, TURN_COLUMNS
 from memory.exporting.format import ChangeRow, Line, MemoryRow, PersonaRow, SessionRow
 from memory.importers.generic import memoir_export as memoir_sealed
@@ -52,7 +52,7 @@ def move(
 
     Raises:
         UnreadableFile: the file was cut off or changed; nothing was stored.
-        Stopped: `progress` wanted it; the message says which personas are stored.
+        Cancelled: the user cancelled; the message says which personas are stored.
     """
     memoir_sealed.check(path)
     moved: list[Moved] = []
@@ -65,8 +65,8 @@ def move(
                     taken = _Mover(db, header, persona, path).take(lines)
                     journal.note(db, "imported", persona.id, taken.stored.added)
                 moved.append(taken)
-    except Stopped as stopped:
-        raise Stopped(f"Stopped. {_so_far(path, moved)}") from stopped
+    except Cancelled as cancelled:
+        raise Cancelled(f"Cancelled. {_so_far(path, moved)}") from cancelled
     return moved
 
 

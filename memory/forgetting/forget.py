@@ -23,7 +23,7 @@ from memory.forgetting import dependants as hanging
 from memory.forgetting import residue as traces
 from memory.forgetting import selection as scope
 from memory.forgetting.selection import Meant, Scope, numbers
-from memory.progress import Progress, Task, part, unwatched
+from memory.progress import Progress, Task, rescale, without_progress
 
 PROOFS = 1000
 """Texts that are looked for in the bytes at most; of more, they are sampled evenly."""
@@ -81,9 +81,9 @@ def preview_persona(bank: Bank, persona_id: int) -> Forgotten:
 def preview_meant(bank: Bank, persona_ids: Sequence[int], which: Scope, task: Task | None = None) -> Forgotten:
     """What forgetting all that is meant of the personas would remove, with its first lines; removes nothing."""
     task, planned = task or Task(), Forgotten(0, 0, 0)
-    with bank.reading() as db, task.stops(db.conn):
+    with bank.reading() as db, task.interruptible(db.conn):
         for nth, persona_id in enumerate(persona_ids):
-            task.at(nth / len(persona_ids))
+            task.report(nth / len(persona_ids))
             whole = hanging.whole(db, persona_id, which(db, persona_id))
             lines = hanging.lines(db, whole)
             planned += Forgotten(len(whole.memories), len(whole.turns), len(whole.sessions), lines=lines)
@@ -104,30 +104,32 @@ def forget_meant(bank: Bank, persona_ids: Sequence[int], which: Scope, task: Tas
     """Remove what is meant of the personas, what came from its turns alone, and the replies that repeat any of it.
 
     Raises:
-        Stopped: the task was stopped before all was removed; nothing is. Then it is bound: the bytes are cleaned.
+        Cancelled: the task was cancelled while it could be; nothing was removed.
     """
     task, gone, texts = task or Task(), Forgotten(0, 0, 0), set[str]()
     with bank.writing() as db:
-        with task.stops(db.conn):
+        with task.interruptible(db.conn):
             for nth, persona_id in enumerate(persona_ids):
-                progress = part(task.at, DELETED * nth / len(persona_ids), DELETED * (nth + 1) / len(persona_ids))
+                progress = rescale(
+                    task.report, DELETED * nth / len(persona_ids), DELETED * (nth + 1) / len(persona_ids)
+                )
                 gone += _remove(db, persona_id, which, texts, progress)
-        task.bind()
-    return _scrub(bank, gone, texts, part(task.at, DELETED, 1))
+        task.make_uncancellable()
+    return _scrub(bank, gone, texts, rescale(task.report, DELETED, 1))
 
 
 def forget_persona(bank: Bank, persona_id: int, task: Task | None = None) -> Forgotten:
     """Remove a persona with everything it knows; see `forget_meant`."""
     task, persona = task or Task(), bank.persona(persona_id)
     with bank.writing() as db:
-        with task.stops(db.conn):
+        with task.interruptible(db.conn):
             memories, turns, sessions = _of_persona(db, persona.id)
             texts = hanging.texts(db, memories, turns)
-            _delete(db, "memories", memories, part(task.at, 0, DELETED))
+            _delete(db, "memories", memories, rescale(task.report, 0, DELETED))
             _delete(db, "personas", [persona.id])
             _note(db, persona.id, memories, len(turns), sessions)
-        task.bind()
-    return _scrub(bank, Forgotten(len(memories), len(turns), sessions), texts, part(task.at, DELETED, 1))
+        task.make_uncancellable()
+    return _scrub(bank, Forgotten(len(memories), len(turns), sessions), texts, rescale(task.report, DELETED, 1))
 
 
 def _remove(db: Database, persona_id: int, which: Scope, texts: set[str], progress: Progress) -> Forgotten:
@@ -139,9 +141,9 @@ def _remove(db: Database, persona_id: int, which: Scope, texts: set[str], progre
     _reopen(db, whole.memories)
     _drop_titles(db, whole)
     _learn_again(db, whole)
-    _delete(db, "memories", whole.memories, part(progress, FOUND, 0.9))
+    _delete(db, "memories", whole.memories, rescale(progress, FOUND, 0.9))
     _rehome(db, whole.sessions)
-    _delete(db, "turns", whole.turns, part(progress, 0.9, 1))
+    _delete(db, "turns", whole.turns, rescale(progress, 0.9, 1))
     _delete(db, "sessions", whole.sessions)
     _note(db, persona_id, whole.memories, len(whole.turns), len(whole.sessions))
     return Forgotten(len(whole.memories), len(whole.turns), len(whole.sessions))
@@ -198,7 +200,7 @@ def _reopen(db: Database, memories: Sequence[int]) -> None:
         validity.reopen(db, memory_id)
 
 
-def _delete(db: Database, table: str, ids: Sequence[int], progress: Progress = unwatched) -> None:
+def _delete(db: Database, table: str, ids: Sequence[int], progress: Progress = without_progress) -> None:
     for first in range(0, len(ids), CHUNK):
         db.table(table).delete_where("id IN (SELECT value FROM json_each(?))", [listed(ids[first : first + CHUNK])])
         progress(min(1.0, (first + CHUNK) / len(ids)))
@@ -211,7 +213,7 @@ def _scrub(bank: Bank, gone: Forgotten, texts: set[str], progress: Progress) -> 
         db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     telling = sorted(text for text in texts if len(text) >= hanging.PROOF_CHARACTERS)
     sought = telling[:: -(-len(telling) // PROOFS) or 1]
-    standing = traces.in_files(bank.path, sought, part(progress, 0, 0.6))
+    standing = traces.in_files(bank.path, sought, rescale(progress, 0, 0.6))
     residue = _in_no_row(bank, standing) if standing else []
     kept = sorted(bank.path.parent.glob(f"{bank.path.name}{BEFORE}*"))
     copies = tuple(path for path in kept if traces.in_file(path, sought))

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.progress import Progress, unwatched
+from memory.progress import Progress, without_progress
 
 SOUGHT_BYTES = 200
 """SQLite breaks a long text at page borders: its first words are looked for."""
@@ -24,7 +24,7 @@ WIDEST = 8
 """Bytes by which a text is found before it is compared whole: a number of 64 bits."""
 
 
-def in_files(bank: Path, texts: Collection[str], progress: Progress = unwatched) -> set[str]:
+def in_files(bank: Path, texts: Collection[str], progress: Progress = without_progress) -> set[str]:
     """Those of the texts that stand in the bytes of a bank's file, its log or its index of the log."""
     standing = in_file(bank, texts, progress)
     for end in ("-wal", "-shm"):
@@ -32,7 +32,7 @@ def in_files(bank: Path, texts: Collection[str], progress: Progress = unwatched)
     return standing
 
 
-def in_file(path: Path, texts: Collection[str], progress: Progress = unwatched) -> set[str]:
+def in_file(path: Path, texts: Collection[str], progress: Progress = without_progress) -> set[str]:
     """Those of the texts, of two bytes or more each, that stand in a file; none, if it is not there."""
     if not texts:
         return set()

@@ -42,7 +42,7 @@ def taking_panel(bank: Bank, persona: gr.Dropdown) -> None:
         )
 
     def exported(personas: Sequence[Persona], name: str, task: Task) -> Path:
-        return downloads.make(bank.path, name, "jsonl", lambda path: export.write(bank, personas, path, task.at))
+        return downloads.make(bank.path, name, "jsonl", lambda path: export.write(bank, personas, path, task.report))
 
     def export_one(persona_id: int | None, request: gr.Request) -> Iterator[Update]:
         def make(task: Task) -> Path:

@@ -55,7 +55,7 @@ def upload_box(bank: Bank, indexer: Indexer) -> UploadBox:
     def look(path: str, request: gr.Request) -> Iterator[Update]:
         def work(task: Task) -> Update:
             try:
-                held = ingest.contents(Path(path), task.at)
+                held = ingest.contents(Path(path), task.report)
             except UnreadableFile as fault:
                 return {report: panels.problem(str(fault))}
             many = len(held.histories) > 1
@@ -89,7 +89,7 @@ def upload_box(bank: Bank, indexer: Indexer) -> UploadBox:
             try:
                 with journal.requested("upload"):
                     chosen = names if many and not take_all else None
-                    done = ingest.ingest(bank, held, choose=chosen, progress=task.at)
+                    done = ingest.ingest(bank, held, choose=chosen, progress=task.report)
             except (UnreadableFile, BankUnavailable) as fault:
                 return {report: panels.problem(str(fault))}
             finally:

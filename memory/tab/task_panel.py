@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import gradio as gr
 
-from memory.errors import Stopped
+from memory.errors import Cancelled
 from memory.progress import Task
 from memory.tab import views as panels
 from memory.tab.errors import PRIVATE, Update, shown_fault
@@ -45,7 +45,7 @@ class TaskBar:
             while not wait([future], TICK).done:
                 yield {self.status: panels.going(doing, task), self.stop: _button(task)}
             fault = future.exception()
-            why = panels.line(str(fault)) if isinstance(fault, Stopped) else ""
+            why = panels.line(str(fault)) if isinstance(fault, Cancelled) else ""
             ended: Update = {self.status: why, self.stop: gr.Button(visible=False)}
             yield ended if fault else {**ended, **future.result()}
             if isinstance(fault, Exception) and not why:
@@ -53,7 +53,7 @@ class TaskBar:
         finally:
             self.going.pop(request.session_hash, None)
             if not outlives:
-                task.stop()
+                task.cancel()
 
 
 def task_bar(name: str) -> TaskBar:
@@ -66,7 +66,7 @@ def task_bar(name: str) -> TaskBar:
         task = bar.going.get(request.session_hash)
         if task is None:
             return {stop: gr.Button(visible=False)}
-        task.stop()
+        task.cancel()
         return {stop: _button(task)}
 
     stop.click(stopped, None, [stop], **PRIVATE)
@@ -74,4 +74,4 @@ def task_bar(name: str) -> TaskBar:
 
 
 def _button(task: Task) -> gr.Button:
-    return gr.Button(visible=not task.bound, interactive=not task.stopping)
+    return gr.Button(visible=not task.uncancellable, interactive=not task.cancelled)

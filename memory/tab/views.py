@@ -92,11 +92,11 @@ def bar(steps: Sequence[str], share: float, label: str) -> str:
 def going(doing: str, task: Task) -> str:
     """How far a piece of work is, with the time left."""
     steps = [f"<strong>{escape(doing)}</strong>", f"{task.share:.0%}"]
-    if task.bound:
+    if task.uncancellable:
         steps.append("forgotten; the file is being cleaned, which cannot be stopped")
-    elif task.stopping:
+    elif task.cancelled:
         steps.append("stopping…")
-    if not task.stopping and task.seconds_left is not None:
+    if not task.cancelled and task.seconds_left is not None:
         steps.append(f"{duration(task.seconds_left)} left")
     return bar(steps, task.share, doing)
 

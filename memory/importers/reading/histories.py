@@ -10,7 +10,7 @@ from pathlib import Path
 
 from memory.errors import UnreadableFile
 from memory.importers import Record, unpack
-from memory.progress import Progress, unwatched
+from memory.progress import Progress, without_progress
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Skip, Stored
 
 KEPT_SKIPS = 200
@@ -64,7 +64,7 @@ class History:
 class HistoryFile:
     """A file as it is read: the histories met so far, each once, and where it breaks off."""
 
-    def __init__(self, path: Path, progress: Progress = unwatched) -> None:
+    def __init__(self, path: Path, progress: Progress = without_progress) -> None:
         self.path = path
         self._unpacked = unpack(path)
         self.importer = self._unpacked.importer
