@@ -52,9 +52,9 @@ from graph.understanding.classifier import Classifier
 from memory.bank import journal
 from memory.bank.bank import Bank
 from memory.embedding.embedder import Embedder
-from memory.embedding.worker import Indexer
 from memory.errors import BankUnavailable, MemoirError
 from memory.ingest import ingest
+from memory.search.indexer import Indexer
 from memory.search.searcher import Searcher
 from memory.tab import memory_tab
 from memory.users import NoSuchUser, Users

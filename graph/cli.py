@@ -26,10 +26,10 @@ from graph.understanding.classifier import Classifier
 from memory.bank import learning_queue
 from memory.bank.bank import Bank
 from memory.dates.expressions import describe, last_moment
-from memory.embedding import worker
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
 from memory.exporting.as_json import plain
+from memory.search import indexer
 from memory.search.searcher import Searcher
 
 ROOT = Path(__file__).parents[1]
@@ -107,7 +107,7 @@ def _parser() -> argparse.ArgumentParser:
 def _ask(arguments: argparse.Namespace, settings: Settings) -> int:
     held = services(settings)
     persona = held.bank.persona(arguments.persona)
-    worker.embed_all(held.bank, held.searcher.embedder, persona.id)
+    indexer.embed_all(held.bank, held.searcher.embedder, persona.id)
     moment = arguments.as_of or datetime.now(UTC).astimezone()
     ask = Ask(persona, arguments.text, moment, uuid.uuid4().hex, remember=not arguments.forgetful)
     answer = Assistant(held).ask(ask)
@@ -162,7 +162,7 @@ def _cited(citation: Citation) -> str:
 def _learn(arguments: argparse.Namespace, settings: Settings) -> int:
     held = services(settings)
     done = consolidate(held.bank, settings.learner, held.model)
-    worker.embed_all(held.bank, held.searcher.embedder)
+    indexer.embed_all(held.bank, held.searcher.embedder)
     stored = done.stored
     figures = {"sessions": done.sessions, "learned": stored.memories, "known": stored.known_memories}
     _print(

@@ -13,7 +13,7 @@ from graph.settings import PipelineSettings
 from graph.understanding.classifier import Classification, Classifier
 from memory.bank.bank import Bank
 from memory.dates.expressions import TimeExpression
-from memory.embedding.worker import Indexer
+from memory.search.indexer import Indexer
 from memory.search.scoring import Asked
 from memory.search.searcher import Searcher, View
 from memory.types import Hit, Learned, Memory, Persona, Stored, TimeSpan, TurnDraft

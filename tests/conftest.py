@@ -17,8 +17,8 @@ from graph.assistant import Answer, Assistant
 from graph.state import Ask, Services
 from graph.understanding.classifier import Classifier
 from memory.bank.bank import Bank
-from memory.embedding import worker as indexer
 from memory.embedding.embedder import Embedder
+from memory.search import indexer
 from memory.search.searcher import Searcher
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, TimeSpan, TurnDraft
 

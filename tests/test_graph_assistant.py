@@ -7,7 +7,7 @@ import pytest
 
 from graph.assistant import Answer, Assistant, Step, Token
 from memory.bank import bank as bank_module
-from memory.embedding import worker as indexer
+from memory.search import indexer
 from memory.search.searcher import Searcher
 from memory.types import MemoryDraft
 

@@ -24,8 +24,8 @@ from graph.models import Unreachable, chat_model
 from memory.bank import learning_queue as consolidation
 from memory.bank.bank import Bank
 from memory.bank.learning_queue import Heard
-from memory.embedding import worker as indexer
-from memory.embedding.worker import Indexer
+from memory.search import indexer
+from memory.search.indexer import Indexer
 from memory.types import PersonaDraft, SessionDraft, Turn, TurnDraft
 
 ROOT = Path(__file__).parents[1]
@@ -258,7 +258,7 @@ def test_a_chat_is_learned_from_when_it_is_closed(bank, embedder):
     learner.stop()
     index.wait(20)
     index.stop()
-    assert indexer.waiting(bank, embedder.model) == 0
+    assert indexer.count_pending(bank, embedder.model) == 0
 
 
 def test_at_the_end_all_chats_are_over(bank, embedder):

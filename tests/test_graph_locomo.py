@@ -12,7 +12,7 @@ from graph.understanding.classifier import Classifier
 from memory import ingest
 from memory.bank.bank import Bank
 from memory.dates.expressions import MONTH_NAMES
-from memory.embedding import worker as indexer
+from memory.search import indexer
 from memory.search.searcher import Searcher
 
 pytestmark = pytest.mark.data

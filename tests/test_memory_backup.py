@@ -12,8 +12,8 @@ from memory.bank import backup as backups
 from memory.bank import schema
 from memory.bank.backup import backup, restore
 from memory.bank.bank import Bank
-from memory.embedding import worker as indexer
 from memory.errors import BankTooNew, BankUnavailable, MemoirError, UnreadableFile
+from memory.search import indexer
 from memory.search.searcher import Searcher
 from memory.types import PersonaDraft, SessionDraft, TurnDraft
 

@@ -12,9 +12,9 @@ from memory.bank import learning_queue as consolidation
 from memory.bank.bank import Bank
 from memory.bank.corrections import Outdated, Version, version_of
 from memory.dates.expressions import read_date
-from memory.embedding import worker as indexer
 from memory.errors import MemoirError
 from memory.forgetting import forget
+from memory.search import indexer
 from memory.search.searcher import Searcher
 from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
 

@@ -35,7 +35,7 @@ def test_a_vector_does_not_depend_on_the_thread(embedder):
 
 def test_vectors_are_of_length_one_and_near_those_of_the_library(embedder):
     ours = embedder.encode(TEXTS + ODD)
-    theirs = embedder.library().encode(TEXTS + ODD, normalize_embeddings=True)
+    theirs = embedder.sentence_transformer().encode(TEXTS + ODD, normalize_embeddings=True)
     assert np.allclose(np.linalg.norm(ours, axis=1), 1, atol=1e-5)
     assert (ours * theirs).sum(axis=1).min() > 0.99
 

@@ -6,9 +6,9 @@ import pytest
 
 from memory.bank import maintenance as upkeep
 from memory.bank.bank import Bank
-from memory.embedding import worker as indexer
 from memory.forgetting.forget import forget, forget_persona, forget_session, preview
 from memory.forgetting.residue import in_files
+from memory.search import indexer
 from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
 
 MAY = datetime(2023, 5, 8, tzinfo=UTC)

@@ -15,8 +15,8 @@ from memory.bank import maintenance as upkeep
 from memory.bank import schema
 from memory.bank.bank import Bank
 from memory.bank.rows import digest
-from memory.embedding import worker as indexer
 from memory.forgetting.forget import forget
+from memory.search import indexer
 from memory.search.engine import candidates, index, packing
 from memory.search.engine import segments as segment
 from memory.search.engine.index import Indexes

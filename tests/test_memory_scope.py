@@ -13,13 +13,13 @@ from memory.bank import learning_queue as consolidation
 from memory.bank import maintenance as upkeep
 from memory.bank.backup import backup, restore
 from memory.bank.bank import Bank
-from memory.embedding import worker as indexer
 from memory.errors import MemoirError
 from memory.exporting import downloads
 from memory.exporting.export import write
 from memory.forgetting import selection as scope
 from memory.forgetting.forget import forget, forget_meant, preview_meant
 from memory.progress import Task
+from memory.search import indexer
 from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TimeSpan, TurnDraft
 
 MAY, JUNE, JULY = (datetime(2023, month, 8, tzinfo=UTC) for month in (5, 6, 7))

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from memory.bank.bank import Bank
-from memory.embedding import worker as indexer
 from memory.forgetting.forget import forget
-from memory.search import fusion
+from memory.search import fusion, indexer
 from memory.search import searcher as search
 from memory.search.engine.index import Index
 from memory.search.scoring import SearchSettings
@@ -123,14 +122,14 @@ def test_an_empty_persona_finds_nothing(made):
     bank, _, searcher = made
     nobody = bank.create_persona(PersonaDraft("Nobody"))
     assert searcher.search(nobody.id, searcher.views(["puppy"]), MAY) == ()
-    assert searcher.speakers(nobody.id, "Ana said", MAY) == ()
-    assert searcher.frequencies(nobody.id, ["puppi"], MAY) == (0, {"puppi": 0})
+    assert searcher.main_speakers(nobody.id, "Ana said", MAY) == ()
+    assert searcher.document_frequencies(nobody.id, ["puppi"], MAY) == (0, {"puppi": 0})
 
 
 def test_the_indexer_embeds_each_text_once_and_goes_on_where_it_stopped(made):
     bank, ana, searcher = made
     bank.add_memories(ana.id, [MemoryDraft("world", "Same words.", external_id=str(n)) for n in range(5)])
-    assert indexer.waiting(bank, searcher.embedder.model) == 1
+    assert indexer.count_pending(bank, searcher.embedder.model) == 1
     assert indexer.embed_pending(bank, searcher.embedder) == 1
     assert indexer.embed_pending(bank, searcher.embedder) == 0
 
@@ -143,7 +142,7 @@ def test_the_indexer_thread_works_off_what_waits(made):
     thread.wake()
     assert thread.wait(30)
     thread.stop()
-    assert indexer.waiting(bank, searcher.embedder.model) == 0
+    assert indexer.count_pending(bank, searcher.embedder.model) == 0
 
 
 scores = hnp.arrays(
@@ -174,7 +173,7 @@ def talking(made):
     said = [*[("Bo", f"Ana and Cy saw boat number {n}.") for n in range(6)], ("Cy", "Hello Ana.")]
     turns = tuple(TurnDraft(who, "other", text, MAY + 5 * DAY) for who, text in said)
     bank.remember(ana.id, [SessionDraft(turns, MAY + 5 * DAY)])
-    return lambda text, days=10: searcher.speakers(ana.id, text, MAY + days * DAY)
+    return lambda text, days=10: searcher.main_speakers(ana.id, text, MAY + days * DAY)
 
 
 def test_a_speaker_is_who_says_a_good_part_of_what_is_said(talking):
@@ -191,5 +190,5 @@ def test_a_long_text_asks_for_no_more_names_than_a_short_one(made, monkeypatch):
     looked_up = []
     real = Index.speaking
     monkeypatch.setattr(Index, "speaking", lambda self, codes, at: looked_up.extend(codes) or real(self, codes, at))
-    searcher.speakers(ana.id, " ".join(f"Name{n}" for n in range(14_000)), MAY + DAY)
+    searcher.main_speakers(ana.id, " ".join(f"Name{n}" for n in range(14_000)), MAY + DAY)
     assert 0 < len(looked_up) <= MAX_NAMES

@@ -17,13 +17,13 @@ from memory.__main__ import STOPPED, main
 from memory.bank import backup
 from memory.bank import maintenance as upkeep
 from memory.bank.bank import Bank
-from memory.embedding import worker as indexer
 from memory.errors import Cancelled
 from memory.exporting import export
 from memory.forgetting import forget
 from memory.forgetting import residue as traces
 from memory.forgetting import selection as scope
 from memory.progress import Task
+from memory.search import indexer
 from memory.types import PersonaDraft, SessionDraft, TurnDraft
 
 MAY = datetime(2023, 5, 8, tzinfo=UTC)

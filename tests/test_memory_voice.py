@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.search.names import LONGEST_NAME, is_of_others, is_of_self, possible_names, voiced
+from memory.search.names import MAX_NAME_WORDS, is_about_others, is_about_self, possible_names, to_first_person
 
 NAMES = ("Ana", "Bo Lindqvist", "Chris", "Zoë")
 
@@ -25,17 +25,17 @@ NAMES = ("Ana", "Bo Lindqvist", "Chris", "Zoë")
     ],
 )
 def test_who_is_named_says_it_themselves(text, heard):
-    assert voiced(text, NAMES) == heard
+    assert to_first_person(text, NAMES) == heard
 
 
 def test_the_longer_of_two_names_is_read_first():
-    assert voiced("Did Ana Maria or Ana ring?", ("Ana", "Ana Maria")) == "Did I or I ring?"
+    assert to_first_person("Did Ana Maria or Ana ring?", ("Ana", "Ana Maria")) == "Did I or I ring?"
 
 
 @given(st.lists(st.sampled_from([*NAMES, "met", "Petra", "the", "canoe", "Ana's", "?", ","]), max_size=12))
 def test_no_name_is_left_and_no_other_word_changes(words):
     text = " ".join(words)
-    heard = voiced(text, NAMES)
+    heard = to_first_person(text, NAMES)
     assert not re.search(rf"\b(?:{'|'.join(NAMES)})\b", heard)
     others = [word for word in text.split() if word in ("met", "Petra", "the", "canoe", "?", ",")]
     assert [word for word in heard.split() if word not in ("I", "my")] == others
@@ -43,8 +43,8 @@ def test_no_name_is_left_and_no_other_word_changes(words):
 
 @given(st.text(max_size=200))
 def test_a_text_without_the_names_stays_as_it_is(text):
-    assert voiced(text, ()) == text
-    assert voiced(text.replace("Ana", ""), ("Ana",)) == text.replace("Ana", "")
+    assert to_first_person(text, ()) == text
+    assert to_first_person(text.replace("Ana", ""), ("Ana",)) == text.replace("Ana", "")
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_the_user_of_a_chat_is_not_you():
 
 @pytest.mark.parametrize("text", ["Where does Li Ming invest?", "In which field is Professor Wang an expert?"])
 def test_a_question_may_be_about_others_than_those_who_are_known(text):
-    assert is_of_others(text, ("Ida Marlow",))
+    assert is_about_others(text, ("Ida Marlow",))
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_question_may_be_about_others_than_those_who_are_known(text):
     ],
 )
 def test_what_names_one_who_is_known_or_is_about_me_or_you_or_names_nobody_is_not_about_others(text):
-    assert not is_of_others(text, ("Ida Marlow",))
+    assert not is_about_others(text, ("Ida Marlow",))
 
 
 @pytest.mark.parametrize(
@@ -106,12 +106,12 @@ def test_what_names_one_who_is_known_or_is_about_me_or_you_or_names_nobody_is_no
 )
 def test_the_possible_names_of_a_long_text_are_no_more_than_its_words_allow(text):
     found = list(possible_names(text))
-    assert len(found) <= LONGEST_NAME * len(text.split())
-    assert sum(map(len, found)) <= 2 * LONGEST_NAME * len(text)
+    assert len(found) <= MAX_NAME_WORDS * len(text.split())
+    assert sum(map(len, found)) <= 2 * MAX_NAME_WORDS * len(text)
 
 
 @pytest.mark.parametrize(
     ("text", "of_self"), [("Where is my key?", True), ("What did WE do?", True), ("Where is Myra?", False), ("", False)]
 )
 def test_my_and_we_are_about_the_one_who_asks(text, of_self):
-    assert is_of_self(text) is of_self
+    assert is_about_self(text) is of_self

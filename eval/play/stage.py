@@ -27,8 +27,8 @@ from graph.understanding.classifier import Classifier
 from memory.bank.bank import Bank
 from memory.dates.expressions import TimeExpression
 from memory.embedding.embedder import Embedder
-from memory.embedding.worker import embed_all
 from memory.forgetting.forget import forget_session
+from memory.search.indexer import embed_all
 from memory.search.searcher import Searcher
 from memory.types import SEMANTIC, STORES, Hit, Memory, MemoryDraft, SessionDraft, Store, TimeSpan, TurnDraft
 

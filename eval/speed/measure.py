@@ -19,8 +19,8 @@ from eval.speed.synthetic import A_SESSION, Life
 from eval.speed.worlds import Size, Watch, World
 from memory.bank.bank import Bank
 from memory.embedding.embedder import Embedder
-from memory.embedding.worker import BATCH, embed_all
 from memory.search import tokens as lexical
+from memory.search.indexer import BATCH, embed_all
 from memory.types import PersonaDraft
 
 ENCODED = 20_000
@@ -94,7 +94,7 @@ def measure(order: Order, folder: Path, embedder: Embedder, watch: Watch) -> Ite
 
 def _encoding(folder: Path, life: Life, embedder: Embedder) -> Iterator[Figure]:
     """Texts a second of three ways to encode the same texts, taken in turn: the machine drifts."""
-    plain, path = embedder.library(), folder / "encoding.db"
+    plain, path = embedder.sentence_transformer(), folder / "encoding.db"
     path.unlink(missing_ok=True)
     bank = Bank(path)
     persona = bank.create_persona(PersonaDraft("Bench")).id

@@ -23,7 +23,7 @@ from graph.state import Ask, Services
 from graph.understanding.classifier import Classifier
 from memory.bank.bank import Bank
 from memory.embedding.embedder import Embedder
-from memory.embedding.worker import Indexer
+from memory.search.indexer import Indexer
 from memory.search.searcher import Searcher
 from memory.types import PersonaDraft
 

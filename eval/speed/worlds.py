@@ -14,7 +14,7 @@ from pathlib import Path
 from eval.speed.synthetic import A_SESSION, Life, fill
 from memory.bank.bank import Bank
 from memory.embedding.embedder import Embedder
-from memory.embedding.worker import embed_all
+from memory.search.indexer import embed_all
 from memory.types import PersonaDraft, SessionDraft
 
 BATCH = 100

@@ -16,8 +16,8 @@ from graph.settings import LearnerEngine
 from memory.bank import learning_queue as consolidation
 from memory.bank.bank import Bank
 from memory.bank.learning_queue import Heard
-from memory.embedding.worker import Indexer
 from memory.errors import MemoirError
+from memory.search.indexer import Indexer
 from memory.types import Learned, Stored
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from graph.understanding.question import names_something
 from graph.understanding.sentences import split
 from memory.dates.expressions import find
 from memory.embedding.embedder import Vectors
-from memory.search.names import is_of_others, is_of_self, possible_names, voiced
+from memory.search.names import is_about_others, is_about_self, possible_names, to_first_person
 from memory.search.scoring import Asked
 from memory.search.searcher import View
 
@@ -58,7 +58,7 @@ def classify(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     sentences = _parts(ask.text)
     context, whole = (_context(ask), _dialogue(ask)) if services.settings.views else ([], [])
     texts = [ask.text, *context, *sentences]
-    names = services.searcher.speakers(ask.persona.id, "\n".join(texts), ask.as_of)
+    names = services.searcher.main_speakers(ask.persona.id, "\n".join(texts), ask.as_of)
     views, voices = _views(services, [*texts, *whole], names if services.settings.search.voice else ())
     said, before, parts = views[0], views[1 : 1 + len(context)], views[1 + len(context) : len(texts)]
     states = [likeliest(_classes(services, part)) == "statement" for part in parts or (said,)]
@@ -78,7 +78,7 @@ def classify(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     stated = tuple(part.text for part in stating)
     times = find(question.text, ask.as_of) if ask.times is None else ask.times
     named = frozenset(possible_names(question.text))
-    asked = Asked(tuple(name for name in names if name in named), is_of_self(question.text), times)
+    asked = Asked(tuple(name for name in names if name in named), is_about_self(question.text), times)
     message = Message(
         classes, stated, question, _weighted(question, views[0], before, views[len(texts) :], heard, classes), asked
     )
@@ -89,7 +89,7 @@ def _views(
     services: Services, texts: Sequence[str], names: Sequence[str]
 ) -> tuple[tuple[View, ...], dict[str, Vectors]]:
     """The texts as they stand, and their vectors in the voice of those who are named."""
-    put = {text: voiced(text, names) for text in texts}
+    put = {text: to_first_person(text, names) for text in texts}
     views = services.searcher.views(list(dict.fromkeys([*texts, *put.values()])))
     vectors = {view.text: view.vector for view in views}
     return tuple(View(text, vectors[text]) for text in texts), {text: vectors[put[text]] for text in texts}
@@ -180,7 +180,7 @@ def _classes(services: Services, view: View) -> Classification:
 def _of_whom(classes: Classification, question: str, known: Sequence[str]) -> Classification:
     """The classes, with none of a profile where it is about somebody else: a profile is of those whose memory it is."""
     others = 1 - classes.stores["profile"]
-    if not is_of_others(question, known) or others <= 0:
+    if not is_about_others(question, known) or others <= 0:
         return classes
     stores = {store: p / others for store, p in classes.stores.items()}
     return replace(classes, stores={**stores, "profile": 0.0})

@@ -9,7 +9,7 @@ from dataclasses import replace
 from langgraph.runtime import Runtime
 
 from graph.state import Services, TraceLine, TurnState
-from memory.search.names import voiced
+from memory.search.names import to_first_person
 from memory.search.scoring import Asked, SearchSettings
 from memory.search.searcher import View
 from memory.types import Hit
@@ -43,7 +43,7 @@ def _factors(asked: Asked, views: Sequence[View], hits: Sequence[Hit], settings:
     if len(views) > 1:
         yield TraceLine("views", f"put in {len(views)} ways, the dialogue before it among them", {"views": len(views)})
     if settings.voice and asked.names:
-        yield TraceLine("voice", f"put as {voiced(views[0].text, asked.names)!r}")
+        yield TraceLine("voice", f"put as {to_first_person(views[0].text, asked.names)!r}")
     share = min((hit.scores.get("meaning", 1.0) for hit in hits), default=1.0)  # what was handed in has none
     if share < settings.dense_weight:
         yield TraceLine("coverage", f"memories hold words of it, so meaning counts {share:.0%}", {"meaning": share})

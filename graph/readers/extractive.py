@@ -24,7 +24,7 @@ def read(
 ) -> Reading:
     """The answer to a message's question from what may be read, best first; `window` is the time asked about."""
     asked = message.question
-    total, frequency = searcher.frequencies(ask.persona.id, question.terms_of(asked.text), ask.as_of)
+    total, frequency = searcher.document_frequencies(ask.persona.id, question.terms_of(asked.text), ask.as_of)
     parsed = question.parse(asked.text, total, frequency, [w.text for w in window])
     # "And when was that?" is about the question before it, but asks for what its own words say.
     own = ask.text if asked.text.endswith(ask.text) else asked.text
@@ -59,7 +59,7 @@ def _compared(
     encode = searcher.embedder.encode
     sides = []
     for side, vector in zip(compared.sides, encode(compared.sides), strict=True):
-        total, frequency = searcher.frequencies(ask.persona.id, question.terms_of(side), ask.as_of)
+        total, frequency = searcher.document_frequencies(ask.persona.id, question.terms_of(side), ask.as_of)
         parsed = question.parse(side, total, frequency)
         sides.append((parsed, extractive.take_notes(parsed, vector, hits, before, ask.persona.name, encode)))
     return answer.compare(compared, sides, hits, ask.as_of.tzinfo)

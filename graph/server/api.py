@@ -22,10 +22,10 @@ from graph.tab.asking_date import moment
 from graph.tab.request import LONGEST, wake
 from memory.bank import journal
 from memory.bank.bank import Bank
-from memory.embedding.worker import Indexer
 from memory.errors import MemoirError, UnknownMemory
 from memory.exporting.as_json import plain
 from memory.forgetting import forget as forgetting
+from memory.search.indexer import Indexer
 from memory.search.scoring import SearchSettings
 from memory.types import Hit, Persona, Store
 

@@ -36,8 +36,8 @@ from graph.tab.trace_panel import how_panel
 from graph.tab.views import STATUS, Answered
 from memory.bank.bank import Bank
 from memory.bank.personas import set_proactive
-from memory.embedding.worker import Indexer, waiting
 from memory.errors import MemoirError
+from memory.search.indexer import Indexer, count_pending
 from memory.tab import PRIVATE, UNCHANGED, Update, persona_choices, shown_fault, told, upload_box
 from memory.tab.views import count, empty, line
 from memory.types import Persona, PersonaDraft
@@ -203,7 +203,7 @@ def chat_tab(
         return about(bank, _find(bank, persona_id), as_of)
 
     def ticked() -> Update:
-        left = waiting(bank, assistant.services.searcher.embedder.model)
+        left = count_pending(bank, assistant.services.searcher.embedder.model)
         fault = indexer.fault
         if fault is not None:
             return {indexing: line(f"Indexing stopped: {fault}. It goes on at the next message."), clock: gr.Timer()}

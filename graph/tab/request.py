@@ -12,8 +12,8 @@ from graph.tab.asking_date import moment
 from graph.tab.markdown import from_markdown
 from graph.tab.messages import Message, is_aside, text_of
 from memory.bank.bank import Bank
-from memory.embedding.worker import Indexer, waiting
 from memory.errors import MemoirError
+from memory.search.indexer import Indexer, count_pending
 from memory.tab.views import count
 from memory.types import TurnDraft
 
@@ -63,7 +63,7 @@ def wake(assistant: Assistant, indexer: Indexer) -> Iterator[str]:
         yield WAKING
         embedder.load()
     patience = time.monotonic() + PATIENCE
-    while (left := waiting(assistant.services.bank, embedder.model)) and time.monotonic() < patience:
+    while (left := count_pending(assistant.services.bank, embedder.model)) and time.monotonic() < patience:
         yield f"Indexing {count(left, 'new memory', 'new memories')}…"
         indexer.wake()
         indexer.wait(0.5)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from memory.dates.expressions import TimeExpression, find
-from memory.search.scoring import TOLD_WITHIN
+from memory.search.scoring import FADE_AFTER
 from memory.types import SEMANTIC, Hit, Memory, TimeSpan
 
 
@@ -26,7 +26,7 @@ def may_tell_of(hit: Hit, span: TimeSpan) -> bool:
     memory = hit.memory
     if meets(hit, span) or memory.said_at is None or memory.event is not None:
         return meets(hit, span)
-    soon = timedelta(seconds=TOLD_WITHIN)
+    soon = timedelta(seconds=FADE_AFTER)
     return span.end <= memory.said_at < span.end + soon and not find(memory.text, memory.said_at)
 
 

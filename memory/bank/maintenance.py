@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from sqlite_utils import Database
 
 from memory.bank import rows
 from memory.bank.bank import Bank
 from memory.bank.inserts import indexed_terms
-from memory.search.engine import packing
-from memory.search.engine import segments as segment
+from memory.search import indexer
 
 
 def verify(bank: Bank, model: str) -> list[str]:
@@ -39,17 +35,8 @@ def verify(bank: Bank, model: str) -> list[str]:
         if len(sizes) > 1:
             faults.append(f"vectors: of {len(sizes)} lengths under the one model {model}; rebuild makes them anew")
         elif sizes:
-            faults += _of_segments(db, model, sizes[0][0] // np.dtype(np.float32).itemsize)
+            faults += indexer.check_segments(db, model, sizes[0][0] // np.dtype(np.float32).itemsize)
     return faults
-
-
-def _of_segments(db: Database, model: str, dimensions: int) -> Iterator[str]:
-    """What of the packed segments disagrees with the rows that they were made from."""
-    for (persona_id,) in db.conn.execute("SELECT id FROM personas").fetchall():
-        for packed in packing.packed(db, persona_id, model):
-            rows = list(segment.read(db, persona_id, model, dimensions, packed.first - 1, packed.last + 1))
-            if len(rows) != 1 or not segment.agree(packing.load(db, packed.number), rows[0]):
-                yield f"segment {packed.number}: not as memories {packed.first} to {packed.last}; rebuild mends it"
 
 
 def rebuild(bank: Bank) -> None:

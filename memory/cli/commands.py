@@ -19,7 +19,6 @@ from memory.bank.rows import clean
 from memory.cli import user_command as accounts
 from memory.cli.terminal import watched
 from memory.dates.expressions import describe
-from memory.embedding import worker as indexer
 from memory.embedding.embedder import Embedder
 from memory.errors import BankUnavailable, MemoirError
 from memory.exporting import export
@@ -27,6 +26,7 @@ from memory.exporting.as_json import plain
 from memory.forgetting import forget
 from memory.forgetting import selection as scope
 from memory.progress import Task
+from memory.search import indexer
 from memory.search.searcher import Searcher
 from memory.settings import BankSettings
 from memory.types import Memory, Persona, Skip
@@ -252,7 +252,7 @@ def show_journal(arguments: Arguments, bank: Bank, settings: BankSettings) -> in
 def verify(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     """Check index and vectors against the rows."""
     faults = upkeep.verify(bank, settings.embedding_model)
-    waiting = indexer.waiting(bank, settings.embedding_model)
+    waiting = indexer.count_pending(bank, settings.embedding_model)
     if arguments.json:
         _print({"faults": faults, "waiting": waiting})
     else:

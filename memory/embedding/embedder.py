@@ -85,7 +85,7 @@ class Embedder:
                 self._encoder = minilm.MiniLM() if self.model == DEFAULT_MODEL else LibraryModel(self.model)
             return self._encoder
 
-    def library(self) -> SentenceTransformer:
+    def sentence_transformer(self) -> SentenceTransformer:
         """The model as sentence-transformers loads it, to measure against."""
         return _sentence_transformer(str(minilm.folder()) if self.model == DEFAULT_MODEL else self.model)
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 
 from memory.search.tokens import FUNCTION_WORDS
 
-LONGEST_NAME = 3
+MAX_NAME_WORDS = 3
 """Words of a name at most."""
 
 PRONOUNS = ("I", "You")
@@ -36,14 +36,14 @@ def possible_names(text: str) -> Iterator[str]:
     words = [word for word in _CAPITALISED.finditer(text) if word[0] not in PRONOUNS]
     for first, start in enumerate(words):
         last = start
-        for following in words[first : first + LONGEST_NAME]:
+        for following in words[first : first + MAX_NAME_WORDS]:
             if text[last.end() : following.start()].strip() and following is not start:
                 break
             last = following
             yield text[start.start() : last.end()]
 
 
-def voiced(text: str, names: Collection[str]) -> str:
+def to_first_person(text: str, names: Collection[str]) -> str:
     """The text with those who are named saying it of themselves; "Ann's dog" becomes "my dog"."""
     for name in sorted(names, key=len, reverse=True):
         text = re.sub(rf"\b{re.escape(name)}(?:['’]s|(?<=s)['’])(?!\w)", "my", text)
@@ -51,7 +51,7 @@ def voiced(text: str, names: Collection[str]) -> str:
     return text
 
 
-def is_of_others(text: str, known: Collection[str]) -> bool:
+def is_about_others(text: str, known: Collection[str]) -> bool:
     """Whether it names somebody, but neither one of those who are known nor "I" nor "you"."""
     named = {word for name in possible_names(text) for word in name.split()}
     named = {word for word in named if word.lower() not in FUNCTION_WORDS}
@@ -59,6 +59,6 @@ def is_of_others(text: str, known: Collection[str]) -> bool:
     return bool(named) and not named & familiar and not _OF_SELF.search(text) and not _OF_YOU.search(text)
 
 
-def is_of_self(text: str) -> bool:
+def is_about_self(text: str) -> bool:
     """Whether it is about the one who says it: "my", "we"."""
     return bool(_OF_SELF.search(text))

@@ -24,7 +24,7 @@ BEST_OF_SESSION = 3
 """Turns of a session whose scores say how much of it is about the question."""
 
 DAY = 86_400.0
-TOLD_WITHIN = 7 * DAY
+FADE_AFTER = 7 * DAY
 """What happened is told within days: how soon the closeness to a time fades after it, unless the time is wider."""
 
 FORETOLD_WITHIN = 1 * DAY
@@ -192,7 +192,7 @@ def _closeness(found: Candidates, times: Sequence[TimeExpression]) -> Scores:
     near = np.zeros(len(found.ids))
     for time in times:
         start, end = time.span.start.timestamp(), time.span.end.timestamp()
-        late = np.maximum(found.begun - end, 0) / max(TOLD_WITHIN, end - start)
+        late = np.maximum(found.begun - end, 0) / max(FADE_AFTER, end - start)
         early = np.maximum(start - found.ended, 0) / max(FORETOLD_WITHIN, 0.1 * (end - start))
         near = np.fmax(near, np.exp(-late - early) * (1.0 if time.sure else UNSURE))
     return near

@@ -11,13 +11,14 @@ from itertools import islice
 import numpy as np
 from sqlite_utils import Database
 
-from memory.bank import bank
+from memory.bank import bank, indexing
 from memory.bank.bank import Bank
 from memory.embedding.embedder import Embedder, Vectors
 from memory.search import tokens as lexical
 from memory.search.engine import candidates
 from memory.search.engine.index import Index, Indexes, Rows
 from memory.search.engine.postings import code
+from memory.search.engine.reference import reference_bm25
 from memory.search.fusion import Scores
 from memory.search.names import possible_names
 from memory.search.scoring import Asked, Candidates, SearchSettings, weigh
@@ -53,10 +54,10 @@ class Searcher:
         vectors = self.embedder.encode(texts)
         return tuple(View(t, v) for t, v in zip(texts, vectors, strict=True))
 
-    def speakers(self, persona_id: int, text: str, as_of: datetime) -> tuple[str, ...]:
-        """The names in a text of those who had said a good part of all that had been said by then.
+    def main_speakers(self, persona_id: int, text: str, as_of: datetime) -> tuple[str, ...]:
+        """The names in a text that belong to main speakers: those who said a good part of all turns up to `as_of`.
 
-        Of somebody who is only talked of, hardly a turn is in their own words.
+        Somebody who is only talked about has hardly a turn of their own.
         """
         names = {name: code(name) for name in islice(possible_names(text), MAX_NAMES)}
         if not names:
@@ -65,7 +66,9 @@ class Searcher:
             often = held.speaking(list(names.values()), as_of)
         return tuple(name for name, speaker in names.items() if speaker in often)
 
-    def frequencies(self, persona_id: int, terms: Sequence[str], as_of: datetime) -> tuple[int, dict[str, int]]:
+    def document_frequencies(
+        self, persona_id: int, terms: Sequence[str], as_of: datetime
+    ) -> tuple[int, dict[str, int]]:
         """How many memories a persona had at `as_of`, and how many of them held each of the terms of the index."""
         with self._reading(persona_id) as (_, held):
             return held.frequencies(terms, as_of)
@@ -89,7 +92,7 @@ class Searcher:
         with self._reading(persona_id) as (db, held):
             if not len(held) or not views:
                 return ()
-            queries = [lexical.rarest(lexical.content_terms(view.text)) for view in views]
+            queries = [lexical.limit_terms(lexical.content_terms(view.text)) for view in views]
             by_words = _by_words(db, persona_id, held, queries, chosen)
             meaning = held.by_meaning(np.stack([v.vector for v in views]))
             rows = candidates.choose(held, by_words, meaning, as_of, during, max(chosen.k, chosen.depth))
@@ -126,10 +129,7 @@ class Searcher:
 
 def _pinned(db: Database, persona_id: int, held: Index, as_of: datetime) -> Rows:
     """The rows of the memories that the user pinned and that were known by then."""
-    pinned = db.conn.execute(
-        "SELECT id FROM memories WHERE persona_id = ? AND pinned LIMIT ?", (persona_id, MAX_PINNED)
-    )
-    rows = held.rows_of([memory_id for (memory_id,) in pinned])
+    rows = held.rows_of(indexing.pinned_ids(db, persona_id, MAX_PINNED))
     return rows[held.said_by(as_of)[rows]]
 
 
@@ -140,7 +140,7 @@ def _by_words(
     if settings.dense_weight == 1:
         return np.zeros((len(queries), len(held)))
     if settings.ranker == "rank-bm25":
-        return np.stack([lexical.rank_bm25(db, persona_id, query) for query in queries])
+        return reference_bm25(indexing.index_terms(db, persona_id), queries)
     return held.by_words(queries)
 
 

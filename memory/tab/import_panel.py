@@ -12,9 +12,9 @@ import gradio as gr
 from memory import ingest
 from memory.bank import journal
 from memory.bank.bank import Bank
-from memory.embedding.worker import Indexer
 from memory.errors import BankUnavailable, UnreadableFile
 from memory.progress import Task
+from memory.search.indexer import Indexer
 from memory.tab import views as panels
 from memory.tab.errors import PRIVATE, Update
 from memory.tab.task_panel import task_bar

@@ -15,6 +15,7 @@ from itertools import pairwise
 
 from sqlite_utils import Database
 
+from memory.bank import indexing
 from memory.bank.bank import Bank
 from memory.search.engine import segments as segment
 from memory.search.engine.segments import MOST_ROWS, Segment
@@ -115,20 +116,13 @@ def _stretch(db: Database, model: str, gap: Gap) -> Packed | None:
     if len(ids) < FEWEST:
         return None
     first, last, size = ids[-1], ids[0], len(ids)
-    if db.conn.execute(f"SELECT 1 {UNEMBEDDED} LIMIT 1", (gap.persona_id, first - 1, last + 1, model)).fetchone():
+    if indexing.lacks_vectors(db, model, gap.persona_id, first - 1, last + 1):
         return None
     for before in reversed(gap.behind):
         if before.size >= GROWTH * size or size + before.size > MOST_ROWS:
             break
         first, size = before.first, size + before.size
     return Packed(0, first, last, size)
-
-
-UNEMBEDDED = """
-FROM memories m WHERE m.persona_id = ? AND m.id > ? AND m.id < ?
-AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.key_hash = m.key_hash AND v.model = ?)
-"""
-"""Memories of a persona, between two ids, that have no vector of a model."""
 
 
 def _store(bank: Bank, model: str, gap: Gap, stretch: Packed, made: Segment, rewritten: int) -> bool:

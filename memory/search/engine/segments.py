@@ -15,7 +15,6 @@ from sqlite_utils import Database
 from memory.embedding.embedder import Vectors
 from memory.search.engine.postings import Postings, code
 from memory.search.engine.vectors import Dense
-from memory.search.tokens import KNOWN_FROM
 from memory.types import SEMANTIC, STORES
 
 MOST_ROWS = 1 << 15
@@ -24,6 +23,9 @@ segment costs every question is some fifty calls."""
 
 ROUNDED = 0.01
 """How far a coordinate of a packed vector may be from what it was: half a step of a byte is less."""
+
+_KNOWN_SINCE = "coalesce(m.said_at, m.valid_from, m.event_start)"
+"""When it was said or, if that is unknown, since when it is valid or when it happened."""
 
 _STORE = "CASE m.store " + " ".join(f"WHEN '{store}' THEN {n}" for n, store in enumerate(STORES)) + " END"
 _IS_OWN = (
@@ -51,7 +53,7 @@ class Columns:
     ids: NDArray[np.int64] = field(metadata=_read_as("m.id", np.int64))
     stores: NDArray[np.int8] = field(metadata=_read_as(_STORE, np.int8))
     sessions: NDArray[np.int64] = field(metadata=_read_as("coalesce(m.session_id, 0)", np.int64))
-    said: NDArray[np.float64] = field(metadata=_read_as(f"coalesce(unixepoch({KNOWN_FROM}), -9e999)", np.float64))
+    said: NDArray[np.float64] = field(metadata=_read_as(f"coalesce(unixepoch({_KNOWN_SINCE}), -9e999)", np.float64))
     begun: NDArray[np.float64] = field(
         metadata=_read_as("unixepoch(coalesce(m.event_start, m.valid_from, m.said_at))", np.float64)
     )

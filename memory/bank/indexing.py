@@ -1,0 +1,59 @@
+"""Read and write the rows that search is built from: index terms, pinned memories, keys and their vectors.
+
+`db` is a connection of the caller's, so that all that is read belongs to one state of the bank. `after` and `before`
+bound the ids of memories; both are exclusive.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from sqlite_utils import Database
+
+_WITHOUT_VECTOR = """
+FROM memories m WHERE m.persona_id = ? AND m.id > ? AND m.id < ?
+AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.key_hash = m.key_hash AND v.model = ?)
+"""
+
+
+def index_terms(db: Database, persona_id: int) -> list[list[str]]:
+    """The index terms of each memory of a persona, in order of id."""
+    query = "SELECT terms FROM memories WHERE persona_id = ? ORDER BY id"
+    return [str(terms).split() for (terms,) in db.conn.execute(query, (persona_id,))]
+
+
+def pinned_ids(db: Database, persona_id: int, limit: int) -> list[int]:
+    """Ids of at most `limit` memories that the user pinned."""
+    query = "SELECT id FROM memories WHERE persona_id = ? AND pinned LIMIT ?"
+    return [memory_id for (memory_id,) in db.conn.execute(query, (persona_id, limit))]
+
+
+def newest_keys_without_vector(
+    db: Database, model: str, persona_id: int, after: int, before: int, limit: int
+) -> list[tuple[int, str, str]]:
+    """(memory id, key hash, key) of the newest memories that have no vector of a model, newest first."""
+    query = f"SELECT m.id, m.key_hash, m.key {_WITHOUT_VECTOR} ORDER BY m.id DESC LIMIT ?"
+    return db.conn.execute(query, (persona_id, after, before, model, limit)).fetchall()
+
+
+def hashes_without_vector(db: Database, model: str, persona_id: int, after: int, before: int) -> set[str]:
+    """Hashes of the keys that have no vector of a model."""
+    query = f"SELECT m.key_hash {_WITHOUT_VECTOR}"
+    return {key_hash for (key_hash,) in db.conn.execute(query, (persona_id, after, before, model))}
+
+
+def lacks_vectors(db: Database, model: str, persona_id: int, after: int, before: int) -> bool:
+    """Whether any of these memories has no vector of a model."""
+    query = f"SELECT 1 {_WITHOUT_VECTOR} LIMIT 1"
+    return db.conn.execute(query, (persona_id, after, before, model)).fetchone() is not None
+
+
+def store_vectors(db: Database, model: str, vectors: Mapping[str, bytes]) -> None:
+    """Store vectors by the hash of their key, except those whose key was deleted while they were computed."""
+    query = "SELECT DISTINCT key_hash FROM memories WHERE key_hash IN (SELECT value FROM json_each(?))"
+    existing = {key_hash for (key_hash,) in db.conn.execute(query, (json.dumps(list(vectors)),))}
+    db.conn.executemany(
+        "INSERT OR IGNORE INTO vectors (model, key_hash, vector) VALUES (?, ?, ?)",
+        [(model, key_hash, vector) for key_hash, vector in vectors.items() if key_hash in existing],
+    )

@@ -1,0 +1,133 @@
+"""Embed new memories and pack index segments, in the background.
+
+A write is durable before it is embedded, and the rows without a vector are the queue: if the process is killed, the
+next start continues where it stopped.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from itertools import count
+
+from sqlite_utils import Database
+
+from memory.bank import indexing
+from memory.bank.bank import Bank
+from memory.embedding.embedder import Embedder
+from memory.search.engine import packing, segments
+
+BATCH = 256
+"""Keys a transaction: enough to sort by length for the encoder, few enough to be found within seconds."""
+
+PACK_EVERY = 32
+"""Batches embedded between two attempts to pack."""
+
+
+def embed_pending(bank: Bank, embedder: Embedder, persona_id: int | None = None, limit: int = BATCH) -> int:
+    """Embed up to `limit` keys (of one persona, or of all) that have no vector yet, newest first; returns how many."""
+    with bank.reading() as db:
+        rows = [
+            row
+            for gap in packing.gaps(db, embedder.model, persona_id)
+            for row in indexing.newest_keys_without_vector(
+                db, embedder.model, gap.persona_id, gap.after, gap.before, limit
+            )
+        ]
+    pending = {key_hash: key for _, key_hash, key in sorted(rows, reverse=True)[:limit]}
+    if not pending:
+        return 0
+    vectors = embedder.encode(list(pending.values()))
+    with bank.writing() as db:
+        blobs = {key_hash: vector.tobytes() for key_hash, vector in zip(pending, vectors, strict=True)}
+        indexing.store_vectors(db, embedder.model, blobs)
+    return len(pending)
+
+
+def embed_all(
+    bank: Bank, embedder: Embedder, persona_id: int | None = None, stopped: Callable[[], bool] = lambda: False
+) -> int:
+    """Embed and pack all pending memories (of one persona, or of all); returns how many keys were embedded."""
+    done = 0
+    for batch in count(1):
+        new = 0 if stopped() else embed_pending(bank, embedder, persona_id)
+        done += new
+        if stopped():
+            break
+        if not new or batch % PACK_EVERY == 0:
+            packing.pack(bank, embedder.model, embedder.dimensions, persona_id)
+        if not new:
+            break
+    return done
+
+
+def count_pending(bank: Bank, model: str) -> int:
+    """How many keys have no vector of this model yet."""
+    with bank.reading() as db:
+        gaps = packing.gaps(db, model)
+        hashes = (indexing.hashes_without_vector(db, model, gap.persona_id, gap.after, gap.before) for gap in gaps)
+        return len(set().union(*hashes))
+
+
+def check_segments(db: Database, model: str, dimensions: int) -> Iterator[str]:
+    """A message for each packed segment that differs from the rows it was made from."""
+    for (persona_id,) in db.conn.execute("SELECT id FROM personas").fetchall():
+        for packed in packing.packed(db, persona_id, model):
+            rows = list(segments.read(db, persona_id, model, dimensions, packed.first - 1, packed.last + 1))
+            if len(rows) != 1 or not segments.agree(packing.load(db, packed.number), rows[0]):
+                yield f"segment {packed.number}: not as memories {packed.first} to {packed.last}; rebuild mends it"
+
+
+class Indexer:
+    """A background thread that embeds and packs whenever it is woken, until nothing is pending."""
+
+    def __init__(self, bank: Bank, embedder: Embedder) -> None:
+        self.bank = bank
+        self.embedder = embedder
+        self._work = threading.Event()
+        self._idle = threading.Event()
+        self._stop = threading.Event()
+        self._fault: Exception | None = None
+        self._thread = threading.Thread(target=self._run, name="indexer", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread; it loads the encoder and continues with what is pending."""
+        self._work.set()
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Tell the thread that something was written."""
+        self._idle.clear()
+        self._work.set()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until nothing is pending; False if `timeout` seconds passed first."""
+        return self._idle.wait(timeout)
+
+    def end(self) -> None:
+        """Ask the thread to end after the current batch."""
+        self._stop.set()
+        self._work.set()
+
+    def stop(self) -> None:
+        """End the thread after the current batch, and wait for it."""
+        self.end()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            self._work.wait()
+            self._work.clear()
+            try:
+                embed_all(self.bank, self.embedder, stopped=self._stop.is_set)
+                self._fault = None
+            except Exception as fault:  # a thread has no caller to raise to
+                self._fault = fault
+            if not self._work.is_set():
+                self._idle.set()
+
+    @property
+    def fault(self) -> Exception | None:
+        """The exception that stopped the last attempt, if any; the rows stay pending."""
+        return self._fault
