@@ -34,9 +34,9 @@ from starlette.middleware import Middleware
 from starlette.routing import Mount
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from eval.evaluator import Evaluator
 from eval.settings import EvalSettings
 from eval.tab.evaluate_tab import evaluate_tab
-from eval.workbench import Bench
 from graph.assistant import Assistant
 from graph.learning.learner import Learner
 from graph.models import chat_model_or_none
@@ -112,7 +112,7 @@ def services(settings: Settings, shared: Engines, path: Path) -> Services:
     )
 
 
-def screen(held: Services, bench: Bench | None, user: str = "") -> gr.Blocks:
+def screen(held: Services, evaluator: Evaluator | None, user: str = "") -> gr.Blocks:
     """The page with its tabs; for a user who logged in, it says who, and nothing that is the server's is set there."""
     assert held.indexer is not None
     assert held.learner is not None
@@ -130,9 +130,9 @@ def screen(held: Services, bench: Bench | None, user: str = "") -> gr.Blocks:
                 persona = chat_tab(page, assistant, held.indexer, held.learner, trimmings)
             with gr.Tab("Memory", id="memory") as tab:
                 memory_tab(held.bank, held.searcher, tab, persona)
-            if bench is not None:
+            if evaluator is not None:
                 with gr.Tab("Evaluate", id="evaluate") as tab:
-                    evaluate_tab(tab, bench, held.searcher.embedder)
+                    evaluate_tab(tab, evaluator, held.searcher.embedder)
         offer(assistant, held.indexer, held.learner)
         page.queue(api_open=False)
     return page
@@ -191,7 +191,7 @@ def whole(settings: EvalSettings) -> Starlette:
             raise NoSuchUser("this account was removed")
         held = services(settings, shared, users.home_of(user) / "bank.db" if user else settings.bank_path)
         welcome(held.bank)
-        page = screen(held, None if user else Bench(settings), user.name if user else "")
+        page = screen(held, None if user else Evaluator(settings), user.name if user else "")
         app = mounted(page, uploads)
         # To Gradio, what anybody uploaded was uploaded: a page must be told which of it is not for its user.
         page.blocked_paths = [str(folder) for folder in folders]
@@ -325,4 +325,4 @@ def theme() -> gr.themes.Base:
 if __name__ == "__main__":
     sys.exit(main())
 
-demo = screen(services(EvalSettings(), engines(EvalSettings()), EvalSettings().bank_path), Bench(EvalSettings()))
+demo = screen(services(EvalSettings(), engines(EvalSettings()), EvalSettings().bank_path), Evaluator(EvalSettings()))

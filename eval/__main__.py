@@ -12,15 +12,14 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from eval import cli as commands
-from eval.benchmarks import BENCHMARKS
+from eval.benchmarks import BENCHMARKS, PRESETS
+from eval.evaluator import Evaluator
 from eval.fetching.fetch import SOURCES
-from eval.presets import PRESETS
 from eval.settings import EvalSettings
 from eval.speed.worlds import Size
-from eval.workbench import Bench
 from memory.errors import MemoirError
 
-Command = Callable[[argparse.Namespace, Bench], int]
+Command = Callable[[argparse.Namespace, Evaluator], int]
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -28,7 +27,7 @@ def main(argv: list[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     try:
         command: Command = arguments.command
-        return command(arguments, Bench(EvalSettings()))
+        return command(arguments, Evaluator(EvalSettings()))
     except ValidationError as fault:
         for error in fault.errors():
             print(f"memoir: MEMOIR_{str(error['loc'][0]).upper()}: {error['msg']}", file=sys.stderr)

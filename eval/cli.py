@@ -17,17 +17,17 @@ from typing import Any
 from tabulate import tabulate
 from tqdm import tqdm
 
+from eval.benchmarks import PRESETS
 from eval.benchmarks.longmemeval.official_judge import read_labels, write_hypotheses
-from eval.experiment import Experiment, grid, varied
+from eval.evaluator import Evaluator, RunRequest
+from eval.experiment import Experiment, combinations, with_settings
 from eval.fetching.fetch import fetch
 from eval.play.engines.processes import Progress
-from eval.presets import PRESETS
 from eval.reporting import ablation, render, results
 from eval.reporting.compare import compare_runs
 from eval.reporting.report import Report, report
 from eval.runs import Run
 from eval.speed import measure, table, turn
-from eval.workbench import Bench, Order
 from graph.models import chat_model
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
@@ -40,16 +40,16 @@ STOPPED = 130
 # --- run
 
 
-def replay(arguments: argparse.Namespace, bench: Bench) -> int:
+def replay(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
     """Replay a benchmark, the rows of a table or all combinations, and show what came of it."""
     settings = [*arguments.settings, *([f"reader={arguments.reader}"] if arguments.reader else [])]
-    base = varied(bench.experiment, settings)
-    if judge := _judge_of(arguments, bench):
+    base = with_settings(evaluator.experiment, settings)
+    if judge := _judge_of(arguments, evaluator):
         chat_model(judge)  # a name that is none must not come to light when all has been answered
     if not arguments.preset and not arguments.sweep:
-        return _show(_one(arguments, bench, base), arguments)
-    rows = _of_preset(arguments, base) if arguments.preset else list(grid(base, arguments.sweep))
-    done = {label: _one(arguments, bench, experiment, label) for label, experiment in rows}
+        return _show(_one(arguments, evaluator, base), arguments)
+    rows = _of_preset(arguments, base) if arguments.preset else list(combinations(base, arguments.sweep))
+    done = {label: _one(arguments, evaluator, experiment, label) for label, experiment in rows}
     if arguments.json:
         print(json.dumps({"rows": {label: render.as_json(held) for label, held in done.items()}}, ensure_ascii=False))
         return 0
@@ -66,11 +66,15 @@ def _of_preset(arguments: argparse.Namespace, base: Experiment) -> list[tuple[st
     for row in preset.rows:
         if not row.runs_with(base.pipeline.model):
             print(f"memoir: left out: {row.label}; it needs {row.needs}", file=sys.stderr)
-    return [(row.label, varied(base, list(row.settings))) for row in preset.rows if row.runs_with(base.pipeline.model)]
+    return [
+        (row.label, with_settings(base, list(row.settings)))
+        for row in preset.rows
+        if row.runs_with(base.pipeline.model)
+    ]
 
 
-def _one(arguments: argparse.Namespace, bench: Bench, experiment: Experiment, label: str = "") -> Report:
-    order = Order(
+def _one(arguments: argparse.Namespace, evaluator: Evaluator, experiment: Experiment, label: str = "") -> Report:
+    order = RunRequest(
         arguments.benchmark,
         arguments.data,
         experiment,
@@ -80,23 +84,23 @@ def _one(arguments: argparse.Namespace, bench: Bench, experiment: Experiment, la
         arguments.afresh,
         arguments.cold,
     )
-    begun = bench.begin(order)
-    with tqdm(total=begun[1], unit="probe", desc=label or order.benchmark, disable=None) as bar:
+    started = evaluator.start(order)
+    with tqdm(total=started[1], unit="probe", desc=label or order.benchmark, disable=None) as bar:
 
         def watch(progress: Progress) -> None:
             bar.total = progress.total
             bar.update(progress.done - bar.n)
 
-        run = bench.go(order, watch=watch, begun=begun)
+        run = evaluator.run(order, watch=watch, started=started)
     print(f"memoir: kept as {run.name}", file=sys.stderr)
-    judge = _judge_of(arguments, bench)
+    judge = _judge_of(arguments, evaluator)
     if judge and experiment.pipeline.reader != "none":
-        _judged(bench, run, judge)
+        _judged(evaluator, run, judge)
     return report(run)
 
 
-def _judge_of(arguments: argparse.Namespace, bench: Bench) -> str:
-    return str(arguments.judge or bench.settings.judge)
+def _judge_of(arguments: argparse.Namespace, evaluator: Evaluator) -> str:
+    return str(arguments.judge or evaluator.settings.judge)
 
 
 def _show(held: Report, arguments: argparse.Namespace) -> int:
@@ -107,19 +111,19 @@ def _show(held: Report, arguments: argparse.Namespace) -> int:
 # --- what came of it
 
 
-def show_report(arguments: argparse.Namespace, bench: Bench) -> int:
+def show_report(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
     """Show a run's report."""
-    held = report(bench.runs.get(arguments.run))
+    held = report(evaluator.runs.get(arguments.run))
     if arguments.csv:
         print(render.to_csv(held), end="")
         return 0
     return _show(held, arguments)
 
 
-def measure_all(arguments: argparse.Namespace, bench: Bench) -> int:
+def measure_all(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
     """Run every benchmark whose files are here."""
     with _watched() as watch:
-        done = results.measure(bench, arguments.jobs, watch)
+        done = results.measure(evaluator, arguments.jobs, watch)
     table = results.to_markdown(done)
     if arguments.write:
         results.write_into(arguments.write, table)
@@ -127,10 +131,10 @@ def measure_all(arguments: argparse.Namespace, bench: Bench) -> int:
     return 0
 
 
-def ablate(arguments: argparse.Namespace, bench: Bench) -> int:
+def ablate(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
     """Run every benchmark with each factor of recall off."""
     with _watched() as watch:
-        done = ablation.measure(bench, arguments.jobs, watch, arguments.limit)
+        done = ablation.measure(evaluator, arguments.jobs, watch, arguments.limit)
     table = ablation.to_markdown(done)
     if arguments.write:
         results.write_into(arguments.write, table, ablation.BEGIN, ablation.END)
@@ -149,16 +153,16 @@ def _watched() -> Iterator[Callable[[str, Progress], None]]:
         yield watch
 
 
-def compare(arguments: argparse.Namespace, bench: Bench) -> int:
+def compare(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
     """Compare two runs, probe by probe."""
-    held = compare_runs(bench.runs.get(arguments.first), bench.runs.get(arguments.second))
+    held = compare_runs(evaluator.runs.get(arguments.first), evaluator.runs.get(arguments.second))
     print(json.dumps(plain(held), ensure_ascii=False) if arguments.json else render.comparison_markdown(held))
     return 0
 
 
-def list_runs(arguments: argparse.Namespace, bench: Bench) -> int:
+def list_runs(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
     """List the runs."""
-    runs = bench.runs.all()
+    runs = evaluator.runs.all()
     if arguments.json:
         print(json.dumps({"runs": [_about(run) for run in runs]}, ensure_ascii=False))
         return 0
@@ -179,7 +183,7 @@ def _differs(run: Run) -> str:
     return " ".join(f"{k}={v}" for k, v in run.spec.settings.items() if default.get(k) != v)
 
 
-def list_presets(arguments: argparse.Namespace, bench: Bench) -> int:
+def list_presets(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
     """List the papers' tables."""
     if arguments.json:
         print(json.dumps({"presets": plain(dict(PRESETS))}, ensure_ascii=False))
@@ -193,9 +197,9 @@ def list_presets(arguments: argparse.Namespace, bench: Bench) -> int:
     return 0
 
 
-def delete(arguments: argparse.Namespace, bench: Bench) -> int:
+def delete(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
     """Delete a run."""
-    run = bench.runs.get(arguments.run)
+    run = evaluator.runs.get(arguments.run)
     run.delete()
     print(json.dumps({"deleted": run.name}) if arguments.json else f"deleted {run.name}")
     return 0
@@ -204,9 +208,9 @@ def delete(arguments: argparse.Namespace, bench: Bench) -> int:
 # --- files and judges
 
 
-def fetch_files(arguments: argparse.Namespace, bench: Bench) -> int:
+def fetch_files(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
     """Download a benchmark's official files."""
-    folder = bench.settings.home / "benchmarks" / arguments.benchmark
+    folder = evaluator.settings.home / "benchmarks" / arguments.benchmark
     bars: dict[str, Any] = {}
 
     def progress(name: str, done: int, total: int) -> None:
@@ -220,33 +224,33 @@ def fetch_files(arguments: argparse.Namespace, bench: Bench) -> int:
     return 0
 
 
-def judge(arguments: argparse.Namespace, bench: Bench) -> int:
+def judge(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
     """Let a chat model judge a run's answers, or take verdicts from a file."""
-    run = bench.runs.get(arguments.run)
+    run = evaluator.runs.get(arguments.run)
     if arguments.labels:
         run.judged(read_labels(arguments.labels))
     else:
-        model = arguments.model or bench.settings.judge
+        model = arguments.model or evaluator.settings.judge
         if not model:
             raise MemoirError("name the chat model that is to judge, or set MEMOIR_JUDGE")
-        _judged(bench, run, model)
+        _judged(evaluator, run, model)
     return _show(report(run), arguments)
 
 
-def _judged(bench: Bench, run: Run, model: str) -> None:
+def _judged(evaluator: Evaluator, run: Run, model: str) -> None:
     with tqdm(unit="answer", desc="judge", disable=None) as bar:
 
         def watch(done: int, total: int) -> None:
             bar.total = total
             bar.update(done - bar.n)
 
-        spent = bench.judge(run, model, watch)
+        spent = evaluator.judge(run, model, watch)
     print(f"memoir: judged by {model}: {plain(spent)}", file=sys.stderr)
 
 
-def export(arguments: argparse.Namespace, bench: Bench) -> int:
+def export(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
     """Write a run's answers for LongMemEval's own judge script."""
-    written = write_hypotheses(bench.runs.get(arguments.run).samples(), arguments.file)
+    written = write_hypotheses(evaluator.runs.get(arguments.run).samples(), arguments.file)
     print(json.dumps({"written": written}) if arguments.json else f"wrote {written} answers to {arguments.file}")
     return 0
 
@@ -254,10 +258,10 @@ def export(arguments: argparse.Namespace, bench: Bench) -> int:
 # --- speed
 
 
-def measure_speed(arguments: argparse.Namespace, bench: Bench) -> int:
+def measure_speed(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
     """Measure speed, memory and exactness at growing sizes."""
     order = measure.Order(arguments.sizes, arguments.personas, arguments.questions, arguments.seed)
-    embedder = Embedder(bench.settings.embedding_model)
+    embedder = Embedder(evaluator.settings.embedding_model)
     with ExitStack() as stack:
         folder = arguments.folder or Path(stack.enter_context(TemporaryDirectory(prefix="memoir-bench-")))
         bars: dict[str, Any] = {}
@@ -276,8 +280,8 @@ def measure_speed(arguments: argparse.Namespace, bench: Bench) -> int:
     return 0
 
 
-def measure_turn(arguments: argparse.Namespace, bench: Bench) -> int:
+def measure_turn(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
     """Measure a chat turn, the app's start and its idle memory."""
-    figures = turn.run(bench.settings, arguments.memories, arguments.turns, with_app=not arguments.no_app)
+    figures = turn.run(evaluator.settings, arguments.memories, arguments.turns, with_app=not arguments.no_app)
     print(json.dumps(figures, indent=2) if arguments.json else "\n".join(f"{k}: {v}" for k, v in figures.items()))
     return 0

@@ -1,4 +1,4 @@
-"""What is varied: the settings of the pipeline, and what is stored, found and handed to the reader in a replay."""
+"""What an evaluation varies: the pipeline's settings, and what a replay stores, indexes and hands to the reader."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from memory.errors import MemoirError
 
 Granularity = Literal["turn", "round", "session", "summary"]
 Key = Literal["value", "value+facts", "value+summary", "value+keyphrases"]
-Given = Literal["memory", "nothing", "everything", "oracle", "wrong"]
-Remembered = Literal["both", "semantic", "episodic"]
+ReaderInput = Literal["memory", "nothing", "everything", "oracle", "wrong"]
+RememberedKinds = Literal["both", "semantic", "episodic"]
 
 
 class UnknownSetting(MemoirError):
@@ -43,8 +43,8 @@ class Experiment:
     granularity: Granularity = "turn"
     key: Key = "value"
     keys: Literal["merged", "separate"] = "merged"
-    remembered: Remembered = "both"
-    given: Given = "memory"
+    remembered: RememberedKinds = "both"
+    given: ReaderInput = "memory"
     times: Literal["asked", "oracle"] = "asked"
     questions: Literal["own", "graph"] = "own"
     pooled: bool = False
@@ -61,7 +61,7 @@ class Experiment:
 _ADAPTER = TypeAdapter(Experiment)
 
 
-def vary(experiment: Experiment, name: str, value: str) -> Experiment:
+def with_setting(experiment: Experiment, name: str, value: str) -> Experiment:
     """The experiment with one setting changed: `name` as `Experiment.settings` has it, `value` as typed.
 
     Raises:
@@ -89,17 +89,17 @@ def vary(experiment: Experiment, name: str, value: str) -> Experiment:
     return made
 
 
-def varied(experiment: Experiment, assignments: list[str]) -> Experiment:
+def with_settings(experiment: Experiment, assignments: list[str]) -> Experiment:
     """The experiment with each `name=value` set in turn."""
     for assignment in assignments:
         name, sign, value = assignment.partition("=")
         if not sign:
             raise UnknownSetting(f"{assignment!r} sets nothing; write name=value, as in rerank.alpha=0.3")
-        experiment = vary(experiment, name.strip(), value.strip())
+        experiment = with_setting(experiment, name.strip(), value.strip())
     return experiment
 
 
-def grid(experiment: Experiment, sweeps: list[str]) -> Iterator[tuple[str, Experiment]]:
+def combinations(experiment: Experiment, sweeps: list[str]) -> Iterator[tuple[str, Experiment]]:
     """Every combination of `name=value,value,...`, each with a label that names what differs."""
     axes = []
     for sweep in sweeps:
@@ -108,7 +108,7 @@ def grid(experiment: Experiment, sweeps: list[str]) -> Iterator[tuple[str, Exper
             raise UnknownSetting(f"{sweep!r} sweeps over nothing; write name=value,value as in search.k=5,10,20")
         axes.append([f"{name.strip()}={value.strip()}" for value in values.split(",")])
     for combination in product(*axes):
-        yield " ".join(combination), varied(experiment, list(combination))
+        yield " ".join(combination), with_settings(experiment, list(combination))
 
 
 def _nested(thing: Any) -> Any:  # noqa: ANN401  # dataclasses all the way down

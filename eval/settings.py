@@ -10,7 +10,7 @@ from graph.settings import Settings
 
 
 class EvalSettings(Settings):
-    """Settings of the test bench."""
+    """Settings of the test evaluator."""
 
     data: Path | None = Field(None, description="folder with benchmark files, one folder a benchmark")
     judge: str = Field("", description="chat model that judges answers; empty: none does")

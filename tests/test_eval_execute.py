@@ -15,11 +15,11 @@ import pytest
 from dialsim_show import write_show
 
 from eval.benchmarks import NoProbes, UnknownBenchmark, find, histories
-from eval.experiment import Experiment, varied
+from eval.evaluator import OWN_BENCHMARK, Evaluator, RunRequest
+from eval.experiment import Experiment, with_settings
 from eval.reporting.report import report
 from eval.runs import RunIsBusy
 from eval.settings import EvalSettings
-from eval.workbench import OWN, Bench, Order
 from memory.errors import MemoirError
 
 ROOT = Path(__file__).parents[1]
@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[1]
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory, embedder):
     """A run that nothing interrupted."""
-    return Bench(EvalSettings(home=tmp_path_factory.mktemp("whole"))).go(order(limit=70), encoder=embedder)
+    return Evaluator(EvalSettings(home=tmp_path_factory.mktemp("whole"))).run(order(limit=70), encoder=embedder)
 
 
 @pytest.fixture
@@ -39,38 +39,38 @@ def home(tmp_path, whole):
 
 
 @pytest.fixture
-def bench(home):
-    return Bench(EvalSettings(home=home))
+def evaluator(home):
+    return Evaluator(EvalSettings(home=home))
 
 
 def order(**changes):
-    return Order("memoir", experiment=varied(Experiment(), ["reader=none"]), **changes)
+    return RunRequest("memoir", experiment=with_settings(Experiment(), ["reader=none"]), **changes)
 
 
 def answers(run):
     return {s.probe.id: (s.prediction.found, s.prediction.answer, s.prediction.stores) for s in run.samples()}
 
 
-def test_a_run_is_kept_probe_by_probe_and_marked_as_done(bench, embedder):
+def test_a_run_is_kept_probe_by_probe_and_marked_as_done(evaluator, embedder):
     seen = []
-    run = bench.go(order(limit=6), watch=seen.append, encoder=embedder)
+    run = evaluator.run(order(limit=6), watch=seen.append, encoder=embedder)
     assert run.is_done
     assert [p.done for p in seen] == [1, 2, 3, 4, 5, 6]
     assert {p.total for p in seen} == {6}
     assert len(run.costs()) == 1
 
 
-def test_a_stopped_run_keeps_what_is_done_and_goes_on(bench, embedder):
+def test_a_stopped_run_keeps_what_is_done_and_goes_on(evaluator, embedder):
     stop = threading.Event()
-    run = bench.go(order(limit=6), stop=stop, watch=lambda p: p.done == 2 and stop.set(), encoder=embedder)
+    run = evaluator.run(order(limit=6), stop=stop, watch=lambda p: p.done == 2 and stop.set(), encoder=embedder)
     assert not run.is_done
     assert len(run.samples()) == 2
     asked = []
-    again = bench.go(order(limit=6), watch=lambda p: asked.append(p.done), encoder=embedder)
+    again = evaluator.run(order(limit=6), watch=lambda p: asked.append(p.done), encoder=embedder)
     assert again.name == run.name
     assert asked == [3, 4, 5, 6]
     assert again.is_done
-    afresh = bench.go(order(limit=6, afresh=True), encoder=embedder)
+    afresh = evaluator.run(order(limit=6, afresh=True), encoder=embedder)
     assert answers(afresh) == answers(again)
 
 
@@ -107,12 +107,12 @@ def test_a_run_killed_at_any_moment_goes_on_to_the_same_figures(home, whole, job
     os.kill(killed.pid, signal.SIGKILL)
     killed.wait()
     wait_for(lambda: not any(is_running(pid) for pid in workers))
-    (half,) = Bench(EvalSettings(home=home)).runs.all()
+    (half,) = Evaluator(EvalSettings(home=home)).runs.all()
     assert 0 < len(half.samples()) < 70
     done = command(home, *arguments)
     out, err = done.communicate(timeout=120)
     assert done.returncode == 0, err
-    (run,) = Bench(EvalSettings(home=home)).runs.all()
+    (run,) = Evaluator(EvalSettings(home=home)).runs.all()
     assert run.name == half.name
     assert answers(run) == answers(whole)
     ours = {name: f.value for name, f in report(whole).metrics.items()}
@@ -133,50 +133,50 @@ def is_running(pid):
         return False
 
 
-def test_the_order_of_the_file_changes_no_figure(bench, embedder, tmp_path):
+def test_the_order_of_the_file_changes_no_figure(evaluator, embedder, tmp_path):
     shuffled = tmp_path / "shuffled"
     shuffled.mkdir()
-    for path in OWN.glob("marta*.jsonl"):
+    for path in OWN_BENCHMARK.glob("marta*.jsonl"):
         first, *rest = path.read_text("utf-8").splitlines()
         lines = [first, *rest[::-1]] if "probes" not in path.name else [*rest[::-1], first]
         (shuffled / path.name).write_text("\n".join(lines) + "\n", "utf-8")
-    one = bench.go(order(only=("marta",)), encoder=embedder)
-    other = bench.go(order(only=("marta",), data=shuffled), encoder=embedder)
+    one = evaluator.run(order(only=("marta",)), encoder=embedder)
+    other = evaluator.run(order(only=("marta",), data=shuffled), encoder=embedder)
     assert one.name != other.name
     assert answers(one) == answers(other)
     assert report(one).metrics == report(other).metrics
 
 
 def test_a_warm_run_encodes_nothing(tmp_path, embedder):
-    bench = Bench(EvalSettings(home=tmp_path))
-    cold = bench.go(order(limit=4), encoder=embedder)
-    warm = bench.go(order(limit=4, afresh=True), encoder=embedder)
+    evaluator = Evaluator(EvalSettings(home=tmp_path))
+    cold = evaluator.run(order(limit=4), encoder=embedder)
+    warm = evaluator.run(order(limit=4, afresh=True), encoder=embedder)
     assert report(cold).timing["encoded"] > 300
     assert report(warm).timing["encoded"] == 0
 
 
-def test_nothing_to_ask_is_an_error(bench, tmp_path):
+def test_nothing_to_ask_is_an_error(evaluator, tmp_path):
     with pytest.raises(NoProbes, match="nobody"):
-        bench.go(order(only=("nobody",)))
-    history = next(find("memoir").load(OWN))
+        evaluator.run(order(only=("nobody",)))
+    history = next(find("memoir").load(OWN_BENCHMARK))
     with pytest.raises(NoProbes):
-        list(histories(replace(find("memoir"), load=lambda path: iter([replace(history, probes=())])), OWN))
-    assert bench.runs.all() == []
+        list(histories(replace(find("memoir"), load=lambda path: iter([replace(history, probes=())])), OWN_BENCHMARK))
+    assert evaluator.runs.all() == []
 
 
-def test_a_missing_file_says_how_to_get_it(bench, monkeypatch):
+def test_a_missing_file_says_how_to_get_it(evaluator, monkeypatch):
     monkeypatch.delenv("MEMOIR_DATA", raising=False)
     with pytest.raises(MemoirError, match="python -m eval fetch longmemeval"):
-        bench.go(Order("longmemeval"))
+        evaluator.run(RunRequest("longmemeval"))
     with pytest.raises(UnknownBenchmark, match="memoir, longmemeval"):
         find("nonsense")
 
 
-def test_a_run_that_goes_on_elsewhere_is_left_alone(bench, embedder):
-    begun = bench.begin(order(limit=2))
-    with begun[0].held(), pytest.raises(RunIsBusy):
-        bench.go(order(limit=2), encoder=embedder, begun=begun)
-    assert bench.go(order(limit=2), encoder=embedder, begun=begun).is_done
+def test_a_run_that_goes_on_elsewhere_is_left_alone(evaluator, embedder):
+    started = evaluator.start(order(limit=2))
+    with started[0].held(), pytest.raises(RunIsBusy):
+        evaluator.run(order(limit=2), encoder=embedder, started=started)
+    assert evaluator.run(order(limit=2), encoder=embedder, started=started).is_done
 
 
 def test_a_killed_worker_ends_the_command_with_what_was_answered(home):
@@ -189,22 +189,22 @@ def test_a_killed_worker_ends_the_command_with_what_was_answered(home):
     assert out == ""
     assert "ended from outside" in err
     assert "Traceback" not in err
-    (run,) = Bench(EvalSettings(home=home)).runs.all()
+    (run,) = Evaluator(EvalSettings(home=home)).runs.all()
     assert run.samples()
     assert not run.is_done
     wait_for(lambda: not any(is_running(pid) for pid in names))
 
 
-def test_a_run_stopped_before_it_began_asks_nothing(bench, embedder):
+def test_a_run_stopped_before_it_began_asks_nothing(evaluator, embedder):
     stop = threading.Event()
     stop.set()
-    run = bench.go(order(limit=2), stop=stop, encoder=embedder)
+    run = evaluator.run(order(limit=2), stop=stop, encoder=embedder)
     assert run.samples() == []
     assert not run.is_done
 
 
-def test_as_many_probes_are_told_of_as_a_simulation_will_ask(bench, embedder, tmp_path):
-    asking = Order("dialsim", write_show(tmp_path), varied(Experiment(), ["reader=none"]))
-    run, total = begun = bench.begin(asking)
-    bench.go(asking, encoder=embedder, begun=begun)
+def test_as_many_probes_are_told_of_as_a_simulation_will_ask(evaluator, embedder, tmp_path):
+    asking = RunRequest("dialsim", write_show(tmp_path), with_settings(Experiment(), ["reader=none"]))
+    run, total = started = evaluator.start(asking)
+    evaluator.run(asking, encoder=embedder, started=started)
     assert total == len(run.samples()) == 6

@@ -2,7 +2,7 @@
 
 import pytest
 
-from eval.experiment import Experiment, UnknownSetting, grid, varied, vary
+from eval.experiment import Experiment, UnknownSetting, combinations, with_setting, with_settings
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from eval.experiment import Experiment, UnknownSetting, grid, varied, vary
     ],
 )
 def test_a_setting_is_changed_by_its_name_and_nothing_else(name, value, held):
-    changed = vary(Experiment(), name, value)
+    changed = with_setting(Experiment(), name, value)
     assert changed.settings[name] == held
     assert {n for n, v in changed.settings.items() if v != Experiment().settings[n]} == {name}
 
@@ -39,12 +39,12 @@ def test_a_setting_is_changed_by_its_name_and_nothing_else(name, value, held):
 )
 def test_what_cannot_be_set_is_refused_with_what_can(wrong):
     with pytest.raises(UnknownSetting) as fault:
-        varied(Experiment(), [wrong])
+        with_settings(Experiment(), [wrong])
     assert wrong.split("=")[0] in str(fault.value)
 
 
 def test_a_grid_is_every_combination_once():
-    made = dict(grid(Experiment(), ["search.k=5,10", "rerank.alpha=0,0.5,1"]))
+    made = dict(combinations(Experiment(), ["search.k=5,10", "rerank.alpha=0,0.5,1"]))
     assert len(made) == 6
     assert made["search.k=10 rerank.alpha=0.5"].pipeline.search.k == 10
     assert {(e.pipeline.search.k, e.pipeline.rerank.alpha) for e in made.values()} == {
@@ -55,4 +55,4 @@ def test_a_grid_is_every_combination_once():
 @pytest.mark.parametrize("sweep", ["search.k", "search.k=", "=1,2"])
 def test_a_sweep_over_nothing_is_refused(sweep):
     with pytest.raises(UnknownSetting):
-        list(grid(Experiment(), [sweep]))
+        list(combinations(Experiment(), [sweep]))

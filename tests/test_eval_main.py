@@ -11,12 +11,13 @@ from chat_server import Broken, ChatServer
 from local_models import made_up
 
 from eval.__main__ import main
-from eval.experiment import Experiment, varied
-from eval.presets import PRESETS, Preset, Row
+from eval.benchmarks import PRESETS
+from eval.benchmarks.types import Preset, Row
+from eval.evaluator import Evaluator
+from eval.experiment import Experiment, with_settings
 from eval.reporting import ablation, results
 from eval.reporting.report import report
 from eval.settings import EvalSettings
-from eval.workbench import Bench
 from graph.models import chat_model
 from memory.errors import MemoirError
 
@@ -52,17 +53,17 @@ def command(capsys):
 
 
 @pytest.fixture(scope="module")
-def bench(home):
-    return Bench(EvalSettings(home=home))
+def evaluator(home):
+    return Evaluator(EvalSettings(home=home))
 
 
 @pytest.fixture(scope="module")
-def name(bench):
+def name(evaluator):
     """A finished run of four probes, made by the command."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MEMOIR_HOME", str(bench.settings.home))
+        patch.setenv("MEMOIR_HOME", str(evaluator.settings.home))
         assert main(["run", "memoir", "--limit", "4", "--json"]) == 0
-    return bench.runs.all()[0].name
+    return evaluator.runs.all()[0].name
 
 
 def parsed(out):
@@ -169,10 +170,10 @@ def test_one_history_can_be_chosen(command, name):
         (("--judge", "gpt"), ("openai:",)),
     ],
 )
-def test_what_cannot_be_run_is_said_in_a_line(command, bench, name, arguments, words):
-    before = len(bench.runs.all())
+def test_what_cannot_be_run_is_said_in_a_line(command, evaluator, name, arguments, words):
+    before = len(evaluator.runs.all())
     fails(command("run", "memoir", *arguments, "--json"), *words)
-    assert len(bench.runs.all()) == before
+    assert len(evaluator.runs.all()) == before
 
 
 def test_files_that_are_not_here_are_asked_for(command):
@@ -202,7 +203,7 @@ def test_an_interrupted_command_says_how_to_go_on(command, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Bench, "go", interrupted)
+    monkeypatch.setattr(Evaluator, "run", interrupted)
     status, out, err = command("run", "memoir", "--limit", 2, "--afresh", "--json")
     assert (status, out) == (130, "")
     assert "goes on from there" in err
@@ -220,7 +221,7 @@ def test_a_report_is_shown_again(command, name):
     fails(command("report", "nonsense"), "nonsense", name[:6])
 
 
-def test_two_runs_are_compared(command, bench, name):
+def test_two_runs_are_compared(command, evaluator, name):
     other = parsed(command("run", "memoir", "--limit", 4, "--set", "search.k=3", "--json")[1])["run"]
     held = parsed(command("compare", name, other, "--json")[1])
     assert (held["n"], held["settings"]) == (4, {"search.k": [10, 3]})
@@ -236,9 +237,9 @@ def test_runs_and_presets_are_listed(command, name):
     assert "longmemeval-table-3: " in command("presets")[1]
 
 
-def test_a_run_is_deleted_unless_it_goes_on(command, bench, name):
+def test_a_run_is_deleted_unless_it_goes_on(command, evaluator, name):
     gone = parsed(command("run", "memoir", "--limit", 1, "--reader", "none", "--json")[1])["run"]
-    with bench.runs.get(gone).held():
+    with evaluator.runs.get(gone).held():
         fails(command("delete", gone), "going on")
     assert parsed(command("delete", gone, "--json")[1]) == {"deleted": gone}
     fails(command("report", gone), "0 runs")
@@ -247,12 +248,12 @@ def test_a_run_is_deleted_unless_it_goes_on(command, bench, name):
 # --- judges
 
 
-def test_answers_go_to_the_script_and_its_labels_come_back(command, bench, name, tmp_path):
+def test_answers_go_to_the_script_and_its_labels_come_back(command, evaluator, name, tmp_path):
     copy = parsed(command("run", "memoir", "--limit", 4, "--afresh", "--json")[1])["run"]
     path = tmp_path / "hypotheses.jsonl"
     assert parsed(command("export", copy, path, "--json")[1]) == {"written": 4}
     lines = [json.loads(line) for line in path.read_text().splitlines()]
-    assert {line["question_id"] for line in lines} == {s.probe.id for s in bench.runs.get(copy).samples()}
+    assert {line["question_id"] for line in lines} == {s.probe.id for s in evaluator.runs.get(copy).samples()}
     labelled = [
         {**line, "autoeval_label": {"model": "judge-1", "label": number != 0}} for number, line in enumerate(lines)
     ]
@@ -277,14 +278,14 @@ def test_a_model_judges_once_and_never_again(command, name):
     assert f"judged by {server.model()}" in err
 
 
-def test_a_reply_that_cannot_be_read_is_unscored(command, bench, name):
+def test_a_reply_that_cannot_be_read_is_unscored(command, evaluator, name):
     with ChatServer("Hm.") as server:
         held = parsed(command("judge", name, server.model("other"), "--json")[1])
     assert "judge_accuracy" not in held["metrics"]
-    assert {s.verdict.state for s in bench.runs.get(name).samples()} == {"unscored"}
+    assert {s.verdict.state for s in evaluator.runs.get(name).samples()} == {"unscored"}
 
 
-def test_a_judge_that_is_missing_or_has_nothing_to_judge_is_an_error(command, bench, name, tmp_path):
+def test_a_judge_that_is_missing_or_has_nothing_to_judge_is_an_error(command, evaluator, name, tmp_path):
     fails(command("judge", name), "MEMOIR_JUDGE")
     fails(command("judge", name, "gpt"), "openai:")
     fails(command("judge", name, "--labels", tmp_path / "none"), str(tmp_path / "none"))
@@ -317,7 +318,7 @@ def test_a_chat_model_can_tell_the_stores_and_its_tokens_are_counted(command):
 READ = '{"notes": [], "answer": "A red dinghy.", "citations": [], "reason": null}'
 
 
-def test_a_chat_model_reads_and_a_run_records_which_one_and_how(command, bench):
+def test_a_chat_model_reads_and_a_run_records_which_one_and_how(command, evaluator):
     with ChatServer(READ) as server:
         chosen = ("--set", f"model={server.model()}", "--set", "method=con", "--set", "format=nl")
         status, out, err = command("run", "memoir", *chosen, "--limit", 3, "--json")
@@ -327,20 +328,20 @@ def test_a_chat_model_reads_and_a_run_records_which_one_and_how(command, bench):
     held = parsed(out)
     assert asked > 0
     assert held["tokens"] == {"in": 11 * asked, "out": 3 * asked}
-    run = bench.runs.get(held["run"])
+    run = evaluator.runs.get(held["run"])
     recorded = {key: run.spec.settings[key] for key in ("model", "method", "format", "quantization", "reader")}
     assert recorded == {"model": name, "method": "con", "format": "nl", "quantization": "auto", "reader": "auto"}
     assert {s.prediction.answer for s in run.samples() if s.prediction.answer} == {"A red dinghy."}
 
 
-def test_a_run_whose_model_goes_away_stops_and_goes_on_from_there(command, bench, monkeypatch):
+def test_a_run_whose_model_goes_away_stops_and_goes_on_from_there(command, evaluator, monkeypatch):
     monkeypatch.setattr("graph.models.hosted.RETRIES", 0)
     with ChatServer(READ, Broken(503, "{}"), READ) as server:
         order = ("run", "memoir", "--set", f"model={server.model()}", "--limit", 4)
         status, _, err = command(*order)
         assert status == 1
         assert "the same command goes on from there" in err
-        (run,) = [r for r in bench.runs.all() if r.spec.settings["model"] == server.model()]
+        (run,) = [r for r in evaluator.runs.all() if r.spec.settings["model"] == server.model()]
         assert 0 < len(run.answered()) < 4
         status, out, err = command(*order, "--json")
     assert status == 0, err
@@ -387,7 +388,7 @@ def test_table_3_of_perltqa_runs_against_a_server(command, tmp_path):
     assert rows["instruction"]["tokens"]["in"] > 0
 
 
-def test_a_key_is_in_no_file_of_a_run_and_no_output(command, bench, tmp_path, monkeypatch, caplog):
+def test_a_key_is_in_no_file_of_a_run_and_no_output(command, evaluator, tmp_path, monkeypatch, caplog):
     key = "sk-planted-0123456789abcdef"
     monkeypatch.setenv("MEMOIR_API_KEY", key)
     said = READ.replace("dinghy", key)
@@ -396,25 +397,25 @@ def test_a_key_is_in_no_file_of_a_run_and_no_output(command, bench, tmp_path, mo
         status, out, err = command(*order)
         assert key in server.keys
     assert status == 0, err
-    assert "[key]" in "".join(s.prediction.answer for s in bench.runs.get(parsed(out)["run"]).samples())
+    assert "[key]" in "".join(s.prediction.answer for s in evaluator.runs.get(parsed(out)["run"]).samples())
     assert key not in out + err + caplog.text
-    home = bench.settings.home
+    home = evaluator.settings.home
     assert not [path for path in home.rglob("*") if path.is_file() and key.encode() in path.read_bytes()]
 
 
-def test_a_local_model_is_recorded_in_the_bits_that_it_was_read_in(command, bench, tmp_path, monkeypatch):
+def test_a_local_model_is_recorded_in_the_bits_that_it_was_read_in(command, evaluator, tmp_path, monkeypatch):
     monkeypatch.setattr("graph.models.local.REPLY_TOKENS", 8)
     name = made_up(tmp_path / "tiny")
     status, out, err = command("run", "memoir", "--set", f"model={name}", "--limit", 1, "--jobs", 2, "--json")
     assert status == 0, err
-    run = bench.runs.get(parsed(out)["run"])
+    run = evaluator.runs.get(parsed(out)["run"])
     assert run.spec.settings["quantization"] in ("nf4", "bf16")
     chat_model(name).weights.unload()
 
 
-def test_a_table_of_results_is_put_between_its_marks(bench, name, tmp_path):
+def test_a_table_of_results_is_put_between_its_marks(evaluator, name, tmp_path):
     line = results.Line("memoir", ("turn_recall@5", "no such figure"))
-    table = results.to_markdown([("memoir", line, report(bench.runs.get(name)))])
+    table = results.to_markdown([("memoir", line, report(evaluator.runs.get(name)))])
     assert "4 probes of 1 histories" in table
     assert "turn_recall@5" in table
     assert "no such figure" not in table
@@ -442,4 +443,4 @@ def test_what_a_factor_is_worth_is_measured_by_switching_it_off(command, monkeyp
 
 def test_the_factors_are_settings():
     for setting in ablation.FACTORS.values():
-        assert varied(Experiment(), [setting]) != Experiment()
+        assert with_settings(Experiment(), [setting]) != Experiment()

@@ -4,40 +4,42 @@ from dataclasses import replace
 
 import pytest
 
+from eval.benchmarks import PRESETS
+from eval.evaluator import Evaluator
 from eval.experiment import Experiment, UnknownSetting
-from eval.presets import PRESETS
 from eval.settings import EvalSettings
 from eval.tab.orders import CONTROLS, Form, Incomplete, initial, plan
-from eval.workbench import Bench
 
 EMPTY = Form("memoir")
 
 
 @pytest.fixture
-def bench(tmp_path):
-    return Bench(EvalSettings(home=tmp_path, data=None))
+def evaluator(tmp_path):
+    return Evaluator(EvalSettings(home=tmp_path, data=None))
 
 
-def test_what_is_filled_in_at_first_runs_everything_as_usual(bench):
-    made = plan(bench, replace(EMPTY, controls=initial(bench)))
+def test_what_is_filled_in_at_first_runs_everything_as_usual(evaluator):
+    made = plan(evaluator, replace(EMPTY, controls=initial(evaluator)))
     assert not made.is_table
     [(label, order)] = made.orders
     assert (label, order.limit, order.data) == ("", None, None)
     assert order.experiment == Experiment()
 
 
-def test_every_control_is_a_setting(bench):
+def test_every_control_is_a_setting(evaluator):
     assert {control.setting for control in CONTROLS} <= Experiment().settings.keys()
 
 
-def test_controls_and_lines_change_settings_and_lines_come_last(bench):
-    made = plan(bench, replace(EMPTY, controls={"search.k": 5, "time_filter": "off"}, lines="search.k = 7\n\nseed=3\n"))
+def test_controls_and_lines_change_settings_and_lines_come_last(evaluator):
+    made = plan(
+        evaluator, replace(EMPTY, controls={"search.k": 5, "time_filter": "off"}, lines="search.k = 7\n\nseed=3\n")
+    )
     settings = made.orders[0][1].experiment.settings
     assert (settings["search.k"], settings["time_filter"], settings["seed"]) == (7, False, 3)
 
 
-def test_a_sweep_makes_a_run_for_every_combination(bench):
-    made = plan(bench, replace(EMPTY, sweep="rerank.alpha=0,1\nsearch.k=5,10"))
+def test_a_sweep_makes_a_run_for_every_combination(evaluator):
+    made = plan(evaluator, replace(EMPTY, sweep="rerank.alpha=0,1\nsearch.k=5,10"))
     assert [label for label, _ in made.orders] == [
         "rerank.alpha=0 search.k=5",
         "rerank.alpha=0 search.k=10",
@@ -47,9 +49,9 @@ def test_a_sweep_makes_a_run_for_every_combination(bench):
     assert made.is_table
 
 
-def test_a_papers_table_leaves_out_the_rows_that_cannot_be_run(bench, tmp_path):
+def test_a_papers_table_leaves_out_the_rows_that_cannot_be_run(evaluator, tmp_path):
     preset = PRESETS["perltqa-table-4"]
-    made = plan(bench, Form("perltqa", data=str(tmp_path), preset=preset.name))
+    made = plan(evaluator, Form("perltqa", data=str(tmp_path), preset=preset.name))
     assert [label for label, _ in made.orders] == [row.label for row in preset.rows if not row.needs]
     assert len(made.left_out) == sum(bool(row.needs) for row in preset.rows)
     assert made.metrics == preset.metrics
@@ -67,11 +69,11 @@ def test_a_papers_table_leaves_out_the_rows_that_cannot_be_run(bench, tmp_path):
         (replace(EMPTY, data="/nowhere/x"), "/nowhere/x, which does not exist"),
     ],
 )
-def test_what_makes_no_run_is_refused_with_its_field(bench, form, message):
+def test_what_makes_no_run_is_refused_with_its_field(evaluator, form, message):
     with pytest.raises(Incomplete, match=message):
-        plan(bench, form)
+        plan(evaluator, form)
 
 
-def test_an_unknown_setting_is_refused_with_those_there_are(bench):
+def test_an_unknown_setting_is_refused_with_those_there_are(evaluator):
     with pytest.raises(UnknownSetting, match=r"search\.k=10"):
-        plan(bench, replace(EMPTY, lines="search.kk=3"))
+        plan(evaluator, replace(EMPTY, lines="search.kk=3"))

@@ -7,7 +7,7 @@ import pytest
 from lives import ASKED, FIRST, MEMORIES, SESSIONS, life, session
 
 from eval.__main__ import main
-from eval.experiment import Experiment, varied
+from eval.experiment import Experiment, with_settings
 from eval.metrics.scores import score
 from eval.play.engines.processes import open_tools
 from eval.play.opaque_ids import Leak
@@ -37,7 +37,7 @@ def as_read(*histories):
 @pytest.fixture
 def asked(tmp_path, embedder):
     def ask(*histories, settings=()):
-        experiment = varied(Experiment(), ["pooled=true", "reader=none", *settings])
+        experiment = with_settings(Experiment(), ["pooled=true", "reader=none", *settings])
         tools = open_tools(experiment, tmp_path / "embeddings.db", embedder)
         costs = Costs()
         samples = list(replay(as_read(*histories), experiment, tools, costs))

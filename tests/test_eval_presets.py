@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from eval.experiment import Experiment, varied
-from eval.presets import PRESETS
+from eval.benchmarks import BENCHMARKS, PRESETS
+from eval.experiment import Experiment, with_settings
 
 WANTED = {
     "perltqa-table-3",
@@ -20,7 +20,6 @@ WANTED = {
     "madial-table-4",
     "dialsim-table-3",
 }
-BENCHMARKS = {"longmemeval", "locomo", "perltqa", "madial-bench", "dialsim", "memoir"}
 METRIC = re.compile(
     r"(?:(?:session|turn)_recall(?:_any|_all)?|ndcg|ndcg_official|map|mrr|recall|precision|geometric_mean)@(?:1|2|3|5|10)"
     r"|classification_(?:accuracy|precision|recall|f1)|exact_match|token_f1|token_recall|containment|rouge_l|bleu"
@@ -38,7 +37,7 @@ def test_every_table_of_the_papers_is_there_under_its_own_name():
 @every_preset
 def test_every_row_is_an_experiment(preset):
     for row in preset.rows:
-        assert isinstance(varied(Experiment(), list(row.settings)), Experiment), row.label
+        assert isinstance(with_settings(Experiment(), list(row.settings)), Experiment), row.label
 
 
 @every_preset
@@ -56,7 +55,7 @@ def test_labels_tell_rows_apart(preset):
 
 @every_preset
 def test_rows_that_can_be_run_are_different_experiments(preset):
-    runnable = [varied(Experiment(), list(row.settings)) for row in preset.rows if not row.needs]
+    runnable = [with_settings(Experiment(), list(row.settings)) for row in preset.rows if not row.needs]
     assert runnable
     assert all(a != b for n, a in enumerate(runnable) for b in runnable[:n])
 
@@ -77,7 +76,7 @@ def test_its_metrics_are_known_and_its_source_named(preset):
     assert preset.metrics
     assert not [name for name in preset.metrics if not METRIC.fullmatch(name)]
     assert len(preset.metrics) == len(set(preset.metrics))
-    assert preset.benchmark in BENCHMARKS
+    assert preset in BENCHMARKS[preset.benchmark].presets
     assert "arXiv:" in preset.source
     assert preset.title
 
@@ -94,12 +93,12 @@ def test_what_needs_a_language_model_is_listed_but_not_run():
 
 def test_table_6_of_perltqa_hands_out_nothing_the_wrong_and_the_right():
     rows = [row for row in PRESETS["perltqa-table-6"].rows if not row.needs]
-    assert [varied(Experiment(), list(row.settings)).given for row in rows] == ["nothing", "wrong", "oracle"]
+    assert [with_settings(Experiment(), list(row.settings)).given for row in rows] == ["nothing", "wrong", "oracle"]
 
 
 def test_dialsim_reads_as_many_of_each_store_as_its_authors_do():
     rows = [row for row in PRESETS["dialsim-table-3"].rows if row.label.endswith(", BM25")]
-    experiments = [varied(Experiment(), list(row.settings)) for row in rows]
+    experiments = [with_settings(Experiment(), list(row.settings)) for row in rows]
     assert [(e.granularity, e.pipeline.search.k, e.pipeline.budget) for e in experiments] == [
         ("turn", 20, 20),
         ("session", 10, 10),
@@ -110,7 +109,7 @@ def test_dialsim_reads_as_many_of_each_store_as_its_authors_do():
 
 def test_figure_6_runs_by_method_and_format_once_a_model_is_named():
     rows = [row for row in PRESETS["longmemeval-figure-6"].rows if row.needs]
-    pipelines = [varied(Experiment(), list(row.settings)).pipeline for row in rows]
+    pipelines = [with_settings(Experiment(), list(row.settings)).pipeline for row in rows]
     assert [(p.format, p.method) for p in pipelines] == [
         ("nl", "direct"),
         ("nl", "con"),

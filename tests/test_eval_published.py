@@ -2,8 +2,9 @@
 
 import pytest
 
-from eval.published import PUBLISHED, beside
+from eval.benchmarks import BENCHMARKS
 
+PUBLISHED = [f for b in BENCHMARKS.values() for run in b.published_runs for f in run.figures(b.name)]
 every_figure = pytest.mark.parametrize("figure", PUBLISHED, ids=lambda f: f"{f.system}-{f.metric}")
 
 
@@ -29,8 +30,8 @@ def test_conditions_say_the_portion_and_the_models():
             assert any(word in figure.conditions for word in ("of S", "M (", "oracle")), figure
 
 
-def test_beside_gives_those_of_the_benchmark_and_metrics_asked_for():
-    found = beside("locomo", ["session_recall@10", "bleu"])
+def test_published_gives_the_figures_of_the_metrics_asked_for():
+    found = BENCHMARKS["locomo"].published(["session_recall@10", "bleu"])
     assert [(f.system, f.value) for f in found] == [
         ("MemPalace hybrid v5", 0.889),
         ("MemPalace hybrid, bge-large", 0.924),
@@ -38,9 +39,9 @@ def test_beside_gives_those_of_the_benchmark_and_metrics_asked_for():
     ]
 
 
-def test_beside_is_empty_where_nobody_published():
-    assert beside("memoir", ["session_recall@10"]) == ()
-    assert beside("locomo", []) == ()
+def test_published_is_empty_where_nobody_published():
+    assert BENCHMARKS["memoir"].published(["session_recall@10"]) == ()
+    assert BENCHMARKS["locomo"].published([]) == ()
 
 
 def test_recall_is_higher_further_down_the_ranking():

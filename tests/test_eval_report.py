@@ -8,7 +8,8 @@ from dialsim_show import write_show
 from lives import ASKED
 
 from eval.benchmarks import find
-from eval.experiment import Experiment, varied
+from eval.evaluator import OWN_BENCHMARK, Evaluator, RunRequest
+from eval.experiment import Experiment, with_settings
 from eval.making.questions import graph_history
 from eval.play.replay import Tools, replay
 from eval.play.stage import Costs
@@ -18,7 +19,6 @@ from eval.reporting.report import report
 from eval.runs import HistoryCosts, Runs, Spec
 from eval.settings import EvalSettings
 from eval.types import Found, Gold, Prediction, Probe, Sample, Verdict
-from eval.workbench import OWN, Bench, Order
 
 SPEC = Spec(
     "longmemeval", "/data", "c0ffee" * 8, "all", {"search.k": 10, "reader": "extractive"}, "code", {"numpy": "2"}
@@ -212,15 +212,15 @@ def complete(held, *expected):
     ],
 )
 def test_a_benchmarks_own_files_give_a_complete_report(tmp_path, benchmark_data, embedder, name, inside, expected):
-    bench = Bench(EvalSettings(home=tmp_path, data=benchmark_data))
-    folder = bench.data_of(find(name)) / inside
-    asking = Order(name, folder, varied(Experiment(), ["reader=none"]), limit=3)
-    complete(report(bench.go(asking, encoder=embedder)), *expected)
+    evaluator = Evaluator(EvalSettings(home=tmp_path, data=benchmark_data))
+    folder = evaluator.data_of(find(name)) / inside
+    asking = RunRequest(name, folder, with_settings(Experiment(), ["reader=none"]), limit=3)
+    complete(report(evaluator.run(asking, encoder=embedder)), *expected)
 
 
 def test_a_show_gives_a_complete_report(tmp_path, embedder):
-    bench = Bench(EvalSettings(home=tmp_path / "home"))
-    held = report(bench.go(Order("dialsim", write_show(tmp_path)), encoder=embedder))
+    evaluator = Evaluator(EvalSettings(home=tmp_path / "home"))
+    held = report(evaluator.run(RunRequest("dialsim", write_show(tmp_path)), encoder=embedder))
     complete(held, "choice_accuracy", "answer_accuracy")
     assert held.n == 6
     assert set(held.by["population"]) == {"easy", "hard"}
@@ -228,7 +228,7 @@ def test_a_show_gives_a_complete_report(tmp_path, embedder):
 
 
 def test_questions_from_a_knowledge_graph_are_played_like_any_other(tmp_path, embedder, classifier):
-    history = graph_history(next(find("memoir").load(Path(OWN))), limit=6)
+    history = graph_history(next(find("memoir").load(Path(OWN_BENCHMARK))), limit=6)
     tools = Tools(_cached(tmp_path, embedder), classifier)
     samples = list(replay(history, Experiment(), tools, costs := Costs()))
     assert len(samples) == costs.probes == len(history.probes) > 0

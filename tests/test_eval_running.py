@@ -5,18 +5,18 @@ from types import SimpleNamespace
 
 import pytest
 
+from eval.evaluator import RunRequest
 from eval.play.engines.processes import Progress
 from eval.tab.running import Busy, Plan, Runner
-from eval.workbench import Order
 from memory.errors import MemoirError
 
 ENCODER = SimpleNamespace(model="all-MiniLM-L6-v2")
-ONE = Plan("One", (("", Order("memoir")),))
-TWO = Plan("Two", (("first", Order("memoir")), ("second", Order("memoir"))))
+ONE = Plan("One", (("", RunRequest("memoir")),))
+TWO = Plan("Two", (("first", RunRequest("memoir")), ("second", RunRequest("memoir"))))
 WAIT = 10
 
 
-class Bench:
+class Evaluator:
     """Asks four probes an order, each as soon as it is let."""
 
     def __init__(self, fault=None, free=True):
@@ -25,12 +25,12 @@ class Bench:
         self.asked = threading.Semaphore(0)
         self.encoders = []
 
-    def begin(self, order):
+    def start(self, order):
         if self.fault:
             raise self.fault
         return SimpleNamespace(name=f"run-{len(self.encoders)}", samples=list), 4
 
-    def go(self, order, *, stop, watch, encoder, begun):
+    def run(self, order, *, stop, watch, encoder, started):
         self.encoders.append(encoder)
         for done in range(1, 5):
             assert self.let.acquire(timeout=WAIT)
@@ -48,48 +48,48 @@ def finished(runner):
 
 
 def test_all_orders_are_carried_out_one_after_another():
-    runner = Runner(Bench(), ENCODER)
+    runner = Runner(Evaluator(), ENCODER)
     runner.start(TWO)
     going = finished(runner)
     assert (going.stage, going.runs, going.share) == ("finished", (("first", "run-0"), ("second", "run-1")), 1.0)
 
 
 def test_a_second_start_is_refused_while_one_goes_on_and_leaves_it_alone():
-    bench = Bench(free=False)
-    runner = Runner(bench, ENCODER)
+    evaluator = Evaluator(free=False)
+    runner = Runner(evaluator, ENCODER)
     assert runner.start(ONE).number == 1
     with pytest.raises(Busy, match="another window"):
         runner.start(ONE)
-    bench.let.release(4)
+    evaluator.let.release(4)
     assert finished(runner).stage == "finished"
     assert runner.start(ONE).number == 2
-    bench.let.release(4)
+    evaluator.let.release(4)
     finished(runner)
 
 
 def test_how_far_it_is_can_be_read_while_it_goes_on():
-    bench = Bench(free=False)
-    runner = Runner(bench, ENCODER)
+    evaluator = Evaluator(free=False)
+    runner = Runner(evaluator, ENCODER)
     runner.start(TWO)
-    bench.let.release(2)
-    assert bench.asked.acquire(timeout=WAIT)
-    assert bench.asked.acquire(timeout=WAIT)
+    evaluator.let.release(2)
+    assert evaluator.asked.acquire(timeout=WAIT)
+    assert evaluator.asked.acquire(timeout=WAIT)
     going = runner.going
     assert (going.at, going.done, going.total, going.history, going.share) == (0, 2, 4, "ines", 0.25)
     assert going.seconds_left is not None
-    bench.let.release(6)
+    evaluator.let.release(6)
     finished(runner)
 
 
 def test_stopping_ends_after_the_probe_at_hand_and_begins_no_other_order():
-    bench = Bench(free=False)
-    runner = Runner(bench, ENCODER)
+    evaluator = Evaluator(free=False)
+    runner = Runner(evaluator, ENCODER)
     runner.start(TWO)
-    bench.let.release()
-    assert bench.asked.acquire(timeout=WAIT)
+    evaluator.let.release()
+    assert evaluator.asked.acquire(timeout=WAIT)
     runner.stop()
     assert runner.going.stage == "stopping"
-    bench.let.release(8)
+    evaluator.let.release(8)
     going = finished(runner)
     assert (going.stage, going.done, going.runs) == ("stopped", 2, (("first", "run-0"),))
 
@@ -98,7 +98,7 @@ def test_stopping_ends_after_the_probe_at_hand_and_begins_no_other_order():
     ("fault", "told"), [(MemoirError("no such file"), "no such file"), (ValueError("x"), "ValueError: x")]
 )
 def test_a_fault_ends_the_work_and_is_told(fault, told):
-    runner = Runner(Bench(fault), ENCODER)
+    runner = Runner(Evaluator(fault), ENCODER)
     runner.start(ONE)
     going = finished(runner)
     assert going.stage == "failed"
@@ -106,8 +106,8 @@ def test_a_fault_ends_the_work_and_is_told(fault, told):
 
 
 def test_the_loaded_model_serves_only_orders_that_embed_with_it():
-    bench = Bench()
-    runner = Runner(bench, SimpleNamespace(model="another"))
+    evaluator = Evaluator()
+    runner = Runner(evaluator, SimpleNamespace(model="another"))
     runner.start(ONE)
     finished(runner)
-    assert bench.encoders == [None]
+    assert evaluator.encoders == [None]

@@ -8,8 +8,9 @@ from math import log2
 
 import pytest
 
-from eval.metrics.retrieval import ndcg_longmemeval, ndcg_madial
-from eval.metrics.scores import figures, score
+from eval.benchmarks.longmemeval.metrics import ndcg_longmemeval
+from eval.benchmarks.madial.metrics import SUMMED_UP, ndcg_madial
+from eval.metrics.scores import Scoring, figures, score
 from eval.types import Figure, Found, Gold, Prediction, Probe, Sample, Verdict
 
 PRIOR = {"profile": 0.1, "relationship": 0.1, "world": 0.1, "event": 0.2, "dialogue": 0.5}
@@ -25,11 +26,12 @@ def hit(*units, session="", place="read"):
 
 
 def scored(sample, ks=(1, 2), level="sessions", official=None, *, answered=True):
-    return score(sample, ks, level, official, answered=answered)
+    return score(sample, Scoring(level, ks, official), answered=answered)
 
 
 def measured(samples, level="sessions", official=None, *, answered=True):
-    return figures(samples, ks=(1, 3), level=level, official_ndcg=official, answered=answered)
+    summed_up = SUMMED_UP if level == "items" else ()
+    return figures(samples, Scoring(level, (1, 3), official, summed_up), answered=answered)
 
 
 # --- what was found

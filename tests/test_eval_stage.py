@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lives import ASKED, FIRST, PROBES, SESSIONS, life, session
 
-from eval.experiment import Experiment, varied
+from eval.experiment import Experiment, with_settings
 from eval.metrics.scores import score
 from eval.play import stage as stage_module
 from eval.play.opaque_ids import Leak
@@ -23,7 +23,7 @@ def played(tmp_path, embedder, classifier):
     def play(history=None, *settings):
         history = history or life()
         folder = tmp_path / str(len(list(tmp_path.iterdir())))
-        stage = Stage(folder, history, varied(Experiment(), list(settings)), embedder, classifier)
+        stage = Stage(folder, history, with_settings(Experiment(), list(settings)), embedder, classifier)
         stage.remember(history.sessions, history.memories)
         return stage
 

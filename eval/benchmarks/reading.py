@@ -29,7 +29,7 @@ Sniff = Callable[[bytes], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class ImportedHistory:
     """What an importer found of one history."""
 
     persona: PersonaDraft
@@ -61,14 +61,14 @@ def short_digest(*parts: object) -> str:
     return digest(*parts)[:DIGEST_LENGTH]
 
 
-def gather(records: Iterable[Record]) -> list[Remembered]:
+def gather(records: Iterable[Record]) -> list[ImportedHistory]:
     """An importer's stream, history by history; what is skipped before the first belongs to the first."""
-    found: dict[str, Remembered] = {}
-    current: Remembered | None = None
+    found: dict[str, ImportedHistory] = {}
+    current: ImportedHistory | None = None
     early: list[Skip] = []
     for record in records:
         if isinstance(record, PersonaDraft):
-            current = found.setdefault(record.external_id, Remembered(record))
+            current = found.setdefault(record.external_id, ImportedHistory(record))
             current.skips.extend(early)
             early.clear()
         elif isinstance(record, Skip):
@@ -101,7 +101,7 @@ def read_asked_at(text: str) -> datetime | None:
     return moment.astimezone(UTC) if moment else None
 
 
-def _add(remembered: Remembered, record: SessionDraft | MemoryDraft) -> None:
+def _add(remembered: ImportedHistory, record: SessionDraft | MemoryDraft) -> None:
     if isinstance(record, SessionDraft):
         remembered.sessions.append(record)
     else:

@@ -1,12 +1,11 @@
-"""How well a ranking finds what is relevant.
+"""Metrics of a ranking against the set of relevant ids, with binary relevance.
 
 All take a ranking of distinct ids (best first; it may be shorter than k), the set of relevant ids (not empty) and a
-cut-off k of at least 1, and give a fraction of 1. Relevance is binary. A ranking that finds nothing scores 0.
+cut-off k of at least 1, and return a fraction of 1. A ranking that finds nothing scores 0.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence, Set
 from functools import cache, lru_cache
 from typing import Any
@@ -14,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-KEPT = 1 << 15
-"""Results of ir-measures that are kept: a report looks at each ranking once for every group that it belongs to."""
+CACHED = 1 << 15
+"""Results of ir-measures that are cached: a report scores each ranking once for every group that it belongs to."""
 
 
 def recall(ranking: Sequence[str], relevant: Set[str], k: int) -> float:
@@ -25,13 +24,13 @@ def recall(ranking: Sequence[str], relevant: Set[str], k: int) -> float:
 
 def recall_any(ranking: Sequence[str], relevant: Set[str], k: int) -> float:
     """1 if anything relevant is among the first k, else 0 (LongMemEval, Wu et al. 2025; Success@k elsewhere)."""
-    _check(relevant, k)
+    check_arguments(relevant, k)
     return float(not set(relevant).isdisjoint(ranking[:k]))
 
 
 def recall_all(ranking: Sequence[str], relevant: Set[str], k: int) -> float:
     """1 if everything relevant is among the first k, else 0 (LongMemEval, Wu et al. 2025); 0 where R > k."""
-    _check(relevant, k)
+    check_arguments(relevant, k)
     return float(set(relevant) <= set(ranking[:k]))
 
 
@@ -51,7 +50,7 @@ def average_precision(ranking: Sequence[str], relevant: Set[str], k: int) -> flo
     MADial-Bench's convention (He et al. 2025): a ranking that could not be better scores 1 at every k. The AP@k of
     trec_eval and ir-measures divides by R instead and cannot reach 1 where R > k, so it is not used.
     """
-    _check(relevant, k)
+    check_arguments(relevant, k)
     ranks = [rank for rank, found in enumerate(ranking[:k], start=1) if found in relevant]
     return sum(hits / rank for hits, rank in enumerate(ranks, start=1)) / min(len(relevant), k)
 
@@ -64,54 +63,29 @@ def ndcg(ranking: Sequence[str], relevant: Set[str], k: int) -> float:
     return _standard("nDCG", ranking, relevant, k)
 
 
-def ndcg_longmemeval(ranking: Sequence[str], relevant: Set[str], k: int) -> float:
-    """LongMemEval's own nDCG, in which the first two ranks count alike.
-
-    DCG = rel_1 + sum over i >= 2 of rel_i / log2(i), and log2(2) is 1. The ideal is the same over min(R, k) relevant
-    ones in front (Wu et al. 2025, src/retrieval/eval_utils.py of their repository).
-    """
-    _check(relevant, k)
-    gains = [float(found in relevant) for found in ranking[:k]]
-    return _undiscounted_twice(gains) / _undiscounted_twice([1.0] * min(len(relevant), k))
-
-
-def ndcg_madial(ranking: Sequence[str], relevant: Set[str], k: int) -> float:
-    """MADial-Bench's own nDCG: the ideal is the hits among the first k moved to the front; 0 if there are none.
-
-    What was missed costs nothing: one hit at rank 1 out of seven relevant ones scores 1. Discount log2(i + 1) from
-    i = 1 (He et al. 2025, embedding_score_new.py of their repository).
-    """
-    _check(relevant, k)
-    retrieved = relevant & set(ranking[:k])
-    return ndcg(ranking, retrieved, k) if retrieved else 0.0
-
-
 def geometric_mean(figures: NDArray[np.float64]) -> NDArray[np.float64]:
     """The geometric mean over the last axis, 0 where any is 0.
 
-    MADial-Bench sums a retriever up in that of its five means over all probes: MAP, MRR, `ndcg_madial`, recall and
-    precision, each @k (He et al. 2025). It is of means, and not a mean of geometric means.
+    MADial-Bench sums a retriever up by it: over its five means over all probes, MAP, MRR, nDCG, recall and precision,
+    each @k (He et al. 2025). It is the geometric mean of means, not the mean of geometric means.
     """
     means: NDArray[np.float64] = np.prod(figures, axis=-1) ** (1 / figures.shape[-1])
     return means
 
 
-def _undiscounted_twice(gains: Sequence[float]) -> float:
-    return sum(gain / max(1.0, math.log2(rank)) for rank, gain in enumerate(gains, start=1))
-
-
-def _check(relevant: Set[str], k: int) -> None:
+def check_arguments(relevant: Set[str], k: int) -> None:
+    """Raise ValueError unless there is something relevant and k >= 1."""
     if not relevant or k < 1:
         raise ValueError(f"a ranking is scored against at least one relevant id and k >= 1, got {relevant!r}, k = {k}")
 
 
 def _standard(name: str, ranking: Sequence[str], relevant: Set[str], k: int) -> float:
-    _check(relevant, k)
+    check_arguments(relevant, k)
     top = tuple(ranking[:k])
     return _calculated(name, top, frozenset(relevant), k) if top else 0.0
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=CACHED)
 def _calculated(name: str, ranking: tuple[str, ...], relevant: frozenset[str], k: int) -> float:
     import ir_measures
 

@@ -1,12 +1,13 @@
-"""Every figure of a run, by the names under which reports show them.
+"""Compute every figure of a run, under the names that reports show.
 
-A probe is scored on what its gold knows: `turn_*` on the turns of the evidence, `session_*` on its sessions, and the
-metrics without a prefix on the level that a benchmark ranks. All values are fractions of 1.
+A probe is scored on the levels of evidence that its gold has: `turn_*` on turns, `session_*` on sessions, and metrics
+without a prefix on the level that the benchmark ranks. All values are fractions of 1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Literal
 
@@ -17,14 +18,16 @@ from eval.metrics.intervals import Numbers, jackknife_figure, mean_figures, set_
 from eval.types import Figure, Found, Sample
 
 PROACTIVE = "proactive"
-"""How the abilities begin whose probes ask nothing: something is told, and a memory should come up."""
+"""Begins the names of abilities whose probes ask nothing: the user tells something, and a memory should come up."""
 
 Level = Literal["sessions", "items"]
-OfficialNDCG = Callable[[Sequence[str], Set[str], int], float]
+Measure = Callable[[Sequence[str], Set[str], int], float]
+"""A metric of a ranking: best first, the relevant ids, the cut-off k."""
+
 Scores = dict[str, float | None]
 
-KEPT = 1 << 14
-"""Answers whose scores are kept: a report looks at each once for every group that it belongs to."""
+CACHED = 1 << 14
+"""Answers whose scores are cached: a report scores each once for every group that it belongs to."""
 
 TEXT_METRICS: Mapping[str, Callable[[str, Sequence[str]], float]] = {
     "exact_match": answers.exact_match,
@@ -36,63 +39,69 @@ TEXT_METRICS: Mapping[str, Callable[[str, Sequence[str]], float]] = {
 }
 
 
-def score(
-    sample: Sample, ks: Sequence[int], level: Level, official_ndcg: OfficialNDCG | None, *, answered: bool
-) -> Scores:
-    """The figures of one probe; a name is missing where its gold is, None where it could not be scored.
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """How a benchmark's protocol scores rankings.
+
+    `level` is what the metrics without a prefix rank: sessions, or items (memories that are retrieved as a whole).
+    `ks` are the cut-offs. `official_ndcg` is the benchmark's own nDCG where it differs from the standard one, reported
+    as `ndcg_official@k`. `geometric_mean_of` are the measures summed up as `geometric_mean@k`.
+    """
+
+    level: Level
+    ks: tuple[int, ...] = (1, 3, 5, 10)
+    official_ndcg: Measure | None = None
+    geometric_mean_of: tuple[Measure, ...] = ()
+
+
+def score(sample: Sample, scoring: Scoring, *, answered: bool) -> Scores:
+    """Score one probe.
 
     Args:
-        sample: The probe and what became of it.
-        ks: Cut-offs of the ranking.
-        level: What `recall@k`, `precision@k`, `map@k`, `mrr@k` and `ndcg@k` rank, and a memory brought up is judged
-            on; sessions have the first two under names of their own.
-        official_ndcg: The benchmark's own nDCG, given as `ndcg_official@k` beside the standard one.
+        sample: The probe and its prediction.
+        scoring: How the benchmark scores.
         answered: Whether the run had a reader; without one no answer is scored.
+
+    Returns:
+        Values by name: a name is missing where its gold is missing, None where the answer could not be scored.
     """
-    scores = _of_turns(sample, ks) | _of_sessions(sample, ks) | _of_level(sample, ks, level, official_ndcg)
-    return scores | _of_answer(sample, level) if answered else scores
+    scores = _turn_scores(sample, scoring.ks) | _session_scores(sample, scoring.ks) | _level_scores(sample, scoring)
+    return scores | _answer_scores(sample, scoring.level) if answered else scores
 
 
-def figures(
-    samples: Iterable[Sample],
-    *,
-    ks: Sequence[int],
-    level: Level,
-    official_ndcg: OfficialNDCG | None,
-    answered: bool,
-) -> dict[str, Figure]:
-    """Every figure over a set of probes with its 95 % interval and the number of probes that it is the value of.
+def figures(samples: Iterable[Sample], scoring: Scoring, *, answered: bool) -> dict[str, Figure]:
+    """Compute every figure over a set of probes, with its 95 % interval and its n.
 
-    The mean of each figure of `score`, and those that only a whole set has: of classification, of abstention, the
-    geometric mean, Dist-1 and Dist-2. The order of the samples does not matter.
+    These are the mean of each value of `score`, and what only a set has: classification, abstention, the geometric
+    mean, Dist-1 and Dist-2. The order of the samples does not matter.
     """
     ordered = sorted(samples, key=lambda s: (s.probe.id, s.prediction.history_id))
-    scored = [score(s, ks, level, official_ndcg, answered=answered) for s in ordered]
+    scored = [score(s, scoring, answered=answered) for s in ordered]
     names = dict.fromkeys(name for scores in scored for name in scores)
     found = mean_figures({name: [scores.get(name) for scores in scored] for name in names})
     found |= _classification(ordered)
-    if level == "items":
-        found |= _geometric_means(ordered, ks)
+    if scoring.geometric_mean_of:
+        found |= _geometric_means(ordered, scoring)
     return found | _abstention(ordered) | _diversity(ordered) if answered else found
 
 
 def is_evidence(name: str) -> bool:
-    """Whether a figure is about what was found, at a cut-off; all others are about stores and answers."""
+    """Whether a figure is about retrieved evidence, at a cut-off; all others are about stores and answers."""
     return "@" in name
 
 
-# --- what was found
+# --- retrieval
 
 
-def _of_turns(sample: Sample, ks: Sequence[int]) -> Scores:
-    """Recall counts the units that the first k hits hold together; nDCG takes a hit for one thing (`_as_one`)."""
+def _turn_scores(sample: Sample, ks: Sequence[int]) -> Scores:
+    """Recall counts the units in the first k hits; nDCG counts each hit once (`_one_per_hit`)."""
     gold = frozenset(sample.probe.gold.turns)
     if not gold:
         return {}
     found = sample.prediction.found
-    # Where the evidence was said in sessions, turns are ranked among turns: a profile takes no turn's place.
-    fresh = _fresh([hit for hit in found if hit.session] if sample.probe.gold.sessions else found)
-    ranking, relevant = _as_one(fresh, gold)
+    # Evidence from sessions is ranked among turns only, so that a profile takes no turn's place.
+    fresh = _new_units([hit for hit in found if hit.session] if sample.probe.gold.sessions else found)
+    ranking, relevant = _one_per_hit(fresh, gold)
     scores: Scores = {}
     for k in ks:
         held = [unit for units in fresh[:k] for unit in units]
@@ -104,8 +113,8 @@ def _of_turns(sample: Sample, ks: Sequence[int]) -> Scores:
     return scores
 
 
-def _fresh(found: Iterable[Found]) -> list[list[str]]:
-    """The new units that each hit brings, best hit first; a hit that brings none takes no place."""
+def _new_units(found: Iterable[Found]) -> list[list[str]]:
+    """The units that each hit adds to those before it, best hit first; hits that add none are left out."""
     seen: set[str] = set()
     fresh = []
     for hit in _unfiltered(found):
@@ -116,18 +125,18 @@ def _fresh(found: Iterable[Found]) -> list[list[str]]:
     return fresh
 
 
-def _as_one(fresh: Sequence[Sequence[str]], gold: Set[str]) -> tuple[list[str], set[str]]:
-    """Hits by the name of one unit each, and the names that are relevant.
+def _one_per_hit(fresh: Sequence[Sequence[str]], gold: Set[str]) -> tuple[list[str], set[str]]:
+    """Name each hit by one of its units, and list the relevant names.
 
-    A hit with several turns of evidence (a round, a session) is one relevant thing. Turns of evidence that no hit has
-    brought count as one each, so that the ideal is what the same hits would be in the best order.
+    A hit with several turns of evidence (a round, a session) counts as one relevant item. Each turn of evidence that no
+    hit has counts as one, so that the ideal ranking is the best order of the same hits.
     """
     ranking = [next((unit for unit in units if unit in gold), units[0]) for units in fresh]
     brought = {unit for units in fresh for unit in units}
     return ranking, {name for name in ranking if name in gold} | (gold - brought)
 
 
-def _of_sessions(sample: Sample, ks: Sequence[int]) -> Scores:
+def _session_scores(sample: Sample, ks: Sequence[int]) -> Scores:
     gold = frozenset(sample.probe.gold.sessions)
     if not gold:
         return {}
@@ -141,7 +150,7 @@ def _of_sessions(sample: Sample, ks: Sequence[int]) -> Scores:
 
 
 def _sessions(found: Iterable[Found]) -> list[str]:
-    """Distinct sessions, best first: the ranking of hits, widened until there are k of them."""
+    """Distinct sessions of the ranked hits, best first."""
     return list(dict.fromkeys(hit.session for hit in _unfiltered(found) if hit.session))
 
 
@@ -153,28 +162,29 @@ def _unfiltered(found: Iterable[Found]) -> Iterable[Found]:
     return (hit for hit in found if hit.place != "filtered")
 
 
-def _of_level(sample: Sample, ks: Sequence[int], level: Level, official_ndcg: OfficialNDCG | None) -> Scores:
+def _level_scores(sample: Sample, scoring: Scoring) -> Scores:
     gold, found = sample.probe.gold, sample.prediction.found
-    ranking, relevant = (_sessions(found), gold.sessions) if level == "sessions" else (_items(found), gold.items)
+    by_session = scoring.level == "sessions"
+    ranking, relevant = (_sessions(found), gold.sessions) if by_session else (_items(found), gold.items)
     if not relevant:
         return {}
-    measures: dict[str, OfficialNDCG] = {
+    measures: dict[str, Measure] = {
         "map": retrieval.average_precision,
         "mrr": retrieval.reciprocal_rank,
         "ndcg": retrieval.ndcg,
     }
-    if level == "items":
+    if not by_session:  # sessions have these two under names of their own
         measures = {"recall": retrieval.recall, "precision": retrieval.precision, **measures}
-    if official_ndcg is not None:
-        measures["ndcg_official"] = official_ndcg
+    if scoring.official_ndcg is not None:
+        measures["ndcg_official"] = scoring.official_ndcg
     wanted = frozenset(relevant)
-    return {f"{name}@{k}": measure(ranking, wanted, k) for k in ks for name, measure in measures.items()}
+    return {f"{name}@{k}": measure(ranking, wanted, k) for k in scoring.ks for name, measure in measures.items()}
 
 
-# --- what was answered
+# --- answers
 
 
-def _of_answer(sample: Sample, level: Level) -> Scores:
+def _answer_scores(sample: Sample, level: Level) -> Scores:
     probe, prediction, judged = sample.probe, sample.prediction, sample.verdict
     scores: Scores = {"answer_accuracy": _right(answers.verdict(probe, prediction).state)}
     if judged is not None and judged.by != answers.RULE:
@@ -182,14 +192,14 @@ def _of_answer(sample: Sample, level: Level) -> Scores:
     if probe.choices and probe.gold.choice is not None:
         scores["choice_accuracy"] = answers.choice_accuracy(probe, prediction)
     if probe.ability.startswith(PROACTIVE):
-        scores |= _of_reminder(sample, level)
-    return scores | _of_text(sample) if probe.gold.answerable else scores
+        scores |= _reminder_scores(sample, level)
+    return scores | _text_scores(sample) if probe.gold.answerable else scores
 
 
-def _of_reminder(sample: Sample, level: Level) -> Scores:
-    """Whether a memory was brought up unasked, and, of those that were, whether it is relevant on the ranked level.
+def _reminder_scores(sample: Sample, level: Level) -> Scores:
+    """Whether a memory was brought up unasked, and if so whether it is relevant on the ranked level.
 
-    An answer that cites is none: the message was taken for a question.
+    An answer by a reader does not count: the message was taken for a question.
     """
     gold, prediction = sample.probe.gold, sample.prediction
     if not prediction.cited or prediction.reader:
@@ -204,8 +214,8 @@ def _right(state: str) -> float | None:
     return None if state == "unscored" else float(state == "right")
 
 
-def _of_text(sample: Sample) -> Scores:
-    """The answer beside the gold answers; a refusal to answer what can be answered is worth nothing."""
+def _text_scores(sample: Sample) -> Scores:
+    """Compare the answer with the gold answers; an abstention from an answerable question scores 0."""
     gold, prediction = sample.probe.gold, sample.prediction
     scores: Scores = {}
     if gold.answers:
@@ -219,12 +229,12 @@ def _of_text(sample: Sample) -> Scores:
     return scores
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=CACHED)
 def _text(answer: str, golds: tuple[str, ...]) -> dict[str, float]:
     return {name: metric(answer, golds) for name, metric in TEXT_METRICS.items()}
 
 
-# --- what only a whole set has
+# --- figures of a whole set
 
 
 def _classification(samples: Sequence[Sample]) -> dict[str, Figure]:
@@ -236,17 +246,11 @@ def _classification(samples: Sequence[Sample]) -> dict[str, Figure]:
     return set_figures(np.array(rows), classification.classification) if rows else {}
 
 
-def _geometric_means(samples: Sequence[Sample], ks: Sequence[int]) -> dict[str, Figure]:
-    measures = (
-        retrieval.average_precision,
-        retrieval.reciprocal_rank,
-        retrieval.ndcg_madial,
-        retrieval.recall,
-        retrieval.precision,
-    )
+def _geometric_means(samples: Sequence[Sample], scoring: Scoring) -> dict[str, Figure]:
+    measures = scoring.geometric_mean_of
     rankings = [(_items(s.prediction.found), frozenset(s.probe.gold.items)) for s in samples if s.probe.gold.items]
-    rows = [[measure(*ranking, k) for k in ks for measure in measures] for ranking in rankings]
-    statistic = partial(_by_cutoff, tuple(ks), len(measures))
+    rows = [[measure(*ranking, k) for k in scoring.ks for measure in measures] for ranking in rankings]
+    statistic = partial(_by_cutoff, scoring.ks, len(measures))
     return set_figures(np.array(rows), statistic) if rows else {}
 
 
@@ -262,7 +266,7 @@ def _abstention(samples: Sequence[Sample]) -> dict[str, Figure]:
 
 
 def _diversity(samples: Sequence[Sample]) -> dict[str, Figure]:
-    """Dist-1 and Dist-2 of what was answered; the set words of a refusal are no answer."""
+    """Dist-1 and Dist-2 of the answers, without abstentions."""
     responses = [s.prediction.answer for s in samples if s.prediction.answer and not s.prediction.abstained]
     if not responses:
         return {}

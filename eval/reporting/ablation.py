@@ -9,13 +9,13 @@ from functools import partial
 from tabulate import tabulate
 
 from eval.benchmarks import find
-from eval.experiment import varied
+from eval.evaluator import Evaluator, NoData, RunRequest
+from eval.experiment import with_settings
 from eval.metrics.significance import Difference
 from eval.play.engines.processes import Progress
 from eval.reporting.compare import compare_runs
 from eval.reporting.report import Report, report
 from eval.reporting.results import LINES, Line
-from eval.workbench import Bench, NoData, Order
 
 BEGIN, END = "<!-- ablation: python -m eval ablate -->", "<!-- /ablation -->"
 
@@ -55,7 +55,7 @@ class Ablation:
 
 
 def measure(
-    bench: Bench, jobs: int, watch: Callable[[str, Progress], None], limit: int | None = None
+    evaluator: Evaluator, jobs: int, watch: Callable[[str, Progress], None], limit: int | None = None
 ) -> list[Ablation]:
     """Run every benchmark whose files are here, without a reader, with all factors and with each of them off.
 
@@ -64,33 +64,33 @@ def measure(
     Raises:
         NoData: no files at all.
     """
-    done = [_ablation(bench, line, jobs, watch, limit) for line in _lines(bench)]
+    done = [_ablation(evaluator, line, jobs, watch, limit) for line in _lines(evaluator)]
     if not done:
         raise NoData("no benchmark's files are here")
     return done
 
 
-def _lines(bench: Bench) -> Iterator[Line]:
+def _lines(evaluator: Evaluator) -> Iterator[Line]:
     for line in LINES:
         if line.benchmark in METRICS and line.edition in ("", "en") and not line.settings and not line.ability:
             try:
-                bench.data_of(find(line.benchmark))
+                evaluator.data_of(find(line.benchmark))
             except NoData:
                 continue
             yield line
 
 
 def _ablation(
-    bench: Bench, line: Line, jobs: int, watch: Callable[[str, Progress], None], limit: int | None
+    evaluator: Evaluator, line: Line, jobs: int, watch: Callable[[str, Progress], None], limit: int | None
 ) -> Ablation:
-    path = bench.data_of(find(line.benchmark))
+    path = evaluator.data_of(find(line.benchmark))
     path = path / line.edition if (path / line.edition).is_dir() else path
-    order = Order(line.benchmark, path, varied(bench.experiment, ["reader=none"]), limit, jobs=jobs)
-    whole = bench.go(order, watch=partial(watch, line.benchmark))
+    order = RunRequest(line.benchmark, path, with_settings(evaluator.experiment, ["reader=none"]), limit, jobs=jobs)
+    whole = evaluator.run(order, watch=partial(watch, line.benchmark))
     without = {}
     for factor, setting in FACTORS.items():
-        less = replace(order, experiment=varied(order.experiment, [setting]))
-        run = bench.go(less, watch=partial(watch, f"{line.benchmark} without {factor}"))
+        less = replace(order, experiment=with_settings(order.experiment, [setting]))
+        run = evaluator.run(less, watch=partial(watch, f"{line.benchmark} without {factor}"))
         differences = compare_runs(whole, run).differences
         without[factor] = {name: differences[name] for name in METRICS[line.benchmark]}
     return Ablation(line.benchmark, METRICS[line.benchmark], report(whole), without)

@@ -61,7 +61,7 @@ def _scored(run: Run) -> dict[str, Mapping[str, float | None]]:
     answered = run.spec.settings.get("reader") != "none"
 
     def scores(sample: Sample) -> Mapping[str, float | None]:
-        found = score(sample, benchmark.ks, benchmark.level, benchmark.official_ndcg, answered=answered)
+        found = score(sample, benchmark.scoring, answered=answered)
         # As in a report: what is not counted is in no total of evidence.
         return found if sample.probe.counted else {n: v for n, v in found.items() if not is_evidence(n)}
 

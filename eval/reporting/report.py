@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from eval.benchmarks import find
+from eval.benchmarks.types import Published
 from eval.judging.judge import Agreement, agreement
 from eval.metrics.abstention import Curve, Table, curve, table
 from eval.metrics.answers import verdict
 from eval.metrics.scores import figures, is_evidence
 from eval.play.stage import Costs
-from eval.published import Published, beside
 from eval.reporting.attribution import attribute
 from eval.runs import HistoryCosts, Run
 from eval.types import Cause, Figure, Probe, Sample
@@ -68,13 +68,7 @@ def report(run: Run) -> Report:
     """The report of a run, finished or not."""
     benchmark, samples, costs = find(run.spec.benchmark), run.samples(words=False), run.costs()
     answered = run.spec.settings.get("reader") != "none"
-    measure = partial(
-        figures,
-        ks=benchmark.ks,
-        level=benchmark.level,
-        official_ndcg=benchmark.official_ndcg,
-        answered=answered,
-    )
+    measure = partial(figures, scoring=benchmark.scoring, answered=answered)
     in_all = partial(_of_the_whole, measure=measure)
     metrics = in_all(samples)
     judged = [(s.verdict, verdict(s.probe, s.prediction)) for s in samples if s.verdict and s.verdict.by != "rule"]
@@ -100,7 +94,7 @@ def report(run: Run) -> Report:
         {"in": sum(s.prediction.tokens_in for s in samples), "out": sum(s.prediction.tokens_out for s in samples)},
         dict(Counter(s.prediction.reader or NOBODY for s in samples).most_common()) if _by_model(run) else {},
         dict(Counter(reason for c in costs for _, reason in c.skips).most_common()),
-        beside(benchmark.name, tuple(metrics)),
+        benchmark.published(metrics),
         run.is_done,
     )
 

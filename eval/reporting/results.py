@@ -10,12 +10,12 @@ from pathlib import Path
 from tabulate import tabulate
 
 from eval.benchmarks import find
-from eval.experiment import varied
+from eval.evaluator import Evaluator, NoData, RunRequest
+from eval.experiment import with_settings
 from eval.play.engines.processes import Progress
 from eval.reporting.render import shown
 from eval.reporting.report import Report, report
 from eval.types import Figure
-from eval.workbench import Bench, NoData, Order
 from memory.errors import MemoirError
 
 BEGIN, END = "<!-- results: python -m eval results -->", "<!-- /results -->"
@@ -89,7 +89,7 @@ LINES = (
 HEADER = ("benchmark", "metric", "value [95 %]", "n")
 
 
-def measure(bench: Bench, jobs: int, watch: Callable[[str, Progress], None]) -> list[tuple[str, Line, Report]]:
+def measure(evaluator: Evaluator, jobs: int, watch: Callable[[str, Progress], None]) -> list[tuple[str, Line, Report]]:
     """Run every benchmark whose files are here; the others are passed over.
 
     Raises:
@@ -99,14 +99,14 @@ def measure(bench: Bench, jobs: int, watch: Callable[[str, Progress], None]) -> 
     ran: dict[tuple[str, Path, tuple[str, ...]], Report] = {}
     for line in LINES:
         try:
-            path = bench.data_of(find(line.benchmark))
+            path = evaluator.data_of(find(line.benchmark))
         except NoData:
             continue
         path = path / line.edition if (path / line.edition).is_dir() else path
-        order = Order(line.benchmark, path, varied(bench.experiment, list(line.settings)), jobs=jobs)
+        order = RunRequest(line.benchmark, path, with_settings(evaluator.experiment, list(line.settings)), jobs=jobs)
         asked = (line.benchmark, path, line.settings)
         if asked not in ran:
-            ran[asked] = report(bench.go(order, watch=partial(watch, line.title)))
+            ran[asked] = report(evaluator.run(order, watch=partial(watch, line.title)))
         done.append((line.title, line, ran[asked]))
     if not done:
         raise NoData("no benchmark's files are here")

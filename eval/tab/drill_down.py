@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from eval.benchmarks import Benchmark
+from eval.benchmarks.types import Benchmark
 from eval.metrics.scores import score
 from eval.reporting.attribution import CAUSES, cause
 from eval.reporting.report import AXES
@@ -100,7 +100,7 @@ def _measure(benchmark: Benchmark, metric: str, answered: bool) -> Callable[[Sam
 
 
 def _scored(benchmark: Benchmark, name: str, answered: bool, sample: Sample) -> float | None:
-    return score(sample, benchmark.ks, benchmark.level, benchmark.official_ndcg, answered=answered).get(name)
+    return score(sample, benchmark.scoring, answered=answered).get(name)
 
 
 def _kind(sample: Sample) -> float | None:

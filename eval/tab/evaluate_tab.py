@@ -11,6 +11,7 @@ from typing import Any
 import gradio as gr
 
 from eval import benchmarks
+from eval.evaluator import Evaluator, NoData
 from eval.fetching.fetch import SOURCES, FetchFailed, fetch, manual_steps
 from eval.reporting import render
 from eval.reporting.compare import compare_runs
@@ -23,7 +24,6 @@ from eval.tab.result_clicks import listen
 from eval.tab.result_panel import plain_table, result_panel, table
 from eval.tab.running import Going, Plan, Runner
 from eval.tab.runs_panel import run_list, run_row
-from eval.workbench import Bench, NoData
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
 from memory.progress import Task
@@ -46,14 +46,14 @@ SAVE = """(file) => {
 Saved = dict[str, str]
 
 
-def evaluate_tab(tab: gr.Tab, bench: Bench, encoder: Embedder) -> None:
+def evaluate_tab(tab: gr.Tab, evaluator: Evaluator, encoder: Embedder) -> None:
     """Build the tab inside `tab`; its runs go on in this process and embed with `encoder` where they can."""
-    runner, shelf = Runner(bench, encoder), Shelf(bench.runs)
+    runner, shelf = Runner(evaluator, encoder), Shelf(evaluator.runs)
     seen: gr.State = gr.State(0)
     opened: gr.State = gr.State("")
     marked: gr.State = gr.State("")
     filled_for: gr.State = gr.State("")
-    form = order_form(bench)
+    form = order_form(evaluator)
     runs = run_list()
     nothing = gr.HTML(padding=False, elem_id="eval-empty")
     with gr.Column(visible=False, elem_id="eval-sweep-result") as several:
@@ -71,7 +71,7 @@ def evaluate_tab(tab: gr.Tab, bench: Bench, encoder: Embedder) -> None:
         benchmark = benchmarks.find(name)
         sources = [(SOURCES[s].title, s) for s in SOURCES if s == name or s.startswith(f"{name}-")]
         try:
-            path = bench.data_of(benchmark, Path(typed.strip()).expanduser() if typed and typed.strip() else None)
+            path = evaluator.data_of(benchmark, Path(typed.strip()).expanduser() if typed and typed.strip() else None)
         except NoData as fault:
             why = str(fault) if typed else f"The files of {benchmark.title} are not on this machine."
             remedy = "Name the file or folder above, or get the official files." if sources else "Name them above."
@@ -86,7 +86,7 @@ def evaluate_tab(tab: gr.Tab, bench: Bench, encoder: Embedder) -> None:
         """Turn to a benchmark, with the files that are found for it."""
         tables = [("None", ""), *((preset.title, preset.name) for preset in presets_of(name))]
         try:
-            path = str(bench.data_of(benchmarks.find(name)))
+            path = str(evaluator.data_of(benchmarks.find(name)))
         except NoData:
             path = ""
         return {
@@ -94,14 +94,14 @@ def evaluate_tab(tab: gr.Tab, bench: Bench, encoder: Embedder) -> None:
             form.data: path,
             form.preset: gr.Dropdown(tables, value="", interactive=len(tables) > 1),
             form.fetched: "",
-            nothing: _invitation(bench, name),
+            nothing: _invitation(evaluator, name),
             **files(name, path),
         }
 
     def get(name: str, source: str | None, request: gr.Request) -> Iterator[Update]:
         """Download a benchmark's official files, or say how to get them by hand."""
         wanted = source or name
-        folder = bench.settings.home / "benchmarks" / wanted
+        folder = evaluator.settings.home / "benchmarks" / wanted
         if not SOURCES[wanted].repo:
             text = f"Its authors publish them where they cannot be downloaded for you:\n{manual_steps(wanted, folder)}"
             yield {form.fetched: panels.steps("By hand", text)}
@@ -137,7 +137,7 @@ def evaluate_tab(tab: gr.Tab, bench: Bench, encoder: Embedder) -> None:
 
     @told
     def start(*values: Any) -> Update:  # noqa: ANN401  # what the components hold
-        return state(runner.start(plan(bench, filled(*values))))
+        return state(runner.start(plan(evaluator, filled(*values))))
 
     def stop() -> Update:
         runner.stop()
@@ -155,7 +155,7 @@ def evaluate_tab(tab: gr.Tab, bench: Bench, encoder: Embedder) -> None:
 
     def outcome(going: Going) -> Update:
         """What came of a piece of work: its one run, or the table of its runs."""
-        known = {run.name for run in bench.runs.all()}
+        known = {run.name for run in evaluator.runs.all()}
         names = {label: name for label, name in going.runs if name in known}  # others were deleted since
         if going.plan is None or not names:
             return {}
@@ -199,9 +199,9 @@ def evaluate_tab(tab: gr.Tab, bench: Bench, encoder: Embedder) -> None:
     def listed() -> Update:
         """The runs there are, none of them chosen."""
         return {
-            runs.listed: [run_row(run) for run in bench.runs.all()],
+            runs.listed: [run_row(run) for run in evaluator.runs.all()],
             marked: "",
-            runs.chosen: "" if bench.runs.all() else line("There is no run yet."),
+            runs.chosen: "" if evaluator.runs.all() else line("There is no run yet."),
             runs.actions: gr.Row(visible=False),
             runs.confirm: gr.Group(visible=False),
             **uncompared(),
@@ -213,8 +213,8 @@ def evaluate_tab(tab: gr.Tab, bench: Bench, encoder: Embedder) -> None:
 
     @told
     def mark(event: gr.SelectData) -> Update:
-        run = bench.runs.get(str(event.row_value[-1]))
-        kin = [r for r in bench.runs.all() if r.spec.benchmark == run.spec.benchmark and r.name != run.name]
+        run = evaluator.runs.get(str(event.row_value[-1]))
+        kin = [r for r in evaluator.runs.all() if r.spec.benchmark == run.spec.benchmark and r.name != run.name]
         others = [(panels.run_name(r), r.name) for r in kin]
         return {
             marked: run.name,
@@ -232,7 +232,7 @@ def evaluate_tab(tab: gr.Tab, bench: Bench, encoder: Embedder) -> None:
 
     @told
     def consider(name: str) -> Update:
-        run = bench.runs.get(name)
+        run = evaluator.runs.get(name)
         return {runs.warning: panels.deleting(run, answers(run)), runs.confirm: gr.Group(visible=True)}
 
     @told
@@ -240,16 +240,16 @@ def evaluate_tab(tab: gr.Tab, bench: Bench, encoder: Embedder) -> None:
         going = runner.going
         if going.is_on and name in dict(going.runs).values():
             raise MemoirError("This run is going on. Stop it first.")
-        bench.runs.get(name).delete()
+        evaluator.runs.get(name).delete()
         gone = {result.body: gr.Column(visible=False), several: gr.Column(visible=False), opened: ""}
-        closed = {**gone, nothing: _invitation(bench, benchmark)} if name == current else {}
+        closed = {**gone, nothing: _invitation(evaluator, benchmark)} if name == current else {}
         return {**listed(), **closed, runs.outcome: panels.deleted(name)}
 
     @told
     def compare(name: str, other: str | None) -> Update:
         if not other:
             raise MemoirError("There is no other run of this benchmark to compare it with.")
-        held = compare_runs(bench.runs.get(name), bench.runs.get(other))
+        held = compare_runs(evaluator.runs.get(name), evaluator.runs.get(other))
         return {
             runs.outcome: panels.compared(held),
             runs.differences: gr.Dataframe(render.comparison_rows(held), visible=True),
@@ -258,7 +258,7 @@ def evaluate_tab(tab: gr.Tab, bench: Bench, encoder: Embedder) -> None:
 
     @told
     def saved_comparison(name: str, other: str) -> Saved:
-        text = render.comparison_markdown(compare_runs(bench.runs.get(name), bench.runs.get(other)))
+        text = render.comparison_markdown(compare_runs(evaluator.runs.get(name), evaluator.runs.get(other)))
         return {"name": f"{name}-compared.md", "type": "text/markdown", "text": text}
 
     # --- events
@@ -307,12 +307,12 @@ def _of(made: Plan, held: Report) -> Report:
     return replace(held, metrics=figures, n=n)
 
 
-def _invitation(bench: Bench, name: str) -> str:
+def _invitation(evaluator: Evaluator, name: str) -> str:
     """What one click will do."""
     if name != OWN:
         return empty("Nothing open", "Run the benchmark, or open an earlier run.")
     benchmark = benchmarks.find(name)
-    lives = list(benchmarks.histories(benchmark, bench.data_of(benchmark)))
+    lives = list(benchmarks.histories(benchmark, evaluator.data_of(benchmark)))
     probes = benchmarks.count_probes(lives)
     text = f"Run asks {probes} probes over {len(lives)} invented lives: under two minutes, and nothing to download."
     return empty("How good is this memory?", text)

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from eval import benchmarks
-from eval.benchmarks import Benchmark
+from eval.benchmarks.types import Benchmark
 from eval.reporting.report import Report, report
 from eval.runs import Run, Runs
 from eval.tab.drill_down import words

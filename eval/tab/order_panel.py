@@ -8,8 +8,8 @@ from typing import Any, get_args
 import gradio as gr
 
 from eval.benchmarks import BENCHMARKS
+from eval.evaluator import Evaluator
 from eval.tab.orders import CONTROLS, Control, Form, initial
-from eval.workbench import Bench
 from graph.settings import ReaderEngine
 from memory.tab import TaskBar, task_bar
 
@@ -56,7 +56,7 @@ def filled(*values: Any) -> Form:  # noqa: ANN401  # what the components hold
     return Form(benchmark, data or "", limit or "", reader, set_to, lines or "", sweep or "", preset or "")
 
 
-def order_form(bench: Bench) -> OrderForm:
+def order_form(evaluator: Evaluator) -> OrderForm:
     """Lay out what is filled in."""
     with gr.Row(elem_classes="memoir-filters memoir-order"):
         known = [(b.title, b.name) for b in BENCHMARKS.values()]
@@ -78,7 +78,7 @@ def order_form(bench: Bench) -> OrderForm:
     fetched = gr.HTML(padding=False, elem_id="eval-fetched")
     status = gr.HTML(padding=False, elem_id="eval-status")
     with gr.Accordion("Settings, sweeps and papers' tables", open=False, elem_id="eval-settings"):
-        usual = initial(bench)
+        usual = initial(evaluator)
         with gr.Row(elem_classes="memoir-controls"):
             controls = [_control(control, usual[control.setting]) for control in CONTROLS]
         with gr.Row(elem_classes="memoir-filters"):

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, get_args
 
 from eval import benchmarks
-from eval.experiment import Experiment, Given, Granularity, Key, Remembered, grid, varied
-from eval.presets import PRESETS, Preset
+from eval.benchmarks import PRESETS
+from eval.benchmarks.types import Preset
+from eval.evaluator import Evaluator, NoData, RunRequest
+from eval.experiment import Experiment, Granularity, Key, ReaderInput, RememberedKinds, combinations, with_settings
 from eval.tab.running import Plan
-from eval.workbench import Bench, NoData, Order
 from graph.settings import ClassifierEngine
 from memory.errors import MemoirError
 
@@ -41,8 +42,8 @@ CONTROLS: tuple[Control, ...] = (
     Control("granularity", "One memory holds a", get_args(Granularity)),
     Control("key", "Found by", get_args(Key)),
     Control("keys", "Added keys are", ("merged", "separate")),
-    Control("remembered", "What is remembered", get_args(Remembered)),
-    Control("given", "The reader gets", get_args(Given)),
+    Control("remembered", "What is remembered", get_args(RememberedKinds)),
+    Control("given", "The reader gets", get_args(ReaderInput)),
 )
 """The settings that are varied most; every other one can be named in the field for lines of NAME=VALUE."""
 
@@ -65,14 +66,14 @@ class Incomplete(MemoirError):
     """What was filled in does not make a run; the message says which field, and what it takes."""
 
 
-def base(bench: Bench) -> Experiment:
+def base(evaluator: Evaluator) -> Experiment:
     """The experiment that the environment's settings make: what a run varies."""
-    return Experiment(pipeline=bench.settings.pipeline(), embedding_model=bench.settings.embedding_model)
+    return Experiment(pipeline=evaluator.settings.pipeline(), embedding_model=evaluator.settings.embedding_model)
 
 
-def initial(bench: Bench) -> dict[str, Any]:
+def initial(evaluator: Evaluator) -> dict[str, Any]:
     """What the controls show at first."""
-    settings = base(bench).settings
+    settings = base(evaluator).settings
     return {c.setting: _shown(settings[c.setting]) for c in CONTROLS}
 
 
@@ -82,10 +83,10 @@ def _shown(value: object) -> object:
 
 def presets_of(benchmark: str) -> list[Preset]:
     """The papers' tables over a benchmark."""
-    return [preset for preset in PRESETS.values() if preset.benchmark == benchmark]
+    return list(benchmarks.find(benchmark).presets)
 
 
-def plan(bench: Bench, form: Form) -> Plan:
+def plan(evaluator: Evaluator, form: Form) -> Plan:
     """What is to be run.
 
     Raises:
@@ -94,30 +95,30 @@ def plan(bench: Bench, form: Form) -> Plan:
     """
     benchmark, data = benchmarks.find(form.benchmark), _path(form.data)
     try:
-        bench.data_of(benchmark, data)
+        evaluator.data_of(benchmark, data)
     except NoData as fault:
         where = (
             f"“Its files” is {data}, which does not exist" if data else f"The files of {benchmark.title} are not here"
         )
         raise Incomplete(f"{where}. Name their file or folder, or get the official ones.") from fault
-    experiment = varied(base(bench), _assignments(form))
-    order, title = Order(form.benchmark, data, experiment, _limit(form.limit)), benchmark.title
+    experiment = with_settings(base(evaluator), _assignments(form))
+    order, title = RunRequest(form.benchmark, data, experiment, _limit(form.limit)), benchmark.title
     if form.preset and form.sweep.strip():
         raise Incomplete("Choose a paper's table or fill in a sweep, not both: each says which runs to make.")
     if form.preset:
         return _table(PRESETS[form.preset], order)
     if form.sweep.strip():
-        rows = tuple((label, replace(order, experiment=e)) for label, e in grid(experiment, _lines(form.sweep)))
+        rows = tuple((label, replace(order, experiment=e)) for label, e in combinations(experiment, _lines(form.sweep)))
         return Plan(f"{title}, a sweep over {', '.join(_names(form.sweep))}", rows)
     return Plan(title, (("", order),))
 
 
-def _table(preset: Preset, order: Order) -> Plan:
+def _table(preset: Preset, order: RunRequest) -> Plan:
     if preset.benchmark != order.benchmark:
         raise Incomplete(f"{preset.title} is of another benchmark; choose {preset.benchmark} first.")
     model = order.experiment.pipeline.model
     rows = tuple(
-        (row.label, replace(order, experiment=varied(order.experiment, list(row.settings))))
+        (row.label, replace(order, experiment=with_settings(order.experiment, list(row.settings))))
         for row in preset.rows
         if row.runs_with(model)
     )

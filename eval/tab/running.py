@@ -12,8 +12,8 @@ import time
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from eval.evaluator import Evaluator, RunRequest
 from eval.play.engines.processes import Progress
-from eval.workbench import Bench, Order
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
 
@@ -35,7 +35,7 @@ class Plan:
     """
 
     title: str
-    orders: tuple[tuple[str, Order], ...]
+    orders: tuple[tuple[str, RunRequest], ...]
     left_out: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()
     ability: str = ""
@@ -53,7 +53,7 @@ class Going:
 
     `number` counts the pieces of work since the process began, 0 for none yet. `at` is the order at work, `done` and
     `total` its probes, `kept` how many of them an earlier attempt had answered, `history` the one at hand. `runs` are
-    the labels and names of the runs begun so far; `seconds_left` is None as long as nothing can be said.
+    the labels and names of the runs started so far; `seconds_left` is None as long as nothing can be said.
     """
 
     number: int = 0
@@ -84,8 +84,8 @@ class Going:
 class Runner:
     """Carries out one plan at a time, with a model that is loaded already where it is the one that is asked for."""
 
-    def __init__(self, bench: Bench, encoder: Embedder) -> None:
-        self.bench = bench
+    def __init__(self, evaluator: Evaluator, encoder: Embedder) -> None:
+        self.evaluator = evaluator
         self.encoder = encoder
         self._lock = threading.Lock()
         self._stop = threading.Event()
@@ -135,7 +135,7 @@ class Runner:
             if stop.is_set():
                 return
             self._tell(at=at, done=0, total=0, kept=0, history="")
-            run, total = begun = self.bench.begin(order)
+            run, total = started = self.evaluator.start(order)
             kept = len({(s.prediction.history_id, s.probe.id) for s in run.samples()})
             self._tell(done=kept, total=total, kept=kept, runs=(*self.going.runs, (label, run.name)))
 
@@ -143,9 +143,9 @@ class Runner:
                 left = pace.left(at, progress)
                 self._tell(done=progress.done, total=progress.total, history=progress.history, seconds_left=left)
 
-            self.bench.go(order, stop=stop, watch=watch, encoder=self._encoder(order), begun=begun)
+            self.evaluator.run(order, stop=stop, watch=watch, encoder=self._encoder(order), started=started)
 
-    def _encoder(self, order: Order) -> Embedder | None:
+    def _encoder(self, order: RunRequest) -> Embedder | None:
         """The loaded model; None has the one of the order loaded."""
         return self.encoder if order.experiment.embedding_model == self.encoder.model else None
 

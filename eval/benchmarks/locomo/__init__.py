@@ -1,1 +1,17 @@
-"""LoCoMo: its adapter and everything else that is its own."""
+"""LoCoMo: adapter, scoring, presets and published figures."""
+
+from __future__ import annotations
+
+from eval.benchmarks.locomo.adapter import NAME, TITLE, load
+from eval.benchmarks.locomo.published import PUBLISHED
+from eval.benchmarks.types import Benchmark
+from eval.metrics.scores import Scoring
+
+BENCHMARK = Benchmark(
+    NAME,
+    TITLE,
+    "Ten long conversations of two friends, 1,986 questions (Maharana et al., ACL 2024).",
+    load,
+    Scoring("sessions"),
+    published_runs=PUBLISHED,
+)

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from eval.benchmarks.reading import ALL, ANSWERABLE, Ids, Remembered, find_file, gather, short_digest
+from eval.benchmarks.reading import ALL, ANSWERABLE, Ids, ImportedHistory, find_file, gather, short_digest
 from eval.types import Gold, History, Probe
 from memory.importers.benchmarks import locomo as importer
 from memory.importers.reading.fields import Fields, kind
@@ -69,7 +69,7 @@ def _read_samples(file: Path) -> dict[str, list[Fields]]:
     return samples
 
 
-def _history(remembered: Remembered, samples: list[Fields]) -> History:
+def _history(remembered: ImportedHistory, samples: list[Fields]) -> History:
     name = remembered.persona.external_id
     ids, turns = Ids(), _Turns.of(remembered)
     probes = []
@@ -116,7 +116,7 @@ class _Turns:
     session_of: dict[str, str]
 
     @classmethod
-    def of(cls, remembered: Remembered) -> _Turns:
+    def of(cls, remembered: ImportedHistory) -> _Turns:
         session_of = {turn.external_id: s.external_id for s in remembered.sessions for turn in s.turns}
         return cls({number: turn for turn in session_of if (number := _number(turn))}, session_of)
 

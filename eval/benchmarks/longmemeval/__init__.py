@@ -1,1 +1,20 @@
-"""LongMemEval: its adapter and everything else that is its own."""
+"""LongMemEval: adapter, scoring, presets and published figures."""
+
+from __future__ import annotations
+
+from eval.benchmarks.longmemeval.adapter import NAME, TITLE, load
+from eval.benchmarks.longmemeval.metrics import ndcg_longmemeval
+from eval.benchmarks.longmemeval.presets import PRESETS
+from eval.benchmarks.longmemeval.published import PUBLISHED
+from eval.benchmarks.types import Benchmark
+from eval.metrics.scores import Scoring
+
+BENCHMARK = Benchmark(
+    NAME,
+    TITLE,
+    "500 questions, each with a chat history of its own (Wu et al., ICLR 2025).",
+    load,
+    Scoring("sessions", (1, 3, 5, 10, 30, 50), ndcg_longmemeval),
+    PRESETS,
+    PUBLISHED,
+)

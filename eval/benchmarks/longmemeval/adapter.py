@@ -30,7 +30,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from eval.benchmarks.reading import ALL, Ids, Remembered, find_file, gather, read_asked_at
+from eval.benchmarks.reading import ALL, Ids, ImportedHistory, find_file, gather, read_asked_at
 from eval.types import Gold, History, Probe
 from memory.importers.benchmarks import longmemeval as importer
 from memory.importers.reading.dates import match_format
@@ -65,7 +65,7 @@ def load(path: Path) -> Iterator[History]:
         yield _history(Fields(value, show_place(place), remembered.skips), remembered, ids)
 
 
-def _history(fields: Fields, remembered: Remembered, ids: Ids) -> History:
+def _history(fields: Fields, remembered: ImportedHistory, ids: Ids) -> History:
     name = ids.give(remembered.persona.external_id)
     if name != remembered.persona.external_id:
         fields.note("question_id", f"used before; kept as {name}")
@@ -80,7 +80,7 @@ def _history(fields: Fields, remembered: Remembered, ids: Ids) -> History:
     )
 
 
-def _probe(fields: Fields, remembered: Remembered, name: str) -> Probe | None:
+def _probe(fields: Fields, remembered: ImportedHistory, name: str) -> Probe | None:
     for needed in ("question_id", "question", "question_type", "answer"):
         if not fields.text(needed).strip():
             fields.note(needed, "missing; the question is not asked")
@@ -109,7 +109,7 @@ def _probe(fields: Fields, remembered: Remembered, name: str) -> Probe | None:
     )
 
 
-def _read_asked_at(fields: Fields, remembered: Remembered) -> datetime:
+def _read_asked_at(fields: Fields, remembered: ImportedHistory) -> datetime:
     plain = importer.WEEKDAY.sub(" ", fields.text("question_date")).strip()
     asked_at = match_format(plain, "%Y/%m/%d %H:%M") or read_asked_at(plain)
     if asked_at is None:
@@ -155,7 +155,7 @@ def _marked(name: str, session: object) -> _Evidence:
     return _Evidence(name, tuple(f"{name}_{n}" for n, _ in marked), by_user)
 
 
-def _can_be_recalled(evidence: _Evidence, fields: Fields, remembered: Remembered, asked_at: datetime) -> bool:
+def _can_be_recalled(evidence: _Evidence, fields: Fields, remembered: ImportedHistory, asked_at: datetime) -> bool:
     """Whether it is stored and not dated after the question."""
     stored: dict[str, SessionDraft] = {session.external_id: session for session in remembered.sessions}
     session = stored.get(evidence.session)

@@ -1,1 +1,20 @@
-"""MADial-Bench: its adapter and everything else that is its own."""
+"""MADial-Bench: adapter, scoring, presets and published figures."""
+
+from __future__ import annotations
+
+from eval.benchmarks.madial.adapter import NAME, TITLE, load
+from eval.benchmarks.madial.metrics import SUMMED_UP, ndcg_madial
+from eval.benchmarks.madial.presets import PRESETS
+from eval.benchmarks.madial.published import PUBLISHED
+from eval.benchmarks.types import Benchmark
+from eval.metrics.scores import Scoring
+
+BENCHMARK = Benchmark(
+    NAME,
+    TITLE,
+    "160 dialogues in which a memory is to be brought up unasked (He et al., NAACL 2025).",
+    load,
+    Scoring("items", official_ndcg=ndcg_madial, geometric_mean_of=SUMMED_UP),
+    PRESETS,
+    PUBLISHED,
+)

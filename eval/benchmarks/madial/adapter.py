@@ -31,7 +31,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from eval.benchmarks.madial.dialogue import Said, read_dialogue
-from eval.benchmarks.reading import ALL, Ids, Remembered, find_file, gather, short_digest
+from eval.benchmarks.reading import ALL, Ids, ImportedHistory, find_file, gather, short_digest
 from eval.types import Gold, History, Probe
 from memory.errors import UnreadableFile
 from memory.importers.benchmarks import madial as importer
@@ -112,9 +112,9 @@ def _speaker(line: Fields) -> tuple[str, str]:
     return line.text("user-id").strip(), next((s.turn.speaker for s in said if s.turn.role == "other"), "")
 
 
-def _remembered(bank: Iterable[Remembered], user: str, names: dict[str, str]) -> Remembered:
+def _remembered(bank: Iterable[ImportedHistory], user: str, names: dict[str, str]) -> ImportedHistory:
     persona = PersonaDraft(f"{importer.NAME} user {user}", external_id=f"madial-{user}")
-    own = Remembered(persona)
+    own = ImportedHistory(persona)
     for part in bank:
         if part.persona.external_id == persona.external_id:
             own.memories.extend(part.memories)
@@ -138,7 +138,7 @@ def _names(text: str, name: str) -> bool:
     return re.search(rf"(?<![A-Za-z]){re.escape(name)}(?![A-Za-z])", text) is not None
 
 
-def _history(remembered: Remembered, file: Path, lines: list[Fields], name: str) -> History:
+def _history(remembered: ImportedHistory, file: Path, lines: list[Fields], name: str) -> History:
     ids, memories = Ids(), {memory.external_id: memory for memory in remembered.memories}
     probes = []
     for line in lines:
@@ -151,7 +151,7 @@ def _history(remembered: Remembered, file: Path, lines: list[Fields], name: str)
     return History(user, remembered.persona, (), tuple(remembered.memories), tuple(probes), tuple(remembered.skips))
 
 
-def _probe(line: Fields, remembered: Remembered, memories: dict[str, MemoryDraft], name: str) -> Probe | None:
+def _probe(line: Fields, remembered: ImportedHistory, memories: dict[str, MemoryDraft], name: str) -> Probe | None:
     said = read_dialogue(line, name)
     test_turn = next((value for value, _ in line.items("test-turn")), None)
     before = [s.turn for s in said if isinstance(test_turn, int) and s.index < test_turn]

@@ -1,1 +1,15 @@
-"""Memoir's own benchmark: its adapter and everything else that is its own."""
+"""Memoir's own benchmark: adapter, scoring, presets and published figures."""
+
+from __future__ import annotations
+
+from eval.benchmarks.memoir.adapter import NAME, TITLE, load
+from eval.benchmarks.types import Benchmark
+from eval.metrics.scores import Scoring
+
+BENCHMARK = Benchmark(
+    NAME,
+    TITLE,
+    "Three invented lives of a year each, written for Memoir; comes with the program.",
+    load,
+    Scoring("sessions"),
+)

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
-from eval.benchmarks.reading import ALL, ANSWERABLE, Ids, Remembered, gather, read_asked_at
+from eval.benchmarks.reading import ALL, ANSWERABLE, Ids, ImportedHistory, gather, read_asked_at
 from eval.types import Gold, History, Probe
 from memory.errors import UnreadableFile
 from memory.importers.generic import memoir as importer
@@ -77,7 +77,7 @@ def _history(probes_file: Path) -> History:
     )
 
 
-def _read_probes(file: Path, remembered: Remembered) -> Iterator[Probe]:
+def _read_probes(file: Path, remembered: ImportedHistory) -> Iterator[Probe]:
     ids, known = Ids(), _known(remembered)
     for line in read_objects(file):
         notes = [line] if isinstance(line, Skip) else line.notes
@@ -86,7 +86,7 @@ def _read_probes(file: Path, remembered: Remembered) -> Iterator[Probe]:
         remembered.skips.extend(Skip(f"{file.name}, {note.place}", note.reason) for note in notes)
 
 
-def _known(remembered: Remembered) -> Known:
+def _known(remembered: ImportedHistory) -> Known:
     turns = {t.external_id: (s.external_id, t.said_at or s.started_at) for s in remembered.sessions for t in s.turns}
     return {m.external_id: ("", m.said_at or m.valid_from) for m in remembered.memories} | turns
 

@@ -1,1 +1,20 @@
-"""PerLTQA: its adapter and everything else that is its own."""
+"""PerLTQA: adapter, scoring, presets and published figures."""
+
+from __future__ import annotations
+
+from eval.benchmarks.madial.metrics import SUMMED_UP
+from eval.benchmarks.perltqa.adapter import NAME, TITLE, load
+from eval.benchmarks.perltqa.presets import PRESETS
+from eval.benchmarks.perltqa.published import PUBLISHED
+from eval.benchmarks.types import Benchmark
+from eval.metrics.scores import Scoring
+
+BENCHMARK = Benchmark(
+    NAME,
+    TITLE,
+    "Profiles, relations, events and dialogues of 141 characters (Du et al., SIGHAN 2024).",
+    load,
+    Scoring("items", (1, 2, 3, 5, 10), geometric_mean_of=SUMMED_UP),
+    PRESETS,
+    PUBLISHED,
+)

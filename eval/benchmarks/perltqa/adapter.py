@@ -33,7 +33,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from eval.benchmarks.reading import ALL, Ids, Remembered, find_file, gather, short_digest
+from eval.benchmarks.reading import ALL, Ids, ImportedHistory, find_file, gather, short_digest
 from eval.metrics.answers import anchor_map
 from eval.types import Gold, History, Kind, Probe
 from memory.bank.rows import clean
@@ -130,19 +130,19 @@ def _read_questions(file: Path) -> tuple[dict[str, list[Fields]], list[Skip]]:
     return found, notes
 
 
-def _without_description(remembered: Remembered) -> Remembered:
+def _without_description(remembered: ImportedHistory) -> ImportedHistory:
     kept = [memory for memory in remembered.memories if memory.external_id != importer.DESCRIPTION]
     if len(kept) == len(remembered.memories):
         return remembered
     why = "restates the profile, and no question refers to it; not remembered"
     note = Skip(f"{remembered.persona.external_id}.{importer.DESCRIPTION}", why)
-    return Remembered(remembered.persona, remembered.sessions, kept, [*remembered.skips, note])
+    return ImportedHistory(remembered.persona, remembered.sessions, kept, [*remembered.skips, note])
 
 
 # --- questions
 
 
-def _history(remembered: Remembered, file: str, groups: list[Fields]) -> History:
+def _history(remembered: ImportedHistory, file: str, groups: list[Fields]) -> History:
     name, ids = remembered.persona.external_id, Ids()
     bank = {
         store: {m.external_id for m in remembered.memories if m.store == store}
@@ -183,7 +183,7 @@ def _items(value: object, group: str, place: str, notes: list[Skip]) -> Iterator
 
 
 def _probe(
-    item: Fields, group: str, section: Section, bank: set[str], remembered: Remembered, ids: Ids
+    item: Fields, group: str, section: Section, bank: set[str], remembered: ImportedHistory, ids: Ids
 ) -> Probe | None:
     question, answer = (html.unescape(item.text(name)).strip() for name in ("Question", "Answer"))
     if not question or not answer:
@@ -210,7 +210,7 @@ def _probe(
     )
 
 
-def _told(items: Collection[str], remembered: Remembered) -> str:
+def _told(items: Collection[str], remembered: ImportedHistory) -> str:
     """All that the memories and dialogues of these ids say."""
     memories = [memory.text for memory in remembered.memories if memory.external_id in items]
     turns = [turn.text for session in remembered.sessions if session.external_id in items for turn in session.turns]

@@ -1,4 +1,4 @@
-"""The test bench: from an order (which benchmark, how) to a finished run; what the command and the tab both call."""
+"""Run a benchmark as requested, and judge a finished run: what the command line and the Evaluate tab both call."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from eval import benchmarks
-from eval.benchmarks import Benchmark
+from eval.benchmarks.types import Benchmark
 from eval.experiment import Experiment
 from eval.judging.judge import Judge, Spent
 from eval.making.questions import graph_history
@@ -27,7 +27,7 @@ from graph.models.quantization import resolved
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
 
-OWN = Path(__file__).parents[1] / "assets" / "benchmark"
+OWN_BENCHMARK = Path(__file__).parents[1] / "assets" / "benchmark"
 
 
 class NoData(MemoirError):
@@ -35,14 +35,15 @@ class NoData(MemoirError):
 
 
 class NothingToJudge(MemoirError):
-    """A run has no answers."""
+    """A run has no answers to judge."""
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """What to run.
+class RunRequest:
+    """Which benchmark to run, on what data and with which settings.
 
-    `afresh` begins anew where an unfinished run would be gone on with; `cold` computes every embedding.
+    `limit` asks the first so many probes, `only` names the histories to play. `afresh` starts a new run where an
+    unfinished one could be resumed; `cold` ignores the cache of embeddings.
     """
 
     benchmark: str
@@ -56,13 +57,13 @@ class Order:
 
     @property
     def portion(self) -> str:
-        """Which probes, in words."""
+        """Which probes are asked, in words."""
         parts = [f"the first {self.limit}" if self.limit is not None else "all"]
         return " ".join([*parts, *([f"of {', '.join(self.only)}"] if self.only else [])])
 
 
-class Bench:
-    """Runs benchmarks and keeps the runs; nothing here is about one benchmark."""
+class Evaluator:
+    """Runs any benchmark and keeps the runs in the user's folder."""
 
     def __init__(self, settings: EvalSettings) -> None:
         self.settings = settings
@@ -70,84 +71,84 @@ class Bench:
 
     @property
     def experiment(self) -> Experiment:
-        """The settings of a chat, as the environment has them."""
+        """The settings a chat would have in this environment."""
         return Experiment(self.settings.pipeline(), embedding_model=self.settings.embedding_model)
 
     def data_of(self, benchmark: Benchmark, given: Path | None = None) -> Path:
-        """Where a benchmark's files are: as given, in Memoir's folder, or in the folder that MEMOIR_DATA names.
+        """Find a benchmark's files: where given, in Memoir's folder, or in the folder that MEMOIR_DATA names.
 
         Raises:
-            NoData: nowhere.
+            NoData: the files are in none of these.
         """
         if given is not None:
             if not given.exists():
                 raise NoData(f"{given} does not exist")
             return given
         named = {benchmark.name, benchmark.name.replace("-", "_"), benchmark.name.replace("-", "")}
-        folders = [OWN] if benchmark.name == "memoir" else []
+        folders = [OWN_BENCHMARK] if benchmark.name == "memoir" else []
         for home in filter(None, [self.settings.home / "benchmarks", self.settings.data]):
             folders.extend(home / name for name in sorted(named))
         for folder in folders:
             if folder.is_dir() and any(folder.iterdir()):
                 return folder
         raise NoData(
-            f"the files of {benchmark.title} are not here. Name them with --data FILE, or get them with "
+            f"the files of {benchmark.title} were not found. Name them with --data FILE, or download them with "
             f"`python -m eval fetch {benchmark.name}`. Looked in: {', '.join(map(str, folders))}"
         )
 
-    def begin(self, order: Order) -> tuple[Run, int]:
-        """The run that an order makes (or goes on with), and how many probes it has; nothing is asked yet.
+    def start(self, request: RunRequest) -> tuple[Run, int]:
+        """Create the run of a request, or find the unfinished one to resume, and count its probes; ask nothing yet.
 
         Raises:
-            NoData: the files are not here.
+            NoData: the files were not found.
             NoProbes: there is nothing to ask.
         """
-        benchmark = _asked(order)
-        path = self.data_of(benchmark, order.data)
-        total = sum(count(history, order.experiment) for history in _histories(order, path))
+        benchmark = _requested_benchmark(request)
+        path = self.data_of(benchmark, request.data)
+        total = sum(count(history, request.experiment) for history in _histories(request, path))
         spec = Spec(
             benchmark.name,
             str(path),
             checksum(path),
-            order.portion,
-            _settled(order.experiment),
+            request.portion,
+            _resolved_settings(request.experiment),
             code_version(),
             versions(),
         )
-        return self.runs.begin(spec, afresh=order.afresh), total
+        return self.runs.begin(spec, afresh=request.afresh), total
 
-    def go(
+    def run(
         self,
-        order: Order,
+        request: RunRequest,
         *,
         stop: Stop | None = None,
         watch: Callable[[Progress], None] = lambda progress: None,
         encoder: Embedder | None = None,
-        begun: tuple[Run, int] | None = None,
+        started: tuple[Run, int] | None = None,
     ) -> Run:
-        """Carry an order out, from where it was broken off if it was; returns its run, finished unless stopped.
+        """Run a request, resuming an unfinished run; returns its run, finished unless stopped.
 
         Args:
-            order: What to run.
-            stop: Asked between probes.
-            watch: Told after each.
-            encoder: A loaded model to use, where one is at hand; all is then done in this process.
-            begun: What `begin` gave for this order, if it was called before.
+            request: What to run.
+            stop: Checked between probes.
+            watch: Called with the progress after each probe.
+            encoder: An embedding model that is loaded already; everything then runs in this process.
+            started: What `start` returned for this request, if it was called before.
 
         Raises:
-            RunIsBusy: the run that was begun is going on elsewhere.
+            RunIsBusy: another process is working on the same run.
         """
-        run, total = begun or self.begin(order)
-        found = _histories(order, Path(run.spec.data))
-        with run.held(), self._cache(order) as cache:
-            tools = open_tools(order.experiment, cache, encoder) if encoder is not None else None
+        run, total = started or self.start(request)
+        histories = _histories(request, Path(run.spec.data))
+        with run.held(), self._cache(request) as cache:
+            tools = open_tools(request.experiment, cache, encoder) if encoder is not None else None
             execute(
                 run,
-                found,
-                order.experiment,
+                histories,
+                request.experiment,
                 cache,
                 total=total,
-                jobs=order.jobs,
+                jobs=request.jobs,
                 tools=tools,
                 stop=stop,
                 watch=watch,
@@ -155,20 +156,20 @@ class Bench:
         return run
 
     @contextmanager
-    def _cache(self, order: Order) -> Iterator[Path]:
-        if not order.cold:
+    def _cache(self, request: RunRequest) -> Iterator[Path]:
+        if not request.cold:
             yield self.settings.cache_path
             return
         with tempfile.TemporaryDirectory(prefix="memoir-cold-") as folder:
             yield Path(folder) / "embeddings.db"
 
     def judge(self, run: Run, model: str, watch: Callable[[int, int], None] = lambda done, total: None) -> Spent:
-        """Let a chat model judge every answer of a run; its verdicts take the place of the rule's.
+        """Let a chat model judge every answer of a run; its verdicts replace those of the rule.
 
-        What the judge leaves unscored stays unscored: it is reported, not counted as wrong.
+        What the judge cannot score is reported as unscored and not counted as wrong.
 
         Raises:
-            NothingToJudge: the run had no reader.
+            NothingToJudge: the run was made without a reader.
             UnknownModel: there is no chat model of that name.
         """
         if run.spec.settings.get("reader") == "none":
@@ -183,23 +184,23 @@ class Bench:
         return judge.spent
 
 
-def _settled(experiment: Experiment) -> dict[str, Any]:
-    """The settings as they are on this machine: a local model reads otherwise in four bits than in sixteen."""
+def _resolved_settings(experiment: Experiment) -> dict[str, Any]:
+    """Name the quantization that "auto" means on this machine: four bits give other answers than sixteen."""
     settings = experiment.settings
     if is_local(experiment.pipeline.model):
         settings["quantization"] = resolved(experiment.pipeline.quantization)
     return settings
 
 
-def _asked(order: Order) -> Benchmark:
-    """The benchmark of an order, with its own questions or with those that its histories' relations give."""
-    benchmark, seed = benchmarks.find(order.benchmark), order.experiment.seed
-    if order.experiment.questions == "own":
+def _requested_benchmark(request: RunRequest) -> Benchmark:
+    """Find the benchmark of a request; its questions are its own, or made from its histories' relations."""
+    benchmark, seed = benchmarks.find(request.benchmark), request.experiment.seed
+    if request.experiment.questions == "own":
         return benchmark
     return replace(benchmark, load=lambda path: (graph_history(history, seed) for history in benchmark.load(path)))
 
 
-def _histories(order: Order, path: Path) -> Iterator[History]:
-    """What an order plays: the histories of its file, or the one that they are pooled into."""
-    read = partial(benchmarks.histories, _asked(order), path, limit=order.limit, only=order.only)
-    return iter([pool(read)]) if order.experiment.pooled else read()
+def _histories(request: RunRequest, path: Path) -> Iterator[History]:
+    """Read the histories of a request, or pool them into one."""
+    read = partial(benchmarks.histories, _requested_benchmark(request), path, limit=request.limit, only=request.only)
+    return iter([pool(read)]) if request.experiment.pooled else read()

@@ -1,0 +1,97 @@
+"""PerLTQA's tables as presets."""
+
+from __future__ import annotations
+
+from eval.benchmarks.preset_settings import BM25, BY_MODEL, DENSE, EXTRACTIVE, HYBRID
+from eval.benchmarks.types import CLASSIFIER, READER, Preset, Row, at_cutoffs
+
+PAPER = "Du et al. 2024, arXiv:2402.16288"
+
+_WITHOUT_CLASSIFICATION = ("given=memory", "remembered=both", "classifier=none")
+_WITH_CLASSIFICATION = ("given=memory", "remembered=both", "classifier=learned", "rerank.alpha=0.5", "rerank.beta=0.5")
+
+PERLTQA_3 = Preset(
+    "perltqa-table-3",
+    "PerLTQA, table 3: is a question about semantic or episodic memory?",
+    "perltqa",
+    f"{PAPER}, table 3",
+    ("classification_accuracy", "classification_precision", "classification_recall", "classification_f1"),
+    (
+        Row("no classifier", ("classifier=none", "reader=none")),
+        Row("learned", ("classifier=learned", "reader=none")),
+        Row("BERT-base", ("reader=none",), "BERT-base trained on the benchmark's own questions"),
+        Row("instruction", ("classifier=llm", "reader=none"), CLASSIFIER),
+        Row("few-shot", ("classifier=llm-few-shot", "reader=none"), CLASSIFIER),
+    ),
+    remark="the learned classifier has seen no question of the benchmark",
+)
+
+PERLTQA_4 = Preset(
+    "perltqa-table-4",
+    "PerLTQA, table 4: retrieval by words or by meaning",
+    "perltqa",
+    f"{PAPER}, table 4",
+    at_cutoffs(["recall"], (1, 2, 3, 5)),
+    (
+        Row("BM25", (*BM25, "reader=none")),
+        Row("embeddings", (*DENSE, "reader=none")),
+        Row("both (not in the paper)", (*HYBRID, "reader=none")),
+        Row("DPR", (*DENSE, "reader=none"), "DPR trained on the benchmark's own questions"),
+        Row("Contriever", (*DENSE, "reader=none"), "Contriever's weights"),
+    ),
+    remark="seconds a query are in the report's timing",
+)
+
+PERLTQA_5 = Preset(
+    "perltqa-table-5",
+    "PerLTQA, table 5: answers with and without classification and retrieval",
+    "perltqa",
+    f"{PAPER}, table 5",
+    ("anchor_map", "judge_accuracy"),
+    (
+        Row("without memory", ("given=nothing", EXTRACTIVE)),
+        Row("retrieval, no classification", (*_WITHOUT_CLASSIFICATION, EXTRACTIVE)),
+        Row("retrieval and classification", (*_WITH_CLASSIFICATION, EXTRACTIVE)),
+        Row("without memory, language model", ("given=nothing", BY_MODEL), READER),
+        Row("retrieval, no classification, language model", (*_WITHOUT_CLASSIFICATION, BY_MODEL), READER),
+        Row("retrieval and classification, language model", (*_WITH_CLASSIFICATION, BY_MODEL), READER),
+    ),
+)
+
+PERLTQA_6 = Preset(
+    "perltqa-table-6",
+    "PerLTQA, table 6: answers from no, incorrect and correct retrieval",
+    "perltqa",
+    f"{PAPER}, table 6",
+    ("anchor_map", "judge_accuracy"),
+    (
+        Row("NR: no retrieval", ("given=nothing", EXTRACTIVE)),
+        Row("IR: incorrect retrieval", ("given=wrong", EXTRACTIVE)),
+        Row("CR: correct retrieval", ("given=oracle", EXTRACTIVE)),
+        Row("NR, language model", ("given=nothing", BY_MODEL), READER),
+        Row("IR, language model", ("given=wrong", BY_MODEL), READER),
+        Row("CR, language model", ("given=oracle", BY_MODEL), READER),
+    ),
+)
+
+PERLTQA_FIGURE_4 = Preset(
+    "perltqa-figure-4",
+    "PerLTQA, figure 4: answers from semantic memory, episodic memory, both",
+    "perltqa",
+    f"{PAPER}, figure 4",
+    ("anchor_map",),
+    (
+        Row("semantic only", ("given=memory", "remembered=semantic", "classifier=none")),
+        Row("episodic only", ("given=memory", "remembered=episodic", "classifier=none")),
+        Row("both", _WITHOUT_CLASSIFICATION),
+        Row("both, with classifier", _WITH_CLASSIFICATION),
+    ),
+)
+
+PRESETS = (
+    PERLTQA_3,
+    PERLTQA_4,
+    PERLTQA_5,
+    PERLTQA_6,
+    PERLTQA_FIGURE_4,
+)
