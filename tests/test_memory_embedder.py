@@ -109,3 +109,19 @@ def test_a_process_can_end_while_a_thread_embeds(texts):
 def test_the_default_model_understands_latin_letters_alone(text, share):
     assert Embedder().legible(text) == share
     assert Embedder("some/other-model").legible(text) == 1.0
+
+
+def test_ctrl_c_is_answered_after_the_model_was_dropped_in_another_thread():
+    code = """
+import signal, threading
+from memory.embedding.minilm import MiniLM
+
+signal.signal(signal.SIGINT, lambda *_: print("answered"))
+models = [MiniLM()]
+dropping = threading.Thread(target=models.clear)
+dropping.start()
+dropping.join()
+signal.raise_signal(signal.SIGINT)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, "answered\n"), done.stderr

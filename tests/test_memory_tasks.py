@@ -1,10 +1,7 @@
 """What takes long says how far it is and can be stopped: what was stopped has changed nothing and left no file."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
 from datetime import UTC, datetime
 
 import pytest
@@ -157,9 +154,6 @@ def test_the_time_left_follows_from_the_share_and_the_time_so_far(monkeypatch):
 # --- Ctrl-C
 
 
-alone = pytest.mark.skipif("MEMOIR_CTRL_C" not in os.environ, reason="run in a process of its own, below")
-
-
 def interrupt_in(monkeypatch, module, name):
     """Let a real Ctrl-C come as a function is called for the tenth time."""
     whole, calls = getattr(module, name), []
@@ -173,7 +167,6 @@ def interrupt_in(monkeypatch, module, name):
     monkeypatch.setattr(module, name, interrupted)
 
 
-@alone
 @pytest.mark.parametrize(
     ("words", "module", "name"),
     [
@@ -192,7 +185,6 @@ def test_ctrl_c_says_what_is_kept_and_changes_nothing(bank, tmp_path, monkeypatc
     assert signal.getsignal(signal.SIGINT) is usual
 
 
-@alone
 def test_ctrl_c_after_the_forgetting_lets_the_cleaning_be_finished(bank, monkeypatch, capsys):
     whole = forget.downloads.clear
 
@@ -206,15 +198,6 @@ def test_ctrl_c_after_the_forgetting_lets_the_cleaning_be_finished(bank, monkeyp
     assert "too late to stop" in told.err
     assert "0 traces left" in told.out
     assert not traces.in_files(bank.path, [said(3, 3)])
-
-
-def test_a_real_interrupt_is_answered_in_a_process_of_its_own():
-    chosen = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, "-k", "ctrl_c_"]
-    done = subprocess.run(
-        chosen, env={**os.environ, "MEMOIR_CTRL_C": "1", "PYTEST_ADDOPTS": ""}, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stdout
-    assert "4 passed" in done.stdout
 
 
 # --- the bytes

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from openvino import Model, Node
+    from openvino import Core, Model, Node
 
 Array = NDArray[np.float32]
 
@@ -51,7 +52,6 @@ class MiniLM:
     def __init__(self) -> None:
         # Importing OpenVINO reports the import to its makers unless this package is missing.
         sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]
-        from openvino import Core
         from safetensors import safe_open
         from tokenizers import Tokenizer
 
@@ -67,7 +67,7 @@ class MiniLM:
         # Kept threads, which OpenVINO knows by then, and which the process waits for: a daemon thread that is inside
         # OpenVINO when Python ends aborts it. A question has its own, so that it does not queue behind an import.
         self._question, self._bulk = ThreadPoolExecutor(1), ThreadPoolExecutor(streams)
-        self._network = Core().compile_model(
+        self._network = _load_core().compile_model(
             _network(weights),
             "CPU",
             {
@@ -103,6 +103,22 @@ class MiniLM:
         given = [self._words[ids] + self._places[:length], unread[:, None, None], share[:, None]]
         vectors: Array = self._network.infer_new_request(given)[0]
         return vectors
+
+
+def _load_core() -> Core:
+    """Load OpenVINO and its CPU plugin without changing the signal stack of the calling thread.
+
+    The plugin gives the thread that loads it an alternate signal stack, and unmaps that in whichever thread drops it.
+    Loaded in one thread and dropped in another, it left the first with a stack that was gone, and the next signal
+    there (Ctrl-C) was a segmentation fault. A thread that ends at once receives no signal.
+    """
+    from openvino import Core
+
+    core = Core()
+    loading = threading.Thread(target=core.get_versions, args=("CPU",))
+    loading.start()
+    loading.join()
+    return core
 
 
 def legible(text: str) -> float:
