@@ -41,10 +41,10 @@ from graph.assistant import Assistant
 from graph.learning.learner import Learner
 from graph.models import chat_model_or_none
 from graph.server.api import answer_in_json, offer
-from graph.server.login import Door
-from graph.server.page_isolation import Apart
-from graph.server.request_limits import LARGEST_UPLOAD, Files, Gate
-from graph.server.user_pages import Pages
+from graph.server.login import LoginMiddleware
+from graph.server.page_isolation import PageIsolation, isolate_pages
+from graph.server.request_limits import LARGEST_UPLOAD, Files, RequestLimits
+from graph.server.user_pages import UserPages
 from graph.settings import Settings
 from graph.state import Services
 from graph.tab import Trimmings, chat_tab
@@ -182,6 +182,7 @@ def whole(settings: EvalSettings) -> Starlette:
     Raises:
         MemoirError: the bank cannot be used.
     """
+    isolate_pages()
     shared, users = engines(settings), Users(settings.home)
     folders: dict[Path, gr.Blocks] = {}
 
@@ -210,7 +211,7 @@ def whole(settings: EvalSettings) -> Starlette:
         held.learner.start()
         try:
             async with app.router.lifespan_context(app):
-                yield Files(Apart(app, page), uploads, SERVED)
+                yield Files(PageIsolation(app, page), uploads, SERVED)
         finally:
             held.indexer.end()
             del folders[uploads]
@@ -222,12 +223,12 @@ def whole(settings: EvalSettings) -> Starlette:
             learner.stop()
         shutil.rmtree(uploads, ignore_errors=True)
 
-    pages = Pages(opening)
+    pages = UserPages(opening)
 
     async def only_page(scope: Scope, receive: Receive, send: Send) -> None:
         await (await pages.of(""))(scope, receive, send)
 
-    door = Door(users, pages, WEB / "templates" / "login.html") if settings.auth else None
+    door = LoginMiddleware(users, pages, WEB / "templates" / "login.html") if settings.auth else None
 
     @asynccontextmanager
     async def running(app: Starlette) -> AsyncIterator[None]:
@@ -242,7 +243,7 @@ def whole(settings: EvalSettings) -> Starlette:
             tasks.cancel_scope.cancel()
 
     hosts = LOOPBACK if settings.host in LOOPBACK and not settings.auth else None
-    gate = Middleware(Gate, hosts=hosts)
+    gate = Middleware(RequestLimits, hosts=hosts)
     return Starlette(routes=[Mount("/", door or only_page)], middleware=[gate], lifespan=running)
 
 

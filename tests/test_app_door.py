@@ -19,8 +19,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 import app as memoir
 from eval.settings import EvalSettings
-from graph.server.login import LOOK_EVERY, Door
-from graph.server.user_pages import Pages
+from graph.server.login import LOOK_EVERY, LoginMiddleware
+from graph.server.user_pages import UserPages
 from memory.bank.bank import Bank
 from memory.forgetting.forget import forget_persona
 from memory.users import Users
@@ -96,7 +96,7 @@ def test_nobody_whose_page_is_open_waits_for_anothers_to_be_made() -> None:
                 await ready.wait()
             yield nothing
 
-        pages = Pages(opening)
+        pages = UserPages(opening)
         async with pages.running(), anyio.create_task_group() as tasks:
             await pages.of("ann")
             tasks.start_soon(pages.of, "ben")
@@ -148,8 +148,8 @@ def test_a_stream_ends_with_the_login_that_began_it(users: Users, end: str) -> N
         async def opening(user_id: str) -> AsyncIterator[ASGIApp]:
             yield stream
 
-        pages = Pages(opening)
-        door = Door(users, pages, memoir.WEB / "templates" / "login.html", clock)
+        pages = UserPages(opening)
+        door = LoginMiddleware(users, pages, memoir.WEB / "templates" / "login.html", clock)
         async with pages.running(), httpx.AsyncClient(transport=httpx.ASGITransport(door), base_url="http://x") as ann:
             assert (await ann.post("/login", data=FORM)).status_code == 200
             return (await ann.get("/stream")).content

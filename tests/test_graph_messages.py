@@ -1,29 +1,36 @@
 from __future__ import annotations
 
-from graph.tab.messages import CUT, SHOWN, aside, is_aside, latest, message
+from graph.tab.messages import CUT, SHOWN, Bubble, draft_bubble, latest, notice, shown, user_bubble
 
 
-def chat(exchanges: int) -> list[dict[str, object]]:
-    return [message(role, f"{role} {n}") for n in range(exchanges) for role in ("user", "assistant")]
+def chat(exchanges: range) -> list[Bubble]:
+    return [make(f"message {n}") for n in exchanges for make in (user_bubble, draft_bubble)]
 
 
-def test_a_short_chat_stays_whole() -> None:
-    assert latest(chat(SHOWN // 2)) == chat(SHOWN // 2)
+def test_a_short_chat_is_shown_whole() -> None:
+    bubbles = chat(range(SHOWN // 2))
+    assert latest(bubbles) == bubbles
 
 
-def test_of_a_long_chat_the_page_keeps_the_end_and_says_so() -> None:
-    shown = chat(5000)
-    kept = latest(shown)
+def test_of_a_long_chat_the_end_is_shown_and_a_notice_says_so() -> None:
+    bubbles = chat(range(5000))
+    kept = latest(bubbles)
     assert len(kept) <= SHOWN
-    assert kept[1]["role"] == "user"
-    assert kept[1:] == shown[-len(kept) + 1 :]
-    assert kept[:1] == aside(*CUT)
-    assert is_aside(kept[0])  # nobody in the chat said it
+    assert kept[1].role == "user"
+    assert kept[1:] == bubbles[-len(kept) + 1 :]
+    assert kept[:1] == notice(*CUT)
+    assert kept[0].title  # nobody in the chat said it
 
 
-def test_a_chat_that_goes_on_is_cut_again_under_one_line() -> None:
-    kept = latest(chat(5000))
+def test_a_chat_that_goes_on_is_cut_again_under_one_notice() -> None:
+    kept = latest(chat(range(5000)))
     for n in range(5000, 5010):
-        kept = latest([*kept, message("user", f"user {n}"), message("assistant", f"assistant {n}")])
-    assert [is_aside(each) for each in kept] == [True] + [False] * (len(kept) - 1)
-    assert kept[-1]["content"] == "assistant 5009"
+        kept = latest([*kept, *chat(range(n, n + 1))])
+    assert [bool(bubble.title) for bubble in kept] == [True] + [False] * (len(kept) - 1)
+    assert kept[-1].text == "message 5009"
+
+
+def test_a_text_is_shown_as_it_was_written_and_kept_as_it_is() -> None:
+    bubble = user_bubble("I like *stars* and <b>bold</b>.")
+    assert bubble.text == "I like *stars* and <b>bold</b>."
+    assert shown([bubble])[0]["content"] == r"I like \*stars\* and \<b\>bold\<\/b\>\."

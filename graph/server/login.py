@@ -19,7 +19,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.types import Message, Receive, Scope, Send
 
 from graph.server.login_backoff import Throttle
-from graph.server.user_pages import Pages
+from graph.server.user_pages import UserPages
 from memory.errors import MemoirError
 from memory.users import LONGEST, NoSuchUser, User, Users
 
@@ -48,10 +48,10 @@ class Session:
     ends: float
 
 
-class Door:
+class LoginMiddleware:
     """Stands before the pages: every request but that for the login page needs to come from a user."""
 
-    def __init__(self, users: Users, pages: Pages, page: Path, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, users: Users, pages: UserPages, page: Path, clock: Callable[[], float] = time.monotonic) -> None:
         self._users = users
         self._pages = pages
         self._page = Template(page.read_text("utf-8"))

@@ -1,46 +1,92 @@
-"""Keeps apart what Gradio holds once for all pages of a process: the events that run, and the progress of uploads."""
+"""Keep users' pages apart where Gradio holds one state for all pages of a process.
+
+That state is the page under construction, the events that run, and the progress of uploads.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import re
 import secrets
+import sys
 from contextvars import ContextVar
 
 import gradio as gr
 from gradio import routes
+from gradio.blocks import BlockContext
+from gradio.context import Context
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 _PAGE: ContextVar[gr.Blocks] = ContextVar("page")
+_ROOT: ContextVar[gr.Blocks | None] = ContextVar("page under construction", default=None)
+_PARENT: ContextVar[BlockContext | None] = ContextVar("parent of the next component", default=None)
 _SEPARATOR = "<gradio-sep>"
 _UPLOAD = re.compile(rb"(?<![^&])upload_id=")
 
 
-class Apart:
-    """Stands before one page; no request that comes by it stops or sees what goes on in another."""
+class _BuildContext:
+    """Gradio's `Context`, with the page under construction in context variables.
+
+    Gradio keeps it in class attributes, so a component that any thread makes meanwhile, such as a handler that answers
+    another user, becomes a part of that page.
+    """
+
+    def __init__(self) -> None:
+        self.id = Context.id
+        self.token = Context.token
+
+    @property
+    def root_block(self) -> gr.Blocks | None:
+        """The page that this thread or task builds."""
+        return _ROOT.get()
+
+    @root_block.setter
+    def root_block(self, page: gr.Blocks | None) -> None:
+        _ROOT.set(page)
+
+    @property
+    def block(self) -> BlockContext | None:
+        """The layout that the next component of this thread or task is added to."""
+        return _PARENT.get()
+
+    @block.setter
+    def block(self, parent: BlockContext | None) -> None:
+        _PARENT.set(parent)
+
+
+def isolate_pages() -> None:
+    """Change Gradio for this process: pages are built apart, and a request cancels events of its own page only."""
+    isolated = _BuildContext()
+    for name, module in list(sys.modules.items()):
+        if name.startswith("gradio.") and getattr(module, "Context", None) is Context:
+            module.Context = isolated  # type: ignore[attr-defined]
+    routes.cancel_tasks = _cancel_own  # type: ignore[attr-defined]
+
+
+class PageIsolation:
+    """Middleware before one page: no request to it cancels an event or sees an upload of another page."""
 
     def __init__(self, app: ASGIApp, page: gr.Blocks) -> None:
         self._app = app
         self._page = page
-        self._mark = secrets.token_hex(16).encode()
-        routes.cancel_tasks = _cancel_own  # type: ignore[attr-defined]
+        self._prefix = secrets.token_hex(16).encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand the request on, its uploads called by names that are this page's alone."""
+        """Pass the request on, its upload ids prefixed with a secret of this page."""
         _PAGE.set(self._page)
-        query = _UPLOAD.sub(b"upload_id=" + self._mark, scope["query_string"])
+        query = _UPLOAD.sub(b"upload_id=" + self._prefix, scope["query_string"])
         await self._app({**scope, "query_string": query}, receive, send)
 
 
 async def _cancel_own(task_ids: set[str]) -> list[str]:
-    """Stop the page's events of these windows and functions, and tell which.
+    """Cancel the page's events of these windows and functions; return their ids.
 
-    Gradio's own goes by what the request names alone, and stops events of other pages, too.
+    Gradio's own function goes by what the request names alone, and cancels events of other pages, too.
     """
     own = _PAGE.get()._queue.event_ids_to_events
     named = [(task, *task.get_name().partition(_SEPARATOR)[::2]) for task in asyncio.all_tasks()]
-    meant = {event_id: task for task, task_id, event_id in named if task_id in task_ids and event_id in own}
-    for task in meant.values():
+    chosen = {event_id: task for task, task_id, event_id in named if task_id in task_ids and event_id in own}
+    for task in chosen.values():
         task.cancel()
-    await asyncio.gather(*meant.values(), return_exceptions=True)
-    return list(meant)
+    await asyncio.gather(*chosen.values(), return_exceptions=True)
+    return list(chosen)

@@ -47,7 +47,7 @@ class Buckets:
         return left >= 1
 
 
-class Gate:
+class RequestLimits:
     """Stands before the whole app. `hosts` are the names it answers to, any if None."""
 
     def __init__(self, app: ASGIApp, *, hosts: Collection[str] | None) -> None:

@@ -16,7 +16,7 @@ from anyio.abc import TaskGroup, TaskStatus
 from starlette.types import ASGIApp
 
 
-class Pages:
+class UserPages:
     """Opens pages as they are asked for; `opening` makes one, by its user's id."""
 
     def __init__(self, opening: Callable[[str], AbstractAsyncContextManager[ASGIApp]]) -> None:

@@ -16,19 +16,21 @@ from graph.models import Quantization
 from graph.replies.manners import MANNERS
 from graph.tab import views as panels
 from graph.tab.asking_date import about, stale_end
-from graph.tab.markdown import answered, to_markdown
 from graph.tab.messages import (
     ASK,
-    FALLEN_BACK,
+    MODEL_FAILED,
     SEND,
     STOPPED,
-    Message,
-    aside,
+    Bubble,
+    answer_bubble,
     busy,
+    draft_bubble,
     latest,
-    message,
+    notice,
     ready,
+    shown,
     status,
+    user_bubble,
 )
 from graph.tab.model_panel import fixed_model, model_panel
 from graph.tab.request import ask_of, wake
@@ -68,6 +70,8 @@ def chat_tab(
     bank = assistant.services.bank
     chat_id: gr.State = gr.State("")
     cited: gr.State = gr.State([])
+    # The chat box is an input of no event: Gradio would build any component that a client sends as a message.
+    bubbles: gr.State = gr.State([])
     spoken_with: gr.State = gr.State(None)
     with gr.Row(elem_classes="memoir-columns"):
         with gr.Column(scale=7, min_width=320, elem_classes="memoir-main"):
@@ -136,6 +140,7 @@ def chat_tab(
         return {
             chat: gr.Chatbot([], placeholder=panels.welcome(bank, someone)),
             chat_id: uuid.uuid4().hex,
+            bubbles: [],
             cited: [],
             spoken_with: persona_id,
             today: as_of,
@@ -212,7 +217,7 @@ def chat_tab(
 
     def say(
         text: str,
-        before: list[Message],
+        before: list[Bubble],
         known: list[Answered],
         chat_number: str,
         persona_id: int | None,
@@ -224,39 +229,42 @@ def chat_tab(
         if not text.strip():
             yield {composer: gr.skip()}
             return
-        shown = [*latest(before), message("user", to_markdown(text))]
+        now = [*latest(before), user_bubble(text)]
         try:
             ask = ask_of(bank, text, before, chat_number, persona_id, as_of, forget_it)
             reader = model.reader(assistant, model_name, quantization)
-            yield {composer: busy(), chat: [*shown, status("Thinking…")]}
+            yield {composer: busy(), chat: shown([*now, status("Thinking…")])}
             for waking in wake(assistant, indexer):
-                yield {chat: [*shown, status(waking)]}
+                yield {chat: shown([*now, status(waking)])}
             spoken = ""
             stop = stops[chat_number] = threading.Event()
             for event in (events := reader.stream(ask)):
                 if stop.is_set() and not isinstance(event, Answer):
                     events.close()
-                    yield {composer: ready(), chat: [*shown, *aside(*STOPPED)], clock: gr.Timer(active=True)}
+                    now += notice(*STOPPED)
+                    yield {composer: ready(), chat: shown(now), bubbles: now, clock: gr.Timer(active=True)}
                     return
                 if isinstance(event, Step) and not spoken and event.line.node in STATUS:
-                    yield {chat: [*shown, status(STATUS[event.line.node])]}
+                    yield {chat: shown([*now, status(STATUS[event.line.node])])}
                 elif isinstance(event, Token):
                     spoken = event.text if event.afresh else spoken + event.text
                     # A sign of life shows nothing, but lets the page stop what it is a sign of.
-                    yield {chat: [*shown, message("assistant", to_markdown(spoken))] if event.text else gr.skip()}
+                    yield {chat: shown([*now, draft_bubble(spoken)]) if event.text else gr.skip()}
                 elif isinstance(event, Answer):
                     now_known = [*known, (text, [c.memory.id for c in event.reading.citations])]
-                    reply = answered(event.reading, len(now_known))
+                    now += notice(MODEL_FAILED, event.reading.notice)
+                    now.append(answer_bubble(event.reading, len(now_known)))
                     yield {
                         composer: ready(),
-                        chat: [*shown, *aside(FALLEN_BACK, event.reading.notice), message("assistant", reply)],
+                        chat: shown(now),
+                        bubbles: now,
                         cited: now_known,
                         sources: panels.all_sources(bank, event, known),
                         clock: gr.Timer(active=True),
                         **how.explain(event),
                     }
         except Exception as fault:  # the edge: whatever it was, nothing may go on turning
-            yield {composer: ready(text), chat: before}
+            yield {composer: ready(text), chat: shown(before)}
             raise shown_fault(fault) from fault
         finally:
             stops.pop(chat_number, None)
@@ -266,10 +274,10 @@ def chat_tab(
         if chat_number in stops:
             stops[chat_number].set()
 
-    everything = [chat, chat_id, cited, spoken_with, today, time_note, examples, sources]
+    everything = [chat, bubbles, chat_id, cited, spoken_with, today, time_note, examples, sources]
     turned = [persona, proactive, clock, *everything, *how.outputs]
-    spoken_to = [composer, chat, cited, chat_id, persona, today, forgetful, model.name, model.quantization]
-    replied = [composer, chat, cited, sources, clock, *how.outputs]
+    spoken_to = [composer, bubbles, cited, chat_id, persona, today, forgetful, model.name, model.quantization]
+    replied = [composer, chat, bubbles, cited, sources, clock, *how.outputs]
     page.load(opened, None, turned, **PRIVATE)
     # A picker says "input" also when the keyboard only passes through it.
     persona.input(chosen, [chat_id, persona, spoken_with], turned, **PRIVATE)

@@ -1,4 +1,4 @@
-"""Plain words to the chat's Markdown and back: nothing in a text, whoever wrote it, may become markup."""
+"""Markdown of the chat, in which no text, whoever wrote it, becomes markup."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ import re
 from graph.state import Reading
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
-_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _CITATION = re.compile(r"\\\[(\d+)\\\]")
-_LINKED = re.compile(r"\[(\d+)\]\(#source-\d+-\d+\)")
 
 
 def to_markdown(text: str) -> str:
@@ -18,13 +16,8 @@ def to_markdown(text: str) -> str:
     return "\n".join(lines)
 
 
-def from_markdown(text: str) -> str:
-    """The text that `to_markdown` or `answered` was given."""
-    return _ESCAPED.sub(r"\1", _LINKED.sub(r"[\1]", text))
-
-
-def answered(reading: Reading, answer_number: int) -> str:
-    """A reply whose citations lead to their sources."""
+def link_citations(reading: Reading, answer_number: int) -> str:
+    """The Markdown of an answer whose citations link to their sources."""
     known = {c.number for c in reading.citations}
 
     def link(found: re.Match[str]) -> str:

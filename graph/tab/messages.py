@@ -1,49 +1,89 @@
-"""What the chat shows: messages, what the screen itself has to say between them, and the box to write in."""
+"""The messages of a chat, as data and as the chat box shows them, and the states of the composer."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import gradio as gr
 
-from graph.tab.markdown import to_markdown
+from graph.state import Reading
+from graph.tab.markdown import link_citations, to_markdown
 
 ASK = "Ask, or tell something to remember"
 SEND, STOP = "Send", "Stop"
 
-STOPPED = ("Stopped", "What you said is kept, nothing of the reply is.")
-FALLEN_BACK = "The chat model did not answer"
+STOPPED = ("Stopped", "Your message is kept; the unfinished reply is not.")
+MODEL_FAILED = "The chat model did not answer"
 
 SHOWN = 200
-"""Messages of a chat that the page keeps: it sends them all with each word of an answer, so thousands make it crawl."""
+"""Messages of a chat that the page shows: all are sent to it with each word of an answer."""
 
-CUT = ("Earlier messages", "What was said before is no longer shown here. What was remembered of it stands in Memory.")
-
-Message = dict[str, Any]
-"""One message as the chat shows it."""
+CUT = ("Earlier messages", "Earlier messages of this chat are no longer shown. Find what was remembered under Memory.")
 
 
-def message(role: str, content: str) -> Message:
-    """Something that was said."""
-    return {"role": role, "content": content}
+@dataclass(frozen=True, slots=True)
+class Bubble:
+    """One message of the chat: what was said, and its Markdown. With a title it is a notice that nobody said."""
+
+    role: Literal["user", "assistant"]
+    text: str
+    markdown: str
+    title: str = ""
+    pending: bool = False
 
 
-def status(text: str) -> Message:
+def user_bubble(text: str) -> Bubble:
+    """What the user said."""
+    return Bubble("user", text, to_markdown(text))
+
+
+def draft_bubble(text: str) -> Bubble:
+    """An answer that is still being written."""
+    return Bubble("assistant", text, to_markdown(text))
+
+
+def answer_bubble(reading: Reading, answer_number: int) -> Bubble:
+    """An answer whose citations link to their sources."""
+    return Bubble("assistant", reading.answer, link_citations(reading, answer_number))
+
+
+def status(text: str) -> Bubble:
     """What goes on while an answer is on its way."""
-    return {"role": "assistant", "content": "\u200b", "metadata": {"title": text, "status": "pending"}}
+    return Bubble("assistant", "", "\u200b", title=text, pending=True)
 
 
-def aside(title: str, text: str) -> list[Message]:
-    """What the screen itself has to say in the chat; nothing, if there is no text."""
-    if not text:
-        return []
-    return [{"role": "assistant", "content": to_markdown(text), "metadata": {"title": title}}]
+def notice(title: str, text: str) -> list[Bubble]:
+    """A notice in the chat; none, if there is no text."""
+    return [Bubble("assistant", text, to_markdown(text), title)] if text else []
+
+
+def shown(bubbles: Sequence[Bubble]) -> list[dict[str, Any]]:
+    """The bubbles as the chat box takes them."""
+    return [_shown(bubble) for bubble in bubbles]
+
+
+def _shown(bubble: Bubble) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": bubble.role, "content": bubble.markdown}
+    if bubble.title:
+        message["metadata"] = {"title": bubble.title, **({"status": "pending"} if bubble.pending else {})}
+    return message
+
+
+def latest(bubbles: Sequence[Bubble]) -> list[Bubble]:
+    """The end of a long chat, from a message of the user on, under a notice that earlier ones are not shown."""
+    if len(bubbles) <= SHOWN:
+        return list(bubbles)
+    rest = list(bubbles[-SHOWN + 1 :])
+    while rest and rest[0].role != "user":
+        rest.pop(0)
+    return [*notice(*CUT), *rest]
 
 
 def busy() -> gr.Textbox:
     """The composer while an answer is on its way: what is written meanwhile stays, and waits to be sent."""
-    writing = "An answer is on its way. Write on, and send it then; or press Stop."
+    writing = "Memoir is answering. You can write your next message, or press Stop."
     return gr.Textbox("", submit_btn=False, stop_btn=STOP, placeholder=writing)
 
 
@@ -51,24 +91,3 @@ def ready(text: str | None = None) -> gr.Textbox:
     """The composer once a message may be sent; with a text only where that is given back."""
     look: dict[str, Any] = {"submit_btn": SEND, "stop_btn": False, "placeholder": ASK}
     return gr.Textbox(**look) if text is None else gr.Textbox(text, **look)
-
-
-def text_of(shown: Message) -> str:
-    """The Markdown of a message, however the screen hands it back."""
-    content = shown["content"]
-    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
-
-
-def latest(messages: Sequence[Message]) -> list[Message]:
-    """The end of a long chat, from something the user said on, under a line that says what went."""
-    if len(messages) <= SHOWN:
-        return list(messages)
-    rest = list(messages[-SHOWN + 1 :])
-    while rest and rest[0]["role"] != "user":
-        rest.pop(0)
-    return [*aside(*CUT), *rest]
-
-
-def is_aside(shown: Message) -> bool:
-    """Whether the screen says it, and nobody in the chat."""
-    return bool((shown.get("metadata") or {}).get("title"))

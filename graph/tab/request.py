@@ -9,8 +9,7 @@ from graph.assistant import Assistant
 from graph.nodes.persist import USER
 from graph.state import Ask
 from graph.tab.asking_date import moment
-from graph.tab.markdown import from_markdown
-from graph.tab.messages import Message, is_aside, text_of
+from graph.tab.messages import Bubble
 from memory.bank.bank import Bank
 from memory.errors import MemoirError
 from memory.search.indexer import Indexer, count_pending
@@ -23,13 +22,13 @@ LONGEST = 100_000
 PATIENCE = 20.0
 """Seconds that a message waits for memories which are being indexed; after that it is answered from what there is."""
 
-WAKING = "Waking the memory (loading the language of meaning)…"
+LOADING = "Loading the embedding model…"
 
 
 def ask_of(
     bank: Bank,
     text: str,
-    before: Sequence[Message],
+    before: Sequence[Bubble],
     chat_number: str,
     persona_id: int | None,
     as_of: str | None,
@@ -49,9 +48,7 @@ def ask_of(
         )
     now = moment(as_of)
     dialogue = tuple(
-        TurnDraft(USER if m["role"] == "user" else "", m["role"], from_markdown(text_of(m)), now)
-        for m in before
-        if not is_aside(m)
+        TurnDraft(USER if b.role == "user" else "", b.role, b.text, now) for b in before if not b.title
     )
     return Ask(bank.persona(persona_id), text.strip(), now, chat_number, dialogue, not forget_it)
 
@@ -60,7 +57,7 @@ def wake(assistant: Assistant, indexer: Indexer) -> Iterator[str]:
     """Wait for the encoder and for what is being indexed, telling what is waited for."""
     embedder = assistant.services.searcher.embedder
     if not embedder.ready:
-        yield WAKING
+        yield LOADING
         embedder.load()
     patience = time.monotonic() + PATIENCE
     while (left := count_pending(assistant.services.bank, embedder.model)) and time.monotonic() < patience:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextvars import copy_context
 from dataclasses import dataclass, field
 
 import gradio as gr
@@ -39,7 +40,7 @@ class TaskBar:
         """
         task = self.going[request.session_hash] = Task()
         pool = ThreadPoolExecutor(1)
-        future = pool.submit(work, task)
+        future = pool.submit(copy_context().run, work, task)  # Gradio keeps in it that this is a handler
         pool.shutdown(wait=False)
         try:
             while not wait([future], TICK).done:

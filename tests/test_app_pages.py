@@ -1,0 +1,108 @@
+"""While one user's page is built, nothing that another user does gets into it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import gradio as gr
+import pytest
+from browser_app import App
+from logged_in import Program, two_users
+
+from graph.server.page_isolation import isolate_pages
+from memory.users import Users
+
+MARK = "only-anns-words"
+VISITORS = [f"visitor{n}" for n in range(3)]
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    running = two_users(tmp_path_factory.mktemp("pages"))
+    running.start()
+    yield running
+    running.stop()
+
+
+def component_part(kind: str, value: object) -> list[dict[str, object]]:
+    """A chat whose message is a component that the chat box would build."""
+    part = {"type": "component", "component": kind, "value": value, "constructor_args": {}, "props": {}}
+    return [{"role": "user", "content": [part]}]
+
+
+def composer_event(program: Program) -> dict:
+    """The event that sends a message."""
+    config = program.http.get("/config").json()
+    (composer,) = (c["id"] for c in config["components"] if c["props"].get("elem_id") == "composer")
+    return next(e for e in config["dependencies"] if [composer, "submit"] in [list(t) for t in e["targets"]])
+
+
+def send_parts(program: Program, stop: threading.Event) -> None:
+    event = composer_event(program)
+    parts = component_part("html", f"<b>{MARK}</b>")
+    for n in range(10_000):
+        if stop.is_set():
+            return
+        session = f"parts-{n}"
+        if program.join(event["id"], [parts] * len(event["inputs"]), session):
+            program.hear(session)
+
+
+def run_tasks(program: Program, stop: threading.Event) -> None:
+    lines = "".join(f"{MARK} says: hello {n}\n" for n in range(50))
+    (path,) = program.put("history.txt", f"[2024-01-01]\n{lines}".encode()).json()
+    while not stop.is_set():
+        program.look_into(path)
+
+
+def test_nothing_of_one_user_gets_into_the_page_of_another_that_is_being_built(app: App) -> None:
+    users = Users(app.home)
+    ann = Program(app, "ann")
+    ann.events()  # her own page is there
+    stop = threading.Event()
+    attacks = [send_parts, send_parts, run_tasks]
+    own = {c["type"] for c in ann.http.get("/config").json()["components"]}
+    with ThreadPoolExecutor(len(attacks)) as pool:
+        running = [pool.submit(attack, ann, stop) for attack in attacks]
+        try:
+            for name in VISITORS:
+                users.add(name, "a long password")
+                bearer = {"Authorization": f"Bearer {users.new_token(name)}"}
+                config = Program(app).http.get("/config", headers=bearer, timeout=120).json()
+                assert MARK not in json.dumps(config)
+                assert {c["type"] for c in config["components"]} == own
+        finally:
+            stop.set()
+    for attack in running:
+        attack.result()
+
+
+def test_a_client_can_send_no_message_for_the_chat_box_to_build(app: App) -> None:
+    ben = Program(app, "ben")
+    config = ben.http.get("/config").json()
+    boxes = {c["id"] for c in config["components"] if c["type"] == "chatbot"}
+    assert boxes
+    assert not [e["id"] for e in config["dependencies"] if boxes & set(e["inputs"])]
+
+
+def test_a_component_made_in_another_thread_is_no_part_of_the_page_under_construction() -> None:
+    isolate_pages()
+
+    def handle() -> None:
+        gr.HTML(MARK)
+        with gr.Blocks():
+            gr.HTML(MARK)
+
+    with gr.Blocks() as page, gr.Row():
+        gr.Textbox(label="before")
+        other = threading.Thread(target=handle)
+        other.start()
+        other.join()
+        gr.Textbox(label="after")
+    held = json.dumps(page.get_config_file(), default=str)
+    assert "before" in held
+    assert "after" in held
+    assert MARK not in held
