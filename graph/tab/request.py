@@ -47,9 +47,7 @@ def ask_of(
             "file and bring it in as a history."
         )
     now = moment(as_of)
-    dialogue = tuple(
-        TurnDraft(USER if b.role == "user" else "", b.role, b.text, now) for b in before if not b.title
-    )
+    dialogue = tuple(TurnDraft(USER if b.role == "user" else "", b.role, b.text, now) for b in before if not b.title)
     return Ask(bank.persona(persona_id), text.strip(), now, chat_number, dialogue, not forget_it)
 
 
