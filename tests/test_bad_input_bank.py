@@ -2,6 +2,7 @@
 
 import sqlite3
 import threading
+from contextlib import closing
 
 import pytest
 from bad_input import assert_true_report, assert_unharmed, history, seeded
@@ -128,6 +129,42 @@ def test_waiting_too_long_for_another_writer_is_told(home, tmp_path, monkeypatch
     assert "Nothing of h.jsonl was stored." in message
     assert main(["import", str(path)]) == 0
     assert_unharmed(bank)
+
+
+def journal_mode(path):
+    with closing(sqlite3.connect(path)) as conn:
+        return conn.execute("PRAGMA journal_mode").fetchone()[0]
+
+
+def test_opening_a_new_bank_waits_for_others_that_open_it(tmp_path):
+    path = tmp_path / "bank.db"
+    with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        release = threading.Timer(0.5, other.execute, ("COMMIT",))
+        release.start()
+        assert Bank(path).personas() == []
+        release.join()
+    assert journal_mode(path) == "wal"
+
+
+def test_a_bank_in_rollback_mode_becomes_write_ahead(tmp_path):
+    bank = seeded(tmp_path)
+    with closing(sqlite3.connect(bank.path)) as conn:
+        conn.execute("PRAGMA journal_mode = DELETE")
+    assert journal_mode(bank.path) == "delete"
+    assert [p.name for p in bank.personas()] == ["Iris"]
+    assert journal_mode(bank.path) == "wal"
+    assert_unharmed(bank)
+
+
+def test_a_bank_that_is_being_written_is_never_read_without_locks(tmp_path, monkeypatch):
+    bank = seeded(tmp_path)
+    monkeypatch.setattr(opening, "BUSY_SECONDS", 0.1)
+    with closing(sqlite3.connect(bank.path, isolation_level=None)) as other:
+        other.execute("PRAGMA journal_mode = DELETE")
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(BankUnavailable, match="database is locked"):
+            bank.personas()
 
 
 def test_stopping_an_import_by_hand_leaves_whole_sessions(home, tmp_path, monkeypatch, capsys):

@@ -1,15 +1,20 @@
 """A backup is one moment of the bank, whoever writes; restoring gives that moment back and keeps what was there."""
 
+import errno
+import os
+import shutil
 import sqlite3
+import subprocess
 import threading
-from contextlib import closing
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from memory.__main__ import main
 from memory.bank import backup as backups
-from memory.bank import schema
+from memory.bank import connection, schema
 from memory.bank.backup import backup, restore
 from memory.bank.bank import Bank
 from memory.errors import BankTooNew, BankUnavailable, MemoirError, UnreadableFile
@@ -41,6 +46,21 @@ def bank(tmp_path):
 def kept(bank, tmp_path):
     backup(bank, tmp_path / "kept.db")
     return tmp_path / "kept.db"
+
+
+@pytest.fixture
+def disk(tmp_path):
+    """A disk of 16 MB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    if shutil.which("mount") is None:
+        pytest.skip("no disk can be mounted here: there is no mount command")
+    command = ["mount", "-t", "tmpfs", "-o", "size=16m", "memoir-test", str(folder)]
+    mounted = subprocess.run(command, capture_output=True, text=True, check=False)
+    if mounted.returncode:
+        pytest.skip(f"no disk can be mounted here: {mounted.stderr.strip()}")
+    yield folder
+    subprocess.run(["umount", str(folder)], capture_output=True, check=False)
 
 
 def files(folder):
@@ -173,6 +193,91 @@ def test_a_damaged_bank_is_set_aside_and_replaced(bank, kept):
     done = restore(bank, kept)
     assert texts(bank) == {"We painted the kitchen yellow."}
     assert done.before.read_bytes() == b"damaged " * 1000
+
+
+def fail(*_, **__):
+    raise OSError(errno.EIO, "Input/output error")
+
+
+@contextmanager
+def fail_midway(self):
+    fail()
+    yield
+
+
+STEPS = ["_count_on", "open_bank", "look", "_copy", "replacing", "note", "replace", "mkdir"]
+
+
+# That a bank is damaged shows as it is copied.
+@pytest.mark.parametrize(
+    ("step", "damaged"), [*((step, False) for step in STEPS), *((step, True) for step in STEPS if step != "_copy")]
+)
+def test_a_restore_that_fails_at_any_step_leaves_the_bank_in_its_place(bank, kept, monkeypatch, step, damaged):
+    tell(bank, "Later.", name="b")
+    if damaged:
+        bank.path.write_bytes(b"damaged " * 1000)
+    before = bank.path.read_bytes()
+    if step == "look":
+        looks = iter([backups.look(kept)])
+        monkeypatch.setattr(backups, "look", lambda *_: next(looks, None) or fail())
+    elif step == "replacing":
+        monkeypatch.setattr(Bank, "replacing", fail_midway)
+    elif step == "note":
+        monkeypatch.setattr(backups.journal, "note", fail)
+    elif step in ("replace", "mkdir"):
+        monkeypatch.setattr(Path, step, fail)
+    else:
+        monkeypatch.setattr(backups, step, fail)
+    with pytest.raises(BankUnavailable, match="Input/output error"):
+        restore(bank, kept)
+    monkeypatch.undo()
+    assert bank.path.read_bytes() == before
+    assert set(files(bank.path.parent)) <= {"bank.db", "bank.db.before-restore"}
+    if not damaged:
+        assert "Later." in texts(bank)
+    restore(bank, kept)
+    assert texts(bank) == {"We painted the kitchen yellow."}
+
+
+def test_a_bank_that_cannot_be_copied_for_now_is_not_taken_for_damaged(bank, kept, monkeypatch):
+    monkeypatch.setattr(connection, "BUSY_SECONDS", 0.1)
+    with closing(sqlite3.connect(bank.path, isolation_level=None)) as other:
+        other.execute("PRAGMA journal_mode = DELETE")
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(BankUnavailable, match="writing for too long"):
+            restore(bank, kept)
+    assert files(bank.path.parent) == ["bank.db"]
+
+
+def test_a_restore_on_a_disk_that_fills_up_keeps_the_bank(bank, kept, disk):
+    small = Bank(disk / "bank.db")
+    restore(small, kept)
+    tell(small, "Later.", *(f"line {n} " + "and so on " * 300 for n in range(100)), name="b")
+    size = small.path.stat().st_size
+    outcomes = set()
+    for free in range(0, 4 * size, 128 << 10):
+        filling = disk / "filling"
+        with filling.open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, shutil.disk_usage(disk).free - free)
+        try:
+            restore(small, kept)
+            outcomes.add("restored")
+        except BankUnavailable as fault:
+            outcomes.add("the disk is full" if "the disk is full" in str(fault) else str(fault))
+        filling.unlink()
+        assert ("Later." in texts(small)) == ("restored" not in outcomes)
+        assert not [name for name in files(disk) if "half" in name]
+        if "restored" in outcomes:
+            break
+    assert outcomes == {"the disk is full", "restored"}
+
+
+def test_a_backup_onto_a_full_disk_says_so(bank, disk):
+    with (disk / "filling").open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, shutil.disk_usage(disk).free)
+    with pytest.raises(BankUnavailable, match="disk is full"):
+        backup(bank, disk / "kept.db")
+    assert files(disk) == ["filling"]
 
 
 def test_a_backup_of_an_earlier_version_is_brought_up_to_date_in_the_bank_only(bank, kept, monkeypatch):

@@ -58,17 +58,27 @@ def backup(bank: Bank, path: Path, task: Task | None = None) -> Holding:
     """
     task = task or Task()
     with _new_file(path) as half:
-        with bank.reading() as db, closing(sqlite3.connect(half)) as copy:
-            # One view: the copying would begin anew whenever somebody wrote between two pieces of it.
-            db.conn.execute("BEGIN").execute("SELECT * FROM revision").fetchone()
-            db.conn.backup(copy, pages=PIECE, progress=lambda _, left, total: task.report(COPIED * (1 - left / total)))
+        _copy(bank, half, task, COPIED)
         return look(half, task)
+
+
+def _copy(bank: Bank, path: Path, task: Task, share: float) -> None:
+    """Copy the pages of the bank to a file; this is the first `share` of the task."""
+
+    def report(_: int, left: int, total: int) -> None:
+        task.report(share * (1 - left / total) if total else 0.0)  # a full disk is reported as 0 of 0 pages
+
+    with bank.reading() as db, closing(sqlite3.connect(path)) as copy:
+        # One view: the copying would begin anew whenever somebody wrote between two pieces of it.
+        db.conn.execute("BEGIN").execute("SELECT * FROM revision").fetchone()
+        db.conn.backup(copy, pages=PIECE, progress=report)
 
 
 def restore(bank: Bank, path: Path) -> Restored:
     """Put the bank of a backup in the place of the one that is there, which is kept beside it.
 
-    A program that has the bank open sees the other one from its next operation on.
+    The new bank is built and checked in full before the old one is touched. A program that has the bank open sees the
+    other one from its next operation on.
 
     Raises:
         UnreadableFile: the file is missing, damaged or no bank; nothing was changed.
@@ -76,23 +86,66 @@ def restore(bank: Bank, path: Path) -> Restored:
         BankUnavailable: the bank cannot be written; it is as it was.
     """
     look(path)
-    bank.path.parent.mkdir(parents=True, exist_ok=True)
-    before = _keep(bank)
-    half = bank.path.with_name(f".{bank.path.name}.half")
+    new = bank.path.with_name(f".{bank.path.name}.half")
     try:
-        # A copy, for the backup itself is left as it is, of whatever version that may be.
-        with closing(_open(path)) as source, closing(sqlite3.connect(half)) as copy:
-            source.backup(copy)
-        with closing(open_bank(half)) as db:
-            _count_on(db.conn, bank)
-            journal.note(db, "restored", None, {"memories": db.table("memories").count})
-            with bank.replacing() as target:
-                db.conn.backup(target)
-        return Restored(look(half), before)
+        bank.path.parent.mkdir(parents=True, exist_ok=True)
+        _remove(new)
+        holding = _build(new, path, bank)
+        with _kept_aside(bank) as before, closing(_open(new)) as source, bank.replacing() as target:
+            source.backup(target)
+        return Restored(holding, before)
     except (sqlite3.Error, OSError) as fault:
         raise BankUnavailable(f"{faults.explain(bank.path, fault)}. It holds what it held before") from fault
     finally:
-        _remove(half)
+        _remove(new)
+
+
+def _build(new: Path, path: Path, bank: Bank) -> Holding:
+    """Make a bank of today's version from a backup, which itself is left as it is, and check it."""
+    with closing(_open(path)) as source, closing(sqlite3.connect(new)) as copy:
+        source.backup(copy)
+    with closing(open_bank(new)) as db:
+        _count_on(db.conn, bank)
+        journal.note(db, "restored", None, {"memories": db.table("memories").count})
+    return look(new)
+
+
+@contextmanager
+def _kept_aside(bank: Bank) -> Iterator[Path | None]:
+    """Keep a copy of the bank that is there, or move it aside where it is too damaged to be copied.
+
+    A bank that was moved is moved back if what follows fails.
+    """
+    if not bank.path.exists():
+        yield None
+        return
+    names = (f"{bank.path.name}{BEFORE}{'' if n == 1 else f'-{n}'}" for n in count(1))
+    aside = next(p for p in map(bank.path.with_name, names) if not p.exists())
+    try:
+        with _new_file(aside) as half:
+            _copy(bank, half, Task(), 1.0)
+    except BankUnavailable as fault:
+        if not faults.is_fault(fault.__cause__, "SQLITE_CORRUPT", "SQLITE_NOTADB"):
+            raise
+    else:
+        yield aside
+        return
+    try:
+        _move(bank.path, aside)
+        yield aside
+    except BaseException:
+        if aside.exists():  # the bank itself is moved last: only then is what stands in its place not the bank
+            _remove(bank.path)
+        _move(aside, bank.path)
+        raise
+
+
+def _move(old: Path, new: Path) -> None:
+    """Move a bank with the files of its log, the bank itself last."""
+    for end in ("-wal", "-shm", ""):
+        file = old.with_name(old.name + end)
+        if file.exists():
+            file.replace(new.with_name(new.name + end))
 
 
 def look(path: Path, task: Task | None = None) -> Holding:
@@ -138,26 +191,11 @@ def _count_on(conn: sqlite3.Connection, bank: Bank) -> None:
     """Let the revisions be higher than any that was seen of the bank: who remembers one has to look again."""
     revision = "SELECT value, rewritten FROM revision"
     seen = [tuple(conn.execute(revision).fetchone())]
-    with suppress(BankUnavailable), bank.reading() as db:
-        seen.append(tuple(db.conn.execute(revision).fetchone()))
+    if bank.path.exists():
+        with suppress(BankUnavailable), bank.reading() as db:
+            seen.append(tuple(db.conn.execute(revision).fetchone()))
     highest = [max(values) + 1 for values in zip(*seen, strict=True)]
     conn.execute("UPDATE revision SET value = ?, rewritten = ?", highest)
-
-
-def _keep(bank: Bank) -> Path | None:
-    """Keep the bank that is there beside itself; one that is too damaged to be copied is moved there."""
-    if not bank.path.exists():
-        return None
-    names = (f"{bank.path.name}{BEFORE}{'' if n == 1 else f'-{n}'}" for n in count(1))
-    path = next(p for p in map(bank.path.with_name, names) if not p.exists())
-    try:
-        backup(bank, path)
-    except (BankUnavailable, UnreadableFile):
-        for end in ("-wal", "-shm", ""):
-            beside = bank.path.with_name(bank.path.name + end)
-            if beside.exists():
-                beside.replace(path.with_name(path.name + end))
-    return path
 
 
 @contextmanager

@@ -44,6 +44,9 @@ LEFT JOIN turns t ON t.id = (SELECT min(turn_id) FROM sources WHERE memory_id = 
 
 SESSION = "SELECT s.*, (SELECT count(*) FROM turns WHERE session_id = s.id) AS turn_count FROM sessions s"
 
+UNWRITABLE = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_FULL", "SQLITE_IOERR")
+"""Faults of a disk that can still be read. Never SQLITE_BUSY: the file may be half written at that moment."""
+
 
 class Bank:
     """A bank's file, and every way in and out of it but search (`memory.search.searcher`) and upkeep
@@ -62,7 +65,9 @@ class Bank:
             try:
                 db = self._open()
             except sqlite3.OperationalError as fault:
-                # A read-only or full disk refuses the files that reading goes by, not the bank itself.
+                # A read-only or full disk refuses the files beside the bank that reading needs, not the bank itself.
+                if not faults.is_fault(fault, *UNWRITABLE):
+                    raise
                 db = open_frozen(self.path, fault)
             with closing(db):
                 yield db

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import random
 import sqlite3
+import time
 from pathlib import Path
 
 from sqlite_utils import Database
 
 from memory.bank import schema
+from memory.bank.faults import is_fault
 from memory.errors import BankTooNew, BankUnavailable
 
 BUSY_SECONDS = 60.0
@@ -28,6 +31,7 @@ def open_bank(path: Path) -> Database:
     """
     db, version = _connect(str(path), path)
     try:
+        _use_write_ahead_log(db.conn)
         if version < len(schema.MIGRATIONS):
             _migrate(db, path)
     except BaseException:
@@ -84,9 +88,25 @@ def _version(conn: sqlite3.Connection, path: Path) -> int:
     return int(version)
 
 
+def _use_write_ahead_log(conn: sqlite3.Connection) -> None:
+    """Switch a new bank, or one that was copied here in rollback mode, to write-ahead logging.
+
+    Raises:
+        sqlite3.OperationalError: other processes kept the file locked for `BUSY_SECONDS`, or it cannot be written.
+    """
+    give_up = time.monotonic() + BUSY_SECONDS
+    while conn.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+        try:
+            conn.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as fault:
+            # SQLite does not apply the busy timeout to this statement.
+            if not is_fault(fault, "SQLITE_BUSY", "SQLITE_LOCKED") or time.monotonic() > give_up:
+                raise
+            time.sleep(random.uniform(0.002, 0.02))
+
+
 def _migrate(db: Database, path: Path) -> None:
     conn = db.conn
-    conn.execute("PRAGMA journal_mode = WAL")
     conn.execute("BEGIN IMMEDIATE")
     try:
         # Read again under the lock: another process may have migrated since.

@@ -30,6 +30,11 @@ _MEANINGS: tuple[tuple[tuple[str, ...], str], ...] = (
 )
 
 
+def is_fault(fault: BaseException | None, *names: str) -> bool:
+    """Whether a fault is one of SQLite's named kinds, such as "SQLITE_BUSY"; extended kinds count as their base."""
+    return (getattr(fault, "sqlite_errorname", None) or "").startswith(names)
+
+
 def explain(path: Path, fault: Exception) -> str:
     """A fault met at the bank's file, in words: the file, what happened, what was kept and what to do."""
     number = fault.errno if isinstance(fault, OSError) else None
