@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 
+from memory.tab.memory_tab import memory_tab
+
 # Before gradio is imported: nothing is asked of, or told to, any other machine.
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -56,7 +58,6 @@ from memory.errors import BankUnavailable, MemoirError
 from memory.ingest import ingest
 from memory.search.indexer import Indexer
 from memory.search.searcher import Searcher
-from memory.tab import memory_tab
 from memory.users import NoSuchUser, Users
 
 if TYPE_CHECKING:

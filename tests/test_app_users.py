@@ -157,7 +157,7 @@ def _is_backup(program: Program, targets: list[list]) -> bool:
 def test_no_file_is_read_that_the_user_did_not_upload(app: App, ann: Program, ben: Program) -> None:
     (uploaded,) = ann.put("plans.txt", f"[2024-01-01]\nAnn: it is the {SECRET}\nBob: ah".encode()).json()
     (own,) = ben.put("own.txt", b"[2024-01-01]\nBen: mine\nBob: ah").json()
-    assert "is in the format of transcript" in ben.look_into(own)
+    assert "is in transcript format" in ben.look_into(own)
     folder = Path(own).parent
     link = folder / "link.txt"
     link.symlink_to(uploaded)

@@ -48,7 +48,7 @@ def test_a_history_is_chosen_imported_and_asked_as_of_its_end(app: App, screen: 
 def test_the_same_history_again_adds_nothing(screen: Screen) -> None:
     take_first_talk(screen)
     take_first_talk(screen)
-    expect(screen.page.locator("#upload-report tr").nth(2)).to_have_text(re.compile(r"Stored\s*0\s*0\s*0"))
+    expect(screen.page.locator("#upload-report tr").nth(2)).to_have_text(re.compile(r"Added\s*0\s*0\s*0"))
 
 
 def test_of_several_histories_one_must_be_chosen(screen: Screen) -> None:
@@ -67,7 +67,7 @@ def test_a_file_that_is_no_history_is_refused_with_the_known_formats(screen: Scr
 def test_an_archive_of_chatgpt_is_looked_into_and_brought_in(screen: Screen, tmp_path: Path) -> None:
     members = {"conversations.json": (EXPORTS / "chatgpt.json").read_text(), "chat.html": "<html></html>"}
     screen.bring_in(write_zip(tmp_path / "export.zip", members))
-    expect(screen.page.locator("#upload-found")).to_contain_text("is in the format of ChatGPT and holds 1 history")
+    expect(screen.page.locator("#upload-found")).to_contain_text("is in ChatGPT format and contains 1 history")
     screen.page.locator("#upload-start").click()
     expect(screen.page.locator("#upload-report")).to_contain_text("export.zip was imported", timeout=SLOW)
     expect(screen.page.locator("#persona input")).to_have_value(re.compile("ChatGPT"))

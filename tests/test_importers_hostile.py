@@ -4,13 +4,14 @@ import json
 
 import pytest
 from exported import EXPORTS, write_json
+from jinja2 import UndefinedError
 
 from memory.bank.bank import Bank
 from memory.importers import IMPORTERS
 from memory.importers.reading import histories
 from memory.ingest import contents, ingest
-from memory.tab import views as panels
-from memory.tab.memory_card import detail, provenance, transcript
+from memory.tab.memory_card import render_card, render_sources, render_transcript
+from memory.tab.templates import empty_state, error_box, hint, progress_bar, render
 
 BAD = '<script>alert(1)</script><svg onload="alert(2)"><img src=x onerror=alert(3)>'
 
@@ -47,14 +48,14 @@ def card(tmp_path):
 def test_markup_is_kept_as_text_and_escaped_wherever_it_is_shown(tmp_path, make):
     path = make(tmp_path)
     bank = Bank(tmp_path / "bank.db")
-    shown = [panels.contents(path.name, contents(path))]
+    shown = [render("import_preview.html", name=path.name, file=contents(path))]
     report = ingest(bank, path)
-    shown.append(panels.report(path.name, report))
+    shown.append(render("import_report.html", name=path.name, report=report))
     persona = report.histories[0].persona
     sessions = bank.sessions(persona.id)
-    shown += [transcript(s, bank.turns(persona.id, s.id), ()) for s in sessions]
+    shown += [render_transcript(s, bank.turns(persona.id, s.id), ()) for s in sessions]
     found = bank.memories(persona.id)
-    shown += [detail(m) + provenance(bank, m, 3) for m in found]
+    shown += [render_card(bank, m) + render_sources(bank, m, 3) for m in found]
     kept = [t.text for s in sessions for t in bank.turns(persona.id, s.id)] + [m.text for m in found]
     assert BAD in kept
     assert "&lt;script&gt;" in "".join(shown)
@@ -64,8 +65,8 @@ def test_markup_is_kept_as_text_and_escaped_wherever_it_is_shown(tmp_path, make)
 
 def test_what_will_be_left_out_is_told_before_anything_is_stored():
     path = EXPORTS / "chatgpt.json"
-    page = panels.contents(path.name, contents(path))
-    assert "8 notes on what is left out or needs a look" in page
+    page = render("import_preview.html", name=path.name, file=contents(path))
+    assert "8 items skipped or worth checking" in page
     assert "<li>[0].mapping.n-found.message: said by a tool (web)</li>" in page
 
 
@@ -112,3 +113,15 @@ def test_a_text_of_a_hundred_thousand_characters_ends_in_every_format(tmp_path, 
     for importer in IMPORTERS.values():
         if importer.sniff(content[:200_000].encode()):
             list(importer.read(path))
+
+
+def test_a_template_that_lacks_a_value_fails_instead_of_leaving_a_gap():
+    with pytest.raises(UndefinedError):
+        render("hint.html")
+
+
+def test_rendered_parts_are_escaped_once():
+    assert hint("<b>") == '<p class="memoir-meta" role="status">&lt;b&gt;</p>'
+    assert empty_state(BAD, BAD).count("&lt;script&gt;") == 2
+    assert progress_bar(BAD, [BAD], 0.5).count("&lt;script&gt;") == 3
+    assert "<script>" not in error_box(BAD)

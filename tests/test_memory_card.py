@@ -6,7 +6,7 @@ import pytest
 
 from memory.bank.bank import Bank
 from memory.forgetting import forget
-from memory.tab.memory_card import whole
+from memory.tab.memory_card import render_memory
 from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
 
 MAY = datetime(2023, 5, 8, tzinfo=UTC)
@@ -35,22 +35,22 @@ def answered(bank, memory, question="Where do I live?", answer="In <b>Porto</b> 
 
 def test_the_words_that_carry_it_are_marked_where_they_were_said(bank):
     fact = tell(bank, "So I live in Porto, as you know.")
-    assert "So <mark>I live in Porto</mark>, as you know." in whole(bank, fact, 2)
+    assert "So <mark>I live in Porto</mark>, as you know." in render_memory(bank, fact, 2)
 
 
 def test_every_conversation_that_told_it_is_shown(bank):
     tell(bank, "I live in Porto, see.")
     fact = tell(bank, "Yes, I live in Porto.", JUNE)
-    shown = whole(bank, fact, 2)
-    assert "Said in 1 other conversation, too" in shown
+    shown = render_memory(bank, fact, 2)
+    assert "Also said in 1 other conversation" in shown
     assert shown.index("see.") < shown.index("Yes, ")
 
 
 def test_the_answers_that_relied_on_it_are_listed_and_nothing_in_them_is_markup(bank):
     fact = tell(bank, "I live in Porto, see.")
-    assert "Answers that relied on it" not in whole(bank, fact, 2)
+    assert "Answers that relied on it" not in render_memory(bank, fact, 2)
     answered(bank, fact)
-    shown = whole(bank, fact, 2)
+    shown = render_memory(bank, fact, 2)
     assert "Where do I live? — In &lt;b&gt;Porto&lt;/b&gt; [1]" in shown
     (use,) = bank.uses(1, fact.id, 10)
     assert (use.question, use.answer.role) == ("Where do I live?", "assistant")
@@ -77,6 +77,6 @@ def test_a_forgotten_answer_relied_on_nothing(bank):
 def test_what_holds_no_more_says_so(bank):
     fact = tell(bank, "I live in Porto.")
     tell(bank, "I live in Lisbon.", JUNE, "Lisbon")
-    shown = whole(bank, bank.memory(1, fact.id), 2)
-    assert "<dt>Held</dt><dd>from 8 May 2023 to 7 June 2023</dd>" in shown
+    shown = render_memory(bank, bank.memory(1, fact.id), 2)
+    assert "<dt>Valid</dt><dd>from 8 May 2023 to 7 June 2023</dd>" in shown
     assert "Lives in Lisbon" in shown

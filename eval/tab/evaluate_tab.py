@@ -27,8 +27,8 @@ from eval.tab.runs_panel import run_list, run_row
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
 from memory.progress import Task
-from memory.tab import PRIVATE, UNCHANGED, Update, told
-from memory.tab.views import empty, line, problem
+from memory.tab.events import PRIVATE, UNCHANGED, Update, show_errors
+from memory.tab.templates import empty_state, error_box, hint
 
 WATCHING, WAITING = 1.0, 6.0
 """Seconds between two looks at the run: while one goes on, and while none does."""
@@ -76,11 +76,11 @@ def evaluate_tab(tab: gr.Tab, evaluator: Evaluator, encoder: Embedder) -> None:
             why = str(fault) if typed else f"The files of {benchmark.title} are not on this machine."
             remedy = "Name the file or folder above, or get the official files." if sources else "Name them above."
             return {
-                form.about: problem(f"{why} {remedy}"),
+                form.about: error_box(f"{why} {remedy}"),
                 form.missing: gr.Row(visible=bool(sources)),
                 form.source: gr.Dropdown(sources, value=sources[0][1] if sources else None, visible=len(sources) > 1),
             }
-        return {form.about: line(f"{benchmark.about} Read from {path}."), form.missing: gr.Row(visible=False)}
+        return {form.about: hint(f"{benchmark.about} Read from {path}."), form.missing: gr.Row(visible=False)}
 
     def chosen(name: str) -> Update:
         """Turn to a benchmark, with the files that are found for it."""
@@ -119,7 +119,7 @@ def evaluate_tab(tab: gr.Tab, evaluator: Evaluator, encoder: Embedder) -> None:
             except FetchFailed as fault:
                 return {form.fetched: panels.steps("Not downloaded", str(fault))}
             path = str(paths[0] if len(paths) == 1 else folder)
-            return {form.fetched: line("Downloaded and checked."), form.data: path, **files(name, path)}
+            return {form.fetched: hint("Downloaded and checked."), form.data: path, **files(name, path)}
 
         yield {form.fetched: ""}
         yield from form.fetching.watch("Downloading", request, work)
@@ -135,7 +135,7 @@ def evaluate_tab(tab: gr.Tab, evaluator: Evaluator, encoder: Embedder) -> None:
             clock: gr.Timer(WATCHING if going.is_on else WAITING, active=True),
         }
 
-    @told
+    @show_errors
     def start(*values: Any) -> Update:  # noqa: ANN401  # what the components hold
         return state(runner.start(plan(evaluator, filled(*values))))
 
@@ -143,7 +143,7 @@ def evaluate_tab(tab: gr.Tab, evaluator: Evaluator, encoder: Embedder) -> None:
         runner.stop()
         return state(runner.going)
 
-    @told
+    @show_errors
     def looked(shown: int) -> Update:
         """What any window sees of the run; once it has ended, its result."""
         going = runner.going
@@ -179,12 +179,12 @@ def evaluate_tab(tab: gr.Tab, evaluator: Evaluator, encoder: Embedder) -> None:
         held = shelf.open(name)
         return {opened: name, nothing: "", several: gr.Column(visible=False), **result.show(held)}
 
-    @told
+    @show_errors
     def row_opened(event: gr.SelectData) -> Update:
         name = str(event.row_value[-1])
         return {opened: name, **result.show(shelf.open(name))}
 
-    @told
+    @show_errors
     def saved(name: str, kind: str) -> Saved:
         held = shelf.open(name).report
         if kind == "csv":
@@ -201,7 +201,7 @@ def evaluate_tab(tab: gr.Tab, evaluator: Evaluator, encoder: Embedder) -> None:
         return {
             runs.listed: [run_row(run) for run in evaluator.runs.all()],
             marked: "",
-            runs.chosen: "" if evaluator.runs.all() else line("There is no run yet."),
+            runs.chosen: "" if evaluator.runs.all() else hint("There is no run yet."),
             runs.actions: gr.Row(visible=False),
             runs.confirm: gr.Group(visible=False),
             **uncompared(),
@@ -211,7 +211,7 @@ def evaluate_tab(tab: gr.Tab, evaluator: Evaluator, encoder: Embedder) -> None:
         hidden = {runs.differences: gr.Dataframe(visible=False), runs.markdown: gr.Button(visible=False)}
         return {runs.outcome: "", **hidden}
 
-    @told
+    @show_errors
     def mark(event: gr.SelectData) -> Update:
         run = evaluator.runs.get(str(event.row_value[-1]))
         kin = [r for r in evaluator.runs.all() if r.spec.benchmark == run.spec.benchmark and r.name != run.name]
@@ -226,16 +226,16 @@ def evaluate_tab(tab: gr.Tab, evaluator: Evaluator, encoder: Embedder) -> None:
             **uncompared(),
         }
 
-    @told
+    @show_errors
     def open_marked(name: str) -> Update:
         return show(name)
 
-    @told
+    @show_errors
     def consider(name: str) -> Update:
         run = evaluator.runs.get(name)
         return {runs.warning: panels.deleting(run, answers(run)), runs.confirm: gr.Group(visible=True)}
 
-    @told
+    @show_errors
     def remove(name: str, current: str, benchmark: str) -> Update:
         going = runner.going
         if going.is_on and name in dict(going.runs).values():
@@ -245,7 +245,7 @@ def evaluate_tab(tab: gr.Tab, evaluator: Evaluator, encoder: Embedder) -> None:
         closed = {**gone, nothing: _invitation(evaluator, benchmark)} if name == current else {}
         return {**listed(), **closed, runs.outcome: panels.deleted(name)}
 
-    @told
+    @show_errors
     def compare(name: str, other: str | None) -> Update:
         if not other:
             raise MemoirError("There is no other run of this benchmark to compare it with.")
@@ -256,7 +256,7 @@ def evaluate_tab(tab: gr.Tab, evaluator: Evaluator, encoder: Embedder) -> None:
             runs.markdown: gr.Button(visible=True),
         }
 
-    @told
+    @show_errors
     def saved_comparison(name: str, other: str) -> Saved:
         text = render.comparison_markdown(compare_runs(evaluator.runs.get(name), evaluator.runs.get(other)))
         return {"name": f"{name}-compared.md", "type": "text/markdown", "text": text}
@@ -266,7 +266,7 @@ def evaluate_tab(tab: gr.Tab, evaluator: Evaluator, encoder: Embedder) -> None:
     def picked(name: str, before: str) -> Update:
         return UNCHANGED if name == before else chosen(name)
 
-    @told
+    @show_errors
     def entered(benchmark: str, typed: str, shown: int, current: str) -> Update:
         first = {} if current or typed else chosen(benchmark)
         return {**first, **listed(), **looked(shown), **state(runner.going)}
@@ -310,9 +310,9 @@ def _of(made: Plan, held: Report) -> Report:
 def _invitation(evaluator: Evaluator, name: str) -> str:
     """What one click will do."""
     if name != OWN:
-        return empty("Nothing open", "Run the benchmark, or open an earlier run.")
+        return empty_state("Nothing open", "Run the benchmark, or open an earlier run.")
     benchmark = benchmarks.find(name)
     lives = list(benchmarks.histories(benchmark, evaluator.data_of(benchmark)))
     probes = benchmarks.count_probes(lives)
     text = f"Run asks {probes} probes over {len(lives)} invented lives: under two minutes, and nothing to download."
-    return empty("How good is this memory?", text)
+    return empty_state("How good is this memory?", text)

@@ -11,7 +11,7 @@ from eval.benchmarks import BENCHMARKS
 from eval.evaluator import Evaluator
 from eval.tab.orders import CONTROLS, Control, Form, initial
 from graph.settings import ReaderEngine
-from memory.tab import TaskBar, task_bar
+from memory.tab.task_panel import TaskBar, task_bar
 
 READERS = {"auto": "As in a chat", "extractive": "Extractive", "none": "None: retrieval only"}
 OWN = next(iter(BENCHMARKS))

@@ -7,7 +7,7 @@ import gradio as gr
 from eval.tab.drill_down import ALL
 from eval.tab.open_runs import Shelf
 from eval.tab.result_panel import Result
-from memory.tab import PRIVATE, Update, told
+from memory.tab.events import PRIVATE, Update, show_errors
 
 TO_PROBE = "() => document.querySelector('#eval-question').scrollIntoView({ block: 'start' })"
 """Brings a probe that was opened into sight, below the list it was chosen from."""
@@ -16,37 +16,37 @@ TO_PROBE = "() => document.querySelector('#eval-question').scrollIntoView({ bloc
 def listen(result: Result, opened: gr.State, shelf: Shelf) -> None:
     """Let the parts of a result answer to clicks; `opened` holds the name of the run that is shown."""
 
-    @told
+    @show_errors
     def regrouped(name: str, axis: str | None, metric: str | None) -> Update:
         return result.grouped(shelf.open(name).report, axis, metric)
 
-    @told
+    @show_errors
     def relisted(name: str, metric: str | None, group: str | None) -> Update:
         return result.listed(shelf.open(name), metric, group or ALL)
 
     def look(name: str, metric: str | None, group: str) -> Update:
         return {result.tabs: gr.Tabs(selected="probes"), **result.listed(shelf.open(name), metric, group)}
 
-    @told
+    @show_errors
     def from_figure(name: str, event: gr.SelectData) -> Update:
         return look(name, str(event.row_value[0]), ALL)
 
-    @told
+    @show_errors
     def from_group(name: str, axis: str, metric: str | None, event: gr.SelectData) -> Update:
         header = result.group_header(shelf.open(name).report, axis, metric)
         column = header[event.index[1]]
         return look(name, column if event.index[1] > 1 else metric, f"{axis}: {event.row_value[0]}")
 
-    @told
+    @show_errors
     def from_abstention(name: str, metric: str | None, event: gr.SelectData) -> Update:
         declined = "declined" if event.index[1] == 2 else "answered"
         return look(name, metric, f"abstention: {declined}, {event.row_value[0]}" if event.index[1] else ALL)
 
-    @told
+    @show_errors
     def from_cause(name: str, metric: str | None, event: gr.SelectData) -> Update:
         return look(name, metric, f"wrong because: {event.row_value[0]}")
 
-    @told
+    @show_errors
     def probe_opened(name: str, event: gr.SelectData) -> Update:
         held = shelf.open(name)
         history, probe = (str(cell) for cell in event.row_value[-2:])

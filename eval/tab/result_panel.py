@@ -26,8 +26,9 @@ from eval.tab import views as panels
 from eval.tab.drill_down import ALL
 from eval.tab.open_runs import Opened
 from eval.types import Sample, Shown
-from memory.tab import Update
-from memory.tab.views import STORE_NAMES, clip, count, line
+from memory.tab.events import Update
+from memory.tab.formatting import STORE_NAMES, clip, format_count
+from memory.tab.templates import hint
 
 LISTED = 500
 """Probes that the drill-down lists at most."""
@@ -158,7 +159,7 @@ class Result:
         none = "No figure that others published has the name of one of these."
         head = "What others published, under their own conditions; ours with its 95 % interval." if rows else none
         return {
-            self.published_head: line(head),
+            self.published_head: hint(head),
             self.published: gr.Dataframe(table(PUBLISHED_HEADER, rows), visible=bool(rows)),
         }
 
@@ -166,7 +167,7 @@ class Result:
         causes = [[name, n] for name, n in held.causes.items() if n]
         none = "No answer is wrong whose evidence is known." if held.causes else "There was no reader to go wrong."
         return {
-            self.errors_head: line("" if causes else none),
+            self.errors_head: hint("" if causes else none),
             self.causes: gr.Dataframe(causes, visible=bool(causes)),
             self.skips: gr.Dataframe([[reason, n] for reason, n in held.skips.items()], visible=bool(held.skips)),
         }
@@ -175,7 +176,7 @@ class Result:
         figure = plots.abstention(held.curve) if held.curve is not None else None
         rows = abstention_rows(held)
         return {
-            self.abstention_head: line("" if rows else "There was no reader, so nothing was answered or declined."),
+            self.abstention_head: hint("" if rows else "There was no reader, so nothing was answered or declined."),
             self.abstained: gr.Dataframe(rows, visible=bool(rows)),
             self.curve: gr.Plot(figure, visible=figure is not None),
         }
@@ -185,11 +186,12 @@ class Result:
         answered = opened.answered
         found = drill.lowest_first(opened.samples, opened.benchmark, metric or "", group, answered=answered)
         more = f", the first {LISTED:,} of them listed" if len(found) > LISTED else ""
-        said = f"{count(len(found), 'probe')}, the lowest {panels.named(metric or '')} first{more}. A click opens one."
+        probes = format_count(len(found), "probe")
+        said = f"{probes}, the lowest {panels.named(metric or '')} first{more}. A click opens one."
         return {
             self.probe_metric: gr.Dropdown([(panels.named(m), m) for m in _by_weight(opened.report)], value=metric),
             self.probe_group: gr.Dropdown(drill.groups(opened.samples, answered=answered), value=group),
-            self.where: line(said),
+            self.where: hint(said),
             self.probes: [_probe_row(sample, value, answered) for sample, value in found[:LISTED]],
             **self.nothing_chosen(),
         }
@@ -218,7 +220,7 @@ def _by_weight(held: Report) -> list[str]:
 def _notes(held: Report) -> str:
     spent = f"{held.tokens['in']:,} tokens read and {held.tokens['out']:,} written by a language model. "
     agreed = f"Judge and rule agree: {panels.agreement(held.agreement)}. " if held.agreement else ""
-    return line((spent if any(held.tokens.values()) else "") + agreed + f"Measured on {held.machine}.")
+    return hint((spent if any(held.tokens.values()) else "") + agreed + f"Measured on {held.machine}.")
 
 
 def _probe_row(sample: Sample, value: float | None, answered: bool) -> Row:

@@ -13,7 +13,7 @@ from eval.runs import Run
 from eval.tab import views as panels
 from eval.tab.open_runs import answers
 from eval.tab.result_panel import Row, plain_table, widths
-from memory.tab.views import minute
+from memory.tab.formatting import format_time
 
 RUN_HEADERS = ["Started", "Benchmark", "Portion", "Answers", "State", "Settings that differ", "Run"]
 
@@ -94,4 +94,4 @@ def run_row(run: Run) -> Row:
     title = BENCHMARKS[run.spec.benchmark].title if run.spec.benchmark in BENCHMARKS else run.spec.benchmark
     state = "finished" if run.is_done else "unfinished"
     changed = panels.differences(run.spec.settings)
-    return [minute(run.created.astimezone()), title, run.spec.portion, answers(run), state, changed, run.name]
+    return [format_time(run.created.astimezone()), title, run.spec.portion, answers(run), state, changed, run.name]

@@ -14,7 +14,8 @@ from eval.runs import Run
 from eval.tab.drill_down import Piece
 from eval.tab.running import Going, Plan
 from eval.types import Figure, Sample
-from memory.tab.views import bar, clip, count, duration, line, minute
+from memory.tab.formatting import clip, format_count, format_duration, format_time
+from memory.tab.templates import hint, progress_bar
 
 MEANINGS: Mapping[str, str] = {
     "answer_accuracy": "answerable questions answered rightly, and unanswerable ones declined",
@@ -63,32 +64,32 @@ def progress(going: Going) -> str:
     if going.stage == "failed":
         return _report(f"<strong>{escape(going.plan.title)}</strong> broke off: {escape(going.fault)}", bad=True)
     if going.stage == "stopped":
-        kept = f"{going.done:,} of {count(going.total, 'probe')}" if going.total else "what was answered"
+        kept = f"{going.done:,} of {format_count(going.total, 'probe')}" if going.total else "what was answered"
         return _report(f"Stopped. {kept} kept; Run with the same settings goes on from there.")
     return _bar(going) if going.is_on else ""
 
 
 def _bar(going: Going) -> str:
     assert going.plan is not None
-    steps = [f"<strong>{escape(going.plan.title)}</strong>"]
+    steps = []
     if len(going.plan.orders) > 1:
         label = going.plan.orders[going.at][0]
-        steps.append(f"run {going.at + 1} of {len(going.plan.orders)} ({escape(label)})")
+        steps.append(f"run {going.at + 1} of {len(going.plan.orders)} ({label})")
     steps.append(_doing(going))
     if going.stage == "stopping":
         steps.append("stopping after this probe…")
     elif going.seconds_left is not None:
-        steps.append(f"{duration(going.seconds_left)} left")
-    return bar(steps, going.share, "Probes answered")
+        steps.append(f"{format_duration(going.seconds_left)} left")
+    return progress_bar(going.plan.title, steps, going.share, "Probes answered")
 
 
 def _doing(going: Going) -> str:
     if not going.total:
         return "reading the files…"
-    done = f"{going.done:,} of {count(going.total, 'probe')}"
+    done = f"{going.done:,} of {format_count(going.total, 'probe')}"
     if going.done == going.kept:
         return f"{done} · remembering the first history…" if not going.kept else f"{done} were answered before"
-    return f"{done} · history {escape(clip(going.history, 40))}"
+    return f"{done} · history {clip(going.history, 40)}"
 
 
 def section(title: str, content: str) -> str:
@@ -113,7 +114,7 @@ def steps(title: str, text: str) -> str:
 def heading(held: Report) -> str:
     """Which run it is: benchmark, portion, machine, and the settings that are not as usual."""
     unfinished = "" if held.done else ' <span class="memoir-badge memoir-badge-event">unfinished</span>'
-    of = f"{count(held.n, 'probe')} of {count(held.histories, 'history', 'histories')} ({held.portion})"
+    of = f"{format_count(held.n, 'probe')} of {format_count(held.histories, 'history', 'histories')} ({held.portion})"
     facts = " · ".join(escape(part) for part in (of, held.date, held.machine, f"code {held.code}", held.run))
     changed = differences(held.settings)
     settings = f"Settings: {changed}" if changed else "Settings: as usual"
@@ -132,7 +133,7 @@ def differences(settings: Mapping[str, object]) -> str:
 def summary(held: Report) -> str:
     """The figures to look at first, a card each."""
     cards = "".join(_figure(name, figure) for name, figure in headlines(held, CARDS))
-    return f'<div class="memoir-figures">{cards}</div>' if cards else line("Nothing was answered yet.")
+    return f'<div class="memoir-figures">{cards}</div>' if cards else hint("Nothing was answered yet.")
 
 
 def _figure(name: str, figure: Figure) -> str:
@@ -160,7 +161,7 @@ def table_notes(plan: Plan) -> str:
     ]
     if plan.left_out:
         parts.append(f"Left out: {'; '.join(plan.left_out)}.")
-    return line(" ".join(filter(None, parts)))
+    return hint(" ".join(filter(None, parts)))
 
 
 # --- a probe
@@ -180,7 +181,7 @@ def question(sample: Sample, *, answered: bool) -> str:
         "Cited": ", ".join(prediction.cited),
     }
     rows = "".join(f"<dt>{name}</dt><dd>{escape(clip(value, 1200))}</dd>" for name, value in facts.items() if value)
-    about = [probe.ability, f"asked on {minute(probe.asked_at)}", f"history {prediction.history_id}", probe.id]
+    about = [probe.ability, f"asked on {format_time(probe.asked_at)}", f"history {prediction.history_id}", probe.id]
     return (
         f'<div class="memoir-card" data-probe="{escape(probe.id)}"><p class="memoir-meta">'
         f"{' · '.join(escape(part) for part in about if part)}</p>"
@@ -209,7 +210,7 @@ def _reply(sample: Sample) -> str:
 def evidence(pieces: Sequence[Piece]) -> str:
     """Each piece of the evidence with what became of it."""
     if not pieces:
-        return line("There is no evidence for this question: nothing in the history answers it, or none is given.")
+        return hint("There is no evidence for this question: nothing in the history answers it, or none is given.")
     rows = "".join(_piece(piece) for piece in pieces)
     return f'<ol class="memoir-evidence">{rows}</ol>'
 
@@ -248,7 +249,7 @@ def run(chosen: Run) -> str:
     changed = differences(chosen.spec.settings) or "as usual"
     state = "finished" if chosen.is_done else "unfinished: Run with the same settings goes on with it"
     facts = {
-        "Started": minute(chosen.created.astimezone()),
+        "Started": format_time(chosen.created.astimezone()),
         "State": state,
         "Settings": changed,
         "Data": chosen.spec.data,
@@ -262,14 +263,16 @@ def run(chosen: Run) -> str:
 
 def run_name(one: Run) -> str:
     """A run to choose by: when, how much, and with which settings."""
-    return f"{minute(one.created.astimezone())} · {one.spec.portion} · {differences(one.spec.settings) or 'as usual'}"
+    return (
+        f"{format_time(one.created.astimezone())} · {one.spec.portion} · {differences(one.spec.settings) or 'as usual'}"
+    )
 
 
 def deleting(chosen: Run, answers: int) -> str:
     """The question whether a run is to be deleted."""
     return _report(
-        f"<strong>Delete {escape(chosen.name)}?</strong> Its {count(answers, 'answer')} and figures are removed for "
-        "good; the benchmark's files and the embeddings stay.",
+        f"<strong>Delete {escape(chosen.name)}?</strong> Its {format_count(answers, 'answer')} and figures are removed "
+        "for good; the benchmark's files and the embeddings stay.",
         bad=True,
     )
 
@@ -284,8 +287,8 @@ def compared(held: Comparison) -> str:
     settings = "; ".join(f"{name}: {a} / {b}" for name, (a, b) in held.settings.items()) or "none"
     return _report(
         f"<strong>{escape(held.first)}</strong> (first) and <strong>{escape(held.second)}</strong> (second), on the "
-        f"{count(held.n, 'probe')} that both asked. Settings that differ: {escape(settings)}."
-    ) + line(
+        f"{format_count(held.n, 'probe')} that both asked. Settings that differ: {escape(settings)}."
+    ) + hint(
         "The difference is second less first, with its 95 % interval; p from a paired randomisation test, a star below "
         ".05. With so many figures some are below .05 by chance."
     )

@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 from memory.bank.bank import Bank
 from memory.dates.expressions import last_moment
 from memory.errors import MemoirError
-from memory.tab.views import day, line
+from memory.tab.formatting import format_day
+from memory.tab.templates import hint
 from memory.types import Persona
 
 STALE = timedelta(days=30)
@@ -40,6 +41,9 @@ def about(bank: Bank, persona: Persona | None, as_of: str | None) -> str:
         return ""
     at, known = moment(as_of), bank.time_range(persona.id)
     if known is not None and known.end.date() == at.date():
-        why = f"This history ends on {day(known.end)}, so that day counts as today: “last week” is the week before it."
-        return line(f"{why} Empty “As of” to ask as of now.")
-    return line(f"{day(at)} counts as today: what was said later is not known yet. Empty “As of” to ask as of now.")
+        end = format_day(known.end)
+        why = f"This history ends on {end}, so that day counts as today: “last week” is the week before it."
+        return hint(f"{why} Empty “As of” to ask as of now.")
+    return hint(
+        f"{format_day(at)} counts as today: what was said later is not known yet. Empty “As of” to ask as of now."
+    )

@@ -40,8 +40,11 @@ from memory.bank.bank import Bank
 from memory.bank.personas import set_proactive
 from memory.errors import MemoirError
 from memory.search.indexer import Indexer, count_pending
-from memory.tab import PRIVATE, UNCHANGED, Update, persona_choices, shown_fault, told, upload_box
-from memory.tab.views import count, empty, line
+from memory.tab.events import PRIVATE, UNCHANGED, Update, show_errors, to_gradio_error
+from memory.tab.formatting import format_count
+from memory.tab.import_panel import upload_box
+from memory.tab.memory_tab import persona_choices
+from memory.tab.templates import empty_state, hint
 from memory.types import Persona, PersonaDraft
 
 UNASKED = "May bring up memories unasked"
@@ -146,7 +149,9 @@ def chat_tab(
             today: as_of,
             time_note: about(bank, someone, as_of),
             examples: gr.Column(visible=someone is not None and someone.external_id == SAMPLE),
-            sources: empty("No answer yet", "The lines an answer relies on stand here, with the talk around them."),
+            sources: empty_state(
+                "No answer yet", "The lines an answer relies on stand here, with the talk around them."
+            ),
             **how.explain(None),
         }
 
@@ -163,47 +168,47 @@ def chat_tab(
             **fresh(wanted, stale_end(bank, someone)),
         }
 
-    @told
+    @show_errors
     def opened() -> Update:
         return choose(None)
 
-    @told
+    @show_errors
     def chosen(over: str, persona_id: int | None, before: int | None) -> Update:
         if persona_id == before:
             return UNCHANGED
         learner.close(over)
         return choose(persona_id)
 
-    @told
+    @show_errors
     def begun(over: str, persona_id: int | None, as_of: str | None) -> Update:
         learner.close(over)
         return fresh(persona_id, as_of)
 
-    @told
+    @show_errors
     def brought_in(persona_id: int | None) -> Update:
         learner.wake()
         return choose(persona_id) if persona_id is not None else UNCHANGED
 
-    @told
+    @show_errors
     def created(wanted: str, described: str, speaking: str, unasked: bool) -> Update:
         if not wanted.strip():
             raise MemoirError("Give the new persona a name first.")
         draft = PersonaDraft(wanted, description=described.strip(), manner=speaking, proactive=unasked)
         return {name: "", description: "", speaks_up: True, **choose(bank.create_persona(draft).id)}
 
-    @told
+    @show_errors
     def switched(persona_id: int | None, unasked: bool) -> None:
         if persona_id is not None:
             set_proactive(bank, persona_id, proactive=unasked)
 
-    @told
+    @show_errors
     def ended(persona_id: int | None) -> str | None:
         known = bank.time_range(persona_id) if persona_id is not None else None
         if known is None:
             raise MemoirError("Nothing in this history has a date yet, so it has no end to go to.")
         return f"{known.end:%Y-%m-%d}"
 
-    @told
+    @show_errors
     def timed(persona_id: int | None, as_of: str | None) -> str:
         return about(bank, _find(bank, persona_id), as_of)
 
@@ -211,9 +216,9 @@ def chat_tab(
         left = count_pending(bank, assistant.services.searcher.embedder.model)
         fault = indexer.fault
         if fault is not None:
-            return {indexing: line(f"Indexing stopped: {fault}. It goes on at the next message."), clock: gr.Timer()}
-        told_left = f"{count(left, 'memory', 'memories')} still being indexed…" if left else learner.state
-        return {indexing: line(told_left), clock: gr.Timer(active=left > 0)}
+            return {indexing: hint(f"Indexing stopped: {fault}. It goes on at the next message."), clock: gr.Timer()}
+        told_left = f"{format_count(left, 'memory', 'memories')} still being indexed…" if left else learner.state
+        return {indexing: hint(told_left), clock: gr.Timer(active=left > 0)}
 
     def say(
         text: str,
@@ -265,7 +270,7 @@ def chat_tab(
                     }
         except Exception as fault:  # the edge: whatever it was, nothing may go on turning
             yield {composer: ready(text), chat: shown(before)}
-            raise shown_fault(fault) from fault
+            raise to_gradio_error(fault) from fault
         finally:
             stops.pop(chat_number, None)
 

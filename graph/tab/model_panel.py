@@ -14,8 +14,8 @@ from graph.models.local import LocalChat
 from graph.models.probing import Probed, probe
 from graph.models.quantization import free_bytes, resolved
 from memory.errors import MemoirError
-from memory.tab import PRIVATE, Update, shown_fault, told
-from memory.tab.views import line
+from memory.tab.events import PRIVATE, Update, show_errors, to_gradio_error
+from memory.tab.templates import hint
 
 GIB = 2**30
 
@@ -68,32 +68,32 @@ def model_panel(page: gr.Blocks, assistant: Assistant) -> ModelPanel:
             unload = gr.Button("Unload", size="sm", min_width=90, elem_id="model-unload")
         said = gr.HTML(padding=False, elem_id="model-said")
 
-    @told
+    @show_errors
     def chosen(wanted: str | None, kind: Quantization, known: list[str]) -> Update:
         names = list(dict.fromkeys([*known, (wanted or NONE).strip() or NONE]))
-        return {said: line(about(wanted or NONE, kind)), name: gr.Dropdown(names), added: names}
+        return {said: hint(about(wanted or NONE, kind)), name: gr.Dropdown(names), added: names}
 
     def tested(wanted: str | None, kind: Quantization) -> Iterator[Update]:
-        yield {said: line("Trying it out…")}
+        yield {said: hint("Trying it out…")}
         try:
             if not is_named(wanted or NONE):
                 raise MemoirError("Choose a chat model first: there is none to test.")
-            yield {said: line(figures(probe(chat_model(wanted or NONE, quantization=kind))))}
+            yield {said: hint(figures(probe(chat_model(wanted or NONE, quantization=kind))))}
         except MemoirError as fault:
-            yield {said: line(f"It did not work: {fault}")}
-            raise shown_fault(fault) from fault
+            yield {said: hint(f"It did not work: {fault}")}
+            raise to_gradio_error(fault) from fault
 
-    @told
+    @show_errors
     def unloaded(wanted: str | None, kind: Quantization) -> str:
         model = chat_model_or_none(wanted or NONE, kind)
         if not isinstance(model, LocalChat):
             raise MemoirError("Only a model that runs here can be unloaded.")
         held = model.weights.loaded
         model.weights.unload()
-        return line("Unloaded: its memory is free again." if held else "It was not loaded.")
+        return hint("Unloaded: its memory is free again." if held else "It was not loaded.")
 
     both = [name, quantization]
-    page.load(lambda: line(about(configured.model, configured.quantization)), None, said, **PRIVATE)
+    page.load(lambda: hint(about(configured.model, configured.quantization)), None, said, **PRIVATE)
     gr.on([name.change, quantization.change], chosen, [*both, added], [said, name, added], **PRIVATE)
     test.click(tested, both, said, concurrency_id="model", **PRIVATE)
     unload.click(unloaded, both, said, **PRIVATE)

@@ -13,7 +13,7 @@ from graph.tab.messages import Bubble
 from memory.bank.bank import Bank
 from memory.errors import MemoirError
 from memory.search.indexer import Indexer, count_pending
-from memory.tab.views import count
+from memory.tab.formatting import format_count
 from memory.types import TurnDraft
 
 LONGEST = 100_000
@@ -59,6 +59,6 @@ def wake(assistant: Assistant, indexer: Indexer) -> Iterator[str]:
         embedder.load()
     patience = time.monotonic() + PATIENCE
     while (left := count_pending(assistant.services.bank, embedder.model)) and time.monotonic() < patience:
-        yield f"Indexing {count(left, 'new memory', 'new memories')}…"
+        yield f"Indexing {format_count(left, 'new memory', 'new memories')}…"
         indexer.wake()
         indexer.wait(0.5)

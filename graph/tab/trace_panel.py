@@ -10,9 +10,9 @@ from graph.assistant import Answer
 from graph.tab import views as panels
 from graph.tab.views import CANDIDATE_HEADERS, CANDIDATE_WIDTHS, NOTE_HEADERS, STEP_HEADERS
 from memory.bank.bank import Bank
-from memory.tab import PRIVATE, Update, told
-from memory.tab.memory_card import whole
-from memory.tab.views import empty, line
+from memory.tab.events import PRIVATE, Update, show_errors
+from memory.tab.memory_card import render_memory
+from memory.tab.templates import empty_state, hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,9 @@ class HowPanel:
     def explain(self, answer: Answer | None) -> Update:
         """How this answer came about; without one, what will stand here."""
         if answer is None:
-            hint = empty("No answer yet", "Ask something, and each step to the answer shows here.")
+            nothing = empty_state("No answer yet", "Ask something, and each step to the answer shows here.")
             hidden = (self.kinds, self.timeline, self.candidates, self.notes, self.steps)
-            return {self.explained: hint, self.one: "", **{part: gr.update(visible=False) for part in hidden}}
+            return {self.explained: nothing, self.one: "", **{part: gr.update(visible=False) for part in hidden}}
         figure = panels.timeline(answer)
         rows, taken = panels.candidates(answer), panels.notes(answer)
         return {
@@ -45,7 +45,7 @@ class HowPanel:
             self.kinds: gr.Label(panels.classes(answer), visible=bool(rows)),
             self.timeline: gr.Plot(figure, visible=figure is not None),
             self.candidates: gr.Dataframe(rows, visible=bool(rows)),
-            self.one: line("A click on a candidate shows where it comes from." if rows else ""),
+            self.one: hint("A click on a candidate shows where it comes from." if rows else ""),
             self.notes: gr.Dataframe(taken, visible=bool(taken)),
             self.steps: gr.Dataframe(panels.steps(answer), visible=True),
         }
@@ -64,9 +64,9 @@ def how_panel(bank: Bank, persona: gr.Dropdown) -> HowPanel:
             notes = _table("Notes", NOTE_HEADERS, (16, 56, 28))
             steps = _table("Steps", STEP_HEADERS, (24, 54, 22))
 
-    @told
+    @show_errors
     def look_at(persona_id: int, event: gr.SelectData) -> str:
-        return whole(bank, bank.memory(persona_id, int(event.row_value[0])), panels.REACH)
+        return render_memory(bank, bank.memory(persona_id, int(event.row_value[0])), panels.REACH)
 
     candidates.select(look_at, persona, one, trigger_mode="always_last", **PRIVATE)
     return HowPanel(explained, kinds, timeline, candidates, one, notes, steps)

@@ -12,9 +12,9 @@ from graph.assistant import Answer
 from graph.state import Citation, Note, Reason
 from memory.bank.bank import Bank
 from memory.dates.expressions import describe
-from memory.tab import views as panels
-from memory.tab.memory_card import provenance
-from memory.tab.views import STORE_NAMES, clip, count, day, happened
+from memory.tab.formatting import STORE_NAMES, clip, format_count, format_day, memory_date
+from memory.tab.memory_card import render_sources
+from memory.tab.templates import badge, empty_state, hint
 from memory.types import STORES, Hit, Memory, Persona
 
 if TYPE_CHECKING:
@@ -90,13 +90,13 @@ def source(bank: Bank, citation: Citation, answer_number: int) -> str:
     memory = citation.memory
     anchor = f"source-{answer_number}-{citation.number}"
     teller = f" · {escape(memory.speaker)}" if memory.speaker else ""
-    stale = f" · may be out of date since {panels.day(memory.stale_since)}" if memory.stale_since else ""
-    when = f"<time>{escape(happened(memory))}</time>{teller}{stale}"
-    meta = f'<span class="memoir-meta">{when} {panels.badge(memory.store)}</span>'
+    stale = f" · may be out of date since {format_day(memory.stale_since)}" if memory.stale_since else ""
+    when = f"<time>{escape(memory_date(memory))}</time>{teller}{stale}"
+    meta = f'<span class="memoir-meta">{when} {badge(memory.store)}</span>'
     return (
         f'<details class="memoir-card memoir-source" id="{anchor}"><summary><span class="memoir-number">'
         f'{citation.number}</span><span class="memoir-source-head">{meta}<q class="memoir-quote">'
-        f"{escape(citation.quote)}</q></span></summary>{provenance(bank, memory, REACH)}</details>"
+        f"{escape(citation.quote)}</q></span></summary>{render_sources(bank, memory, REACH)}</details>"
     )
 
 
@@ -130,10 +130,10 @@ def no_sources(answer: Answer) -> str:
     """Why an answer relies on nothing."""
     if answer.reading.abstained:
         reason = answer.reading.reason
-        return panels.empty("No sources", WHY_NOT[reason] if reason else "Nothing that is remembered answers this.")
+        return empty_state("No sources", WHY_NOT[reason] if reason else "Nothing that is remembered answers this.")
     if answer.reading.by not in ("", "extractive"):
-        return panels.empty("No sources", "The chat model named none for this answer, so take it with care.")
-    return panels.empty("No sources needed", "Nothing was asked, so nothing was looked up.")
+        return empty_state("No sources", "The chat model named none for this answer, so take it with care.")
+    return empty_state("No sources needed", "Nothing was asked, so nothing was looked up.")
 
 
 def remembered_before(bank: Bank, persona_id: int, cited: Sequence[int]) -> list[Citation]:
@@ -145,16 +145,17 @@ def remembered_before(bank: Bank, persona_id: int, cited: Sequence[int]) -> list
 def welcome(bank: Bank, persona: Persona | None) -> str:
     """What an empty chat says of the persona."""
     if persona is None:
-        return panels.empty("Nobody to talk with yet", "Create a persona, or bring in a history.")
+        return empty_state("Nobody to talk with yet", "Create a persona, or bring in a history.")
     counts, known = bank.counts(persona.id), bank.time_range(persona.id)
     if known is None:
-        return panels.empty(
+        return empty_state(
             f"{persona.name} remembers nothing yet", "Tell something about yourself, or bring in a history."
         )
     memories = sum(n for store, n in counts.items() if store not in ("sessions", "turns"))
-    span = f"{day(known.start)} to {day(known.end)}"
-    return panels.empty(
-        f"Talk with {persona.name}", f"{count(memories, 'memory', 'memories')}, {span}. Ask, or tell something new."
+    span = f"{format_day(known.start)} to {format_day(known.end)}"
+    return empty_state(
+        f"Talk with {persona.name}",
+        f"{format_count(memories, 'memory', 'memories')}, {span}. Ask, or tell something new.",
     )
 
 
@@ -162,14 +163,14 @@ def summary(answer: Answer) -> str:
     """In a sentence or two: what was asked for, in what time, and what was read."""
     kept = sum(hit.kept for hit in answer.hits)
     if not answer.hits:
-        return panels.line("Nothing was looked up for this message.")
+        return hint("Nothing was looked up for this message.")
     found = Counter(hit.memory.store for hit in answer.hits)
     stores = ", ".join(f"{found[s]} of {STORE_NAMES[s].lower()}" for s in STORES if found[s])
-    looked = f"{count(len(answer.hits), 'candidate')} ({stores}), {kept} of them read."
+    looked = f"{format_count(len(answer.hits), 'candidate')} ({stores}), {kept} of them read."
     if not answer.window:
-        return panels.line(f"{looked} The question names no time, so nothing was left out for its date.")
+        return hint(f"{looked} The question names no time, so nothing was left out for its date.")
     times = "; ".join(f"“{w.text}” means {describe(w.span)}{'' if w.sure else ', perhaps'}" for w in answer.window)
-    return panels.line(f"{looked} {times}.")
+    return hint(f"{looked} {times}.")
 
 
 def classes(answer: Answer) -> dict[str, float]:
@@ -194,7 +195,7 @@ def _candidate(place: int, hit: Hit, noted: Mapping[int, Note], cited: Mapping[i
         memory.id,
         str(place) if found == place else f"{place} (was {found})",
         STORE_NAMES[memory.store],
-        f"{happened(memory)} — {clip(memory.text, 140)}",
+        f"{memory_date(memory)} — {clip(memory.text, 140)}",
         *(round(hit.scores.get(name, 0.0), 2) for name in ("lexical", "dense", "fused", "class", "rerank")),
         ", ".join(raised),
         f"{note.relevance:.0%}: {clip(note.quote, 60)}" if note else "",
@@ -220,7 +221,7 @@ def steps(answer: Answer) -> list[Row]:
 
 
 def _from(memory: Memory) -> str:
-    return " · ".join(part for part in (memory.speaker, day(memory.said_at) or happened(memory)) if part)
+    return " · ".join(part for part in (memory.speaker, format_day(memory.said_at) or memory_date(memory)) if part)
 
 
 def timeline(answer: Answer) -> Figure | None:

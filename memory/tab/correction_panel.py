@@ -12,8 +12,8 @@ from memory.bank.bank import Bank
 from memory.bank.corrections import Change, Version, version_of
 from memory.dates.expressions import describe, read_date
 from memory.errors import MemoirError
-from memory.tab import views as panels
-from memory.tab.errors import PRIVATE, Update, told
+from memory.tab.events import PRIVATE, Update, show_errors
+from memory.tab.formatting import format_day
 from memory.types import SEMANTIC, Memory, TimeSpan
 
 KINDS = {
@@ -81,42 +81,42 @@ def correcting_box(bank: Bank, persona: gr.Dropdown, selected: gr.State) -> Corr
     def done(memory_id: int, before: tuple[int, int]) -> tuple[int, int]:
         return memory_id, before[1] + 1
 
-    @told
+    @show_errors
     def opened(persona_id: int, memory_id: int) -> Update:
         memory = bank.memory(persona_id, memory_id)
         fact = memory.store in SEMANTIC
-        when = panels.day(memory.valid_from) if fact else describe(memory.event) if memory.event else ""
+        when = format_day(memory.valid_from) if fact else describe(memory.event) if memory.event else ""
         return {
             form: gr.Group(visible=True),
             text: memory.text,
             since: gr.Textbox(when, label="Since" if fact else "When"),
-            until: gr.Textbox(panels.day(memory.valid_to), visible=fact),
+            until: gr.Textbox(format_day(memory.valid_to), visible=fact),
         }
 
-    @told
+    @show_errors
     def saved(
         persona_id: int, memory_id: int, words: str, begins: str, ends: str, before: tuple[int, int]
     ) -> tuple[int, int]:
         memory = bank.memory(persona_id, memory_id)
         return done(correcting.edit(bank, persona_id, memory_id, _version(memory, words, begins, ends)).id, before)
 
-    @told
+    @show_errors
     def marked(persona_id: int, memory_id: int, before: tuple[int, int]) -> tuple[int, int]:
         correcting.mark_wrong(bank, persona_id, memory_id)
         return done(memory_id, before)
 
-    @told
+    @show_errors
     def pinned(persona_id: int, memory_id: int, before: tuple[int, int]) -> tuple[int, int]:
         correcting.pin(bank, persona_id, memory_id, pinned=not bank.memory(persona_id, memory_id).pinned)
         return done(memory_id, before)
 
-    @told
+    @show_errors
     def merged(persona_id: int, memory_id: int, before: tuple[int, int]) -> tuple[int, int]:
         same = correcting.duplicates(bank, persona_id, memory_id)
         correcting.merge(bank, persona_id, memory_id, [each.id for each in same])
         return done(memory_id, before)
 
-    @told
+    @show_errors
     def undone(persona_id: int, before: tuple[int, int]) -> tuple[int, int]:
         return done(correcting.undo(bank, persona_id), before)
 
@@ -133,8 +133,8 @@ def _version(memory: Memory, words: str, begins: str, ends: str) -> Version:
     """What the form says a memory is to be; a date that was left as it stood keeps its hour."""
     held = version_of(memory)
     if memory.store in SEMANTIC:
-        start = held.valid_from if begins.strip() == panels.day(held.valid_from) else _start(begins)
-        end = held.valid_to if ends.strip() == panels.day(held.valid_to) else _start(ends)
+        start = held.valid_from if begins.strip() == format_day(held.valid_from) else _start(begins)
+        end = held.valid_to if ends.strip() == format_day(held.valid_to) else _start(ends)
         return Version(words, held.event, held.event_text, start, end)
     if memory.event is not None and begins.strip() == describe(memory.event):
         return Version(words, held.event, held.event_text, held.valid_from, held.valid_to)

@@ -13,9 +13,9 @@ from memory.bank.bank import Bank
 from memory.errors import MemoirError
 from memory.exporting import downloads, export
 from memory.progress import Task
-from memory.tab import views as panels
-from memory.tab.errors import PRIVATE, Update
+from memory.tab.events import PRIVATE, Update
 from memory.tab.task_panel import task_bar
+from memory.tab.templates import hint
 from memory.types import Persona
 
 ABOUT = (
@@ -27,7 +27,7 @@ ABOUT = (
 def taking_panel(bank: Bank, persona: gr.Dropdown) -> None:
     """Build the panel."""
     with gr.Accordion("Take it with you", open=False, elem_id="take"):
-        gr.HTML(panels.line(ABOUT), padding=False)
+        gr.HTML(hint(ABOUT), padding=False)
         with gr.Row():
             one = gr.Button("Export this persona", min_width=170, elem_id="take-persona")
             everything = gr.Button("Export the whole bank", min_width=170, elem_id="take-bank")

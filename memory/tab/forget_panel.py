@@ -14,9 +14,9 @@ from memory.forgetting import forget
 from memory.forgetting import selection as scope
 from memory.forgetting.selection import Scope
 from memory.progress import Task
-from memory.tab import views as panels
-from memory.tab.errors import PRIVATE, Update
+from memory.tab.events import PRIVATE, Update
 from memory.tab.task_panel import task_bar
+from memory.tab.templates import error_box, hint, render
 
 
 def forgetting_panel(bank: Bank, persona: gr.Dropdown) -> gr.State:
@@ -41,14 +41,14 @@ def forgetting_panel(bank: Bank, persona: gr.Dropdown) -> gr.State:
 
     def consider(persona_id: int | None, mentioned: str, day: str, request: gr.Request) -> Iterator[Update]:
         if persona_id is None:
-            yield {result: panels.problem("There is no persona yet.")}
+            yield {result: error_box("There is no persona yet.")}
             return
 
         def work(task: Task) -> Update:
             plan = forget.preview_meant(bank, [persona_id], _scope(mentioned, day), task)
             if not (plan.memories or plan.turns):
-                return {result: panels.line("Nothing fits; there is nothing to forget.")}
-            return {confirm: gr.Group(visible=True), planned: panels.forgetting(plan)}
+                return {result: hint("Nothing fits; there is nothing to forget.")}
+            return {confirm: gr.Group(visible=True), planned: render("forget_preview.html", gone=plan)}
 
         yield {confirm: gr.Group(visible=False), result: ""}
         yield from bar.watch("Looking for what would go", request, work)
@@ -57,7 +57,7 @@ def forgetting_panel(bank: Bank, persona: gr.Dropdown) -> gr.State:
         def work(task: Task) -> Update:
             with journal.requested("Memory tab"):
                 gone = forget.forget_meant(bank, [persona_id], _scope(mentioned, day), task)
-            return {result: panels.forgotten(gone), done: times + 1}
+            return {result: render("forget_report.html", gone=gone), done: times + 1}
 
         yield {confirm: gr.Group(visible=False)}
         yield from bar.watch("Forgetting", request, work)

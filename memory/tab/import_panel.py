@@ -13,11 +13,13 @@ from memory import ingest
 from memory.bank import journal
 from memory.bank.bank import Bank
 from memory.errors import BankUnavailable, UnreadableFile
+from memory.ingest import Found
 from memory.progress import Task
 from memory.search.indexer import Indexer
-from memory.tab import views as panels
-from memory.tab.errors import PRIVATE, Update
+from memory.tab.events import PRIVATE, Update
+from memory.tab.formatting import clip, format_count
 from memory.tab.task_panel import task_bar
+from memory.tab.templates import error_box, hint, render
 
 WELCOME = (
     "An export of ChatGPT, Claude, Open WebUI, LibreChat, SillyTavern, WhatsApp or Telegram, zipped or not; a "
@@ -35,7 +37,7 @@ class UploadBox:
 def upload_box(bank: Bank, indexer: Indexer) -> UploadBox:
     """Build the box in which a history is dropped, looked into, chosen from and imported."""
     imported: gr.State = gr.State(None)
-    gr.HTML(panels.line(WELCOME))
+    gr.HTML(hint(WELCOME))
     file = gr.File(
         show_label=False,
         height=120,
@@ -57,11 +59,11 @@ def upload_box(bank: Bank, indexer: Indexer) -> UploadBox:
             try:
                 held = ingest.contents(Path(path), task.report)
             except UnreadableFile as fault:
-                return {report: panels.problem(str(fault))}
+                return {report: error_box(str(fault))}
             many = len(held.histories) > 1
-            choices = [(panels.history_name(h), h.external_id or h.name) for h in held.histories]
+            choices = [(_history_name(h), h.external_id or h.name) for h in held.histories]
             return {
-                found: panels.contents(Path(path).name, held),
+                found: render("import_preview.html", name=Path(path).name, file=held),
                 wanted: gr.Dropdown(choices, value=[], visible=many),
                 everything: gr.Checkbox(value=False, visible=many, label=f"Take all {len(choices)}"),
                 start: gr.Button(visible=True),
@@ -81,7 +83,7 @@ def upload_box(bank: Bank, indexer: Indexer) -> UploadBox:
 
     def take(path: str, names: list[str], take_all: bool, many: bool, request: gr.Request) -> Iterator[Update]:
         if many and not names and not take_all:
-            yield {report: panels.problem("Choose at least one of the histories, or take them all.")}
+            yield {report: error_box("Choose at least one of the histories, or take them all.")}
             return
 
         def work(task: Task) -> Update:
@@ -91,12 +93,17 @@ def upload_box(bank: Bank, indexer: Indexer) -> UploadBox:
                     chosen = names if many and not take_all else None
                     done = ingest.ingest(bank, held, choose=chosen, progress=task.report)
             except (UnreadableFile, BankUnavailable) as fault:
-                return {report: panels.problem(str(fault))}
+                return {report: error_box(str(fault))}
             finally:
                 indexer.wake()
             shutil.rmtree(held.parent, ignore_errors=True)  # the server's copy, in a folder of its own
             new = done.histories[0].persona.id
-            return {**closed(), file: None, report: panels.report(held.name, done), imported: new}
+            return {
+                **closed(),
+                file: None,
+                report: render("import_report.html", name=held.name, report=done),
+                imported: new,
+            }
 
         yield {report: ""}
         yield from bar.watch("Importing", request, work)
@@ -107,3 +114,8 @@ def upload_box(bank: Bank, indexer: Indexer) -> UploadBox:
     file.clear(closed, None, parts, **PRIVATE)
     start.click(take, [file, wanted, everything, several], [*shown, file], **PRIVATE)
     return UploadBox(imported)
+
+
+def _history_name(history: Found) -> str:
+    names = " · ".join(dict.fromkeys(name for name in (history.name, history.external_id) if name))
+    return f"{clip(names, 80)} ({format_count(history.sessions, 'session')}, {format_count(history.turns, 'turn')})"

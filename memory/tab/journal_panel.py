@@ -7,9 +7,9 @@ import gradio as gr
 from memory.bank import journal
 from memory.bank.bank import Bank
 from memory.exporting import downloads
-from memory.tab import views as panels
-from memory.tab.errors import PRIVATE, Update, told
+from memory.tab.events import PRIVATE, Update, show_errors
 from memory.tab.pager import pager
+from memory.tab.templates import hint
 
 PAGE = 20
 
@@ -18,7 +18,7 @@ def journal_panel(bank: Bank) -> None:
     """Build the panel, which reads the journal when it is opened."""
     with gr.Accordion("Journal", open=False, elem_id="journal") as panel:
         gr.HTML(
-            panels.line("What was written, recalled and forgotten, and at whose request; it holds no word of it."),
+            hint("What was written, recalled and forgotten, and at whose request; it holds no word of it."),
             padding=False,
         )
         table = gr.Dataframe(
@@ -37,7 +37,7 @@ def journal_panel(bank: Bank) -> None:
         whole = gr.Button("All of it as CSV", size="sm", elem_id="journal-csv")
         file = gr.File(label="Ready to download", visible=False, interactive=False, elem_id="journal-file")
 
-    @told
+    @show_errors
     def show(page: int) -> Update:
         total = journal.count(bank)
         page = min(page, max(0, total - 1) // PAGE)
@@ -45,7 +45,7 @@ def journal_panel(bank: Bank) -> None:
         said = f"{total:,}" if lines else "Nothing yet."
         return {table: [list(entry.cells) for entry in lines], **pages.at(page, PAGE, len(lines), total, said)}
 
-    @told
+    @show_errors
     def as_csv() -> Update:
         text = journal.as_csv(journal.entries(bank))
         path = downloads.make(

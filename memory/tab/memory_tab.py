@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import gradio as gr
+from markupsafe import Markup
 
 from memory.bank import journal
 from memory.bank.bank import Bank
@@ -14,16 +16,16 @@ from memory.errors import MemoirError
 from memory.forgetting import forget
 from memory.search.scoring import SearchSettings
 from memory.search.searcher import Searcher
-from memory.tab import views as panels
 from memory.tab.correction_panel import correcting_box
-from memory.tab.errors import PRIVATE, UNCHANGED, Update, told
+from memory.tab.events import PRIVATE, UNCHANGED, Update, show_errors
 from memory.tab.export_panel import taking_panel
 from memory.tab.forget_panel import forgetting_panel
+from memory.tab.formatting import STORE_NAMES, clip, memory_date
 from memory.tab.journal_panel import journal_panel
-from memory.tab.memory_card import known, origin_of
+from memory.tab.memory_card import render_card, render_origin
 from memory.tab.pager import pager
 from memory.tab.plots_panel import pictures_box
-from memory.tab.views import STORE_NAMES
+from memory.tab.templates import empty_state, render
 from memory.types import STORES, Memory, Store, TimeSpan
 
 PAGE = 50
@@ -90,7 +92,7 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
 
     def show(persona_id: int | None, page: int, *sought: str | None) -> Update:
         if persona_id is None:
-            nobody = panels.empty("No persona yet", "Create one in Chat, or bring in a history there.")
+            nobody = empty_state("No persona yet", "Create one in Chat, or bring in a history there.")
             return {totals: nobody, table: [], listed_for: (), **pages.at(0, PAGE, 0, 0, "")}
         text, kind, since, until = sought
         found, total, page = _page(bank, searcher, persona_id, text or "", kind, _between(since, until), page)
@@ -98,70 +100,73 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
         if not total:
             said = "Nothing fits. Try other words, another kind or a wider stretch of time."
         return {
-            totals: panels.totals(bank.counts(persona_id)),
+            totals: _totals(bank.counts(persona_id)),
             table: [_row(m) for m in found],
             listed_for: (persona_id, *sought),
             **pages.at(page, PAGE, len(found), total, said),
         }
 
-    @told
+    @show_errors
     def opened(current: int | None, of_chat: int | None, *sought: str | None) -> Update:
         known = persona_choices(bank)
         ids = [i for _, i in known]
         wanted = next((i for i in (of_chat, current, *ids) if i in ids), None)
         return {persona: gr.Dropdown(known, value=wanted), **cleared(wanted), **show(wanted, 0, *sought)}
 
-    @told
+    @show_errors
     def afresh(persona_id: int | None, *sought: str | None) -> Update:
         return {**cleared(persona_id), **show(persona_id, 0, *sought)}
 
-    @told
+    @show_errors
     def changed(before: tuple[int | str | None, ...], persona_id: int | None, *sought: str | None) -> Update:
         if before == (persona_id, *sought):  # a picker says "input" also when the keyboard only passes through it
             return UNCHANGED
         return afresh(persona_id, *sought)
 
-    @told
+    @show_errors
     def turned(persona_id: int | None, page: int, *sought: str | None) -> Update:
         return show(persona_id, page, *sought)
 
     def cleared(persona_id: int | None) -> Update:
-        hint = panels.empty("Choose a memory", "A click on a row, or Enter, shows where it comes from.")
-        return {card: hint, origin: "", selected: None, result: "", **asked(False), **box.about(persona_id, None)}
+        nothing = empty_state("Choose a memory", "A click on a row, or Enter, shows where it comes from.")
+        return {card: nothing, origin: "", selected: None, result: "", **asked(False), **box.about(persona_id, None)}
 
     def asked(open_: bool, forgettable: bool = False) -> Update:
         return {confirm: gr.Group(visible=open_), ask_forget: gr.Button(visible=forgettable and not open_)}
 
-    @told
+    @show_errors
     def choose(persona_id: int, current: int | None, event: gr.SelectData) -> Update:
         memory = bank.memory(persona_id, int(event.row_value[0]))
         return UNCHANGED if memory.id == current else looked_at(memory)
 
     def looked_at(memory: Memory) -> Update:
         return {
-            card: known(bank, memory),
-            origin: origin_of(bank, memory, REACH),
+            card: render_card(bank, memory),
+            origin: render_origin(bank, memory, REACH),
             selected: memory.id,
             result: "",
             **asked(False, True),
             **box.about(memory.persona_id, memory),
         }
 
-    @told
+    @show_errors
     def corrected(persona_id: int, change: tuple[int, int], page: int, *sought: str | None) -> Update:
         memory = bank.memory(persona_id, change[0])
         return {**show(persona_id, page, *sought), **looked_at(memory)}
 
-    @told
+    @show_errors
     def consider(persona_id: int, memory_id: int) -> Update:
-        return {warning: panels.forgetting(forget.preview(bank, persona_id, [memory_id])), **asked(True)}
+        return {
+            warning: render("forget_preview.html", gone=forget.preview(bank, persona_id, [memory_id])),
+            **asked(True),
+        }
 
-    @told
+    @show_errors
     def remove(persona_id: int, memory_id: int, page: int, *sought: str | None) -> Update:
         with journal.requested("Memory tab"):
             gone = forget.forget(bank, persona_id, [memory_id])
         rest = show(persona_id, page, *sought)
-        return {**rest, **cleared(persona_id), result: panels.forgotten(gone)}
+        return {**rest, **cleared(persona_id), result: render("forget_report.html", gone=gone)}
 
     filters = [persona, query, store, first, last]
     listed = [totals, table, listed_for, *pages.parts]
@@ -237,7 +242,7 @@ def _date(text: str | None) -> TimeSpan | None:
 
 
 def _row(memory: Memory) -> list[str | int]:
-    text = ("📌 " if memory.pinned else "") + panels.clip(memory.text)
+    text = ("📌 " if memory.pinned else "") + clip(memory.text)
     if memory.taken_back is not None:
         text += " (taken back)"
     elif memory.superseded_by is not None or memory.valid_to is not None:
@@ -245,4 +250,13 @@ def _row(memory: Memory) -> list[str | int]:
     elif memory.stale_since is not None:
         text += " (may be out of date)"
     kind = "Summary" if memory.attribute == SUMMARY else STORE_NAMES[memory.store]
-    return [memory.id, kind, panels.happened(memory), memory.speaker, text]
+    return [memory.id, kind, memory_date(memory), memory.speaker, text]
+
+
+def _totals(counts: Mapping[str, int]) -> Markup:
+    memories = sum(counts.get(store, 0) for store in STORES)
+    if not memories and not counts["turns"]:
+        return empty_state(
+            "Nothing remembered yet", "Tell the persona something in Chat, or import a conversation there."
+        )
+    return render("persona_totals.html", counts=counts, memories=memories)

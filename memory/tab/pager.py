@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import gradio as gr
 
-from memory.tab import views as panels
-from memory.tab.errors import PRIVATE, Update
+from memory.tab.events import PRIVATE, Update
+from memory.tab.templates import hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Pager:
         return {
             self.shown: page,
             self.back: gr.Button(interactive=page > 0),
-            self.where: panels.line(f"{start + 1:,}–{start + here:,} of {said}" if here else said),
+            self.where: hint(f"{start + 1:,}–{start + here:,} of {said}" if here else said),
             self.further: gr.Button(interactive=start + here < total),
         }
 

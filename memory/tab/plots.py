@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from memory.bank import statistics as overview
 from memory.bank.bank import Bank
 from memory.bank.statistics import Months, Relation
-from memory.tab.views import STORE_NAMES, clip, count, day
+from memory.tab.formatting import STORE_NAMES, clip, format_count, format_day
 from memory.types import Memory, Store
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def holdings(bank: Bank, persona_id: int) -> tuple[Figure | None, str]:
         )
     figure.update_layout(barmode="stack", hovermode="x unified")
     total = sum(sum(counted.values()) for counted in months.values())
-    return figure, f"{count(total, 'memory', 'memories')} with a date, a bar a {UNITS[wide]}.{_left_out(beyond)}"
+    return figure, f"{format_count(total, 'memory', 'memories')} with a date, a bar a {UNITS[wide]}.{_left_out(beyond)}"
 
 
 def timeline(bank: Bank, persona_id: int, now: datetime | None = None) -> tuple[Figure | None, str]:
@@ -75,7 +75,7 @@ def timeline(bank: Bank, persona_id: int, now: datetime | None = None) -> tuple[
     figure.update_layout(showlegend=False, barmode="overlay")
     figure.update_xaxes(type="date")
     figure.update_yaxes(tickvals=list(range(len(names))), ticktext=names, showgrid=False)
-    shown = f"; {count(len(facts), 'fact')} for as long as they held, those that ended first" if facts else ""
+    shown = f"; {format_count(len(facts), 'fact')} for as long as they held, those that ended first" if facts else ""
     counted_by = f"Conversations and events, a dot a {UNITS[wide]}, the larger the more"
     return figure, f"{counted_by}{shown}.{_left_out(beyond)}"
 
@@ -119,7 +119,7 @@ def _bars_of_facts(figure: Figure, facts: Sequence[Memory], now: datetime) -> No
 
 
 def _held(fact: Memory) -> str:
-    return f"from {day(fact.valid_from)} " + (f"to {day(fact.valid_to)}" if fact.valid_to else "on")
+    return f"from {format_day(fact.valid_from)} " + (f"to {format_day(fact.valid_to)}" if fact.valid_to else "on")
 
 
 def people(bank: Bank, persona_id: int, as_of: datetime) -> tuple[Figure | None, str]:
@@ -127,14 +127,16 @@ def people(bank: Bank, persona_id: int, as_of: datetime) -> tuple[Figure | None,
     name = bank.persona(persona_id).name
     known = overview.relations(bank, persona_id, name, as_of)
     if not known:
-        return None, f"No relationship is known that held on {day(as_of)}."
+        return None, f"No relationship is known that held on {format_day(as_of)}."
     figure = _figure(520)
     _draw(figure, known, _places(known))
     figure.update_layout(showlegend=False, hovermode="closest")
     figure.update_xaxes(visible=False, range=[-1.3, 1.3])
     figure.update_yaxes(visible=False, range=[-1.15, 1.15])
     everyone = {n for relation in known for n in (relation.who, relation.whose)}
-    lines = f"{count(len(everyone), 'name')} and {count(len(known), 'relationship')} on {day(as_of)}"
+    lines = (
+        f"{format_count(len(everyone), 'name')} and {format_count(len(known), 'relationship')} on {format_day(as_of)}"
+    )
     return figure, f"{lines}: " + "; ".join(_in_words(r) for r in known) + "."
 
 

@@ -12,8 +12,8 @@ from memory.bank.bank import Bank
 from memory.dates.expressions import read_date
 from memory.errors import MemoirError
 from memory.tab import plots as pictures
-from memory.tab import views as panels
-from memory.tab.errors import PRIVATE, Update, told
+from memory.tab.events import PRIVATE, Update, show_errors
+from memory.tab.templates import heading, hint
 
 
 def pictures_box(bank: Bank, persona: gr.Dropdown) -> Callable[[Callable[..., Any]], None]:
@@ -31,7 +31,7 @@ def pictures_box(bank: Bank, persona: gr.Dropdown) -> Callable[[Callable[..., An
     def drawn(persona_id: int | None, moment: str | None) -> Update:
         if persona_id is None:
             hidden = {plot: gr.Plot(visible=False) for plot in (timeline, holdings, people)}
-            return {line: panels.line("No persona is chosen."), held: "", related: "", seen: True, **hidden}
+            return {line: hint("No persona is chosen."), held: "", related: "", seen: True, **hidden}
         ways = (
             ("Conversations, events and facts", timeline, line, pictures.timeline(bank, persona_id)),
             ("What is remembered, by kind", holdings, held, pictures.holdings(bank, persona_id)),
@@ -41,15 +41,15 @@ def pictures_box(bank: Bank, persona: gr.Dropdown) -> Callable[[Callable[..., An
         for title, plot, words, (figure, said) in ways:
             shown |= {
                 plot: gr.Plot(figure, visible=figure is not None),
-                words: panels.heading(title) + panels.line(said),
+                words: heading(title) + hint(said),
             }
         return shown
 
-    @told
+    @show_errors
     def opened(persona_id: int | None, moment: str | None) -> Update:
         return drawn(persona_id, moment)
 
-    @told
+    @show_errors
     def followed(persona_id: int | None, moment: str | None, open_: bool) -> Update:
         return drawn(persona_id, moment) if open_ else {seen: False}
 

@@ -8,11 +8,13 @@ from contextvars import copy_context
 from dataclasses import dataclass, field
 
 import gradio as gr
+from markupsafe import Markup
 
 from memory.errors import Cancelled
 from memory.progress import Task
-from memory.tab import views as panels
-from memory.tab.errors import PRIVATE, Update, shown_fault
+from memory.tab.events import PRIVATE, Update, to_gradio_error
+from memory.tab.formatting import format_duration
+from memory.tab.templates import hint, progress_bar
 
 TICK = 0.4
 """Seconds between two looks at how far it is; what is done by the first shows no bar at all."""
@@ -44,13 +46,13 @@ class TaskBar:
         pool.shutdown(wait=False)
         try:
             while not wait([future], TICK).done:
-                yield {self.status: panels.going(doing, task), self.stop: _button(task)}
+                yield {self.status: _progress(doing, task), self.stop: _button(task)}
             fault = future.exception()
-            why = panels.line(str(fault)) if isinstance(fault, Cancelled) else ""
+            why = hint(str(fault)) if isinstance(fault, Cancelled) else ""
             ended: Update = {self.status: why, self.stop: gr.Button(visible=False)}
             yield ended if fault else {**ended, **future.result()}
             if isinstance(fault, Exception) and not why:
-                raise shown_fault(fault) from fault
+                raise to_gradio_error(fault) from fault
         finally:
             self.going.pop(request.session_hash, None)
             if not outlives:
@@ -76,3 +78,14 @@ def task_bar(name: str) -> TaskBar:
 
 def _button(task: Task) -> gr.Button:
     return gr.Button(visible=not task.uncancellable, interactive=not task.cancelled)
+
+
+def _progress(doing: str, task: Task) -> Markup:
+    steps = [f"{task.share:.0%}"]
+    if task.uncancellable:
+        steps.append("deleted; cleaning up the file, which cannot be stopped")
+    elif task.cancelled:
+        steps.append("stopping…")
+    if not task.cancelled and task.seconds_left is not None:
+        steps.append(f"{format_duration(task.seconds_left)} left")
+    return progress_bar(doing, steps, task.share)

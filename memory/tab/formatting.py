@@ -1,0 +1,58 @@
+"""Write dates, counts and texts for people to read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from memory.dates.expressions import describe
+from memory.types import Memory, Store
+
+STORE_NAMES: Mapping[Store, str] = {
+    "profile": "Profile",
+    "relationship": "Relationship",
+    "world": "World",
+    "event": "Event",
+    "dialogue": "Conversation",
+}
+"""What the screen calls the stores."""
+
+MAX_CELL = 220
+"""Characters of a memory that a table shows."""
+
+
+def format_day(moment: datetime | None) -> str:
+    """Write a day in the moment's own zone: "13 May 2026"; empty for None."""
+    return f"{moment.day} {moment:%B %Y}" if moment else ""
+
+
+def format_time(moment: datetime | None) -> str:
+    """Write a day and time: "13 May 2026, 20:32"; midnight means that the hour is not known."""
+    if moment is None:
+        return ""
+    midnight = (moment.hour, moment.minute) == (0, 0)
+    return format_day(moment) if midnight else f"{format_day(moment)}, {moment:%H:%M}"
+
+
+def memory_date(memory: Memory) -> str:
+    """Write when a memory happened; when it was said if that is not known."""
+    return describe(memory.event) if memory.event else format_day(memory.said_at) or "no date"
+
+
+def clip(text: str, room: int = MAX_CELL) -> str:
+    """Put a text on one line of at most `room` characters, cut between words."""
+    line = " ".join(text.split())
+    return line if len(line) <= room else line[:room].rsplit(" ", 1)[0] + "…"
+
+
+def format_count(n: int, one: str, many: str = "") -> str:
+    """Write a number with its noun: "1 turn", "2,760 memories"."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def format_duration(seconds: float) -> str:
+    """Write a length of time: "40 s", "3 min", "2 h 5 min"."""
+    if seconds < 100:
+        return f"{max(1, round(seconds)):,} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"

@@ -1,0 +1,76 @@
+"""Render the HTML of the tabs from the templates in assets/web/templates; every value is escaped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from memory.tab.formatting import STORE_NAMES, clip, format_count, format_day, format_time, memory_date
+from memory.types import STORES, Store
+
+TEMPLATES = Path(__file__).parents[2] / "assets" / "web" / "templates"
+
+_environment = Environment(
+    loader=FileSystemLoader(TEMPLATES),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    auto_reload=False,
+)
+_environment.globals |= {"STORES": STORES, "STORE_NAMES": STORE_NAMES}
+_environment.filters |= {
+    "clip": clip,
+    "count": format_count,
+    "day": format_day,
+    "time": format_time,
+    "memory_date": memory_date,
+}
+
+
+def render(template: str, /, **values: object) -> Markup:
+    """Fill in a template, named by its file.
+
+    The result is marked as safe, so other templates can contain it. A variable that the template uses and `values`
+    lacks raises `jinja2.UndefinedError`.
+    """
+    return Markup(_environment.get_template(template).render(values))
+
+
+def hint(text: str) -> Markup:
+    """Render a quiet line of explanation; nothing for an empty text."""
+    return render("hint.html", text=text)
+
+
+def empty_state(title: str, remedy: str) -> Markup:
+    """Render what a part shows while it has no content, and what the user can do about it."""
+    return render("empty_state.html", title=title, remedy=remedy)
+
+
+def error_box(text: str) -> Markup:
+    """Render what went wrong, and what to do."""
+    return render("error_box.html", text=text)
+
+
+def heading(text: str) -> Markup:
+    """Render the heading of a section."""
+    return render("heading.html", text=text)
+
+
+def badge(store: Store) -> Markup:
+    """Render the label of a store."""
+    return render("badge.html", store=store)
+
+
+def progress_bar(title: str, steps: list[str], share: float, label: str = "") -> Markup:
+    """Render a progress bar.
+
+    Args:
+        title: What is being done.
+        steps: What to say beside the title.
+        share: How much is done, 0..1.
+        label: The bar's name for screen readers; the title if empty.
+    """
+    return render("progress_bar.html", title=title, steps=steps, share=share, label=label or title)
