@@ -58,7 +58,7 @@ from memory.errors import BankUnavailable, MemoirError
 from memory.ingest import ingest
 from memory.search.indexer import Indexer
 from memory.search.searcher import Searcher
-from memory.users import NoSuchUser, Users
+from memory.users import UnknownUser, Users
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -190,8 +190,8 @@ def whole(settings: EvalSettings) -> Starlette:
     def opened(user_id: str, uploads: Path) -> tuple[Services, FastAPI, gr.Blocks]:
         user = users.get(user_id) if user_id else None
         if user_id and user is None:
-            raise NoSuchUser("this account was removed")
-        held = services(settings, shared, users.home_of(user) / "bank.db" if user else settings.bank_path)
+            raise UnknownUser("this account was removed")
+        held = services(settings, shared, users.folder_of(user) / "bank.db" if user else settings.bank_path)
         welcome(held.bank)
         page = screen(held, None if user else Evaluator(settings), user.name if user else "")
         app = mounted(page, uploads)

@@ -31,7 +31,7 @@ from eval.speed import measure, table, turn
 from graph.models import chat_model
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
-from memory.exporting.as_json import plain
+from memory.exporting.json_values import to_json_values
 
 STOPPED = 130
 """The exit status of a command ended by Ctrl-C, as shells give it."""
@@ -138,7 +138,7 @@ def ablate(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
     table = ablation.to_markdown(done)
     if arguments.write:
         results.write_into(arguments.write, table, ablation.BEGIN, ablation.END)
-    print(json.dumps({held.title: plain(held.without) for held in done}) if arguments.json else table)
+    print(json.dumps({held.title: to_json_values(held.without) for held in done}) if arguments.json else table)
     return 0
 
 
@@ -156,7 +156,7 @@ def _watched() -> Iterator[Callable[[str, Progress], None]]:
 def compare(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
     """Compare two runs, probe by probe."""
     held = compare_runs(evaluator.runs.get(arguments.first), evaluator.runs.get(arguments.second))
-    print(json.dumps(plain(held), ensure_ascii=False) if arguments.json else render.comparison_markdown(held))
+    print(json.dumps(to_json_values(held), ensure_ascii=False) if arguments.json else render.comparison_markdown(held))
     return 0
 
 
@@ -174,7 +174,9 @@ def list_runs(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
 
 
 def _about(run: Run) -> Mapping[str, Any]:
-    about: Mapping[str, Any] = plain({"name": run.name, "done": run.is_done, "created": run.created, "spec": run.spec})
+    about: Mapping[str, Any] = to_json_values(
+        {"name": run.name, "done": run.is_done, "created": run.created, "spec": run.spec}
+    )
     return about
 
 
@@ -186,7 +188,7 @@ def _differs(run: Run) -> str:
 def list_presets(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
     """List the papers' tables."""
     if arguments.json:
-        print(json.dumps({"presets": plain(dict(PRESETS))}, ensure_ascii=False))
+        print(json.dumps({"presets": to_json_values(dict(PRESETS))}, ensure_ascii=False))
         return 0
     for preset in PRESETS.values():
         print(f"{preset.name}: {preset.title} [{preset.benchmark}]")
@@ -245,7 +247,7 @@ def _judged(evaluator: Evaluator, run: Run, model: str) -> None:
             bar.update(done - bar.n)
 
         spent = evaluator.judge(run, model, watch)
-    print(f"memoir: judged by {model}: {plain(spent)}", file=sys.stderr)
+    print(f"memoir: judged by {model}: {to_json_values(spent)}", file=sys.stderr)
 
 
 def export(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
@@ -276,7 +278,9 @@ def measure_speed(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
         except KeyboardInterrupt:
             print("memoir: stopped; what was half made is made anew the next time", file=sys.stderr)
             return STOPPED
-    print(json.dumps({**table.about(), "figures": plain(figures)}) if arguments.json else table.to_text(figures))
+    print(
+        json.dumps({**table.about(), "figures": to_json_values(figures)}) if arguments.json else table.to_text(figures)
+    )
     return 0
 
 

@@ -28,7 +28,7 @@ from memory.bank.bank import Bank
 from memory.dates.expressions import describe, last_moment
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
-from memory.exporting.as_json import plain
+from memory.exporting.json_values import to_json_values
 from memory.search import indexer
 from memory.search.searcher import Searcher
 
@@ -139,14 +139,14 @@ def as_json(answer: Answer) -> dict[str, object]:
                 "turn": c.memory.turn_ids[0] if c.memory.turn_ids else None,
                 "store": c.memory.store,
                 "speaker": c.memory.speaker,
-                "date": plain(c.memory.said_at),
+                "date": to_json_values(c.memory.said_at),
                 "quote": c.quote,
-                "scores": plain(c.scores),
+                "scores": to_json_values(c.scores),
             }
             for c in reading.citations
         ],
         "window": [{"text": w.text, "means": describe(w.span), "sure": w.sure} for w in answer.window],
-        "trace": [plain(line) for line in answer.trace],
+        "trace": [to_json_values(line) for line in answer.trace],
         "milliseconds": round(sum(line.milliseconds for line in answer.trace), 2),
     }
 

@@ -31,7 +31,7 @@ BATCH_BYTES = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class HistorySummary:
     """One history in a file, before anything of it is stored."""
 
     external_id: str
@@ -44,11 +44,11 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class FileSummary:
     """What a file holds. `fault` says where and why it breaks off, if it does."""
 
     format: str
-    histories: tuple[Found, ...]
+    histories: tuple[HistorySummary, ...]
     skips: tuple[Skip, ...]
     skipped: int
     fault: str
@@ -72,7 +72,7 @@ class HistoryReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ImportReport:
     """What became of a file. All that a `fault` left readable is stored; `missing` was chosen but is not in it."""
 
     path: Path
@@ -82,7 +82,7 @@ class Report:
     missing: tuple[str, ...] = ()
 
 
-def contents(path: Path, progress: Progress = without_progress) -> Contents:
+def summarize(path: Path, progress: Progress = without_progress) -> FileSummary:
     """Read a file to its end and tell what histories it holds; stores nothing.
 
     `progress` is told the share that has been read.
@@ -95,9 +95,10 @@ def contents(path: Path, progress: Progress = without_progress) -> Contents:
         pass
     everyone = file.histories.values()
     found = tuple(
-        Found(h.header.external_id, h.header.name, h.sessions, h.turns, h.memories, h.first, h.last) for h in everyone
+        HistorySummary(h.header.external_id, h.header.name, h.sessions, h.turns, h.memories, h.first, h.last)
+        for h in everyone
     )
-    return Contents(file.importer.NAME, found, _listed(everyone), sum(h.skipped for h in everyone), file.fault)
+    return FileSummary(file.importer.NAME, found, _listed(everyone), sum(h.skipped for h in everyone), file.fault)
 
 
 def ingest(
@@ -107,7 +108,7 @@ def ingest(
     choose: Collection[str] | None = None,
     persona: str | None = None,
     progress: Progress = without_progress,
-) -> Report:
+) -> ImportReport:
     """Store the histories of a file, each as a persona of its own; a second time adds nothing.
 
     Args:
@@ -132,11 +133,13 @@ def ingest(
     return report
 
 
-def _taken(bank: Bank, path: Path, choose: Collection[str] | None, persona: str | None, progress: Progress) -> Report:
+def _taken(
+    bank: Bank, path: Path, choose: Collection[str] | None, persona: str | None, progress: Progress
+) -> ImportReport:
     """Store what is no export of Memoir's, history by history."""
     wanted = _wanted(choose)
     file = HistoryFile(path, progress)
-    intake = _Intake(bank, path, persona)
+    intake = _BatchWriter(bank, path, persona)
     try:
         for history, record in file.read():
             if wanted is None or history.names & wanted:
@@ -153,7 +156,7 @@ def _taken(bank: Bank, path: Path, choose: Collection[str] | None, persona: str 
         if not file.fault:
             intake.persona_of(history)
     missing = tuple(c for c in choose or () if not any(c.casefold() in h.names for h in taken))
-    return Report(path, file.importer.NAME, _reports(taken), file.fault, missing)
+    return ImportReport(path, file.importer.NAME, _reports(taken), file.fault, missing)
 
 
 def _wanted(choose: Collection[str] | None) -> set[str] | None:
@@ -181,7 +184,7 @@ def _moved(
     choose: Collection[str] | None,
     persona: str | None,
     progress: Progress,
-) -> Report:
+) -> ImportReport:
     """Store what Memoir exported, row by row."""
     known = _find(bank, persona) if persona else None
     target, (source,) = known.name if known else persona, sealed.sources
@@ -197,10 +200,10 @@ def _moved(
         for m, beside in zip(done, skips, strict=False)
     )
     met = {name.casefold() for m in done for name in m.names}
-    return Report(path, memoir.NAME, reports, "", tuple(c for c in choose or () if c.casefold() not in met))
+    return ImportReport(path, memoir.NAME, reports, "", tuple(c for c in choose or () if c.casefold() not in met))
 
 
-class _Intake:
+class _BatchWriter:
     """Stores histories in batches; no persona is made before there is something to store for it."""
 
     def __init__(self, bank: Bank, path: Path, persona: str | None) -> None:

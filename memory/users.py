@@ -24,16 +24,16 @@ from filelock import FileLock
 
 from memory.errors import MemoirError
 
-NAME = re.compile(r"[\w.@-]{1,64}")
-SHORTEST, LONGEST = 8, 1000
+NAME_PATTERN = re.compile(r"[\w.@-]{1,64}")
+MIN_PASSWORD, MAX_PASSWORD = 8, 1000
 """Characters of a password; a longer one would only cost time to hash."""
 
 
-class NoSuchUser(MemoirError):
+class UnknownUser(MemoirError):
     """Nobody of that name may log in."""
 
 
-class UnfitAccount(MemoirError):
+class InvalidAccount(MemoirError):
     """A name is taken or none, or a password is too short or too long."""
 
 
@@ -68,7 +68,7 @@ class Users:
         except (ValueError, TypeError) as fault:
             raise MemoirError(f"{self.path} does not hold accounts ({fault}); restore it, or move it away") from fault
 
-    def home_of(self, user: User) -> Path:
+    def folder_of(self, user: User) -> Path:
         """The folder of a user's bank."""
         return self._home / "users" / user.id
 
@@ -78,24 +78,24 @@ class Users:
 
     # --- logging in
 
-    def known_by_password(self, name: str, password: str) -> User | None:
+    def authenticate(self, name: str, password: str) -> User | None:
         """Who has that name and password, if anybody; it takes as long where there is nobody of that name."""
-        user = next((u for u in self.all() if _same(u.name, name)), None)
-        nobodys = self._nobodys  # made for everybody's first try, not for nobody's alone
+        user = next((u for u in self.all() if _same_name(u.name, name)), None)
+        nobodys = self._dummy_hash  # made for everybody's first try, not for nobody's alone
         try:
             # Verifying fails for most passwords by raising; it is made for nobody, too, so that time tells no names.
-            self._hasher.verify(user.password if user else nobodys, password[:LONGEST])
+            self._hasher.verify(user.password if user else nobodys, password[:MAX_PASSWORD])
         except (VerificationError, InvalidHashError, UnicodeEncodeError):
             return None
         return user
 
-    def known_by_token(self, token: str) -> User | None:
+    def authenticate_token(self, token: str) -> User | None:
         """Who has that token, if anybody."""
         digest = _digest(token)
         return next((u for u in self.all() if u.token and hmac.compare_digest(u.token, digest)), None)
 
     @cached_property
-    def _nobodys(self) -> str:
+    def _dummy_hash(self) -> str:
         return self._hasher.hash(secrets.token_hex())
 
     # --- accounts
@@ -104,54 +104,54 @@ class Users:
         """Make an account.
 
         Raises:
-            UnfitAccount: the name or the password will not do.
+            InvalidAccount: the name or the password will not do.
         """
         name = name.strip()
-        if not NAME.fullmatch(name):
-            raise UnfitAccount(f"{name!r} is no name for a user: letters, digits and . @ _ -, at most 64 of them")
-        user = User(secrets.token_hex(16), name, self._hashed(password))
-        with self._changing() as users:
-            if any(_same(u.name, name) for u in users):
-                raise UnfitAccount(f"there is a user {name!r} already")
+        if not NAME_PATTERN.fullmatch(name):
+            raise InvalidAccount(f"{name!r} is no name for a user: letters, digits and . @ _ -, at most 64 of them")
+        user = User(secrets.token_hex(16), name, self._hash(password))
+        with self._editing() as users:
+            if any(_same_name(u.name, name) for u in users):
+                raise InvalidAccount(f"there is a user {name!r} already")
             users.append(user)
-        self.home_of(user).mkdir(parents=True, mode=0o700)
+        self.folder_of(user).mkdir(parents=True, mode=0o700)
         (self._home / "users").chmod(0o700)
         return user
 
     def set_password(self, name: str, password: str) -> None:
         """Give a user another password; whoever is logged in by the old one no longer is."""
-        self._change(name, password=self._hashed(password))
+        self._update(name, password=self._hash(password))
 
     def new_token(self, name: str) -> str:
         """A token for a user's programs, told this once; the one before it no longer counts."""
         token = secrets.token_urlsafe(32)
-        self._change(name, token=_digest(token))
+        self._update(name, token=_digest(token))
         return token
 
     def remove(self, name: str, *, with_memory: bool = False) -> Path:
         """End an account; the folder of its bank, which is deleted only if asked for."""
-        with self._changing() as users:
-            gone = _of(users, name)
+        with self._editing() as users:
+            gone = _find(users, name)
             users.remove(gone)
         if with_memory:
-            shutil.rmtree(self.home_of(gone), ignore_errors=True)
-        return self.home_of(gone)
+            shutil.rmtree(self.folder_of(gone), ignore_errors=True)
+        return self.folder_of(gone)
 
-    def _hashed(self, password: str) -> str:
-        if not SHORTEST <= len(password) <= LONGEST:
-            raise UnfitAccount(f"a password has {SHORTEST} to {LONGEST:,} characters")
+    def _hash(self, password: str) -> str:
+        if not MIN_PASSWORD <= len(password) <= MAX_PASSWORD:
+            raise InvalidAccount(f"a password has {MIN_PASSWORD} to {MAX_PASSWORD:,} characters")
         try:
             return self._hasher.hash(password)
         except UnicodeEncodeError as fault:
-            raise UnfitAccount("the password has bytes that are no characters; is the terminal UTF-8?") from fault
+            raise InvalidAccount("the password has bytes that are no characters; is the terminal UTF-8?") from fault
 
-    def _change(self, name: str, **fields: str) -> None:
-        with self._changing() as users:
-            old = _of(users, name)
+    def _update(self, name: str, **fields: str) -> None:
+        with self._editing() as users:
+            old = _find(users, name)
             users[users.index(old)] = replace(old, **fields)
 
     @contextmanager
-    def _changing(self) -> Iterator[list[User]]:
+    def _editing(self) -> Iterator[list[User]]:
         """The accounts, to change in place; written whole or not at all, one command at a time."""
         self._home.mkdir(parents=True, exist_ok=True)
         with FileLock(self.path.with_suffix(".lock"), mode=0o600):
@@ -166,14 +166,14 @@ class Users:
             new.replace(self.path)
 
 
-def _of(users: list[User], name: str) -> User:
-    found = next((u for u in users if _same(u.name, name)), None)
+def _find(users: list[User], name: str) -> User:
+    found = next((u for u in users if _same_name(u.name, name)), None)
     if found is None:
-        raise NoSuchUser(f"there is no user {name!r}; `python -m memory user list` tells who there is")
+        raise UnknownUser(f"there is no user {name!r}; `python -m memory user list` tells who there is")
     return found
 
 
-def _same(one: str, other: str) -> bool:
+def _same_name(one: str, other: str) -> bool:
     return one.casefold() == other.strip().casefold()
 
 

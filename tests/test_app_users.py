@@ -49,7 +49,7 @@ def ben(app: App, ann: Program) -> Program:
 
 def bank_of(app: App, name: str) -> Path:
     users = Users(app.home)
-    return next(users.home_of(u) / "bank.db" for u in users.all() if u.name == name)
+    return next(users.folder_of(u) / "bank.db" for u in users.all() if u.name == name)
 
 
 def leaks(text: str) -> bool:

@@ -171,7 +171,7 @@ def test_stopping_an_import_by_hand_leaves_whole_sessions(home, tmp_path, monkey
     bank = seeded(home)
     path = history(tmp_path / "h.jsonl", 100)
     monkeypatch.setattr(ingesting, "BATCH_TURNS", 200)
-    take = ingesting._Intake.take
+    take = ingesting._BatchWriter.take
 
     def take_some(self, record_of, record):
         if record_of.sessions == 55:
@@ -179,7 +179,7 @@ def test_stopping_an_import_by_hand_leaves_whole_sessions(home, tmp_path, monkey
         take(self, record_of, record)
 
     with monkeypatch.context() as patch:
-        patch.setattr(ingesting._Intake, "take", take_some)
+        patch.setattr(ingesting._BatchWriter, "take", take_some)
         assert main(["import", str(path)]) == STOPPED
     assert "memoir: stopped; what was stored before is whole" in capsys.readouterr().err
     assert bank.counts(bank.persona("Zoe").id) == {"sessions": 50, "turns": 1000, "dialogue": 1000}

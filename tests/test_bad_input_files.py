@@ -7,7 +7,7 @@ from bad_input import assert_true_report, assert_unharmed, persona, seeded, sess
 
 from memory.__main__ import main
 from memory.errors import UnknownPersona, UnreadableFile
-from memory.ingest import contents, ingest
+from memory.ingest import ingest, summarize
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ REFUSED = {
 def test_a_file_with_nothing_in_it_is_refused_and_changes_nothing(bank, tmp_path, capsys, name):
     content, reason = REFUSED[name]
     (tmp_path / name).write_bytes(content)
-    for read in (contents, lambda path: ingest(bank, path), lambda path: ingest(bank, path, persona="Zoe")):
+    for read in (summarize, lambda path: ingest(bank, path), lambda path: ingest(bank, path, persona="Zoe")):
         with pytest.raises(UnreadableFile) as refusal:
             read(tmp_path / name)
         assert name in str(refusal.value)
@@ -128,7 +128,7 @@ def test_what_is_broken_before_the_first_persona_is_told_too(bank, tmp_path):
     path = write_lines(tmp_path / "h.jsonl", b'{"memoir": 1}', b"{broken", persona("Zoe"), session(1))
     report = ingest(bank, path)
     assert [s.place for s in report.histories[0].skips] == ["line 2"]
-    assert contents(path).skips == report.histories[0].skips
+    assert summarize(path).skips == report.histories[0].skips
     assert_true_report(bank, report)
 
 
@@ -138,7 +138,7 @@ def test_a_persona_taken_up_again_in_the_file_has_one_report(bank, tmp_path):
     )
     report = ingest(bank, path)
     assert [(h.persona.name, h.found_sessions) for h in report.histories] == [("Zoe", 2), ("Max", 1)]
-    assert [(f.name, f.sessions) for f in contents(path).histories] == [("Zoe", 2), ("Max", 1)]
+    assert [(f.name, f.sessions) for f in summarize(path).histories] == [("Zoe", 2), ("Max", 1)]
     assert_true_report(bank, report)
 
 

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from memory import ingest
 from memory.bank.bank import Bank
-from memory.forgetting.residue import in_files
+from memory.forgetting.residue import find_in_bank
 
 pytestmark = pytest.mark.browser
 
@@ -89,8 +89,8 @@ def test_from_an_import_to_another_bank_while_nobody_else_sees_it(app: App, brow
     page.locator("#memory-forget").click()
     page.locator("#memory-forget-sure").click()
     expect(page.locator("#memory-result")).to_contain_text("0 traces left in the file", timeout=SLOW)
-    (held,) = (path for path in app.home.rglob("bank.db") if in_files(path, ["windmill"]))
-    assert not in_files(held, ["bakery"])
+    (held,) = (path for path in app.home.rglob("bank.db") if find_in_bank(path, ["windmill"]))
+    assert not find_in_bank(held, ["bakery"])
 
     ann.open("take")
     page.locator("#take-bank").click()
@@ -111,7 +111,7 @@ def test_from_an_import_to_another_bank_while_nobody_else_sees_it(app: App, brow
         assert words not in ben.page.content()
     assert "windmill" not in ben.ask("Which old building did Ana visit and climb the stairs of?")
     for path in app.home.rglob("bank.db"):
-        assert path == held or not in_files(path, ["windmill"])
+        assert path == held or not find_in_bank(path, ["windmill"])
     assert (ann.faults, ben.faults) == ([], [])
     for window in (ann, ben):
         window.close()

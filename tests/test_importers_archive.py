@@ -14,7 +14,7 @@ from memory.errors import UnreadableFile
 from memory.importers import detect, unpack
 from memory.importers.generic import memoir
 from memory.importers.reading import zip_archive as archive
-from memory.ingest import contents, ingest
+from memory.ingest import ingest, summarize
 
 CHATGPT = (EXPORTS / "chatgpt.json").read_text()
 OFFICE = {"[Content_Types].xml": "<x/>", "word/document.xml": "<x/>"}
@@ -90,7 +90,7 @@ def test_an_archive_that_must_not_be_read_is_refused_and_changes_nothing(bank, t
     make, reason = REFUSED[kind]
     path = tmp_path / name
     path.write_bytes(make())
-    for read in (contents, lambda path: ingest(bank, path)):
+    for read in (summarize, lambda path: ingest(bank, path)):
         with pytest.raises(UnreadableFile) as refusal:
             read(path)
         assert str(refusal.value).startswith(f"{name} cannot be imported: it looks like a zip archive")
@@ -118,7 +118,7 @@ def test_a_member_that_is_longer_than_declared_is_told_as_damaged(bank, tmp_path
     path = tmp_path / "export.zip"
     path.write_bytes(declaring(200))
     with pytest.raises(UnreadableFile, match=r"export\.zip: conversations\.json is damaged in its archive: Bad CRC-32"):
-        contents(path)
+        summarize(path)
     assert_unharmed(bank)
 
 

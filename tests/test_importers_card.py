@@ -10,7 +10,7 @@ from memory.errors import UnreadableFile
 from memory.importers import detect
 from memory.importers.generic import character_card as card
 from memory.importers.reading.png import SIGNATURE
-from memory.ingest import contents, ingest
+from memory.ingest import ingest, summarize
 from memory.types import Stored
 
 FILE = EXPORTS / "card.json"
@@ -80,7 +80,7 @@ def test_a_card_of_nothing_but_who_somebody_is_is_imported(tmp_path):
     data = {"name": "Mo", "description": "A miller.", "character_book": {"entries": [{"content": ""}]}}
     path = write_json(tmp_path / "mo.json", {"spec": "chara_card_v2", "data": data})
     bank = Bank(tmp_path / "bank.db")
-    assert [(f.name, f.sessions) for f in contents(path).histories] == [("Mo", 0)]
+    assert [(f.name, f.sessions) for f in summarize(path).histories] == [("Mo", 0)]
     (history,) = ingest(bank, path).histories
     assert (history.persona.name, history.persona.description) == ("Mo", "A miller.")
     assert [s.reason for s in history.skips] == ["an entry of the book without text"]

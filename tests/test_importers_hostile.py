@@ -9,7 +9,7 @@ from jinja2 import UndefinedError
 from memory.bank.bank import Bank
 from memory.importers import IMPORTERS
 from memory.importers.reading import histories
-from memory.ingest import contents, ingest
+from memory.ingest import ingest, summarize
 from memory.tab.memory_card import render_card, render_sources, render_transcript
 from memory.tab.templates import empty_state, error_box, hint, progress_bar, render
 
@@ -48,7 +48,7 @@ def card(tmp_path):
 def test_markup_is_kept_as_text_and_escaped_wherever_it_is_shown(tmp_path, make):
     path = make(tmp_path)
     bank = Bank(tmp_path / "bank.db")
-    shown = [render("import_preview.html", name=path.name, file=contents(path))]
+    shown = [render("import_preview.html", name=path.name, file=summarize(path))]
     report = ingest(bank, path)
     shown.append(render("import_report.html", name=path.name, report=report))
     persona = report.histories[0].persona
@@ -65,7 +65,7 @@ def test_markup_is_kept_as_text_and_escaped_wherever_it_is_shown(tmp_path, make)
 
 def test_what_will_be_left_out_is_told_before_anything_is_stored():
     path = EXPORTS / "chatgpt.json"
-    page = render("import_preview.html", name=path.name, file=contents(path))
+    page = render("import_preview.html", name=path.name, file=summarize(path))
     assert "8 items skipped or worth checking" in page
     assert "<li>[0].mapping.n-found.message: said by a tool (web)</li>" in page
 
@@ -73,7 +73,7 @@ def test_what_will_be_left_out_is_told_before_anything_is_stored():
 def test_a_report_does_not_quote_a_file_at_length(tmp_path):
     chat = json.loads((EXPORTS / "telegram.json").read_text())
     chat["messages"][0] |= {"action": "x" * 100_000}
-    held = contents(write_json(tmp_path / "result.json", chat))
+    held = summarize(write_json(tmp_path / "result.json", chat))
     assert max(len(skip.reason) for skip in held.skips) == histories.LONGEST_SKIP
 
 

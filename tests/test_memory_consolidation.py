@@ -128,7 +128,7 @@ def test_what_was_put_together_of_two_turns_goes_with_either(bank):
     event = Learned(MemoryDraft("event", "It is on Tuesday.", said_at=MAY), both)
     bank.remember(1, [SessionDraft(turns, MAY, learned=(event,))])
     (second,) = [m for m in bank.memories(1) if m.text == "No, Tuesday."]
-    assert forget.forget(bank, 1, [second.id]).memories == 2
+    assert forget.forget_memories(bank, 1, [second.id]).memories == 2
     assert [m.text for m in bank.memories(1)] == ["It is on Monday."]
 
 
@@ -160,7 +160,7 @@ def test_a_session_is_learned_from_once_until_its_turns_change(bank):
     assert consolidation.due(bank, datetime.now(UTC)) == []
     bank.remember(1, [SessionDraft((TurnDraft("You", "user", "And more."),), MAY, external_id="a")])
     assert settled(bank, Learned(home("Porto"), (Quote(0, PORTO),))).known_memories == 1
-    forget.forget(bank, 1, [m.id for m in bank.memories(1) if m.text == "And more."])
+    forget.forget_memories(bank, 1, [m.id for m in bank.memories(1) if m.text == "And more."])
     assert len(consolidation.due(bank, datetime.now(UTC))) == 1
 
 

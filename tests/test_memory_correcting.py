@@ -123,7 +123,7 @@ def test_of_two_windows_that_edit_one_memory_the_second_is_told(bank):
 def test_what_was_forgotten_meanwhile_is_not_brought_back(bank):
     old = tell(bank, "I bought a kayak.")["I bought a kayak."]
     new = correcting.edit(bank, 1, old.id, Version("I bought a canoe."))
-    forget.forget(bank, 1, [new.id])
+    forget.forget_memories(bank, 1, [new.id])
     assert bank.memories(1) == []
     with pytest.raises(MemoirError, match="no change left"):
         correcting.undo(bank, 1)

@@ -6,8 +6,8 @@ import pytest
 
 from memory.bank import maintenance as upkeep
 from memory.bank.bank import Bank
-from memory.forgetting.forget import forget, forget_persona, forget_session, preview
-from memory.forgetting.residue import in_files
+from memory.forgetting.forget import forget_memories, forget_persona, forget_session, preview_memories
+from memory.forgetting.residue import find_in_bank
 from memory.search import indexer
 from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
 
@@ -35,12 +35,12 @@ def find(bank, ana, text):
 def test_a_memory_goes_with_its_turn_and_what_was_learned_from_it(made):
     bank, ana = made
     secret = find(bank, ana, SECRET)
-    assert in_files(bank.path, [SECRET])
-    planned = preview(bank, ana.id, [secret.id])
-    gone = forget(bank, ana.id, [secret.id])
+    assert find_in_bank(bank.path, [SECRET])
+    planned = preview_memories(bank, ana.id, [secret.id])
+    gone = forget_memories(bank, ana.id, [secret.id])
     assert (gone.memories, gone.turns, gone.sessions, gone.residue) == (2, 1, 0, 0)
     assert (planned.memories, planned.turns) == (2, 1)
-    assert not in_files(bank.path, [SECRET])
+    assert not find_in_bank(bank.path, [SECRET])
     assert {m.text for m in bank.memories(ana.id)} == {OTHER, "Elsewhere."}
     with bank.reading() as db:
         assert db.table("vectors").count == 2
@@ -49,13 +49,13 @@ def test_a_memory_goes_with_its_turn_and_what_was_learned_from_it(made):
 def test_a_preview_removes_nothing(made):
     bank, ana = made
     before = bank.counts(ana.id)
-    preview(bank, ana.id, [m.id for m in bank.memories(ana.id)])
+    preview_memories(bank, ana.id, [m.id for m in bank.memories(ana.id)])
     assert bank.counts(ana.id) == before
 
 
 def test_the_index_holds_no_word_of_it(made):
     bank, ana = made
-    forget(bank, ana.id, [find(bank, ana, SECRET).id])
+    forget_memories(bank, ana.id, [find(bank, ana, SECRET).id])
     assert b"piano" not in bank.path.read_bytes()
     assert upkeep.verify(bank, "all-MiniLM-L6-v2") == []
 
@@ -74,14 +74,16 @@ def test_a_session_and_a_persona_go_whole(made):
 def test_another_persona_cannot_be_made_to_forget(made):
     bank, ana = made
     bo = bank.create_persona(PersonaDraft("Bo"))
-    assert forget(bank, bo.id, [find(bank, ana, SECRET).id]).memories == 0
+    assert forget_memories(bank, bo.id, [find(bank, ana, SECRET).id]).memories == 0
     assert find(bank, ana, SECRET)
 
 
 def test_words_that_another_memory_holds_are_no_residue(made):
     bank, ana = made
     bank.remember(ana.id, [SessionDraft((TurnDraft("Bo", "user", SECRET),), MAY, external_id="c")])
-    gone = forget(bank, ana.id, [next(m for m in bank.memories(ana.id) if m.text == SECRET and m.speaker == "Ana").id])
+    gone = forget_memories(
+        bank, ana.id, [next(m for m in bank.memories(ana.id) if m.text == SECRET and m.speaker == "Ana").id]
+    )
     assert gone.residue == 0
     assert find(bank, ana, SECRET).speaker == "Bo"
 
@@ -108,9 +110,9 @@ def test_forgetting_the_newer_fact_lets_the_older_hold_again(made):
         return MemoryDraft("profile", f"Lives in {where}", said_at=said_at, attribute="home")
 
     bank.add_memories(ana.id, [lives("Porto", 1), lives("Lisbon", 2), lives("Rome", 3)])
-    forget(bank, ana.id, [find(bank, ana, "Lives in Lisbon").id])
+    forget_memories(bank, ana.id, [find(bank, ana, "Lives in Lisbon").id])
     assert find(bank, ana, "Lives in Porto").valid_to == datetime(2024, 3, 1, tzinfo=UTC)
-    forget(bank, ana.id, [find(bank, ana, "Lives in Rome").id])
+    forget_memories(bank, ana.id, [find(bank, ana, "Lives in Rome").id])
     porto = find(bank, ana, "Lives in Porto")
     assert (porto.valid_to, porto.superseded_by) == (None, None)
 
@@ -131,8 +133,8 @@ def test_replies_that_repeat_it_go_too_and_a_title_that_is_its_words(made):
     chat = SessionDraft((told, noted, asked, quoted), MAY, external_id="d", title=SECRET[:30], source="chat")
     bank.remember(ana.id, [chat])
     meant = [m.id for m in bank.memories(ana.id) if SECRET in m.text]
-    before = preview(bank, ana.id, meant)
-    gone = forget(bank, ana.id, meant)
+    before = preview_memories(bank, ana.id, meant)
+    gone = forget_memories(bank, ana.id, meant)
     assert (gone.memories, gone.turns, gone.sessions, gone.residue) == (
         before.memories,
         before.turns,
@@ -142,5 +144,5 @@ def test_replies_that_repeat_it_go_too_and_a_title_that_is_its_words(made):
     left = [t.text for s in bank.sessions(ana.id) if s.source == "chat" for t in bank.turns(ana.id, s.id)]
     assert left == ["Where is it?", "Where is it?", "The weather is fine.", "Where is it?"]
     assert [s.title for s in bank.sessions(ana.id) if s.external_id == "d"] == [""]
-    assert not in_files(bank.path, [SECRET])
-    assert not in_files(bank.path, ["piano"])
+    assert not find_in_bank(bank.path, [SECRET])
+    assert not find_in_bank(bank.path, ["piano"])

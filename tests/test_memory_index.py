@@ -15,7 +15,7 @@ from memory.bank import maintenance as upkeep
 from memory.bank import schema
 from memory.bank.bank import Bank
 from memory.bank.rows import digest
-from memory.forgetting.forget import forget
+from memory.forgetting.forget import forget_memories
 from memory.search import indexer
 from memory.search.engine import candidates, index, packing
 from memory.search.engine import segments as segment
@@ -123,7 +123,7 @@ def test_whatever_happens_the_held_index_is_what_the_rows_say(tmp_path_factory, 
         elif step == "pack":
             packing.pack(bank, MODEL, DIMENSIONS)
         elif step == "forget" and (memories := bank.memories(persona)):
-            forget(bank, persona, [memories[int(draw.integers(len(memories)))].id])
+            forget_memories(bank, persona, [memories[int(draw.integers(len(memories)))].id])
         else:
             read(bank, persona, held)
     assert_same(read(bank, persona, held), read(bank, persona))
@@ -149,7 +149,7 @@ def test_what_is_packed_is_not_read_again_and_after_a_turn_only_the_turn_is(ana,
         bank.remember(persona, [talk([n])])
         assert len(read(bank, persona, held)) == n + 1
         assert (sum(rows), len(loads)) == (1, 5)
-    forget(bank, persona, [7])
+    forget_memories(bank, persona, [7])
     rows.clear()
     read(bank, persona, held)
     assert (sum(rows), len(loads)) == (11 + 6, 5)
@@ -174,7 +174,7 @@ def test_a_forgotten_memory_takes_its_packed_segment_with_it(ana, small):
         packed = packing.packed(db, persona, MODEL)
         gone = next(p for p in packed if p.first <= 5 <= p.last)
         (payload,) = db.conn.execute("SELECT payload FROM segments WHERE id = ?", (gone.number,)).fetchone()
-    forget(bank, persona, [5])
+    forget_memories(bank, persona, [5])
     with bank.reading() as db:
         assert packing.packed(db, persona, MODEL) == [p for p in packed if p != gone]
     assert payload[-256:] not in bank.path.read_bytes()
@@ -213,7 +213,7 @@ def test_packing_gives_way_to_a_memory_forgotten_meanwhile(ana, small, monkeypat
     while indexer.embed_pending(bank, EMBEDDER):
         pass
     to_bytes = segment.to_bytes
-    monkeypatch.setattr(segment, "to_bytes", lambda made: forget(bank, persona, [3]) and to_bytes(made))
+    monkeypatch.setattr(segment, "to_bytes", lambda made: forget_memories(bank, persona, [3]) and to_bytes(made))
     assert packing.pack(bank, MODEL, DIMENSIONS) == 0
     monkeypatch.undo()
 

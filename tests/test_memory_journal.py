@@ -18,7 +18,7 @@ from memory.bank.bank import Bank
 from memory.bank.journal import Entry
 from memory.errors import BankUnavailable, MemoirError
 from memory.exporting.export import write
-from memory.forgetting.forget import forget, forget_persona
+from memory.forgetting.forget import forget_memories, forget_persona
 from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
 
 MAY = datetime(2023, 5, 8, tzinfo=UTC)
@@ -79,7 +79,7 @@ def test_learning_and_forgetting_leave_numbers_and_no_word(bank):
     turns = [h.turn for h in consolidation.heard(bank, due)]
     fact = Learned(MemoryDraft("profile", "Has a cat called Comma", said_at=MAY), (Quote(0, "cat is called Comma"),))
     consolidation.settle(bank, due, turns, [fact])
-    forget(bank, 1, [1])
+    forget_memories(bank, 1, [1])
     bank.add_memories(1, [MemoryDraft("world", "Commas are small.")])
     forget_persona(bank, 1)
     assert told(bank)[2:] == [

@@ -127,7 +127,7 @@ def do(bank, what):
         whose = [(p.id, m) for p in bank.personas() for m in bank.memories(p.id)]
         who, memory = whose[what["nth"] % len(whose)] if whose else (0, None)
         if memory and what["deed"] == "forget":
-            forget.forget(bank, who, [memory.id])
+            forget.forget_memories(bank, who, [memory.id])
         elif memory and what["deed"] in ("edit", "wrong", "pin", "merge", "undo"):
             with suppress(MemoirError):
                 correct(bank, who, memory, what["deed"])
@@ -207,7 +207,7 @@ def test_one_persona_goes_alone_and_one_of_several_is_chosen(lived, tmp_path):
     ingest.ingest(other, exported(bank, tmp_path, "Bo"))
     assert [p.name for p in other.personas()] == ["Bo"]
     file = exported(bank, tmp_path)
-    found = ingest.contents(file).histories
+    found = ingest.summarize(file).histories
     assert [(f.name, f.sessions, f.turns, f.memories) for f in found] == [("Iris", 3, 6, 4), ("Bo", 1, 2, 1)]
     report = ingest.ingest(other, file, choose=["IRIS-1", "nobody"])
     assert [h.persona.name for h in report.histories] == ["Iris"]
@@ -262,7 +262,7 @@ def test_a_long_session_stands_on_several_lines(lived, tmp_path, monkeypatch):
     monkeypatch.setattr(export, "LINE_TURNS", 1)
     file = exported(bank, tmp_path)
     assert file.read_text(encoding="utf-8").count('{"session"') == 9
-    assert [f.sessions for f in ingest.contents(file).histories] == [3, 1]
+    assert [f.sessions for f in ingest.summarize(file).histories] == [3, 1]
     ingest.ingest(other, file)
     assert held(other) == held(bank)
 
@@ -275,7 +275,7 @@ def zipped(*files, **more):
 def test_an_export_in_an_archive_makes_the_same_equal_bank(lived, tmp_path):
     bank, other = lived
     file = zipped(exported(bank, tmp_path), **{"read me.md": "Made on a Monday."})
-    assert [h.name for h in ingest.contents(file).histories] == ["Iris", "Bo"]
+    assert [h.name for h in ingest.summarize(file).histories] == ["Iris", "Bo"]
     shares = []
     report = ingest.ingest(other, file, progress=shares.append)
     assert held(other) == held(bank)
@@ -293,7 +293,7 @@ def test_several_exports_in_an_archive_are_refused_and_change_nothing(lived, tmp
     bank, other = lived
     (tmp_path / "more").mkdir()
     file = zipped(exported(bank, tmp_path, "Bo"), **{"b.jsonl": exported(bank, tmp_path / "more", "Iris").read_text()})
-    for read in (lambda: ingest.ingest(other, file), lambda: ingest.contents(file)):
+    for read in (lambda: ingest.ingest(other, file), lambda: ingest.summarize(file)):
         with pytest.raises(UnreadableFile, match=r"2 files of Memoir \(bank\.jsonl, b\.jsonl\).*each by itself"):
             read()
     assert other.personas() == []
@@ -346,7 +346,7 @@ def test_a_file_that_was_cut_off_or_changed_is_refused_and_changes_nothing(lived
     file.write_bytes(change(lines_of(file)).encode())
     if packed:
         file = zipped(file)
-    for read in (lambda: ingest.ingest(other, file), lambda: ingest.contents(file)):
+    for read in (lambda: ingest.ingest(other, file), lambda: ingest.summarize(file)):
         with pytest.raises(UnreadableFile, match=why):
             read()
     assert held(other) == before

@@ -17,7 +17,7 @@ from memory.errors import MemoirError
 from memory.exporting import downloads
 from memory.exporting.export import write
 from memory.forgetting import selection as scope
-from memory.forgetting.forget import forget, forget_meant, preview_meant
+from memory.forgetting.forget import forget_memories, forget_selected, preview_selected
 from memory.progress import Task
 from memory.search import indexer
 from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TimeSpan, TurnDraft
@@ -71,11 +71,11 @@ def stands(bank, word):
 
 
 def test_what_mentions_a_name_goes_whole_whatever_its_case_and_nothing_else(bank):
-    planned = preview_meant(bank, [1], scope.mentions("zeppelin"))
+    planned = preview_selected(bank, [1], scope.select_mentions("zeppelin"))
     assert (planned.memories, planned.turns, planned.sessions) == (3, 5, 2)
     assert planned.lines[:2] == ("You: My dog Zeppelin barks at the milkman.", "Iris: Poor man!")
     assert "Has a dog called Zeppelin" in texts(bank)
-    gone = forget_meant(bank, [1], scope.mentions("zeppelin"))
+    gone = forget_selected(bank, [1], scope.select_mentions("zeppelin"))
     assert (gone.memories, gone.turns, gone.sessions, gone.residue) == (3, 5, 2, 0)
     assert texts(bank) == {
         "The zeppelins of the fair were paper ones.",
@@ -89,8 +89,8 @@ def test_what_mentions_a_name_goes_whole_whatever_its_case_and_nothing_else(bank
 
 def test_of_what_was_mentioned_no_word_stands_in_any_byte(bank):
     for persona in (1, 2):
-        forget_meant(bank, [persona], scope.mentions("Zeppelin"))
-    forget_meant(bank, [1], scope.mentions("zeppelins"))
+        forget_selected(bank, [persona], scope.select_mentions("Zeppelin"))
+    forget_selected(bank, [1], scope.select_mentions("zeppelins"))
     assert stands(bank, "zeppelin") == []
     assert stands(bank, "milkman") == []
     assert said(bank) == {"What is my dog called?"}
@@ -118,22 +118,22 @@ def test_words_are_whole_and_of_any_case(tmp_path, words, text, found):
     bank.create_persona(PersonaDraft("Iris"))
     bank.remember(1, [chat("a", MAY, text, "Yes.")])
     if found is None:
-        with pytest.raises(MemoirError, match="Write the word"):
-            scope.mentions(words)
+        with pytest.raises(MemoirError, match="Enter the word"):
+            scope.select_mentions(words)
     else:
-        assert bool(preview_meant(bank, [1], scope.mentions(words)).turns) == found
+        assert bool(preview_selected(bank, [1], scope.select_mentions(words)).turns) == found
 
 
 def test_a_title_that_mentions_it_goes_and_its_conversation_stays(bank):
     turns = (TurnDraft("You", "user", "Rain again.", JULY),)
     bank.remember(1, [SessionDraft(turns, JULY, external_id="t", title="A talk with Petra")])
-    assert forget_meant(bank, [1], scope.mentions("petra")).turns == 0
+    assert forget_selected(bank, [1], scope.select_mentions("petra")).turns == 0
     assert "Rain again." in said(bank)
     assert stands(bank, "petra") == []
 
 
 def test_everything_before_a_date_goes_but_what_was_told_again(bank):
-    gone = forget_meant(bank, [1], scope.before(JULY))
+    gone = forget_selected(bank, [1], scope.select_before(JULY))
     assert (gone.sessions, gone.residue) == (2, 0)
     assert [s.started_at for s in bank.sessions(1)] == [JULY, JULY]
     assert texts(bank) == {
@@ -149,7 +149,7 @@ def test_everything_before_a_date_goes_but_what_was_told_again(bank):
 def test_an_answer_that_relied_on_what_is_forgotten_goes_with_it(bank):
     first = next(m for m in bank.memories(1) if m.text == "Has a dog called Zeppelin")
     assert "Your dog is called Zeppelin." in said(bank)
-    forget(bank, 1, [first.id])
+    forget_memories(bank, 1, [first.id])
     assert "Your dog is called Zeppelin." not in said(bank)
     assert "What is my dog called?" in said(bank)
 
@@ -158,7 +158,7 @@ def test_what_was_put_together_goes_with_any_of_its_parts(bank):
     both = fact("Lives alone with a parrot", JULY, "I live alone", "a parrot", alone=False)
     turns = (TurnDraft("You", "user", "I live alone.", MAY), TurnDraft("You", "user", "Well, with a parrot.", JULY))
     bank.remember(1, [SessionDraft(turns, MAY, external_id="p", learned=(both,))])
-    forget_meant(bank, [1], scope.before(JUNE))
+    forget_selected(bank, [1], scope.select_before(JUNE))
     assert "Lives alone with a parrot" not in texts(bank)
     assert "Well, with a parrot." in texts(bank)
 
@@ -170,7 +170,7 @@ def test_of_a_summary_that_mentions_it_the_turns_stay_that_do_not(bank):
     due = next(d for d in consolidation.due(bank, datetime.now(UTC)) if d.session_id == session.id)
     turns = [h.turn for h in consolidation.heard(bank, due)]
     consolidation.settle(bank, due, turns, [Learned(summary, (Quote(0, turns[0].text, False),))])
-    gone = forget_meant(bank, [1], scope.mentions("Petra"))
+    gone = forget_selected(bank, [1], scope.select_mentions("Petra"))
     assert (gone.memories, gone.turns) == (1, 0)
     assert session.id in {d.session_id for d in consolidation.due(bank, datetime.now(UTC))}
 
@@ -179,7 +179,7 @@ def test_of_a_summary_that_mentions_it_the_turns_stay_that_do_not(bank):
 def test_what_is_being_made_for_download_while_something_is_forgotten_is_thrown_away(bank, tmp_path, kind):
     forgetting, gone = Task(), []
     beside = threading.Thread(
-        target=lambda: gone.append(forget_meant(bank, [1], scope.mentions("milkman"), forgetting))
+        target=lambda: gone.append(forget_selected(bank, [1], scope.select_mentions("milkman"), forgetting))
     )
 
     def forget_once(share):
@@ -194,24 +194,38 @@ def test_what_is_being_made_for_download_while_something_is_forgotten_is_thrown_
         else:
             backup(bank, path, Task(forget_once))
 
-    with pytest.raises(MemoirError, match="Something was forgotten"):
-        downloads.make(bank.path, "Iris", "jsonl", make)
+    with pytest.raises(MemoirError, match="something was forgotten"):
+        downloads.create(bank.path, "Iris", "jsonl", make)
     beside.join()
     assert gone[0].residue == 0
     assert stands(bank, "milkman") == []
     assert list((tmp_path / "uploads" / "all").iterdir()) == []
 
 
-def test_downloads_go_and_a_bank_kept_by_a_restore_is_named(bank, tmp_path, monkeypatch):
-    monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path / "served"))
-    others = downloads.make(tmp_path / "other.db", "Iris", "jsonl", lambda path: path.write_text("the milkman"))
-    download = downloads.make(bank.path, "Iris", "jsonl", lambda path: write(bank, bank.personas(), path))
+def test_downloads_go_and_a_bank_kept_by_a_restore_is_named(bank, tmp_path):
+    others = downloads.create(tmp_path / "other.db", "Iris", "jsonl", lambda path: path.write_text("the milkman"))
+    download = downloads.create(bank.path, "Iris", "jsonl", lambda path: write(bank, bank.personas(), path))
     backup(bank, tmp_path / "kept.bak")
     restore(bank, tmp_path / "kept.bak")
-    gone = forget_meant(bank, [1], scope.mentions("milkman"))
+    gone = forget_selected(bank, [1], scope.select_mentions("milkman"))
     assert (download.exists(), others.exists()) == (False, True)
     assert [path.name for path in gone.copies] == ["bank.db.before-restore"]
     assert gone.residue == 0
+
+
+@pytest.mark.parametrize(
+    ("bank_path", "folder"),
+    [
+        ("bank.db", "uploads/all"),
+        ("users/0123456789abcdef0123456789abcdef/bank.db", "uploads/0123456789abcdef0123456789abcdef"),
+        ("users/me/bank.db", "users/me/uploads/all"),
+    ],
+)
+def test_downloads_lie_in_the_folder_that_the_app_serves_to_their_user(tmp_path, bank_path, folder):
+    path = downloads.create(tmp_path / bank_path, "Iris", "jsonl", lambda path: path.write_text("the milkman"))
+    assert path.parent.parent == tmp_path / folder
+    downloads.delete_all(tmp_path / bank_path)
+    assert not path.exists()
 
 
 def test_the_commands_show_first_and_remove_when_told(bank, monkeypatch, capsys):
@@ -235,6 +249,6 @@ def test_the_commands_show_first_and_remove_when_told(bank, monkeypatch, capsys)
 def test_what_was_forgotten_can_be_told_again(bank, tmp_path):
     write(bank, [bank.persona("Iris")], tmp_path / "iris.jsonl")
     before = texts(bank)
-    forget_meant(bank, [1], scope.mentions("Zeppelin"))
+    forget_selected(bank, [1], scope.select_mentions("Zeppelin"))
     ingest.ingest(bank, tmp_path / "iris.jsonl")
     assert texts(bank) == before

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from memory.bank.bank import Bank
-from memory.forgetting.forget import forget
+from memory.forgetting.forget import forget_memories
 from memory.search import fusion, indexer
 from memory.search import searcher as search
 from memory.search.engine.index import Index
@@ -85,7 +85,7 @@ def test_a_memory_without_a_vector_is_found_by_its_words(made):
 
 def test_what_is_forgotten_is_not_found_again(made):
     bank, ana, _ = made
-    forget(bank, ana.id, [ask(made, "puppy")[0].memory.id])
+    forget_memories(bank, ana.id, [ask(made, "puppy")[0].memory.id])
     assert not [h for h in ask(made, "puppy") if "puppy" in h.memory.text]
 
 

@@ -67,12 +67,12 @@ def take(what, bank, path, task):
         return backup.backup(bank, path, task)
     if what == "persona":
         return forget.forget_persona(bank, 1, task)
-    return forget.forget_meant(bank, [1, 2], scope.mentions("gulls"), task)
+    return forget.forget_selected(bank, [1, 2], scope.select_mentions("gulls"), task)
 
 
 @pytest.fixture(autouse=True)
 def small_steps(monkeypatch):
-    monkeypatch.setattr(forget, "CHUNK", 50)
+    monkeypatch.setattr(forget, "ROWS_PER_STATEMENT", 50)
     monkeypatch.setattr(backup, "PIECE", 4)
 
 
@@ -112,7 +112,7 @@ def test_a_stop_breaks_off_a_statement_in_its_midst(bank, tmp_path, what, monkey
 
 @pytest.mark.parametrize("what", ["persona", "meant"])
 def test_what_is_forgotten_is_cleaned_whoever_wants_to_stop(bank, tmp_path, what):
-    task = Stopping(forget.DELETED)
+    task = Stopping(forget.SHARE_DELETED)
     task.limit += 1e-9  # the first share that is told once it is bound
     gone = take(what, bank, tmp_path / "out", task)
     assert task.uncancellable
@@ -122,7 +122,7 @@ def test_what_is_forgotten_is_cleaned_whoever_wants_to_stop(bank, tmp_path, what
 
 def test_all_personas_are_forgotten_in_or_none(bank):
     with pytest.raises(Cancelled):
-        forget.forget_meant(bank, [1, 2], scope.mentions("gulls"), Stopping(forget.DELETED * 0.9))
+        forget.forget_selected(bank, [1, 2], scope.select_mentions("gulls"), Stopping(forget.SHARE_DELETED * 0.9))
     assert [bank.counts(p)["turns"] for p in (1, 2)] == [SESSIONS * TURNS] * 2
 
 
@@ -186,18 +186,18 @@ def test_ctrl_c_says_what_is_kept_and_changes_nothing(bank, tmp_path, monkeypatc
 
 
 def test_ctrl_c_after_the_forgetting_lets_the_cleaning_be_finished(bank, monkeypatch, capsys):
-    whole = forget.downloads.clear
+    whole = forget.downloads.delete_all
 
     def interrupted(path):
         signal.raise_signal(signal.SIGINT)
         whole(path)
 
-    monkeypatch.setattr(forget.downloads, "clear", interrupted)
+    monkeypatch.setattr(forget.downloads, "delete_all", interrupted)
     assert main(["forget", "--mentions", "gulls", "--yes"]) == 0
     told = capsys.readouterr()
     assert "too late to stop" in told.err
     assert "0 traces left" in told.out
-    assert not traces.in_files(bank.path, [said(3, 3)])
+    assert not traces.find_in_bank(bank.path, [said(3, 3)])
 
 
 # --- the bytes
@@ -213,7 +213,7 @@ def test_one_pass_finds_what_looking_for_each_text_finds(tmp_path_factory, texts
     path.write_bytes(content.encode())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(traces, "CHUNK_BYTES", chunk)
-        assert traces.in_file(path, texts) == {text for text in texts if text in content}
+        assert traces.find_in_file(path, texts) == {text for text in texts if text in content}
 
 
 def test_words_that_stand_inside_others_are_no_residue(bank, embedder):
@@ -222,5 +222,5 @@ def test_words_that_stand_inside_others_are_no_residue(bank, embedder):
     bank.remember(1, [SessionDraft((TurnDraft("Bo", "user", whole),), MAY, external_id="x")])
     indexer.embed_all(bank, embedder, 1)
     (memory,) = (m for m in bank.memories(1) if m.text == whole)
-    assert forget.forget(bank, 1, [memory.id]).residue == 0
-    assert traces.in_files(bank.path, [whole])
+    assert forget.forget_memories(bank, 1, [memory.id]).residue == 0
+    assert traces.find_in_bank(bank.path, [whole])

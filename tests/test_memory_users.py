@@ -19,7 +19,7 @@ from argon2 import PasswordHasher
 
 from memory.cli import user_command as accounts
 from memory.errors import MemoirError
-from memory.users import NoSuchUser, UnfitAccount, Users
+from memory.users import InvalidAccount, UnknownUser, Users
 
 PASSWORD = "a long walk by the sea"
 
@@ -38,44 +38,44 @@ def command(users: Users, monkeypatch: pytest.MonkeyPatch, *words: str, typed: s
 
 def test_a_user_is_known_by_name_and_password_whatever_the_case_of_the_name(users: Users) -> None:
     ann = users.add("Ann", PASSWORD)
-    assert users.known_by_password("ann ", PASSWORD) == ann
-    assert users.known_by_password("ann", PASSWORD.upper()) is None
-    assert users.known_by_password("ben", PASSWORD) is None
+    assert users.authenticate("ann ", PASSWORD) == ann
+    assert users.authenticate("ann", PASSWORD.upper()) is None
+    assert users.authenticate("ben", PASSWORD) is None
 
 
 def test_a_token_is_known_until_there_is_another(users: Users) -> None:
     users.add("ann", PASSWORD)
-    assert users.known_by_token("") is None
+    assert users.authenticate_token("") is None
     first = users.new_token("ann")
     second = users.new_token("ann")
-    assert users.known_by_token(first) is None
-    assert users.known_by_token(second) == users.all()[0]
+    assert users.authenticate_token(first) is None
+    assert users.authenticate_token(second) == users.all()[0]
 
 
 def test_the_file_is_the_owners_alone_and_holds_no_secret(users: Users, tmp_path: Path) -> None:
     ann = users.add("ann", PASSWORD)
     token = users.new_token("ann")
     assert stat.S_IMODE((tmp_path / "users.json").stat().st_mode) == 0o600
-    assert stat.S_IMODE(users.home_of(ann).stat().st_mode) == 0o700
+    assert stat.S_IMODE(users.folder_of(ann).stat().st_mode) == 0o700
     held = (tmp_path / "users.json").read_text()
     assert PASSWORD not in held
     assert token not in held
     assert json.loads(held)[0]["password"].startswith("$argon2id$")
-    assert "ann" not in users.home_of(ann).name
+    assert "ann" not in users.folder_of(ann).name
 
 
 @pytest.mark.parametrize("name", ["", "a b", "../ann", "a/b", "x" * 65, "a\nb"])
 def test_a_name_that_is_none_is_refused(users: Users, name: str) -> None:
-    with pytest.raises(UnfitAccount, match="is no name"):
+    with pytest.raises(InvalidAccount, match="is no name"):
         users.add(name, PASSWORD)
 
 
 @pytest.mark.parametrize("password", ["", "short", "x" * 1001, "no characters \ud800"])
 def test_a_password_too_short_or_too_long_or_of_no_characters_is_refused(users: Users, password: str) -> None:
-    with pytest.raises(UnfitAccount, match="characters"):
+    with pytest.raises(InvalidAccount, match="characters"):
         users.add("ann", password)
     assert users.all() == ()
-    assert users.known_by_password("ann", password) is None
+    assert users.authenticate("ann", password) is None
 
 
 @pytest.mark.parametrize("name", ["ann", "nobody"])
@@ -86,7 +86,7 @@ def test_the_first_try_hashes_as_often_for_a_name_that_is_nobodys(
     done: list[str] = []
     for step in ("hash", "verify"):
         monkeypatch.setattr(PasswordHasher, step, _counted(getattr(PasswordHasher, step), done))
-    assert Users(tmp_path).known_by_password(name, "not the password") is None
+    assert Users(tmp_path).authenticate(name, "not the password") is None
     assert done == ["hash", "verify"]
 
 
@@ -100,9 +100,9 @@ def _counted(step: Callable[..., Any], done: list[str]) -> Callable[..., Any]:
 
 def test_a_name_is_given_once(users: Users) -> None:
     users.add("ann", PASSWORD)
-    with pytest.raises(UnfitAccount, match="already"):
+    with pytest.raises(InvalidAccount, match="already"):
         users.add("ANN", PASSWORD)
-    with pytest.raises(NoSuchUser, match="ben"):
+    with pytest.raises(UnknownUser, match="ben"):
         users.remove("ben")
 
 
@@ -118,7 +118,7 @@ def test_accounts_made_at_once_are_all_kept(users: Users) -> None:
 def test_a_broken_file_lets_nobody_in_and_is_left_alone(users: Users, tmp_path: Path) -> None:
     (tmp_path / "users.json").write_text("[{")
     with pytest.raises(MemoirError, match="does not hold accounts"):
-        users.known_by_password("ann", PASSWORD)
+        users.authenticate("ann", PASSWORD)
     with pytest.raises(MemoirError):
         users.add("ann", PASSWORD)
     assert (tmp_path / "users.json").read_text() == "[{"
@@ -127,9 +127,9 @@ def test_a_broken_file_lets_nobody_in_and_is_left_alone(users: Users, tmp_path: 
 def test_a_removed_users_bank_is_kept_unless_it_is_to_go(users: Users) -> None:
     for with_memory in (False, True):
         ann = users.add("ann", PASSWORD)
-        (users.home_of(ann) / "bank.db").write_text("held")
+        (users.folder_of(ann) / "bank.db").write_text("held")
         users.remove("ann", with_memory=with_memory)
-        assert users.home_of(ann).exists() is not with_memory
+        assert users.folder_of(ann).exists() is not with_memory
 
 
 def test_the_command_makes_lists_and_removes_users(
@@ -138,9 +138,9 @@ def test_the_command_makes_lists_and_removes_users(
     command(users, monkeypatch, "add", "ann", typed=f"{PASSWORD}\n")
     command(users, monkeypatch, "token", "ann")
     token = capsys.readouterr().out.splitlines()[-1]
-    assert users.known_by_token(token) is not None
+    assert users.authenticate_token(token) is not None
     command(users, monkeypatch, "password", "ann", typed="quite another one\n")
-    assert users.known_by_password("ann", "quite another one") is not None
+    assert users.authenticate("ann", "quite another one") is not None
     command(users, monkeypatch, "list")
     assert capsys.readouterr().out.splitlines()[-1].split("\t")[0] == "ann"
     command(users, monkeypatch, "remove", "ann")

@@ -13,7 +13,7 @@ from eval.judging.judge import Agreement
 from eval.reporting.compare import Comparison
 from eval.reporting.report import Report
 from eval.types import Figure
-from memory.exporting.as_json import plain
+from memory.exporting.json_values import to_json_values
 
 HEADLINES = (
     "answer_accuracy",
@@ -42,7 +42,7 @@ SIGNIFICANT = 0.05
 
 def as_json(report: Report) -> dict[str, Any]:
     """A report as plain JSON values; what the command prints with `--json`."""
-    held: dict[str, Any] = plain(report)
+    held: dict[str, Any] = to_json_values(report)
     return held
 
 

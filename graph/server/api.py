@@ -19,11 +19,11 @@ from graph.assistant import Answer, Assistant
 from graph.learning.learner import Learner
 from graph.state import Ask
 from graph.tab.asking_date import moment
-from graph.tab.request import LONGEST, wake
+from graph.tab.request import wake
 from memory.bank import journal
 from memory.bank.bank import Bank
 from memory.errors import MemoirError, UnknownMemory
-from memory.exporting.as_json import plain
+from memory.exporting.json_values import to_json_values
 from memory.forgetting import forget as forgetting
 from memory.search.indexer import Indexer
 from memory.search.scoring import SearchSettings
@@ -173,7 +173,7 @@ def offer(assistant: Assistant, indexer: Indexer, learner: Learner) -> None:
         """
         someone = bank.persona(persona)
         _require(bank, someone, memories)
-        gone = forgetting.forget(bank, someone.id, memories)
+        gone = forgetting.forget_memories(bank, someone.id, memories)
         return Forgotten(memories=gone.memories, turns=gone.turns, sessions=gone.sessions, residue=gone.residue)
 
     @checked
@@ -253,7 +253,7 @@ def _answered(answer: Answer) -> Answered:
             Cited(
                 number=c.number,
                 memory=c.memory.id,
-                date=plain(c.memory.said_at),
+                date=to_json_values(c.memory.said_at),
                 speaker=c.memory.speaker,
                 quote=c.quote,
             )
@@ -270,7 +270,7 @@ def _found(hit: Hit) -> Found:
         store=memory.store,
         text=memory.text,
         speaker=memory.speaker,
-        date=plain(memory.said_at),
+        date=to_json_values(memory.said_at),
         score=round(hit.score, 4),
     )
 

@@ -21,7 +21,7 @@ from starlette.types import Message, Receive, Scope, Send
 from graph.server.login_backoff import Throttle
 from graph.server.user_pages import UserPages
 from memory.errors import MemoirError
-from memory.users import LONGEST, NoSuchUser, User, Users
+from memory.users import MAX_PASSWORD, UnknownUser, User, Users
 
 COOKIE = "memoir-session"
 LASTING = 7 * 24 * 3600
@@ -73,7 +73,7 @@ class LoginMiddleware:
         else:
             try:
                 page = await self._pages.of(user.id)
-            except NoSuchUser:  # removed while the page was made
+            except UnknownUser:  # removed while the page was made
                 answer = _refused(request)
             else:
                 await page(scope, receive, self._while_known(request, send))
@@ -105,7 +105,7 @@ class LoginMiddleware:
         """The user whom a request comes from, by its cookie, or by its token where it is a program's."""
         kind, _, token = request.headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer":
-            return self._users.known_by_token(token.strip())
+            return self._users.authenticate_token(token.strip())
         session = self._sessions.get(_digest(request.cookies.get(COOKIE, "")))
         if session is None or session.ends < self._clock():
             return None
@@ -133,7 +133,7 @@ class LoginMiddleware:
         return self._let_in(request, user)
 
     def _known(self, name: str, password: str) -> User | None:
-        return self._users.known_by_password(name, password) if len(password) <= LONGEST else None
+        return self._users.authenticate(name, password) if len(password) <= MAX_PASSWORD else None
 
     def _let_in(self, request: Request, user: User) -> Response:
         token, now = secrets.token_urlsafe(32), self._clock()

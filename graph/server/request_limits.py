@@ -115,7 +115,7 @@ class Files:
             return ".." not in file.parts
         # Resolved: neither ".." nor a link leads out of the folder, or to what was uploaded.
         file = file.resolve()
-        return file.is_relative_to(self._folder.resolve()) and downloads.MARK in file.name
+        return file.is_relative_to(self._folder.resolve()) and downloads.NAME_MARK in file.name
 
     def _full(self) -> bool:
         # Each lies in a folder of its own.

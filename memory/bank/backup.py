@@ -18,11 +18,13 @@ from memory.bank.bank import Bank
 from memory.bank.connection import open_bank
 from memory.bank.schema import MIGRATIONS
 from memory.errors import BankTooNew, BankUnavailable, MemoirError, UnreadableFile
-from memory.forgetting.forget import BEFORE
 from memory.progress import Task
 
 PIECE = 4096
 """Pages copied at a time, of 4 kB each: some tens of milliseconds."""
+
+KEPT_SUFFIX = ".before-restore"
+"""Appended to the name of the bank that a restore keeps."""
 
 COPIED, CHECKED = 0.4, 0.9
 """How much of a backup is done, in seconds, when all is copied, and when its pages are checked."""
@@ -119,7 +121,7 @@ def _kept_aside(bank: Bank) -> Iterator[Path | None]:
     if not bank.path.exists():
         yield None
         return
-    names = (f"{bank.path.name}{BEFORE}{'' if n == 1 else f'-{n}'}" for n in count(1))
+    names = (f"{bank.path.name}{KEPT_SUFFIX}{'' if n == 1 else f'-{n}'}" for n in count(1))
     aside = next(p for p in map(bank.path.with_name, names) if not p.exists())
     try:
         with _new_file(aside) as half:

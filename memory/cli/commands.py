@@ -22,9 +22,8 @@ from memory.dates.expressions import describe
 from memory.embedding.embedder import Embedder
 from memory.errors import BankUnavailable, MemoirError
 from memory.exporting import export
-from memory.exporting.as_json import plain
-from memory.forgetting import forget
-from memory.forgetting import selection as scope
+from memory.exporting.json_values import to_json_values
+from memory.forgetting import forget, selection
 from memory.progress import Task
 from memory.search import indexer
 from memory.search.searcher import Searcher
@@ -39,9 +38,9 @@ def bring_in(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     """Store the histories of a file, or tell what it holds."""
     if arguments.dry_run:
         with watched("Reading") as task:
-            held = ingest.contents(arguments.file, task.report)
+            held = ingest.summarize(arguments.file, task.report)
         if arguments.json:
-            return _print(plain(held)) or _fault(held.fault)
+            return _print(to_json_values(held)) or _fault(held.fault)
         print(f"{arguments.file}: {held.format}, {len(held.histories)} histories")
         for f in held.histories:
             print(f"  {f.external_id or '-'}  {f.name}: {f.sessions} sessions, {f.turns} turns, {f.memories} memories")
@@ -53,7 +52,7 @@ def bring_in(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
         )
     missing = f"{arguments.file} has no history {', '.join(report.missing)}" if report.missing else ""
     if arguments.json:
-        return _print(plain(report)) or _fault(report.fault) or _fault(missing)
+        return _print(to_json_values(report)) or _fault(report.fault) or _fault(missing)
     print(f"{arguments.file}: {report.format}")
     for h in report.histories:
         known = h.stored.known_turns + h.stored.known_memories
@@ -79,7 +78,7 @@ def list_personas(arguments: Arguments, bank: Bank, settings: BankSettings) -> i
     """List the personas and how much they know."""
     known = [(p, bank.counts(p.id), bank.time_range(p.id)) for p in bank.personas()]
     if arguments.json:
-        return _print([{**plain(p), "counts": c, "range": plain(r)} for p, c, r in known])
+        return _print([{**to_json_values(p), "counts": c, "range": to_json_values(r)} for p, c, r in known])
     for persona, counts, span in known:
         stores = ", ".join(f"{n} {name}" for name, n in counts.items())
         source = f" [{persona.external_id}]" if persona.external_id else ""
@@ -95,7 +94,7 @@ def show(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     if arguments.session is not None:
         session, turns = bank.session(persona.id, arguments.session), bank.turns(persona.id, arguments.session)
         if arguments.json:
-            return _print({"session": plain(session), "turns": plain(turns)})
+            return _print({"session": to_json_values(session), "turns": to_json_values(turns)})
         print(f"session {session.id}, {session.started_text or session.started_at}: {session.title}")
         for t in turns:
             print(f"  {t.position:4}  {t.speaker}: {t.text}")
@@ -103,14 +102,14 @@ def show(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     if arguments.memory is not None:
         memory, sources = bank.memory(persona.id, arguments.memory), bank.sources(persona.id, arguments.memory)
         if arguments.json:
-            return _print({"memory": plain(memory), "sources": plain(sources)})
+            return _print({"memory": to_json_values(memory), "sources": to_json_values(sources)})
         print(_line(memory))
         for t in sources:
             print(f"  from session {t.session_id}, turn {t.position}, {t.said_text}: {t.speaker}: {t.text}")
         return 0
     counts, sessions = bank.counts(persona.id), bank.sessions(persona.id)
     if arguments.json:
-        return _print({"persona": plain(persona), "counts": counts, "sessions": plain(sessions)})
+        return _print({"persona": to_json_values(persona), "counts": counts, "sessions": to_json_values(sessions)})
     print(f"{persona.name}: {persona.description}\n  {', '.join(f'{n} {name}' for name, n in counts.items())}")
     for s in sessions:
         print(f"  session {s.id}  {s.started_text or s.started_at or 'undated'}  {s.turn_count} turns  {s.title}")
@@ -128,7 +127,7 @@ def search(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     as_of = arguments.as_of or datetime.now(UTC)
     hits = searcher.search(persona.id, searcher.views([clean(arguments.query)]), as_of)[: arguments.limit]
     if arguments.json:
-        return _print(plain(hits))
+        return _print(to_json_values(hits))
     for hit in hits:
         print(f"{hit.score:.3f}  {_line(hit.memory)}")
     return 0
@@ -148,17 +147,19 @@ def forget_wanted(arguments: Arguments, bank: Bank, settings: BankSettings) -> i
         if arguments.everything:
             gone = forget.preview_persona(bank, persona.id) if dry else forget.forget_persona(bank, persona.id, task)
         elif arguments.session is not None:
-            which = scope.session(bank.session(persona.id, arguments.session).id)
+            which = selection.select_session(bank.session(persona.id, arguments.session).id)
             gone = _meant(bank, [persona], which, task, dry)
         else:
-            gone = _meant(bank, [persona], scope.memories(arguments.memory), task, dry)
+            gone = _meant(bank, [persona], selection.select_memories(arguments.memory), task, dry)
     return _say_forgotten(arguments, bank, gone, dry)
 
 
 def _forget_fitting(arguments: Arguments, bank: Bank) -> int:
     if arguments.before and arguments.mentions is not None:
         raise MemoirError("choose one of --before and --mentions")
-    which = scope.before(arguments.before) if arguments.before else scope.mentions(arguments.mentions)
+    which = (
+        selection.select_before(arguments.before) if arguments.before else selection.select_mentions(arguments.mentions)
+    )
     whose = [bank.persona(arguments.persona)] if arguments.persona else bank.personas()
     with watched("Looking") as task:
         planned = _meant(bank, whose, which, task, True)
@@ -169,11 +170,13 @@ def _forget_fitting(arguments: Arguments, bank: Bank) -> int:
     return _say_forgotten(arguments, bank, gone, False)
 
 
-def _meant(bank: Bank, whose: Sequence[Persona], which: scope.Scope, task: Task, dry: bool) -> forget.Forgotten:
-    return (forget.preview_meant if dry else forget.forget_meant)(bank, [p.id for p in whose], which, task)
+def _meant(
+    bank: Bank, whose: Sequence[Persona], which: selection.Selector, task: Task, dry: bool
+) -> forget.ForgetReport:
+    return (forget.preview_selected if dry else forget.forget_selected)(bank, [p.id for p in whose], which, task)
 
 
-def _agreed(planned: forget.Forgotten) -> bool:
+def _agreed(planned: forget.ForgetReport) -> bool:
     """Whether somebody at a terminal says yes to what would go; where nobody is, `--yes` has to."""
     if not sys.stdin.isatty():
         print("memoir: nothing was removed; say --yes to remove this", file=sys.stderr)
@@ -183,9 +186,9 @@ def _agreed(planned: forget.Forgotten) -> bool:
     return sys.stdin.readline().strip().casefold() in ("y", "yes")
 
 
-def _say_forgotten(arguments: Arguments, bank: Bank, gone: forget.Forgotten, dry: bool) -> int:
+def _say_forgotten(arguments: Arguments, bank: Bank, gone: forget.ForgetReport, dry: bool) -> int:
     if arguments.json:
-        return _print(plain(gone))
+        return _print(to_json_values(gone))
     would = "would forget" if dry else "forgot"
     print(f"{would} {gone.memories} memories, {gone.turns} turns, {gone.sessions} whole sessions", end="")
     print("" if dry else f"; {gone.residue} traces left in {bank.path}")
@@ -219,7 +222,7 @@ def back_up(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     with watched("Copying") as task:
         held = backup.backup(bank, arguments.file, task)
     if arguments.json:
-        return _print({"file": str(arguments.file), **plain(held)})
+        return _print({"file": str(arguments.file), **to_json_values(held)})
     return _say(f"{arguments.file}: {_holding(held)}; checked")
 
 
@@ -227,7 +230,7 @@ def restore(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     """Put a backup in the bank's place."""
     done = backup.restore(bank, arguments.file)
     if arguments.json:
-        return _print(plain(done))
+        return _print(to_json_values(done))
     before = f"; what was there before is kept as {done.before}" if done.before else ""
     return _say(f"{bank.path}: {_holding(done.holding)}{before}")
 
@@ -243,7 +246,7 @@ def show_journal(arguments: Arguments, bank: Bank, settings: BankSettings) -> in
         return 0
     lines = journal.entries(bank, arguments.limit)
     if arguments.json:
-        return _print(plain(lines))
+        return _print(to_json_values(lines))
     for entry in lines:
         print("  ".join(cell for cell in entry.cells if cell))
     return 0

@@ -41,12 +41,12 @@ def run(arguments: argparse.Namespace, users: Users) -> None:
 
 def _add(arguments: argparse.Namespace, users: Users) -> None:
     user = users.add(arguments.name, _asked())
-    print(f"{user.name} may log in; their bank will be {users.home_of(user) / 'bank.db'}")
+    print(f"{user.name} may log in; their bank will be {users.folder_of(user) / 'bank.db'}")
 
 
 def _list(arguments: argparse.Namespace, users: Users) -> None:
     for user in users.all():
-        print("\t".join([user.name, str(users.home_of(user) / "bank.db"), *(["token"] if user.token else [])]))
+        print("\t".join([user.name, str(users.folder_of(user) / "bank.db"), *(["token"] if user.token else [])]))
 
 
 def _password(arguments: argparse.Namespace, users: Users) -> None:

@@ -1,11 +1,12 @@
 """Exports and backups that the screen offers for download.
 
-They lie in the folder of uploads until the next one is made, something is forgotten, or the app ends.
+They are kept in the folder `uploads` of MEMOIR_HOME, the only one the app serves files from, until the next one is
+made, something is forgotten, or the app ends. Each name contains a mark of its bank, by which its files, and the copies
+that the web server makes of them there, are found again.
 """
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import tempfile
@@ -16,25 +17,29 @@ from pathlib import Path
 from memory.bank.rows import digest
 from memory.errors import MemoirError
 
-MARK = ".memoir-"
-"""What their names hold, with a sign of their bank: by that they are found again, and the web server's copies, too."""
+NAME_MARK = ".memoir-"
+"""Part of the name of every file that is offered for download; a hash of the bank's path follows."""
+
+USER_ID = re.compile(r"[0-9a-f]{32}")
+"""The id of a user who logs in, as `memory.users` makes it."""
 
 
-def make(bank: Path, name: str, ending: str, write: Callable[[Path], object]) -> Path:
-    """A file in the folder of uploads, called after `name` and the day, which `write` makes of the bank at that path.
+def create(bank: Path, name: str, suffix: str, write: Callable[[Path], object]) -> Path:
+    """Create a file for download, named after `name` and today's date, whose content `write` makes.
 
-    Whatever `write` raises, nothing is left of it.
+    Earlier files of the bank are deleted. If `write` raises, nothing is left of the file.
 
     Raises:
-        MemoirError: it cannot be written, or `clear` was called meanwhile.
+        MemoirError: the file cannot be written, or `delete_all` was called meanwhile.
     """
-    clear(bank)
-    # A page serves what lies in its own user's folder, and no other page does.
-    uploads = _uploads(bank) / (bank.parent.name if bank.parent.parent.name == "users" else "all")
-    called = re.sub(r"[^\w-]+", "-", name).strip("-")[:40] or "memoir"
+    delete_all(bank)
+    # A user's page serves the folder of that user only.
+    home = _home(bank)
+    folder = home / "uploads" / ("all" if home == bank.parent else bank.parent.name)
+    stem = re.sub(r"[^\w-]+", "-", name).strip("-")[:40] or "memoir"
     try:
-        uploads.mkdir(parents=True, exist_ok=True)
-        path = Path(tempfile.mkdtemp(dir=uploads)) / f"{called}{_mark(bank)}{datetime.now(UTC):%Y-%m-%d}.{ending}"
+        folder.mkdir(parents=True, exist_ok=True)
+        path = Path(tempfile.mkdtemp(dir=folder)) / f"{stem}{_mark(bank)}{datetime.now(UTC):%Y-%m-%d}.{suffix}"
         try:
             write(path)
         except BaseException:
@@ -42,23 +47,28 @@ def make(bank: Path, name: str, ending: str, write: Callable[[Path], object]) ->
             raise
     except FileNotFoundError as fault:
         raise MemoirError(
-            "Something was forgotten, or another file made, before this one was whole: try again."
+            "The file was deleted before it was complete, because something was forgotten or another file was made. "
+            "Try again."
         ) from fault
     except OSError as fault:
-        raise MemoirError(f"{uploads}: the file cannot be written ({fault.strerror or fault}). Make room.") from fault
+        raise MemoirError(
+            f"{folder}: the file cannot be written ({fault.strerror or fault}). Free some space."
+        ) from fault
     return path
 
 
-def clear(bank: Path) -> None:
-    """Delete all of the bank at that path."""
-    for path in _uploads(bank).rglob(f"*{_mark(bank)}*"):
+def delete_all(bank: Path) -> None:
+    """Delete all files that were made for download from the bank at that path."""
+    for path in (_home(bank) / "uploads").rglob(f"*{_mark(bank)}*"):
         path.unlink(missing_ok=True)
 
 
-def _uploads(bank: Path) -> Path:
-    """Where the web server keeps files: one folder for all users; outside of the app, what it leaves at the bank."""
-    return Path(os.environ.get("GRADIO_TEMP_DIR") or bank.parent / "uploads")
+def _home(bank: Path) -> Path:
+    """MEMOIR_HOME, from the path of a bank: `HOME/bank.db`, or `HOME/users/ID/bank.db` for a user who logs in."""
+    folder = bank.parent
+    is_users = folder.parent.name == "users" and USER_ID.fullmatch(folder.name)
+    return folder.parent.parent if is_users else folder
 
 
 def _mark(bank: Path) -> str:
-    return f"{MARK}{digest(bank.resolve())[:8]}-"
+    return f"{NAME_MARK}{digest(bank.resolve())[:8]}-"

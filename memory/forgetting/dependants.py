@@ -1,4 +1,4 @@
-"""What hangs on what is to be forgotten: memories that no other turn carries, and replies that repeat any of it."""
+"""Find the rows that must be deleted along with a selection: memories without another source, repeating replies."""
 
 from __future__ import annotations
 
@@ -7,36 +7,36 @@ from collections.abc import Iterable, Mapping, Sequence
 from sqlite_utils import Database
 
 from memory.bank.rows import listed
-from memory.forgetting.selection import Meant, numbers
+from memory.forgetting.selection import Selection, query_ids
 
-PROOF_CHARACTERS = 12
-"""Shorter texts than this stand in a file by chance, or inside others: they are no proof of anything."""
+MIN_PROOF_CHARACTERS = 12
+"""A shorter text may occur in a file, or in another text, by chance: finding it proves nothing."""
 
-SHOWN = 5
-"""Lines of what would go that a preview shows."""
-
-
-def whole(db: Database, persona_id: int, meant: Meant) -> Meant:
-    """What is meant with all that no other turn carries alone, and the replies that repeat any of it."""
-    memories = sorted({*meant.memories, *_carried(db, meant.turns)})
-    turns = sorted({*meant.turns, *_replies(db, persona_id, memories, meant.turns)})
-    sessions = sorted({*meant.sessions, *_emptied(db, turns)})
-    return Meant(memories, turns, sessions, meant.titles)
+PREVIEW_LINES = 5
+"""Lines that a preview shows of what would be deleted."""
 
 
-def lines(db: Database, whole: Meant) -> tuple[str, ...]:
-    """The first turns that would go and, where there are no more, memories that no turn said."""
+def add_dependants(db: Database, persona_id: int, selected: Selection) -> Selection:
+    """Add to a selection the memories that lose their last source, the replies that repeat it and emptied sessions."""
+    memories = sorted({*selected.memories, *_orphaned_memories(db, selected.turns)})
+    turns = sorted({*selected.turns, *_repeating_replies(db, persona_id, memories, selected.turns)})
+    sessions = sorted({*selected.sessions, *_emptied_sessions(db, turns)})
+    return Selection(memories, turns, sessions, selected.titles)
+
+
+def preview_lines(db: Database, selected: Selection) -> tuple[str, ...]:
+    """The first selected turns, followed by selected memories that have no source turn."""
     query = """
         SELECT * FROM (SELECT speaker, text FROM turns WHERE id IN (SELECT value FROM json_each(:turns)) ORDER BY id)
         UNION ALL SELECT speaker, text FROM memories m WHERE id IN (SELECT value FROM json_each(:memories))
             AND NOT EXISTS (SELECT 1 FROM sources WHERE memory_id = m.id) LIMIT :shown
     """
-    values = {"turns": listed(whole.turns), "memories": listed(whole.memories), "shown": SHOWN}
+    values = {"turns": listed(selected.turns), "memories": listed(selected.memories), "shown": PREVIEW_LINES}
     return tuple(f"{speaker}: {text}" if speaker else text for speaker, text in db.conn.execute(query, values))
 
 
-def texts(db: Database, memories: Sequence[int], turns: Sequence[int]) -> set[str]:
-    """All the words by which these memories and turns stand in the bank."""
+def texts_of(db: Database, memories: Sequence[int], turns: Sequence[int]) -> set[str]:
+    """Every text that the bank stores for these memories and turns."""
     query = """
         SELECT text FROM memories WHERE id IN (SELECT value FROM json_each(:memories))
         UNION SELECT key FROM memories WHERE id IN (SELECT value FROM json_each(:memories))
@@ -47,8 +47,8 @@ def texts(db: Database, memories: Sequence[int], turns: Sequence[int]) -> set[st
     return {str(t) for (t,) in db.conn.execute(query, values)}
 
 
-def _replies(db: Database, persona_id: int, memories: Sequence[int], turns: Sequence[int]) -> list[int]:
-    """What the persona said in a chat that repeats them: answers that cite one, and its replies to one of the turns."""
+def _repeating_replies(db: Database, persona_id: int, memories: Sequence[int], turns: Sequence[int]) -> list[int]:
+    """The persona's chat turns that cite one of the memories, answer one of the turns, or contain a text of either."""
     query = """
         SELECT t.id, t.text,
             EXISTS (SELECT 1 FROM cites WHERE turn_id = t.id AND memory_id IN (SELECT value FROM json_each(:memories)))
@@ -59,25 +59,25 @@ def _replies(db: Database, persona_id: int, memories: Sequence[int], turns: Sequ
             AND t.id NOT IN (SELECT value FROM json_each(:turns))
     """
     by_start: dict[str, list[str]] = {}
-    for text in texts(db, memories, turns):
-        if len(text) >= PROOF_CHARACTERS:
-            by_start.setdefault(text[:PROOF_CHARACTERS], []).append(text)
+    for text in texts_of(db, memories, turns):
+        if len(text) >= MIN_PROOF_CHARACTERS:
+            by_start.setdefault(text[:MIN_PROOF_CHARACTERS], []).append(text)
     values = {"persona": persona_id, "turns": listed(turns), "memories": listed(memories)}
-    found = db.conn.execute(query, values)
-    return [int(turn_id) for turn_id, said, meant in found if meant or _holds_any(said, by_start)]
+    replies = db.conn.execute(query, values)
+    return [int(turn_id) for turn_id, text, refers in replies if refers or _contains_any(text, by_start)]
 
 
-def _holds_any(said: str, by_start: Mapping[str, Sequence[str]]) -> bool:
-    """Whether any of the texts, given by how they start, stands in what was said; one pass, however many there are."""
+def _contains_any(reply: str, by_start: Mapping[str, Sequence[str]]) -> bool:
+    """Whether a reply contains one of the texts, which are grouped by their first characters: one pass for all."""
     return any(
-        said.startswith(text, place)
-        for place in range(len(said) - PROOF_CHARACTERS + 1)
-        for text in by_start.get(said[place : place + PROOF_CHARACTERS], ())
+        reply.startswith(text, place)
+        for place in range(len(reply) - MIN_PROOF_CHARACTERS + 1)
+        for text in by_start.get(reply[place : place + MIN_PROOF_CHARACTERS], ())
     )
 
 
-def _carried(db: Database, turns: Iterable[int]) -> list[int]:
-    """The memories that no turn but these carries alone."""
+def _orphaned_memories(db: Database, turns: Iterable[int]) -> list[int]:
+    """The memories that would keep no turn that supports them on its own."""
     query = """
         SELECT memory_id FROM sources
         WHERE memory_id IN (SELECT memory_id FROM sources WHERE turn_id IN (SELECT value FROM json_each(:turns)))
@@ -86,10 +86,10 @@ def _carried(db: Database, turns: Iterable[int]) -> list[int]:
     return [int(i) for (i,) in db.conn.execute(query, {"turns": listed(turns)})]
 
 
-def _emptied(db: Database, turns: Iterable[int]) -> list[int]:
-    """Sessions that would keep no turn."""
+def _emptied_sessions(db: Database, turns: Iterable[int]) -> list[int]:
+    """The sessions that would keep no turn."""
     query = """
         SELECT session_id FROM turns WHERE id IN (SELECT value FROM json_each(?)) GROUP BY session_id
         HAVING count(*) = (SELECT count(*) FROM turns t WHERE t.session_id = turns.session_id)
     """
-    return numbers(db, query, listed(turns))
+    return query_ids(db, query, listed(turns))

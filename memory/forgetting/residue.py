@@ -1,4 +1,4 @@
-"""Which of many texts stand in the bytes of a file, all looked for in one pass over it."""
+"""Search the bank's files for bytes of forgotten text: many texts in one pass over a file."""
 
 from __future__ import annotations
 
@@ -11,75 +11,78 @@ from numpy.typing import NDArray
 
 from memory.progress import Progress, without_progress
 
-SOUGHT_BYTES = 200
-"""SQLite breaks a long text at page borders: its first words are looked for."""
+SEARCHED_BYTES = 200
+"""Bytes of each text that are searched for: SQLite splits longer texts at page borders."""
 
 CHUNK_BYTES = 1 << 24
-"""Bytes held at a time, for a bank may be larger than memory."""
+"""Bytes read at a time, for a bank may be larger than memory."""
 
-FEW = 8
-"""Texts that are found sooner one by one."""
+FEW_TEXTS = 8
+"""Up to so many texts are found sooner one by one."""
 
-WIDEST = 8
-"""Bytes by which a text is found before it is compared whole: a number of 64 bits."""
-
-
-def in_files(bank: Path, texts: Collection[str], progress: Progress = without_progress) -> set[str]:
-    """Those of the texts that stand in the bytes of a bank's file, its log or its index of the log."""
-    standing = in_file(bank, texts, progress)
-    for end in ("-wal", "-shm"):
-        standing |= in_file(bank.with_name(bank.name + end), texts)
-    return standing
+MAX_KEY_BYTES = 8
+"""Bytes of a text that are compared as one 64-bit number before the text is compared in full."""
 
 
-def in_file(path: Path, texts: Collection[str], progress: Progress = without_progress) -> set[str]:
-    """Those of the texts, of two bytes or more each, that stand in a file; none, if it is not there."""
+def find_in_bank(bank: Path, texts: Collection[str], progress: Progress = without_progress) -> set[str]:
+    """The texts whose bytes occur in a bank's file, its write-ahead log or the log's index."""
+    found = find_in_file(bank, texts, progress)
+    for suffix in ("-wal", "-shm"):
+        found |= find_in_file(bank.with_name(bank.name + suffix), texts)
+    return found
+
+
+def find_in_file(path: Path, texts: Collection[str], progress: Progress = without_progress) -> set[str]:
+    """The texts, of at least two bytes each, that occur in a file; none if the file does not exist."""
     if not texts:
         return set()
-    sought = {text.encode()[:SOUGHT_BYTES]: text for text in texts}
-    search, overlap = _Search(sought), max(map(len, sought)) - 1
-    standing: set[bytes] = set()
-    with suppress(FileNotFoundError), path.open("rb") as file:  # a log goes with its last reader
-        size, held = max(path.stat().st_size, 1), b""
+    by_bytes = {text.encode()[:SEARCHED_BYTES]: text for text in texts}
+    search, overlap = _TextSearch(by_bytes), max(map(len, by_bytes)) - 1
+    found: set[bytes] = set()
+    with suppress(FileNotFoundError), path.open("rb") as file:  # a log is deleted with its last reader
+        size, window = max(path.stat().st_size, 1), b""
         while chunk := file.read(CHUNK_BYTES):
-            held = held[-overlap:] + chunk
-            standing |= search.within(held)
+            window = window[-overlap:] + chunk
+            found |= search.find_in(window)
             progress(min(file.tell() / size, 1.0))
-    return {sought[text] for text in standing}
+    return {by_bytes[text] for text in found}
 
 
-class _Search:
-    """Looks for texts by their first two bytes, then by the first eight, then whole: few places come through each."""
+class _TextSearch:
+    """Finds texts by their first two bytes, then by up to eight, then in full; few places pass each step.
+
+    For `b"lamp"` and `b"lake"` in `b"a lake"`: the pair "la" occurs at 2, the four bytes there are "lake", found.
+    """
 
     def __init__(self, texts: Collection[bytes]) -> None:
-        self._whole = texts
-        self._width = min(WIDEST, *map(len, texts))
-        self._texts: dict[int, list[bytes]] = {}
-        self._begun = np.zeros(1 << 16, dtype=np.bool_)
+        self._all = texts
+        self._width = min(MAX_KEY_BYTES, *map(len, texts))
+        self._by_key: dict[int, list[bytes]] = {}
+        self._is_start = np.zeros(1 << 16, dtype=np.bool_)
         for text in texts:
-            self._begun[int.from_bytes(text[:2], "little")] = True
-            self._texts.setdefault(int.from_bytes(text[: self._width], "little"), []).append(text)
-        self._keys = np.array(sorted(self._texts), dtype=np.uint64)
+            self._is_start[int.from_bytes(text[:2], "little")] = True
+            self._by_key.setdefault(int.from_bytes(text[: self._width], "little"), []).append(text)
+        self._keys = np.array(sorted(self._by_key), dtype=np.uint64)
 
-    def within(self, held: bytes) -> set[bytes]:
-        """Those that stand in these bytes."""
-        if len(self._whole) <= FEW:
-            return {text for text in self._whole if text in held}
-        whole = np.frombuffer(held, dtype=np.uint8)
-        standing: set[bytes] = set()
+    def find_in(self, window: bytes) -> set[bytes]:
+        """The texts that occur in these bytes."""
+        if len(self._all) <= FEW_TEXTS:
+            return {text for text in self._all if text in window}
+        array = np.frombuffer(window, dtype=np.uint8)
+        found: set[bytes] = set()
         for offset in (0, 1):
-            pairs = np.frombuffer(held, dtype="<u2", offset=offset, count=max(0, (len(held) - offset) // 2))
-            # Widened first: NumPy takes by its own kind of index twice as fast.
-            places = np.flatnonzero(self._begun.take(pairs.astype(np.intp))) * 2 + offset
-            places = places[places <= len(held) - self._width]
-            keys = self._keys_at(whole, places)
-            at = np.isin(keys, self._keys)
-            for place, key in zip(places[at].tolist(), keys[at].tolist(), strict=True):
-                standing.update(text for text in self._texts[key] if held.startswith(text, place))
-        return standing
+            pairs = np.frombuffer(window, dtype="<u2", offset=offset, count=max(0, (len(window) - offset) // 2))
+            # NumPy takes by its native index type twice as fast.
+            places = np.flatnonzero(self._is_start.take(pairs.astype(np.intp))) * 2 + offset
+            places = places[places <= len(window) - self._width]
+            keys = self._keys_at(array, places)
+            is_key = np.isin(keys, self._keys)
+            for place, key in zip(places[is_key].tolist(), keys[is_key].tolist(), strict=True):
+                found.update(text for text in self._by_key[key] if window.startswith(text, place))
+        return found
 
-    def _keys_at(self, whole: NDArray[np.uint8], places: NDArray[np.intp]) -> NDArray[np.uint64]:
+    def _keys_at(self, array: NDArray[np.uint8], places: NDArray[np.intp]) -> NDArray[np.uint64]:
         keys = np.zeros(len(places), dtype=np.uint64)
         for nth in range(self._width):
-            keys |= whole[places + nth].astype(np.uint64) << np.uint64(8 * nth)
+            keys |= array[places + nth].astype(np.uint64) << np.uint64(8 * nth)
         return keys

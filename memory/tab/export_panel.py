@@ -42,7 +42,7 @@ def taking_panel(bank: Bank, persona: gr.Dropdown) -> None:
         )
 
     def exported(personas: Sequence[Persona], name: str, task: Task) -> Path:
-        return downloads.make(bank.path, name, "jsonl", lambda path: export.write(bank, personas, path, task.report))
+        return downloads.create(bank.path, name, "jsonl", lambda path: export.write(bank, personas, path, task.report))
 
     def export_one(persona_id: int | None, request: gr.Request) -> Iterator[Update]:
         def make(task: Task) -> Path:
@@ -58,7 +58,7 @@ def taking_panel(bank: Bank, persona: gr.Dropdown) -> None:
 
     def back_up(request: gr.Request) -> Iterator[Update]:
         def make(task: Task) -> Path:
-            return downloads.make(bank.path, "bank", "db", lambda path: backup.backup(bank, path, task))
+            return downloads.create(bank.path, "bank", "db", lambda path: backup.backup(bank, path, task))
 
         yield from made(request, "Backing up the bank", make)
 

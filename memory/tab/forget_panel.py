@@ -10,9 +10,8 @@ from memory.bank import journal
 from memory.bank.bank import Bank
 from memory.dates.expressions import read_date
 from memory.errors import MemoirError
-from memory.forgetting import forget
-from memory.forgetting import selection as scope
-from memory.forgetting.selection import Scope
+from memory.forgetting import forget, selection
+from memory.forgetting.selection import Selector
 from memory.progress import Task
 from memory.tab.events import PRIVATE, Update
 from memory.tab.task_panel import task_bar
@@ -45,7 +44,7 @@ def forgetting_panel(bank: Bank, persona: gr.Dropdown) -> gr.State:
             return
 
         def work(task: Task) -> Update:
-            plan = forget.preview_meant(bank, [persona_id], _scope(mentioned, day), task)
+            plan = forget.preview_selected(bank, [persona_id], _scope(mentioned, day), task)
             if not (plan.memories or plan.turns):
                 return {result: hint("Nothing fits; there is nothing to forget.")}
             return {confirm: gr.Group(visible=True), planned: render("forget_preview.html", gone=plan)}
@@ -56,7 +55,7 @@ def forgetting_panel(bank: Bank, persona: gr.Dropdown) -> gr.State:
     def remove(persona_id: int, mentioned: str, day: str, times: int, request: gr.Request) -> Iterator[Update]:
         def work(task: Task) -> Update:
             with journal.requested("Memory tab"):
-                gone = forget.forget_meant(bank, [persona_id], _scope(mentioned, day), task)
+                gone = forget.forget_selected(bank, [persona_id], _scope(mentioned, day), task)
             return {result: render("forget_report.html", gone=gone), done: times + 1}
 
         yield {confirm: gr.Group(visible=False)}
@@ -77,13 +76,13 @@ def forgetting_panel(bank: Bank, persona: gr.Dropdown) -> gr.State:
     return done
 
 
-def _scope(words: str | None, day: str | None) -> Scope:
+def _scope(words: str | None, day: str | None) -> Selector:
     mentioned, before = (words or "").strip(), (day or "").strip()
     if bool(mentioned) == bool(before):
         raise MemoirError("Fill in one of the two: a word that is mentioned, or a date.")
     if mentioned:
-        return scope.mentions(mentioned)
+        return selection.select_mentions(mentioned)
     span = read_date(before)
     if span is None:
         raise MemoirError(f"“{before}” is no date. Write for example 8 May 2023, May 2023 or 2023.")
-    return scope.before(span.start)
+    return selection.select_before(span.start)

@@ -13,7 +13,7 @@ from memory import ingest
 from memory.bank import journal
 from memory.bank.bank import Bank
 from memory.errors import BankUnavailable, UnreadableFile
-from memory.ingest import Found
+from memory.ingest import HistorySummary
 from memory.progress import Task
 from memory.search.indexer import Indexer
 from memory.tab.events import PRIVATE, Update
@@ -57,7 +57,7 @@ def upload_box(bank: Bank, indexer: Indexer) -> UploadBox:
     def look(path: str, request: gr.Request) -> Iterator[Update]:
         def work(task: Task) -> Update:
             try:
-                held = ingest.contents(Path(path), task.report)
+                held = ingest.summarize(Path(path), task.report)
             except UnreadableFile as fault:
                 return {report: error_box(str(fault))}
             many = len(held.histories) > 1
@@ -116,6 +116,6 @@ def upload_box(bank: Bank, indexer: Indexer) -> UploadBox:
     return UploadBox(imported)
 
 
-def _history_name(history: Found) -> str:
+def _history_name(history: HistorySummary) -> str:
     names = " · ".join(dict.fromkeys(name for name in (history.name, history.external_id) if name))
     return f"{clip(names, 80)} ({format_count(history.sessions, 'session')}, {format_count(history.turns, 'turn')})"

@@ -48,7 +48,7 @@ def journal_panel(bank: Bank) -> None:
     @show_errors
     def as_csv() -> Update:
         text = journal.as_csv(journal.entries(bank))
-        path = downloads.make(
+        path = downloads.create(
             bank.path, "journal", "csv", lambda path: path.write_text(text, encoding="utf-8", newline="")
         )
         return {file: gr.File(str(path), visible=True)}

@@ -157,14 +157,14 @@ def memory_tab(bank: Bank, searcher: Searcher, tab: gr.Tab, chosen: gr.Dropdown)
     @show_errors
     def consider(persona_id: int, memory_id: int) -> Update:
         return {
-            warning: render("forget_preview.html", gone=forget.preview(bank, persona_id, [memory_id])),
+            warning: render("forget_preview.html", gone=forget.preview_memories(bank, persona_id, [memory_id])),
             **asked(True),
         }
 
     @show_errors
     def remove(persona_id: int, memory_id: int, page: int, *sought: str | None) -> Update:
         with journal.requested("Memory tab"):
-            gone = forget.forget(bank, persona_id, [memory_id])
+            gone = forget.forget_memories(bank, persona_id, [memory_id])
         rest = show(persona_id, page, *sought)
         return {**rest, **cleared(persona_id), result: render("forget_report.html", gone=gone)}
 

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 
-def plain(thing: object) -> Any:  # noqa: ANN401  # JSON values are of any type
+def to_json_values(thing: object) -> Any:  # noqa: ANN401  # JSON values are of any type
     """Dataclasses as objects by field name, times as ISO 8601, anything else as JSON has it."""
     if is_dataclass(thing) and not isinstance(thing, type):
-        return {f.name: plain(getattr(thing, f.name)) for f in fields(thing)}
+        return {f.name: to_json_values(getattr(thing, f.name)) for f in fields(thing)}
     if isinstance(thing, datetime):
         return thing.isoformat()
     if isinstance(thing, dict):
-        return {str(k): plain(v) for k, v in thing.items()}
+        return {str(k): to_json_values(v) for k, v in thing.items()}
     if isinstance(thing, (list, tuple, set, frozenset)):
-        return [plain(v) for v in thing]
+        return [to_json_values(v) for v in thing]
     return str(thing) if isinstance(thing, Path) else thing
