@@ -19,7 +19,7 @@ from graph.assistant import Answer, Assistant
 from graph.learning.learner import Learner
 from graph.state import Ask
 from graph.tab.asking_date import moment
-from graph.tab.request import wake
+from graph.tab.request import LONGEST, wake
 from memory.bank import journal
 from memory.bank.bank import Bank
 from memory.errors import MemoirError, UnknownMemory
