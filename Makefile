@@ -1,39 +1,61 @@
-# The two commands of the README are `make app` and `make test`; both set up first, which takes a second when done.
+# `make app` and `make test` are all you need; both install first what they lack. `make help` lists the rest.
 PYTHON ?= python3
 BIN := .venv/bin
+WORKERS ?= 2
+# One worker keeps all tests of a file, so that they share the app or the bank that the file starts.
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
-.PHONY: app test check results ablation setup requirements
+.DEFAULT_GOAL := help
+.PHONY: help app test test-fast check format results ablation requirements
 
-app: setup
+help:  ## List these commands
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-14s %s\n", $$1, $$2}'
+
+app: .venv/app-installed  ## Start Memoir in the browser
 	$(BIN)/python app.py
 
-test: setup
-	$(BIN)/python -m pytest $(TESTS)
+test: .venv/test-installed  ## Run all tests, or those named: make test TESTS=tests/test_layers.py
+	$(PYTEST) $(TESTS)
 
-check: setup
+test-fast: .venv/test-installed  ## Run the tests that need no browser and take seconds
+	$(PYTEST) -m "not slow and not browser and not quality" $(TESTS)
+
+check: .venv/test-installed  ## Lint, check the format and the types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# The table of results in the README, over whatever benchmark files are in DATA.
-results: setup
+format: .venv/test-installed  ## Sort imports, mend what can be mended, and format
+	$(BIN)/ruff check --fix --quiet . || true
+	$(BIN)/ruff format .
+
+results: .venv/test-installed  ## Measure the benchmark files in DATA and renew the table of results
 	MEMOIR_DATA=$(DATA) $(BIN)/python -m eval results --jobs 2 --write README.md
 
-# The table beside it: what each factor of recall is worth.
-ablation: setup
+ablation: .venv/test-installed  ## Measure what each factor of recall is worth
 	MEMOIR_DATA=$(DATA) $(BIN)/python -m eval ablate --jobs 2 --write README.md
 
-setup: .venv/installed
+requirements: .venv/test-installed  ## Pin the newest versions that fit together, in both files
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-tools
+	$(COMPILE) --upgrade --extra test --output-file requirements-test.txt pyproject.toml
+	cp requirements-test.txt requirements.txt
+	$(COMPILE) --output-file requirements.txt pyproject.toml
+# A local build tag ("+cpu") is cut off, so that the pin fits the wheel of any machine.
+	sed -i.bak 's/^\(torch==[^+]*\)+.*/\1/' requirements.txt requirements-test.txt
+	rm requirements.txt.bak requirements-test.txt.bak
 
-.venv/installed: requirements.txt
+COMPILE := $(BIN)/pip-compile --quiet --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-annotate \
+	--no-header --strip-extras
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("Memoir needs Python 3.11 or newer; try make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
-	touch .venv/installed
+	$(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }
 
-# Pin anew. A local build tag ("+cpu") is cut off, so that the pin fits the wheel of any machine.
-requirements:
-	$(BIN)/python -m pip install --quiet pip-tools
-	$(BIN)/pip-compile --quiet --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-annotate --no-header \
-		--strip-extras --extra dev --output-file requirements.txt pyproject.toml
-	sed -i.bak 's/^\(torch==[^+]*\)+.*/\1/' requirements.txt && rm requirements.txt.bak
+.venv/app-installed: requirements.txt | .venv/bin/python
+	$(PIP) -r requirements.txt
+	touch $@
+
+.venv/test-installed: requirements-test.txt requirements.txt | .venv/bin/python
+	$(PIP) -r requirements-test.txt
+	touch .venv/app-installed $@

@@ -25,7 +25,18 @@ from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, TimeS
 # Run in the background, a suite is told by the shell to ignore Ctrl-C, and would hand that on to what it starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Two workers on two cores, and what they start: threads that spin while they wait take the other worker's core.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
 SHARED_DATA = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A home of this run's own, so that no test meets the bank of whoever runs it, nor another worker's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MEMOIR_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -191,7 +202,7 @@ def browser() -> Iterator[Any]:
 @pytest.fixture
 def screen(app: Any, browser: Any) -> Iterator[Any]:
     """A window on the app that a module of browser tests starts; it met no fault, and nothing outside the machine."""
-    from browser_app import Screen
+    from support.browser_app import Screen
 
     window = Screen(browser, app.url)
     yield window

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import httpx
 import pytest
-from api_client import Tools
-from browser_app import App
 from gradio_client import Client
 from gradio_client.exceptions import AppError
 
 from memory.bank import journal
 from memory.bank.bank import Bank
+from support.browser_app import App
+from support.mcp_client import Tools
 
 CALLS = ["ask", "forget", "list_personas", "remember", "search_memory"]
 

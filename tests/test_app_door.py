@@ -13,7 +13,6 @@ import anyio
 import httpx
 import pytest
 from anyio.from_thread import start_blocking_portal
-from logged_in import PASSWORDS
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -24,6 +23,7 @@ from graph.server.user_pages import UserPages
 from memory.bank.bank import Bank
 from memory.forgetting.forget import forget_persona
 from memory.users import Users
+from support.app_client import PASSWORDS
 
 T = TypeVar("T")
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import httpx
 import psutil
 import pytest
-from browser_app import App
-from logged_in import Program
 
 from graph.server.login_backoff import FORGIVEN, LONGEST_WAIT, Throttle
 from graph.server.request_limits import ADDRESSES, BURST, MOST_UPLOADS, PER_SECOND, Buckets
+from support.app_client import Program
+from support.browser_app import App
 
 ELSEWHERE = """
 import socket

@@ -9,11 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import gradio as gr
 import pytest
-from browser_app import App
-from logged_in import Program, two_users
 
 from graph.server.page_isolation import isolate_pages
 from memory.users import Users
+from support.app_client import Program, two_users
+from support.browser_app import App
 
 MARK = "only-anns-words"
 VISITORS = [f"visitor{n}" for n in range(3)]

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import gradio as gr
 import pytest
-from api_client import Tools
-from browser_app import App
 from gradio.routes import App as GradioApp
 from gradio_client import Client
-from logged_in import PASSWORDS, Program, told, two_users
 
 from memory.bank.bank import Bank
 from memory.types import PersonaDraft
 from memory.users import Users
+from support.app_client import PASSWORDS, Program, told, two_users
+from support.browser_app import App
+from support.mcp_client import Tools
 
 SECRET = "blue flowerpot"
 CONFIDANT = "Quentin"

@@ -5,7 +5,6 @@ import threading
 from contextlib import closing
 
 import pytest
-from bad_input import assert_true_report, assert_unharmed, history, seeded
 
 from memory import ingest as ingesting
 from memory.__main__ import STOPPED, main
@@ -15,6 +14,7 @@ from memory.bank.bank import Bank
 from memory.errors import BankTooNew, BankUnavailable, UnknownPersona
 from memory.ingest import ingest
 from memory.types import PersonaDraft
+from support.bad_input import assert_true_report, assert_unharmed, history, seeded
 
 READING = (["list"], ["show", "--persona", "Iris"], ["export", "--persona", "Iris"])
 

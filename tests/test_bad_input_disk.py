@@ -7,12 +7,12 @@ import subprocess
 from itertools import repeat
 
 import pytest
-from bad_input import assert_unharmed, history, run, seeded
 
 from memory.__main__ import main
 from memory.bank import connection as opening
 from memory.bank import maintenance as upkeep
 from memory.ingest import ingest
+from support.bad_input import assert_unharmed, history, run, seeded
 
 READING = (["list"], ["show", "--persona", "Iris"], ["export", "--persona", "Iris"])
 

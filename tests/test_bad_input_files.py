@@ -3,11 +3,11 @@
 import json
 
 import pytest
-from bad_input import assert_true_report, assert_unharmed, persona, seeded, session, write_lines
 
 from memory.__main__ import main
 from memory.errors import UnknownPersona, UnreadableFile
 from memory.ingest import ingest, summarize
+from support.bad_input import assert_true_report, assert_unharmed, persona, seeded, session, write_lines
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ import signal
 import time
 
 import pytest
-from bad_input import assert_unharmed, history, seeded, start
 
 from memory.bank.bank import Bank
+from support.bad_input import assert_unharmed, history, seeded, start
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from bad_input import ROOT, assert_true_report, assert_unharmed, persona, seeded, session, write_lines
 
 from graph.assistant import Assistant
 from graph.cli import services
@@ -14,6 +13,7 @@ from graph.settings import Settings
 from graph.state import Ask
 from memory.errors import UnreadableFile
 from memory.ingest import ingest
+from support.bad_input import ROOT, assert_true_report, assert_unharmed, persona, seeded, session, write_lines
 
 GIGABYTE = 1 << 30
 

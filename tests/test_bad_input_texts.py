@@ -3,11 +3,11 @@
 import codecs
 
 import pytest
-from bad_input import assert_true_report, assert_unharmed, persona, run, seeded, session, write_lines
 
 from memory.__main__ import main
 from memory.ingest import ingest
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip, TurnDraft
+from support.bad_input import assert_true_report, assert_unharmed, persona, run, seeded, session, write_lines
 
 
 @pytest.fixture

@@ -10,8 +10,9 @@ import pytest
 pytest.importorskip("playwright.sync_api")
 pytest.importorskip("axe_playwright_python")
 from axe_playwright_python.sync_playwright import Axe
-from browser_app import SLOW, App, Screen
 from playwright.sync_api import Browser, Page, expect
+
+from support.browser_app import SLOW, App, Screen
 
 pytestmark = pytest.mark.browser
 

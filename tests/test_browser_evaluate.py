@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("playwright.sync_api")
-from browser_app import SLOW, App, Screen
 from playwright.sync_api import Browser, Page, expect
+
+from support.browser_app import SLOW, App, Screen
 
 pytestmark = pytest.mark.browser
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("playwright.sync_api")
-from browser_app import SLOW, App, Screen
 from playwright.sync_api import expect
 
 from memory import ingest
 from memory.bank import backup, journal
 from memory.bank import learning_queue as consolidation
 from memory.bank.bank import Bank
+from support.browser_app import SLOW, App, Screen
 
 pytestmark = pytest.mark.browser
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("playwright.sync_api")
-from browser_app import DATA, SLOW, App, Screen
-from exported import EXPORTS, picture, write_zip
 from playwright.sync_api import expect
+
+from support.browser_app import DATA, SLOW, App, Screen
+from support.export_files import EXPORTS, picture, write_zip
 
 pytestmark = pytest.mark.browser
 

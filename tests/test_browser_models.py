@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("playwright.sync_api")
-from browser_app import SLOW, App, Screen
-from chat_server import Broken, ChatServer, Half
-from local_models import made_up
 from playwright.sync_api import Browser, expect
 
 from memory.bank.bank import Bank
+from support.browser_app import SLOW, App, Screen
+from support.chat_server import Broken, ChatServer, Half
+from support.tiny_models import made_up
 
 pytestmark = pytest.mark.browser
 

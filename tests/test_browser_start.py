@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from browser_app import ROOT
+from support.browser_app import ROOT
 
 
 def start(home: Path, port: int) -> subprocess.CompletedProcess[str]:

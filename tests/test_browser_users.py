@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 pytest.importorskip("playwright.sync_api")
-from browser_app import SLOW, App, Screen
-from logged_in import PASSWORDS, two_users
 from playwright.sync_api import Browser, Page, expect
+
+from support.app_client import PASSWORDS, two_users
+from support.browser_app import SLOW, App, Screen
 
 pytestmark = pytest.mark.browser
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("playwright.sync_api")
-from browser_app import DATA, SLOW, App, Screen
-from logged_in import PASSWORDS, two_users
 from playwright.sync_api import Browser, Page, expect
 
 from memory import ingest
 from memory.bank.bank import Bank
 from memory.forgetting.residue import find_in_bank
+from support.app_client import PASSWORDS, two_users
+from support.browser_app import DATA, SLOW, App, Screen
 
 pytestmark = pytest.mark.browser
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 pytest.importorskip("playwright.sync_api")
-from browser_app import App, Screen
 from playwright.sync_api import expect
+
+from support.browser_app import App, Screen
 
 pytestmark = pytest.mark.browser
 

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from lives import ASKED
 
 from eval.reporting.attribution import attribute, cause
 from eval.types import Found, Gold, Prediction, Probe, Sample, Verdict
+from support.invented_history import ASKED
 
 GOLD = Gold(("Biscuit",), ("t1", "t2"), ("s1",))
 WRONG, RIGHT, UNSCORED = (Verdict(state, "rule") for state in ("wrong", "right", "unscored"))

@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from dialsim_show import EASY, HARD, session, show, write_show
 
 from eval.benchmarks.dialsim.adapter import load
 from eval.benchmarks.dialsim.probes import MOST_OF_A_TYPE
 from eval.making.questions import graph_history
 from memory.errors import UnreadableFile
+from support.dialsim_show import EASY, HARD, session, show, write_show
 
 SCRIPT = Path(__file__).parent / "data" / "harbour.txt"
 

@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from dialsim_show import write_show
 
 from eval.benchmarks import NoProbes, UnknownBenchmark, find, histories
 from eval.evaluator import OWN_BENCHMARK, Evaluator, RunRequest
@@ -21,6 +20,7 @@ from eval.reporting.report import report
 from eval.runs import RunIsBusy
 from eval.settings import EvalSettings
 from memory.errors import MemoirError
+from support.dialsim_show import write_show
 
 ROOT = Path(__file__).parents[1]
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
-from hub_server import Hub
 
 from eval.fetching import fetch as module
 from eval.fetching.fetch import SOURCES, FetchFailed, HubFile, Source, fetch, manual_steps
 from memory.errors import Cancelled
+from support.hub_server import Hub
 
 REPO = "somebody/memories"
 CONTENT = random.Random(5).randbytes(3_000_000)

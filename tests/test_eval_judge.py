@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from chat_server import Broken, ChatServer
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.language_models import FakeListChatModel
@@ -19,6 +18,7 @@ from eval.judging.judge import Agreement, CacheUnusable, Judge, Spent, agreement
 from eval.types import Gold, Prediction, Probe, Verdict
 from graph.models import chat_model
 from memory.types import TurnDraft
+from support.chat_server import Broken, ChatServer
 
 PROBE = Probe("q1", "Where is the spare key?", datetime(2026, 5, 2, tzinfo=UTC), Gold(("behind the barometer",)))
 PREDICTION = Prediction("q1", "h1", {}, (), answer="It hangs behind the barometer.")

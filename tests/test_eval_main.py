@@ -5,11 +5,9 @@ import io
 import json
 
 import pytest
+
 import test_eval_benchmarks_longmemeval as longmemeval
 import test_eval_benchmarks_perltqa as perltqa
-from chat_server import Broken, ChatServer
-from local_models import made_up
-
 from eval.__main__ import main
 from eval.benchmarks import PRESETS
 from eval.benchmarks.types import Preset, Row
@@ -20,6 +18,8 @@ from eval.reporting.report import report
 from eval.settings import EvalSettings
 from graph.models import chat_model
 from memory.errors import MemoirError
+from support.chat_server import Broken, ChatServer
+from support.tiny_models import made_up
 
 KEYS = {"benchmark", "n", "settings", "metrics", "by", "timing"}
 ANSWERS = {"exact_match", "token_f1", "containment", "rouge_l", "bleu", "answer_accuracy", "false_refusal_rate"}

@@ -4,7 +4,6 @@ import json
 from dataclasses import replace
 
 import pytest
-from lives import ASKED, FIRST, MEMORIES, SESSIONS, life, session
 
 from eval.__main__ import main
 from eval.experiment import Experiment, with_settings
@@ -16,6 +15,7 @@ from eval.play.replay import replay
 from eval.play.stage import Costs
 from eval.types import Gold, Probe
 from memory.bank.bank import Bank
+from support.invented_history import ASKED, FIRST, MEMORIES, SESSIONS, life, session
 
 ELSEWHERE = session("answer_77aa", 30, [("Tilde", "The lighthouse of Hanko sells honey from its own bees.")])
 SHARED = replace(SESSIONS[0], external_id="plain_9", turns=tuple(replace(t, external_id="") for t in SESSIONS[0].turns))

@@ -4,8 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from dialsim_show import write_show
-from lives import ASKED
 
 from eval.benchmarks import find
 from eval.evaluator import OWN_BENCHMARK, Evaluator, RunRequest
@@ -19,6 +17,8 @@ from eval.reporting.report import report
 from eval.runs import HistoryCosts, Runs, Spec
 from eval.settings import EvalSettings
 from eval.types import Found, Gold, Prediction, Probe, Sample, Verdict
+from support.dialsim_show import write_show
+from support.invented_history import ASKED
 
 SPEC = Spec(
     "longmemeval", "/data", "c0ffee" * 8, "all", {"search.k": 10, "reader": "extractive"}, "code", {"numpy": "2"}

@@ -4,11 +4,11 @@ import json
 from dataclasses import replace
 
 import pytest
-from lives import ASKED, PROBES
 
 from eval.play.stage import Costs
 from eval.runs import ROOT, HistoryCosts, RunIsBusy, Runs, Spec, UnknownRun, checksum
 from eval.types import Found, Prediction, Sample, Shown, Verdict
+from support.invented_history import ASKED, PROBES
 
 SPEC = Spec("memoir", "/data", "sum", "all", {"search.k": 10}, "code", {"python": "3"})
 PREDICTION = Prediction(

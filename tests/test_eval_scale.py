@@ -124,7 +124,7 @@ def test_a_bank_that_was_made_before_is_taken_as_it_is(tmp_path, embedder):
 
 def test_bm25s_is_asked_for_with_the_line_that_installs_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "bm25s", None)
-    with pytest.raises(Missing, match=r"pip install -r requirements\.txt"):
+    with pytest.raises(Missing, match=r"pip install -r requirements-test\.txt"):
         references.bm25s(None)
 
 

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from itertools import pairwise
 
 import pytest
-from dialsim_show import AGENT, PEOPLE, write_show
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from eval.play.simulation.names import characters, rename, respeller, swapped
 from eval.play.simulation.simulate import TOO_LATE, SimulationSettings, in_time_order, plan, simulate
 from eval.types import Gold, History, Prediction, Probe
 from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
+from support.dialsim_show import AGENT, PEOPLE, write_show
 
 SETTINGS = SimulationSettings()
 

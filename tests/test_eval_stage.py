@@ -6,7 +6,6 @@ from datetime import timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lives import ASKED, FIRST, PROBES, SESSIONS, life, session
 
 from eval.experiment import Experiment, with_settings
 from eval.metrics.scores import score
@@ -16,6 +15,7 @@ from eval.play.stage import RANKED, Stage, worth_keeping
 from eval.types import Found, Gold, Prediction, Probe, Sample
 from graph.readers import extractive as quoting
 from memory.types import Learned, MemoryDraft, Quote
+from support.invented_history import ASKED, FIRST, PROBES, SESSIONS, life, session
 
 
 @pytest.fixture

@@ -4,14 +4,14 @@ import json
 from dataclasses import replace
 
 import pytest
-from chat_server import Broken, ChatServer
-from read_by_model import ADOPTED, QUESTION, adopted, answered, number_of, reading_with, shown
 
 from graph.assistant import Answer, Assistant, Token
 from graph.models import tokens
 from graph.readers import chain_of_note
 from graph.readers.reply_formats import REASONS
 from memory.types import MemoryDraft
+from support.chat_server import Broken, ChatServer
+from support.model_reader import ADOPTED, QUESTION, adopted, answered, number_of, reading_with, shown
 
 
 def line_of(answer):

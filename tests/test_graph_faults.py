@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 import torch
-from chat_server import Broken, ChatServer, Half, Refusal
-from local_models import made_up
-from read_by_model import QUESTION, adopted, reading_with
 
 from graph.assistant import Assistant, Token
 from graph.cli import main
 from graph.models import chat_model, hosted, local
 from graph.models.local import LocalChat
+from support.chat_server import Broken, ChatServer, Half, Refusal
+from support.model_reader import QUESTION, adopted, reading_with
+from support.tiny_models import made_up
 
 KEY = "sk-planted-0123456789abcdef"
 

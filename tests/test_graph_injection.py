@@ -10,8 +10,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from chat_server import ChatServer
-from read_by_model import QUESTION, answered, reading_with
 
 from graph.assistant import Assistant
 from graph.readers.prompts import instruction
@@ -19,6 +17,8 @@ from memory.bank.bank import Bank
 from memory.ingest import ingest
 from memory.search.searcher import Searcher
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TurnDraft
+from support.chat_server import ChatServer
+from support.model_reader import QUESTION, answered, reading_with
 
 MARK = "Zq7x"
 KEY = "sk-planted-0123456789abcdef"

@@ -10,7 +10,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from chat_server import Broken, ChatServer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,6 +26,7 @@ from memory.bank.learning_queue import Heard
 from memory.search import indexer
 from memory.search.indexer import Indexer
 from memory.types import PersonaDraft, SessionDraft, Turn, TurnDraft
+from support.chat_server import Broken, ChatServer
 
 ROOT = Path(__file__).parents[1]
 JULY = datetime(2024, 7, 1, 10, tzinfo=UTC)

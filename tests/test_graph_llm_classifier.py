@@ -4,7 +4,6 @@ import json
 from dataclasses import replace
 
 import pytest
-from chat_server import Broken, ChatServer
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from graph.assistant import Assistant
 from graph.models import chat_model
 from graph.understanding.llm_classifier import prompt, read_stores
 from memory.types import STORES
+from support.chat_server import Broken, ChatServer
 
 REPLY = json.dumps({"profile": 0.1, "relationship": 0.0, "world": 0.0, "event": 0.7, "dialogue": 0.2})
 QUESTION = "When did I adopt Biscuit?"

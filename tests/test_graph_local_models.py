@@ -6,11 +6,11 @@ from itertools import pairwise
 
 import pytest
 import torch
-from local_models import made_up
 
 from graph.models import Halted, ModelFailed, UnknownModel, chat_model, converse, local, tokens
 from graph.models.local import weights
 from graph.models.probing import probe
+from support.tiny_models import made_up
 
 TALK = [("system", "Be brief."), ("human", "Where is the key?")]
 

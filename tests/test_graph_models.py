@@ -7,7 +7,6 @@ import traceback
 from pathlib import Path
 
 import pytest
-from chat_server import Broken, ChatServer, Half, Refusal
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.language_models import FakeListChatModel
@@ -26,6 +25,7 @@ from graph.models import (
 )
 from graph.models.keys import KeysExposed
 from graph.models.probing import probe
+from support.chat_server import Broken, ChatServer, Half, Refusal
 
 KEY = "sk-planted-0123456789abcdef"
 

@@ -3,10 +3,10 @@
 import hashlib
 
 import pytest
-from chat_server import ChatServer
-from read_by_model import ADOPTED, adopted, answered, shown
 
 from graph.readers.prompts import TASKS, instruction
+from support.chat_server import ChatServer
+from support.model_reader import ADOPTED, adopted, answered, shown
 
 # Changed on purpose? Then say so in the changelog, and put the new digest here.
 DIGESTS = {

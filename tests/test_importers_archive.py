@@ -6,8 +6,6 @@ import tracemalloc
 import zipfile
 
 import pytest
-from bad_input import assert_unharmed, persona, seeded, session, write_lines
-from exported import EXPORTS, read_all, skips, turns, write_zip
 
 from memory.__main__ import main
 from memory.errors import UnreadableFile
@@ -15,6 +13,8 @@ from memory.importers import detect, unpack
 from memory.importers.generic import memoir
 from memory.importers.reading import zip_archive as archive
 from memory.ingest import ingest, summarize
+from support.bad_input import assert_unharmed, persona, seeded, session, write_lines
+from support.export_files import EXPORTS, read_all, skips, turns, write_zip
 
 CHATGPT = (EXPORTS / "chatgpt.json").read_text()
 OFFICE = {"[Content_Types].xml": "<x/>", "word/document.xml": "<x/>"}

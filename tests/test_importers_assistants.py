@@ -2,11 +2,10 @@
 
 import json
 
-from exported import EXPORTS, personas, read_all, said, sessions, skips, turns, write_json, write_zip
-
 from memory.importers import detect
 from memory.importers.chats import claude
 from memory.types import PersonaDraft
+from support.export_files import EXPORTS, personas, read_all, said, sessions, skips, turns, write_json, write_zip
 
 
 def test_claude_keeps_the_latest_branch_and_names_attached_files():

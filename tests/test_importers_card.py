@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from exported import EXPORTS, chunk, memories, personas, picture, read_all, sessions, skips, write_json
 
 from memory.bank.bank import Bank
 from memory.errors import UnreadableFile
@@ -12,6 +11,7 @@ from memory.importers.generic import character_card as card
 from memory.importers.reading.png import SIGNATURE
 from memory.ingest import ingest, summarize
 from memory.types import Stored
+from support.export_files import EXPORTS, chunk, memories, personas, picture, read_all, sessions, skips, write_json
 
 FILE = EXPORTS / "card.json"
 TEXT = FILE.read_text()

@@ -3,11 +3,10 @@
 import json
 from datetime import UTC, datetime
 
-from exported import EXPORTS, personas, read_all, said, sessions, skips, turns, write_json, write_zip
-
 from memory.importers import detect
 from memory.importers.chats import chatgpt
 from memory.types import PersonaDraft
+from support.export_files import EXPORTS, personas, read_all, said, sessions, skips, turns, write_json, write_zip
 
 FILE = EXPORTS / "chatgpt.json"
 

@@ -3,12 +3,12 @@
 import json
 
 import pytest
-from exported import EXPORTS, read_all, skips, turns, write_json
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory.bank.bank import Bank
 from memory.ingest import ingest
+from support.export_files import EXPORTS, read_all, skips, turns, write_json
 
 LATER = "2024-05-01T08:00:00.000Z"
 examples = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from exported import EXPORTS, write_json
 from jinja2 import UndefinedError
 
 from memory.bank.bank import Bank
@@ -12,6 +11,7 @@ from memory.importers.reading import histories
 from memory.ingest import ingest, summarize
 from memory.tab.memory_card import render_card, render_sources, render_transcript
 from memory.tab.templates import empty_state, error_box, hint, progress_bar, render
+from support.export_files import EXPORTS, write_json
 
 BAD = '<script>alert(1)</script><svg onload="alert(2)"><img src=x onerror=alert(3)>'
 

@@ -4,13 +4,13 @@ import json
 from contextlib import suppress
 
 import pytest
-from exported import EXPORTS, picture, write_zip
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory.errors import UnreadableFile
 from memory.importers import HEAD_BYTES, IMPORTERS, unpack
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip
+from support.export_files import EXPORTS, picture, write_zip
 
 SEEDS = (
     b'{"memoir": 1, "persona": {"name": "I", "traits": ["a"]}}\n'

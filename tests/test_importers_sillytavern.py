@@ -1,8 +1,7 @@
 """SillyTavern's chats: the answers that were shown, with their times."""
 
-from exported import EXPORTS, personas, read_all, said, sessions, skips
-
 from memory.types import PersonaDraft
+from support.export_files import EXPORTS, personas, read_all, said, sessions, skips
 
 FILE = EXPORTS / "sillytavern.jsonl"
 

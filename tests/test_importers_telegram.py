@@ -4,10 +4,10 @@ import json
 from datetime import UTC, datetime
 
 import pytest
-from exported import EXPORTS, personas, read_all, said, sessions, skips, turns, write_json
 
 from memory.importers.reading import json_stream as jsonstream
 from memory.types import PersonaDraft
+from support.export_files import EXPORTS, personas, read_all, said, sessions, skips, turns, write_json
 
 ONE = EXPORTS / "telegram.json"
 

@@ -3,7 +3,6 @@
 from datetime import UTC, datetime
 
 import pytest
-from exported import EXPORTS, personas, read_all, said, sessions, skips, turns, write_zip
 
 from memory.bank.bank import Bank
 from memory.importers import HEAD_BYTES, detect
@@ -13,6 +12,7 @@ from memory.importers.generic import transcript
 from memory.importers.generic.utterance import PAUSE
 from memory.ingest import ingest
 from memory.types import PersonaDraft
+from support.export_files import EXPORTS, personas, read_all, said, sessions, skips, turns, write_zip
 
 
 def written(tmp_path, text, name="WhatsApp Chat with Bo.txt"):

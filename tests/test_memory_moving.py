@@ -8,7 +8,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from exported import write_zip
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +21,7 @@ from memory.errors import Cancelled, MemoirError, UnreadableFile
 from memory.exporting import export
 from memory.forgetting import forget
 from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TimeSpan, TurnDraft
+from support.export_files import write_zip
 
 MAY = datetime(2023, 5, 8, 10, 30, tzinfo=UTC)
 PLACES = ("Porto", "Lisbon", "Rome", "Ōsaka 大阪")

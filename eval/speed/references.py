@@ -105,7 +105,7 @@ def bm25s(corpus: Corpus) -> Search:
     try:
         import bm25s as package
     except ImportError as fault:
-        raise Missing("the bench needs bm25s: python -m pip install -r requirements.txt") from fault
+        raise Missing("the bench needs bm25s: python -m pip install -r requirements-test.txt") from fault
     index = package.BM25(k1=1.2, b=0.75)
     index.index([terms.split() for terms in corpus.terms], show_progress=False)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from memory.importers import unpack
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip
 
-EXPORTS = Path(__file__).parent / "data" / "exports"
+EXPORTS = Path(__file__).parents[1] / "data" / "exports"
 
 
 def read_all(path):

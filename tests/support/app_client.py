@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from browser_app import App
 
 from memory.users import Users
+from support.browser_app import App
 
 PASSWORDS = {"ann": "a long walk by the sea", "ben": "correct horse battery"}
 PATIENCE = 30

@@ -15,8 +15,8 @@ from urllib.request import urlopen
 
 from playwright.sync_api import Browser, Locator, Page, expect
 
-ROOT = Path(__file__).resolve().parents[1]
-DATA = Path(__file__).parent / "data" / "browser"
+ROOT = Path(__file__).resolve().parents[2]
+DATA = Path(__file__).parents[1] / "data" / "browser"
 SLOW = 120_000
 """Milliseconds that a page may take where the encoder still loads and the machine is shared."""
 

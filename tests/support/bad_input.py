@@ -13,7 +13,7 @@ from memory.bank.bank import Bank
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Stored, TurnDraft
 
 MAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 HELD = ("I bought a kayak.", "It is red.")
 
 
