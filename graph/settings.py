@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 from pydantic import Field
@@ -97,18 +97,7 @@ class Settings(BankSettings):
         return PipelineSettings(
             self.classifier,
             self.views,
-            SearchSettings(
-                self.k,
-                self.dense_weight,
-                self.coverage,
-                self.length,
-                self.voice,
-                self.speaker,
-                self.time,
-                self.neighbours,
-                self.session,
-                self.ranker,
-            ),
+            SearchSettings(**{f.name: getattr(self, f.name) for f in fields(SearchSettings) if hasattr(self, f.name)}),
             RerankSettings(self.alpha, self.beta),
             self.time_filter,
             self.budget,

@@ -14,7 +14,7 @@ from graph.understanding.classifier import Classification, Classifier
 from memory.bank.bank import Bank
 from memory.dates.expressions import TimeExpression
 from memory.search.indexer import Indexer
-from memory.search.scoring import Asked
+from memory.search.scoring import Subject
 from memory.search.searcher import Searcher, View
 from memory.types import Hit, Learned, Memory, Persona, Stored, TimeSpan, TurnDraft
 
@@ -57,7 +57,7 @@ class Message:
     statements: tuple[str, ...]
     question: View
     views: tuple[View, ...]
-    asked: Asked
+    asked: Subject
 
 
 @dataclass(frozen=True, slots=True)

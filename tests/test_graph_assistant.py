@@ -46,7 +46,8 @@ def counted(marlow, embedder, monkeypatch):
         return db
 
     class Counting:
-        model, dimensions, ready, legible = embedder.model, embedder.dimensions, True, embedder.legible
+        model, dimensions, ready = embedder.model, embedder.dimensions, True
+        share_in_vocabulary = embedder.share_in_vocabulary
 
         def encode(self, texts):
             counts["encoded"] += 1

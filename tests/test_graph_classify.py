@@ -188,8 +188,8 @@ def test_a_name_is_of_those_asked_about_only_if_the_question_holds_it(message):
 
 
 def test_a_question_with_my_is_about_the_one_who_asks(message):
-    assert message("When did I adopt Biscuit?").asked.of_self
-    assert not message("When was Biscuit adopted?").asked.of_self
+    assert message("When did I adopt Biscuit?").asked.about_self
+    assert not message("When was Biscuit adopted?").asked.about_self
 
 
 def test_what_is_told_is_looked_up_with_what_both_said(marlow):

@@ -8,7 +8,7 @@ import pytest
 
 from graph.nodes.classify import classify
 from graph.nodes.retrieve import retrieve
-from memory.search.scoring import SearchSettings
+from memory.search.scoring import FACTORS, SearchSettings
 from memory.types import MemoryDraft, PersonaDraft
 
 
@@ -65,31 +65,27 @@ def test_the_trace_counts_what_was_found(marlow):
     assert done["trace"][0].figures == stores
 
 
-FACTORS = {
+LINES = {
     "voice": "voice",
     "coverage": "coverage",
-    "length": "length",
-    "speaker": "speaker",
-    "time": "time",
-    "neighbours": "lent",
-    "session": "session",
+    **{name: factor.score for name, factor in FACTORS.items()},
 }
 """The settings of each factor, and the name of its line in the trace."""
 
 
 def test_each_factor_that_changed_a_score_says_so_once(marlow):
     trace = found(marlow, "When did Tilde repair the canoe in April?")["trace"]
-    assert [line.node for line in trace] == ["retrieve", *FACTORS.values()]
+    assert [line.node for line in trace] == ["retrieve", *LINES.values()]
     assert "When did I repair the canoe in April?" in trace[1].decided
     assert all(line.figures["raised"] > 0 for line in trace[3:])
     assert 0 < trace[2].figures["meaning"] < SearchSettings().dense_weight
 
 
-@pytest.mark.parametrize(("setting", "line"), FACTORS.items())
+@pytest.mark.parametrize(("setting", "line"), LINES.items())
 def test_a_factor_that_is_switched_off_changes_nothing_and_says_nothing(marlow, setting, line):
     done = found(marlow, "When did Tilde repair the canoe in April?", **{setting: 0 if setting != "voice" else False})
     assert line not in {said.node for said in done["trace"]}
-    assert len(done["trace"]) == len(FACTORS)
+    assert len(done["trace"]) == len(LINES)
     assert not any(hit.scores.get(line) for hit in done["hits"])
 
 

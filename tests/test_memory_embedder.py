@@ -107,8 +107,8 @@ def test_a_process_can_end_while_a_thread_embeds(texts):
     [("", 1.0), ("Where is Zoë?", 1.0), ("钥匙在哪里？", 0.0), ("Ключ?", 0.0), ("ab 钥匙", 0.5), ("42!", 1.0)],
 )
 def test_the_default_model_understands_latin_letters_alone(text, share):
-    assert Embedder().legible(text) == share
-    assert Embedder("some/other-model").legible(text) == 1.0
+    assert Embedder().share_in_vocabulary(text) == share
+    assert Embedder("some/other-model").share_in_vocabulary(text) == 1.0
 
 
 def test_ctrl_c_is_answered_after_the_model_was_dropped_in_another_thread():

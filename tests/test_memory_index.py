@@ -17,9 +17,8 @@ from memory.bank.bank import Bank
 from memory.bank.rows import digest
 from memory.forgetting.forget import forget_memories
 from memory.search import indexer
-from memory.search.engine import candidates, index, packing
-from memory.search.engine import segments as segment
-from memory.search.engine.index import Indexes
+from memory.search.engine import candidates, index, packing, segments
+from memory.search.engine.index import IndexCache
 from memory.search.searcher import Searcher
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TimeSpan, TurnDraft
 
@@ -37,7 +36,7 @@ class MadeUpEmbedder:
     def encode(self, texts):
         return np.stack([self._vector(text) for text in texts])
 
-    def legible(self, text):
+    def share_in_vocabulary(self, text):
         return 1.0
 
     def _vector(self, text):
@@ -55,9 +54,9 @@ EMBEDDER = MadeUpEmbedder()
 @pytest.fixture
 def small(monkeypatch):
     """Segments so small that a few dozen memories make several."""
-    monkeypatch.setattr(packing, "MOST_ROWS", 12)
-    monkeypatch.setattr(packing, "FEWEST", 3)
-    monkeypatch.setattr(index, "LOOSE_ROWS", 6)
+    monkeypatch.setattr(packing, "MAX_ROWS", 12)
+    monkeypatch.setattr(packing, "MIN_ROWS", 3)
+    monkeypatch.setattr(index, "MAX_UNPACKED_ROWS", 6)
 
 
 @pytest.fixture
@@ -80,7 +79,7 @@ def read(bank, persona, indexes=None):
     """The index of a persona, renewed or read anew."""
     with bank.reading() as db:
         db.conn.execute("BEGIN")
-        return (indexes or Indexes(MODEL, DIMENSIONS)).of(db, persona)
+        return (indexes or IndexCache(MODEL, DIMENSIONS)).get(db, persona)
 
 
 def assert_same(one, other):
@@ -94,13 +93,13 @@ def assert_same(one, other):
     said = []
     for held in (one, other):
         found = held.candidates(
-            rows, words, np.ones(len(words)), held.by_words(words), held.by_meaning(queries).cosine(rows)
+            rows, words, np.ones(len(words)), held.lexical_scores(words), held.dense_scores(queries).cosine(rows)
         )
         said.append([getattr(found, name) for name in found.__slots__])
     for ours, theirs in zip(*said, strict=True):
         np.testing.assert_allclose(ours.astype(float), theirs.astype(float), atol=0.01)
     spans = [TimeSpan(MAY + DAY, MAY + 3 * DAY)]
-    assert one.within(spans).tolist() == other.within(spans).tolist()
+    assert one.overlapping(spans).tolist() == other.overlapping(spans).tolist()
 
 
 steps = st.lists(st.sampled_from(["say", "say much", "tell", "embed", "pack", "forget", "ask"]), max_size=14)
@@ -112,7 +111,7 @@ def test_whatever_happens_the_held_index_is_what_the_rows_say(tmp_path_factory, 
     bank = Bank(tmp_path_factory.mktemp("index") / "bank.db")
     persona = bank.create_persona(PersonaDraft("Ana")).id
     bank.remember(bank.create_persona(PersonaDraft("Bo")).id, [talk([10**6])])
-    held, numbers, draw = Indexes(MODEL, DIMENSIONS), count(), np.random.default_rng(1)
+    held, numbers, draw = IndexCache(MODEL, DIMENSIONS), count(), np.random.default_rng(1)
     for step in happens:
         if step.startswith("say"):
             bank.remember(persona, [talk([next(numbers) for _ in range(20 if "much" in step else 1)])])
@@ -138,10 +137,10 @@ def test_what_is_packed_is_not_read_again_and_after_a_turn_only_the_turn_is(ana,
     bank.remember(persona, [talk(range(60))])
     indexer.embed_all(bank, EMBEDDER)
     rows, loads = [], []
-    of, load = segment.Columns.of, packing.load
-    monkeypatch.setattr(segment.Columns, "of", lambda values: rows.append(len(values[0])) or of(values))
+    of, load = segments.Columns.build, packing.load
+    monkeypatch.setattr(segments.Columns, "build", lambda values: rows.append(len(values[0])) or of(values))
     monkeypatch.setattr(packing, "load", lambda db, number: loads.append(number) or load(db, number))
-    held = Indexes(MODEL, DIMENSIONS)
+    held = IndexCache(MODEL, DIMENSIONS)
     read(bank, persona, held)
     assert (sum(rows), len(loads)) == (0, 5)
     for n in range(60, 66):
@@ -161,8 +160,8 @@ def test_segments_stay_few_as_memories_come_one_by_one(ana, small):
         bank.remember(persona, [talk([n])])
         indexer.embed_all(bank, EMBEDDER)
     with bank.reading() as db:
-        held = packing.packed(db, persona, MODEL)
-    assert sum(p.size for p in held) > 100 - packing.FEWEST
+        held = packing.list_packed(db, persona, MODEL)
+    assert sum(p.size for p in held) > 100 - packing.MIN_ROWS
     assert len(held) <= 16
 
 
@@ -171,12 +170,12 @@ def test_a_forgotten_memory_takes_its_packed_segment_with_it(ana, small):
     bank.remember(persona, [talk(range(24))])
     indexer.embed_all(bank, EMBEDDER)
     with bank.reading() as db:
-        packed = packing.packed(db, persona, MODEL)
+        packed = packing.list_packed(db, persona, MODEL)
         gone = next(p for p in packed if p.first <= 5 <= p.last)
         (payload,) = db.conn.execute("SELECT payload FROM segments WHERE id = ?", (gone.number,)).fetchone()
     forget_memories(bank, persona, [5])
     with bank.reading() as db:
-        assert packing.packed(db, persona, MODEL) == [p for p in packed if p != gone]
+        assert packing.list_packed(db, persona, MODEL) == [p for p in packed if p != gone]
     assert payload[-256:] not in bank.path.read_bytes()
 
 
@@ -185,12 +184,12 @@ def test_a_fact_that_no_longer_holds_leaves_its_segment_packed(ana, small):
     bank.add_memories(persona, [fact(n) for n in range(5)])
     indexer.embed_all(bank, EMBEDDER)
     with bank.reading() as db:
-        before = packing.packed(db, persona, MODEL)
+        before = packing.list_packed(db, persona, MODEL)
     bank.add_memories(persona, [fact(6)])
     held = read(bank, persona)
     assert held.closed_rows.tolist() == [0, 1, 2, 3, 4]
     with bank.reading() as db:
-        assert packing.packed(db, persona, MODEL) == before
+        assert packing.list_packed(db, persona, MODEL) == before
 
 
 def test_verify_sees_a_packed_segment_that_the_rows_belie(ana, small):
@@ -199,7 +198,7 @@ def test_verify_sees_a_packed_segment_that_the_rows_belie(ana, small):
     indexer.embed_all(bank, EMBEDDER)
     assert upkeep.verify(bank, MODEL) == []
     with bank.writing() as db:
-        other = segment.to_bytes(next(segment.read(db, persona, MODEL, DIMENSIONS, 0, 6)))
+        other = segments.to_bytes(next(segments.read_rows(db, persona, MODEL, DIMENSIONS, 0, 6)))
         db.conn.execute("UPDATE segments SET payload = ?", (other,))
     assert "rebuild mends it" in " ".join(upkeep.verify(bank, MODEL))
     upkeep.rebuild(bank)
@@ -212,21 +211,21 @@ def test_packing_gives_way_to_a_memory_forgotten_meanwhile(ana, small, monkeypat
     bank.remember(persona, [talk(range(12))])
     while indexer.embed_pending(bank, EMBEDDER):
         pass
-    to_bytes = segment.to_bytes
-    monkeypatch.setattr(segment, "to_bytes", lambda made: forget_memories(bank, persona, [3]) and to_bytes(made))
+    to_bytes = segments.to_bytes
+    monkeypatch.setattr(segments, "to_bytes", lambda made: forget_memories(bank, persona, [3]) and to_bytes(made))
     assert packing.pack(bank, MODEL, DIMENSIONS) == 0
     monkeypatch.undo()
 
 
-def test_only_the_personas_asked_last_are_held(ana, monkeypatch):
+def test_only_the_personas_asked_last_are_kept(ana, monkeypatch):
     bank, first = ana
     personas = [first, *(bank.create_persona(PersonaDraft(f"Persona {n}")).id for n in range(9))]
     for persona in personas:
         bank.remember(persona, [talk(range(persona * 100, persona * 100 + 20))])
-    held = Indexes(MODEL, DIMENSIONS)
-    monkeypatch.setattr(index, "HELD_BYTES", 3 * read(bank, first).size)
+    held = IndexCache(MODEL, DIMENSIONS)
+    monkeypatch.setattr(index, "CACHE_BYTES", 3 * read(bank, first).size)
     kept = [read(bank, persona, held) for persona in personas]
-    assert len(held._held) == 3
+    assert len(held._indexes) == 3
     again = [read(bank, persona, held) for persona in personas[-3:]]
     assert all(one is other for one, other in zip(again, kept[-3:], strict=True))
     assert read(bank, first, held) is not kept[0]
@@ -256,22 +255,22 @@ def test_a_bank_of_the_first_version_is_brought_along(tmp_path, monkeypatch):
 
 def test_among_very_many_the_likely_ones_are_those_a_look_at_all_finds(ana, monkeypatch):
     bank, persona = ana
-    monkeypatch.setattr(packing, "MOST_ROWS", 1000)
+    monkeypatch.setattr(packing, "MAX_ROWS", 1000)
     bank.remember(persona, [talk(range(n, n + 50), topics=40) for n in range(0, 6000, 50)])
     while indexer.embed_pending(bank, EMBEDDER, limit=6000):
         pass
     packing.pack(bank, MODEL, DIMENSIONS)
     held, exact = read(bank, persona), EMBEDDER.encode([f"topic{n % 40} number{n}" for n in range(6000)])
     queries = EMBEDDER.encode([f"topic{n % 40} asked{n}" for n in range(60)])
-    words = held.by_words([[f"number{n}"] for n in range(60)])
-    monkeypatch.setattr(candidates, "MOST_ROWS", 1000)
-    monkeypatch.setattr(candidates, "NEAREST", 400)
+    words = held.lexical_scores([[f"number{n}"] for n in range(60)])
+    monkeypatch.setattr(candidates, "MAX_ROWS", 1000)
+    monkeypatch.setattr(candidates, "COARSE", 400)
     monkeypatch.setattr(candidates, "KEPT", 50)
     found = []
     for n, query in enumerate(queries):
-        meaning = held.by_meaning(query[None])
+        meaning = held.dense_scores(query[None])
         best = set(np.argsort(-(exact @ query))[:10].tolist())
-        rows = candidates.choose(held, words[n : n + 1], meaning, LATER, (), 10)
+        rows = candidates.select(held, words[n : n + 1], meaning, LATER, (), 10)
         assert len(rows) < 1500
         assert n in rows  # the one that holds the word
         cosine = meaning.cosine(rows)[0]
@@ -282,12 +281,12 @@ def test_among_very_many_the_likely_ones_are_those_a_look_at_all_finds(ana, monk
 def test_what_was_not_said_yet_is_never_weighed(ana, monkeypatch):
     bank, persona = ana
     bank.remember(persona, [SessionDraft(tuple(TurnDraft("Bo", "user", f"a{n}", MAY + n * DAY) for n in range(50)))])
-    monkeypatch.setattr(candidates, "MOST_ROWS", 10)
+    monkeypatch.setattr(candidates, "MAX_ROWS", 10)
     monkeypatch.setattr(candidates, "KEPT", 3)
     held = read(bank, persona)
     later_is_better = np.arange(50.0)[None]
     week = [TimeSpan(MAY, MAY + 7 * DAY)]
-    meaning = replace(held.by_meaning(EMBEDDER.encode(["a1"])), near=later_is_better.astype(np.float32))
-    rows = candidates.choose(held, later_is_better, meaning, MAY + 20 * DAY, week, 1)
+    meaning = replace(held.dense_scores(EMBEDDER.encode(["a1"])), coarse=later_is_better.astype(np.float32))
+    rows = candidates.select(held, later_is_better, meaning, MAY + 20 * DAY, week, 1)
     assert rows.max() == 20
     assert {6, 7} <= set(rows.tolist())

@@ -7,8 +7,8 @@ import pytest
 
 from memory.bank.bank import Bank
 from memory.bank.indexing import index_terms
-from memory.search import tokens as lexical
-from memory.search.engine.index import Indexes
+from memory.search import tokens
+from memory.search.engine.index import IndexCache
 from memory.search.engine.reference import reference_bm25
 from memory.types import MemoryDraft, PersonaDraft
 
@@ -31,21 +31,21 @@ def bank(tmp_path_factory):
 
 
 def index(db, persona_id):
-    return Indexes("none", 4).of(db, persona_id)
+    return IndexCache("none", 4).get(db, persona_id)
 
 
 def test_the_index_scores_as_rank_bm25_does(bank):
     random.seed(4)
     queries = [[f"w{n}x" for n in random.sample(range(400), random.randint(1, 8))] for _ in range(100)]
     with bank.reading() as db:
-        scores = index(db, 1).by_words(queries)
+        scores = index(db, 1).lexical_scores(queries)
         for query, ours in zip(queries, scores, strict=True):
             assert ours == pytest.approx(reference(db, 1, query), abs=1e-9)
 
 
 def test_a_word_that_most_memories_hold_never_scores_below_zero(bank):
     with bank.reading() as db:
-        for scores in (index(db, 1).by_words([["w0x"]])[0], reference(db, 1, ["w0x"])):
+        for scores in (index(db, 1).lexical_scores([["w0x"]])[0], reference(db, 1, ["w0x"])):
             assert (scores >= 0).all()
             assert scores.max() > 0
 
@@ -53,7 +53,7 @@ def test_a_word_that_most_memories_hold_never_scores_below_zero(bank):
 def test_the_index_counts_who_holds_a_term(bank):
     with bank.reading() as db:
         texts = [t.split() for (t,) in db.conn.execute("SELECT terms FROM memories WHERE persona_id = 1")]
-        total, held = index(db, 1).frequencies(["w0x", "w7x", "unheard"], datetime.now(UTC))
+        total, held = index(db, 1).document_frequencies(["w0x", "w7x", "unheard"], datetime.now(UTC))
     assert total == len(texts)
     assert held == {term: sum(term in text for text in texts) for term in ("w0x", "w7x", "unheard")}
 
@@ -69,19 +69,19 @@ def test_the_index_counts_who_holds_a_term(bank):
     ],
 )
 def test_terms(text, terms):
-    assert lexical.terms(text) == terms
+    assert tokens.terms(text) == terms
 
 
 def test_a_question_is_searched_by_what_it_names():
-    assert lexical.content_terms("When did you go to the beach?") == ["go", "beach"]
-    assert lexical.content_terms("What was it?") == ["what", "was", "it"]
+    assert tokens.content_terms("When did you go to the beach?") == ["go", "beach"]
+    assert tokens.content_terms("What was it?") == ["what", "was", "it"]
 
 
 def test_memories_without_a_word_score_nothing(bank):
     silent = bank.create_persona(PersonaDraft("Silent"))
     bank.add_memories(silent.id, [MemoryDraft("world", "🙂"), MemoryDraft("world", "🌊")])
     with bank.reading() as db:
-        assert index(db, silent.id).by_words([["w1x"]]).tolist() == [[0, 0]]
+        assert index(db, silent.id).lexical_scores([["w1x"]]).tolist() == [[0, 0]]
         assert reference(db, silent.id, ["w1x"]).tolist() == [0, 0]
 
 
@@ -89,9 +89,9 @@ def test_a_persona_is_searched_alone(bank):
     other = bank.create_persona(PersonaDraft("Bo"))
     bank.add_memories(other.id, [MemoryDraft("world", "w1x kept apart")])
     with bank.reading() as db:
-        assert index(db, other.id).by_words([["w1x"]]).shape == (1, 1)
+        assert index(db, other.id).lexical_scores([["w1x"]]).shape == (1, 1)
         assert reference(db, other.id, ["w1x"]).shape == (1,)
-        assert index(db, 1).by_words([["apart"]]).max() == 0
+        assert index(db, 1).lexical_scores([["apart"]]).max() == 0
 
 
 def test_a_word_is_as_rare_as_it_is_for_the_persona(bank):
@@ -100,7 +100,7 @@ def test_a_word_is_as_rare_as_it_is_for_the_persona(bank):
     said = [f"remark {n}" for n in range(9)] + ["a zeppelin passed"]
     bank.add_memories(cleo.id, [MemoryDraft("world", text, speaker="Cleo") for text in said])
     with bank.reading() as db:
-        scores = index(db, cleo.id).by_words([["cleo", "zeppelin"]])[0]
+        scores = index(db, cleo.id).lexical_scores([["cleo", "zeppelin"]])[0]
     assert scores.argmax() == 9
     assert scores[9] > 1
     assert scores[:9].max() < 1e-4

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from memory.dates.expressions import TimeExpression
 from memory.search import fusion
-from memory.search.engine.postings import code
-from memory.search.scoring import TURNS, Asked, Candidates, SearchSettings, weigh
+from memory.search.engine.postings import term_code
+from memory.search.scoring import DIALOGUE, Candidates, SearchSettings, Subject, score
 from memory.types import STORES, TimeSpan
 
 OFF = {"coverage": 0.0, "length": 0.0, "speaker": 0.0, "time": 0.0, "neighbours": 0.0, "session": 0.0}
@@ -27,25 +27,25 @@ def candidates(lexical, *, turns=None, sessions=None, places=None, speakers=None
     told = np.full(n, NEVER) if said is None else np.array([NEVER if t is None else t.timestamp() for t in said])
     return Candidates(
         ids=np.arange(1, n + 1),
-        stores=np.where(np.ones(n, dtype=bool) if turns is None else turns, TURNS, FACT).astype(np.int8),
+        stores=np.where(np.ones(n, dtype=bool) if turns is None else turns, DIALOGUE, FACT).astype(np.int8),
         sessions=np.array(sessions or [1] * n),
         places=np.array(places or range(n)),
-        closed=np.full(n, np.inf),
-        begun=told,
-        ended=told,
-        speakers=np.array([code(name) for name in speakers or [""] * n], dtype=np.uint64),
-        own=np.array(own or [False] * n),
+        valid_until=np.full(n, np.inf),
+        starts=told,
+        ends=told,
+        speakers=np.array([term_code(name) for name in speakers or [""] * n], dtype=np.uint64),
+        by_user=np.array(own or [False] * n),
         embedded=np.ones(n, dtype=bool) if embedded is None else np.array(embedded),
         lengths=np.ones(n),
-        complete=np.full(1, words.max(initial=1.0)),
-        legible=np.ones(1),
+        full_match=np.full(1, words.max(initial=1.0)),
+        share_in_vocabulary=np.ones(1),
         lexical=words[None],
         dense=words[None].copy(),
     )
 
 
 def weighed(found, asked=None, **settings):
-    return weigh(found, [1.0], asked or Asked(), SearchSettings(**{**OFF, **settings}))
+    return score(found, [1.0], asked or Subject(), SearchSettings(**{**OFF, **settings}))
 
 
 def may(days, sure=True):
@@ -54,9 +54,9 @@ def may(days, sure=True):
 
 def test_with_every_factor_off_the_total_is_the_match_alone():
     found = candidates([3, 0, 1, 2], speakers=["Ana", "Bo", "Ana", "Bo"], own=[True, False] * 2, said=[MAY] * 4)
-    done = weighed(found, Asked(("Ana",), True, (may(3),)))
+    done = weighed(found, Subject(("Ana",), True, (may(3),)))
     np.testing.assert_allclose(done.total, fusion.convex(found.lexical[0], found.dense[0], 0.8))
-    assert all(done.of(row)[kind] == 0 for row in range(4) for kind in ("speaker", "time", "lent", "session"))
+    assert all(done.row(row)[kind] == 0 for row in range(4) for kind in ("speaker", "time", "lent", "session"))
 
 
 def test_what_has_no_vector_yet_is_judged_by_its_words_alone():
@@ -68,7 +68,7 @@ def test_what_has_no_vector_yet_is_judged_by_its_words_alone():
 def test_the_more_of_the_words_one_memory_holds_the_more_words_count():
     def share(best, **settings):
         found = candidates([0.0, best])
-        found.complete[0] = 4.0
+        found.full_match[0] = 4.0
         return weighed(found, dense_weight=0.8, **settings).meaning
 
     assert share(0.0, coverage=0.75) == 0.8
@@ -81,8 +81,8 @@ def test_the_more_of_the_words_one_memory_holds_the_more_words_count():
 def test_each_view_has_its_own_share_of_meaning():
     found = candidates([1.0, 0.0])
     words, meaning = np.array([[1.0, 0.0], [0.1, 0.0]]), np.array([[0.0, 1.0], [0.0, 1.0]])
-    found = replace(found, lexical=words, dense=meaning, complete=np.ones(2), legible=np.ones(2))
-    met, unmet = (weigh(found, w, Asked(), SearchSettings(**OFF | {"coverage": 0.75})) for w in ([1, 0], [0, 1]))
+    found = replace(found, lexical=words, dense=meaning, full_match=np.ones(2), share_in_vocabulary=np.ones(2))
+    met, unmet = (score(found, w, Subject(), SearchSettings(**OFF | {"coverage": 0.75})) for w in ([1, 0], [0, 1]))
     assert met.total[0] > met.total[1]
     assert unmet.total[0] < unmet.total[1]
 
@@ -90,7 +90,7 @@ def test_each_view_has_its_own_share_of_meaning():
 def test_meaning_counts_no_more_than_the_encoder_understands():
     found = candidates([1.0, 0.0])
     for legible, dense_weight, meaning in ((1.0, 0.8, 0.8), (0.5, 0.8, 0.4), (0.0, 0.8, 0.0), (0.0, 1.0, 1.0)):
-        read = replace(found, legible=np.array([legible]))
+        read = replace(found, share_in_vocabulary=np.array([legible]))
         assert weighed(read, dense_weight=dense_weight).meaning == pytest.approx(meaning)
 
 
@@ -102,22 +102,22 @@ def test_a_longer_memory_counts_a_little_more_and_no_length_counts_for_all():
 @pytest.mark.parametrize(
     ("asked", "raised"),
     [
-        (Asked(("Ana",)), [True, False, False]),
-        (Asked(("Ana", "Bo")), [True, True, False]),
-        (Asked(("Ana",), of_self=True), [True, False, False]),
-        (Asked((), of_self=True), [False, True, False]),
-        (Asked(), [False, False, False]),
+        (Subject(("Ana",)), [True, False, False]),
+        (Subject(("Ana", "Bo")), [True, True, False]),
+        (Subject(("Ana",), about_self=True), [True, False, False]),
+        (Subject((), about_self=True), [False, True, False]),
+        (Subject(), [False, False, False]),
     ],
 )
 def test_the_words_of_those_it_is_about_gain(asked, raised):
     found = candidates([1, 1, 1], speakers=["Ana", "Bo", "Cy"], own=[False, True, False])
     done = weighed(found, asked, speaker=0.5)
-    np.testing.assert_allclose(done.speaker, np.where(raised, 0.5 * done.fused, 0.0))
+    np.testing.assert_allclose(done.gains["speaker"], np.where(raised, 0.5 * done.fused, 0.0))
 
 
 def closeness(days, *, sure=True, width=1):
     found = candidates([1], said=[MAY + timedelta(days=days) if days is not None else None])
-    return float(weighed(found, Asked(times=(may(width, sure),)), time=1.0).time[0])
+    return float(weighed(found, Subject(times=(may(width, sure),)), time=1.0).gains["time"][0])
 
 
 def test_what_is_of_the_time_is_nearest_and_what_comes_after_fades_slower_than_what_came_before():
@@ -139,17 +139,17 @@ def test_a_guess_at_a_time_counts_less_than_a_date():
 def test_of_several_times_the_nearest_counts():
     found = candidates([1], said=[MAY])
     times = (TimeExpression("", 0, 0, TimeSpan(MAY - timedelta(days=90), MAY - timedelta(days=60))), may(1))
-    assert weighed(found, Asked(times=times), time=1.0).time[0] == 1.0
+    assert weighed(found, Subject(times=times), time=1.0).gains["time"][0] == 1.0
 
 
 def test_a_turn_lends_to_the_next_and_half_as_much_to_the_one_beyond():
     done = weighed(candidates([0, 0, 0, 1, 0, 0, 0]), neighbours=0.4)
-    np.testing.assert_allclose(done.lent, [0, 0.2, 0.4, 0, 0.4, 0.2, 0])
+    np.testing.assert_allclose(done.gains["lent"], [0, 0.2, 0.4, 0, 0.4, 0.2, 0])
 
 
 def test_only_the_better_of_two_neighbours_lends():
     done = weighed(candidates([1, 0, 0.5]), neighbours=0.4)
-    assert done.lent[1] == pytest.approx(0.4)
+    assert done.gains["lent"][1] == pytest.approx(0.4)
 
 
 def test_nothing_is_lent_across_sessions_or_gaps_or_to_facts():
@@ -157,27 +157,27 @@ def test_nothing_is_lent_across_sessions_or_gaps_or_to_facts():
     apart = candidates([0, 1, 0], places=[0, 4, 9])
     facts = candidates([0, 1, 0], turns=[False, True, False], places=[-2, 1, -6], sessions=[0, 1, 0])
     for found in (across, apart, facts):
-        assert not weighed(found, neighbours=0.4).lent.any()
+        assert not weighed(found, neighbours=0.4).gains["lent"].any()
 
 
 def test_a_turn_between_that_is_no_candidate_does_not_join_those_around_it():
     done = weighed(candidates([1, 0], places=[0, 2]), neighbours=0.4)
-    np.testing.assert_allclose(done.lent, [0, 0.2])
+    np.testing.assert_allclose(done.gains["lent"], [0, 0.2])
 
 
 def test_a_session_is_worth_its_best_three_turns_and_the_best_session_one():
     found = candidates([1, 1, 1, 1, 1, 1, 0.5, 0], sessions=[1, 1, 1, 1, 2, 2, 2, 2])
     done = weighed(found, session=1.0)
-    np.testing.assert_allclose(done.session, [1] * 4 + [2.5 / 3] * 4)
+    np.testing.assert_allclose(done.gains["session"], [1] * 4 + [2.5 / 3] * 4)
 
 
 def test_a_session_gives_nothing_to_facts():
     done = weighed(candidates([1, 1], turns=[True, False], sessions=[1, 0]), session=0.5)
-    np.testing.assert_allclose(done.session, [0.5, 0.0])
+    np.testing.assert_allclose(done.gains["session"], [0.5, 0.0])
 
 
 def test_the_factors_of_turns_leave_the_place_of_a_fact_to_its_own_match():
-    asked = Asked(("Ana",))
+    asked = Subject(("Ana",))
     on = {"speaker": 0.4, "neighbours": 0.3, "session": 0.3}
     for match, wins in ((1.0, True), (0.99, False)):
         found = candidates(
@@ -198,8 +198,15 @@ amounts = st.floats(0, 1)
 def test_no_factor_takes_anything_away_and_no_total_leaves_the_range(rows, settings):
     words, turns, sessions = (list(column) for column in zip(*rows, strict=True)) if rows else ([], [], [])
     found = candidates(words, turns=np.array(turns, dtype=bool), sessions=sessions, own=[True] * len(words))
-    done = weighed(found, Asked(of_self=True), **settings)
-    for part in (done.fused, done.speaker, done.time, done.lent, done.session, done.total):
+    done = weighed(found, Subject(about_self=True), **settings)
+    for part in (
+        done.fused,
+        done.gains["speaker"],
+        done.gains["time"],
+        done.gains["lent"],
+        done.gains["session"],
+        done.total,
+    ):
         assert part.shape == (len(words),)
         assert (part >= 0).all()
     assert (done.total <= 1 + settings["time"] + 1e-9).all()

@@ -31,8 +31,8 @@ class CountingEmbedder:
         self.calls += 1
         return self._real.encode(texts)
 
-    def legible(self, text):
-        return self._real.legible(text)
+    def share_in_vocabulary(self, text):
+        return self._real.share_in_vocabulary(text)
 
 
 @pytest.fixture
@@ -98,14 +98,14 @@ def test_a_question_costs_one_encoder_call(made):
 
 def test_a_question_is_answered_from_one_state_of_the_bank(made, monkeypatch):
     bank, _, _ = made
-    weigh = search.weigh
+    score = search.score
 
     def meanwhile(*given):
         with bank.writing() as db:
             db.conn.execute("DELETE FROM memories")
-        return weigh(*given)
+        return score(*given)
 
-    monkeypatch.setattr(search, "weigh", meanwhile)
+    monkeypatch.setattr(search, "score", meanwhile)
     assert len(ask(made, "puppy")) == 4
     assert ask(made, "puppy") == ()
 
@@ -188,7 +188,9 @@ def test_who_speaks_only_later_is_no_speaker_yet(talking):
 def test_a_long_text_asks_for_no_more_names_than_a_short_one(made, monkeypatch):
     _, ana, searcher = made
     looked_up = []
-    real = Index.speaking
-    monkeypatch.setattr(Index, "speaking", lambda self, codes, at: looked_up.extend(codes) or real(self, codes, at))
+    real = Index.main_speakers
+    monkeypatch.setattr(
+        Index, "main_speakers", lambda self, codes, at: looked_up.extend(codes) or real(self, codes, at)
+    )
     searcher.main_speakers(ana.id, " ".join(f"Name{n}" for n in range(14_000)), MAY + DAY)
     assert 0 < len(looked_up) <= MAX_NAMES

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-_FACTORS = ("coverage", "length", "speaker", "time", "neighbours", "session")
+from memory.search.scoring import FACTORS
+
 ALONE = (
     "learner=none",
     "classifier=none",
     "views=off",
     "search.voice=off",
-    *(f"search.{factor}=0" for factor in _FACTORS),
+    *(f"search.{name}=0" for name in ("coverage", *FACTORS)),
 )
 """One retriever and nothing else: the papers' systems have none of Memoir's other factors."""
 

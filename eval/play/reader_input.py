@@ -11,7 +11,7 @@ from typing import Literal
 
 from memory.bank.bank import Bank
 from memory.embedding.embedder import Embedder
-from memory.search.scoring import Asked, SearchSettings
+from memory.search.scoring import SearchSettings, Subject
 from memory.search.searcher import Searcher, View
 from memory.types import Hit, Memory
 
@@ -36,13 +36,13 @@ class EvidenceSearcher(Searcher):
         views: Sequence[View],
         as_of: datetime,
         settings: SearchSettings | None = None,
-        asked: Asked | None = None,
+        subject: Subject | None = None,
     ) -> tuple[Hit, ...]:
         """The memories that were known by then and are to be read, whatever the question."""
         if self.instead == "nothing" or not views:
             return ()
         if self.instead == "wrong":
-            found = super().search(persona_id, views, as_of, settings, asked)
+            found = super().search(persona_id, views, as_of, settings, subject)
             return tuple(hit for hit in found if not self.is_evidence(hit.memory))
         known = [m for m in self.bank.memories(persona_id) if m.said_at is None or m.said_at <= as_of]
         wanted = known if self.instead == "everything" else [m for m in known if self.is_evidence(m)]

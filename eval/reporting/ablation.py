@@ -16,6 +16,7 @@ from eval.play.engines.processes import Progress
 from eval.reporting.compare import compare_runs
 from eval.reporting.report import Report, report
 from eval.reporting.results import LINES, Line
+from memory.search import scoring
 
 BEGIN, END = "<!-- ablation: python -m eval ablate -->", "<!-- /ablation -->"
 
@@ -23,13 +24,10 @@ FACTORS = {
     "words (meaning alone)": "search.dense_weight=1",
     "meaning (words alone)": "search.dense_weight=0",
     "coverage": "search.coverage=0",
-    "length": "search.length=0",
     "views of the dialogue": "views=False",
     "voice": "search.voice=False",
-    "speaker": "search.speaker=0",
+    **{name: f"search.{name}=0" for name in scoring.FACTORS},
     "time": "time_filter=False",
-    "neighbours": "search.neighbours=0",
-    "session": "search.session=0",
     "class of the question": "rerank.alpha=0",
 }
 """What is switched off, and the setting that does it."""

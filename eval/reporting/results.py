@@ -17,6 +17,7 @@ from eval.reporting.render import shown
 from eval.reporting.report import Report, report
 from eval.types import Figure
 from memory.errors import MemoirError
+from memory.search.scoring import FACTORS
 
 BEGIN, END = "<!-- results: python -m eval results -->", "<!-- /results -->"
 
@@ -53,7 +54,7 @@ _TEMPORAL = ("session_recall_all@5", "turn_recall@10", "token_recall")
 _UNTIMED = ("time_filter=False",)
 _BM25 = (
     "learner=none",
-    *(f"search.{name}=0" for name in ("dense_weight", "length", "neighbours", "session", "speaker", "time")),
+    *(f"search.{name}=0" for name in ("dense_weight", *FACTORS)),
 )
 _RANKING = ("session_recall@5", "session_recall_all@5", "session_recall@10", "session_recall_all@10", "turn_recall@10")
 

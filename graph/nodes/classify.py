@@ -17,7 +17,7 @@ from graph.understanding.sentences import split
 from memory.dates.expressions import find
 from memory.embedding.embedder import Vectors
 from memory.search.names import is_about_others, is_about_self, possible_names, to_first_person
-from memory.search.scoring import Asked
+from memory.search.scoring import Subject
 from memory.search.searcher import View
 
 MAX_SENTENCES = 6
@@ -78,7 +78,7 @@ def classify(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     stated = tuple(part.text for part in stating)
     times = find(question.text, ask.as_of) if ask.times is None else ask.times
     named = frozenset(possible_names(question.text))
-    asked = Asked(tuple(name for name in names if name in named), is_about_self(question.text), times)
+    asked = Subject(tuple(name for name in names if name in named), is_about_self(question.text), times)
     message = Message(
         classes, stated, question, _weighted(question, views[0], before, views[len(texts) :], heard, classes), asked
     )

@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 
 from graph.state import Services, TraceLine, TurnState
 from memory.search.names import to_first_person
-from memory.search.scoring import Asked, SearchSettings
+from memory.search.scoring import FACTORS, SearchSettings, Subject
 from memory.search.searcher import View
 from memory.types import Hit
 
@@ -30,16 +30,11 @@ def retrieve(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     return {"hits": hits, "trace": (line, *_factors(asked, message.views, hits, settings.search))}
 
 
-def _factors(asked: Asked, views: Sequence[View], hits: Sequence[Hit], settings: SearchSettings) -> Iterator[TraceLine]:
+def _factors(
+    asked: Subject, views: Sequence[View], hits: Sequence[Hit], settings: SearchSettings
+) -> Iterator[TraceLine]:
     """What was weighed beside the match of each memory alone: a line for each factor that changed a score."""
-    whose = " and ".join(asked.names) or ("the one who asks" if asked.of_self else "")
-    decided = {
-        "length": f"longer memories count up to {1 + settings.length:g} times",
-        "speaker": f"the words of {whose} count {1 + settings.speaker:g} times",
-        "time": f"what is of the time asked about counts up to {1 + settings.time:g} times",
-        "lent": f"turns lend {settings.neighbours:.0%} of their score to those next to them",
-        "session": f"the sessions that fit best lend up to {settings.session:g} to their turns",
-    }
+    whose = " and ".join(asked.names) or ("the one who asks" if asked.about_self else "")
     if len(views) > 1:
         yield TraceLine("views", f"put in {len(views)} ways, the dialogue before it among them", {"views": len(views)})
     if settings.voice and asked.names:
@@ -47,7 +42,7 @@ def _factors(asked: Asked, views: Sequence[View], hits: Sequence[Hit], settings:
     share = min((hit.scores.get("meaning", 1.0) for hit in hits), default=1.0)  # what was handed in has none
     if share < settings.dense_weight:
         yield TraceLine("coverage", f"memories hold words of it, so meaning counts {share:.0%}", {"meaning": share})
-    for factor, why in decided.items():
-        raised = sum(hit.scores.get(factor, 0.0) > 0 for hit in hits if hit.kept)
+    for name, factor in FACTORS.items():
+        raised = sum(hit.scores.get(factor.score, 0.0) > 0 for hit in hits if hit.kept)
         if raised:
-            yield TraceLine(factor, why, {"raised": raised})
+            yield TraceLine(factor.score, factor.explain(getattr(settings, name), whose), {"raised": raised})

@@ -12,6 +12,7 @@ from graph.assistant import Answer
 from graph.state import Citation, Note, Reason
 from memory.bank.bank import Bank
 from memory.dates.expressions import describe
+from memory.search.scoring import FACTORS
 from memory.tab.formatting import STORE_NAMES, clip, format_count, format_day, memory_date
 from memory.tab.memory_card import render_sources
 from memory.tab.templates import badge, empty_state, hint
@@ -38,11 +39,7 @@ STEP_NAMES = {
     "views": "· in several ways",
     "voice": "· in their words",
     "coverage": "· words or meaning",
-    "length": "· how much it tells",
-    "speaker": "· whose words",
-    "time": "· which time",
-    "lent": "· what stands beside",
-    "session": "· which conversation",
+    **{factor.score: f"· {factor.label}" for factor in FACTORS.values()},
     "rerank": "Order",
     "time_filter": "Check the time",
     "read": "Read",
@@ -70,15 +67,6 @@ CANDIDATE_HEADERS = [
     *("Factors", "Note", "Outcome"),
 ]
 CANDIDATE_WIDTHS = (5, 6, 10, 21, 6, 7, 5, 5, 5, 10, 11, 9)
-FACTORS = {
-    "length": "its length",
-    "speaker": "who said it",
-    "time": "its time",
-    "lent": "turns beside it",
-    "session": "its session",
-}
-"""What raised a candidate beside the match of its own words, by name of the score."""
-
 NOTE_HEADERS = ["Fit", "Note", "From"]
 STEP_HEADERS = ["Step", "What it decided", "Milliseconds"]
 
@@ -189,7 +177,7 @@ def candidates(answer: Answer) -> list[Row]:
 def _candidate(place: int, hit: Hit, noted: Mapping[int, Note], cited: Mapping[int, int]) -> Row:
     memory, found = hit.memory, int(hit.scores.get("found", place))
     note = noted.get(memory.id)
-    raised = (f"{why} +{hit.scores[name]:.2f}" for name, why in FACTORS.items() if hit.scores.get(name, 0.0) > 0)
+    raised = (f"{f.label} +{hit.scores[f.score]:.2f}" for f in FACTORS.values() if hit.scores.get(f.score, 0.0) > 0)
     outcome = "read" if hit.kept else hit.why
     return [
         memory.id,

@@ -74,9 +74,9 @@ class Embedder:
             return np.zeros((0, self.dimensions), dtype=np.float32)
         return self.load().encode(texts)
 
-    def legible(self, text: str) -> float:
-        """How much of a text the model reads with understanding, in 0..1; of a model by name, all."""
-        return minilm.legible(text) if self.model == DEFAULT_MODEL else 1.0
+    def share_in_vocabulary(self, text: str) -> float:
+        """The share of a text that the model understands, in 0..1; 1 for other models than the default."""
+        return minilm.share_in_vocabulary(text) if self.model == DEFAULT_MODEL else 1.0
 
     def load(self) -> Encoder:
         """Load the weights unless they are: the first text does so too, and waits for it."""

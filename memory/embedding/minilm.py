@@ -121,7 +121,7 @@ def _load_core() -> Core:
     return core
 
 
-def legible(text: str) -> float:
+def share_in_vocabulary(text: str) -> float:
     """The share of a text's letters that are Latin: of other scripts the model knows letters, but no words."""
     letters = [letter for letter in text if letter.isalpha()]
     return sum(letter < "\u0250" for letter in letters) / len(letters) if letters else 1.0

@@ -1,12 +1,13 @@
-"""How well each candidate answers a question.
+"""Score how well each candidate answers a question.
 
-A pure function over arrays; it knows no bank and no index. Each factor is a setting of `SearchSettings`, a score of its
-own in every hit, and off at 0.
+A pure function over arrays, without bank or index. The match of words and meaning comes first; every entry of
+`FACTORS` then adds to it. To add a factor, write its function, enter it in `FACTORS` and give it a weight of the same
+name in `SearchSettings`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,43 +15,39 @@ from numpy.typing import NDArray
 
 from memory.dates.expressions import TimeExpression
 from memory.search import fusion
-from memory.search.engine.postings import code
+from memory.search.engine.postings import term_code
 from memory.search.fusion import Scores
 from memory.types import STORES, TimeSpan
 
-TURNS = STORES.index("dialogue")
+DIALOGUE = STORES.index("dialogue")
 
-BEST_OF_SESSION = 3
-"""Turns of a session whose scores say how much of it is about the question."""
+TURNS_PER_SESSION = 3
+"""A session is worth the sum of its best turns, so many of them."""
 
 DAY = 86_400.0
 FADE_AFTER = 7 * DAY
-"""What happened is told within days: how soon the closeness to a time fades after it, unless the time is wider."""
+"""People tell what happened within days: seconds after a time until closeness to it drops to 1/e (or the width of the
+time, if that is longer)."""
 
-FORETOLD_WITHIN = 1 * DAY
-"""The same before it, or a tenth of its width."""
+FADE_BEFORE = 1 * DAY
+"""The same before a time, or a tenth of its width."""
 
-UNSURE = 0.3
-"""What a guess at a time ("recently") counts beside a date."""
+UNSURE_WEIGHT = 0.3
+"""Weight of a vague time ("recently") against a date."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
-    """How candidates are found and weighed.
+    """How candidates are found and scored.
 
-    `k` best of each store are kept, so that one full store never crowds out another (PerLTQA, Du et al. 2024).
-    `dense_weight` is the share of meaning against words, where no memory holds a word of the question; 0 is words
-    alone, 1 meaning alone. `coverage` is how much of that share goes to the words where one memory holds them all: rare
-    words that come together are no accident, and the more memories there are, the more of them mean much the same.
-    `length` is what a memory of e times the mean length counts more: "Thanks, you too!" is near to many a question.
-    `voice` puts a question that names who it is about in their own words before its meaning is looked up.
-    `speaker` is what the words of those it is about count more than those of others; `time` the same for what is of the
-    time it names.
-    `neighbours` is the share of its score that a turn lends to the turns said just after and just before it, and half
-    as much to the ones beyond: an answer often has no word in common with the question, but follows one that has.
-    `session` is what a turn gets for how well the best turns of its session fit.
-    `depth` is how many of each store are ranked at all; those past `k` are shown in their order but not read, so that
-    a longer look at the ranking changes no answer.
+    The `k` best of each store are kept, so that a full store never crowds out another (PerLTQA, Du et al. 2024).
+    `dense_weight` is the share of meaning against words: 0 is words alone, 1 meaning alone. `coverage` is how much of
+    that share goes to words where one memory contains all of the question's: rare words that occur together are no
+    accident, and the more memories there are, the more of them mean much the same.
+    `voice` rewords a question about a named speaker in the first person before its meaning is looked up.
+    `depth` is how many memories of each store are ranked at all; those past `k` are shown but not read, so that a
+    longer ranking changes no answer.
+    The weights from `length` to `session` belong to the factors of the same name (`FACTORS`).
     """
 
     k: int = 10
@@ -67,178 +64,246 @@ class SearchSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a question says of the memories that it wants, beyond its words.
+class Subject:
+    """Whom and which times a question is about.
 
-    `names` are the speakers that it is about; without any, `of_self` says that it is about the one who asks. `times`
-    are those it names.
+    `names` are speakers; without any, `about_self` says that the question is about the person who asks it.
     """
 
     names: tuple[str, ...] = ()
-    of_self: bool = False
+    about_self: bool = False
     times: tuple[TimeExpression, ...] = ()
 
     @property
-    def spans(self) -> tuple[TimeSpan, ...]:
-        """The times that it names for sure."""
+    def sure_spans(self) -> tuple[TimeSpan, ...]:
+        """The spans of the times that are not vague."""
         return tuple(time.span for time in self.times if time.sure)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The m memories that are weighed, ordered by id, all of them said by the time of asking.
+    """The m memories to score, ordered by id, all of them known at the time of asking.
 
-    `lexical` (BM25) and `dense` (cosine; 0 where `embedded` is false) have shape (views, m), everything else (m,).
-    `stores` are places in `memory.types.STORES`. Two turns are next to each other if they are of one session and
-    their `places`, which ascend, differ by one; `sessions` is 0 for what no session said. `closed`, `begun` and `ended`
-    are seconds since 1970, see `memory.search.engine.segments.Columns`; `speakers` are codes of the words
-    (`memory.search.engine.postings.code`), 0
-    for none; `own` is what the user said. `lengths` are in terms, over the mean of all that the persona
-    has; `complete`, of shape (views,), is the BM25 of a memory of mean length that holds every word of the view once,
-    and `legible`, (views,), how much of the view the encoder understands.
+    `lexical` (BM25) and `dense` (cosine; 0 where `embedded` is false) have shape (views, m); `full_match` and
+    `share_in_vocabulary` (views,); everything else (m,).
+
+    stores               place of the store in `memory.types.STORES`
+    sessions             id of the session, 0 for none
+    places               ascending; two turns of a session are neighbours if their places differ by one
+    valid_until          seconds since 1970 at which a fact stopped holding, inf if it did not
+    starts, ends         the time a memory is about, in seconds since 1970, nan if unknown (`engine.segments.Columns`)
+    speakers             `term_code` of the speaker, 0 for none
+    by_user              whether the user said it
+    lengths              in terms, divided by the mean length of all memories of the persona
+    full_match           BM25 of a memory of mean length that contains every term of the view once
+    share_in_vocabulary  share of the view that the encoder understands
     """
 
     ids: NDArray[np.int64]
     stores: NDArray[np.int8]
     sessions: NDArray[np.int64]
     places: NDArray[np.int64]
-    closed: NDArray[np.float64]
-    begun: NDArray[np.float64]
-    ended: NDArray[np.float64]
+    valid_until: NDArray[np.float64]
+    starts: NDArray[np.float64]
+    ends: NDArray[np.float64]
     speakers: NDArray[np.uint64]
-    own: NDArray[np.bool_]
+    by_user: NDArray[np.bool_]
     embedded: NDArray[np.bool_]
     lengths: Scores
-    complete: Scores
-    legible: Scores
+    full_match: Scores
+    share_in_vocabulary: Scores
     lexical: Scores
     dense: Scores
 
-    def within(self, spans: Sequence[TimeSpan]) -> NDArray[np.bool_]:
-        """Which candidates are of one of the spans."""
+    def overlapping(self, spans: Sequence[TimeSpan]) -> NDArray[np.bool_]:
+        """Which candidates are about a time in one of the spans."""
         inside = np.zeros(len(self.ids), dtype=np.bool_)
         for span in spans:
-            inside |= (self.begun < span.end.timestamp()) & (self.ended >= span.start.timestamp())
+            inside |= (self.starts < span.end.timestamp()) & (self.ends >= span.start.timestamp())
         return inside
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
-    """Every candidate's scores on the way, each of shape (m,).
+class Factor:
+    """Something that raises (or lowers) a candidate's score beyond the match of words and meaning.
 
-    `lexical` and `dense` are of the first view, `fused` the weighted mean of the views' mixed scores, in 0..1;
-    `length`, `speaker` and `time` are what those factors add to it, `lent` and `session` what comes from the turns
-    around; `total` is their sum, for turns scaled as `_scaled` tells. `meaning` is the share that meaning had in the
-    first view.
+    `gain(candidates, subject, base, weight)` gives what it adds, shape (m,), 0 everywhere at weight 0. `base` is the
+    score so far; for a factor `from_context`, which passes score from one turn to another, it is the score without any
+    such factor. Factors for `turns_only` order turns among each other and are scaled away against other stores.
+    `score` is its name in `Hit.scores` and in the trace; `label` names it on screen; `effect` is a sentence for the
+    trace with the places {weight}, {times} (1 + weight) and {whose}.
+    """
+
+    gain: Callable[[Candidates, Subject, Scores, float], Scores]
+    score: str
+    label: str
+    effect: str
+    turns_only: bool = False
+    from_context: bool = False
+
+    def explain(self, weight: float, whose: str) -> str:
+        """What the factor does at this weight, for the trace; `whose` names the speakers that are asked about."""
+        return self.effect.format(weight=weight, times=1 + weight, whose=whose)
+
+
+@dataclass(frozen=True, slots=True)
+class Breakdown:
+    """The scores of all candidates, each of shape (m,), and what they are made of.
+
+    `lexical` and `dense` are of the first view; `fused`, in 0..1, is the weighted mean over the views; `gains` is what
+    each factor adds to it, by the factor's score name; `total` is the sum, for turns scaled by `_scale_turns`.
+    `meaning` is the share that meaning had in the first view.
     """
 
     meaning: float
     lexical: Scores
     dense: Scores
     fused: Scores
-    length: Scores
-    speaker: Scores
-    time: Scores
-    lent: Scores
-    session: Scores
+    gains: Mapping[str, Scores]
     total: Scores
 
-    def of(self, row: int) -> dict[str, float]:
+    def row(self, row: int) -> dict[str, float]:
         """The scores of one candidate, by name."""
-        kinds = ("lexical", "dense", "fused", "length", "speaker", "time", "lent", "session")
-        scores = {kind: round(float(getattr(self, kind)[row]), 4) for kind in kinds}
-        return {"meaning": round(self.meaning, 4), **scores}
+        scores = {"lexical": self.lexical, "dense": self.dense, "fused": self.fused, **self.gains}
+        rounded = {name: round(float(values[row]), 4) for name, values in scores.items()}
+        return {"meaning": round(self.meaning, 4), **rounded}
 
 
-def weigh(found: Candidates, weights: Sequence[float], asked: Asked, settings: SearchSettings) -> Weighed:
+def score(
+    candidates: Candidates, view_weights: Sequence[float], subject: Subject, settings: SearchSettings
+) -> Breakdown:
     """Score the candidates for a question of several views, each with its weight."""
-    shares = settings.dense_weight * (1 - settings.coverage * _covered(found) ** 2)
+    shares = settings.dense_weight * (1 - settings.coverage * _coverage(candidates) ** 2)
     if settings.dense_weight < 1:  # without words there is nothing else to go by
-        shares *= found.legible
+        shares *= candidates.share_in_vocabulary
     # What has no vector yet is judged by its words alone: said a moment ago, it must not rank behind.
     mixed = [
-        np.where(found.embedded, fusion.convex(words, meaning, share), fusion.normalise(words))
-        for words, meaning, share in zip(found.lexical, found.dense, shares, strict=True)
+        np.where(candidates.embedded, fusion.convex(lexical, dense, share), fusion.normalise(lexical))
+        for lexical, dense, share in zip(candidates.lexical, candidates.dense, shares, strict=True)
     ]
-    fused = np.average(mixed, axis=0, weights=weights)
-    length = fused * settings.length * np.clip(np.log(np.maximum(found.lengths, 1e-9)), -1, 1)
-    timely = (fused + length) * settings.time * _closeness(found, asked.times)
-    alone = fused + length + timely
-    spoken = alone * settings.speaker * _is_by(found, asked)
-    matched = alone + spoken
-    lent = settings.neighbours * _lent(found, matched)
-    session = settings.session * _of_session(found, matched)
-    total = _scaled(found, alone, matched + lent + session)
-    return Weighed(
-        float(shares[0]), found.lexical[0], found.dense[0], fused, length, spoken, timely, lent, session, total
-    )
+    fused = np.average(mixed, axis=0, weights=view_weights)
+    gains: dict[str, Scores] = {}
+    total = without_context = without_turns = fused
+    for name, factor in FACTORS.items():
+        base = without_context if factor.from_context else total
+        gains[factor.score] = factor.gain(candidates, subject, base, getattr(settings, name))
+        total = total + gains[factor.score]
+        without_context = without_context if factor.from_context else total
+        without_turns = without_turns if factor.turns_only else total
+    total = _scale_turns(candidates, without_turns, total)
+    return Breakdown(float(shares[0]), candidates.lexical[0], candidates.dense[0], fused, gains, total)
 
 
-def _covered(found: Candidates) -> Scores:
-    """How much of what each view's words tell one memory holds at best, in 0..1; shape (views,)."""
-    best = found.lexical.max(axis=1, initial=0.0)
-    return np.asarray(np.minimum(best / np.maximum(found.complete, 1e-9), 1.0))
+def _coverage(candidates: Candidates) -> Scores:
+    """How much of each view's words the best memory contains, weighted by rarity, in 0..1; shape (views,)."""
+    best = candidates.lexical.max(axis=1, initial=0.0)
+    return np.asarray(np.minimum(best / np.maximum(candidates.full_match, 1e-9), 1.0))
 
 
-def _is_by(found: Candidates, asked: Asked) -> NDArray[np.bool_]:
-    """What was said by those the question is about."""
-    if asked.names:
-        return np.isin(found.speakers, np.array([code(name) for name in asked.names], dtype=np.uint64))
-    return found.own if asked.of_self else np.zeros_like(found.own)
+def length_gain(candidates: Candidates, subject: Subject, base: Scores, weight: float) -> Scores:
+    """Raise long memories and lower short ones ("Thanks, you too!" is near to many a question).
+
+    A memory of e times the mean length gains `weight` times its score; the logarithm is cut at -1 and 1.
+    """
+    return np.asarray(base * weight * np.clip(np.log(np.maximum(candidates.lengths, 1e-9)), -1, 1))
 
 
-def _closeness(found: Candidates, times: Sequence[TimeExpression]) -> Scores:
-    """How near each is to one of the times, 1 within it; what has no time is near none."""
-    near = np.zeros(len(found.ids))
-    for time in times:
+def time_gain(candidates: Candidates, subject: Subject, base: Scores, weight: float) -> Scores:
+    """Raise what is near to a time that the question names: 1 within it, fading outside, 0 for what has no time."""
+    closeness = np.zeros(len(candidates.ids))
+    for time in subject.times:
         start, end = time.span.start.timestamp(), time.span.end.timestamp()
-        late = np.maximum(found.begun - end, 0) / max(FADE_AFTER, end - start)
-        early = np.maximum(start - found.ended, 0) / max(FORETOLD_WITHIN, 0.1 * (end - start))
-        near = np.fmax(near, np.exp(-late - early) * (1.0 if time.sure else UNSURE))
-    return near
+        late = np.maximum(candidates.starts - end, 0) / max(FADE_AFTER, end - start)
+        early = np.maximum(start - candidates.ends, 0) / max(FADE_BEFORE, 0.1 * (end - start))
+        closeness = np.fmax(closeness, np.exp(-late - early) * (1.0 if time.sure else UNSURE_WEIGHT))
+    return base * weight * closeness
 
 
-def _lent(found: Candidates, scores: Scores) -> Scores:
-    """For each turn the better score of the turn before and the turn after it, and half that of the ones beyond."""
-    order = np.flatnonzero(found.stores == TURNS)
-    sessions, places, of_turns = found.sessions[order], found.places[order], scores[order]
-    beside = np.zeros_like(of_turns)
+def speaker_gain(candidates: Candidates, subject: Subject, base: Scores, weight: float) -> Scores:
+    """Raise what was said by those the question is about."""
+    if subject.names:
+        codes = np.array([term_code(name) for name in subject.names], dtype=np.uint64)
+        is_by = np.isin(candidates.speakers, codes)
+    else:
+        is_by = candidates.by_user if subject.about_self else np.zeros_like(candidates.by_user)
+    return np.asarray(base * weight * is_by)
+
+
+def neighbours_gain(candidates: Candidates, subject: Subject, base: Scores, weight: float) -> Scores:
+    """Raise turns next to good ones: an answer often shares no word with the question, but follows a turn that does.
+
+    A turn gains the better score of the turns just before and after it, and half of the better one two places away.
+
+        base of a session's turns   0   0    1   0    0
+        gain / weight               .5  1    0   1    .5
+    """
+    order = np.flatnonzero(candidates.stores == DIALOGUE)
+    sessions, places, of_turns = candidates.sessions[order], candidates.places[order], base[order]
+    nearby = np.zeros_like(of_turns)
     for reach, share in ((1, 1.0), (2, 0.5)):
         better = np.zeros_like(of_turns)
         for step in range(1, reach + 1):  # of turns `reach` places apart, some between may be missing
             together = (sessions[step:] == sessions[:-step]) & (places[step:] - places[:-step] == reach)
             better[step:] = np.maximum(better[step:], np.where(together, of_turns[:-step], 0.0))
             better[:-step] = np.maximum(better[:-step], np.where(together, of_turns[step:], 0.0))
-        beside += share * better
-    lent = np.zeros_like(scores)
-    lent[order] = beside
-    return lent
+        nearby += share * better
+    gain = np.zeros_like(base)
+    gain[order] = nearby
+    return weight * gain
 
 
-def _of_session(found: Candidates, scores: Scores) -> Scores:
-    """For each turn what the best turns of its session come to, the best session being 1; 0 for other memories."""
-    fit = np.zeros_like(scores)
-    turns = np.flatnonzero(found.stores == TURNS)
+def session_gain(candidates: Candidates, subject: Subject, base: Scores, weight: float) -> Scores:
+    """Raise the turns of sessions that fit: by the sum of a session's best turns, the best session being 1."""
+    gain = np.zeros_like(base)
+    turns = np.flatnonzero(candidates.stores == DIALOGUE)
     if not len(turns):
-        return fit
-    order = turns[np.argsort(found.sessions[turns], kind="stable")]  # a look at them, for they are in order already
-    left, first = scores[order], np.flatnonzero(np.diff(found.sessions[order], prepend=-1))
+        return gain
+    # A stable sort of sessions that are almost in order takes next to no time.
+    order = turns[np.argsort(candidates.sessions[turns], kind="stable")]
+    left, first = base[order], np.flatnonzero(np.diff(candidates.sessions[order], prepend=-1))
     sizes, sums = np.diff(first, append=len(order)), np.zeros(len(first))
-    for _ in range(BEST_OF_SESSION):
+    for _ in range(TURNS_PER_SESSION):
         best = np.maximum.reduceat(left, first)
         sums += best
         places = np.flatnonzero(left == np.repeat(best, sizes))
         left[places[np.searchsorted(places, first)]] = 0.0
-    fit[order] = np.repeat(fusion.normalise(sums), sizes)
-    return fit
+    gain[order] = np.repeat(fusion.normalise(sums), sizes)
+    return weight * gain
 
 
-def _scaled(found: Candidates, alone: Scores, total: Scores) -> Scores:
-    """The totals, those of turns scaled so that the best turn keeps what it scored alone.
+def _scale_turns(candidates: Candidates, without_turns: Scores, total: Scores) -> Scores:
+    """Scale the totals of turns so that the best turn keeps what it scores without the factors for turns.
 
-    What speaks for a turn orders turns; a fact or an event has neither speaker nor session to lend it anything, and
-    must not fall behind for that.
+    A fact or an event has no neighbours or session to gain from, and must not fall behind for that.
     """
-    turns = found.stores == TURNS
+    turns = candidates.stores == DIALOGUE
     best = total[turns].max(initial=0.0)
-    return np.where(turns, total * (alone[turns].max() / best), alone) if best > 0 else alone
+    return np.where(turns, total * (without_turns[turns].max() / best), without_turns) if best > 0 else without_turns
+
+
+FACTORS: dict[str, Factor] = {
+    "length": Factor(length_gain, "length", "memory length", "longer memories count up to {times:g} times"),
+    "time": Factor(
+        time_gain, "time", "time asked about", "memories of the time asked about count up to {times:g} times"
+    ),
+    "speaker": Factor(
+        speaker_gain, "speaker", "who said it", "the words of {whose} count {times:g} times", turns_only=True
+    ),
+    "neighbours": Factor(
+        neighbours_gain,
+        "lent",
+        "neighbouring turns",
+        "turns lend {weight:.0%} of their score to those next to them",
+        turns_only=True,
+        from_context=True,
+    ),
+    "session": Factor(
+        session_gain,
+        "session",
+        "same conversation",
+        "the sessions that fit best lend up to {weight:g} to their turns",
+        turns_only=True,
+        from_context=True,
+    ),
+}
+"""Every factor by the name of its weight in `SearchSettings`, in the order they are applied."""

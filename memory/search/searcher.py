@@ -1,4 +1,4 @@
-"""Find the memories that may answer a question: for every store the best k, by words and by meaning together."""
+"""Find the memories that may answer a question: of every store the best k, by words and by meaning together."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from datetime import datetime
 from itertools import islice
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlite_utils import Database
 
 from memory.bank import bank, indexing
 from memory.bank.bank import Bank
 from memory.embedding.embedder import Embedder, Vectors
-from memory.search import tokens as lexical
-from memory.search.engine import candidates
-from memory.search.engine.index import Index, Indexes, Rows
-from memory.search.engine.postings import code
+from memory.search.engine.candidates import select
+from memory.search.engine.index import Index, IndexCache, Rows
+from memory.search.engine.postings import term_code
 from memory.search.engine.reference import reference_bm25
 from memory.search.fusion import Scores
 from memory.search.names import possible_names
-from memory.search.scoring import Asked, Candidates, SearchSettings, weigh
+from memory.search.scoring import Breakdown, Candidates, SearchSettings, Subject, score
+from memory.search.tokens import content_terms, limit_terms
 from memory.types import STORES, Dropped, Hit
 
 MAX_NAMES = 64
-"""Possible names looked up of one text: each is compared with who said every turn."""
-
+"""Possible names looked up of one text: each is compared with the speaker of every turn."""
 
 MAX_PINNED = 10
-"""Pinned memories that are looked at for every question: they take room from those that were found."""
+"""Pinned memories that are considered for every question: they take room from those that were found."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One way of putting the question: its text, its vector, and its weight among the views."""
+    """One wording of a question: its text, its vector, and its weight among the views."""
 
     text: str
     vector: Vectors
@@ -47,10 +47,10 @@ class Searcher:
     def __init__(self, bank: Bank, embedder: Embedder) -> None:
         self.bank = bank
         self.embedder = embedder
-        self._indexes: Indexes | None = None
+        self._indexes: IndexCache | None = None
 
     def views(self, texts: Sequence[str]) -> tuple[View, ...]:
-        """Embed several ways of putting a question in one encoder call."""
+        """Embed several wordings of a question in one encoder call."""
         vectors = self.embedder.encode(texts)
         return tuple(View(t, v) for t, v in zip(texts, vectors, strict=True))
 
@@ -59,19 +59,19 @@ class Searcher:
 
         Somebody who is only talked about has hardly a turn of their own.
         """
-        names = {name: code(name) for name in islice(possible_names(text), MAX_NAMES)}
-        if not names:
+        codes = {name: term_code(name) for name in islice(possible_names(text), MAX_NAMES)}
+        if not codes:
             return ()
-        with self._reading(persona_id) as (_, held):
-            often = held.speaking(list(names.values()), as_of)
-        return tuple(name for name, speaker in names.items() if speaker in often)
+        with self._open_index(persona_id) as (_, index):
+            main = index.main_speakers(list(codes.values()), as_of)
+        return tuple(name for name, code in codes.items() if code in main)
 
     def document_frequencies(
         self, persona_id: int, terms: Sequence[str], as_of: datetime
     ) -> tuple[int, dict[str, int]]:
-        """How many memories a persona had at `as_of`, and how many of them held each of the terms of the index."""
-        with self._reading(persona_id) as (_, held):
-            return held.frequencies(terms, as_of)
+        """How many memories were known to a persona at `as_of`, and how many of them contain each index term."""
+        with self._open_index(persona_id) as (_, index):
+            return index.document_frequencies(terms, as_of)
 
     def search(
         self,
@@ -79,76 +79,105 @@ class Searcher:
         views: Sequence[View],
         as_of: datetime,
         settings: SearchSettings | None = None,
-        asked: Asked | None = None,
+        subject: Subject | None = None,
     ) -> tuple[Hit, ...]:
         """The best k memories of each store that were known to the persona at `as_of`, best first.
 
-        Where `asked` names a time, the best k of it are among them, too: what was asked of one week must not be crowded
-        out by the other fifty. `Hit.scores` holds what `memory.search.scoring.Weighed` tells of it, `Hit.score` its
-        total.
+        Where `subject` names a time, the best k about it are included, too: one week must not be crowded out by the
+        other fifty. `Hit.scores` is the row of `memory.search.scoring.Breakdown`, `Hit.score` its total.
         """
-        chosen, asked = settings or SearchSettings(), asked or Asked()
-        during = asked.spans
-        with self._reading(persona_id) as (db, held):
-            if not len(held) or not views:
+        settings, subject = settings or SearchSettings(), subject or Subject()
+        with self._open_index(persona_id) as (db, index):
+            if not len(index) or not views:
                 return ()
-            queries = [lexical.limit_terms(lexical.content_terms(view.text)) for view in views]
-            by_words = _by_words(db, persona_id, held, queries, chosen)
-            meaning = held.by_meaning(np.stack([v.vector for v in views]))
-            rows = candidates.choose(held, by_words, meaning, as_of, during, max(chosen.k, chosen.depth))
-            pinned = _pinned(db, persona_id, held, as_of)
-            rows = np.union1d(rows, pinned) if len(pinned) else rows
-            cosine = meaning.cosine(rows).astype(np.float64)
-            legible = np.array([self.embedder.legible(view.text) for view in views])
-            found = held.candidates(rows, queries, legible, by_words[:, rows], cosine)
-            weighed = weigh(found, [v.weight for v in views], asked, chosen)
-            known = np.where(found.closed > as_of.timestamp(), weighed.total, -1.0)
-            best = _best_of_each_store(found, known, chosen.k)
-            if during:
-                # A fact that holds no more held then: "where did I live in March?"
-                best |= _best_of_each_store(found, np.where(found.within(during), weighed.total, -1.0), chosen.k)
-            best |= {int(place) for place in np.searchsorted(rows, pinned) if found.closed[place] > as_of.timestamp()}
-            further = _best_of_each_store(found, known, chosen.depth) - best
-            ordered = sorted(best | further, key=lambda place: (place in further, -weighed.total[place], place))
-            memories = bank.chosen(db, persona_id, found.ids[ordered].tolist())
-        beyond: tuple[Dropped, str] = ("rank", f"not among the {chosen.k} best of its kind")
+            candidates, pinned = self._candidates(db, persona_id, index, views, as_of, settings, subject)
+            scores = score(candidates, [view.weight for view in views], subject, settings)
+            best, ranked = _rank(candidates, scores, pinned, as_of, settings, subject)
+            memories = bank.chosen(db, persona_id, candidates.ids[[*best, *ranked]].tolist())
+        unread: tuple[Dropped, str] = ("rank", f"not among the {settings.k} best of its kind")
         return tuple(
-            Hit(m, float(weighed.total[place]), weighed.of(place), *(beyond if place in further else ()))
-            for m, place in zip(memories, ordered, strict=True)
+            Hit(m, float(scores.total[place]), scores.row(place), *(unread if n >= len(best) else ()))
+            for n, (m, place) in enumerate(zip(memories, [*best, *ranked], strict=True))
         )
 
+    def _candidates(
+        self,
+        db: Database,
+        persona_id: int,
+        index: Index,
+        views: Sequence[View],
+        as_of: datetime,
+        settings: SearchSettings,
+        subject: Subject,
+    ) -> tuple[Candidates, NDArray[np.bool_]]:
+        """The memories to score, and which of them are pinned, shape (m,)."""
+        queries = [limit_terms(content_terms(view.text)) for view in views]
+        lexical = _lexical_scores(db, persona_id, index, queries, settings)
+        dense = index.dense_scores(np.stack([view.vector for view in views]))
+        rows = select(index, lexical, dense, as_of, subject.sure_spans, max(settings.k, settings.depth))
+        pinned = _pinned(db, persona_id, index, as_of)
+        rows = np.union1d(rows, pinned) if len(pinned) else rows
+        cosine = dense.cosine(rows).astype(np.float64)
+        shares = np.array([self.embedder.share_in_vocabulary(view.text) for view in views])
+        return index.candidates(rows, queries, shares, lexical[:, rows], cosine), np.isin(rows, pinned)
+
     @contextmanager
-    def _reading(self, persona_id: int) -> Iterator[tuple[Database, Index]]:
-        """A connection to read by, and the persona's index as of the same moment."""
+    def _open_index(self, persona_id: int) -> Iterator[tuple[Database, Index]]:
+        """A connection in a transaction, and the persona's index at the same state of the bank."""
         if self._indexes is None:
-            self._indexes = Indexes(self.embedder.model, self.embedder.dimensions)
+            self._indexes = IndexCache(self.embedder.model, self.embedder.dimensions)
         with self.bank.reading() as db:
-            db.conn.execute("BEGIN")  # one view of all that is read
-            yield db, self._indexes.of(db, persona_id)
+            db.conn.execute("BEGIN")  # one state for all reads
+            yield db, self._indexes.get(db, persona_id)
 
 
-def _pinned(db: Database, persona_id: int, held: Index, as_of: datetime) -> Rows:
-    """The rows of the memories that the user pinned and that were known by then."""
-    rows = held.rows_of(indexing.pinned_ids(db, persona_id, MAX_PINNED))
-    return rows[held.said_by(as_of)[rows]]
+def _pinned(db: Database, persona_id: int, index: Index, as_of: datetime) -> Rows:
+    """The rows of the memories that the user pinned and that were known at `as_of`."""
+    rows = index.rows_of(indexing.pinned_ids(db, persona_id, MAX_PINNED))
+    return rows[index.known_at(as_of)[rows]]
 
 
-def _by_words(
-    db: Database, persona_id: int, held: Index, queries: Sequence[Sequence[str]], settings: SearchSettings
+def _lexical_scores(
+    db: Database, persona_id: int, index: Index, queries: Sequence[Sequence[str]], settings: SearchSettings
 ) -> Scores:
     """BM25 of every memory for the terms of every view, shape (views, n)."""
     if settings.dense_weight == 1:
-        return np.zeros((len(queries), len(held)))
+        return np.zeros((len(queries), len(index)))
     if settings.ranker == "rank-bm25":
         return reference_bm25(indexing.index_terms(db, persona_id), queries)
-    return held.by_words(queries)
+    return index.lexical_scores(queries)
 
 
-def _best_of_each_store(found: Candidates, scores: Scores, k: int) -> set[int]:
+def _rank(
+    candidates: Candidates,
+    scores: Breakdown,
+    pinned: NDArray[np.bool_],
+    as_of: datetime,
+    settings: SearchSettings,
+    subject: Subject,
+) -> tuple[list[int], list[int]]:
+    """Places of the candidates to return, best first: those to read, and those that are only ranked."""
+    valid = candidates.valid_until > as_of.timestamp()
+    total_if_valid = np.where(valid, scores.total, -1.0)
+    best = _best_of_each_store(candidates, total_if_valid, settings.k)
+    if subject.sure_spans:
+        # A fact that is no longer valid was valid then: "where did I live in March?"
+        at_the_time = candidates.overlapping(subject.sure_spans)
+        best |= _best_of_each_store(candidates, np.where(at_the_time, scores.total, -1.0), settings.k)
+    best |= set(np.flatnonzero(pinned & valid).tolist())
+    ranked = _best_of_each_store(candidates, total_if_valid, settings.depth) - best
+
+    def by_total(place: int) -> tuple[float, int]:
+        return -scores.total[place], place
+
+    return sorted(best, key=by_total), sorted(ranked, key=by_total)
+
+
+def _best_of_each_store(candidates: Candidates, scores: Scores, k: int) -> set[int]:
     """Places of the k best candidates of each store whose score is above zero; of equal ones the older."""
     chosen: set[int] = set()
     for store in range(len(STORES)) if k else ():
-        places = np.flatnonzero((found.stores == store) & (scores > 0))
+        places = np.flatnonzero((candidates.stores == store) & (scores > 0))
         if k < len(places):  # a tenth of the time of sorting them all
             places = places[scores[places] >= np.partition(scores[places], -k)[-k]]
         chosen.update(places[np.argsort(-scores[places], kind="stable")][:k].tolist())

@@ -1,10 +1,15 @@
 """Packed segments in the bank: derived from rows and vectors, so that opening a million memories reads a few hundred MB
 and not a million rows.
 
-What is not packed lies in gaps: what is new or waits for its vector, and what was packed with a memory that was
-forgotten. A gap is packed from its newest end, once all of a segment there is embedded. To keep segments few, the
-packed segment before a gap is packed anew with it unless it is `GROWTH` times as long, so that each memory is packed
-some five times (the logarithmic method, Bentley & Saxe 1980).
+Memories that are not packed lie in gaps: new ones, those without a vector, and those packed with a memory that was
+forgotten. A gap is packed from its newest end, once a whole segment there is embedded. To keep segments few, the
+packed segment before a gap is packed again with it unless it is `MERGE_BELOW` times as long, so that each memory is
+packed some five times (the logarithmic method, Bentley & Saxe 1980).
+
+    memory ids      1 ......... 8000 | 8001 ... 9200 | 9201 .. 9500
+                    packed, 8000 rows  packed, 1200    gap, 300 rows, all embedded
+    pack            1200 >= 4 * 300: the gap becomes a segment of its own           8000 + 1200 + 300
+    300 more later  300 < 4 * 300 joins it, 1200 < 4 * 600, too; 8000 >= 4 * 1800   8000 + 1800
 """
 
 from __future__ import annotations
@@ -17,22 +22,21 @@ from sqlite_utils import Database
 
 from memory.bank import indexing
 from memory.bank.bank import Bank
-from memory.search.engine import segments as segment
-from memory.search.engine.segments import MOST_ROWS, Segment
-from memory.search.engine.vectors import Dense
+from memory.search.engine import segments
+from memory.search.engine.segments import MAX_ROWS, Segment
+from memory.search.engine.vectors import SegmentVectors
 
-FEWEST = 256
+MIN_ROWS = 256
 """Memories worth packing: fewer are read as fast row by row."""
 
-GROWTH = 4
+MERGE_BELOW = 4
 
-ENDLESS = 1 << 62
-"""Above every id."""
+ABOVE_ALL_IDS = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A packed segment without its payload: its own id, those of its first and last memory, and how many it holds."""
+    """A packed segment without its payload: its own id, those of its first and last memory, and its length in rows."""
 
     number: int
     first: int
@@ -42,102 +46,105 @@ class Packed:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """The memories of a persona with ids between the two, none of them packed; `behind` are the segments before it."""
+    """A persona's memories with ids between `after` and `before`, none of them packed.
+
+    `preceding` are the packed segments with smaller ids.
+    """
 
     persona_id: int
     after: int
     before: int
-    behind: tuple[Packed, ...] = ()
+    preceding: tuple[Packed, ...] = ()
 
 
-def packed(db: Database, persona_id: int, model: str) -> list[Packed]:
+def list_packed(db: Database, persona_id: int, model: str) -> list[Packed]:
     """A persona's packed segments with vectors of this model, in order of their memories."""
     query = "SELECT id, first_id, last_id, size FROM segments WHERE persona_id = ? AND kind = ? ORDER BY first_id"
-    return [Packed(*row) for row in db.conn.execute(query, (persona_id, segment.kind(model)))]
+    return [Packed(*row) for row in db.conn.execute(query, (persona_id, segments.kind(model)))]
 
 
 def load(db: Database, number: int) -> Segment:
-    """A packed segment."""
+    """The packed segment of this id."""
     # A SELECT would copy it twice.
     with db.conn.blobopen("segments", "payload", number, readonly=True) as payload:
-        return segment.from_bytes(payload.read(), number)
+        return segments.from_bytes(payload.read(), number)
 
 
-def gaps_between(persona_id: int, held: list[Packed]) -> list[Gap]:
-    """Where memories may be that are not packed, in order of id."""
-    bounds = [(0, 0), *((p.first, p.last) for p in held), (ENDLESS, 0)]
+def gaps_between(persona_id: int, packed: list[Packed]) -> list[Gap]:
+    """Where there may be memories that are not packed, in order of id."""
+    bounds = [(0, 0), *((p.first, p.last) for p in packed), (ABOVE_ALL_IDS, 0)]
     return [
-        Gap(persona_id, after, before, tuple(held[:n]))
+        Gap(persona_id, after, before, tuple(packed[:n]))
         for n, ((_, after), (before, _)) in enumerate(pairwise(bounds))
         if before - after > 1
     ]
 
 
 def gaps(db: Database, model: str, persona_id: int | None = None) -> list[Gap]:
-    """The same for one persona or for all."""
-    chosen = "SELECT id FROM personas WHERE id = coalesce(?, id) ORDER BY id"
+    """The gaps of one persona or of all."""
+    query = "SELECT id FROM personas WHERE id = coalesce(?, id) ORDER BY id"
     return [
         gap
-        for (persona,) in db.conn.execute(chosen, (persona_id,)).fetchall()
-        for gap in gaps_between(persona, packed(db, persona, model))
+        for (persona,) in db.conn.execute(query, (persona_id,)).fetchall()
+        for gap in gaps_between(persona, list_packed(db, persona, model))
     ]
 
 
 def pack(bank: Bank, model: str, dimensions: int, persona_id: int | None = None) -> int:
-    """Pack what is ready (of one persona, or of all); returns how many segments were made."""
+    """Pack what is ready (of one persona, or of all); returns how many segments were written."""
     with bank.reading() as db:
-        found = gaps(db, model, persona_id)
-    return sum(1 for gap in found for _ in _close(bank, model, dimensions, gap))
+        open_gaps = gaps(db, model, persona_id)
+    return sum(1 for gap in open_gaps for _ in _pack_gap(bank, model, dimensions, gap))
 
 
-def _close(bank: Bank, model: str, dimensions: int, gap: Gap) -> Iterator[Packed]:
-    """Pack a gap from its newest end for as long as there is a segment to be made."""
+def _pack_gap(bank: Bank, model: str, dimensions: int, gap: Gap) -> Iterator[Packed]:
+    """Pack a gap from its newest end as long as there is enough for a segment."""
     while True:
         with bank.reading() as db:
-            db.conn.execute("BEGIN")  # one view of rows and segments
-            stretch = _stretch(db, model, gap)
-            if stretch is None:
+            db.conn.execute("BEGIN")  # one state of rows and segments
+            run = _next_run(db, model, gap)
+            if run is None:
                 return
-            (made,) = segment.read(db, gap.persona_id, model, dimensions, stretch.first - 1, stretch.last + 1)
+            (segment,) = segments.read_rows(db, gap.persona_id, model, dimensions, run.first - 1, run.last + 1)
             total = db.table("memories").count_where("persona_id = ?", [gap.persona_id])
             rewritten = _rewritten(db)
-        if total > MOST_ROWS:
-            made = replace(made, dense=Dense.packed(made.dense.head))
-        if not _store(bank, model, gap, stretch, made, rewritten):
+        if total > MAX_ROWS:
+            segment = replace(segment, vectors=SegmentVectors.packed(segment.vectors.head))
+        if not _store(bank, model, gap, run, segment, rewritten):
             return
-        yield stretch
-        gap = replace(gap, before=stretch.first)
+        yield run
+        gap = replace(gap, before=run.first)
 
 
-def _stretch(db: Database, model: str, gap: Gap) -> Packed | None:
-    """What to pack of a gap, as a segment that has no number yet: its newest end, and small segments before it."""
+def _next_run(db: Database, model: str, gap: Gap) -> Packed | None:
+    """What to pack next, as a segment without a number: the newest end of a gap, and small segments before it."""
     newest = "SELECT id FROM memories WHERE persona_id = ? AND id > ? AND id < ? ORDER BY id DESC LIMIT ?"
-    ids = [int(i) for (i,) in db.conn.execute(newest, (gap.persona_id, gap.after, gap.before, MOST_ROWS))]
-    if len(ids) < FEWEST:
+    ids = [int(i) for (i,) in db.conn.execute(newest, (gap.persona_id, gap.after, gap.before, MAX_ROWS))]
+    if len(ids) < MIN_ROWS:
         return None
     first, last, size = ids[-1], ids[0], len(ids)
     if indexing.lacks_vectors(db, model, gap.persona_id, first - 1, last + 1):
         return None
-    for before in reversed(gap.behind):
-        if before.size >= GROWTH * size or size + before.size > MOST_ROWS:
+    for previous in reversed(gap.preceding):
+        if previous.size >= MERGE_BELOW * size or size + previous.size > MAX_ROWS:
             break
-        first, size = before.first, size + before.size
+        first, size = previous.first, size + previous.size
     return Packed(0, first, last, size)
 
 
-def _store(bank: Bank, model: str, gap: Gap, stretch: Packed, made: Segment, rewritten: int) -> bool:
-    """Keep a packed segment in place of those that it covers, unless the rows or the segments changed meanwhile."""
-    covered = {p.number for p in gap.behind if p.first >= stretch.first}
-    payload = segment.to_bytes(made)
+def _store(bank: Bank, model: str, gap: Gap, run: Packed, segment: Segment, rewritten: int) -> bool:
+    """Replace the segments that a run covers by a new one, unless rows or segments changed meanwhile."""
+    covered = {p.number for p in gap.preceding if p.first >= run.first}
+    payload = segments.to_bytes(segment)
     with bank.writing() as db:
-        held = packed(db, gap.persona_id, model)
-        meets = {p.number for p in held if p.first <= stretch.last and p.last >= stretch.first}
-        if _rewritten(db) != rewritten or meets != covered:
+        packed = list_packed(db, gap.persona_id, model)
+        overlapping = {p.number for p in packed if p.first <= run.last and p.last >= run.first}
+        if _rewritten(db) != rewritten or overlapping != covered:
             return False
         db.conn.executemany("DELETE FROM segments WHERE id = ?", [(number,) for number in covered])
         db.conn.execute(
             "INSERT INTO segments (persona_id, kind, first_id, last_id, size, payload) VALUES (?, ?, ?, ?, ?, ?)",
-            (gap.persona_id, segment.kind(model), stretch.first, stretch.last, len(made), payload),
+            (gap.persona_id, segments.kind(model), run.first, run.last, len(segment), payload),
         )
     return True
 

@@ -1,9 +1,15 @@
-"""Which memories hold which terms, and BM25 over them.
+"""An inverted index (which rows contain which terms), and BM25 over it.
 
 BM25: Robertson & Zaragoza 2009, k1 = 1.2, b = .75; idf = ln((N - n + .5) / (n + .5)) over one persona's memories,
-floored at 1e-6, so that a word that most memories hold still counts for something. `rank-bm25` with that idf is the
-reference (`memory.search.tokens.rank_bm25`); this is the same sum over the rows that hold a term instead of over all
-rows.
+floored at 1e-6, so that a word in most memories still counts for something. `memory.search.engine.reference` computes
+the same by `rank-bm25`.
+
+    texts      ["ann sail", "bo", "sail sail"]        n = 3 rows
+    terms      [code(ann), code(bo), code(sail)]      ascending, shape (3,)
+    starts     [0, 1, 2, 4]                           term i owns rows[starts[i]:starts[i + 1]]
+    rows       [0, 1, 0, 2]                           ann in row 0, bo in row 1, sail in rows 0 and 2
+    counts     [1, 1, 1, 2]                           sail twice in row 2
+    lengths    [2, 1, 2]                              terms of each row
 """
 
 from __future__ import annotations
@@ -21,22 +27,22 @@ K1, B = 1.2, 0.75
 
 
 @lru_cache(maxsize=1 << 17)
-def code(term: str) -> int:
-    """64 bits that stand for a term, the same in every process; 0 for the empty one."""
+def term_code(term: str) -> int:
+    """A hash of 64 bits that stands for a term, the same in every process; 0 for the empty term."""
     return int.from_bytes(hashlib.blake2b(term.encode(), digest_size=8).digest(), "little") if term else 0
 
 
-def idf(total: int, held: int) -> float:
-    """How telling a term is that `held` of `total` memories hold."""
-    return max(math.log((total - held + 0.5) / (held + 0.5)), 1e-6)
+def idf(total: int, containing: int) -> float:
+    """Inverse document frequency of a term that `containing` of `total` memories contain."""
+    return max(math.log((total - containing + 0.5) / (containing + 0.5)), 1e-6)
 
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """An inverted index of n rows, at most 65,536: a row number takes two bytes.
+    """An inverted index of n rows, at most 65,536 (a row number takes two bytes).
 
-    `terms` holds the codes of the terms, ascending; the i-th stands in `rows[starts[i]:starts[i + 1]]`, ascending, as
-    often as `counts` says. `lengths` is how many terms each of the n rows has.
+    `terms` are the codes of the terms, ascending; the rows that contain the i-th are `rows[starts[i]:starts[i + 1]]`,
+    ascending, as often as `counts` says. `lengths` is the number of terms of each row, shape (n,).
     """
 
     terms: NDArray[np.uint64]
@@ -46,94 +52,98 @@ class Postings:
     lengths: NDArray[np.uint32]
 
     @classmethod
-    def of(cls, texts: Sequence[str]) -> Postings:
-        """Index rows given as their terms, joined by blanks."""
+    def build(cls, texts: Sequence[str]) -> Postings:
+        """Index rows, each given as its terms, joined by blanks."""
         split = [text.split() for text in texts]
         lengths = np.array([len(terms) for terms in split], dtype=np.uint32)
-        codes = np.fromiter((code(term) for terms in split for term in terms), np.uint64, int(lengths.sum()))
+        codes = np.fromiter((term_code(term) for terms in split for term in terms), np.uint64, int(lengths.sum()))
         rows = np.repeat(np.arange(len(split)), lengths)
-        return _counted(codes, rows, np.ones(len(codes), dtype=np.int64), lengths)
+        return _build(codes, rows, np.ones(len(codes), dtype=np.int64), lengths)
 
     @classmethod
-    def joined(cls, first: Postings, second: Postings) -> Postings:
-        """The index of the rows of both, those of the first first."""
-        (a, ra, ca), (b, rb, cb) = first._occurrences(), second._occurrences()
-        rows = np.concatenate([ra, rb + len(first.lengths)])
-        lengths = np.concatenate([first.lengths, second.lengths])
-        return _counted(np.concatenate([a, b]), rows, np.concatenate([ca, cb]), lengths)
+    def merge(cls, first: Postings, second: Postings) -> Postings:
+        """The index of the rows of `first`, followed by those of `second`."""
+        (first_codes, first_rows, first_counts) = first._occurrences()
+        (second_codes, second_rows, second_counts) = second._occurrences()
+        return _build(
+            np.concatenate([first_codes, second_codes]),
+            np.concatenate([first_rows, second_rows + len(first.lengths)]),
+            np.concatenate([first_counts, second_counts]),
+            np.concatenate([first.lengths, second.lengths]),
+        )
 
-    def between(self, first: int, end: int) -> Postings:
-        """The index of the rows from `first` to before `end`."""
+    def slice_rows(self, start: int, stop: int) -> Postings:
+        """The index of the rows from `start` to before `stop`, numbered from 0."""
         codes, rows, counts = self._occurrences()
-        kept = (rows >= first) & (rows < end)
-        return _counted(codes[kept], rows[kept] - first, counts[kept], self.lengths[first:end])
+        kept = (rows >= start) & (rows < stop)
+        return _build(codes[kept], rows[kept] - start, counts[kept], self.lengths[start:stop])
 
     def _occurrences(self) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
-        """The code of a term, a row that holds it, and how often; for all terms and rows, ordered by both."""
+        """(term code, row, count) of every term in every row, ordered by term and row."""
         codes = np.repeat(self.terms, np.diff(self.starts))
         return codes, self.rows.astype(np.int64), self.counts.astype(np.int64)
 
-    def holding(self, terms: Sequence[int]) -> list[slice]:
-        """Where in `rows` and `counts` each of the terms of these codes stands; empty if nowhere."""
-        codes = np.array(terms, dtype=np.uint64)
-        first, end = (self.starts[np.searchsorted(self.terms, codes, side)] for side in ("left", "right"))
+    def look_up(self, codes: Sequence[int]) -> list[slice]:
+        """Where in `rows` and `counts` each of the terms of these codes is; an empty slice if nowhere."""
+        wanted = np.array(codes, dtype=np.uint64)
+        first, end = (self.starts[np.searchsorted(self.terms, wanted, side)] for side in ("left", "right"))
         return [slice(*bounds) for bounds in zip(first.tolist(), end.tolist(), strict=True)]
 
 
-def _counted(
+def _build(
     codes: NDArray[np.uint64], rows: NDArray[np.int64], counts: NDArray[np.int64], lengths: NDArray[np.uint32]
 ) -> Postings:
-    """Postings of occurrences; those of one term have ascending rows, and in one row they are added up."""
+    """Postings of (code, row, count) triples whose rows ascend for each code; equal pairs are added up."""
     order = np.argsort(codes, kind="stable")
     codes, rows = codes[order], rows[order]
-    first = np.ones(len(codes), dtype=np.bool_)
-    first[1:] = (codes[1:] != codes[:-1]) | (rows[1:] != rows[:-1])
-    at = np.flatnonzero(first)
+    is_first = np.ones(len(codes), dtype=np.bool_)
+    is_first[1:] = (codes[1:] != codes[:-1]) | (rows[1:] != rows[:-1])
+    at = np.flatnonzero(is_first)
     terms, starts = np.unique(codes[at], return_index=True)
-    added = np.add.reduceat(counts[order], at) if len(at) else counts
+    sums = np.add.reduceat(counts[order], at) if len(at) else counts
     return Postings(
         terms,
         np.append(starts, len(at)).astype(np.uint32),
         rows[at].astype(np.uint16),
-        np.minimum(added, np.iinfo(np.uint16).max).astype(np.uint16),
+        np.minimum(sums, np.iinfo(np.uint16).max).astype(np.uint16),
         lengths,
     )
 
 
-def complete(parts: Sequence[Postings], queries: Sequence[Sequence[str]]) -> NDArray[np.float64]:
-    """What a row of mean length scores for each query if it holds every term of it once; shape (queries,)."""
-    idfs = {term: weight for term, (weight, _) in _looked_up(parts, queries).items()}
+def full_match_scores(parts: Sequence[Postings], queries: Sequence[Sequence[str]]) -> NDArray[np.float64]:
+    """BM25 of a row of mean length that contains every term of a query once; shape (queries,)."""
+    idfs = {term: weight for term, (weight, _) in _look_up(parts, queries).items()}
     return np.array([sum(idfs[term] for term in query) for query in queries])
 
 
 def bm25(parts: Sequence[Postings], queries: Sequence[Sequence[str]]) -> NDArray[np.float64]:
-    """How well each row answers each query, a list of distinct terms; shape (queries, rows of all parts in order)."""
+    """BM25 of each row for each query, a list of distinct terms; shape (queries, rows of all parts in order)."""
     total = sum(len(part.lengths) for part in parts)
     scores = np.zeros((len(queries), total))
-    asked = _looked_up(parts, queries)
-    if not asked:
+    terms = _look_up(parts, queries)
+    if not terms:
         return scores
-    of_views = [np.array([term in query for term in asked]) for query in queries]
-    weights = np.array([weight * (K1 + 1) for weight, _ in asked.values()])
+    terms_of_views = [np.array([term in query for term in terms]) for query in queries]
+    weights = np.array([weight * (K1 + 1) for weight, _ in terms.values()])
     mean = max(sum(int(part.lengths.sum()) for part in parts) / max(total, 1), 1e-9)
-    first = 0
-    for part, places in zip(parts, zip(*(places for _, places in asked.values()), strict=True), strict=True):
-        here = scores[:, first : first + len(part.lengths)]
-        first += len(part.lengths)
-        sizes = [at.stop - at.start for at in places]
-        rows = np.concatenate([part.rows[at] for at in places]).astype(np.intp)
-        counts = np.concatenate([part.counts[at] for at in places])
-        gained = np.repeat(weights, sizes) * counts / (counts + K1 * (1 - B + B * part.lengths[rows] / mean))
-        for view, terms in enumerate(of_views):
-            its = slice(None) if terms.all() else np.repeat(terms, sizes)
-            np.add.at(here[view], rows[its], gained[its])
+    start = 0
+    for part, slices in zip(parts, zip(*(slices for _, slices in terms.values()), strict=True), strict=True):
+        of_part = scores[:, start : start + len(part.lengths)]
+        start += len(part.lengths)
+        sizes = [at.stop - at.start for at in slices]
+        rows = np.concatenate([part.rows[at] for at in slices]).astype(np.intp)
+        counts = np.concatenate([part.counts[at] for at in slices])
+        gains = np.repeat(weights, sizes) * counts / (counts + K1 * (1 - B + B * part.lengths[rows] / mean))
+        for view, is_term in enumerate(terms_of_views):
+            of_view = slice(None) if is_term.all() else np.repeat(is_term, sizes)
+            np.add.at(of_part[view], rows[of_view], gains[of_view])
     return scores
 
 
-def _looked_up(parts: Sequence[Postings], queries: Sequence[Sequence[str]]) -> dict[str, tuple[float, list[slice]]]:
-    """The idf of each term of the queries, and where it stands in each of the parts."""
+def _look_up(parts: Sequence[Postings], queries: Sequence[Sequence[str]]) -> dict[str, tuple[float, list[slice]]]:
+    """The idf of each term of the queries, and its slice of each of the parts."""
     terms = list(dict.fromkeys(term for query in queries for term in query))
-    codes, total = [code(term) for term in terms], sum(len(part.lengths) for part in parts)
-    held = [part.holding(codes) for part in parts]
-    found = {term: [places[n] for places in held] for n, term in enumerate(terms)}
-    return {term: (idf(total, sum(at.stop - at.start for at in places)), places) for term, places in found.items()}
+    codes, total = [term_code(term) for term in terms], sum(len(part.lengths) for part in parts)
+    by_part = [part.look_up(codes) for part in parts]
+    by_term = {term: [slices[n] for slices in by_part] for n, term in enumerate(terms)}
+    return {term: (idf(total, sum(at.stop - at.start for at in slices)), slices) for term, slices in by_term.items()}
