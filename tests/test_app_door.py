@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,9 +17,11 @@ from anyio.from_thread import start_blocking_portal
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-import app as memoir
+from app import build_page
 from eval.settings import EvalSettings
-from graph.server.login import LOOK_EVERY, LoginMiddleware
+from graph.server.login import CHECK_SECONDS, LoginMiddleware
+from graph.server.sample import import_sample
+from graph.server.site import build_site
 from graph.server.user_pages import UserPages
 from memory.bank.bank import Bank
 from memory.forgetting.forget import forget_persona
@@ -42,7 +45,8 @@ def users(tmp_path: Path) -> Users:
 def client(users: Users, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
     """The whole app in this process, where its threads can be counted."""
     monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path / "uploads"))
-    with TestClient(memoir.whole(EvalSettings(home=tmp_path, auth=True)), follow_redirects=False) as client:
+    settings = EvalSettings(home=tmp_path, auth=True)
+    with TestClient(build_site(settings, partial(build_page, settings)), follow_redirects=False) as client:
         yield client
 
 
@@ -111,10 +115,10 @@ def test_nobody_whose_page_is_open_waits_for_anothers_to_be_made() -> None:
 def test_the_sample_comes_once_and_not_again_where_all_was_forgotten(tmp_path: Path) -> None:
     bank = Bank(tmp_path / "bank.db")
     for _ in range(2):
-        memoir.welcome(bank)
+        import_sample(bank)
         assert len(bank.personas()) == 1
     forget_persona(bank, bank.personas()[0].id)
-    memoir.welcome(bank)
+    import_sample(bank)
     assert bank.personas() == []
 
 
@@ -140,7 +144,7 @@ def test_a_stream_ends_with_the_login_that_began_it(users: Users, end: str) -> N
                 users.set_password("ann", "quite another one")
             else:
                 await ann.post("/logout")
-            clock.now += LOOK_EVERY
+            clock.now += CHECK_SECONDS
             for part in (b" after", b" long after"):
                 await send({"type": "http.response.body", "body": part, "more_body": True})
 
@@ -149,7 +153,7 @@ def test_a_stream_ends_with_the_login_that_began_it(users: Users, end: str) -> N
             yield stream
 
         pages = UserPages(opening)
-        door = LoginMiddleware(users, pages, memoir.WEB / "templates" / "login.html", clock)
+        door = LoginMiddleware(users, pages, clock)
         async with pages.running(), httpx.AsyncClient(transport=httpx.ASGITransport(door), base_url="http://x") as ann:
             assert (await ann.post("/login", data=FORM)).status_code == 200
             return (await ann.get("/stream")).content

@@ -13,7 +13,7 @@ import httpx
 import psutil
 import pytest
 
-from graph.server.login_backoff import FORGIVEN, LONGEST_WAIT, Throttle
+from graph.server.login_backoff import FORGET_AFTER, MAX_WAIT, LoginBackoff
 from graph.server.request_limits import ADDRESSES, BURST, MOST_UPLOADS, PER_SECOND, Buckets
 from support.app_client import Program
 from support.browser_app import App
@@ -63,16 +63,16 @@ def test_only_so_many_addresses_are_counted() -> None:
 
 def test_each_failure_doubles_the_wait_and_time_forgives() -> None:
     clock = Clock()
-    throttle = Throttle(clock)
+    backoff = LoginBackoff(clock)
     waits = []
     for _ in range(14):
-        throttle.failed("ann")
-        waits.append(throttle.wait({"ann": 3}))
+        backoff.add_failure("ann")
+        waits.append(backoff.wait({"ann": 3}))
     assert waits[:6] == [0, 0, 2, 4, 8, 16]
-    assert waits[-1] == LONGEST_WAIT
-    assert throttle.wait({"ben": 3}) == 0
-    clock.now += FORGIVEN
-    assert throttle.wait({"ann": 3}) == 0
+    assert waits[-1] == MAX_WAIT
+    assert backoff.wait({"ben": 3}) == 0
+    clock.now += FORGET_AFTER
+    assert backoff.wait({"ann": 3}) == 0
 
 
 def test_ten_thousand_requests_are_cut_short_and_another_client_is_served(app: App) -> None:
@@ -170,7 +170,7 @@ def test_an_address_given_instead_of_a_file_is_not_fetched(app: App) -> None:
         threading.Thread(target=server.serve_forever).start()
         try:
             address = f"http://huggingface.co:{server.server_port}/history.txt"
-            assert "Memoir fetches nothing" in Program(app).look_into(address)
+            assert "Memoir does not fetch" in Program(app).look_into(address)
         finally:
             server.shutdown()
     assert asked == []

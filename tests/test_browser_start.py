@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
+import signal
 import socket
 import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
 
-from support.browser_app import ROOT
+import httpx
+import pytest
+
+from support.browser_app import ROOT, free_port
 
 
 def start(home: Path, port: int) -> subprocess.CompletedProcess[str]:
@@ -42,16 +46,38 @@ def test_a_bank_of_a_later_version_is_told_and_left_alone(tmp_path: Path) -> Non
     assert "Traceback" not in done.stderr
 
 
-def test_importing_the_app_loads_no_model_and_offers_five_public_calls(tmp_path: Path) -> None:
-    look = (
-        "import sys, json, app; info = app.demo.get_api_info(); "
-        "print(json.dumps([sorted(m for m in ('torch', 'sentence_transformers', 'plotly') if m in sys.modules), "
-        "sorted(info['named_endpoints']), info['unnamed_endpoints']]))"
-    )
+def test_importing_the_app_loads_no_model_and_writes_nothing(tmp_path: Path) -> None:
+    look = "import sys, app; print([m for m in ('torch', 'sentence_transformers', 'plotly') if m in sys.modules])"
     environment = {**os.environ, "MEMOIR_HOME": str(tmp_path)}
     done = subprocess.run(
         [sys.executable, "-c", look], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60, check=True
     )
-    calls = ["/ask", "/forget", "/list_personas", "/remember", "/search_memory"]
-    assert json.loads(done.stdout.splitlines()[-1]) == [[], calls, {}]
+    assert done.stdout.splitlines()[-1] == "[]"
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", [["gradio", "app.py"], ["uvicorn", "--factory", "app:build_app", "--port"]])
+def test_whoever_starts_the_app_gets_the_guarded_one(tmp_path: Path, command: list[str]) -> None:
+    port = free_port()
+    arguments = [*command[1:], *([str(port)] if command[-1] == "--port" else [])]
+    environment = {**os.environ, "MEMOIR_HOME": str(tmp_path), "MEMOIR_PORT": str(port)}
+    program = Path(sys.executable).with_name(command[0])
+    with subprocess.Popen([program, *arguments], cwd=ROOT, env=environment, start_new_session=True) as running:
+        try:
+            config = wait_for(f"http://127.0.0.1:{port}/config")
+            assert "memoir" in config.text
+            elsewhere = httpx.get(f"http://127.0.0.1:{port}/config", headers={"Host": "elsewhere.invalid"})
+            assert elsewhere.status_code == 403
+        finally:
+            os.killpg(running.pid, signal.SIGTERM)
+
+
+def wait_for(url: str) -> httpx.Response:
+    """What an app answers once it is up."""
+    ends = time.monotonic() + 60
+    while True:
+        try:
+            return httpx.get(url, timeout=30)
+        except httpx.TransportError:
+            assert time.monotonic() < ends, f"{url} never answered"
+            time.sleep(0.2)

@@ -103,7 +103,7 @@ class Known(TypedDict):
     memories: int
 
 
-def offer(assistant: Assistant, indexer: Indexer, learner: Learner) -> None:
+def add_public_api(assistant: Assistant, indexer: Indexer, learner: Learner) -> None:
     """Make the five endpoints, inside the page that is being built."""
     bank, searcher = assistant.services.bank, assistant.services.searcher
 

@@ -1,51 +1,51 @@
-"""Slows down who guesses passwords."""
+"""Slow down password guessing: failed logins back off exponentially."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
 
-LONGEST_WAIT, FORGIVEN = 300.0, 3600.0
-"""Seconds that a wait grows to, and after which what went wrong no longer counts."""
+MAX_WAIT, FORGET_AFTER = 300.0, 3600.0
+"""Seconds of the longest wait, and seconds without a failure after which earlier ones no longer count."""
 
-KEPT = 10_000
-"""Names and addresses that are counted; beyond, those that have been quiet are forgotten."""
+MAX_KEYS = 10_000
+"""Names and addresses that are counted; beyond, the one that failed least recently is dropped."""
 
 
-class Throttle:
-    """Counts failures by key; after the free ones of a key, each doubles the wait before the next try counts."""
+class LoginBackoff:
+    """Counts failed logins by key. After the free ones of a key, each failure doubles the wait before the next try."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._failed: dict[str, tuple[int, float]] = {}
+        self._failures: dict[str, tuple[int, float]] = {}
 
     def wait(self, free: Mapping[str, int]) -> float:
-        """Seconds until the next try; `free` holds, by key, the failures that cost nothing."""
+        """Return the seconds until the next try; `free` maps each key to the failures that cost no wait."""
         return max(self._wait(key, failures) for key, failures in free.items())
 
-    def failed(self, key: str) -> None:
-        """Count a failure; a try counts as one from its start, so that many at once gain nothing."""
+    def add_failure(self, key: str) -> None:
+        """Count a failure. A try counts as one from its start, so that parallel tries gain nothing."""
         count, _ = self._current(key)
-        self._failed.pop(key, None)
-        if len(self._failed) >= KEPT:
-            self._failed.pop(next(iter(self._failed)))
-        self._failed[key] = (count + 1, self._clock())
+        self._failures.pop(key, None)
+        if len(self._failures) >= MAX_KEYS:
+            self._failures.pop(next(iter(self._failures)))
+        self._failures[key] = (count + 1, self._clock())
 
-    def spared(self, key: str) -> None:
-        """Take back the last failure: it was none."""
+    def remove_failure(self, key: str) -> None:
+        """Uncount the last failure: the try succeeded."""
         count, at = self._current(key)
-        self._failed[key] = (max(0, count - 1), at)
+        self._failures[key] = (max(0, count - 1), at)
 
-    def cleared(self, key: str) -> None:
-        """Forget all failures of a key."""
-        self._failed.pop(key, None)
+    def clear(self, key: str) -> None:
+        """Uncount all failures of a key."""
+        self._failures.pop(key, None)
 
     def _wait(self, key: str, free: int) -> float:
         count, at = self._current(key)
         if count < free:
             return 0.0
-        return max(0.0, at + min(LONGEST_WAIT, 2.0 ** min(count - free + 1, 20)) - self._clock())
+        return max(0.0, at + min(MAX_WAIT, 2.0 ** min(count - free + 1, 20)) - self._clock())
 
     def _current(self, key: str) -> tuple[int, float]:
-        count, at = self._failed.get(key, (0, self._clock()))
-        return (count, at) if self._clock() - at < FORGIVEN else (0, self._clock())
+        count, at = self._failures.get(key, (0, self._clock()))
+        return (count, at) if self._clock() - at < FORGET_AFTER else (0, self._clock())

@@ -85,7 +85,7 @@ class RequestLimits:
         return None
 
 
-class Files:
+class FileLimits:
     """Stands before one user's page, whose uploads and downloads lie in `folder`.
 
     It serves the page's own pictures (`served`) and downloads, and takes in so many uploads at a time.

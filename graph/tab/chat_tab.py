@@ -55,19 +55,16 @@ SAMPLE = "sample"
 
 
 @dataclass(frozen=True, slots=True)
-class Trimmings:
-    """What the tab shows beside its own words: example questions for the sample persona, and the two avatars.
-
-    `models` says whether the chat model can be chosen here.
-    """
+class ChatOptions:
+    """Example questions for the sample persona, the avatars of user and persona, and whether to offer chat models."""
 
     examples: tuple[str, ...]
     avatars: tuple[Path, Path]
-    models: bool = True
+    choose_model: bool = True
 
 
 def chat_tab(
-    page: gr.Blocks, assistant: Assistant, indexer: Indexer, learner: Learner, trimmings: Trimmings
+    page: gr.Blocks, assistant: Assistant, indexer: Indexer, learner: Learner, options: ChatOptions
 ) -> gr.Dropdown:
     """Build the tab; hands back the persona picker, so that other tabs can follow it."""
     bank = assistant.services.bank
@@ -82,7 +79,7 @@ def chat_tab(
                 show_label=False,
                 height="calc(100vh - 460px)",
                 min_height=330,
-                avatar_images=trimmings.avatars,
+                avatar_images=options.avatars,
                 buttons=[],
                 feedback_options=None,
                 latex_delimiters=[],
@@ -104,9 +101,7 @@ def chat_tab(
             with gr.Column(visible=False, elem_classes="memoir-examples") as examples:
                 gr.HTML('<p class="memoir-overline">Try asking</p>', padding=False)
                 with gr.Row(elem_classes="memoir-chips"):
-                    chips = [
-                        gr.Button(q, size="sm", min_width=0, elem_classes="memoir-chip") for q in trimmings.examples
-                    ]
+                    chips = [gr.Button(q, size="sm", min_width=0, elem_classes="memoir-chip") for q in options.examples]
         with gr.Column(scale=4, min_width=320, elem_classes="memoir-side"):
             with gr.Group(elem_classes="memoir-panel"):
                 with gr.Row():
@@ -122,7 +117,7 @@ def chat_tab(
                 new_chat = gr.Button("New chat", size="sm", min_width=90, elem_id="new-chat")
                 at_end = gr.Button("As of the end of this history", size="sm", min_width=200, elem_id="at-end")
             indexing = gr.HTML(padding=False, elem_id="indexing")
-            model = model_panel(page, assistant) if trimmings.models else fixed_model(assistant)
+            model = model_panel(page, assistant) if options.choose_model else fixed_model(assistant)
             gr.HTML('<h2 class="memoir-heading">Sources</h2>', padding=False)
             sources = gr.HTML(padding=False, elem_id="sources")
             with gr.Accordion("Bring in a history", open=False, elem_id="bring-in"):
@@ -296,7 +291,7 @@ def chat_tab(
     today.change(timed, [spoken_with, today], time_note, trigger_mode="always_last", **PRIVATE)
     clock.tick(ticked, None, [indexing, clock], **PRIVATE)
     composer.submit(say, spoken_to, replied, concurrency_limit=4, concurrency_id="say", **PRIVATE)
-    for chip, question in zip(chips, trimmings.examples, strict=True):
+    for chip, question in zip(chips, options.examples, strict=True):
         chip.click(lambda q=question: q, None, composer, **PRIVATE).then(
             say, spoken_to, replied, concurrency_limit=4, concurrency_id="say", **PRIVATE
         )

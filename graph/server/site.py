@@ -1,0 +1,108 @@
+"""Build the whole web app around the pages, and serve it: request limits, then the login if wanted, then the page."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import uvicorn
+from anyio import create_task_group
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.routing import Mount
+from starlette.types import Receive, Scope, Send
+
+from graph.server.login import LoginMiddleware
+from graph.server.page_isolation import isolate_pages
+from graph.server.page_opener import BuildPage, PageOpener
+from graph.server.request_limits import RequestLimits
+from graph.server.sample import import_sample
+from graph.server.user_pages import UserPages
+from graph.settings import Settings
+from memory.bank.bank import Bank
+from memory.errors import MemoirError
+from memory.users import Users
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def build_site(settings: Settings, build_page: BuildPage) -> Starlette:
+    """Build the app that any ASGI server can run.
+
+    Raises:
+        MemoirError: the bank cannot be used, or nobody could log in.
+    """
+    users = Users(settings.home)
+    _check_bank(settings, users)
+    isolate_pages()
+    os.environ["GRADIO_TEMP_DIR"] = str(settings.home / "uploads")
+    pages = UserPages(PageOpener(settings, users, build_page).open)
+    login = LoginMiddleware(users, pages) if settings.auth else None
+
+    async def only_page(scope: Scope, receive: Receive, send: Send) -> None:
+        await (await pages.of(""))(scope, receive, send)
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        async with pages.running(), create_task_group() as tasks:
+            if login is None:
+                await pages.of("")
+            else:
+                tasks.start_soon(login.close_pages_of_removed)
+            print(_greeting(settings, users), flush=True)
+            yield
+            tasks.cancel_scope.cancel()
+
+    hosts = LOOPBACK if settings.host in LOOPBACK and not settings.auth else None
+    limits = Middleware(RequestLimits, hosts=hosts)
+    return Starlette(routes=[Mount("/", login or only_page)], middleware=[limits], lifespan=lifespan)
+
+
+def serve(settings: Settings, build_page: BuildPage) -> None:
+    """Serve the app until it is interrupted.
+
+    Raises:
+        MemoirError: the port is taken, the bank cannot be used, or nobody could log in.
+    """
+    _check_port(settings.host, settings.port)
+    if not settings.auth and settings.host not in LOOPBACK:
+        print(f"memoir: anyone who reaches {settings.host} can read this memory; use --auth", file=sys.stderr)
+    shutil.rmtree(settings.home / "uploads", ignore_errors=True)  # left over if the last run was killed
+    uvicorn.run(
+        build_site(settings, build_page),
+        host=settings.host,
+        port=settings.port,
+        log_level="warning",
+        proxy_headers="FORWARDED_ALLOW_IPS" in os.environ,  # else any client could claim any address
+        server_header=False,
+        timeout_graceful_shutdown=2,  # an open page never stops listening
+    )
+
+
+def _check_bank(settings: Settings, users: Users) -> None:
+    """Fail before anything is served, not when the first page is opened."""
+    if not settings.auth:
+        import_sample(Bank(settings.bank_path))
+    elif not users.all():
+        raise MemoirError("There are no users yet. Add one first: python -m memory user add NAME")
+
+
+def _check_port(host: str, port: int) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as fault:
+            raise MemoirError(
+                f"http://{host}:{port} cannot be served ({fault.strerror}). Another program, or another Memoir, "
+                "uses this port: stop it, or set MEMOIR_PORT to another number."
+            ) from fault
+
+
+def _greeting(settings: Settings, users: Users) -> str:
+    memory = f"{len(users.all())} users" if settings.auth else f"its memory: {settings.bank_path}"
+    return f"Memoir is at http://{settings.host}:{settings.port} ({memory})"
