@@ -32,7 +32,7 @@ def main(argv: list[str] | None = None) -> int:
         for error in fault.errors():
             print(f"memoir: MEMOIR_{str(error['loc'][0]).upper()}: {error['msg']}", file=sys.stderr)
     except KeyboardInterrupt:
-        print("memoir: stopped; what was answered is kept, and the same command goes on from there", file=sys.stderr)
+        print("memoir: stopped. Answers so far are kept; run the same command to resume", file=sys.stderr)
         return commands.STOPPED
     except BrokenPipeError:
         # The reader of a pipe ("| head") has seen enough; Python would complain again when it closes the stream.

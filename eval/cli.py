@@ -22,11 +22,11 @@ from eval.benchmarks.longmemeval.official_judge import read_labels, write_hypoth
 from eval.evaluator import Evaluator, RunRequest
 from eval.experiment import Experiment, combinations, with_settings
 from eval.fetching.fetch import fetch
-from eval.play.engines.processes import Progress
+from eval.play.execute import Progress
 from eval.reporting import ablation, render, results
 from eval.reporting.compare import compare_runs
 from eval.reporting.report import Report, report
-from eval.runs import Run
+from eval.runs.run import Run
 from eval.speed import measure, table, turn
 from graph.models import chat_model
 from memory.embedding.embedder import Embedder
@@ -230,7 +230,7 @@ def judge(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
     """Let a chat model judge a run's answers, or take verdicts from a file."""
     run = evaluator.runs.get(arguments.run)
     if arguments.labels:
-        run.judged(read_labels(arguments.labels))
+        run.save_verdicts(read_labels(arguments.labels))
     else:
         model = arguments.model or evaluator.settings.judge
         if not model:

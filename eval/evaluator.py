@@ -15,10 +15,14 @@ from eval.benchmarks.types import Benchmark
 from eval.experiment import Experiment
 from eval.judging.judge import Judge, Spent
 from eval.making.questions import graph_history
-from eval.play.engines.processes import Progress, Stop, execute, open_tools
+from eval.play.engines.outcomes import Stop
+from eval.play.execute import Progress, execute
+from eval.play.models import load_models
 from eval.play.pooled import pool
-from eval.play.replay import count
-from eval.runs import Run, Runs, Spec, checksum, code_version, versions
+from eval.play.replay import count_asked
+from eval.runs.folder import Runs
+from eval.runs.provenance import checksum, code_version, versions
+from eval.runs.run import Run, Spec
 from eval.settings import EvalSettings
 from eval.types import History
 from graph.models import chat_model
@@ -105,7 +109,7 @@ class Evaluator:
         """
         benchmark = _requested_benchmark(request)
         path = self.data_of(benchmark, request.data)
-        total = sum(count(history, request.experiment) for history in _histories(request, path))
+        total = sum(count_asked(history, request.experiment) for history in _histories(request, path))
         spec = Spec(
             benchmark.name,
             str(path),
@@ -115,7 +119,7 @@ class Evaluator:
             code_version(),
             versions(),
         )
-        return self.runs.begin(spec, afresh=request.afresh), total
+        return self.runs.resume_or_create(spec, afresh=request.afresh), total
 
     def run(
         self,
@@ -140,8 +144,8 @@ class Evaluator:
         """
         run, total = started or self.start(request)
         histories = _histories(request, Path(run.spec.data))
-        with run.held(), self._cache(request) as cache:
-            tools = open_tools(request.experiment, cache, encoder) if encoder is not None else None
+        with run.lock(), self._cache(request) as cache:
+            models = load_models(request.experiment, cache, encoder) if encoder is not None else None
             execute(
                 run,
                 histories,
@@ -149,7 +153,7 @@ class Evaluator:
                 cache,
                 total=total,
                 jobs=request.jobs,
-                tools=tools,
+                models=models,
                 stop=stop,
                 watch=watch,
             )
@@ -180,7 +184,7 @@ class Evaluator:
         for done, sample in enumerate(samples, start=1):
             verdicts[sample.probe.id] = judge.judge(sample.probe, sample.prediction)
             watch(done, len(samples))
-        run.judged(verdicts)
+        run.save_verdicts(verdicts)
         return judge.spent
 
 

@@ -80,7 +80,7 @@ class History:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RankedHit:
     """A memory in the order in which the pipeline ranked it, under the benchmark's own ids.
 
     `units` are the turns it was said in, or its own id if no turn said it; `session` is empty for what no session said.
@@ -100,7 +100,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownHit:
     """A memory as the drill-down shows it: what the reader was given, with its scores."""
 
     units: tuple[str, ...]
@@ -127,7 +127,7 @@ class Prediction:
     probe_id: str
     history_id: str
     stores: Mapping[str, float]
-    found: tuple[Found, ...]
+    found: tuple[RankedHit, ...]
     answer: str = ""
     abstained: bool = False
     reason: str = ""
@@ -136,7 +136,7 @@ class Prediction:
     similarity: float | None = None
     choice: int | None = None
     stored: tuple[str, ...] = ()
-    shown: tuple[Shown, ...] = ()
+    shown: tuple[ShownHit, ...] = ()
     trace: tuple[str, ...] = ()
     milliseconds: Mapping[str, float] = field(default_factory=dict)
     response_ms: float = 0.0
@@ -171,3 +171,15 @@ class Figure:
     low: float
     high: float
     n: int
+
+
+@dataclass
+class Costs:
+    """What it took to store and ask one history: seconds, and counts of what they were spent on."""
+
+    import_s: float = 0.0
+    turns: int = 0
+    memories: int = 0
+    embed_s: float = 0.0
+    ask_s: float = 0.0
+    probes: int = 0

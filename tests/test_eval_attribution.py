@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from eval.reporting.attribution import attribute, cause
-from eval.types import Found, Gold, Prediction, Probe, Sample, Verdict
+from eval.types import Gold, Prediction, Probe, RankedHit, Sample, Verdict
 from support.invented_history import ASKED
 
 GOLD = Gold(("Biscuit",), ("t1", "t2"), ("s1",))
@@ -13,7 +13,7 @@ WRONG, RIGHT, UNSCORED = (Verdict(state, "rule") for state in ("wrong", "right",
 
 
 def hit(unit, place="read", session="s1"):
-    return Found((unit,), session, "dialogue", 0.5, place)
+    return RankedHit((unit,), session, "dialogue", 0.5, place)
 
 
 def answered(*found, gold=GOLD, stored=("s1", "t1", "t2"), verdict=WRONG):
@@ -60,7 +60,7 @@ def test_evidence_is_looked_for_on_the_finest_level_that_is_known():
 
 
 def test_a_memory_of_several_turns_brings_them_all():
-    assert cause(answered(Found(("t1", "t2", "t3"), "s1", "dialogue", 0.5, "read"))) == "misread"
+    assert cause(answered(RankedHit(("t1", "t2", "t3"), "s1", "dialogue", 0.5, "read"))) == "misread"
 
 
 def test_every_cause_is_counted_and_named_even_if_it_never_came_about():

@@ -7,7 +7,7 @@ import pytest
 from eval.benchmarks import BENCHMARKS
 from eval.tab import drill_down as drill
 from eval.tab.drill_down import ALL, Piece
-from eval.types import Found, Gold, Prediction, Probe, Sample, Shown, Verdict
+from eval.types import Gold, Prediction, Probe, RankedHit, Sample, ShownHit, Verdict
 
 MEMOIR = BENCHMARKS["memoir"]
 ASKED = datetime(2026, 6, 1, tzinfo=UTC)
@@ -15,8 +15,8 @@ ASKED = datetime(2026, 6, 1, tzinfo=UTC)
 
 def sample(name, state="wrong", place="read", *, answerable=True, abstained=False, ability="temporal"):
     gold = Gold(("a canoe",), ("t1", "t9"), ("s1",)) if answerable else Gold(answerable=False)
-    found = (Found(("t7",), "s7", "dialogue", 0.9), Found(("t1", "t2"), "s1", "dialogue", 0.5, place))
-    said = (Shown(("t1", "t2"), "dialogue", "Ada", "The canoe leaks.", "", {}, True),)
+    found = (RankedHit(("t7",), "s7", "dialogue", 0.9), RankedHit(("t1", "t2"), "s1", "dialogue", 0.5, place))
+    said = (ShownHit(("t1", "t2"), "dialogue", "Ada", "The canoe leaks.", "", {}, True),)
     made = Prediction(name, "ada", {}, found, "a canoe", abstained, stored=("t1", "s1"), shown=said)
     return Sample(Probe(name, "What leaks?", ASKED, gold, ability), made, Verdict(state, "rule"))
 

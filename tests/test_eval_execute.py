@@ -17,7 +17,7 @@ from eval.benchmarks import NoProbes, UnknownBenchmark, find, histories
 from eval.evaluator import OWN_BENCHMARK, Evaluator, RunRequest
 from eval.experiment import Experiment, with_settings
 from eval.reporting.report import report
-from eval.runs import RunIsBusy
+from eval.runs.run import RunIsBusy
 from eval.settings import EvalSettings
 from memory.errors import MemoirError
 from support.dialsim_show import write_show
@@ -174,7 +174,7 @@ def test_a_missing_file_says_how_to_get_it(evaluator, monkeypatch):
 
 def test_a_run_that_goes_on_elsewhere_is_left_alone(evaluator, embedder):
     started = evaluator.start(order(limit=2))
-    with started[0].held(), pytest.raises(RunIsBusy):
+    with started[0].lock(), pytest.raises(RunIsBusy):
         evaluator.run(order(limit=2), encoder=embedder, started=started)
     assert evaluator.run(order(limit=2), encoder=embedder, started=started).is_done
 
@@ -187,7 +187,7 @@ def test_a_killed_worker_ends_the_command_with_what_was_answered(home):
     out, err = going.communicate(timeout=60)
     assert going.returncode == 1
     assert out == ""
-    assert "ended from outside" in err
+    assert "was killed" in err
     assert "Traceback" not in err
     (run,) = Evaluator(EvalSettings(home=home)).runs.all()
     assert run.samples()

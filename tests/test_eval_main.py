@@ -206,7 +206,7 @@ def test_an_interrupted_command_says_how_to_go_on(command, monkeypatch):
     monkeypatch.setattr(Evaluator, "run", interrupted)
     status, out, err = command("run", "memoir", "--limit", 2, "--afresh", "--json")
     assert (status, out) == (130, "")
-    assert "goes on from there" in err
+    assert "run the same command to resume" in err
 
 
 # --- what came of it
@@ -239,7 +239,7 @@ def test_runs_and_presets_are_listed(command, name):
 
 def test_a_run_is_deleted_unless_it_goes_on(command, evaluator, name):
     gone = parsed(command("run", "memoir", "--limit", 1, "--reader", "none", "--json")[1])["run"]
-    with evaluator.runs.get(gone).held():
+    with evaluator.runs.get(gone).lock():
         fails(command("delete", gone), "going on")
     assert parsed(command("delete", gone, "--json")[1]) == {"deleted": gone}
     fails(command("report", gone), "0 runs")
@@ -340,7 +340,7 @@ def test_a_run_whose_model_goes_away_stops_and_goes_on_from_there(command, evalu
         order = ("run", "memoir", "--set", f"model={server.model()}", "--limit", 4)
         status, _, err = command(*order)
         assert status == 1
-        assert "the same command goes on from there" in err
+        assert "run the same command to resume" in err
         (run,) = [r for r in evaluator.runs.all() if r.spec.settings["model"] == server.model()]
         assert 0 < len(run.answered()) < 4
         status, out, err = command(*order, "--json")

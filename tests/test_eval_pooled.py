@@ -8,12 +8,11 @@ import pytest
 from eval.__main__ import main
 from eval.experiment import Experiment, with_settings
 from eval.metrics.scores import score
-from eval.play.engines.processes import open_tools
+from eval.play.models import load_models
 from eval.play.opaque_ids import Leak
 from eval.play.pooled import POOLED, CannotPool, pool
 from eval.play.replay import replay
-from eval.play.stage import Costs
-from eval.types import Gold, Probe
+from eval.types import Costs, Gold, Probe
 from memory.bank.bank import Bank
 from support.invented_history import ASKED, FIRST, MEMORIES, SESSIONS, life, session
 
@@ -38,7 +37,7 @@ def as_read(*histories):
 def asked(tmp_path, embedder):
     def ask(*histories, settings=()):
         experiment = with_settings(Experiment(), ["pooled=true", "reader=none", *settings])
-        tools = open_tools(experiment, tmp_path / "embeddings.db", embedder)
+        tools = load_models(experiment, tmp_path / "embeddings.db", embedder)
         costs = Costs()
         samples = list(replay(as_read(*histories), experiment, tools, costs))
         return {sample.probe.question: sample for sample in samples}, costs

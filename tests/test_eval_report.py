@@ -9,14 +9,15 @@ from eval.benchmarks import find
 from eval.evaluator import OWN_BENCHMARK, Evaluator, RunRequest
 from eval.experiment import Experiment, with_settings
 from eval.making.questions import graph_history
-from eval.play.replay import Tools, replay
-from eval.play.stage import Costs
+from eval.play.models import Models
+from eval.play.replay import replay
 from eval.reporting import render
 from eval.reporting.compare import Incomparable, compare_runs
 from eval.reporting.report import report
-from eval.runs import HistoryCosts, Runs, Spec
+from eval.runs.folder import Runs
+from eval.runs.run import HistoryCosts, Spec
 from eval.settings import EvalSettings
-from eval.types import Found, Gold, Prediction, Probe, Sample, Verdict
+from eval.types import Costs, Gold, Prediction, Probe, RankedHit, Sample, Verdict
 from support.dialsim_show import write_show
 from support.invented_history import ASKED
 
@@ -31,7 +32,7 @@ def made(number, *, found=True, right=True, answerable=True, counted=True, abili
     gold = Gold(("Biscuit",) if answerable else (), ("t1",), ("s1",), answerable=answerable)
     populations = ("all", "no_abs") if counted else ("all",)
     probe = Probe(f"q{number}", "Who?", ASKED, gold, ability, "dialogue", populations, counted)
-    ranking = (Found(("t1",), "s1", "dialogue", 0.9),) if found else (Found(("t2",), "s2", "dialogue", 0.9),)
+    ranking = (RankedHit(("t1",), "s1", "dialogue", 0.9),) if found else (RankedHit(("t2",), "s2", "dialogue", 0.9),)
     said = {"answer": "Biscuit" if right else "Toast", "stored": ("s1", "t1"), "response_ms": 10.0 * number}
     times = dict.fromkeys(NODES, float(number))
     held = Prediction(probe.id, "h", {}, ranking, **{**said, "milliseconds": times, **prediction})
@@ -54,14 +55,14 @@ def runs(tmp_path):
 
 
 def kept(runs, samples=SAMPLES, spec=SPEC, *, costs=True, done=True):
-    run = runs.begin(spec, afresh=True)
+    run = runs.resume_or_create(spec, afresh=True)
     for sample in samples:
-        run.append(sample)
+        run.append_sample(sample)
     if costs:
         skips = (("a", "no date"), ("b", "no date"), ("c", "empty"))
-        run.finish(HistoryCosts("h", Costs(2.0, 100, 110, 1.0, 0.5, len(samples)), 4.0, 90, 20, 5.0, skips))
+        run.append_costs(HistoryCosts("h", Costs(2.0, 100, 110, 1.0, 0.5, len(samples)), 4.0, 90, 20, 5.0, skips))
     if done:
-        run.complete()
+        run.mark_done()
     return run
 
 
@@ -134,7 +135,9 @@ def test_without_a_reader_nothing_is_said_of_answers(runs):
 
 def test_a_judge_stands_beside_the_rule_with_their_agreement(runs):
     run = kept(runs)
-    run.judged({s.probe.id: Verdict("wrong" if n == 0 else "right", "a-model", "{}") for n, s in enumerate(SAMPLES)})
+    run.save_verdicts(
+        {s.probe.id: Verdict("wrong" if n == 0 else "right", "a-model", "{}") for n, s in enumerate(SAMPLES)}
+    )
     held = report(run)
     assert (held.metrics["judge_accuracy"].value, held.metrics["answer_accuracy"].value) == (0.8, 0.8)
     assert (held.agreement.n, held.agreement.share) == (5, 0.6)
@@ -229,7 +232,7 @@ def test_a_show_gives_a_complete_report(tmp_path, embedder):
 
 def test_questions_from_a_knowledge_graph_are_played_like_any_other(tmp_path, embedder, classifier):
     history = graph_history(next(find("memoir").load(Path(OWN_BENCHMARK))), limit=6)
-    tools = Tools(_cached(tmp_path, embedder), classifier)
+    tools = Models(_cached(tmp_path, embedder), classifier)
     samples = list(replay(history, Experiment(), tools, costs := Costs()))
     assert len(samples) == costs.probes == len(history.probes) > 0
     assert all(s.prediction.found for s in samples)

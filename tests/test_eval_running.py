@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from eval.evaluator import RunRequest
-from eval.play.engines.processes import Progress
+from eval.play.execute import Progress
 from eval.tab.running import Busy, Plan, Runner
 from memory.errors import MemoirError
 

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from eval.play.stage import Costs
-from eval.runs import ROOT, HistoryCosts, RunIsBusy, Runs, Spec, UnknownRun, checksum
-from eval.types import Found, Prediction, Sample, Shown, Verdict
+from eval.runs.folder import Runs
+from eval.runs.provenance import ROOT, checksum
+from eval.runs.run import HistoryCosts, RunIsBusy, Spec, UnknownRun
+from eval.types import Costs, Prediction, RankedHit, Sample, ShownHit, Verdict
 from support.invented_history import ASKED, PROBES
 
 SPEC = Spec("memoir", "/data", "sum", "all", {"search.k": 10}, "code", {"python": "3"})
@@ -15,10 +16,10 @@ PREDICTION = Prediction(
     "q1",
     "life",
     {"dialogue": 0.7},
-    (Found(("t1",), "s1", "dialogue", 0.5),),
+    (RankedHit(("t1",), "s1", "dialogue", 0.5),),
     "Biscuit, “the greyhound”.",
     cited=("t1",),
-    shown=(Shown(("t1",), "dialogue", "Tilde", "…", ASKED.isoformat(), {"dense": 0.4}, True),),
+    shown=(ShownHit(("t1",), "dialogue", "Tilde", "…", ASKED.isoformat(), {"dense": 0.4}, True),),
     trace=("read: cites 1",),
     milliseconds={"read": 1.5},
 )
@@ -35,10 +36,10 @@ def named(probe_id):
 
 
 def test_what_was_kept_is_read_back_whole(runs):
-    run = runs.begin(SPEC)
-    run.append(SAMPLE)
+    run = runs.resume_or_create(SPEC)
+    run.append_sample(SAMPLE)
     costs = HistoryCosts("life", Costs(1.0, 5), 0.5, 10, 3, 2.0, (("line 3", "no date"),))
-    run.finish(costs)
+    run.append_costs(costs)
     again = runs.get(run.name)
     assert again.samples() == [SAMPLE]
     assert again.costs() == [costs]
@@ -46,10 +47,10 @@ def test_what_was_kept_is_read_back_whole(runs):
 
 
 def test_an_unfinished_run_of_the_same_spec_goes_on(runs):
-    first = runs.begin(SPEC)
-    assert runs.begin(SPEC) == first
-    assert runs.begin(replace(SPEC, data="/elsewhere")) == first
-    assert runs.begin(SPEC, afresh=True) != first
+    first = runs.resume_or_create(SPEC)
+    assert runs.resume_or_create(SPEC) == first
+    assert runs.resume_or_create(replace(SPEC, data="/elsewhere")) == first
+    assert runs.resume_or_create(SPEC, afresh=True) != first
 
 
 @pytest.mark.parametrize(
@@ -58,49 +59,49 @@ def test_an_unfinished_run_of_the_same_spec_goes_on(runs):
      {"versions": {"python": "4"}}, {"benchmark": "locomo"}],
 )  # fmt: skip
 def test_anything_that_can_change_a_figure_begins_a_new_run(runs, change):
-    first = runs.begin(SPEC)
+    first = runs.resume_or_create(SPEC)
     first.append(SAMPLE)
-    second = runs.begin(replace(SPEC, **change))
+    second = runs.resume_or_create(replace(SPEC, **change))
     assert second.name != first.name
     assert second.samples() == []
 
 
 def test_a_finished_run_is_not_gone_on_with(runs):
-    first = runs.begin(SPEC)
-    first.complete()
-    assert runs.begin(SPEC).name != first.name
+    first = runs.resume_or_create(SPEC)
+    first.mark_done()
+    assert runs.resume_or_create(SPEC).name != first.name
 
 
 def test_half_a_line_is_left_out_and_cut_off_when_it_goes_on(runs):
-    run = runs.begin(SPEC)
-    run.append(SAMPLE)
+    run = runs.resume_or_create(SPEC)
+    run.append_sample(SAMPLE)
     path = run.folder / "predictions.jsonl"
     whole = path.read_bytes()
     path.write_bytes(whole + b'{"probe": {"id": "q2", "que')
     assert run.samples() == [SAMPLE]
-    going_on = runs.begin(SPEC)
+    going_on = runs.resume_or_create(SPEC)
     assert path.read_bytes() == whole
     going_on.append(named("q2"))
     assert [s.probe.id for s in going_on.samples()] == ["q1", "q2"]
 
 
 def test_a_line_of_another_version_is_an_error_that_names_it(runs):
-    run = runs.begin(SPEC)
+    run = runs.resume_or_create(SPEC)
     (run.folder / "predictions.jsonl").write_text('{"probe": 1}\n')
     with pytest.raises(UnknownRun, match=r"predictions\.jsonl, line 1"):
         run.samples()
 
 
 def test_a_judges_verdict_takes_the_place_of_the_rules(runs):
-    run = runs.begin(SPEC)
-    run.append(SAMPLE)
-    run.judged({"q1": Verdict("wrong", "a-model", "no")})
+    run = runs.resume_or_create(SPEC)
+    run.append_sample(SAMPLE)
+    run.save_verdicts({"q1": Verdict("wrong", "a-model", "no")})
     assert run.samples()[0].verdict == Verdict("wrong", "a-model", "no")
 
 
 def test_runs_are_found_by_the_beginning_of_their_name_and_can_be_deleted(runs):
-    run = runs.begin(SPEC)
-    other = runs.begin(replace(SPEC, benchmark="locomo"))
+    run = runs.resume_or_create(SPEC)
+    other = runs.resume_or_create(replace(SPEC, benchmark="locomo"))
     assert runs.get("locomo") == other
     assert runs.get("last") in (run, other)
     run.delete()
@@ -110,7 +111,7 @@ def test_runs_are_found_by_the_beginning_of_their_name_and_can_be_deleted(runs):
 
 
 def test_a_folder_that_is_no_run_is_passed_over(runs):
-    run = runs.begin(SPEC)
+    run = runs.resume_or_create(SPEC)
     (runs.folder / "junk").mkdir()
     (runs.folder / "junk" / "run.json").write_text("not json")
     assert runs.all() == [run]
@@ -126,20 +127,20 @@ def test_a_checksum_is_of_the_content(tmp_path):
 
 
 def test_only_what_can_be_read_is_left_out_without_words(runs):
-    run = runs.begin(SPEC)
-    run.append(SAMPLE)
+    run = runs.resume_or_create(SPEC)
+    run.append_sample(SAMPLE)
     (bare,) = run.samples(words=False)
     assert bare == replace(SAMPLE, prediction=replace(PREDICTION, shown=(), trace=()))
     assert run.answered() == {("life", "q1")}
 
 
 def test_a_run_that_is_going_on_is_neither_gone_on_with_nor_deleted(runs):
-    run = runs.begin(SPEC)
-    with run.held():
-        assert runs.begin(SPEC).name != run.name
+    run = runs.resume_or_create(SPEC)
+    with run.lock():
+        assert runs.resume_or_create(SPEC).name != run.name
         with pytest.raises(RunIsBusy, match=run.name):
             run.delete()
-        with pytest.raises(RunIsBusy), run.held():
+        with pytest.raises(RunIsBusy), run.lock():
             pass
     assert run.name in {r.name for r in runs.all()}
     run.delete()

@@ -11,7 +11,7 @@ import pytest
 from eval.benchmarks.longmemeval.metrics import ndcg_longmemeval
 from eval.benchmarks.madial.metrics import SUMMED_UP, ndcg_madial
 from eval.metrics.scores import Scoring, figures, score
-from eval.types import Figure, Found, Gold, Prediction, Probe, Sample, Verdict
+from eval.types import Figure, Gold, Prediction, Probe, RankedHit, Sample, Verdict
 
 PRIOR = {"profile": 0.1, "relationship": 0.1, "world": 0.1, "event": 0.2, "dialogue": 0.5}
 
@@ -22,7 +22,7 @@ def sample(gold, found=(), number=0, *, choices=(), verdict=None, **said):
 
 
 def hit(*units, session="", place="read"):
-    return Found(units, session, "dialogue", 1.0, place)
+    return RankedHit(units, session, "dialogue", 1.0, place)
 
 
 def scored(sample, ks=(1, 2), level="sessions", official=None, *, answered=True):

@@ -18,7 +18,7 @@ from random import Random
 
 from eval.making.quads import Knowledge, Quad, folded, quads
 from eval.making.wording import THEN_AND_NOW, word
-from eval.play.simulation.simulate import in_time_order
+from eval.play.simulation.simulate import sort_by_time
 from eval.types import Gold, History, Probe
 from graph.learning.plain_facts import facts
 from memory.types import MemoryDraft, SessionDraft, TimeSpan
@@ -47,7 +47,7 @@ def graph_history(history: History, seed: int = 0, limit: int = 100) -> History:
     state in one of the plain forms that a chat learns from (`graph.learning.plain_facts`). It is asked when the last
     session is over.
     """
-    sessions = in_time_order(history.sessions)
+    sessions = sort_by_time(history.sessions)
     moments = [turn.said_at or session.started_at for session in sessions for turn in session.turns]
     learned = [pair for session in sessions for pair in _learned(session)]
     own = [*history.memories, *(memory for memory, _ in learned)]

@@ -15,7 +15,7 @@ import numpy as np
 
 from eval.metrics import abstention, answers, classification, retrieval
 from eval.metrics.intervals import Numbers, jackknife_figure, mean_figures, set_figures
-from eval.types import Figure, Found, Sample
+from eval.types import Figure, RankedHit, Sample
 
 PROACTIVE = "proactive"
 """Begins the names of abilities whose probes ask nothing: the user tells something, and a memory should come up."""
@@ -113,7 +113,7 @@ def _turn_scores(sample: Sample, ks: Sequence[int]) -> Scores:
     return scores
 
 
-def _new_units(found: Iterable[Found]) -> list[list[str]]:
+def _new_units(found: Iterable[RankedHit]) -> list[list[str]]:
     """The units that each hit adds to those before it, best hit first; hits that add none are left out."""
     seen: set[str] = set()
     fresh = []
@@ -149,16 +149,16 @@ def _session_scores(sample: Sample, ks: Sequence[int]) -> Scores:
     return {f"{name}@{k}": measure(ranking, gold, k) for k in ks for name, measure in measures.items()}
 
 
-def _sessions(found: Iterable[Found]) -> list[str]:
+def _sessions(found: Iterable[RankedHit]) -> list[str]:
     """Distinct sessions of the ranked hits, best first."""
     return list(dict.fromkeys(hit.session for hit in _unfiltered(found) if hit.session))
 
 
-def _items(found: Iterable[Found]) -> list[str]:
+def _items(found: Iterable[RankedHit]) -> list[str]:
     return list(dict.fromkeys(hit.item for hit in _unfiltered(found) if hit.session or hit.units))
 
 
-def _unfiltered(found: Iterable[Found]) -> Iterable[Found]:
+def _unfiltered(found: Iterable[RankedHit]) -> Iterable[RankedHit]:
     return (hit for hit in found if hit.place != "filtered")
 
 

@@ -1,1 +1,1 @@
-"""Replay a history: feed its sessions to a fresh bank and ask its probes."""
+"""Replay histories: store their sessions in a fresh bank and ask their probes."""

@@ -1,4 +1,4 @@
-"""Embeddings that are computed once: a cache by model and text, shared by all runs and processes."""
+"""Cache embeddings by model and text, for all runs and processes."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from memory.embedding.embedder import ENCODING, Embedder, Encoder, Vectors
 
 BUSY_SECONDS = 60.0
 CHUNK = 500
-"""Look-ups a statement, below SQLite's bound on variables."""
+"""Texts looked up in one statement, below SQLite's limit on variables."""
 
 
 class CachedEmbedder(Embedder):
-    """An embedder that looks a text up before it encodes it; the model is loaded when one is missing.
+    """An embedder that looks texts up in a cache first and loads the model only when one is missing.
 
-    `seconds` is the time spent in the encoder itself, `texts` how many it encoded, `found` how many it did not need to.
+    `seconds` is the time spent encoding, `texts` the number of texts encoded, `found` the number found in the cache.
     """
 
     def __init__(self, path: Path, inner: Embedder) -> None:
@@ -35,7 +35,7 @@ class CachedEmbedder(Embedder):
         self._size = 0
         path.parent.mkdir(parents=True, exist_ok=True)
         with self._open() as db:
-            # SQLite does not wait for this: of two that open a new file at once one is refused, and the other does it.
+            # SQLite does not wait here: of two processes that create the file, one is refused.
             with suppress(sqlite3.OperationalError):
                 db.conn.execute("PRAGMA journal_mode = WAL")
             db.conn.execute(
@@ -52,7 +52,7 @@ class CachedEmbedder(Embedder):
 
     @property
     def dimensions(self) -> int:
-        """The length of a vector; known without the model once one was embedded."""
+        """The length of a vector; known without loading the model once one is in the cache."""
         return self._size or self.inner.dimensions
 
     @property
@@ -61,26 +61,26 @@ class CachedEmbedder(Embedder):
         return self.inner.ready
 
     def load(self) -> Encoder:
-        """Load the weights of the model, though a text that is in the cache needs none."""
+        """Load the model's weights, which cached texts do not need."""
         return self.inner.load()
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Embed texts; float32 of shape (len(texts), dimensions), every row of length 1."""
         digests = [sha256(text.encode()).hexdigest() for text in texts]
         with self._open() as db:
-            held = dict(self._look_up(db, list(dict.fromkeys(digests))))
-        missing = {d: t for d, t in zip(digests, texts, strict=True) if d not in held}
+            cached = dict(self._look_up(db, list(dict.fromkeys(digests))))
+        missing = {d: t for d, t in zip(digests, texts, strict=True) if d not in cached}
         self.found += len(texts) - len(missing)
         if missing:
             fresh = self._encode(list(missing.values()))
-            held.update(zip(missing, fresh, strict=True))
+            cached.update(zip(missing, fresh, strict=True))
             self._keep(dict(zip(missing, fresh, strict=True)))
         if not texts:
             return np.zeros((0, self.dimensions), dtype=np.float32)
-        return np.stack([held[d] for d in digests])
+        return np.stack([cached[d] for d in digests])
 
     def _encode(self, texts: list[str]) -> Vectors:
-        self.load()  # a matter of the first text, and no encoding: not timed
+        self.load()  # once, so it is not counted as encoding
         started = time.perf_counter()
         vectors = self.inner.encode(texts)
         self.seconds += time.perf_counter() - started

@@ -1,7 +1,7 @@
-"""Ids that give nothing away: what a benchmark calls its sessions and turns is replaced before anything is stored.
+"""Replace a benchmark's ids by digests before anything is stored, so that no id gives the answer away.
 
-LongMemEval's gold sessions are called `answer_...`, and a persona may be called after a question that is known to have
-no answer: rendered into an index or a prompt, such names tell what is to be found out.
+LongMemEval's gold sessions are called `answer_...`, and a persona may be named after a question that is known to have
+no answer. In an index or a prompt such names would tell what is evidence.
 """
 
 from __future__ import annotations
@@ -17,67 +17,67 @@ from memory.types import Hit, MemoryDraft, PersonaDraft, SessionDraft
 
 NOBODY = "the assistant"
 LONGEST_WORD = 4
-"""An id of at most so many characters ("D1:3", "7") may stand in a text by chance."""
+"""An id of at most so many characters ("D1:3", "7") may occur in a text by chance."""
 
 
 class Leak(MemoirError):
-    """Something that gives the answer away would have reached the pipeline; the run is of no worth."""
+    """Something that gives the answer away would have reached the pipeline; the run would measure nothing."""
 
 
-class Veil:
-    """Replaces the ids of one history by digests, and knows what they stood for.
+class OpaqueIds:
+    """Replaces the ids of one history by digests, and finds the originals again.
 
-    Digests, not numbers: they depend neither on the order of the file nor on how much of it was stored before.
+    They are digests, not numbers: they depend neither on the order of the file nor on what was stored before.
     """
 
     def __init__(self, history: History) -> None:
         self._history = history.id
-        self._names: dict[str, str] = {}
+        self._originals: dict[str, str] = {}
 
-    def persona(self, draft: PersonaDraft) -> PersonaDraft:
-        """The persona without the source's id, not even as a part of its name."""
-        named_after = draft.external_id and draft.external_id in draft.name
-        return replace(draft, external_id="", name=NOBODY if named_after else draft.name)
+    def hide_persona(self, draft: PersonaDraft) -> PersonaDraft:
+        """Drop the persona's id, and its name if the id is part of it."""
+        is_named_after_id = draft.external_id and draft.external_id in draft.name
+        return replace(draft, external_id="", name=NOBODY if is_named_after_id else draft.name)
 
-    def session(self, session: SessionDraft) -> SessionDraft:
-        """The session under other ids; a turn without an id is called after its place. Titles are left out."""
+    def hide_session(self, session: SessionDraft) -> SessionDraft:
+        """Replace a session's ids and drop its title; the id of a turn without one is made from its position."""
         turns = tuple(
             replace(turn, external_id=self.hide("unit", turn.external_id or f"{session.external_id}:{place}"))
             for place, turn in enumerate(session.turns, start=1)
         )
         learned = tuple(
-            replace(each, memory=self.memory(each.memory, f"of {session.external_id}, {place}"))
+            replace(each, memory=self.hide_memory(each.memory, f"of {session.external_id}, {place}"))
             for place, each in enumerate(session.learned, start=1)
         )
         hidden = self.hide("session", session.external_id)
         return replace(session, external_id=hidden, title="", turns=turns, learned=learned)
 
-    def memory(self, memory: MemoryDraft, place: int | str) -> MemoryDraft:
-        """The memory under another id; one without is called after its place."""
+    def hide_memory(self, memory: MemoryDraft, place: int | str) -> MemoryDraft:
+        """Replace a memory's id; the id of one without is made from its position."""
         return replace(memory, external_id=self.hide("unit", memory.external_id or f"memory {place}"))
 
     def hide(self, kind: str, name: str) -> str:
-        """What stands for a name from now on."""
+        """Return the digest that replaces an id."""
         hidden = sha256(f"{self._history}\0{kind}\0{name}".encode()).hexdigest()[:16]
-        self._names[hidden] = name
+        self._originals[hidden] = name
         return hidden
 
-    def name(self, hidden: str) -> str:
-        """What it stood for; KeyError if nothing was hidden under it."""
-        return self._names[hidden]
+    def original(self, hidden: str) -> str:
+        """Return the id that a digest replaced; KeyError if there is none."""
+        return self._originals[hidden]
 
 
-def in_order(sessions: Iterable[SessionDraft]) -> list[SessionDraft]:
-    """Sessions in order of time, those without a date first; equal ones in an order that the file does not decide."""
+def sort_by_time(sessions: Iterable[SessionDraft]) -> list[SessionDraft]:
+    """Sort sessions by time, undated ones first; ties do not follow the order of the file."""
     beginning = datetime.min.replace(tzinfo=UTC)
     return sorted(sessions, key=lambda s: (s.started_at or beginning, sha256(s.external_id.encode()).digest()))
 
 
 def check_stored(golds: Sequence[Gold], sessions: Sequence[SessionDraft], memories: Sequence[MemoryDraft]) -> None:
-    """Make sure that nothing to be stored names the evidence.
+    """Check that nothing to be stored names the evidence.
 
     Raises:
-        Leak: an id that only the gold holds stands in what would be stored.
+        Leak: an id of the gold occurs in what would be stored.
     """
     ids = {i for gold in golds for i in (*gold.turns, *gold.sessions, *gold.items)}
     telling = [i for i in ids if len(i) > LONGEST_WORD and any(c.isdigit() for c in i) and not i.isdigit()]
@@ -100,10 +100,10 @@ def _stored(sessions: Sequence[SessionDraft], memories: Sequence[MemoryDraft]) -
 
 
 def check_shown(hits: Sequence[Hit], asked_at: datetime) -> None:
-    """Make sure that nothing said after a probe was found for it.
+    """Check that nothing said after a probe was found for it.
 
     Raises:
-        Leak: a memory was said later than it was asked for.
+        Leak: a memory was said after the probe's date.
     """
     for hit in hits:
         if hit.memory.said_at is not None and hit.memory.said_at > asked_at:

@@ -1,8 +1,8 @@
-"""Every history of a benchmark told to one persona, so that each question has all the others' talk to be lost in.
+"""Pool all histories of a benchmark into one persona's memory, so that each question searches all of them.
 
 Ids become "<history>/<id>", and a turn's "<history>/<session>/<place>", so that they stay unambiguous. What two
 histories share, the same words at the same time, is stored once and is evidence for both: the gold of the second names
-what the first stored. A question still knows only what was said before it.
+what the first stored. A question still sees only what was said before it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ Read = Callable[[], Iterator[History]]
 
 
 class CannotPool(MemoirError):
-    """Histories that are asked while they go on have no end at which one could be asked about all."""
+    """Histories that are asked while they are played (DialSim) cannot be pooled."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one history adds to a pool under pooled ids, and its gold under pooled ids and under its own."""
+    """What one history adds to a pool, under pooled ids; `golds` are under pooled ids and under its own."""
 
     sessions: tuple[SessionDraft, ...]
     memories: tuple[MemoryDraft, ...]
@@ -37,40 +37,40 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Pool(History):
-    """Many histories as one. It holds what is asked; what is told is read anew, one history in memory at a time."""
+    """Many histories as one. It holds the probes; sessions are read again, one history at a time."""
 
     read: Read = field(default=lambda: iter(()))
 
     def parts(self) -> Iterator[Part]:
         """Each history's part, in the file's order."""
-        known = _Known()
+        known = _PooledIds()
         return (known.part(history) for history in self.read())
 
 
 def pool(read: Read) -> Pool:
-    """The pool of the histories that `read` gives, each time it is called.
+    """Pool the histories that `read` returns each time it is called.
 
     Raises:
-        CannotPool: a history is asked while it goes on.
+        CannotPool: a history is asked while it is played.
     """
-    known, probes, skips = _Known(), list[Probe](), list[Skip]()
+    known, probes, skips = _PooledIds(), list[Probe](), list[Skip]()
     for history in read():
         if any(probe.asked_in for probe in history.probes):
-            raise CannotPool(f"{history.id} is asked while it goes on; run it without pooled=true")
+            raise CannotPool(f"{history.id} is asked while it is played; run it without pooled=true")
         probes.extend(known.part(history).probes)
         skips.extend(history.skips)
     return Pool(POOLED, PersonaDraft(NOBODY), (), (), tuple(probes), tuple(skips), read)
 
 
 @dataclass
-class _Known:
-    """The pooled id of everything told so far, by what it says and when, and the probes' ids."""
+class _PooledIds:
+    """The pooled ids given so far: of sessions and memories by content and time, and of probes."""
 
-    said: dict[str, str] = field(default_factory=dict)
-    asked: set[str] = field(default_factory=set)
+    stored: dict[str, str] = field(default_factory=dict)
+    probes: set[str] = field(default_factory=set)
 
     def part(self, history: History) -> Part:
-        """The history's part, without what another one told."""
+        """A history's part, without what an earlier history holds too."""
         names = _Names(history.id)
         sessions = [self._session(session, n, names) for n, session in enumerate(history.sessions, start=1)]
         memories = [self._memory(memory, n, names) for n, memory in enumerate(history.memories, start=1)]
@@ -85,7 +85,7 @@ class _Known:
     def _session(self, session: SessionDraft, place: int, names: _Names) -> SessionDraft | None:
         own = f"{names.history}/{session.external_id or f'session {place}'}"
         words = [(turn.speaker, turn.text, rows.stamp(turn.said_at)) for turn in session.turns]
-        name = self.said.setdefault(rows.digest(rows.stamp(session.started_at), words), own)
+        name = self.stored.setdefault(rows.digest(rows.stamp(session.started_at), words), own)
         names.sessions[session.external_id] = name
         units = [f"{name}/{n}" for n in range(1, len(session.turns) + 1)]
         names.turns.update(zip((turn.external_id for turn in session.turns), units, strict=True))
@@ -96,19 +96,19 @@ class _Known:
 
     def _memory(self, memory: MemoryDraft, place: int, names: _Names) -> MemoryDraft | None:
         own = f"{names.history}/{memory.external_id or f'memory {place}'}"
-        name = self.said.setdefault(rows.memory_identity(replace(memory, external_id="")), own)
+        name = self.stored.setdefault(rows.memory_identity(replace(memory, external_id="")), own)
         names.memories[memory.external_id] = name
         return replace(memory, external_id=own) if name == own else None
 
     def _probe(self, probe: Probe, names: _Names) -> Probe:
-        name = f"{names.history}/{probe.id}" if probe.id in self.asked else probe.id
-        self.asked.add(name)
+        name = f"{names.history}/{probe.id}" if probe.id in self.probes else probe.id
+        self.probes.add(name)
         return replace(probe, id=name, gold=names.gold(probe.gold))
 
 
 @dataclass
 class _Names:
-    """One history's own ids and what they are called in the pool."""
+    """One history's own ids and their pooled ids."""
 
     history: str
     sessions: dict[str, str] = field(default_factory=dict)
@@ -116,7 +116,7 @@ class _Names:
     memories: dict[str, str] = field(default_factory=dict)
 
     def gold(self, gold: Gold) -> Gold:
-        """The evidence under pooled ids; what is not there keeps its own, behind the history's."""
+        """The evidence under pooled ids; an unknown id gets the history's as its prefix."""
         return replace(
             gold,
             turns=self._of(gold.turns, self.memories | self.turns),

@@ -1,6 +1,6 @@
-"""What the reader gets instead of what the memory finds: nothing, everything, the evidence, or all but the evidence.
+"""Give the reader something else than what the memory finds: nothing, everything, the evidence, or all but it.
 
-They bound what the memory is worth: nothing is the reader alone, the evidence is retrieval that never fails.
+These bound what retrieval contributes: "nothing" is the reader alone, "oracle" is retrieval that never fails.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ Instead = Literal["nothing", "everything", "oracle", "wrong"]
 
 
 class EvidenceSearcher(Searcher):
-    """Hands out what it is told to, in order of time, with the cosine to the question as its only score.
+    """Returns a fixed selection of memories, in order of time, scored by the cosine to the question.
 
-    "wrong" is what the memory finds, in its order, without what answers the question.
-    `is_evidence` tells which memories answer the question at hand.
+    "wrong" is what the memory finds, in its order, without the evidence. `is_evidence` tells which memories are
+    evidence for the current question; set it before each.
     """
 
     def __init__(self, bank: Bank, embedder: Embedder, instead: Instead) -> None:
@@ -38,7 +38,7 @@ class EvidenceSearcher(Searcher):
         settings: SearchSettings | None = None,
         subject: Subject | None = None,
     ) -> tuple[Hit, ...]:
-        """The memories that were known by then and are to be read, whatever the question."""
+        """Select from the memories that were known by `as_of`."""
         if self.instead == "nothing" or not views:
             return ()
         if self.instead == "wrong":

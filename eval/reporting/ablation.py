@@ -12,7 +12,7 @@ from eval.benchmarks import find
 from eval.evaluator import Evaluator, NoData, RunRequest
 from eval.experiment import with_settings
 from eval.metrics.significance import Difference
-from eval.play.engines.processes import Progress
+from eval.play.execute import Progress
 from eval.reporting.compare import compare_runs
 from eval.reporting.report import Report, report
 from eval.reporting.results import LINES, Line

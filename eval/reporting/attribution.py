@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from eval.types import Cause, Found, Sample
+from eval.types import Cause, RankedHit, Sample
 
 CAUSES: tuple[Cause, ...] = ("not stored", "not retrieved", "filtered out", "misread")
 
@@ -30,7 +30,7 @@ def cause(sample: Sample) -> Cause | None:
     return "not retrieved" if missing else "misread"
 
 
-def _names(found: Iterable[Found]) -> set[str]:
+def _names(found: Iterable[RankedHit]) -> set[str]:
     return {name for f in found for name in (*f.units, f.session)}
 
 

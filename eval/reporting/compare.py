@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from eval.benchmarks import find
 from eval.metrics.scores import is_evidence, score
 from eval.metrics.significance import Difference, compare
-from eval.runs import Run
+from eval.runs.run import Run
 from eval.types import Sample
 from memory.errors import MemoirError
 

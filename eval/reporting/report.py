@@ -16,10 +16,9 @@ from eval.judging.judge import Agreement, agreement
 from eval.metrics.abstention import Curve, Table, curve, table
 from eval.metrics.answers import verdict
 from eval.metrics.scores import figures, is_evidence
-from eval.play.stage import Costs
 from eval.reporting.attribution import attribute
-from eval.runs import HistoryCosts, Run
-from eval.types import Cause, Figure, Probe, Sample
+from eval.runs.run import HistoryCosts, Run
+from eval.types import Cause, Costs, Figure, Probe, Sample
 from graph.models.names import is_named
 
 MOST_EVIDENCE = 4

@@ -12,7 +12,7 @@ from tabulate import tabulate
 from eval.benchmarks import find
 from eval.evaluator import Evaluator, NoData, RunRequest
 from eval.experiment import with_settings
-from eval.play.engines.processes import Progress
+from eval.play.execute import Progress
 from eval.reporting.render import shown
 from eval.reporting.report import Report, report
 from eval.types import Figure

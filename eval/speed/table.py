@@ -9,7 +9,7 @@ from importlib.metadata import version
 
 from tabulate import tabulate
 
-from eval.runs import machine
+from eval.runs.provenance import machine
 from eval.speed.measure import ANY, ENCODED, Figure
 
 PACKAGES = ("numpy", "openvino", "torch", "sentence-transformers", "rank-bm25", "bm25s")

@@ -11,7 +11,7 @@ from eval.benchmarks.types import Benchmark
 from eval.metrics.scores import score
 from eval.reporting.attribution import CAUSES, cause
 from eval.reporting.report import AXES
-from eval.types import Found, History, Sample
+from eval.types import History, RankedHit, Sample
 from memory.types import SEMANTIC, STORES
 
 ALL = "all probes"
@@ -122,7 +122,7 @@ def evidence(sample: Sample, words: Mapping[str, str] | None = None) -> list[Pie
     return pieces
 
 
-def _place(found: Sequence[Found], unit: str) -> tuple[int | None, str]:
+def _place(found: Sequence[RankedHit], unit: str) -> tuple[int | None, str]:
     for rank, hit in enumerate(found, start=1):
         if unit in hit.units or unit == hit.session:
             return rank, {"read": "read", "beyond": "found, not read", "filtered": "dropped by its time"}[hit.place]

@@ -10,7 +10,8 @@ from pathlib import Path
 from eval import benchmarks
 from eval.benchmarks.types import Benchmark
 from eval.reporting.report import Report, report
-from eval.runs import Run, Runs
+from eval.runs.folder import Runs
+from eval.runs.run import Run
 from eval.tab.drill_down import words
 from eval.types import Sample
 from memory.errors import MemoirError

@@ -25,7 +25,7 @@ from eval.tab import plots
 from eval.tab import views as panels
 from eval.tab.drill_down import ALL
 from eval.tab.open_runs import Opened
-from eval.types import Sample, Shown
+from eval.types import Sample, ShownHit
 from memory.tab.events import Update
 from memory.tab.formatting import STORE_NAMES, clip, format_count
 from memory.tab.templates import hint
@@ -236,7 +236,7 @@ def _probe_row(sample: Sample, value: float | None, answered: bool) -> Row:
     ]
 
 
-def _ranked(place: int, found: Shown) -> Row:
+def _ranked(place: int, found: ShownHit) -> Row:
     scores = " ".join(f"{name} {value:.2f}" for name, value in found.scores.items())
     teller = f"{found.speaker}: " if found.speaker else ""
     outcome = "read" if found.kept else found.why

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from eval.evaluator import Evaluator, RunRequest
-from eval.play.engines.processes import Progress
+from eval.play.execute import Progress
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
 

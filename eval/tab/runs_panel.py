@@ -9,7 +9,7 @@ import gradio as gr
 
 from eval.benchmarks import BENCHMARKS
 from eval.reporting.render import COMPARISON_HEADER
-from eval.runs import Run
+from eval.runs.run import Run
 from eval.tab import views as panels
 from eval.tab.open_runs import answers
 from eval.tab.result_panel import Row, plain_table, widths

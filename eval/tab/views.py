@@ -10,7 +10,7 @@ from eval.judging.judge import Agreement
 from eval.reporting.compare import Comparison
 from eval.reporting.render import headlines
 from eval.reporting.report import Report
-from eval.runs import Run
+from eval.runs.run import Run
 from eval.tab.drill_down import Piece
 from eval.tab.running import Going, Plan
 from eval.types import Figure, Sample

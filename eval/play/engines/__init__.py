@@ -1,1 +1,1 @@
-"""Run many histories at once."""
+"""Ways to replay many histories at once."""

@@ -1,1 +1,1 @@
-"""DialSim's simulator: who asks what and when, under which names, and which choice an answer amounts to."""
+"""DialSim's simulator: questions asked while sessions are played, under other names, with choices."""

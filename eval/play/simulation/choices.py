@@ -1,4 +1,4 @@
-"""Multiple choice: how the choices are shown, and which of them an answer in words amounts to."""
+"""Multiple choice: show the choices, and match an answer in words to one of them."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _IS = re.compile(rf"(?:(?:i|you|we|they|it|it's|it is|i have|there is) )*{_DONT_
 
 
 def says_dont_know(text: str) -> bool:
-    """Whether one of the common ways to say "I don't know" stands in it."""
+    """Whether a text contains one of the common ways to say "I don't know"."""
     return bool(_SAYS.search(text.replace("’", "'")))
 
 
 def dont_know(choices: Sequence[str]) -> int | None:
-    """The index of the choice that says "I don't know" and nothing else: the last that does; None if none does."""
+    """The index of the last choice that only says "I don't know"; None if there is none."""
     return next((n for n in reversed(range(len(choices))) if _IS.fullmatch(choices[n].strip().replace("’", "'"))), None)
 
 
 def show(question: str, choices: Sequence[str], answers: Answers) -> str:
-    """The question as it is put: with lettered lines, with the choices in a sentence, or by itself (DialSim, 3.4)."""
+    """Format a question: with lettered choices, with the choices in a sentence, or alone (DialSim, section 3.4)."""
     if answers == "open" or not choices:
         return question
     if answers == "multiple-choice":
@@ -44,11 +44,11 @@ def show(question: str, choices: Sequence[str], answers: Answers) -> str:
 
 
 def choose(answer: str, abstained: bool, choices: Sequence[str]) -> int | None:
-    """The index of the choice that an answer in words amounts to, without a language model; None if it is none.
+    """Match an answer in words to a choice, without a language model; return its index, None for no choice.
 
     An abstention is the choice that says "I don't know". An answer that names one letter is that choice. Otherwise it
-    is the choice with the largest share of its own terms in the answer (stemmed, function words left out); of equals
-    the one with more terms, then the one named first. What is right is not looked at.
+    is the choice with the largest share of its terms in the answer (stemmed, without function words); of equals the
+    one with more terms in common, then the one named first. The right answer is not used.
     """
     unknown = dont_know(choices)
     if abstained or not answer.strip():
@@ -56,13 +56,13 @@ def choose(answer: str, abstained: bool, choices: Sequence[str]) -> int | None:
     letter = _letter(answer, len(choices))
     if letter is not None:
         return letter
-    said = _content(answer)
+    answered = _content(answer)
     best: tuple[float, int, int, int] | None = None
     for index, choice in enumerate(choices):
-        shared = _shared(said, choice) if index != unknown else 0
+        shared = _shared(answered, choice) if index != unknown else 0
         if shared:
             wanted = _content(choice)
-            first = min(said.index(term) for term in wanted if term in said)
+            first = min(answered.index(term) for term in wanted if term in answered)
             best = max(best or (0.0, 0, 0, 0), (shared / len(wanted), shared, -first, -index))
     if says_dont_know(answer) and (best is None or best[0] < 1.0):
         return unknown
@@ -78,13 +78,13 @@ def _letter(answer: str, count: int) -> int | None:
     ):
         named = {letter.upper() for letter in re.findall(pattern, answer)}
         if named:
-            # One who goes through several choices without settling on one is understood by the words.
+            # An answer that discusses several letters is matched by its words.
             return letters.index(named.pop()) if len(named) == 1 else None
     return None
 
 
-def _shared(said: Sequence[str], choice: str) -> int:
-    return (Counter(said) & Counter(_content(choice))).total()
+def _shared(answered: Sequence[str], choice: str) -> int:
+    return (Counter(answered) & Counter(_content(choice))).total()
 
 
 def _content(text: str) -> list[str]:

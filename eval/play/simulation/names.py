@@ -1,6 +1,6 @@
-"""Other names for the people of a history, so that what a model knows of a show does not answer for its memory.
+"""Rename the people of a history, so that a model cannot answer from what it knows of a show.
 
-DialSim (Kim et al. 2024, section 4.4) asks the same questions under the characters' own names, under new ones, and
+DialSim (Kim et al. 2024, section 4.4) asks the same questions under the characters' own names, under new names, and
 under each other's.
 """
 
@@ -25,27 +25,27 @@ NEUTRAL = (
 ).split()
 
 DEFAULT = "default"
-"""The wording of a question for those who have none of their own (LongDialQA's word)."""
+"""The key of the wording for everybody without one of their own (in LongDialQA's files)."""
 
 
 def characters(history: History) -> tuple[str, ...]:
-    """The main characters: those for whom a question has a wording of its own, in the order of the alphabet."""
+    """The main characters, sorted: those for whom some question has a wording of its own."""
     return tuple(sorted({asker for probe in history.probes for asker in probe.askers} - {DEFAULT}))
 
 
 def rename(history: History, names: Names, seed: int = 0) -> History:
-    """The history with its main characters called otherwise wherever they are named.
+    """Rename a history's main characters wherever they are named.
 
     "anonymised" gives each a name that nobody in the history bears, "swapped" the name of another of them; the persona,
     scripts, memories, questions, choices and right answers all follow, ids do not. Whole words are replaced,
     possessives and capitals ("ANA") with them; nicknames stay, as in DialSim.
     """
     mapping = new_names(history, names, seed)
-    return _respelt(history, respeller(mapping)) if mapping else history
+    return _respell_history(history, respeller(mapping)) if mapping else history
 
 
 def new_names(history: History, names: Names, seed: int = 0) -> dict[str, str]:
-    """Who is called what from now on; nobody under "original", or where there are too few to swap."""
+    """Map old names to new ones; empty for "original", and where there are too few people to swap."""
     people = characters(history)
     if names == "original" or not people:
         return {}
@@ -59,7 +59,7 @@ def new_names(history: History, names: Names, seed: int = 0) -> dict[str, str]:
 
 
 def swapped(people: Iterable[str], seed: int = 0) -> dict[str, str]:
-    """Each person under the name of another; nobody keeps their own. One alone stays who they are."""
+    """Map each person to the name of another; a single person keeps their name."""
     order = sorted(set(people))
     if len(order) < 2:
         return {}
@@ -68,9 +68,9 @@ def swapped(people: Iterable[str], seed: int = 0) -> dict[str, str]:
 
 
 def respeller(mapping: Mapping[str, str]) -> Respell:
-    """What replaces names in a text, all at once: A for B and B for A do not undo each other.
+    """Make a function that replaces names in a text, all at once, so that A for B and B for A do not interfere.
 
-    Swapping back gives the text as it was, unless a name is all capitals ("JD") and others are shouted.
+    Swapping twice restores the text, unless one name is all capitals ("JD") and others are written in capitals.
     """
     spellings = {old.upper(): new.upper() for old, new in mapping.items()} | dict(mapping)
     longest_first = sorted(spellings, key=lambda name: (-len(name), name))
@@ -88,7 +88,7 @@ def _words(history: History) -> set[str]:
     return {word.casefold() for text in texts for word in re.findall(r"\w+", text)}
 
 
-def _respelt(history: History, respell: Respell) -> History:
+def _respell_history(history: History, respell: Respell) -> History:
     return replace(
         history,
         persona=replace(

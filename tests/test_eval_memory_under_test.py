@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 
 from eval.experiment import Experiment, with_settings
 from eval.metrics.scores import score
-from eval.play import stage as stage_module
+from eval.play import memory_under_test
+from eval.play.memory_under_test import MemoryUnderTest
+from eval.play.models import Models
 from eval.play.opaque_ids import Leak
-from eval.play.stage import RANKED, Stage, worth_keeping
-from eval.types import Found, Gold, Prediction, Probe, Sample
+from eval.play.prediction import RANKED, trim_ranking
+from eval.types import Gold, Prediction, Probe, RankedHit, Sample
 from graph.readers import extractive as quoting
 from memory.types import Learned, MemoryDraft, Quote
 from support.invented_history import ASKED, FIRST, PROBES, SESSIONS, life, session
@@ -23,15 +25,16 @@ def played(tmp_path, embedder, classifier):
     def play(history=None, *settings):
         history = history or life()
         folder = tmp_path / str(len(list(tmp_path.iterdir())))
-        stage = Stage(folder, history, with_settings(Experiment(), list(settings)), embedder, classifier)
-        stage.remember(history.sessions, history.memories)
-        return stage
+        experiment = with_settings(Experiment(), list(settings))
+        memory = MemoryUnderTest(folder, history, experiment, Models(embedder, classifier))
+        memory.remember(history.sessions, history.memories)
+        return memory
 
     return play
 
 
-def asked(stage, probe=PROBES[0]):
-    return stage.ask(probe)
+def asked(memory, probe=PROBES[0]):
+    return memory.ask(probe)
 
 
 def first_said(prediction):
@@ -54,8 +57,8 @@ def test_what_was_never_said_is_declined(played):
 
 
 def test_no_id_of_the_benchmark_is_in_the_banks_file(played):
-    stage = played()
-    content = b"".join(path.read_bytes() for path in stage.home.iterdir())
+    memory = played()
+    content = b"".join(path.read_bytes() for path in memory.home.iterdir())
     assert b"Biscuit" in content
     assert b"answer_77" not in content
     assert b"life-77" not in content
@@ -64,10 +67,10 @@ def test_no_id_of_the_benchmark_is_in_the_banks_file(played):
 def test_what_is_right_is_not_in_what_the_reader_gets(played, monkeypatch):
     given = []
     monkeypatch.setattr(quoting, "read", lambda *all_of_it: given.append(all_of_it) or real(*all_of_it))
-    stage = played()
+    memory = played()
     for probe in PROBES:
         changed = replace(probe, gold=replace(probe.gold, answers=("a word nobody said: zyzzyva",)))
-        stage.ask(changed)
+        memory.ask(changed)
     assert len(given) == len(PROBES)
     assert "zyzzyva" not in repr(given)
     assert "answer_77" not in repr(given)
@@ -78,11 +81,11 @@ real = quoting.read
 
 
 def test_nothing_is_remembered_of_a_probe(played):
-    stage = played()
-    asked(stage)  # the first question has the history learned from
-    before = (stage.home / "bank.db").read_bytes()
-    asked(stage)
-    assert (stage.home / "bank.db").read_bytes() == before
+    memory = played()
+    asked(memory)  # the first question has the history learned from
+    before = (memory.home / "bank.db").read_bytes()
+    asked(memory)
+    assert (memory.home / "bank.db").read_bytes() == before
 
 
 def test_a_memory_that_holds_the_gold_id_stops_the_run(played):
@@ -92,7 +95,9 @@ def test_a_memory_that_holds_the_gold_id_stops_the_run(played):
 
 
 def test_a_session_that_keeps_its_gold_name_stops_the_run(played, monkeypatch):
-    monkeypatch.setattr(stage_module.Veil, "hide", lambda self, kind, name: self._names.setdefault(name, name))
+    monkeypatch.setattr(
+        memory_under_test.OpaqueIds, "hide", lambda self, kind, name: self._originals.setdefault(name, name)
+    )
     with pytest.raises(Leak, match="answer_77"):
         played()
 
@@ -105,14 +110,12 @@ def test_a_session_after_the_probe_is_not_found(played):
 
 def test_a_hit_from_after_the_probe_stops_the_run(played, monkeypatch):
     late = session("late", 200, [("Tilde", "My greyhound is called Toast now, not Biscuit.")])
-    stage = played(life(sessions=(*SESSIONS, late)))
-    search = stage._services.searcher.search
+    memory = played(life(sessions=(*SESSIONS, late)))
+    search = memory._searcher.search
     later = ASKED + timedelta(days=400)
-    monkeypatch.setattr(
-        stage._services.searcher, "search", lambda who, views, as_of, *rest: search(who, views, later, *rest)
-    )
+    monkeypatch.setattr(memory._searcher, "search", lambda who, views, as_of, *rest: search(who, views, later, *rest))
     with pytest.raises(Leak, match="after it was asked"):
-        asked(stage)
+        asked(memory)
 
 
 def test_the_order_of_the_file_does_not_matter(played):
@@ -139,9 +142,9 @@ def test_a_memory_holds_as_much_as_is_set(played, granularity, units):
 @pytest.mark.parametrize("key", ["value+facts", "value+summary", "value+keyphrases"])
 @pytest.mark.parametrize("keys", ["merged", "separate"])
 def test_additional_keys_find_the_same_turns(played, key, keys):
-    stage = played(None, f"key={key}", f"keys={keys}")
-    assert first_said(asked(stage)).units == ("answer_77aa_1",)
-    held = stage._services.bank.memories(stage._persona.id, store="dialogue")
+    memory = played(None, f"key={key}", f"keys={keys}")
+    assert first_said(asked(memory)).units == ("answer_77aa_1",)
+    held = memory._bank.memories(memory._persona.id, store="dialogue")
     said = [turn.text for s in SESSIONS for turn in s.turns]
     assert {m.text for m in held} == set(said)
     assert (len(held) > len(said)) == (keys == "separate")
@@ -197,19 +200,19 @@ def test_a_choice_is_told_from_the_answer(played):
 
 @pytest.mark.parametrize("granularity", ["turn", "round", "session"])
 def test_a_session_that_grows_takes_the_place_of_its_part(played, granularity):
-    stage = played(life(memories=()), f"granularity={granularity}")
-    whole = asked(stage).found
-    stage.remember([replace(SESSIONS[0], turns=SESSIONS[0].turns[:1]), *SESSIONS[1:]])
-    stage.remember(SESSIONS)
-    assert {f.units for f in asked(stage).found} == {f.units for f in whole}
-    assert len(asked(stage).found) == len(whole)
+    memory = played(life(memories=()), f"granularity={granularity}")
+    whole = asked(memory).found
+    memory.remember([replace(SESSIONS[0], turns=SESSIONS[0].turns[:1]), *SESSIONS[1:]])
+    memory.remember(SESSIONS)
+    assert {f.units for f in asked(memory).found} == {f.units for f in whole}
+    assert len(asked(memory).found) == len(whole)
 
 
 def test_telling_more_adds_only_what_is_new(played):
-    stage = played(life(memories=()))
-    before = stage.costs.turns
-    stage.remember(SESSIONS)
-    assert stage.costs.turns == before
+    memory = played(life(memories=()))
+    before = memory.costs.turns
+    memory.remember(SESSIONS)
+    assert memory.costs.turns == before
 
 
 @pytest.mark.parametrize("level", ["sessions", "items"])
@@ -219,13 +222,13 @@ def test_telling_more_adds_only_what_is_new(played):
 )
 def test_what_is_left_out_of_a_ranking_changes_no_figure(level, hits, evidence):
     ranking = tuple(
-        Found((f"t{unit}",), f"s{place}" if place >= 0 else "", "dialogue", 1.0, kept) for unit, place, kept in hits
+        RankedHit((f"t{unit}",), f"s{place}" if place >= 0 else "", "dialogue", 1.0, kept) for unit, place, kept in hits
     )
     turns = tuple(f"t{n}" for n in evidence)
     sessions = tuple(f"s{n}" for n in evidence)
     gold = Gold(("x",), turns, sessions if level == "sessions" else (), sessions)
     probe = Probe("q", "Where?", ASKED, gold)
-    short = tuple(worth_keeping(ranking))
+    short = tuple(trim_ranking(ranking))
     whole, part = (Sample(probe, Prediction("q", "h", {}, found)) for found in (ranking, short))
     ks = (1, 10, RANKED)
     assert score(whole, ks, level, None, answered=False) == score(part, ks, level, None, answered=False)
@@ -233,15 +236,15 @@ def test_what_is_left_out_of_a_ranking_changes_no_figure(level, hits, evidence):
 
 
 def test_a_long_ranking_is_kept_short():
-    ranking = [Found((f"t{n}",), f"s{n % 200}", "dialogue", 1.0, "beyond") for n in range(5000)]
-    assert len(list(worth_keeping(ranking))) == RANKED
+    ranking = [RankedHit((f"t{n}",), f"s{n % 200}", "dialogue", 1.0, "beyond") for n in range(5000)]
+    assert len(list(trim_ranking(ranking))) == RANKED
 
 
 def test_what_was_learned_from_turns_is_stored_under_other_ids_too(played):
     told = Learned(
         MemoryDraft("profile", "home: Turku", external_id="answer_77aa_fact"), (Quote(0, SESSIONS[0].turns[0].text),)
     )
-    stage = played(life(sessions=(replace(SESSIONS[0], learned=(told,)), *SESSIONS[1:])))
-    content = b"".join(path.read_bytes() for path in stage.home.iterdir())
+    memory = played(life(sessions=(replace(SESSIONS[0], learned=(told,)), *SESSIONS[1:])))
+    content = b"".join(path.read_bytes() for path in memory.home.iterdir())
     assert b"Turku" in content
     assert b"answer_77" not in content

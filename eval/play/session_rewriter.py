@@ -1,8 +1,8 @@
-"""What one dialogue memory holds and what it is found by (LongMemEval, Wu et al. 2025, sections 5.2 and 5.3).
+"""Rewrite sessions to the granularity and the keys of an experiment (LongMemEval, Wu et al. 2025, sections 5.2, 5.3).
 
-Nothing here is a language model's work: facts are the sentences in which somebody speaks of themselves, key phrases
-are the words and pairs of words with the most weight (TF-IDF over the history), a summary is the sentences nearest to
-the whole (centroid of the TF-IDF vectors; Radev et al. 2004).
+No language model is used: facts are the sentences in which people speak of themselves, key phrases are the words and
+pairs of words of the greatest weight (TF-IDF over the history), and a summary is the sentences nearest to the centroid
+of the TF-IDF vectors (Radev et al. 2004).
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ PHRASES = 5
 """Key phrases of one memory."""
 
 SENTENCES = {"turn": 1, "round": 2, "session": 4, "summary": 4}
-"""Sentences of a summary, by what it sums up."""
+"""Sentences of a summary, by the granularity of what it sums up."""
 
 _OF_SELF = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|mine|we|our)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """One turn as it will be stored, and the external ids of the turns that it holds."""
+class StoredTurn:
+    """A turn as it will be stored, and the external ids of the turns that it holds."""
 
     turn: TurnDraft
     holds: tuple[str, ...]
 
 
-class Values:
-    """Makes sessions into what an experiment stores; the weights of words are those of the whole history."""
+class SessionRewriter:
+    """Makes sessions into what an experiment stores; word weights are those of the whole history."""
 
     def __init__(self, experiment: Experiment, sessions: Sequence[SessionDraft]) -> None:
         self.granularity: Granularity = experiment.granularity
@@ -45,29 +45,35 @@ class Values:
         needs_words = self.granularity == "summary" or self.key in ("value+summary", "value+keyphrases")
         self._weights = Weights.of([t.text for s in sessions for t in s.turns]) if needs_words else None
 
-    def of(self, session: SessionDraft) -> tuple[SessionDraft, dict[str, tuple[str, ...]]]:
-        """The session as it is stored, and for each of its turns' external ids the turns that it holds."""
-        pieces = self._pieces(session)
+    def rewrite(self, session: SessionDraft) -> tuple[SessionDraft, dict[str, tuple[str, ...]]]:
+        """Return the session as it is stored, and which turns each of its stored turns holds, by external ids."""
+        stored = self._stored_turns(session)
         turns, learned = [], list(session.learned) if self.granularity == "turn" else []
-        for place, piece in enumerate(pieces):
-            addition = self._addition(piece.turn, piece.turn.said_at or session.started_at)
-            if addition == piece.turn.text:
+        for place, each in enumerate(stored):
+            addition = self._addition(each.turn, each.turn.said_at or session.started_at)
+            if addition == each.turn.text:
                 addition = ""
             merged = addition and not self.separate
-            turns.append(replace(piece.turn, key=f"{addition}\n{piece.turn.text}") if merged else piece.turn)
+            turns.append(replace(each.turn, key=f"{addition}\n{each.turn.text}") if merged else each.turn)
             if addition and self.separate:
-                learned.append(Learned(_apart(piece.turn, addition, session), (Quote(place, piece.turn.text),)))
-        held = {piece.turn.external_id: piece.holds for piece in pieces}
+                learned.append(Learned(_extra_key(each.turn, addition, session), (Quote(place, each.turn.text),)))
+        held = {each.turn.external_id: each.holds for each in stored}
         return replace(session, turns=tuple(turns), learned=tuple(learned)), held
 
-    def _pieces(self, session: SessionDraft) -> list[Piece]:
+    def _stored_turns(self, session: SessionDraft) -> list[StoredTurn]:
         if self.granularity == "turn":
-            return [Piece(turn, (turn.external_id,)) for turn in session.turns]
+            return [StoredTurn(turn, (turn.external_id,)) for turn in session.turns]
         groups = _rounds(session.turns) if self.granularity == "round" else [list(session.turns)]
-        pieces = [_together(group) for group in groups if group]
+        stored = [_joined(group) for group in groups if group]
         if self.granularity == "summary":
-            pieces = [Piece(replace(p.turn, text=self._summary(p.turn.text) or p.turn.text), p.holds) for p in pieces]
-        return pieces
+            stored = [
+                StoredTurn(replace(p.turn, text=self._summary(p.turn.text) or p.turn.text), p.holds) for p in stored
+            ]
+        return stored
+
+    def _summarised(self, stored: StoredTurn) -> StoredTurn:
+        text = stored.turn.text
+        return StoredTurn(replace(stored.turn, text=self._summary(text) or text), stored.holds)
 
     def _addition(self, turn: TurnDraft, said_at: datetime | None) -> str:
         if self.key == "value+facts":
@@ -90,7 +96,7 @@ class Values:
 
 
 def _rounds(turns: Iterable[TurnDraft]) -> list[list[TurnDraft]]:
-    """What the user said and the replies to it; replies before the first word of the user are a round of their own."""
+    """Group turns into rounds: what the user said, and the replies to it. Replies before that form a round."""
     rounds: list[list[TurnDraft]] = []
     for turn in turns:
         if turn.role == "user" or not rounds:
@@ -99,16 +105,16 @@ def _rounds(turns: Iterable[TurnDraft]) -> list[list[TurnDraft]]:
     return rounds
 
 
-def _together(turns: Sequence[TurnDraft]) -> Piece:
+def _joined(turns: Sequence[TurnDraft]) -> StoredTurn:
     text = "\n".join(f"{turn.speaker}: {turn.text}" for turn in turns)
-    said = [turn.said_at for turn in turns if turn.said_at is not None]
+    times = [turn.said_at for turn in turns if turn.said_at is not None]
     held = tuple(turn.external_id for turn in turns)
-    # The last moment: a whole is not known before its last word.
-    return Piece(replace(turns[0], text=text, said_at=max(said, default=None)), held)
+    # Dated by its last turn: a round or session is not known before its end.
+    return StoredTurn(replace(turns[0], text=text, said_at=max(times, default=None)), held)
 
 
-def _apart(turn: TurnDraft, addition: str, session: SessionDraft) -> MemoryDraft:
-    """A memory of the same words, found by the addition alone; it goes by the turn's own id."""
+def _extra_key(turn: TurnDraft, addition: str, session: SessionDraft) -> MemoryDraft:
+    """Make a memory with the turn's text and id whose key is the addition alone."""
     said_at = turn.said_at or session.started_at
     return MemoryDraft(
         "dialogue", turn.text, key=addition, said_at=said_at, speaker=turn.speaker, external_id=turn.external_id
@@ -116,9 +122,9 @@ def _apart(turn: TurnDraft, addition: str, session: SessionDraft) -> MemoryDraft
 
 
 def _facts(turn: TurnDraft, said_at: datetime | None) -> str:
-    """What somebody says of themselves; an assistant's words are about the user and tell nothing of itself."""
+    """Find what a speaker says of themselves; an assistant speaks of the user, so its turns give none."""
     if turn.role == "assistant":
         return ""
-    told = [s for s in split(turn.text) if _OF_SELF.search(s.replace("’", "'")) and not s.endswith("?")]
+    about_self = [s for s in split(turn.text) if _OF_SELF.search(s.replace("’", "'")) and not s.endswith("?")]
     plain = [f.text for f in facts(turn.text, turn.speaker, said_at)] if said_at else []
-    return " ".join([*plain, *told])
+    return " ".join([*plain, *about_self])

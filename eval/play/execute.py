@@ -1,0 +1,95 @@
+"""Replay many histories and append each answer to the run as it comes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from eval.experiment import Experiment
+from eval.play.engines.outcomes import Outcome, Stop, outcomes_of
+from eval.play.engines.processes import replay_in_processes
+from eval.play.models import Models, load_models
+from eval.runs.run import HistoryCosts, Run
+from eval.types import History
+from graph.models.names import is_local
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is: probes answered, of those known so far, and the id of the current history."""
+
+    done: int
+    total: int
+    history: str
+
+
+Watch = Callable[[Progress], None]
+
+
+def execute(
+    run: Run,
+    histories: Iterable[History],
+    experiment: Experiment,
+    cache: Path,
+    *,
+    total: int,
+    jobs: int = 1,
+    models: Models | None = None,
+    stop: Stop | None = None,
+    watch: Watch = lambda progress: None,
+) -> bool:
+    """Replay what the run has not answered yet; return whether all of it is done.
+
+    Args:
+        run: Where samples are appended, one by one.
+        histories: What to replay; read as needed, so that not all of them need to fit in memory.
+        experiment: The settings.
+        cache: The file of cached embeddings.
+        total: How many probes there are in all, for the progress.
+        jobs: Processes. Answers do not depend on it: one process replays a history from start to end.
+        models: Loaded models, used in this process; loaded here if None.
+        stop: Checked between probes; answers so far are kept.
+        watch: Called after every probe.
+    """
+    answered = run.answered()
+    finished = {c.history for c in run.costs()}
+    done = len(answered)
+    work = (_unanswered(h, answered) for h in histories if h.id not in finished)
+    stop = stop or threading.Event()
+    # A pool is one history and reads its file as it goes; a local chat model in every process would fill the memory.
+    alone = jobs == 1 or models is not None or experiment.pooled or is_local(experiment.pipeline.model)
+    outcomes = (
+        _replay_here(work, experiment, models or load_models(experiment, cache), stop)
+        if alone
+        else replay_in_processes(work, experiment, cache, stop, jobs)
+    )
+    for outcome in outcomes:
+        if isinstance(outcome, HistoryCosts):
+            run.append_costs(outcome)
+            continue
+        key = (outcome.prediction.history_id, outcome.probe.id)
+        if key not in answered:
+            answered.add(key)
+            run.append_sample(outcome)
+            done += 1
+        watch(Progress(done, max(total, done), outcome.prediction.history_id))
+    if stop.is_set():
+        return False
+    run.mark_done()
+    return True
+
+
+def _unanswered(history: History, answered: set[tuple[str, str]]) -> History:
+    """The history with the probes left to ask; a simulation starts over, since it draws its probes from all of them."""
+    if any(probe.asked_in for probe in history.probes):
+        return history
+    return replace(history, probes=tuple(p for p in history.probes if (history.id, p.id) not in answered))
+
+
+def _replay_here(work: Iterator[History], experiment: Experiment, models: Models, stop: Stop) -> Iterator[Outcome]:
+    for history in work:
+        if stop.is_set():
+            return
+        yield from outcomes_of(history, experiment, models, stop)

@@ -1,0 +1,189 @@
+"""The memory under test: a fresh bank, filled through the same `remember` as a chat, and asked as of a date."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, timedelta
+from pathlib import Path
+
+from eval.experiment import Experiment
+from eval.play.benchmark_ids import BenchmarkIds
+from eval.play.models import Models
+from eval.play.opaque_ids import OpaqueIds, check_shown, check_stored, sort_by_time
+from eval.play.pooled import Part
+from eval.play.prediction import make_prediction
+from eval.play.reader_input import EvidenceSearcher
+from eval.play.session_rewriter import SessionRewriter
+from eval.types import Costs, Gold, History, Prediction, Probe
+from graph.assistant import Assistant
+from graph.learning.learner import consolidate
+from graph.models import ModelFailed
+from graph.settings import PipelineSettings
+from graph.state import Ask, Services
+from memory.bank.bank import Bank
+from memory.dates.expressions import TimeExpression
+from memory.forgetting.forget import forget_session
+from memory.search.indexer import embed_all
+from memory.search.searcher import Searcher
+from memory.types import SEMANTIC, Memory, MemoryDraft, SessionDraft, Store, TimeSpan, TurnDraft
+
+DEPTH = 1000
+"""Memories of each store that are ranked: enough to see 50 distinct sessions among their turns."""
+
+EVERYTHING = 1_000_000
+
+DAY = timedelta(days=1)
+
+
+@dataclass
+class MemoryUnderTest:
+    """One history's bank, and the assistant that answers from it. `costs` adds up what that takes."""
+
+    home: Path
+    history: History
+    experiment: Experiment
+    models: Models
+    costs: Costs = field(default_factory=Costs)
+
+    def __post_init__(self) -> None:
+        self._opaque = OpaqueIds(self.history)
+        self._rewriter = SessionRewriter(self.experiment, self.history.sessions)
+        self._is_learned = True
+        self._golds = tuple(probe.gold for probe in self.history.probes)
+        self._bank = Bank(self.home / "bank.db")
+        self._persona = self._bank.create_persona(self._opaque.hide_persona(self.history.persona))
+        self._ids = BenchmarkIds(self._bank, self._persona.id, self._opaque)
+        self._searcher = self._make_searcher()
+        settings = pipeline_settings(self.experiment)
+        services = Services(self._bank, self._searcher, self.models.classifier, settings, model=self.models.chat)
+        self._assistant = Assistant(services)
+
+    def _make_searcher(self) -> Searcher:
+        if self.experiment.given == "memory":
+            return Searcher(self._bank, self.models.embedder)
+        return EvidenceSearcher(self._bank, self.models.embedder, self.experiment.given)
+
+    # --- storing
+
+    def start_part(self, part: Part) -> None:
+        """Turn to the next history of a pool: its word weights and its gold apply to what is remembered from here."""
+        self._rewriter = SessionRewriter(self.experiment, part.sessions)
+        self._golds = part.golds
+
+    def remember(self, sessions: Iterable[SessionDraft], memories: Sequence[MemoryDraft] = ()) -> None:
+        """Store sessions, in order of time, and memories that no session said; skip what is stored already.
+
+        Raises:
+            Leak: something to be stored names the evidence.
+        """
+        drafts = [self._rewrite(session) for session in sort_by_time(sessions) if self._is_remembered("dialogue")]
+        # Of equal hits the older comes first, so the order of storing must not depend on the order of the file.
+        facts = sorted(
+            (self._opaque.hide_memory(m, n) for n, m in enumerate(memories) if self._is_remembered(m.store)),
+            key=lambda m: m.external_id,
+        )
+        check_stored(self._golds, drafts, facts)
+        self._forget_shorter_versions(drafts)
+        started = time.perf_counter()
+        stored = self._bank.remember(self._persona.id, drafts)
+        if facts:
+            stored += self._bank.add_memories(self._persona.id, facts)
+        self.costs.import_s += time.perf_counter() - started
+        self.costs.turns += stored.turns
+        self.costs.memories += stored.memories
+        for memory in facts:
+            self._ids.record(memory.external_id, (memory.external_id,))
+        self._ids.bank_changed()
+        self._is_learned = False
+        self._embed()
+
+    def _embed(self) -> None:
+        started = time.perf_counter()
+        embed_all(self._bank, self.models.embedder, self._persona.id)
+        self.costs.embed_s += time.perf_counter() - started
+
+    def _learn(self) -> None:
+        """Learn from what was stored since the last question: once a question, not once a turn.
+
+        It learns only from whole turns, since facts need their speaker, and only where no store is left out.
+        """
+        applies = self.experiment.granularity == "turn" and self.experiment.remembered == "both"
+        if self._is_learned or not applies:
+            return
+        started = time.perf_counter()
+        consolidate(self._bank, self.experiment.pipeline.learner, self.models.chat)
+        self.costs.import_s += time.perf_counter() - started
+        self._ids.bank_changed()
+        self._embed()
+        self._is_learned = True
+
+    def _is_remembered(self, store: Store) -> bool:
+        kind = self.experiment.remembered
+        return kind == "both" or (store in SEMANTIC) == (kind == "semantic")
+
+    def _rewrite(self, session: SessionDraft) -> SessionDraft:
+        draft, holds = self._rewriter.rewrite(self._opaque.hide_session(session))
+        for external_id, held in holds.items():
+            self._ids.record(external_id, held)
+        return draft
+
+    def _forget_shorter_versions(self, sessions: Sequence[SessionDraft]) -> None:
+        """Forget the part of a session that was stored before, where one memory holds more than a turn."""
+        if self.experiment.granularity == "turn":
+            return
+        coming = {self._opaque.original(session.external_id) for session in sessions}
+        for number in [number for number, name in self._ids.sessions.items() if name in coming]:
+            forget_session(self._bank, self._persona.id, number)
+
+    # --- asking
+
+    def ask(self, probe: Probe, question: str = "", dialogue: Sequence[TurnDraft] = ()) -> Prediction:
+        """Ask a probe as of its date, in other words if `question` is given; store nothing of it.
+
+        Raises:
+            Leak: a memory was found that was said after the probe's date.
+            ModelFailed: the chat model does not answer. Another reader's answer would be no measurement of it.
+        """
+        self._learn()
+        if isinstance(self._searcher, EvidenceSearcher):
+            self._searcher.is_evidence = lambda memory: self._ids.is_evidence(memory, probe.gold)
+        ask = Ask(
+            self._persona,
+            question or probe.question,
+            probe.asked_at,
+            "probe",
+            tuple(dialogue) or probe.dialogue,
+            remember=False,
+            times=self._evidence_times(probe.gold) if self.experiment.times == "oracle" else None,
+        )
+        started = time.perf_counter()
+        answer = self._assistant.ask(ask)
+        seconds = time.perf_counter() - started
+        check_shown(answer.hits, probe.asked_at)
+        if answer.reading.unreachable:
+            raise ModelFailed(f"{answer.reading.notice} Earlier answers are kept; run the same command to resume")
+        self.costs.ask_s += seconds
+        self.costs.probes += 1
+        return make_prediction(probe, self.history.id, answer, self._ids, seconds)
+
+    def _evidence_times(self, gold: Gold) -> tuple[TimeExpression, ...]:
+        evidence = (m for m in self._bank.memories(self._persona.id) if self._ids.is_evidence(m, gold))
+        spans = dict.fromkeys(span for memory in evidence if (span := _span(memory)))
+        return tuple(TimeExpression("", 0, 0, span) for span in spans)
+
+
+def _span(memory: Memory) -> TimeSpan | None:
+    """When an event happened, or the day on which something was said."""
+    if memory.event is not None or memory.said_at is None:
+        return memory.event
+    start = memory.said_at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    return TimeSpan(start, start + DAY)
+
+
+def pipeline_settings(experiment: Experiment) -> PipelineSettings:
+    """The pipeline's settings with a ranking of full depth, which changes no answer."""
+    pipeline = experiment.pipeline
+    budget = EVERYTHING if experiment.given == "everything" else pipeline.budget
+    return replace(pipeline, search=replace(pipeline.search, depth=DEPTH), budget=budget)

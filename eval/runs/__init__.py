@@ -1,0 +1,1 @@
+"""Runs of benchmarks, kept as folders."""

@@ -1,0 +1,64 @@
+"""What a run was made with: the data's checksum, the version of the code, the libraries, the machine."""
+
+from __future__ import annotations
+
+import os
+import platform
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = (
+    "dateparser",
+    "ir-measures",
+    "langgraph",
+    "numpy",
+    "PyStemmer",
+    "rouge-score",
+    "sacrebleu",
+    "scikit-learn",
+    "scipy",
+    "sentence-transformers",
+    "torch",
+    "transformers",
+)
+"""Libraries whose version can change a figure."""
+
+
+def checksum(path: Path) -> str:
+    """SHA-256 of a file, or of the names and contents of a folder's files."""
+    files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
+    total = sha256()
+    for file in files:
+        total.update(file.relative_to(path).as_posix().encode() if path.is_dir() else b"")
+        with file.open("rb") as stream:
+            while part := stream.read(1 << 20):
+                total.update(part)
+    return total.hexdigest()
+
+
+@cache
+def code_version() -> str:
+    """Digest everything that answers and scores: the sources, and the weights that come with them.
+
+    The code of the screen is left out, so that a change there lets an unfinished run be resumed.
+    """
+    total = sha256()
+    sources = [p for room in ("memory", "graph", "eval") for p in sorted((ROOT / room).rglob("*.py"))]
+    for path in [*sources, ROOT / "assets" / "models" / "classifier.npz"]:
+        if path.parent.name != "tab":
+            total.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
+    return total.hexdigest()[:16]
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the libraries that can change a figure."""
+    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
+
+
+def machine() -> str:
+    """Describe the machine in one line."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
+    return f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GiB"

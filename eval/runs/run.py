@@ -1,0 +1,217 @@
+"""A run: which benchmark ran on what data and how, and a line for each probe as soon as it is answered.
+
+    <home>/runs/locomo-20261121-101500-3f2a91/
+        run.json           benchmark, checksum of the data, settings, digest of the code, versions, machine
+        predictions.jsonl  one sample a line
+        costs.jsonl        one history a line, written when all of its probes are answered
+        verdicts.jsonl     a judge's verdicts, one probe a line
+        done               present once every probe is answered
+
+An unfinished run is resumed if data, settings, code and versions are still the same; if any of them changed, a new run
+starts, so that no run mixes two.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from eval.types import Costs, Sample, Verdict
+from memory.errors import MemoirError
+
+_SAMPLE = TypeAdapter(Sample)
+_VERDICT = TypeAdapter(tuple[str, Verdict])
+Line = TypeVar("Line")
+Key = tuple[str, str]
+"""A history's id and a probe's."""
+
+
+class UnknownRun(MemoirError):
+    """No run of that name, or its folder cannot be read."""
+
+
+class RunIsBusy(MemoirError):
+    """Another process is working on the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """What a run was made of: two runs of equal specs give equal figures. `portion` says which probes were asked."""
+
+    benchmark: str
+    data: str
+    checksum: str
+    portion: str
+    settings: Mapping[str, Any]
+    code: str
+    versions: Mapping[str, str]
+
+    @property
+    def digest(self) -> str:
+        """A hash of the spec without the path of the data."""
+        same = json.dumps(asdict(replace(self, data="")), sort_keys=True, default=str)
+        return sha256(same.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryCosts:
+    """What it took to replay one history, by its id; `found` counts cached embeddings, `skips` what was unusable."""
+
+    history: str
+    costs: Costs
+    encoder_s: float
+    encoded: int
+    found: int
+    wall_s: float
+    skips: tuple[tuple[str, str], ...] = ()
+
+
+_COSTS = TypeAdapter(HistoryCosts)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run and its folder."""
+
+    folder: Path
+    spec: Spec
+    created: datetime
+    machine: str
+
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        return self.folder.name
+
+    @property
+    def is_done(self) -> bool:
+        """Whether every probe was answered."""
+        return (self.folder / "done").exists()
+
+    def samples(self, *, words: bool = True) -> list[Sample]:
+        """Read what was answered so far, each probe once, with a judge's verdicts where there are any.
+
+        Without `words`, the texts for people (`shown`, `trace`) are left out, which takes a third of the memory.
+        """
+        judged = self.verdicts()
+        samples: dict[Key, Sample] = {}
+        for sample in self._lines("predictions.jsonl", _SAMPLE):
+            prediction = sample.prediction if words else replace(sample.prediction, shown=(), trace=())
+            verdict = judged.get(sample.probe.id, sample.verdict)
+            samples[_key(sample)] = replace(sample, prediction=prediction, verdict=verdict)
+        return list(samples.values())
+
+    def answered(self) -> set[Key]:
+        """The probes answered so far."""
+        return {_key(sample) for sample in self._lines("predictions.jsonl", _SAMPLE)}
+
+    def costs(self) -> list[HistoryCosts]:
+        """The costs of the finished histories."""
+        return list(self._lines("costs.jsonl", _COSTS))
+
+    def verdicts(self) -> dict[str, Verdict]:
+        """A judge's verdicts by probe id."""
+        return dict(self._lines("verdicts.jsonl", _VERDICT))
+
+    def append_sample(self, sample: Sample) -> None:
+        """Append a sample; it survives a kill of this process from then on."""
+        self._append("predictions.jsonl", _SAMPLE.dump_json(sample))
+
+    def append_costs(self, costs: HistoryCosts) -> None:
+        """Append the costs of a history that is finished."""
+        self._append("costs.jsonl", _COSTS.dump_json(costs))
+
+    def save_verdicts(self, verdicts: Mapping[str, Verdict]) -> None:
+        """Replace all verdicts by these."""
+        lines = b"".join(_VERDICT.dump_json(v) + b"\n" for v in verdicts.items())
+        write_atomically(self.folder / "verdicts.jsonl", lines)
+
+    def mark_done(self) -> None:
+        """Record that every probe is answered."""
+        (self.folder / "done").touch()
+
+    def drop_partial_lines(self) -> None:
+        """Cut off a line that a kill left half-written at the end of a file."""
+        for name in ("predictions.jsonl", "costs.jsonl"):
+            path = self.folder / name
+            if path.exists():
+                with path.open("r+b") as file:
+                    file.truncate(sum(len(line) for line in file if line.endswith(b"\n")))
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Keep other processes from working on it; the lock ends with the process, even by a kill.
+
+        Raises:
+            RunIsBusy: another process has locked it.
+        """
+        with (self.folder / "lock").open("ab") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise RunIsBusy(
+                    f"{self.name} is running in another window or process. Nothing was changed; wait for it, or stop "
+                    "it there."
+                ) from None
+            yield
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether another process is working on it."""
+        try:
+            with self.lock():
+                return False
+        except RunIsBusy:
+            return True
+
+    def delete(self) -> None:
+        """Remove the run's folder.
+
+        Raises:
+            RunIsBusy: it is running.
+        """
+        with self.lock():
+            shutil.rmtree(self.folder)
+
+    def _append(self, name: str, line: bytes) -> None:
+        with (self.folder / name).open("ab") as file:
+            file.write(line + b"\n")
+
+    def _lines(self, name: str, adapter: TypeAdapter[Line]) -> Iterator[Line]:
+        path = self.folder / name
+        if not path.exists():
+            return
+        with path.open("rb") as file:  # line by line: a large run's file has half a gigabyte
+            for number, line in enumerate(file, start=1):
+                if line.endswith(b"\n"):  # what follows the last newline is half a line
+                    yield self._parse(f"{path}, line {number}", line, adapter)
+
+    def _parse(self, where: str, line: bytes, adapter: TypeAdapter[Line]) -> Line:
+        try:
+            return adapter.validate_json(line)
+        except ValidationError as fault:
+            raise UnknownRun(
+                f"{where}: {fault.errors()[0]['msg']}. Another version wrote it, or it was edited. Nothing was "
+                f"changed; delete the run with `python -m eval delete {self.name}`."
+            ) from fault
+
+
+def _key(sample: Sample) -> Key:
+    return sample.prediction.history_id, sample.probe.id
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Replace a file's content; after a crash it is the old or the new one."""
+    part = path.with_name(f"{path.name}.part")
+    part.write_bytes(content)
+    part.replace(path)
