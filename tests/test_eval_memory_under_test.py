@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eval.experiment import Experiment, with_settings
-from eval.metrics.scores import score
+from eval.metrics.scores import Scoring, score
 from eval.play import memory_under_test
 from eval.play.memory_under_test import MemoryUnderTest
 from eval.play.models import Models
@@ -230,8 +230,8 @@ def test_what_is_left_out_of_a_ranking_changes_no_figure(level, hits, evidence):
     probe = Probe("q", "Where?", ASKED, gold)
     short = tuple(trim_ranking(ranking))
     whole, part = (Sample(probe, Prediction("q", "h", {}, found)) for found in (ranking, short))
-    ks = (1, 10, RANKED)
-    assert score(whole, ks, level, None, answered=False) == score(part, ks, level, None, answered=False)
+    scoring = Scoring(level, (1, 10, RANKED))
+    assert score(whole, scoring, answered=False) == score(part, scoring, answered=False)
     assert {f for f in ranking if f.place == "read"} == {f for f in short if f.place == "read"}
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from eval.__main__ import main
 from eval.experiment import Experiment, with_settings
-from eval.metrics.scores import score
+from eval.metrics.scores import Scoring, score
 from eval.play.models import load_models
 from eval.play.opaque_ids import Leak
 from eval.play.pooled import POOLED, CannotPool, pool
@@ -37,16 +37,16 @@ def as_read(*histories):
 def asked(tmp_path, embedder):
     def ask(*histories, settings=()):
         experiment = with_settings(Experiment(), ["pooled=true", "reader=none", *settings])
-        tools = load_models(experiment, tmp_path / "embeddings.db", embedder)
+        models = load_models(experiment, tmp_path / "embeddings.db", embedder)
         costs = Costs()
-        samples = list(replay(as_read(*histories), experiment, tools, costs))
+        samples = list(replay(as_read(*histories), experiment, models, costs))
         return {sample.probe.question: sample for sample in samples}, costs
 
     return ask
 
 
 def figures(sample):
-    return score(sample, (1, 5), "sessions", None, answered=False)
+    return score(sample, Scoring("sessions", (1, 5)), answered=False)
 
 
 def test_ids_that_two_histories_have_in_common_stay_apart(asked):

@@ -60,7 +60,7 @@ def test_an_unfinished_run_of_the_same_spec_goes_on(runs):
 )  # fmt: skip
 def test_anything_that_can_change_a_figure_begins_a_new_run(runs, change):
     first = runs.resume_or_create(SPEC)
-    first.append(SAMPLE)
+    first.append_sample(SAMPLE)
     second = runs.resume_or_create(replace(SPEC, **change))
     assert second.name != first.name
     assert second.samples() == []
@@ -81,7 +81,7 @@ def test_half_a_line_is_left_out_and_cut_off_when_it_goes_on(runs):
     assert run.samples() == [SAMPLE]
     going_on = runs.resume_or_create(SPEC)
     assert path.read_bytes() == whole
-    going_on.append(named("q2"))
+    going_on.append_sample(named("q2"))
     assert [s.probe.id for s in going_on.samples()] == ["q1", "q2"]
 
 

@@ -138,7 +138,7 @@ def test_why_nothing_is_asked_is_told(history):
         "Ross says nothing in it",
         "nobody is present who could ask",
         "it has no question",
-        "no such session; 1 questions lost",
+        "no such session; 1 questions left out",
     ]
 
 
