@@ -16,10 +16,10 @@ from pathlib import Path
 from memory.bank.bank import Bank
 from memory.errors import Cancelled, MemoirError, UnreadableFile
 from memory.exporting import restore as moving
-from memory.importers import Unpacked, unpack
+from memory.importers.detect import Unpacked, unpack
 from memory.importers.generic import memoir
 from memory.importers.generic import memoir_export as memoir_sealed
-from memory.importers.reading.histories import KEPT_SKIPS, History, HistoryFile, bytes_of
+from memory.importers.history_file import MAX_LISTED_SKIPS, History, HistoryFile, size_of
 from memory.progress import Progress, without_progress
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Skip, Stored
 
@@ -196,7 +196,7 @@ def _moved(
         raise UnreadableFile(_none_of(file, choose or ()))
     skips = [sealed.skips, *([()] * len(done))]
     reports = tuple(
-        HistoryReport(m.persona, m.sessions, m.turns, m.memories, m.stored, beside[:KEPT_SKIPS], len(beside))
+        HistoryReport(m.persona, m.sessions, m.turns, m.memories, m.stored, beside[:MAX_LISTED_SKIPS], len(beside))
         for m, beside in zip(done, skips, strict=False)
     )
     met = {name.casefold() for m in done for name in m.names}
@@ -228,7 +228,7 @@ class _BatchWriter:
         else:
             self._memories.append(record)
             self._turns += 1
-        self._bytes += bytes_of(record)
+        self._bytes += size_of(record)
         if self._turns >= BATCH_TURNS or self._bytes >= BATCH_BYTES:
             self.flush()
 
@@ -296,4 +296,4 @@ def _reports(taken: Iterable[History]) -> tuple[HistoryReport, ...]:
 
 
 def _listed(histories: Iterable[History]) -> tuple[Skip, ...]:
-    return tuple(islice((skip for h in histories for skip in h.skips), KEPT_SKIPS))
+    return tuple(islice((skip for h in histories for skip in h.skips), MAX_LISTED_SKIPS))

@@ -9,7 +9,7 @@ import pytest
 
 from memory.__main__ import main
 from memory.errors import UnreadableFile
-from memory.importers import detect, unpack
+from memory.importers.detect import unpack
 from memory.importers.generic import memoir
 from memory.importers.reading import zip_archive as archive
 from memory.ingest import ingest, summarize
@@ -105,13 +105,13 @@ def test_an_archive_that_must_not_be_read_is_refused_and_changes_nothing(bank, t
 def test_an_archive_in_an_archive_is_named_with_what_to_do(tmp_path):
     path = write_zip(tmp_path / "outer.zip", {"inner.zip": nested(tmp_path)})
     with pytest.raises(UnreadableFile, match=r"inner\.zip: an archive within the archive; unpack this one and import"):
-        detect(path)
+        unpack(path)
 
 
 def test_an_archive_within_that_is_called_json_is_not_opened(tmp_path):
     path = write_zip(tmp_path / "outer.zip", {"conversations.json": nested(tmp_path)})
     with pytest.raises(UnreadableFile, match=r"conversations\.json: it looks like a zip archive within another"):
-        detect(path)
+        unpack(path)
 
 
 def test_a_member_that_is_longer_than_declared_is_told_as_damaged(bank, tmp_path):
@@ -140,7 +140,7 @@ def test_a_member_that_is_damaged_is_kept_up_to_there(bank, tmp_path):
 def test_any_known_format_is_read_out_of_an_archive(tmp_path):
     lines = write_lines(tmp_path / "h.jsonl", persona("Zoe"), session(1))
     zipped = write_zip(tmp_path / "h.zip", {"folder/h.jsonl": lines.read_bytes()})
-    assert detect(zipped) is memoir
+    assert unpack(zipped).importer is memoir
     assert read_all(zipped) == read_all(lines)
 
 
@@ -149,7 +149,7 @@ def test_an_archive_is_read_as_the_format_that_says_most_of_itself(tmp_path):
     members = {"notes.txt": "Ana: hi\nBo: hello\n", "claude.json": claude, "conversations.json": CHATGPT}
     records = read_all(write_zip(tmp_path / "both.zip", members))
     assert [turn.external_id for turn in turns(records)] == ["n-question", "n-answer-2"]
-    reason = "not ChatGPT; an archive is read as one format. Import it by itself"
+    reason = "not ChatGPT; only one format is read from an archive. Import it by itself"
     assert skips(records)[-2:] == [
         ("notes.txt", f"it is transcript, {reason}"),
         ("claude.json", f"it is Claude, {reason}"),
@@ -163,10 +163,10 @@ def test_notes_of_macos_are_passed_over(tmp_path):
 
 
 def test_an_endless_list_of_members_is_refused_before_it_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(archive, "MOST_DIRECTORY", 1000)
+    monkeypatch.setattr(archive, "MAX_DIRECTORY_BYTES", 1000)
     path = write_zip(tmp_path / "many.zip", {f"{n}.json": CHATGPT for n in range(100)})
     with pytest.raises(UnreadableFile, match=r"lists [0-9,]+ bytes of files; expected at most 1,000"):
-        detect(path)
+        unpack(path)
 
 
 def test_a_directory_of_64_bits_is_measured_too(tmp_path, monkeypatch):
@@ -181,7 +181,7 @@ def test_a_method_that_inflates_without_bound_is_refused(tmp_path):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_BZIP2) as zipped:
         zipped.writestr("conversations.json", CHATGPT)
     with pytest.raises(UnreadableFile, match=r"is packed by method 12; expected deflate, as exports are"):
-        detect(path)
+        unpack(path)
 
 
 def test_progress_is_told_of_what_is_unpacked(bank, tmp_path):

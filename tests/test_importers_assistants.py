@@ -2,8 +2,8 @@
 
 import json
 
-from memory.importers import detect
 from memory.importers.chats import claude
+from memory.importers.detect import unpack
 from memory.types import PersonaDraft
 from support.export_files import EXPORTS, personas, read_all, said, sessions, skips, turns, write_json, write_zip
 
@@ -50,7 +50,7 @@ def test_claude_keeps_accounts_apart(tmp_path):
 def test_claudes_archive_is_known_and_its_other_files_are_named(tmp_path):
     members = {"conversations.json": (EXPORTS / "claude.json").read_text(), "users.json": "[]", "projects.json": "[]"}
     zipped = write_zip(tmp_path / "data.zip", members)
-    assert detect(zipped) is claude
+    assert unpack(zipped).importer is claude
     assert [place for place, _ in skips(read_all(zipped))][-2:] == ["users.json", "projects.json"]
 
 

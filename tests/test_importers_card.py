@@ -6,7 +6,7 @@ import pytest
 
 from memory.bank.bank import Bank
 from memory.errors import UnreadableFile
-from memory.importers import detect
+from memory.importers.detect import unpack
 from memory.importers.generic import character_card as card
 from memory.importers.reading.png import SIGNATURE
 from memory.ingest import ingest, summarize
@@ -60,7 +60,7 @@ def test_its_lore_becomes_memories_of_the_world():
 def test_a_picture_is_read_as_the_card_it_carries(tmp_path, keyword):
     path = tmp_path / "iris.png"
     path.write_bytes(picture(**{keyword: TEXT}))
-    assert detect(path) is card
+    assert unpack(path).importer is card
     assert read_all(path) == read_all(FILE)
 
 
@@ -138,7 +138,7 @@ def test_a_picture_that_is_no_card_is_refused_by_name(tmp_path, content, reason)
     path = tmp_path / "holiday.json"
     path.write_bytes(content)
     with pytest.raises(UnreadableFile, match=r"holiday\.json cannot be imported") as refusal:
-        detect(path)
+        unpack(path)
     assert reason in str(refusal.value)
 
 
@@ -146,4 +146,4 @@ def test_text_in_a_picture_that_is_not_base64_is_refused(tmp_path):
     path = tmp_path / "iris.png"
     path.write_bytes(SIGNATURE + chunk(b"tEXt", b"chara\x00not base64!") + chunk(b"IEND", b""))
     with pytest.raises(UnreadableFile, match=r"expected a whole PNG whose card is JSON in base64"):
-        detect(path)
+        unpack(path)

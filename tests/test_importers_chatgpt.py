@@ -3,8 +3,8 @@
 import json
 from datetime import UTC, datetime
 
-from memory.importers import detect
 from memory.importers.chats import chatgpt
+from memory.importers.detect import unpack
 from memory.types import PersonaDraft
 from support.export_files import EXPORTS, personas, read_all, said, sessions, skips, turns, write_json, write_zip
 
@@ -62,7 +62,7 @@ def test_an_archive_is_read_whole_however_its_conversations_are_split(tmp_path):
         },
     )
     records = read_all(zipped)
-    assert detect(zipped) is chatgpt
+    assert unpack(zipped).importer is chatgpt
     assert [text for _, _, text in said(records)][-1] == "I row."
     assert {"user.json", "chat.html", "file-shed.jpg"} <= {place for place, _ in skips(records)}
 

@@ -6,7 +6,9 @@ import pickle
 import pytest
 
 from memory.errors import UnreadableFile
-from memory.importers import HEAD_BYTES, IMPORTERS, detect
+from memory.importers import IMPORTERS
+from memory.importers.detect import unpack
+from memory.importers.reading.source import HEAD_BYTES
 
 EXAMPLES = {
     "memoir": '{"memoir": 1, "persona": {"name": "Iris"}}',
@@ -36,7 +38,7 @@ def written(tmp_path, content, name="upload.bin"):
 
 def refusal_of(path):
     with pytest.raises(UnreadableFile) as fault:
-        detect(path)
+        unpack(path)
     return str(fault.value)
 
 
@@ -46,18 +48,18 @@ def test_every_format_has_an_example():
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_each_format_is_known_by_its_content(tmp_path, name):
-    assert detect(written(tmp_path, EXAMPLES[name])) is IMPORTERS[name]
+    assert unpack(written(tmp_path, EXAMPLES[name])).importer is IMPORTERS[name]
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_file_name_does_not_matter(tmp_path, name):
-    assert detect(written(tmp_path, EXAMPLES[name], "locomo10.json")) is IMPORTERS[name]
+    assert unpack(written(tmp_path, EXAMPLES[name], "locomo10.json")).importer is IMPORTERS[name]
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_a_byte_order_mark_does_not_hide_the_format(tmp_path, name, encoding):
-    assert detect(written(tmp_path, EXAMPLES[name].encode(encoding))) is IMPORTERS[name]
+    assert unpack(written(tmp_path, EXAMPLES[name].encode(encoding))).importer is IMPORTERS[name]
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -72,7 +74,7 @@ def test_a_long_file_is_known_by_its_head(tmp_path):
     record = {"question_id": "q", "haystack_dates": [], "haystack_session_ids": [], "haystack_sessions": sessions}
     path = written(tmp_path, json.dumps([record]))
     assert path.stat().st_size > HEAD_BYTES
-    assert detect(path) is IMPORTERS["longmemeval"]
+    assert unpack(path).importer is IMPORTERS["longmemeval"]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +120,7 @@ def test_a_missing_file_and_a_folder_are_unreadable(tmp_path):
     ],
 )
 def test_the_published_files_are_known(benchmark_data, file, name):
-    assert detect(benchmark_data / file) is IMPORTERS[name]
+    assert unpack(benchmark_data / file).importer is IMPORTERS[name]
 
 
 @pytest.mark.data

@@ -6,8 +6,7 @@ import pytest
 from jinja2 import UndefinedError
 
 from memory.bank.bank import Bank
-from memory.importers import IMPORTERS
-from memory.importers.reading import histories
+from memory.importers import IMPORTERS, history_file
 from memory.ingest import ingest, summarize
 from memory.tab.memory_card import render_card, render_sources, render_transcript
 from memory.tab.templates import empty_state, error_box, hint, progress_bar, render
@@ -74,7 +73,7 @@ def test_a_report_does_not_quote_a_file_at_length(tmp_path):
     chat = json.loads((EXPORTS / "telegram.json").read_text())
     chat["messages"][0] |= {"action": "x" * 100_000}
     held = summarize(write_json(tmp_path / "result.json", chat))
-    assert max(len(skip.reason) for skip in held.skips) == histories.LONGEST_SKIP
+    assert max(len(skip.reason) for skip in held.skips) == history_file.MAX_SKIP_CHARACTERS
 
 
 LONG = {

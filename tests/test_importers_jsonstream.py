@@ -8,7 +8,7 @@ import pytest
 from memory.errors import UnreadableFile
 from memory.importers.reading import json_stream as jsonstream
 from memory.importers.reading import source
-from memory.importers.reading.json_stream import outline, show_place, stream_values
+from memory.importers.reading.json_stream import format_place, outline, stream_values
 
 
 def written(tmp_path, content):
@@ -74,14 +74,14 @@ def test_deep_nesting_is_read_or_refused_without_a_crash(tmp_path):
 
 
 def test_one_endless_value_is_refused_instead_of_held(tmp_path, monkeypatch):
-    monkeypatch.setattr(jsonstream, "MAX_TEXT", 1 << 20)
+    monkeypatch.setattr(jsonstream, "MAX_TEXT_BYTES", 1 << 20)
     path = written(tmp_path, b'["' + b"x" * (8 << 20) + b'"]')
     with pytest.raises(UnreadableFile, match=r"one value at \[0\] is over 1,048,576 bytes"):
         values_of(path)
 
 
 def test_one_endless_list_is_refused_instead_of_held(tmp_path, monkeypatch):
-    monkeypatch.setattr(jsonstream, "MAX_VALUE", 1 << 20)
+    monkeypatch.setattr(jsonstream, "MAX_VALUE_BYTES", 1 << 20)
     path = written(tmp_path, b"[[" + b"1," * (1 << 20) + b"1]]")
     with pytest.raises(UnreadableFile, match=r"one value at \[0\] is over 1,048,576 bytes"):
         values_of(path)
@@ -106,5 +106,5 @@ def test_outline_reads_a_head_that_breaks_off():
 
 
 def test_places_read_as_a_path():
-    assert show_place((3, "haystack_sessions", 12)) == "[3].haystack_sessions[12]"
-    assert show_place(()) == "the start"
+    assert format_place((3, "haystack_sessions", 12)) == "[3].haystack_sessions[12]"
+    assert format_place(()) == "the start"

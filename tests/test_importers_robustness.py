@@ -8,7 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory.errors import UnreadableFile
-from memory.importers import HEAD_BYTES, IMPORTERS, unpack
+from memory.importers import IMPORTERS
+from memory.importers.detect import unpack
+from memory.importers.reading.source import HEAD_BYTES
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip
 from support.export_files import EXPORTS, picture, write_zip
 

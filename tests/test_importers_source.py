@@ -7,7 +7,7 @@ import pytest
 from memory.bank.rows import clean
 from memory.errors import UnreadableFile
 from memory.importers.reading import source
-from memory.importers.reading.source import Line, read_chunks, read_lines, what_changed
+from memory.importers.reading.source import TextLine, describe_cleaning, read_chunks, read_lines
 from memory.types import Skip
 
 
@@ -23,14 +23,14 @@ def written(tmp_path, content):
 
 def test_lines_are_counted_from_one_and_lose_their_ends(tmp_path):
     assert lines_of(written(tmp_path, b"one\r\n\ntwo")) == [
-        Line(1, "one", True),
-        Line(2, "", True),
-        Line(3, "two", False),
+        TextLine(1, "one", True),
+        TextLine(2, "", True),
+        TextLine(3, "two", False),
     ]
 
 
 def test_a_byte_order_mark_is_accepted_and_not_read(tmp_path):
-    assert lines_of(written(tmp_path, "\ufeffhello".encode())) == [Line(1, "hello", False)]
+    assert lines_of(written(tmp_path, "\ufeffhello".encode())) == [TextLine(1, "hello", False)]
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
@@ -40,7 +40,7 @@ def test_wide_encodings_with_a_mark_are_decoded(tmp_path, encoding):
 
 def test_a_character_across_two_chunks_stays_whole(tmp_path, monkeypatch):
     monkeypatch.setattr(source, "CHUNK_BYTES", 3)
-    assert lines_of(written(tmp_path, "a🌊b\nцве́т".encode())) == [Line(1, "a🌊b", True), Line(2, "цве́т", False)]
+    assert lines_of(written(tmp_path, "a🌊b\nцве́т".encode())) == [TextLine(1, "a🌊b", True), TextLine(2, "цве́т", False)]
 
 
 def test_wrong_encoding_names_the_byte_after_what_stands_before_it(tmp_path, monkeypatch):
@@ -54,14 +54,14 @@ def test_wrong_encoding_names_the_byte_after_what_stands_before_it(tmp_path, mon
 
 
 def test_an_overlong_line_is_passed_over_with_its_number(tmp_path, monkeypatch):
-    monkeypatch.setattr(source, "MAX_LINE", 10)
+    monkeypatch.setattr(source, "MAX_LINE_BYTES", 10)
     first, long, last = lines_of(written(tmp_path, b"short\n" + b"x" * 50 + b"\nend"))
-    assert (first.text, last) == ("short", Line(3, "end", False))
+    assert (first.text, last) == ("short", TextLine(3, "end", False))
     assert long == Skip("line 2", "longer than 10 bytes; passed over")
 
 
 def test_an_overlong_line_is_never_held_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr(source, "MAX_LINE", 1 << 20)
+    monkeypatch.setattr(source, "MAX_LINE_BYTES", 1 << 20)
     path = written(tmp_path, b"x" * (32 << 20) + b"\nAnna: hi\n")
     tracemalloc.start()
     try:
@@ -69,7 +69,7 @@ def test_an_overlong_line_is_never_held_whole(tmp_path, monkeypatch):
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert [type(line) for line in found] == [Skip, Line]
+    assert [type(line) for line in found] == [Skip, TextLine]
     assert peak < 6 << 20
 
 
@@ -80,10 +80,10 @@ def test_a_missing_file_is_unreadable_rather_than_an_os_error(tmp_path):
 
 def test_clean_removes_zeros_and_replaces_lone_surrogates():
     assert clean("a\x00b\ud800c") == "ab\ufffdc"
-    assert what_changed("a\x00b\ud800c") == "1 of U+0000 left out, 1 of half a surrogate pair replaced by U+FFFD"
+    assert describe_cleaning("a\x00b\ud800c") == "1 of U+0000 left out, 1 of half a surrogate pair replaced by U+FFFD"
 
 
 def test_clean_leaves_emoji_and_right_to_left_text_alone():
     text = "👩‍👩‍👧 שלום \u200fمرحبا"
     assert clean(text) == text
-    assert what_changed(text) == ""
+    assert describe_cleaning(text) == ""

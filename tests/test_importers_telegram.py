@@ -100,7 +100,7 @@ def test_what_is_no_message_is_named(tmp_path):
 
 
 def test_a_chat_is_read_message_by_message(tmp_path, monkeypatch):
-    monkeypatch.setattr(jsonstream, "MAX_VALUE", 1 << 19)
+    monkeypatch.setattr(jsonstream, "MAX_VALUE_BYTES", 1 << 19)
     message = {"type": "message", "from": "Bo", "from_id": "user22", "date_unixtime": "1714550405", "text": "x" * 1000}
     messages = [message | {"id": n} for n in range(2000)]
     path = write_json(tmp_path / "result.json", {"type": "personal_chat", "id": 22, "messages": messages})

@@ -4,11 +4,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memory.importers import detect
-from memory.importers.generic import transcript, utterance
+from memory.importers.detect import unpack
+from memory.importers.generic import transcript
+from memory.importers.generic.line_times import read_date_heading, read_line_time
 from memory.importers.generic.transcript import read, sniff
-from memory.importers.generic.utterance import split_utterance
-from memory.importers.reading.stamps import read_heading, read_stamp
+from memory.importers.reading import session_builder
+from memory.importers.reading.speakers import split_utterance
 from memory.types import PersonaDraft, SessionDraft, Skip
 
 
@@ -70,7 +71,7 @@ def test_a_speaker_is_told_from_a_sentence(line, expected):
     ],
 )
 def test_a_line_may_begin_with_its_time(line, moment):
-    stamp = read_stamp(line, at(2024, 5, 9))
+    stamp = read_line_time(line, at(2024, 5, 9))
     assert (stamp.moment, stamp.rest) == (moment, "Anna: hi")
 
 
@@ -78,7 +79,7 @@ def test_headings_that_are_dates_begin_sessions(tmp_path):
     first, second, third = sessions_of(tmp_path, "# 2024-05-01\nAnna: a\n2024-05-02\nBen: b\n## May 3, 2024\nAnna: c\n")
     assert [session.started_at for session in (first, second, third)] == [at(2024, 5, day) for day in (1, 2, 3)]
     assert third.started_text == "May 3, 2024"
-    assert read_heading("# Not a date") is None
+    assert read_date_heading("# Not a date") is None
 
 
 def test_a_title_before_anybody_speaks_is_the_sessions(tmp_path):
@@ -136,7 +137,7 @@ def test_what_is_undated_to_come_empty_or_nobodys_is_noted(tmp_path):
 
 
 def test_a_session_without_end_is_kept_in_parts(tmp_path, monkeypatch):
-    monkeypatch.setattr(utterance, "MOST_TURNS", 2)
+    monkeypatch.setattr(session_builder, "MAX_TURNS", 2)
     sessions = sessions_of(tmp_path, "# 2024-05-01\n" + "Anna: x\ny\nBen: z\n" * 3)
     assert [turn.text for session in sessions for turn in session.turns] == ["x\ny", "z"] * 3
     assert len(sessions) > 1
@@ -173,7 +174,7 @@ def test_emoji_and_right_to_left_text_pass_unchanged(tmp_path):
 def test_a_utf16_transcript_is_read(tmp_path):
     path = tmp_path / "wide.txt"
     path.write_text("Anna: héllo\nBen: hi\n", encoding="utf-16")
-    assert detect(path) is transcript
+    assert unpack(path).importer is transcript
     assert [turn.text for record in read(path) if isinstance(record, SessionDraft) for turn in record.turns] == [
         "héllo",
         "hi",

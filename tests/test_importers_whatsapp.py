@@ -5,11 +5,12 @@ from datetime import UTC, datetime
 import pytest
 
 from memory.bank.bank import Bank
-from memory.importers import HEAD_BYTES, detect
 from memory.importers.chats import whatsapp
-from memory.importers.chats.whatsapp_stamps import ORDERS, Dates, read_stamp
+from memory.importers.chats.whatsapp_times import ORDERS, DateOrders, read_message_time
+from memory.importers.detect import unpack
 from memory.importers.generic import transcript
-from memory.importers.generic.utterance import PAUSE
+from memory.importers.reading.session_builder import PAUSE
+from memory.importers.reading.source import HEAD_BYTES
 from memory.ingest import ingest
 from memory.types import PersonaDraft
 from support.export_files import EXPORTS, personas, read_all, said, sessions, skips, turns, write_zip
@@ -53,7 +54,7 @@ def test_a_stamp_is_read_in_the_spelling_of_the_phone(tmp_path, line, moment):
 
 @pytest.mark.parametrize("line", ["Ana: hi", "13/05/24 was a Monday", "13/05/24, 25:00 - Ana: hi", "[x] Ana: hi", ""])
 def test_a_line_without_a_stamp_goes_on_with_the_message(line):
-    assert read_stamp(line) is None
+    assert read_message_time(line) is None
 
 
 def test_a_date_that_is_yet_to_come_is_kept_with_a_note(tmp_path):
@@ -83,10 +84,10 @@ def test_where_nothing_tells_them_apart_a_note_says_how_they_are_read(tmp_path):
 
 
 def test_years_of_two_digits_may_come_first():
-    dates = Dates()
+    dates = DateOrders()
     for line in ("24-05-13, 10:00 - A: a", "24-05-30, 10:00 - A: b"):
-        dates.note(read_stamp(line), 1)
-    assert dates.settle() == ("year/month/day", None)
+        dates.add(read_message_time(line), 1)
+    assert dates.choose() == ("year/month/day", None)
     assert set(dates.impossible) == set(ORDERS)
 
 
@@ -148,7 +149,7 @@ def test_the_archive_of_an_iphone_names_the_chat(tmp_path):
     chat = (EXPORTS / "whatsapp-iphone.txt").read_bytes()
     zipped = write_zip(tmp_path / "WhatsApp Chat - Bo.zip", {"_chat.txt": chat, "00000005-PHOTO.jpg": b"\xff\xd8\xff"})
     records = read_all(zipped)
-    assert detect(zipped) is whatsapp
+    assert unpack(zipped).importer is whatsapp
     assert personas(records) == [PersonaDraft("WhatsApp Chat - Bo")]
     assert skips(records)[-1] == ("00000005-PHOTO.jpg", "no text: of an archive, .json, .jsonl, .txt are read")
 
@@ -166,7 +167,7 @@ def test_a_pause_begins_a_session(tmp_path):
 
 @pytest.mark.parametrize("text", ["[2024-05-13 18:00] Ana: hi\nBo: hello\n", "2024-05-13 18:00 - Ana: hi\n"])
 def test_what_people_write_down_themselves_stays_a_transcript(tmp_path, text):
-    assert detect(written(tmp_path, text)) is transcript
+    assert unpack(written(tmp_path, text)).importer is transcript
 
 
 @pytest.mark.parametrize(
@@ -187,7 +188,7 @@ def test_a_line_of_a_hundred_thousand_characters_ends(tmp_path, line):
 
 
 def test_a_message_without_end_is_kept_in_parts(tmp_path, monkeypatch):
-    monkeypatch.setattr(whatsapp, "MOST_CHARACTERS", 50)
+    monkeypatch.setattr(whatsapp, "MAX_CHARACTERS", 50)
     text = "13/05/24, 10:00 - Ana: a\n" + "0123456789\n" * 20
     said_of_ana = turns(read_all(written(tmp_path, text)))
     assert len(said_of_ana) == 4

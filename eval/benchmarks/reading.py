@@ -11,7 +11,7 @@ from pathlib import Path
 from memory.bank.rows import digest
 from memory.dates.expressions import last_moment
 from memory.errors import UnreadableFile
-from memory.importers.reading.dates import exact_moment
+from memory.importers.reading.dates import parse_iso_moment
 from memory.importers.reading.source import Record, read_head
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip
 
@@ -97,7 +97,7 @@ def end_of_day(moment: datetime) -> datetime:
 
 def read_asked_at(text: str) -> datetime | None:
     """When a question is asked: the moment that is named, or the end of the day."""
-    moment = exact_moment(text) or last_moment(text)
+    moment = parse_iso_moment(text) or last_moment(text)
     return moment.astimezone(UTC) if moment else None
 
 

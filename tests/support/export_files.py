@@ -7,7 +7,7 @@ import zipfile
 import zlib
 from pathlib import Path
 
-from memory.importers import unpack
+from memory.importers.detect import unpack
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip
 
 EXPORTS = Path(__file__).parents[1] / "data" / "exports"

@@ -40,10 +40,11 @@ from eval.types import History, Probe
 from memory.bank.rows import clean
 from memory.errors import UnreadableFile
 from memory.importers.benchmarks import dialsim as script_format
-from memory.importers.generic.utterance import OpenSession, split_utterance
-from memory.importers.reading.dates import match_format, read_moment
-from memory.importers.reading.fields import kind, tidy
+from memory.importers.reading.dates import parse_moment, parse_with_format
+from memory.importers.reading.fields import clean_text, json_type
+from memory.importers.reading.session_builder import SessionBuilder
 from memory.importers.reading.source import read_head
+from memory.importers.reading.speakers import split_utterance
 from memory.types import PersonaDraft, SessionDraft, Skip, TurnDraft
 
 NAME = "dialsim"
@@ -108,7 +109,7 @@ def _show(path: Path) -> History:
     name = clean(path.stem.removesuffix("_dialsim"))
     data = read_pickle(path)
     if not isinstance(data, dict):
-        raise UnreadableFile(f"{path.name} holds {kind(data)}; expected an object of episodes. Nothing was kept.")
+        raise UnreadableFile(f"{path.name} holds {json_type(data)}; expected an object of episodes. Nothing was kept.")
     show = _Show(name, {part: _oracle(path, name, part) for part in ORACLES})
     for episode in list(data):
         # Let go of each episode once it is read: a show as it comes takes more than a gigabyte.
@@ -149,7 +150,7 @@ class _Show:
                     f"{self.name} has more than {MOST_SESSIONS:,} sessions; that is no show. See {where}."
                 )
             if not isinstance(found, dict):
-                self.skips.append(Skip(where, f"expected an object with script and date, found {kind(found)}"))
+                self.skips.append(Skip(where, f"expected an object with script and date, found {json_type(found)}"))
                 continue
             session = self._read_session(where, found)
             if session is None:
@@ -160,18 +161,18 @@ class _Show:
 
     def _read_session(self, where: str, found: Mapping[str, Any]) -> SessionDraft | None:
         date = named(found.get("date") or "").strip()
-        moment = match_format(date, "%B %d, %Y") or (read_moment(date) if date else None)
+        moment = parse_with_format(date, "%B %d, %Y") or (parse_moment(date) if date else None)
         day = f"{moment:%Y-%m-%d}" if moment else date or "undated"
         self.days[day] += 1
-        session = OpenSession(moment, date, f"{day}#{self.days[day]}", title=where, place=where)
+        session = SessionBuilder(moment, date, f"{day}#{self.days[day]}", title=where, place=where)
         if moment is None:
             self.skips.append(
                 Skip(where, f"no readable date ({date[:40]!r}); kept without one and without its questions")
             )
         script = found.get("script")
-        for line in tidy(script, where, self.skips).splitlines() if isinstance(script, str) else ():
+        for line in clean_text(script, where, self.skips).splitlines() if isinstance(script, str) else ():
             _say(session, line.strip(), where)
-        for record in session.release():
+        for record in session.finish():
             if isinstance(record, SessionDraft):
                 self.of_day[day].append(record.external_id)
                 return _numbered(record)
@@ -179,17 +180,19 @@ class _Show:
         return None
 
 
-def _say(session: OpenSession, line: str, place: str) -> None:
+def _say(session: SessionBuilder, line: str, place: str) -> None:
     if not line or line.startswith(_CREDITS):
         return
     if scene := script_format.SCENE.fullmatch(line):
-        session.say(TurnDraft(script_format.SCENE_SPEAKER, "other", (scene["square"] or scene["round"]).strip()), place)
+        session.start_turn(
+            TurnDraft(script_format.SCENE_SPEAKER, "other", (scene["square"] or scene["round"]).strip()), place
+        )
     elif utterance := split_utterance(line):
-        session.say(TurnDraft(utterance[0], "other", utterance[1]), place)
-    elif session.has_begun:
-        session.go_on(line)
+        session.start_turn(TurnDraft(utterance[0], "other", utterance[1]), place)
+    elif session.has_turns:
+        session.continue_turn(line)
     else:
-        session.say(TurnDraft(script_format.SCENE_SPEAKER, "other", line), place)
+        session.start_turn(TurnDraft(script_format.SCENE_SPEAKER, "other", line), place)
 
 
 def _numbered(session: SessionDraft) -> SessionDraft:

@@ -14,7 +14,7 @@ from eval.play.simulation.choices import dont_know
 from eval.play.simulation.names import DEFAULT
 from eval.types import Gold, Probe
 from memory.bank.rows import clean
-from memory.importers.reading.dates import match_format, read_moment
+from memory.importers.reading.dates import parse_moment, parse_with_format
 from memory.importers.reading.fields import number_text
 from memory.types import SessionDraft, Skip
 
@@ -140,7 +140,7 @@ def _with_evidence(probe: Probe, dates: object, of_day: Mapping[str, Sequence[st
 def _days(value: object) -> Iterator[str]:
     """The days that the evidence is dated by, as ISO dates; "past" and "fu..." are none."""
     if isinstance(value, str):
-        moment = match_format(value, "%B %d, %Y") or read_moment(value)
+        moment = parse_with_format(value, "%B %d, %Y") or parse_moment(value)
         if moment:
             yield f"{moment:%Y-%m-%d}"
         return

@@ -31,8 +31,8 @@ from pathlib import Path
 from eval.benchmarks.reading import ALL, ANSWERABLE, Ids, ImportedHistory, find_file, gather, short_digest
 from eval.types import Gold, History, Probe
 from memory.importers.benchmarks import locomo as importer
-from memory.importers.reading.fields import Fields, kind
-from memory.importers.reading.json_stream import show_place, stream_values
+from memory.importers.reading.fields import Fields, json_type
+from memory.importers.reading.json_stream import format_place, stream_values
 from memory.types import Skip
 
 NAME = "locomo"
@@ -63,7 +63,7 @@ def _read_samples(file: Path) -> dict[str, list[Fields]]:
     samples: dict[str, list[Fields]] = {}
     for place, value in stream_values(file, lambda place: not place):
         if place and isinstance(value, dict):
-            sample = Fields(value, show_place(place))
+            sample = Fields(value, format_place(place))
             name = sample.text("sample_id").strip() or f"conversation {place[0]}"
             samples.setdefault(name, []).append(sample)
     return samples
@@ -78,7 +78,7 @@ def _history(remembered: ImportedHistory, samples: list[Fields]) -> History:
             fields = Fields.of(value, place, remembered.skips)
             if fields.values and (probe := _probe(fields, name, remembered.end(), turns, ids)):
                 probes.append(probe)
-        remembered.skips.extend(sample.notes)
+        remembered.skips.extend(sample.skips)
     return History(name, remembered.persona, tuple(remembered.sessions), (), tuple(probes), tuple(remembered.skips))
 
 
@@ -87,10 +87,10 @@ def _probe(fields: Fields, name: str, asked_at: datetime, turns: _Turns, ids: Id
     question, answer = fields.text("question"), fields.text("answer")
     is_answerable = ability != ADVERSARIAL
     if not question.strip() or not ability or (is_answerable and not answer.strip()):
-        fields.note("", "expected a question, a category from 1 to 5 and, but for category 5, an answer; not asked")
+        fields.report("", "expected a question, a category from 1 to 5 and, but for category 5, an answer; not asked")
         return None
     if answer and not is_answerable:
-        fields.note("answer", "category 5 is scored as an abstention; the answer is not used")
+        fields.report("answer", "category 5 is scored as an abstention; the answer is not used")
     evidence = turns.find(fields)
     digest = short_digest(question, answer, fields.text("adversarial_answer"), fields.values.get("evidence"))
     return Probe(
@@ -125,15 +125,15 @@ class _Turns:
         found: list[str] = []
         values = list(fields.items("evidence"))
         if not values:
-            fields.note("evidence", "no evidence is named; only the answer is scored")
+            fields.report("evidence", "no evidence is named; only the answer is scored")
         for value, place in values:
             if not isinstance(value, str):
-                fields.notes.append(Skip(place, f"expected the id of a turn, found {kind(value)}; left out"))
+                fields.skips.append(Skip(place, f"expected the id of a turn, found {json_type(value)}; left out"))
                 continue
-            read = [self._find_one(part, place, fields.notes) for part in BETWEEN_IDS.split(value) if part]
+            read = [self._find_one(part, place, fields.skips) for part in BETWEEN_IDS.split(value) if part]
             usable = [turn for turn in read if turn]
             if usable and [value] != usable:
-                fields.notes.append(Skip(place, f"evidence {value[:60]!r} read as {', '.join(usable)}"))
+                fields.skips.append(Skip(place, f"evidence {value[:60]!r} read as {', '.join(usable)}"))
             found.extend(usable)
         return tuple(dict.fromkeys(found))
 

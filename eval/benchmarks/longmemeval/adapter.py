@@ -33,9 +33,9 @@ from typing import Any
 from eval.benchmarks.reading import ALL, Ids, ImportedHistory, find_file, gather, read_asked_at
 from eval.types import Gold, History, Probe
 from memory.importers.benchmarks import longmemeval as importer
-from memory.importers.reading.dates import match_format
-from memory.importers.reading.fields import Fields, kind
-from memory.importers.reading.json_stream import show_place, stream_values
+from memory.importers.reading.dates import parse_with_format
+from memory.importers.reading.fields import Fields, json_type
+from memory.importers.reading.json_stream import format_place, stream_values
 from memory.types import SessionDraft, Skip
 
 NAME = "longmemeval"
@@ -57,18 +57,18 @@ def load(path: Path) -> Iterator[History]:
     ids, early = Ids(), list[Skip]()
     for place, value in stream_values(file, lambda place: not place):
         if not place or not isinstance(value, dict) or not isinstance(place[0], int):
-            early.append(Skip(show_place(place), f"expected a question, found {kind(value)}"))
+            early.append(Skip(format_place(place), f"expected a question, found {json_type(value)}"))
             continue
         (remembered,) = gather(importer.read_question(place[0], value))
         remembered.skips.extend(early)
         early.clear()
-        yield _history(Fields(value, show_place(place), remembered.skips), remembered, ids)
+        yield _history(Fields(value, format_place(place), remembered.skips), remembered, ids)
 
 
 def _history(fields: Fields, remembered: ImportedHistory, ids: Ids) -> History:
     name = ids.give(remembered.persona.external_id)
     if name != remembered.persona.external_id:
-        fields.note("question_id", f"used before; kept as {name}")
+        fields.report("question_id", f"used before; kept as {name}")
     probe = _probe(fields, remembered, name)
     return History(
         name,
@@ -83,7 +83,7 @@ def _history(fields: Fields, remembered: ImportedHistory, ids: Ids) -> History:
 def _probe(fields: Fields, remembered: ImportedHistory, name: str) -> Probe | None:
     for needed in ("question_id", "question", "question_type", "answer"):
         if not fields.text(needed).strip():
-            fields.note(needed, "missing; the question is not asked")
+            fields.report(needed, "missing; the question is not asked")
             return None
     asked_at = _read_asked_at(fields, remembered)
     evidence = _evidence(fields)
@@ -111,10 +111,12 @@ def _probe(fields: Fields, remembered: ImportedHistory, name: str) -> Probe | No
 
 def _read_asked_at(fields: Fields, remembered: ImportedHistory) -> datetime:
     plain = importer.WEEKDAY.sub(" ", fields.text("question_date")).strip()
-    asked_at = match_format(plain, "%Y/%m/%d %H:%M") or read_asked_at(plain)
+    asked_at = parse_with_format(plain, "%Y/%m/%d %H:%M") or read_asked_at(plain)
     if asked_at is None:
         asked_at = remembered.end()
-        fields.note("question_date", f"no readable date ({plain[:40]!r}); asked at the end of the last day, {asked_at}")
+        fields.report(
+            "question_date", f"no readable date ({plain[:40]!r}); asked at the end of the last day, {asked_at}"
+        )
     return asked_at
 
 
@@ -134,12 +136,12 @@ def _evidence(fields: Fields) -> list[_Evidence]:
     sessions = _list(fields, importer.SESSIONS)
     found: list[_Evidence] = []
     for value, place in fields.items("answer_session_ids"):
-        name = Fields({"id": value}, place, fields.notes).text("id")
+        name = Fields({"id": value}, place, fields.skips).text("id")
         if name not in first:
-            fields.notes.append(Skip(place, f"evidence {name!r} is not in the haystack; left out"))
+            fields.skips.append(Skip(place, f"evidence {name!r} is not in the haystack; left out"))
             continue
         if times[name] > 1:
-            fields.notes.append(
+            fields.skips.append(
                 Skip(place, f"evidence {name!r} is {times[name]} times in the haystack; the first is meant")
             )
         if name not in (e.session for e in found):
@@ -160,11 +162,11 @@ def _can_be_recalled(evidence: _Evidence, fields: Fields, remembered: ImportedHi
     stored: dict[str, SessionDraft] = {session.external_id: session for session in remembered.sessions}
     session = stored.get(evidence.session)
     if session is None:
-        fields.note("answer_session_ids", f"evidence {evidence.session!r} has no text; left out")
+        fields.report("answer_session_ids", f"evidence {evidence.session!r} has no text; left out")
         return False
     if session.started_at and session.started_at > asked_at:
         late = f"evidence {evidence.session!r} is dated {session.started_text}, after the question; left out"
-        fields.note("answer_session_ids", late)
+        fields.report("answer_session_ids", late)
         return False
     return True
 

@@ -145,8 +145,8 @@ def _history(remembered: ImportedHistory, file: Path, lines: list[Fields], name:
         probe = _probe(line, remembered, memories, name)
         if probe:
             probes.append(replace(probe, id=ids.give(probe.id)))
-        remembered.skips.extend(_named(file, note) for note in line.notes)
-        line.notes.clear()
+        remembered.skips.extend(_named(file, note) for note in line.skips)
+        line.skips.clear()
     user = remembered.persona.external_id
     return History(user, remembered.persona, (), tuple(remembered.memories), tuple(probes), tuple(remembered.skips))
 
@@ -157,7 +157,7 @@ def _probe(line: Fields, remembered: ImportedHistory, memories: dict[str, Memory
     before = [s.turn for s in said if isinstance(test_turn, int) and s.index < test_turn]
     asked = max((n for n, turn in enumerate(before) if turn.role == "user"), default=None)
     if asked is None:
-        line.note("test-turn", "expected the place of a reply after something that the user says; not asked")
+        line.report("test-turn", "expected the place of a reply after something that the user says; not asked")
         return None
     items = _relevant(line, memories)
     return Probe(
@@ -174,18 +174,18 @@ def _probe(line: Fields, remembered: ImportedHistory, memories: dict[str, Memory
 def _reply(line: Fields, said: list[Said], test_turn: object) -> tuple[str, ...]:
     reply = next((s.turn.text for s in said if s.index == test_turn and s.turn.role == "assistant"), "")
     if not reply:
-        line.note("test-turn", "the assistant says nothing there; only the memories are scored")
+        line.report("test-turn", "the assistant says nothing there; only the memories are scored")
     return (reply,) if reply else ()
 
 
 def _relevant(line: Fields, memories: dict[str, MemoryDraft]) -> tuple[str, ...]:
     found = []
     for value, place in line.items("relevant-id"):
-        name = Fields({"id": value}, place, line.notes).text("id").strip()
+        name = Fields({"id": value}, place, line.skips).text("id").strip()
         if name in memories:
             found.append(name)
         else:
-            line.notes.append(Skip(place, f"memory {name!r} is not in the bank of this user; left out"))
+            line.skips.append(Skip(place, f"memory {name!r} is not in the bank of this user; left out"))
     return tuple(dict.fromkeys(found))
 
 

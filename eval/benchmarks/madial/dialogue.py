@@ -31,7 +31,7 @@ def read_dialogue(line: Fields, user: str) -> list[Said]:
     """
     said: list[Said] = []
     for index, (value, place) in enumerate(line.items("dialogue")):
-        entry = Fields({"text": value}, place, line.notes).text("text").strip()
+        entry = Fields({"text": value}, place, line.skips).text("text").strip()
         if not entry or MARKER.fullmatch(entry):
             continue
         match = UTTERANCE.match(entry)

@@ -80,7 +80,7 @@ def _history(probes_file: Path) -> History:
 def _read_probes(file: Path, remembered: ImportedHistory) -> Iterator[Probe]:
     ids, known = Ids(), _known(remembered)
     for line in read_objects(file):
-        notes = [line] if isinstance(line, Skip) else line.notes
+        notes = [line] if isinstance(line, Skip) else line.skips
         if isinstance(line, Fields) and (probe := _probe(line, known, ids)):
             yield probe
         remembered.skips.extend(Skip(f"{file.name}, {note.place}", note.reason) for note in notes)
@@ -94,22 +94,22 @@ def _known(remembered: ImportedHistory) -> Known:
 def _probe(fields: Fields, known: Known, ids: Ids) -> Probe | None:
     for needed in ("id", "ability", "question"):
         if not fields.text(needed).strip():
-            fields.note(needed, "missing; the probe is not asked")
+            fields.report(needed, "missing; the probe is not asked")
             return None
     asked_at = read_asked_at(fields.text("asked_at"))
     if asked_at is None:
-        fields.note("asked_at", "no readable date; the probe is not asked")
+        fields.report("asked_at", "no readable date; the probe is not asked")
         return None
     ability = fields.text("ability")
     answers, evidence = _texts(fields, "answers"), _evidence(fields, known, asked_at)
     is_answerable = ability not in UNANSWERABLE
     if is_answerable != bool(answers):
         expected = "expected an answer" if is_answerable else f"expected no answer to what is {ability}"
-        fields.note("answers", f"{expected}; the probe is not asked")
+        fields.report("answers", f"{expected}; the probe is not asked")
         return None
     name = ids.give(fields.text("id"))
     if name != fields.text("id"):
-        fields.note("id", f"used before; kept as {name}")
+        fields.report("id", f"used before; kept as {name}")
     return Probe(
         name,
         fields.text("question"),
@@ -131,9 +131,9 @@ def _evidence(fields: Fields, known: Known, asked_at: datetime) -> tuple[str, ..
     for name in _texts(fields, "evidence"):
         _, said_at = known.get(name, ("", None))
         if name not in known:
-            fields.note("evidence", f"{name!r} is no turn or memory of this life; left out")
+            fields.report("evidence", f"{name!r} is no turn or memory of this life; left out")
         elif said_at and said_at > asked_at:
-            fields.note("evidence", f"{name!r} is later than the question; left out")
+            fields.report("evidence", f"{name!r} is later than the question; left out")
         else:
             found.append(name)
     return tuple(dict.fromkeys(found))
@@ -141,14 +141,14 @@ def _evidence(fields: Fields, known: Known, asked_at: datetime) -> tuple[str, ..
 
 def _read_dialogue(fields: Fields) -> Iterator[TurnDraft]:
     for value, place in fields.items("dialogue"):
-        turn = Fields.of(value, place, fields.notes)
+        turn = Fields.of(value, place, fields.skips)
         role = ROLES.get(turn.text("role"), "other")
         if turn.text("text").strip():
             yield TurnDraft(turn.text("speaker") or role, role, turn.text("text"))
         elif turn.values:
-            turn.note("text", EMPTY_TURN)
+            turn.report("text", EMPTY_TURN)
 
 
 def _texts(fields: Fields, name: str) -> tuple[str, ...]:
-    values = (Fields({name: value}, place, fields.notes).text(name) for value, place in fields.items(name))
+    values = (Fields({name: value}, place, fields.skips).text(name) for value, place in fields.items(name))
     return tuple(text for text in values if text.strip())

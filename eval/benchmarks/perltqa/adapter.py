@@ -39,8 +39,8 @@ from eval.types import Gold, History, Kind, Probe
 from memory.bank.rows import clean
 from memory.errors import UnreadableFile
 from memory.importers.benchmarks import perltqa as importer
-from memory.importers.reading.fields import Fields, kind
-from memory.importers.reading.json_stream import outline, show_place, stream_values
+from memory.importers.reading.fields import Fields, json_type
+from memory.importers.reading.json_stream import format_place, outline, stream_values
 from memory.types import Skip, Store
 
 NAME = "perltqa"
@@ -125,7 +125,7 @@ def _read_questions(file: Path) -> tuple[dict[str, list[Fields]], list[Skip]]:
     found: dict[str, list[Fields]] = {}
     notes: list[Skip] = []
     for place, value in stream_values(file, lambda place: not place):
-        for name, sections, where in Fields.of(value, show_place(place), notes).entries():
+        for name, sections, where in Fields.of(value, format_place(place), notes).entries():
             found.setdefault(name.strip(), []).append(Fields.of(sections, where, notes))
     return found, notes
 
@@ -154,7 +154,7 @@ def _history(remembered: ImportedHistory, file: str, groups: list[Fields]) -> Hi
     for sections in groups:
         for section in SECTIONS:
             found = sections.values.get(section.name)
-            for item, group in _items(found, "", sections.at(section.name), notes):
+            for item, group in _items(found, "", sections.place_of(section.name), notes):
                 if probe := _probe(item, group, section, bank[section.store], remembered, ids):
                     probes.append(probe)
     remembered.skips.extend(Skip(f"{file}, {note.place}", note.reason) for note in notes)
@@ -179,7 +179,7 @@ def _items(value: object, group: str, place: str, notes: list[Skip]) -> Iterator
         for index, inner in enumerate(value):
             yield from _items(inner, group, f"{place}[{index}]", notes)
     elif value is not None:
-        notes.append(Skip(place, f"expected questions, found {kind(value)}"))
+        notes.append(Skip(place, f"expected questions, found {json_type(value)}"))
 
 
 def _probe(
@@ -187,17 +187,17 @@ def _probe(
 ) -> Probe | None:
     question, answer = (html.unescape(item.text(name)).strip() for name in ("Question", "Answer"))
     if not question or not answer:
-        item.note("", "expected a question and its answer; not asked")
+        item.report("", "expected a question and its answer; not asked")
         return None
     items = tuple(
         dict.fromkeys(found for name in _references(item, group) if (found := _find(name, section, bank, item)))
     )
     if not items:
-        item.note(REFERENCE, "refers to nothing in the bank; not asked")
+        item.report(REFERENCE, "refers to nothing in the bank; not asked")
         return None
     anchors = _anchors(item)
     if not anchors:
-        item.note("Memory Anchors", "no anchors; not scored by them")
+        item.report("Memory Anchors", "no anchors; not scored by them")
     ceiling = anchor_map(_told(items, remembered), anchors) if anchors else None
     return Probe(
         ids.give(f"{remembered.persona.external_id}-{short_digest(section.name, question, answer, *items, *anchors)}"),
@@ -223,12 +223,12 @@ def _references(item: Fields, group: str) -> list[str]:
     text = value.strip() if isinstance(value, str) else ""
     listed = importer.literal(text) if text.startswith("[") else value
     if isinstance(listed, list):
-        names = [Fields({"id": name}, item.at(REFERENCE), item.notes).text("id").strip() for name in listed]
+        names = [Fields({"id": name}, item.place_of(REFERENCE), item.skips).text("id").strip() for name in listed]
     else:
         names = [] if text.startswith("[") else [clean(text)]
     names = [name for name in names if name]
     if not names and group:
-        item.note(REFERENCE, f"not readable; taken to be {group}, under which it stands")
+        item.report(REFERENCE, f"not readable; taken to be {group}, under which it stands")
         return [group]
     return names
 
@@ -240,9 +240,9 @@ def _find(name: str, section: Section, bank: set[str], item: Fields) -> str:
         whole = re.compile(rf"{re.escape(name)}\b.*|.*\b{re.escape(name)}", re.IGNORECASE | re.DOTALL)
         alike = [field for field in bank if whole.fullmatch(field)]
         if len(alike) == 1:
-            item.note(REFERENCE, f"{name!r} is not in the bank; read as {alike[0]!r}")
+            item.report(REFERENCE, f"{name!r} is not in the bank; read as {alike[0]!r}")
             return alike[0]
-    item.note(REFERENCE, f"{name!r} is not in the bank; left out")
+    item.report(REFERENCE, f"{name!r} is not in the bank; left out")
     return ""
 
 

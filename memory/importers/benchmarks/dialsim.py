@@ -16,10 +16,11 @@ import re
 from collections.abc import Iterator
 
 from memory.bank.rows import clean
-from memory.importers.generic.utterance import OpenSession, split_utterance
-from memory.importers.reading.dates import date_fault, match_format, read_moment
-from memory.importers.reading.fields import tidy
-from memory.importers.reading.source import Record, Source, counted, head_text, read_lines
+from memory.importers.reading.dates import date_problem, parse_moment, parse_with_format
+from memory.importers.reading.fields import clean_text
+from memory.importers.reading.session_builder import SessionBuilder
+from memory.importers.reading.source import Record, Source, count_records, head_text, read_lines
+from memory.importers.reading.speakers import split_utterance
 from memory.types import PersonaDraft, Skip, TurnDraft
 
 NAME = "DialSim"
@@ -34,52 +35,52 @@ def sniff(head: bytes) -> bool:
     return any(HEADER.fullmatch(line) for line in head_text(head).splitlines())
 
 
-@counted
+@count_records
 def read(path: Source) -> Iterator[Record]:
     """The sessions of one script."""
     name = clean(path.stem)
     yield PersonaDraft(name=name, external_id=name)
-    session: OpenSession | None = None
-    notes: list[Skip] = []
+    session: SessionBuilder | None = None
+    skips: list[Skip] = []
     for line in read_lines(path):
         if isinstance(line, Skip):
             yield line
             continue
         place = f"line {line.number}"
-        text = tidy(line.text, place, session.notes if session else notes).strip()
+        text = clean_text(line.text, place, session.skips if session else skips).strip()
         if header := HEADER.fullmatch(text):
             if session:
-                yield from session.release()
+                yield from session.finish()
             session = _open(header, place)
         elif text and session is None:
-            notes.append(Skip(place, "stands before the first session"))
+            skips.append(Skip(place, "stands before the first session"))
         elif text and session:
             _take(session, text, place)
         if session and session.is_full:
             full, session = session, session.split()
-            yield from full.release()
-        yield from notes
-        notes.clear()
+            yield from full.finish()
+        yield from skips
+        skips.clear()
     if session:
-        yield from session.release()
+        yield from session.finish()
 
 
-def _open(header: re.Match[str], place: str) -> OpenSession:
+def _open(header: re.Match[str], place: str) -> SessionBuilder:
     date, number = header["date"].strip(), header["number"]
-    moment = match_format(date, "%B %d, %Y") or read_moment(date)
+    moment = parse_with_format(date, "%B %d, %Y") or parse_moment(date)
     external_id = f"{moment.date() if moment else date}#{number}" if number else ""
-    session = OpenSession(moment, date, external_id, place=place)
-    if fault := date_fault(moment):
-        session.notes.append(Skip(place, fault))
+    session = SessionBuilder(moment, date, external_id, place=place)
+    if fault := date_problem(moment):
+        session.skips.append(Skip(place, fault))
     return session
 
 
-def _take(session: OpenSession, text: str, place: str) -> None:
+def _take(session: SessionBuilder, text: str, place: str) -> None:
     if scene := SCENE.fullmatch(text):
-        session.say(TurnDraft(SCENE_SPEAKER, "other", (scene["square"] or scene["round"]).strip()), place)
+        session.start_turn(TurnDraft(SCENE_SPEAKER, "other", (scene["square"] or scene["round"]).strip()), place)
     elif utterance := split_utterance(text):
-        session.say(TurnDraft(utterance[0], "other", utterance[1]), place)
-    elif session.has_begun:
-        session.go_on(text)
+        session.start_turn(TurnDraft(utterance[0], "other", utterance[1]), place)
+    elif session.has_turns:
+        session.continue_turn(text)
     else:
-        session.say(TurnDraft(SCENE_SPEAKER, "other", text), place)
+        session.start_turn(TurnDraft(SCENE_SPEAKER, "other", text), place)

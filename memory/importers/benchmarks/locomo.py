@@ -16,10 +16,10 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
-from memory.importers.reading.dates import match_format, read_moment
-from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, Fields, drain
-from memory.importers.reading.json_stream import outline, show_place, stream_values
-from memory.importers.reading.source import Record, Source, counted
+from memory.importers.reading.dates import parse_moment, parse_with_format
+from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, Fields, pop_skips
+from memory.importers.reading.json_stream import format_place, outline, stream_values
+from memory.importers.reading.source import Record, Source, count_records
 from memory.types import PersonaDraft, Role, SessionDraft, Skip, TurnDraft
 
 NAME = "LoCoMo"
@@ -32,23 +32,23 @@ def sniff(head: bytes) -> bool:
     return not outline(head).isdisjoint({("[]", "conversation", "speaker_a"), ("[]", "qa", "[]", "evidence")})
 
 
-@counted
+@count_records
 def read(path: Source) -> Iterator[Record]:
     """Each conversation, session by session in their numbered order."""
-    notes: list[Skip] = []
+    skips: list[Skip] = []
     for place, value in stream_values(path, lambda place: not place):
-        sample = Fields.of(value, show_place(place), notes)
+        sample = Fields.of(value, format_place(place), skips)
         conversation = sample.object("conversation")
         speakers = [name for name in (conversation.text("speaker_a"), conversation.text("speaker_b")) if name]
         if not sample.values or not conversation.values:
-            yield from drain(notes)
-            yield Skip(show_place(place), "expected a conversation; passed over")
+            yield from pop_skips(skips)
+            yield Skip(format_place(place), "expected a conversation; passed over")
             continue
         sample_id = sample.text("sample_id").strip() or f"conversation {place[0]}"
         yield PersonaDraft(name=" & ".join(speakers).strip() or sample_id, external_id=sample_id)
         for name in sorted(filter(SESSION.match, conversation.values), key=_number):
             draft = _read_session(conversation, name)
-            yield from drain(notes)
+            yield from pop_skips(skips)
             if draft:
                 yield draft
 
@@ -57,15 +57,15 @@ def _read_session(conversation: Fields, name: str) -> SessionDraft | None:
     user = conversation.text("speaker_a")
     turns = []
     for value, place in conversation.items(name):
-        turn = Fields.of(value, place, conversation.notes)
+        turn = Fields.of(value, place, conversation.skips)
         speaker, text = turn.text("speaker"), _with_picture(turn)
         if text:
             role: Role = "user" if speaker == user else "other"
             turns.append(TurnDraft(speaker, role, text, external_id=turn.text("dia_id")))
         elif turn.values:
-            turn.note("text", EMPTY_TURN)
+            turn.report("text", EMPTY_TURN)
     if not turns:
-        conversation.note(name, EMPTY_SESSION)
+        conversation.report(name, EMPTY_SESSION)
         return None
     date = f"{name}_date_time"
     return SessionDraft(tuple(turns), conversation.moment(date, _read_date), conversation.text(date), external_id=name)
@@ -83,4 +83,4 @@ def _number(name: str) -> int:
 
 
 def _read_date(text: str) -> datetime | None:
-    return match_format(text, "%I:%M %p on %d %B, %Y") or read_moment(text)
+    return parse_with_format(text, "%I:%M %p on %d %B, %Y") or parse_moment(text)

@@ -18,10 +18,10 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from memory.importers.reading.dates import match_format, read_moment
-from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, ROLES, Fields, drain, list_items
-from memory.importers.reading.json_stream import Place, outline, show_place, stream_values
-from memory.importers.reading.source import Record, Source, counted
+from memory.importers.reading.dates import parse_moment, parse_with_format
+from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, ROLES, Fields, list_items, pop_skips
+from memory.importers.reading.json_stream import Place, format_place, outline, stream_values
+from memory.importers.reading.source import Record, Source, count_records
 from memory.types import PersonaDraft, SessionDraft, Skip, TurnDraft
 
 NAME = "LongMemEval"
@@ -37,13 +37,13 @@ def sniff(head: bytes) -> bool:
     return not outline(head).isdisjoint({("[]", "haystack_sessions"), ("[]", "haystack_dates")})
 
 
-@counted
+@count_records
 def read(path: Source) -> Iterator[Record]:
     """Each question's history, session by session."""
     question: _Question | None = None
     for place, value in stream_values(path, _is_opened):
         if len(place) < 2 or not isinstance(place[0], int):
-            yield Skip(show_place(place), "expected a list of questions, each an object")
+            yield Skip(format_place(place), "expected a list of questions, each an object")
             continue
         if question is None or place[0] != question.index:
             if question:
@@ -85,7 +85,7 @@ class _Question:
         if len(place) == 3 and isinstance(place[2], int):
             self.waiting.append((place, value))
         elif len(place) == 3:
-            yield Skip(show_place(place), "expected a list of sessions, found an object")
+            yield Skip(format_place(place), "expected a list of sessions, found an object")
         elif place[1] in NEEDED:
             self.fields[str(place[1])] = value
         if self.fields.keys() >= NEEDED:
@@ -93,27 +93,27 @@ class _Question:
 
     def release(self) -> Iterator[Record]:
         """Name the history, once, and hand over the sessions that wait."""
-        notes: list[Skip] = []
-        fields = Fields(self.fields, f"[{self.index}]", notes)
+        skips: list[Skip] = []
+        fields = Fields(self.fields, f"[{self.index}]", skips)
         if not self.is_named:
             name = fields.text("question_id").strip() or f"question {self.index + 1}"
             yield PersonaDraft(name=f"{NAME} {name}", external_id=name)
             self.is_named = True
         for place, value in self.waiting:
             draft = self._read_session(fields, place, value)
-            yield from drain(notes)
+            yield from pop_skips(skips)
             if draft:
                 yield draft
         self.waiting.clear()
 
     def _read_session(self, fields: Fields, place: Place, value: object) -> SessionDraft | None:
-        index, where = int(place[2]), show_place(place)
+        index, where = int(place[2]), format_place(place)
         ids, dates = (_list_of(fields, name) for name in ("haystack_session_ids", "haystack_dates"))
-        given = Fields({"id": _get(ids, index), "date": _get(dates, index)}, where, fields.notes)
+        given = Fields({"id": _get(ids, index), "date": _get(dates, index)}, where, fields.skips)
         session_id = self._disambiguate(given)
-        turns = tuple(_read_turns(value, where, session_id, fields.notes))
+        turns = tuple(_read_turns(value, where, session_id, fields.skips))
         if not turns:
-            given.note("", EMPTY_SESSION)
+            given.report("", EMPTY_SESSION)
             return None
         return SessionDraft(
             turns, given.moment("date", _read_date), started_text=given.text("date"), external_id=session_id
@@ -125,18 +125,18 @@ class _Question:
         if not session_id or self.seen[session_id] == 1:
             return session_id
         renamed = f"{session_id}#{self.seen[session_id]}"
-        given.note("", f"a session id used before in this history; kept as {renamed}")
+        given.report("", f"a session id used before in this history; kept as {renamed}")
         return renamed
 
 
-def _read_turns(value: object, place: str, session_id: str, notes: list[Skip]) -> Iterator[TurnDraft]:
-    for number, (turn, where) in enumerate(list_items(value, place, notes), start=1):
-        fields = Fields.of(turn, where, notes)
+def _read_turns(value: object, place: str, session_id: str, skips: list[Skip]) -> Iterator[TurnDraft]:
+    for number, (turn, where) in enumerate(list_items(value, place, skips), start=1):
+        fields = Fields.of(turn, where, skips)
         text, speaker = fields.text("content"), fields.text("role")
         if text.strip():
             yield TurnDraft(speaker, ROLES.get(speaker, "other"), text, external_id=f"{session_id}_{number}")
         elif fields.values:
-            fields.note("content", EMPTY_TURN)
+            fields.report("content", EMPTY_TURN)
 
 
 def _list_of(fields: Fields, name: str) -> list[Any]:
@@ -150,4 +150,4 @@ def _get(values: list[Any], index: int) -> object:
 
 def _read_date(text: str) -> datetime | None:
     plain = WEEKDAY.sub(" ", text).strip()
-    return match_format(plain, "%Y/%m/%d %H:%M") or match_format(plain, "%Y/%m/%d") or read_moment(text)
+    return parse_with_format(plain, "%Y/%m/%d %H:%M") or parse_with_format(plain, "%Y/%m/%d") or parse_moment(text)

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from memory.errors import UnreadableFile
-from memory.importers.reading.dates import NO_DATE, read_span
-from memory.importers.reading.fields import Fields, drain
+from memory.importers.reading.dates import NO_DATE, parse_span
+from memory.importers.reading.fields import Fields, pop_skips
 from memory.importers.reading.json_lines import read_objects
 from memory.importers.reading.json_stream import outline
-from memory.importers.reading.source import Record, Source, counted
+from memory.importers.reading.source import Record, Source, count_records
 from memory.types import MemoryDraft, PersonaDraft, Skip
 
 NAME = "MADial-Bench"
@@ -33,44 +33,44 @@ def sniff(head: bytes) -> bool:
     return any((key, name) in places for key in events for name in ("scene", "emotion"))
 
 
-@counted
+@count_records
 def read(path: Source) -> Iterator[Record]:
     """Each user's memories; up to `MOST_HELD` records are held to bring those of a user together."""
     held: dict[PersonaDraft, list[MemoryDraft]] = {}
-    notes: list[Skip] = []
+    skips: list[Skip] = []
     try:
         for line in read_objects(path):
             if isinstance(line, Skip):
-                notes.append(line)
+                skips.append(line)
                 continue
             for key, value, place in line.entries():
-                fields = Fields.of(value, place, notes)
+                fields = Fields.of(value, place, skips)
                 if memory := _read_memory(key, fields):
                     held.setdefault(_find_persona(fields.text("user-id")), []).append(memory)
-            if len(notes) + sum(map(len, held.values())) >= MOST_HELD:
-                yield from _release(held, notes)
+            if len(skips) + sum(map(len, held.values())) >= MOST_HELD:
+                yield from _release(held, skips)
     except UnreadableFile:
-        yield from _release(held, notes)
+        yield from _release(held, skips)
         raise
-    yield from _release(held, notes)
+    yield from _release(held, skips)
 
 
-def _release(held: dict[PersonaDraft, list[MemoryDraft]], notes: list[Skip]) -> Iterator[Record]:
+def _release(held: dict[PersonaDraft, list[MemoryDraft]], skips: list[Skip]) -> Iterator[Record]:
     for persona, memories in held.items():
         yield persona
         yield from memories
     held.clear()
-    yield from drain(notes)
+    yield from pop_skips(skips)
 
 
 def _read_memory(key: str, fields: Fields) -> MemoryDraft | None:
     text = fields.text("event")
     if not text.strip():
-        fields.note("event", "memory without an event")
+        fields.report("event", "memory without an event")
         return None
     when = fields.text("time")
-    if not (span := read_span(when)):
-        fields.note("time", NO_DATE)
+    if not (span := parse_span(when)):
+        fields.report("time", NO_DATE)
     return MemoryDraft(
         "event",
         text,

@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from memory.bank.rows import clean
-from memory.importers.reading.dates import match_format, read_moment
-from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, Fields, drain, list_items
-from memory.importers.reading.json_stream import outline, show_place, stream_values
-from memory.importers.reading.source import Record, Source, counted
+from memory.importers.reading.dates import parse_moment, parse_with_format
+from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, Fields, list_items, pop_skips
+from memory.importers.reading.json_stream import format_place, outline, stream_values
+from memory.importers.reading.source import Record, Source, count_records
 from memory.types import PersonaDraft, Role, SessionDraft, Skip, TurnDraft
 
 NAME = "MemoryBank"
@@ -36,22 +36,22 @@ def sniff(head: bytes) -> bool:
     )
 
 
-@counted
+@count_records
 def read(path: Source) -> Iterator[Record]:
     """Each user, day by day."""
-    notes: list[Skip] = []
+    skips: list[Skip] = []
     for place, value in stream_values(path, lambda place: not place):
-        user = Fields.of(value, show_place(place), notes)
+        user = Fields.of(value, format_place(place), skips)
         if not place or not user.values:
-            yield from drain(notes)
-            yield Skip(show_place(place), "expected a user with a history; passed over")
+            yield from pop_skips(skips)
+            yield Skip(format_place(place), "expected a user with a history; passed over")
             continue
         key = clean(str(place[0]))
         name = user.text("name").strip() or key.strip() or UNNAMED
         yield PersonaDraft(name=name, external_id=key, description=_describe(user))
         for date, exchanges, where in user.object("history").entries():
-            draft = _read_session(name, Fields({"date": date}, where, notes), exchanges)
-            yield from drain(notes)
+            draft = _read_session(name, Fields({"date": date}, where, skips), exchanges)
+            yield from pop_skips(skips)
             if draft:
                 yield draft
 
@@ -59,15 +59,15 @@ def read(path: Source) -> Iterator[Record]:
 def _read_session(user: str, day: Fields, exchanges: object) -> SessionDraft | None:
     turns = []
     sides: tuple[tuple[str, str, Role], ...] = (("query", user, "user"), ("response", ASSISTANT, "assistant"))
-    for value, place in list_items(exchanges, day.place, day.notes):
-        exchange = Fields.of(value, place, day.notes)
+    for value, place in list_items(exchanges, day.place, day.skips):
+        exchange = Fields.of(value, place, day.skips)
         for side, speaker, role in sides:
             if (text := exchange.text(side)).strip():
                 turns.append(TurnDraft(speaker, role, text))
             elif exchange.values:
-                exchange.note(side, EMPTY_TURN)
+                exchange.report(side, EMPTY_TURN)
     if not turns:
-        day.note("", EMPTY_SESSION)
+        day.report("", EMPTY_SESSION)
         return None
     date = day.text("date")
     return SessionDraft(tuple(turns), day.moment("date", _read_date), started_text=date, external_id=date)
@@ -79,4 +79,4 @@ def _describe(user: Fields) -> str:
 
 
 def _read_date(text: str) -> datetime | None:
-    return match_format(text, "%Y-%m-%d") or read_moment(text)
+    return parse_with_format(text, "%Y-%m-%d") or parse_moment(text)

@@ -23,11 +23,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from memory.bank.rows import clean
-from memory.importers.generic.utterance import split_utterance
-from memory.importers.reading.dates import NO_DATE, read_span
-from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, Fields, drain, list_items, tidy
-from memory.importers.reading.json_stream import Place, outline, show_place, stream_values
-from memory.importers.reading.source import Record, Source, counted
+from memory.importers.reading.dates import NO_DATE, parse_span
+from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, Fields, clean_text, list_items, pop_skips
+from memory.importers.reading.json_stream import Place, format_place, outline, stream_values
+from memory.importers.reading.source import Record, Source, count_records
+from memory.importers.reading.speakers import split_utterance
 from memory.types import MemoryDraft, PersonaDraft, Role, SessionDraft, Skip, TurnDraft
 
 NAME = "PerLTQA"
@@ -44,7 +44,7 @@ def sniff(head: bytes) -> bool:
     return any(place[-1] in SIGNS and 2 <= len(place) <= 4 for place in places)
 
 
-@counted
+@count_records
 def read(path: Source) -> Iterator[Record]:
     """Each character: profile, relations, events, dialogues."""
     for place, value in stream_values(path, lambda place: not place):
@@ -53,24 +53,24 @@ def read(path: Source) -> Iterator[Record]:
 
 def read_character(place: Place, value: object) -> Iterator[Record]:
     """One character, from its place in a bank and what stands there."""
-    notes: list[Skip] = []
+    skips: list[Skip] = []
     name = name_of(place, value)
-    character = Fields.of(value, show_place(place), notes)
+    character = Fields.of(value, format_place(place), skips)
     if not place or not character.values or not name:
-        yield from drain(notes)
+        yield from pop_skips(skips)
         why = "a character with its memory" if name else "a profile with a Protagonist, who names the character"
-        yield Skip(show_place(place), f"expected {why}; passed over")
+        yield Skip(format_place(place), f"expected {why}; passed over")
         return
-    character = Fields({key: _unwritten(section) for key, section in character.values.items()}, character.place, notes)
+    character = Fields({key: _unwritten(section) for key, section in character.values.items()}, character.place, skips)
     yield PersonaDraft(name=name, external_id=name)
     for section in (_read_profile, _read_relationships, _read_events):
         for memory in section(character):
-            yield from drain(notes)
+            yield from pop_skips(skips)
             yield memory
-    yield from drain(notes)
+    yield from pop_skips(skips)
     for key, dialogue, where in character.object("dialogues").entries():
-        draft = _read_dialogue(character, name, key, Fields.of(dialogue, where, notes))
-        yield from drain(notes)
+        draft = _read_dialogue(character, name, key, Fields.of(dialogue, where, skips))
+        yield from pop_skips(skips)
         if draft:
             yield draft
 
@@ -105,36 +105,36 @@ def _read_profile(character: Fields) -> Iterator[MemoryDraft]:
             key = clean(name)
             yield MemoryDraft("profile", f"{key}: {text}", attribute=key, external_id=key)
         else:
-            profile.note(name, "empty profile field")
+            profile.report(name, "empty profile field")
     if text := character.text(DESCRIPTION).strip():
         yield MemoryDraft("profile", text, attribute=DESCRIPTION, external_id=DESCRIPTION)
 
 
 def _read_relationships(character: Fields) -> Iterator[MemoryDraft]:
     for key, value, place in character.object("social_relationship").entries():
-        fields = Fields.of(value, place, character.notes)
+        fields = Fields.of(value, place, character.skips)
         person, relation = fields.text("Supporting Characters"), fields.text("Relationship")
         head = f"{person} ({relation})" if relation else person
         text = ": ".join(part for part in (head, fields.text("Description")) if part.strip())
         if text:
             yield MemoryDraft("relationship", text, attribute=relation, external_id=key)
         else:
-            fields.note("", "empty relation")
+            fields.report("", "empty relation")
 
 
 def _read_events(character: Fields) -> Iterator[MemoryDraft]:
     for key, value, place in character.object("events").entries():
-        fields = Fields.of(value, place, character.notes)
+        fields = Fields.of(value, place, character.skips)
         summary, content = fields.text("summary").strip(), fields.text("content").strip()
         if summary and content and summary[-1] not in ".!?。！？":
             summary += "."
         text = f"{summary} {content}".strip()
         if not text:
-            fields.note("", "empty event")
+            fields.report("", "empty event")
             continue
         when = fields.text("Creation Time")
-        if not (span := read_span(when)):
-            fields.note("Creation Time", NO_DATE)
+        if not (span := parse_span(when)):
+            fields.report("Creation Time", NO_DATE)
         yield MemoryDraft("event", text, event=span, event_text=when, attribute=fields.text("Theme"), external_id=key)
 
 
@@ -145,27 +145,27 @@ def _read_dialogue(character: Fields, name: str, key: str, dialogue: Fields) -> 
     turns: list[TurnDraft] = []
     first_time = next(iter(contents.values), "")
     for time, lines in contents.values.items():
-        given = Fields({"time": time}, contents.at(time), contents.notes)
+        given = Fields({"time": time}, contents.place_of(time), contents.skips)
         moment, said_text = given.moment("time"), given.text("time")
         if time == first_time:
             started_at, moment, said_text = moment, None, ""
-        for line, place in list_items(lines, contents.at(time), contents.notes):
-            speaker, text = _split(line, place, contents.notes)
+        for line, place in list_items(lines, contents.place_of(time), contents.skips):
+            speaker, text = _split(line, place, contents.skips)
             role: Role = "user" if speaker in own_names else "other"
             if text:
                 turns.append(TurnDraft(speaker, role, text, moment, said_text, f"{key}:{len(turns) + 1}"))
     if not turns:
-        dialogue.note("", EMPTY_SESSION)
+        dialogue.report("", EMPTY_SESSION)
         return None
     return SessionDraft(tuple(turns), started_at, clean(first_time), external_id=key)
 
 
-def _split(line: object, place: str, notes: list[Skip]) -> tuple[str, str]:
+def _split(line: object, place: str, skips: list[Skip]) -> tuple[str, str]:
     if not isinstance(line, str):
-        notes.append(Skip(place, "expected a turn of the form 'Speaker: text'"))
+        skips.append(Skip(place, "expected a turn of the form 'Speaker: text'"))
         return "", ""
-    line = tidy(line, place, notes)
+    line = clean_text(line, place, skips)
     speaker, text = split_utterance(line) or ("unknown", line.strip())
     if not text:
-        notes.append(Skip(place, EMPTY_TURN))
+        skips.append(Skip(place, EMPTY_TURN))
     return speaker, text

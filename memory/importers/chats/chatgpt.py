@@ -21,10 +21,10 @@ import re
 from collections.abc import Iterator
 
 from memory.importers.chats.conversation import USER, make_turn, read_parts, read_session, read_shown, shown_path
-from memory.importers.reading.dates import read_epoch
-from memory.importers.reading.fields import Fields, drain
-from memory.importers.reading.json_stream import outline, show_place, stream_values
-from memory.importers.reading.source import Record, Source, counted
+from memory.importers.reading.dates import parse_epoch
+from memory.importers.reading.fields import Fields, pop_skips
+from memory.importers.reading.json_stream import format_place, outline, stream_values
+from memory.importers.reading.source import Record, Source, count_records
 from memory.types import PersonaDraft, Role, SessionDraft, Skip, TurnDraft
 
 NAME = "ChatGPT"
@@ -43,14 +43,14 @@ def sniff(head: bytes) -> bool:
     return ("[]", "mapping") in outline(head)
 
 
-@counted
+@count_records
 def read(path: Source) -> Iterator[Record]:
     """Each conversation in the order of the file."""
     yield PersonaDraft(NAME, "chatgpt")
-    notes: list[Skip] = []
+    skips: list[Skip] = []
     for place, value in stream_values(path, lambda place: not place):
-        draft = _read_conversation(Fields.of(value, show_place(place), notes))
-        yield from drain(notes)
+        draft = _read_conversation(Fields.of(value, format_place(place), skips))
+        yield from pop_skips(skips)
         if draft:
             yield draft
 
@@ -59,26 +59,26 @@ def _read_conversation(conversation: Fields) -> SessionDraft | None:
     messages: dict[str, Fields] = {}
     parents: dict[str, str] = {}
     for key, value, place in conversation.object("mapping").entries():
-        node = Fields.of(value, place, conversation.notes)
+        node = Fields.of(value, place, conversation.skips)
         parents[key] = node.text("parent")
         if node.values.get("message") is not None:
             # The node's id, for the message's own is missing in old exports.
             message = node.object("message")
-            messages[key] = Fields({**message.values, "id": key}, message.place, message.notes)
+            messages[key] = Fields({**message.values, "id": key}, message.place, message.skips)
     shown = shown_path(parents, conversation.text("current_node"))
     turns = read_shown(messages, shown, _read_turn)
     key = "conversation_id" if conversation.values.get("conversation_id") else "id"
-    return read_session(conversation, turns, (key, "title", "create_time"), read_epoch)
+    return read_session(conversation, turns, (key, "title", "create_time"), parse_epoch)
 
 
 def _read_turn(message: Fields) -> TurnDraft | None:
     author, content = message.object("author"), message.object("content")
     role, kind = author.text("role"), content.text("content_type")
     if reason := _find_obstacle(message, role, author.text("name"), kind):
-        message.note("", reason)
+        message.report("", reason)
         return None
     text = FOOTNOTE.sub("", read_parts(content, "parts", "content_type", SPOKEN))
-    return make_turn(message, SPEAKERS[role], text, ("id", "create_time"), read_epoch)
+    return make_turn(message, SPEAKERS[role], text, ("id", "create_time"), parse_epoch)
 
 
 def _find_obstacle(message: Fields, role: str, name: str, kind: str) -> str:

@@ -28,9 +28,9 @@ from memory.importers.chats.conversation import (
     read_shown,
     shown_path,
 )
-from memory.importers.reading.fields import Fields, drain
-from memory.importers.reading.json_stream import outline, show_place, stream_values
-from memory.importers.reading.source import Record, Source, counted
+from memory.importers.reading.fields import Fields, pop_skips
+from memory.importers.reading.json_stream import format_place, outline, stream_values
+from memory.importers.reading.source import Record, Source, count_records
 from memory.types import PersonaDraft, Role, SessionDraft, Skip, TurnDraft
 
 NAME = "Claude"
@@ -43,16 +43,16 @@ def sniff(head: bytes) -> bool:
     return ("[]", "chat_messages") in outline(head)
 
 
-@counted
+@count_records
 def read(path: Source) -> Iterator[Record]:
     """Each conversation in the order of the file, after the account it belongs to."""
-    notes: list[Skip] = []
+    skips: list[Skip] = []
     for place, value in stream_values(path, lambda place: not place):
-        conversation = Fields.of(value, show_place(place), notes)
+        conversation = Fields.of(value, format_place(place), skips)
         account = conversation.object("account").text("uuid")
         yield PersonaDraft(NAME, f"claude-{account}" if account else "claude")
         draft = _read_conversation(conversation)
-        yield from drain(notes)
+        yield from pop_skips(skips)
         if draft:
             yield draft
 
@@ -71,7 +71,7 @@ def _read_conversation(conversation: Fields) -> SessionDraft | None:
 def _read_turn(message: Fields) -> TurnDraft | None:
     sender = message.text("sender")
     if sender not in SPEAKERS:
-        message.note("sender", f"said by {sender or 'nobody'}, not by human or assistant")
+        message.report("sender", f"said by {sender or 'nobody'}, not by human or assistant")
         return None
     said = read_parts(message, "content") or message.text("text").strip()
     text = "\n".join(part for part in (said, *_read_attachments(message)) if part)
@@ -81,8 +81,8 @@ def _read_turn(message: Fields) -> TurnDraft | None:
 def _read_attachments(message: Fields) -> Iterator[str]:
     for name in ("attachments", "files"):
         for value, place in message.items(name):
-            attached = Fields.of(value, place, message.notes)
+            attached = Fields.of(value, place, message.skips)
             if attached.text("extracted_content"):
-                attached.note("extracted_content", "the text of an attached file, which nobody said; left out")
+                attached.report("extracted_content", "the text of an attached file, which nobody said; left out")
             if file_name := attached.text("file_name").strip():
                 yield f"[attaches {file_name}]"

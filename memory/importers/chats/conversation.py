@@ -10,8 +10,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from memory.importers.reading.dates import date_fault, read_moment
-from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, Fields, tidy
+from memory.importers.reading.dates import date_problem, parse_moment
+from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, Fields, clean_text
 from memory.types import Role, SessionDraft, TurnDraft
 
 ReadTime = Callable[[str], datetime | None]
@@ -54,7 +54,7 @@ def index_messages(
     messages: dict[str, Fields] = {}
     parents: dict[str, str] = {}
     for value, place in values:
-        message = Fields.of(value, place, conversation.notes)
+        message = Fields.of(value, place, conversation.skips)
         if isinstance(value, dict):
             own = message.text(id_name)
             key = own if own and own not in messages else place
@@ -65,34 +65,34 @@ def index_messages(
 def read_shown(messages: Mapping[str, Fields], shown: Sequence[str], read_turn: ReadTurn) -> tuple[TurnDraft, ...]:
     """The turns of the messages that were shown, in their order; the others are noted.
 
-    `read_turn` notes why it reads no turn from a message.
+    `read_turn` skips why it reads no turn from a message.
     """
     path = set(shown)
     for key, message in messages.items():
         if key not in path:
-            message.note("", NOT_SHOWN)
+            message.report("", NOT_SHOWN)
     return tuple(turn for key in shown if key in messages and (turn := read_turn(messages[key])))
 
 
 def read_session(
-    conversation: Fields, turns: tuple[TurnDraft, ...], names: tuple[str, str, str], read_time: ReadTime = read_moment
+    conversation: Fields, turns: tuple[TurnDraft, ...], names: tuple[str, str, str], read_time: ReadTime = parse_moment
 ) -> SessionDraft | None:
     """A conversation as a session, by the names of its fields for id, title and start; a note if nothing was said.
 
     One that has no time of its own begins with the first message that has one.
     """
     if not turns:
-        conversation.note("", EMPTY_SESSION)
+        conversation.report("", EMPTY_SESSION)
         return None
     name, title, start = names
     started_at = read_said_at(conversation, start, read_time) or next((t.said_at for t in turns if t.said_at), None)
-    if (fault := date_fault(started_at)) and not conversation.values.get(start):
-        conversation.note(start, fault)
-    said_text = conversation.text(start) if read_time is read_moment else ""
+    if (fault := date_problem(started_at)) and not conversation.values.get(start):
+        conversation.report(start, fault)
+    said_text = conversation.text(start) if read_time is parse_moment else ""
     return SessionDraft(turns, started_at, said_text, conversation.text(name), conversation.text(title).strip())
 
 
-def read_said_at(fields: Fields, name: str, read_time: ReadTime = read_moment) -> datetime | None:
+def read_said_at(fields: Fields, name: str, read_time: ReadTime = parse_moment) -> datetime | None:
     """A time that need not be given; one that is given but unreadable or yet to come is noted."""
     return fields.moment(name, read_time) if fields.values.get(name) else None
 
@@ -102,14 +102,14 @@ def make_turn(
     speaker: tuple[str, Role],
     text: str,
     names: tuple[str, str],
-    read_time: ReadTime = read_moment,
+    read_time: ReadTime = parse_moment,
 ) -> TurnDraft | None:
     """A message as a turn, by the names of its fields for id and time; a note if it has no text."""
     if not text.strip():
-        message.note("", EMPTY_TURN)
+        message.report("", EMPTY_TURN)
         return None
     name, time = names
-    said_text = message.text(time) if read_time is read_moment else ""
+    said_text = message.text(time) if read_time is parse_moment else ""
     return TurnDraft(*speaker, text.strip(), read_said_at(message, time, read_time), said_text, message.text(name))
 
 
@@ -121,9 +121,9 @@ def read_parts(
     others: dict[str, None] = {}
     for value, place in fields.items(name):
         if isinstance(value, str):
-            texts.append(tidy(value, place, fields.notes))
+            texts.append(clean_text(value, place, fields.skips))
             continue
-        part = Fields.of(value, place, fields.notes)
+        part = Fields.of(value, place, fields.skips)
         kind = part.text(kind_name) or "a part that does not say what it is"
         if kind not in spoken:
             others[kind] = None
@@ -132,5 +132,5 @@ def read_parts(
         else:
             texts.append(part.text("text"))
     if others:
-        fields.note(name, f"only text is kept; left out: {', '.join(others)}")
+        fields.report(name, f"only text is kept; left out: {', '.join(others)}")
     return "\n\n".join(text for text in texts if text.strip())

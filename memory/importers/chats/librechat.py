@@ -28,9 +28,9 @@ from memory.importers.chats.conversation import (
     read_shown,
     shown_path,
 )
-from memory.importers.reading.fields import Fields, drain
+from memory.importers.reading.fields import Fields, pop_skips
 from memory.importers.reading.json_stream import outline, stream_values
-from memory.importers.reading.source import Record, Source, counted
+from memory.importers.reading.source import Record, Source, count_records
 from memory.types import PersonaDraft, SessionDraft, Skip, TurnDraft
 
 NAME = "LibreChat"
@@ -45,14 +45,14 @@ def sniff(head: bytes) -> bool:
     return not SIGNS.isdisjoint(outline(head))
 
 
-@counted
+@count_records
 def read(path: Source) -> Iterator[Record]:
     """The one conversation of the file."""
     yield PersonaDraft(NAME, "librechat")
-    notes: list[Skip] = []
+    skips: list[Skip] = []
     values = {place[0]: value for place, value in stream_values(path, lambda place: not place) if place}
-    draft = _read_conversation(Fields({str(name): value for name, value in values.items()}, "conversation", notes))
-    yield from drain(notes)
+    draft = _read_conversation(Fields({str(name): value for name, value in values.items()}, "conversation", skips))
+    yield from pop_skips(skips)
     if draft:
         yield draft
 
@@ -88,11 +88,11 @@ def _adopt(child: object, parent: object) -> object:
 
 def _read_turn(message: Fields) -> TurnDraft | None:
     if message.values.get("error"):
-        message.note("", "a message about an error, which nobody said")
+        message.report("", "a message about an error, which nobody said")
         return None
     text = read_parts(message, "content") or message.text("text")
     if message.values.get("files"):
-        message.note("files", "only text is kept; left out: the files")
+        message.report("files", "only text is kept; left out: the files")
     names = ("messageId", "createdAt")
     if message.values.get("isCreatedByUser"):
         return make_turn(message, (USER, "user"), text, names)

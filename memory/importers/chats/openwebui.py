@@ -28,10 +28,10 @@ from memory.importers.chats.conversation import (
     read_shown,
     shown_path,
 )
-from memory.importers.reading.dates import read_epoch
-from memory.importers.reading.fields import Fields, drain
-from memory.importers.reading.json_stream import outline, show_place, stream_values
-from memory.importers.reading.source import Record, Source, counted
+from memory.importers.reading.dates import parse_epoch
+from memory.importers.reading.fields import Fields, pop_skips
+from memory.importers.reading.json_stream import format_place, outline, stream_values
+from memory.importers.reading.source import Record, Source, count_records
 from memory.types import PersonaDraft, SessionDraft, Skip, TurnDraft
 
 NAME = "Open WebUI"
@@ -47,16 +47,16 @@ def sniff(head: bytes) -> bool:
     return not SIGNS.isdisjoint(outline(head))
 
 
-@counted
+@count_records
 def read(path: Source) -> Iterator[Record]:
     """Each chat in the order of the file, after the user it belongs to."""
-    notes: list[Skip] = []
+    skips: list[Skip] = []
     for place, value in stream_values(path, lambda place: not place):
-        item = Fields.of(value, show_place(place), notes)
+        item = Fields.of(value, format_place(place), skips)
         user = item.text("user_id")
         yield PersonaDraft(NAME, f"openwebui-{user}" if user else "openwebui")
         draft = _read_chat(item)
-        yield from drain(notes)
+        yield from pop_skips(skips)
         if draft:
             yield draft
 
@@ -75,8 +75,8 @@ def _read_chat(item: Fields) -> SessionDraft | None:
     start = "created_at" if item.values.get("created_at") else "timestamp"
     title = item.text("title") or chat.text("title")
     started = (item if start == "created_at" else chat).values.get(start)
-    known = Fields({**item.values, "title": title, start: started}, item.place, item.notes)
-    return read_session(known, turns, ("id", "title", start), read_epoch)
+    known = Fields({**item.values, "title": title, start: started}, item.place, item.skips)
+    return read_session(known, turns, ("id", "title", start), parse_epoch)
 
 
 def _named(value: object, key: str) -> object:
@@ -86,17 +86,17 @@ def _named(value: object, key: str) -> object:
 def _read_turn(message: Fields) -> TurnDraft | None:
     role = message.text("role")
     if role not in ("user", "assistant"):
-        message.note("role", f"said by {role or 'nobody'}, not by the user or the assistant")
+        message.report("role", f"said by {role or 'nobody'}, not by the user or the assistant")
         return None
     if message.values.get("files"):
-        message.note("files", "only text is kept; left out: the files")
+        message.report("files", "only text is kept; left out: the files")
     given = message.values.get("content")
     text = read_parts(message, "content") if isinstance(given, list) else message.text("content")
     names = ("id", "timestamp")
     if role == "user":
-        return make_turn(message, (USER, "user"), text, names, read_epoch)
+        return make_turn(message, (USER, "user"), text, names, parse_epoch)
     model = message.text("modelName") or message.text("model") or NAME
-    return make_turn(message, (model, "assistant"), _without_details(message, text), names, read_epoch)
+    return make_turn(message, (model, "assistant"), _without_details(message, text), names, parse_epoch)
 
 
 def _without_details(message: Fields, text: str) -> str:
@@ -107,5 +107,5 @@ def _without_details(message: Fields, text: str) -> str:
         kept.append(text[at:start])
         at = end + len(DETAILS_END)
     if at:
-        message.note("content", "only what was said is kept; left out: thoughts or the use of tools")
+        message.report("content", "only what was said is kept; left out: thoughts or the use of tools")
     return "".join([*kept, text[at:]])

@@ -22,12 +22,12 @@ from datetime import datetime
 
 from memory.bank.rows import clean
 from memory.errors import UnreadableFile
-from memory.importers.generic.utterance import ChatLog
-from memory.importers.reading.dates import match_format, read_epoch, read_moment
-from memory.importers.reading.fields import EMPTY_TURN, Fields, drain
+from memory.importers.reading.dates import parse_epoch, parse_moment, parse_with_format
+from memory.importers.reading.fields import EMPTY_TURN, Fields, pop_skips
 from memory.importers.reading.json_lines import read_objects
 from memory.importers.reading.json_stream import outline
-from memory.importers.reading.source import Record, Source, counted
+from memory.importers.reading.session_builder import ChatLog
+from memory.importers.reading.source import Record, Source, count_records
 from memory.types import PersonaDraft, Role, Skip, TurnDraft
 
 NAME = "SillyTavern chat"
@@ -41,7 +41,7 @@ def sniff(head: bytes) -> bool:
     return {("mes",), ("is_user",)} <= outline(head)
 
 
-@counted
+@count_records
 def read(path: Source) -> Iterator[Record]:
     """The one chat of the file, session by session."""
     name = _find_character(path)
@@ -52,9 +52,9 @@ def read(path: Source) -> Iterator[Record]:
             yield line
         elif "mes" in line.values:
             turn = _read_turn(line)
-            yield from drain(line.notes)
+            yield from pop_skips(line.skips)
             if turn:
-                yield from log.hear(turn, line.place)
+                yield from log.add(turn, line.place)
         elif "chat_metadata" not in line.values and "user_name" not in line.values:
             yield Skip(line.place, "expected a message")
     yield from log.finish()
@@ -74,14 +74,14 @@ def _find_character(path: Source) -> str:
 
 def _read_turn(line: Fields) -> TurnDraft | None:
     if line.values.get("is_system"):
-        line.note("", "a message of the program, or one hidden from the character")
+        line.report("", "a message of the program, or one hidden from the character")
         return None
     swipes = line.values.get("swipes")
     if isinstance(swipes, list) and len(swipes) > 1:
-        line.note("swipes", f"only the answer that was shown is kept; left out: {len(swipes) - 1} others")
+        line.report("swipes", f"only the answer that was shown is kept; left out: {len(swipes) - 1} others")
     text = line.text("mes").strip()
     if not text:
-        line.note("mes", EMPTY_TURN)
+        line.report("mes", EMPTY_TURN)
         return None
     role: Role = "user" if line.values.get("is_user") else "assistant"
     said_at = line.moment("send_date", _read_date)
@@ -90,7 +90,11 @@ def _read_turn(line: Fields) -> TurnDraft | None:
 
 def _read_date(text: str) -> datetime | None:
     if text.replace(".", "", 1).isdecimal():
-        return read_epoch(text)
+        return parse_epoch(text)
     if match := AT.fullmatch(text):
-        return match_format("-".join(match.groups()), "%Y-%m-%d-%H-%M-%S")
-    return match_format(text, "%B %d, %Y %I:%M%p") or match_format(text, "%b %d, %Y %I:%M%p") or read_moment(text)
+        return parse_with_format("-".join(match.groups()), "%Y-%m-%d-%H-%M-%S")
+    return (
+        parse_with_format(text, "%B %d, %Y %I:%M%p")
+        or parse_with_format(text, "%b %d, %Y %I:%M%p")
+        or parse_moment(text)
+    )

@@ -11,7 +11,7 @@ github.com/telegramdesktop/tdesktop (export_output_json.cpp).
 
 A chat is a history found by its id, and a pause of six hours begins a session, found by its first message. The user is
 who `personal_information` names; in one personal chat alone who is not the chat's id; otherwise who speaks first, and a
-note says so. A forwarded message says from whom. Left out, with notes: service messages, and pictures, files and polls
+note says so. A forwarded message says from whom. Left out, with skips: service messages, and pictures, files and polls
 beside the text. Times are exact in `date_unixtime`; `date` alone is read as UTC. Contacts and the like are not read.
 """
 
@@ -21,11 +21,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from memory.importers.chats.conversation import read_said_at
-from memory.importers.generic.utterance import Cast, ChatLog
-from memory.importers.reading.dates import read_epoch
-from memory.importers.reading.fields import EMPTY_TURN, Fields, drain, tidy
-from memory.importers.reading.json_stream import Place, outline, show_place, stream_values
-from memory.importers.reading.source import Record, Source, counted
+from memory.importers.reading.dates import parse_epoch
+from memory.importers.reading.fields import EMPTY_TURN, Fields, clean_text, pop_skips
+from memory.importers.reading.json_stream import Place, format_place, outline, stream_values
+from memory.importers.reading.session_builder import ChatLog
+from memory.importers.reading.source import Record, Source, count_records
+from memory.importers.reading.speakers import RoleAssigner
 from memory.types import PersonaDraft, Skip, TurnDraft
 
 NAME = "Telegram"
@@ -49,7 +50,7 @@ def sniff(head: bytes) -> bool:
     return not SIGNS.isdisjoint(outline(head))
 
 
-@counted
+@count_records
 def read(path: Source) -> Iterator[Record]:
     """Each chat, session by session."""
     user, chat = "", _Chat((), "")
@@ -88,14 +89,14 @@ class _Chat:
     def __init__(self, place: Place, user: str) -> None:
         self.place = place
         self.user = user
-        self.notes: list[Skip] = []
+        self.skips: list[Skip] = []
         self.head: dict[str, Any] = {}
-        self.cast: Cast | None = None
+        self.cast: RoleAssigner | None = None
         self.log = ChatLog()
 
     def take(self, inner: Place, value: object) -> Iterator[Record]:
         """One field of the chat, or one of its messages."""
-        place = show_place((*self.place, *inner))
+        place = format_place((*self.place, *inner))
         if not inner:
             yield Skip(place, "expected a chat with messages")
             return
@@ -108,49 +109,49 @@ class _Chat:
         if self.cast is None:
             self.cast = self._cast()
             yield self._persona()
-        message = Fields.of(value, place, self.notes)
+        message = Fields.of(value, place, self.skips)
         turn = _read_message(message, self.cast) if isinstance(value, dict) else None
-        yield from drain(self.notes)
+        yield from pop_skips(self.skips)
         if turn:
-            yield from self.log.hear(turn, place, turn.external_id)
+            yield from self.log.add(turn, place, turn.external_id)
 
     def finish(self) -> Iterator[Record]:
         """What was said last, and whom the chat takes for the user without being told."""
         yield from self.log.finish()
-        where = show_place(self.place)
+        where = format_place(self.place)
         if self.cast and self.cast.guess:
             yield Skip(where, f"does not say who the user is; taken to be {self.cast.guess}, who speaks first")
         if self.head and self.cast is None:
             yield Skip(where, "a chat without messages")
 
-    def _cast(self) -> Cast:
-        head = Fields(self.head, "", self.notes)
+    def _cast(self) -> RoleAssigner:
+        head = Fields(self.head, "", self.skips)
         kind, key = head.text("type"), head.text("id")
         peer = [f"user{key}", _user_key(key)] if key else []
         if self.user:
-            return Cast([self.user])
+            return RoleAssigner([self.user])
         # Saved messages are a chat of the user with themselves.
-        return Cast(peer if kind == "saved_messages" else [], peer if kind in OF_TWO else [])
+        return RoleAssigner(peer if kind == "saved_messages" else [], peer if kind in OF_TWO else [])
 
     def _persona(self) -> PersonaDraft:
-        head = Fields(self.head, show_place(self.place), self.notes)
+        head = Fields(self.head, format_place(self.place), self.skips)
         kind, key = head.text("type"), head.text("id")
         fallback = "Saved messages" if kind == "saved_messages" else f"Telegram chat {key}".strip()
         return PersonaDraft(head.text("name").strip() or fallback, f"telegram-{key}" if key else "")
 
 
-def _read_message(message: Fields, cast: Cast) -> TurnDraft | None:
+def _read_message(message: Fields, cast: RoleAssigner) -> TurnDraft | None:
     kind = message.text("type")
     if kind != "message":
         action = message.text("action").replace("_", " ")
-        message.note("", f"nothing that somebody wrote, but {kind or 'of no kind'}{f' ({action})' if action else ''}")
+        message.report("", f"nothing that somebody wrote, but {kind or 'of no kind'}{f' ({action})' if action else ''}")
         return None
     text = _read_text(message).strip()
     if media := [name for name in MEDIA if message.values.get(name)]:
         left_out = message.text("media_type").replace("_", " ") or media[0].partition("_")[0]
-        message.note("", f"only text is kept; left out: {left_out}")
+        message.report("", f"only text is kept; left out: {left_out}")
     elif not text:
-        message.note("", EMPTY_TURN)
+        message.report("", EMPTY_TURN)
     if not text:
         return None
     if "forwarded_from" in message.values:
@@ -159,8 +160,8 @@ def _read_message(message: Fields, cast: Cast) -> TurnDraft | None:
     speaker = message.text("from").strip() or NOBODY
     key = _user_key(message.text("from_id")) or speaker
     exact = "date_unixtime" if message.values.get("date_unixtime") else "date"
-    said_at = read_said_at(message, exact, read_epoch) if exact != "date" else message.moment("date")
-    return TurnDraft(speaker, cast.role(key, speaker), text, said_at, message.text("date"), message.text("id"))
+    said_at = read_said_at(message, exact, parse_epoch) if exact != "date" else message.moment("date")
+    return TurnDraft(speaker, cast.role_of(key, speaker), text, said_at, message.text("date"), message.text("id"))
 
 
 def _user_key(written: str) -> str:
@@ -175,7 +176,7 @@ def _read_text(message: Fields) -> str:
     pieces = []
     for value, place in message.items("text"):
         if isinstance(value, str):
-            pieces.append(tidy(value, place, message.notes))
+            pieces.append(clean_text(value, place, message.skips))
         else:
-            pieces.append(Fields.of(value, place, message.notes).text("text"))
+            pieces.append(Fields.of(value, place, message.skips).text("text"))
     return "".join(pieces)

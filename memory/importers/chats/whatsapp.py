@@ -26,11 +26,19 @@ from dataclasses import dataclass, field
 
 from memory.bank.rows import clean
 from memory.errors import UnreadableFile
-from memory.importers.chats.whatsapp_stamps import ORDERS, Dates, Order, Stamp, is_own_format, read_stamp
-from memory.importers.generic.utterance import MOST_CHARACTERS, Cast, ChatLog
-from memory.importers.reading.dates import date_fault
-from memory.importers.reading.fields import tidy
-from memory.importers.reading.source import Line, Record, Source, counted, head_text, read_lines
+from memory.importers.chats.whatsapp_times import (
+    ORDERS,
+    DateOrders,
+    MessageTime,
+    Order,
+    is_whatsapp_time,
+    read_message_time,
+)
+from memory.importers.reading.dates import date_problem
+from memory.importers.reading.fields import clean_text
+from memory.importers.reading.session_builder import MAX_CHARACTERS, ChatLog
+from memory.importers.reading.source import Record, Source, TextLine, count_records, head_text, read_lines
+from memory.importers.reading.speakers import RoleAssigner
 from memory.types import PersonaDraft, Skip, TurnDraft
 
 NAME = "WhatsApp"
@@ -57,16 +65,16 @@ DELETED = DELETED_BY_USER | {"This message was deleted", "Diese Nachricht wurde 
 def sniff(head: bytes) -> bool:
     """Whether it begins with a message whose date stands as WhatsApp writes it."""
     first = next((line for line in head_text(head).splitlines() if line.strip()), "")
-    stamp = read_stamp(first)
-    return stamp is not None and is_own_format(stamp)
+    stamp = read_message_time(first)
+    return stamp is not None and is_whatsapp_time(stamp)
 
 
-@counted
+@count_records
 def read(path: Source) -> Iterator[Record]:
     """The sessions of one chat; the file is read twice, first for who speaks in it and how it writes dates."""
     survey = _survey(path)
     yield PersonaDraft(clean(COPY.sub("", path.stem)))
-    yield from survey.notes
+    yield from survey.skips
     cast = survey.cast(COPY.sub("", path.stem))
     reader = _Reader(survey.order, cast)
     for line in read_lines(path):
@@ -86,30 +94,30 @@ class _Survey:
     order: Order = ORDERS[0]
     speakers: dict[str, None] = field(default_factory=dict)
     user: str = ""
-    notes: list[Skip] = field(default_factory=list)
+    skips: list[Skip] = field(default_factory=list)
 
-    def cast(self, title: str) -> Cast:
+    def cast(self, title: str) -> RoleAssigner:
         """Who is the user, as far as the file tells."""
         named = [name for name in self.speakers if title.casefold().endswith(name.casefold())]
         others = named if len(self.speakers) == 2 and len(named) == 1 else []
-        return Cast([self.user], []) if self.user else Cast([], others)
+        return RoleAssigner([self.user], []) if self.user else RoleAssigner([], others)
 
 
 def _survey(path: Source) -> _Survey:
-    survey, dates = _Survey(), Dates()
+    survey, dates = _Survey(), DateOrders()
     with suppress(UnreadableFile):  # told when the file is read, after what can be read of it
         for line in read_lines(path):
-            if isinstance(line, Skip) or (stamp := read_stamp(line.text)) is None:
+            if isinstance(line, Skip) or (stamp := read_message_time(line.text)) is None:
                 continue
-            dates.note(stamp, line.number)
+            dates.add(stamp, line.number)
             speaker, text = split_speaker(stamp.rest)
             if speaker and not text.startswith(OWN_WORDS):
                 survey.speakers[speaker] = None
             if speaker and _bare(text) in DELETED_BY_USER:
                 survey.user = speaker
-    survey.order, ambiguity = dates.settle()
+    survey.order, ambiguity = dates.choose()
     if ambiguity:
-        survey.notes.append(ambiguity)
+        survey.skips.append(ambiguity)
     return survey
 
 
@@ -117,7 +125,7 @@ def _survey(path: Source) -> _Survey:
 class _Message:
     """A message whose further lines are still coming in."""
 
-    stamp: Stamp
+    stamp: MessageTime
     speaker: str
     place: str
     lines: list[str]
@@ -127,26 +135,26 @@ class _Message:
 class _Reader:
     """Puts lines together to messages, and messages to sessions."""
 
-    def __init__(self, order: Order, cast: Cast) -> None:
+    def __init__(self, order: Order, cast: RoleAssigner) -> None:
         self.order = order
         self.cast = cast
         self.log = ChatLog()
         self.message: _Message | None = None
 
-    def take(self, line: Line) -> Iterator[Record]:
+    def take(self, line: TextLine) -> Iterator[Record]:
         """One line: a message begins, or goes on."""
-        notes: list[Skip] = []
+        skips: list[Skip] = []
         place = f"line {line.number}"
-        text = tidy(line.text, place, notes)
-        yield from notes
-        if stamp := read_stamp(text):
+        text = clean_text(line.text, place, skips)
+        yield from skips
+        if stamp := read_message_time(text):
             yield from self._release()
             speaker, said = split_speaker(stamp.rest)
             self.message = _Message(stamp, speaker, place, [said])
         elif self.message:
             self.message.lines.append(text)
             self.message.size += len(text)
-            if self.message.size > MOST_CHARACTERS:
+            if self.message.size > MAX_CHARACTERS:
                 long = self.message
                 yield from self._release()
                 self.message = _Message(long.stamp, long.speaker, place, [])
@@ -168,12 +176,12 @@ class _Reader:
             yield Skip(message.place, reason)
         if said_at is None:
             yield Skip(message.place, f"{message.stamp.text} is no date in this file's order; kept without one")
-        elif fault := date_fault(said_at):
+        elif fault := date_problem(said_at):
             yield Skip(message.place, fault)
         if text:
-            role = self.cast.role(message.speaker)
+            role = self.cast.role_of(message.speaker)
             turn = TurnDraft(message.speaker, role, text, said_at, message.stamp.text)
-            yield from self.log.hear(turn, message.place)
+            yield from self.log.add(turn, message.place)
 
 
 def split_speaker(rest: str) -> tuple[str, str]:

@@ -24,9 +24,9 @@ import re
 from collections.abc import Iterator
 
 from memory.bank.rows import clean, digest
-from memory.importers.reading.fields import Fields, drain, kind, tidy
+from memory.importers.reading.fields import Fields, clean_text, json_type, pop_skips
 from memory.importers.reading.json_stream import outline, stream_values
-from memory.importers.reading.source import Record, Source, counted
+from memory.importers.reading.source import Record, Source, count_records
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip, TurnDraft
 
 NAME = "character card"
@@ -44,7 +44,7 @@ KEPT = {
     "mes_example": "examples of dialogue",
     "system_prompt": "system prompt",
     "post_history_instructions": "instructions after the history",
-    "creator_notes": "notes of the creator",
+    "creator_notes": "skips of the creator",
 }
 
 MOST_DESCRIPTION = 6_000
@@ -59,25 +59,25 @@ def sniff(head: bytes) -> bool:
     return places >= SPECIFIED or places >= VERSION_1
 
 
-@counted
+@count_records
 def read(path: Source) -> Iterator[Record]:
     """The persona, what is kept of the card, and its lore."""
-    notes: list[Skip] = []
+    skips: list[Skip] = []
     values = {str(place[0]): value for place, value in stream_values(path, lambda place: not place) if place}
-    whole = Fields(values, "card", notes)
+    whole = Fields(values, "card", skips)
     card = whole.object("data") if "data" in values else whole
     name = " ".join(card.text("name").split()) or clean(path.stem)
     persona = _read_persona(card, name)
     yield persona
-    yield from drain(notes)
+    yield from pop_skips(skips)
     kept = tuple(_read_kept(card))
-    yield from drain(notes)
+    yield from pop_skips(skips)
     if kept:
         yield SessionDraft(kept, external_id="card", title="The card")
     for memory in _read_lore(card.object("character_book"), name):
-        yield from drain(notes)
+        yield from pop_skips(skips)
         yield memory
-    yield from drain(notes)
+    yield from pop_skips(skips)
 
 
 def _read_persona(card: Fields, name: str) -> PersonaDraft:
@@ -87,16 +87,16 @@ def _read_persona(card: Fields, name: str) -> PersonaDraft:
         description = f"{description}\n{personality}".strip()
     for value, place in card.items("tags"):
         if isinstance(value, str):
-            traits.append(tidy(value, place, card.notes).strip())
+            traits.append(clean_text(value, place, card.skips).strip())
         else:
-            card.notes.append(Skip(place, f"expected text, found {kind(value)}"))
+            card.skips.append(Skip(place, f"expected text, found {json_type(value)}"))
     traits = list(dict.fromkeys(trait for trait in traits if trait))
     if len(description) > MOST_DESCRIPTION:
-        card.note(
+        card.report(
             "description", f"{len(description):,} characters long; the first {MOST_DESCRIPTION:,} are the persona's"
         )
     if len(traits) > MOST_TRAITS or any(len(trait) > LONGEST_TRAIT for trait in traits):
-        card.note("tags", f"more than {MOST_TRAITS}, or longer than {LONGEST_TRAIT} characters; shortened")
+        card.report("tags", f"more than {MOST_TRAITS}, or longer than {LONGEST_TRAIT} characters; shortened")
     identity = digest(*(card.values.get(field, "") for field in ("name", "description", "personality", *KEPT)))
     return PersonaDraft(
         name,
@@ -111,25 +111,25 @@ def _read_kept(card: Fields) -> Iterator[TurnDraft]:
     long = {name: name for name in ("description", "personality") if len(card.text(name)) > MOST_DESCRIPTION}
     for field, label in {**long, **KEPT}.items():
         given = card.values.get(field)
-        texts = [(given, card.at(field))] if not isinstance(given, list) else list(card.items(field))
+        texts = [(given, card.place_of(field))] if not isinstance(given, list) else list(card.items(field))
         for value, place in texts:
             if isinstance(value, str) and value.strip():
-                text = tidy(value, place, card.notes)
+                text = clean_text(value, place, card.skips)
                 yield TurnDraft(label, "other", text, recallable=False)
             elif value is not None and not isinstance(value, str):
-                card.notes.append(Skip(place, f"expected text, found {kind(value)}"))
+                card.skips.append(Skip(place, f"expected text, found {json_type(value)}"))
 
 
 def _read_lore(book: Fields, name: str) -> Iterator[MemoryDraft]:
     for number, (value, place) in enumerate(book.items("entries"), start=1):
-        entry = Fields.of(value, place, book.notes)
+        entry = Fields.of(value, place, book.skips)
         if not isinstance(value, dict):
             continue
         text = _spell_out(entry.text("content"), name)
         if entry.values.get("enabled") is False:
-            entry.note("", "an entry of the book that is switched off")
+            entry.report("", "an entry of the book that is switched off")
         elif not text:
-            entry.note("content", "an entry of the book without text")
+            entry.report("content", "an entry of the book without text")
         else:
             keys = ", ".join(key for key, _ in entry.items("keys") if isinstance(key, str))
             yield MemoryDraft("world", text, key=f"{keys}: {text}" if keys else "", external_id=f"lore-{number}")

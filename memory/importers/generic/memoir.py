@@ -40,10 +40,10 @@ from memory.errors import UnreadableFile
 from memory.exporting import format as memoir_rows
 from memory.importers.generic import memoir_export as memoir_sealed
 from memory.importers.generic.memoir_records import read_memory, read_persona, read_session
-from memory.importers.reading.fields import Fields, drain
-from memory.importers.reading.json_lines import ends_early, read_objects
-from memory.importers.reading.json_stream import Place, outline, show_place, stream_values
-from memory.importers.reading.source import Record, Source, counted, head_text, read_head
+from memory.importers.reading.fields import Fields, pop_skips
+from memory.importers.reading.json_lines import is_truncated, read_objects
+from memory.importers.reading.json_stream import Place, format_place, outline, stream_values
+from memory.importers.reading.source import Record, Source, count_records, head_text, read_head
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip, TimeSpan, TurnDraft
 
 NAME = "Memoir"
@@ -55,7 +55,7 @@ def sniff(head: bytes) -> bool:
     return ("memoir",) in outline(head)
 
 
-@counted
+@count_records
 def read(path: Source) -> Iterator[Record]:
     """The histories of a file: an export, or either layout of what was written by hand."""
     if memoir_sealed.is_sealed(path):
@@ -110,7 +110,7 @@ def _is_one_object(head: bytes) -> bool:
     try:
         json.loads(first, strict=False)
     except json.JSONDecodeError as fault:
-        return bool(line_end) and ends_early(first, fault)
+        return bool(line_end) and is_truncated(first, fault)
     except (ValueError, RecursionError):
         return False
     return False
@@ -133,23 +133,23 @@ def _read_lines(path: Source) -> Iterator[Record]:
         if "memory" in values:
             drafts.append(read_memory(line.object("memory")))
         if not drafts and "memoir" not in values:
-            line.note("", "expected a persona, a session or a memory")
+            line.report("", "expected a persona, a session or a memory")
         yield from (draft for draft in drafts if draft)
-        yield from drain(line.notes)
+        yield from pop_skips(line.skips)
 
 
 def _read_whole(path: Source) -> Iterator[Record]:
-    notes: list[Skip] = []
-    persona = read_persona(Fields.of(_find_persona(path), "persona", notes), clean(path.stem))
+    skips: list[Skip] = []
+    persona = read_persona(Fields.of(_find_persona(path), "persona", skips), clean(path.stem))
     yield persona
     for place, value in stream_values(path, _is_opened):
-        fields = Fields.of(value, show_place(place), notes) if len(place) == 2 else Fields({}, "")
+        fields = Fields.of(value, format_place(place), skips) if len(place) == 2 else Fields({}, "")
         draft: Record | None = None
         if place[:1] == ("sessions",):
             draft = read_session(fields, persona.name)
         elif place[:1] == ("memories",):
             draft = read_memory(fields)
-        yield from drain(notes)
+        yield from pop_skips(skips)
         if draft:
             yield draft
 

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from memory.bank.rows import moment
 from memory.errors import UnreadableFile
 from memory.exporting.format import VERSION, End, Line, SessionRow
-from memory.importers.reading.source import CHUNK_BYTES, MAX_LINE, Record, Source
+from memory.importers.reading.source import CHUNK_BYTES, MAX_LINE_BYTES, Record, Source
 from memory.types import SessionDraft, TurnDraft
 
 FIRST, LAST = b'{"memoir":2,', b'{"end":{'
@@ -135,8 +135,8 @@ def _raw(path: Source) -> Iterator[tuple[int, bytes]]:
                     yield number, held + piece + b"\n"
                     number, held = number + 1, b""
                 held += rest
-                if len(held) > MAX_LINE:
-                    raise _refused(path, f"line {number:,} is longer than {MAX_LINE:,} bytes")
+                if len(held) > MAX_LINE_BYTES:
+                    raise _refused(path, f"line {number:,} is longer than {MAX_LINE_BYTES:,} bytes")
     except OSError as fault:
         raise UnreadableFile(f"{path.name} cannot be read: {fault.strerror or fault}.") from fault
     if held:

@@ -6,8 +6,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import get_args
 
-from memory.importers.reading.dates import NO_DATE, exact_moment, read_moment, read_span
-from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, ROLES, Fields, kind, tidy
+from memory.importers.reading.dates import NO_DATE, parse_iso_moment, parse_moment, parse_span
+from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, ROLES, Fields, clean_text, json_type
 from memory.types import MemoryDraft, PersonaDraft, Role, SessionDraft, Store, TimeSpan, TurnDraft
 
 STORES: dict[str, Store] = {store: store for store in get_args(Store)}
@@ -20,14 +20,14 @@ def read_persona(fields: Fields, fallback: str) -> PersonaDraft:
     external_id = fields.text("id")
     name = fields.text("name")
     if not name.strip():
-        fields.note("name", "a persona without a name; its id or the file's name is used")
+        fields.report("name", "a persona without a name; its id or the file's name is used")
         name = external_id.strip() or fallback
     traits = []
     for trait, place in fields.items("traits"):
         if isinstance(trait, str):
-            traits.append(tidy(trait, place, fields.notes))
+            traits.append(clean_text(trait, place, fields.skips))
         else:
-            fields.note("traits", f"expected text, found {kind(trait)}")
+            fields.report("traits", f"expected text, found {json_type(trait)}")
     manner = fields.text("manner") or "plain"
     proactive = fields.values.get("proactive") is not False
     return PersonaDraft(name, external_id, fields.text("description"), tuple(traits), manner, proactive)
@@ -37,11 +37,11 @@ def read_session(fields: Fields, persona: str) -> SessionDraft | None:
     """A session of a persona, or None (and a note) if no turn of it can be used."""
     turns = []
     for value, place in fields.items("turns"):
-        turn = _read_turn(Fields.of(value, place, fields.notes), persona)
+        turn = _read_turn(Fields.of(value, place, fields.skips), persona)
         if turn:
             turns.append(turn)
     if not turns:
-        fields.note("turns", EMPTY_SESSION)
+        fields.report("turns", EMPTY_SESSION)
         return None
     started_at = fields.moment("started_at")
     wording = _read_wording(fields, "started", started_at)
@@ -52,10 +52,10 @@ def read_memory(fields: Fields) -> MemoryDraft | None:
     """A memory, or None (and a note) if it has no known store or no text."""
     store, text = STORES.get(fields.text("store")), fields.text("text")
     if store is None:
-        fields.note("store", f"expected one of {', '.join(STORES)}")
+        fields.report("store", f"expected one of {', '.join(STORES)}")
         return None
     if not text.strip():
-        fields.note("text", "memory without text")
+        fields.report("text", "memory without text")
         return None
     return MemoryDraft(
         store,
@@ -78,12 +78,12 @@ def _read_turn(fields: Fields, persona: str) -> TurnDraft | None:
     text = fields.text("text")
     if not text.strip():
         if fields.values:
-            fields.note("text", EMPTY_TURN)
+            fields.report("text", EMPTY_TURN)
         return None
     speaker, given = fields.text("speaker"), fields.text("role")
     role: Role = "assistant" if speaker == persona else "user"
     if given and given not in ROLES:
-        fields.note("role", f"expected one of {', '.join(ROLES)}; kept as other")
+        fields.report("role", f"expected one of {', '.join(ROLES)}; kept as other")
     if given:
         role = ROLES.get(given, "other")
     said_at = _read_time(fields, "said_at")
@@ -104,7 +104,7 @@ def _read_time(fields: Fields, name: str, may_be_ahead: bool = False) -> datetim
     """A moment that need not be given; one that is given is noted like any other date."""
     if not fields.values.get(name):
         return None
-    if may_be_ahead and (moment := read_moment(fields.text(name))):
+    if may_be_ahead and (moment := parse_moment(fields.text(name))):
         return moment
     return fields.moment(name)
 
@@ -119,7 +119,7 @@ def _read_wording(fields: Fields, name: str, moment: datetime | None) -> str:
 def _read_event_text(fields: Fields) -> str:
     """How the source put the event's time; nothing for an exact moment, whose words say no more than the moment."""
     start = fields.text("event_start")
-    return fields.text("event_text") or ("" if exact_moment(start) else start)
+    return fields.text("event_text") or ("" if parse_iso_moment(start) else start)
 
 
 def _read_event(fields: Fields) -> TimeSpan | None:
@@ -129,18 +129,18 @@ def _read_event(fields: Fields) -> TimeSpan | None:
     opening = _span_of(first)
     closing = _span_of(last) if last else opening
     if opening is None or closing is None:
-        fields.note("event_end" if opening else "event_start", NO_DATE)
+        fields.report("event_end" if opening else "event_start", NO_DATE)
         return None
-    end = exact_moment(last) or closing.end
+    end = parse_iso_moment(last) or closing.end
     if end <= opening.start:
-        fields.note("event_end", "an event that ends before it begins; kept without a time")
+        fields.report("event_end", "an event that ends before it begins; kept without a time")
         return None
     return TimeSpan(opening.start, end)
 
 
 def _span_of(text: str) -> TimeSpan | None:
     """The stretch of time a date names; an exact moment is given a minute."""
-    moment = exact_moment(text)
+    moment = parse_iso_moment(text)
     if moment is None:
-        return read_span(text)
+        return parse_span(text)
     return TimeSpan(moment, moment + MINUTE) if moment < LAST_MINUTE else None

@@ -18,11 +18,12 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from memory.bank.rows import clean
-from memory.importers.generic.utterance import PAUSE, Cast, OpenSession, split_utterance
-from memory.importers.reading.dates import NO_DATE, date_fault
-from memory.importers.reading.fields import tidy
-from memory.importers.reading.source import Record, Source, counted, head_text, read_lines
-from memory.importers.reading.stamps import Stamp, read_heading, read_stamp, read_title
+from memory.importers.generic.line_times import LineTime, read_date_heading, read_line_time, read_title
+from memory.importers.reading.dates import NO_DATE, date_problem
+from memory.importers.reading.fields import clean_text
+from memory.importers.reading.session_builder import PAUSE, SessionBuilder
+from memory.importers.reading.source import Record, Source, count_records, head_text, read_lines
+from memory.importers.reading.speakers import RoleAssigner, split_utterance
 from memory.types import PersonaDraft, Skip, TurnDraft
 
 NAME = "transcript"
@@ -36,9 +37,9 @@ def sniff(head: bytes) -> bool:
     speakers: list[str] = []
     for line in head_text(head).splitlines():
         text = line.strip()
-        if not text or (not speakers and (read_title(text) or read_heading(text))):
+        if not text or (not speakers and (read_title(text) or read_date_heading(text))):
             continue
-        utterance = split_utterance(read_stamp(text).rest)
+        utterance = split_utterance(read_line_time(text).rest)
         if not utterance and not speakers:
             return False
         if utterance:
@@ -46,7 +47,7 @@ def sniff(head: bytes) -> bool:
     return bool(speakers) and len(set(speakers)) <= max(FEW_LINES, len(speakers) / 2)
 
 
-@counted
+@count_records
 def read(path: Source) -> Iterator[Record]:
     """The sessions of one transcript."""
     yield PersonaDraft(name=clean(path.stem))
@@ -55,10 +56,10 @@ def read(path: Source) -> Iterator[Record]:
         if isinstance(line, Skip):
             yield line
             continue
-        notes: list[Skip] = []
+        skips: list[Skip] = []
         place = f"line {line.number}"
-        text = tidy(line.text, place, notes).strip()
-        yield from notes
+        text = clean_text(line.text, place, skips).strip()
+        yield from skips
         if text:
             yield from scribe.take(text, place)
     yield from scribe.finish()
@@ -68,53 +69,53 @@ class _Scribe:
     """Writes down a dialogue line by line."""
 
     def __init__(self) -> None:
-        self.session: OpenSession | None = None
-        self.cast = Cast()
+        self.session: SessionBuilder | None = None
+        self.cast = RoleAssigner()
         self.last: datetime | None = None
         self.has_times = False
 
     def take(self, text: str, place: str) -> Iterator[Record]:
         """One line: a heading, an utterance, or the last one going on."""
-        if heading := read_heading(text):
+        if heading := read_date_heading(text):
             yield from self.finish()
-            self.session = OpenSession(heading[1], heading[0], place=place)
+            self.session = SessionBuilder(heading[1], heading[0], place=place)
             return
-        stamp = read_stamp(text, self.session.started_at if self.session else None)
+        stamp = read_line_time(text, self.session.started_at if self.session else None)
         utterance = split_utterance(stamp.rest)
         if utterance and self._begins_utterance(stamp, utterance[0]):
             yield from self._hear(stamp, *utterance, place)
-        elif self.session and self.session.has_begun:
-            self.session.go_on(text)
+        elif self.session and self.session.has_turns:
+            self.session.continue_turn(text)
         elif title := read_title(text):
-            self.session = self.session or OpenSession(place=place)
+            self.session = self.session or SessionBuilder(place=place)
             self.session.title = title
         else:
             yield Skip(place, "nobody has spoken yet")
         if self.session and self.session.is_full:
             full, self.session = self.session, self.session.split()
-            yield from full.release()
+            yield from full.finish()
 
     def finish(self) -> Iterator[Record]:
         """Hand over the session that is open."""
         if self.session:
-            released = list(self.session.release())
-            if self.session.turns and (fault := date_fault(self.session.started_at)):
+            released = list(self.session.finish())
+            if self.session.turns and (fault := date_problem(self.session.started_at)):
                 yield Skip(self.session.place, fault)
             yield from released
         self.session = self.last = None
 
-    def _hear(self, stamp: Stamp, speaker: str, text: str, place: str) -> Iterator[Record]:
+    def _hear(self, stamp: LineTime, speaker: str, text: str, place: str) -> Iterator[Record]:
         if self.last and stamp.has_day and stamp.moment and stamp.moment - self.last > PAUSE:
             yield from self.finish()
         if self.session is None:
-            self.session = OpenSession(place=place)
-        if self.session.started_at is None and not self.session.has_begun:
+            self.session = SessionBuilder(place=place)
+        if self.session.started_at is None and not self.session.has_turns:
             self.session.started_at, self.session.started_text = stamp.moment, stamp.text
         if stamp.text and stamp.moment is None:
-            self.session.notes.append(Skip(place, NO_DATE))
+            self.session.skips.append(Skip(place, NO_DATE))
         self.has_times = self.has_times or bool(stamp.text)
         self.last = stamp.moment or self.last
-        self.session.say(TurnDraft(speaker, self.cast.role(speaker), text, stamp.moment, stamp.text), place)
+        self.session.start_turn(TurnDraft(speaker, self.cast.role_of(speaker), text, stamp.moment, stamp.text), place)
 
-    def _begins_utterance(self, stamp: Stamp, speaker: str) -> bool:
+    def _begins_utterance(self, stamp: LineTime, speaker: str) -> bool:
         return bool(stamp.text) or not self.has_times or speaker in self.cast.roles

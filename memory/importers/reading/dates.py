@@ -8,7 +8,7 @@ from memory.dates.expressions import read_date
 from memory.types import TimeSpan
 
 # Longer than any date, shorter than a sentence that only mentions one.
-LONGEST_DATE = 60
+MAX_DATE_LENGTH = 60
 
 DAY = timedelta(days=1)
 LAST_DAY = datetime(9999, 12, 31, tzinfo=UTC)
@@ -20,7 +20,7 @@ NO_DATE = "no readable date; kept without one"
 FUTURE_DATE = "dated in the future; kept as it is"
 
 
-def in_utc(moment: datetime) -> datetime | None:
+def to_utc(moment: datetime) -> datetime | None:
     """The moment in UTC; None at the very ends of the calendar, where no such moment exists."""
     try:
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
@@ -28,27 +28,27 @@ def in_utc(moment: datetime) -> datetime | None:
         return None
 
 
-def match_format(text: str, form: str) -> datetime | None:
+def parse_with_format(text: str, form: str) -> datetime | None:
     """The moment in one `strptime` format."""
     try:
-        return in_utc(datetime.strptime(text.strip(), form))
+        return to_utc(datetime.strptime(text.strip(), form))
     except (ValueError, OverflowError):
         return None
 
 
-def exact_moment(text: str) -> datetime | None:
+def parse_iso_moment(text: str) -> datetime | None:
     """An ISO 8601 date with a clock time, to the second; None for anything vaguer."""
     try:
         date.fromisoformat(text)
     except ValueError:
         try:
-            return in_utc(datetime.fromisoformat(text))
+            return to_utc(datetime.fromisoformat(text))
         except ValueError:
             return None
     return None
 
 
-def read_epoch(text: str) -> datetime | None:
+def parse_epoch(text: str) -> datetime | None:
     """The moment that many seconds after 1970 began, or milliseconds, as some programs count; fractions count."""
     try:
         seconds = float(text)
@@ -57,22 +57,22 @@ def read_epoch(text: str) -> datetime | None:
         return None
 
 
-def read_span(text: str) -> TimeSpan | None:
+def parse_span(text: str) -> TimeSpan | None:
     """The stretch of time that a date in any wording names, as wide as it is vague."""
-    if day := match_format(text, "%Y-%m-%d"):
+    if day := parse_with_format(text, "%Y-%m-%d"):
         return TimeSpan(day, day + DAY) if day < LAST_DAY else None
-    return read_date(text) if text.strip() and len(text) <= LONGEST_DATE else None
+    return read_date(text) if text.strip() and len(text) <= MAX_DATE_LENGTH else None
 
 
-def read_moment(text: str) -> datetime | None:
+def parse_moment(text: str) -> datetime | None:
     """The moment at which a date in any wording begins."""
-    if moment := exact_moment(text):
+    if moment := parse_iso_moment(text):
         return moment
-    span = read_span(text)
+    span = parse_span(text)
     return span.start if span else None
 
 
-def date_fault(moment: datetime | None) -> str:
+def date_problem(moment: datetime | None) -> str:
     """Why a date deserves a second look, as the reason of a `Skip`; empty if it does not."""
     if moment is None:
         return NO_DATE

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from memory.bank.rows import clean
-from memory.importers.reading.dates import date_fault, read_moment
-from memory.importers.reading.source import what_changed
+from memory.importers.reading.dates import date_problem, parse_moment
+from memory.importers.reading.source import describe_cleaning
 from memory.types import Role, Skip
 
 ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "other": "other"}
@@ -20,86 +20,86 @@ EMPTY_SESSION = "session without turns"
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """One JSON object, where it stands, and the notes on it so far (a list shared with what it holds).
+    """One JSON object, where it stands, and the skips on it so far (a list shared with what it holds).
 
     The fields of an object that is a line of its own stand at "line 12, name", of any other at "object.name".
     """
 
     values: Mapping[str, Any]
     place: str
-    notes: list[Skip] = field(default_factory=list)
+    skips: list[Skip] = field(default_factory=list)
     is_line: bool = False
 
     @classmethod
-    def of(cls, value: object, place: str, notes: list[Skip]) -> Fields:
+    def of(cls, value: object, place: str, skips: list[Skip]) -> Fields:
         """The object at a place; anything else is noted and read as an object without fields."""
         if isinstance(value, dict):
-            return cls(value, place, notes)
-        notes.append(Skip(place, f"expected an object, found {kind(value)}"))
-        return cls({}, place, notes)
+            return cls(value, place, skips)
+        skips.append(Skip(place, f"expected an object, found {json_type(value)}"))
+        return cls({}, place, skips)
 
-    def at(self, name: str) -> str:
+    def place_of(self, name: str) -> str:
         """The place of one field."""
         return f"{self.place}{', ' if self.is_line else '.'}{name}"
 
-    def note(self, name: str, reason: str) -> None:
+    def report(self, name: str, reason: str) -> None:
         """Note something about one field, or about the object itself if the name is empty."""
-        self.notes.append(Skip(self.at(name) if name else self.place, reason))
+        self.skips.append(Skip(self.place_of(name) if name else self.place, reason))
 
     def text(self, name: str) -> str:
         """A field as text that a bank can hold: numbers are spelled out, a missing field is empty."""
         value = self.values.get(name)
         if isinstance(value, str):
-            return tidy(value, self.at(name), self.notes)
+            return clean_text(value, self.place_of(name), self.skips)
         if value is None or isinstance(value, dict | list):
             if value is not None:
-                self.note(name, f"expected text, found {kind(value)}")
+                self.report(name, f"expected text, found {json_type(value)}")
             return ""
         return number_text(value)
 
-    def moment(self, name: str, read: Callable[[str], datetime | None] = read_moment) -> datetime | None:
+    def moment(self, name: str, read: Callable[[str], datetime | None] = parse_moment) -> datetime | None:
         """A field as a moment; one that is missing, unreadable or yet to come is noted."""
         moment = read(self.text(name))
-        if fault := date_fault(moment):
-            self.note(name, fault)
+        if fault := date_problem(moment):
+            self.report(name, fault)
         return moment
 
     def object(self, name: str) -> Fields:
         """A field that holds an object; a missing one has no fields."""
-        return Fields.of(self.values.get(name) or {}, self.at(name), self.notes)
+        return Fields.of(self.values.get(name) or {}, self.place_of(name), self.skips)
 
     def entries(self) -> Iterator[tuple[str, Any, str]]:
         """The key, value and place of each entry of an object whose keys are data."""
-        return ((clean(key), value, self.at(key)) for key, value in self.values.items())
+        return ((clean(key), value, self.place_of(key)) for key, value in self.values.items())
 
     def items(self, name: str) -> Iterator[tuple[Any, str]]:
         """Each element of a field that holds a list, with its place."""
-        return list_items(self.values.get(name), self.at(name), self.notes)
+        return list_items(self.values.get(name), self.place_of(name), self.skips)
 
 
-def list_items(value: object, place: str, notes: list[Skip]) -> Iterator[tuple[Any, str]]:
+def list_items(value: object, place: str, skips: list[Skip]) -> Iterator[tuple[Any, str]]:
     """Each element of a list with its place; anything else is noted and read as an empty list."""
     if isinstance(value, list):
         yield from ((element, f"{place}[{index}]") for index, element in enumerate(value))
     elif value is not None:
-        notes.append(Skip(place, f"expected a list, found {kind(value)}"))
+        skips.append(Skip(place, f"expected a list, found {json_type(value)}"))
 
 
-def tidy(text: str, place: str, notes: list[Skip]) -> str:
+def clean_text(text: str, place: str, skips: list[Skip]) -> str:
     """The text as a bank can hold it; what had to change is noted."""
-    if change := what_changed(text):
-        notes.append(Skip(place, change))
+    if change := describe_cleaning(text):
+        skips.append(Skip(place, change))
         return clean(text)
     return text
 
 
-def drain(notes: list[Skip]) -> Iterator[Skip]:
-    """Hand over the notes and forget them."""
-    yield from notes
-    notes.clear()
+def pop_skips(skips: list[Skip]) -> Iterator[Skip]:
+    """Hand over the skips and forget them."""
+    yield from skips
+    skips.clear()
 
 
-def kind(value: object) -> str:
+def json_type(value: object) -> str:
     """What a JSON value is, in the reader's words."""
     names = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "nothing"}
     return names.get(type(value), "a number")

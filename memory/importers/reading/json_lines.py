@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 
 from memory.errors import UnreadableFile
-from memory.importers.reading.fields import Fields, kind
-from memory.importers.reading.source import Line, Source, read_lines
+from memory.importers.reading.fields import Fields, json_type
+from memory.importers.reading.source import Source, TextLine, read_lines
 from memory.types import Skip
 
 
@@ -23,22 +23,22 @@ def read_objects(path: Source) -> Iterator[Fields | Skip]:
             yield _read_object(path, line)
 
 
-def ends_early(text: str, fault: json.JSONDecodeError) -> bool:
+def is_truncated(text: str, fault: json.JSONDecodeError) -> bool:
     """Whether JSON is wrong only in that it stops: a text cut off, or nothing left to read."""
     return fault.pos >= len(text.rstrip()) or fault.msg.startswith("Unterminated string")
 
 
-def _read_object(path: Source, line: Line) -> Fields | Skip:
+def _read_object(path: Source, line: TextLine) -> Fields | Skip:
     place = f"line {line.number}"
     try:
         value = json.loads(line.text, strict=False)
     except json.JSONDecodeError as fault:
-        if not line.ended and ends_early(line.text, fault):
+        if not line.ended and is_truncated(line.text, fault):
             expected = f"expected the rest of an object after character {len(line.text):,}"
             raise UnreadableFile(f"{path.name} breaks off in its last line, {line.number}: {expected}.") from fault
         return Skip(place, f"invalid JSON at character {fault.pos + 1:,}: {fault.msg}")
     except (ValueError, RecursionError):
         return Skip(place, "invalid JSON: nested too deeply, or a number of too many digits")
     if not isinstance(value, dict):
-        return Skip(place, f"expected an object, found {kind(value)}")
+        return Skip(place, f"expected an object, found {json_type(value)}")
     return Fields(value, place, is_line=True)

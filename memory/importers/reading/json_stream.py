@@ -16,9 +16,9 @@ Place = tuple[str | int, ...]
 Event = tuple[str, Any]
 
 # One session or one conversation; the largest of the benchmarks is under 1 MB.
-MAX_VALUE = 1 << 27
+MAX_VALUE_BYTES = 1 << 27
 # The parser reads a text that spans chunks again from its start for each: 32 MB of it take a second, 128 MB ten.
-MAX_TEXT = 1 << 25
+MAX_TEXT_BYTES = 1 << 25
 OUTLINE_DEPTH = 5
 
 
@@ -66,7 +66,7 @@ def outline(head: bytes) -> frozenset[tuple[str, ...]]:
     return frozenset(found - {()})
 
 
-def show_place(place: Iterable[str | int]) -> str:
+def format_place(place: Iterable[str | int]) -> str:
     """A place as a reader writes it: `[3].haystack_sessions[12]`."""
     text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
     return text.removeprefix(".") or "the start"
@@ -121,12 +121,12 @@ def _read_events(path: Source, place: list[str | int]) -> Iterator[Event]:
         offset += len(chunk)
         if last_place != (last_place := tuple(place)):
             moved_at = offset
-        for length, limit in ((offset - moved_at, MAX_VALUE), (quiet, MAX_TEXT)):
+        for length, limit in ((offset - moved_at, MAX_VALUE_BYTES), (quiet, MAX_TEXT_BYTES)):
             if length > limit:
-                raise UnreadableFile(f"{path.name}: one value at {show_place(place)} is over {limit:,} bytes long.")
+                raise UnreadableFile(f"{path.name}: one value at {format_place(place)} is over {limit:,} bytes long.")
     if fault := _push(parser, None):
         expected = "the file ends too early, in the middle of its JSON; expected the rest of the value"
-        raise UnreadableFile(f"{path.name} breaks off at byte {offset:,}, in {show_place(place)}: {expected}.")
+        raise UnreadableFile(f"{path.name} breaks off at byte {offset:,}, in {format_place(place)}: {expected}.")
 
 
 def _head_events(head: bytes) -> Iterator[Event]:
@@ -157,10 +157,10 @@ def _say_break(path: Source, place: list[str | int], start: int, fault: str) -> 
         pieces = [chunk] if offset < start else [chunk[at : at + 1] for at in range(len(chunk))]
         for piece in pieces:
             if _push(parser, piece):
-                return f"{path.name} breaks off at byte {offset:,} (line {line}), in {show_place(place)}: {fault}."
+                return f"{path.name} breaks off at byte {offset:,} (line {line}), in {format_place(place)}: {fault}."
             offset += len(piece)
             line += piece.count(b"\n")
-    return f"{path.name} breaks off near byte {start:,}, in {show_place(place)}: {fault}."
+    return f"{path.name} breaks off near byte {start:,}, in {format_place(place)}: {fault}."
 
 
 def _mend_escapes(chunks: Iterable[bytes]) -> Iterator[bytes]:

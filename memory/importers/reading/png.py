@@ -22,12 +22,12 @@ KEYWORDS = (b"ccv3", b"chara")
 CHUNK = struct.Struct(">L4s")
 CHECKSUM = struct.Struct(">L")
 
-MOST_TEXT = 1 << 25
+MAX_TEXT_BYTES = 1 << 25
 """Bytes of one text chunk; a card with a book of lore is under 1 MB."""
 
 
 @dataclass(frozen=True, slots=True)
-class Inscription:
+class EmbeddedCard:
     """The text that a picture carries, as if it were a file."""
 
     name: str
@@ -44,12 +44,12 @@ class Inscription:
         return io.BytesIO(self.content)
 
 
-def is_picture(head: bytes) -> bool:
+def is_png(head: bytes) -> bool:
     """Whether the start of a file is that of a PNG."""
     return head.startswith(SIGNATURE)
 
 
-def read_inscription(path: Path) -> Inscription | None:
+def read_card(path: Path) -> EmbeddedCard | None:
     """The card that a PNG carries, as JSON; None if it carries none.
 
     Raises:
@@ -65,7 +65,7 @@ def read_inscription(path: Path) -> Inscription | None:
     except (EOFError, ValueError, OSError) as fault:
         raise ValueError(f"{fault}; expected a whole PNG whose card is JSON in base64") from fault
     found = next((held[keyword] for keyword in KEYWORDS if keyword in held), None)
-    return None if found is None else Inscription(path.name, path.stem, found)
+    return None if found is None else EmbeddedCard(path.name, path.stem, found)
 
 
 def _text_chunks(file: BinaryIO) -> Iterator[bytes]:
@@ -79,8 +79,8 @@ def _text_chunks(file: BinaryIO) -> Iterator[bytes]:
         if end > size:
             raise EOFError(f"it breaks off in a chunk of {length:,} bytes")
         if kind == b"tEXt":
-            if length > MOST_TEXT:
-                raise ValueError(f"a text in it is {length:,} bytes long, over {MOST_TEXT:,}")
+            if length > MAX_TEXT_BYTES:
+                raise ValueError(f"a text in it is {length:,} bytes long, over {MAX_TEXT_BYTES:,}")
             data = file.read(length)
             if CHECKSUM.unpack(file.read(CHECKSUM.size)) != (zlib.crc32(kind + data),):
                 raise ValueError("the checksum of a text in it is wrong")

@@ -19,7 +19,7 @@ Record = PersonaDraft | SessionDraft | MemoryDraft | Skip
 HEAD_BYTES = 1 << 18
 CHUNK_BYTES = 1 << 18
 # A session of 100,000 turns of 300 bytes each still fits on one line of Memoir's own format.
-MAX_LINE = 1 << 25
+MAX_LINE_BYTES = 1 << 25
 
 # UTF-32 before UTF-16: the mark of UTF-16 begins the mark of UTF-32.
 MARKS = (
@@ -57,7 +57,7 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TextLine:
     """One line of a text file without its end; `ended` is false for a last line that has no line break."""
 
     number: int
@@ -116,13 +116,13 @@ def read_chunks(path: Source) -> Iterator[bytes]:
         raise UnreadableFile(f"{path.name} cannot be read: {fault.strerror or fault}.") from fault
 
 
-def read_lines(path: Source) -> Iterator[Line | Skip]:
+def read_lines(path: Source) -> Iterator[TextLine | Skip]:
     """The lines of a text file, counted from 1; a line longer than `MAX_LINE` is passed over without being held."""
     number, held, overlong = 1, bytearray(), False
     for chunk in read_chunks(path):
         pieces = chunk.split(b"\n")
         for index, piece in enumerate(pieces):
-            overlong = overlong or len(held) + len(piece) > MAX_LINE
+            overlong = overlong or len(held) + len(piece) > MAX_LINE_BYTES
             if overlong:
                 held.clear()
             else:
@@ -135,7 +135,7 @@ def read_lines(path: Source) -> Iterator[Line | Skip]:
         yield _line(number, held, overlong, ended=False)
 
 
-def what_changed(text: str) -> str:
+def describe_cleaning(text: str) -> str:
     """What `clean` does to the text, as the reason of a `Skip`; empty if nothing."""
     zeros, surrogates = text.count("\x00"), len(SURROGATE.findall(text))
     parts = [
@@ -145,7 +145,7 @@ def what_changed(text: str) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def counted(read: Callable[[Source], Iterator[Record]]) -> Callable[[Source], Iterator[Record]]:
+def count_records(read: Callable[[Source], Iterator[Record]]) -> Callable[[Source], Iterator[Record]]:
     """Let a reader that breaks off say how much of the file was handed over before."""
 
     @wraps(read)
@@ -164,10 +164,10 @@ def counted(read: Callable[[Source], Iterator[Record]]) -> Callable[[Source], It
     return read_and_count
 
 
-def _line(number: int, held: bytearray, overlong: bool, ended: bool) -> Line | Skip:
+def _line(number: int, held: bytearray, overlong: bool, ended: bool) -> TextLine | Skip:
     if overlong:
-        return Skip(f"line {number}", f"longer than {MAX_LINE:,} bytes; passed over")
-    return Line(number, held.decode().removesuffix("\r"), ended)
+        return Skip(f"line {number}", f"longer than {MAX_LINE_BYTES:,} bytes; passed over")
+    return TextLine(number, held.decode().removesuffix("\r"), ended)
 
 
 def _undecodable(path: Source, fault: UnicodeDecodeError, offset: int) -> str:

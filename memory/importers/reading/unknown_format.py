@@ -19,10 +19,10 @@ SIGNATURES = (
 )
 CONTROLS = bytes(code for code in range(32) if code not in b"\t\n\r\f\x1b")
 # A text may hold a stray control character; a tenth of them is no text.
-MOST_CONTROLS = 0.1
+MAX_CONTROL_SHARE = 0.1
 
 
-def find_obstacle(head: bytes) -> str:
+def why_unreadable(head: bytes) -> str:
     """Why the start of a file cannot be text of any format; empty if it can."""
     if not head:
         return "it is empty (0 bytes)"
@@ -30,7 +30,7 @@ def find_obstacle(head: bytes) -> str:
         if head.startswith(signature):
             return f"it looks like {meaning}"
     encoding, mark = find_encoding(head)
-    if not mark and _share(head, CONTROLS) > MOST_CONTROLS:
+    if not mark and _share(head, CONTROLS) > MAX_CONTROL_SHARE:
         utf16 = (head[1:4:2] == b"\x00\x00") != (head[0:3:2] == b"\x00\x00")
         return "it looks like UTF-16 text without a byte-order mark; save it as UTF-8" if utf16 else "it is binary"
     return _find_undecodable(head, encoding, mark)

@@ -22,34 +22,34 @@ from memory.types import Skip
 SIGNATURE = b"PK\x03\x04"
 EMPTY_SIGNATURE = b"PK\x05\x06"
 
-MOST_DIRECTORY = 1 << 24
+MAX_DIRECTORY_BYTES = 1 << 24
 """Bytes of the list of members, which is held in memory: 100,000 pictures of a chat take 13 MB of it."""
 
-MOST_BYTES = 1 << 31
+MAX_MEMBER_BYTES = 1 << 31
 """One member unpacked; the largest conversations.json that people report are under 1 GB."""
 
-MOST_RATIO = 250
+MAX_RATIO = 250
 """Unpacked to packed: text is packed to a tenth, a page that repeats itself to a hundredth, zeros to a thousandth."""
 
-NEVER_TOO_LARGE = 1 << 20
+RATIO_CHECKED_FROM_BYTES = 1 << 20
 """Unpacked bytes below which no ratio is suspicious."""
 
-TEXTS = frozenset({".json", ".jsonl", ".txt"})
-ARCHIVES = frozenset({".zip", ".gz", ".tar", ".tgz", ".bz2", ".xz", ".7z", ".rar"})
+TEXT_SUFFIXES = frozenset({".json", ".jsonl", ".txt"})
+ARCHIVE_SUFFIXES = frozenset({".zip", ".gz", ".tar", ".tgz", ".bz2", ".xz", ".7z", ".rar"})
 ENCRYPTED = 0x1
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError)
 
 # Where the end record (and its 64-bit form) keep the size of the directory; the end record is the last of the file,
 # but for a comment of at most 65,535 bytes.
-END = struct.Struct("<4s8xL6x")
-END_64_LOCATOR = struct.Struct("<4s4xQ4x")
-END_64 = struct.Struct("<4s36xQ8x")
-LONGEST_COMMENT = 0xFFFF
-IN_64 = 0xFFFFFFFF
+END_RECORD = struct.Struct("<4s8xL6x")
+ZIP64_LOCATOR = struct.Struct("<4s4xQ4x")
+ZIP64_END_RECORD = struct.Struct("<4s36xQ8x")
+MAX_COMMENT_BYTES = 0xFFFF
+ZIP64_MARKER = 0xFFFFFFFF
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class ZipMember:
     """One file in an archive, read like any file; the archive stays open as long as one of its members is held."""
 
     archive: Path
@@ -82,12 +82,12 @@ class Member:
             raise UnreadableFile(f"{self.name} is damaged in its archive: {fault}. Get the archive anew.") from fault
 
 
-def is_archive(head: bytes) -> bool:
+def is_zip(head: bytes) -> bool:
     """Whether the start of a file is that of a zip archive."""
     return head.startswith((SIGNATURE, EMPTY_SIGNATURE))
 
 
-def read_archive(path: Path) -> tuple[list[Member], list[Skip]]:
+def list_members(path: Path) -> tuple[list[ZipMember], list[Skip]]:
     """The members that may be histories, and why the others are not looked into.
 
     Raises:
@@ -97,8 +97,8 @@ def read_archive(path: Path) -> tuple[list[Member], list[Skip]]:
     try:
         with path.open("rb") as file:
             size = _directory_size(file)
-        if size > MOST_DIRECTORY:
-            raise _refusal(path, f"lists {size:,} bytes of files; expected at most {MOST_DIRECTORY:,}")
+        if size > MAX_DIRECTORY_BYTES:
+            raise _refusal(path, f"lists {size:,} bytes of files; expected at most {MAX_DIRECTORY_BYTES:,}")
         zipped = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, struct.error, ValueError, NotImplementedError, OSError) as fault:
         raise _refusal(path, f"is damaged or breaks off ({fault}); expected a whole one, so get it anew") from fault
@@ -108,12 +108,12 @@ def read_archive(path: Path) -> tuple[list[Member], list[Skip]]:
             raise _refusal(path, reason)
         if info.is_dir():
             continue
-        if reason := _passed_over(info.filename):
+        if reason := _why_not_read(info.filename):
             skips.append(Skip(info.filename, reason))
             continue
         if reason := _find_bomb(info):
             raise _refusal(path, reason)
-        members.append(Member(path, zipped, info))
+        members.append(ZipMember(path, zipped, info))
     return members, skips
 
 
@@ -123,19 +123,19 @@ def _refusal(path: Path, reason: str) -> UnreadableFile:
 
 def _directory_size(file: BinaryIO) -> int:
     """How long the list of members is, from the end record, before anything reads that list into memory."""
-    start = max(0, file.seek(0, 2) - END.size - LONGEST_COMMENT)
+    start = max(0, file.seek(0, 2) - END_RECORD.size - MAX_COMMENT_BYTES)
     file.seek(start)
     tail = file.read()
     at = tail.rfind(EMPTY_SIGNATURE)
     if at < 0:
         raise zipfile.BadZipFile("it has no list of files at its end")
     size: int
-    _, size = END.unpack_from(tail, at)
-    if size < IN_64:
+    _, size = END_RECORD.unpack_from(tail, at)
+    if size < ZIP64_MARKER:
         return size
-    _, offset = END_64_LOCATOR.unpack_from(tail, at - END_64_LOCATOR.size)
+    _, offset = ZIP64_LOCATOR.unpack_from(tail, at - ZIP64_LOCATOR.size)
     file.seek(offset)
-    _, size = END_64.unpack(file.read(END_64.size))
+    _, size = ZIP64_END_RECORD.unpack(file.read(ZIP64_END_RECORD.size))
     return size
 
 
@@ -149,15 +149,15 @@ def _find_danger(info: zipfile.ZipInfo) -> str:
     return ""
 
 
-def _passed_over(name: str) -> str:
+def _why_not_read(name: str) -> str:
     """Why a member is not looked into; empty if it may be a history."""
     path = PurePosixPath(name)
     if name.startswith("__MACOSX/") or path.name.startswith("._"):
         return "a note of macOS on another file"
-    if path.suffix.lower() in ARCHIVES:
+    if path.suffix.lower() in ARCHIVE_SUFFIXES:
         return "an archive within the archive; unpack this one and import that one by itself"
-    if path.suffix.lower() not in TEXTS:
-        return f"no text: of an archive, {', '.join(sorted(TEXTS))} are read"
+    if path.suffix.lower() not in TEXT_SUFFIXES:
+        return f"no text: of an archive, {', '.join(sorted(TEXT_SUFFIXES))} are read"
     return ""
 
 
@@ -166,9 +166,9 @@ def _find_bomb(info: zipfile.ZipInfo) -> str:
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         # The others inflate a piece as a whole, however large it becomes.
         return f"{info.filename!r} in it is packed by method {info.compress_type}; expected deflate, as exports are"
-    if info.file_size > MOST_BYTES:
-        return f"{info.filename!r} in it unpacks to {info.file_size:,} bytes; expected at most {MOST_BYTES:,}"
-    if info.file_size > max(NEVER_TOO_LARGE, MOST_RATIO * info.compress_size):
+    if info.file_size > MAX_MEMBER_BYTES:
+        return f"{info.filename!r} in it unpacks to {info.file_size:,} bytes; expected at most {MAX_MEMBER_BYTES:,}"
+    if info.file_size > max(RATIO_CHECKED_FROM_BYTES, MAX_RATIO * info.compress_size):
         ratio = info.file_size // max(info.compress_size, 1)
-        return f"{info.filename!r} in it unpacks to {ratio:,} times its size; expected at most {MOST_RATIO} times"
+        return f"{info.filename!r} in it unpacks to {ratio:,} times its size; expected at most {MAX_RATIO} times"
     return ""

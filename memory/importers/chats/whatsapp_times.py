@@ -35,7 +35,7 @@ FIRST_YEAR = 2009
 
 
 @dataclass(frozen=True, slots=True)
-class Stamp:
+class MessageTime:
     """A date of three numbers and a clock time; `text` is how the file spells them, `rest` what follows."""
 
     text: str
@@ -58,7 +58,7 @@ class Stamp:
             return None
 
 
-def read_stamp(line: str) -> Stamp | None:
+def read_message_time(line: str) -> MessageTime | None:
     """The date and time a line begins with; None for a line that goes on with the message before it."""
     match = STAMP.match(line)
     if match is None:
@@ -73,16 +73,16 @@ def read_stamp(line: str) -> Stamp | None:
     numbers = (int(match["first"]), int(match["second"]), int(match["third"]))
     # A year first, no comma and no word: what people write down themselves looks so, too.
     is_plain = len(match["first"]) == 4 and not match["comma"] and not match["before"]
-    return Stamp(match["stamp"], numbers, clock, match["rest"], is_plain)
+    return MessageTime(match["stamp"], numbers, clock, match["rest"], is_plain)
 
 
-def is_own_format(stamp: Stamp) -> bool:
+def is_whatsapp_time(stamp: MessageTime) -> bool:
     """Whether a first line with this stamp is WhatsApp's rather than that of a transcript written by hand."""
     return not stamp.is_plain and any(stamp.moment(order) for order in ORDERS)
 
 
 @dataclass(slots=True)
-class Dates:
+class DateOrders:
     """All dates of a file, and what each order of their numbers would make of them."""
 
     impossible: dict[Order, int] = field(default_factory=lambda: dict.fromkeys(ORDERS, 0))
@@ -92,7 +92,7 @@ class Dates:
     first_told_apart: int = 0
     _example: str = ""
 
-    def note(self, stamp: Stamp, line: int) -> None:
+    def add(self, stamp: MessageTime, line: int) -> None:
         """One more date, on that line."""
         for order in ORDERS:
             moment = stamp.moment(order)
@@ -104,7 +104,7 @@ class Dates:
         if not self.first_told_apart and stamp.moment(ORDERS[0]) != stamp.moment(ORDERS[1]):
             self.first_told_apart, self._example = line, stamp.text
 
-    def settle(self) -> tuple[Order, Skip | None]:
+    def choose(self) -> tuple[Order, Skip | None]:
         """The order with the fewest impossible days, then the fewest steps back in time; and a note if two tie."""
         by_day = ORDERS[:2]
         if all(self.impossible[order] > self.impossible["year/month/day"] for order in by_day):

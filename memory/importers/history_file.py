@@ -9,14 +9,15 @@ from itertools import chain
 from pathlib import Path
 
 from memory.errors import UnreadableFile
-from memory.importers import Record, unpack
+from memory.importers.detect import unpack
+from memory.importers.reading.source import Record
 from memory.progress import Progress, without_progress
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Skip, Stored
 
-KEPT_SKIPS = 200
+MAX_LISTED_SKIPS = 200
 """Skips of one history that a report lists in full; the rest is counted."""
 
-LONGEST_SKIP = 300
+MAX_SKIP_CHARACTERS = 300
 """Characters of a place or reason, which may quote the file, in a report."""
 
 
@@ -40,11 +41,11 @@ class History:
         """What it can be chosen by."""
         return {self.header.external_id.casefold(), self.header.name.casefold()} - {""}
 
-    def meet(self, record: SessionDraft | MemoryDraft | Skip) -> None:
+    def count(self, record: SessionDraft | MemoryDraft | Skip) -> None:
         """Count one record."""
         if isinstance(record, Skip):
             self.skipped += 1
-            if len(self.skips) < KEPT_SKIPS:
+            if len(self.skips) < MAX_LISTED_SKIPS:
                 self.skips.append(Skip(_clip(record.place), _clip(record.reason)))
         elif isinstance(record, SessionDraft):
             self.sessions += 1
@@ -85,7 +86,7 @@ class HistoryFile:
                 if isinstance(record, PersonaDraft):
                     history = self._turn_to(record, nobody)
                     continue
-                history.meet(record)
+                history.count(record)
                 if not isinstance(record, Skip):
                     yield history, record
         except UnreadableFile as broken:
@@ -121,15 +122,15 @@ def _observed(records: Iterator[Record], size: int, progress: Progress) -> Itera
     read = 0
     for record in records:
         yield record
-        read += bytes_of(record)
+        read += size_of(record)
         progress(min(read / max(size, 1), 0.99))
 
 
 def _clip(text: str) -> str:
-    return text if len(text) <= LONGEST_SKIP else f"{text[: LONGEST_SKIP - 1]}…"
+    return text if len(text) <= MAX_SKIP_CHARACTERS else f"{text[: MAX_SKIP_CHARACTERS - 1]}…"
 
 
-def bytes_of(record: Record) -> int:
+def size_of(record: Record) -> int:
     """About how much of a file a record takes up."""
     if isinstance(record, SessionDraft):
         return sum(len(t.text.encode()) + len(t.speaker) + 30 for t in record.turns)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
-from memory.importers.reading.dates import in_utc, read_moment
+from memory.importers.reading.dates import parse_moment, to_utc
 
 DAY = r"(?P<year>[0-9]{4})[-/.](?P<month>[0-9]{1,2})[-/.](?P<day>[0-9]{1,2})(?![0-9])"
 CLOCK = (
@@ -22,7 +22,7 @@ HEADING = re.compile(r"#{1,6}\s*(?P<text>.*)")
 
 
 @dataclass(frozen=True, slots=True)
-class Stamp:
+class LineTime:
     """The time before a line: its spelling, the moment if it can be read, whether it names the day; and the rest."""
 
     text: str
@@ -31,16 +31,16 @@ class Stamp:
     rest: str
 
 
-def read_stamp(line: str, day: datetime | None = None) -> Stamp:
+def read_line_time(line: str, day: datetime | None = None) -> LineTime:
     """The time a line begins with, an hour alone being of the given day; without one, the whole line is the rest."""
     for form in FORMS:
         if match := form.fullmatch(line):
             rest = match["rest"].lstrip(AFTER_STAMP)
-            return Stamp(match["stamp"], _read_moment(match, day), form is FORMS[0], rest)
-    return Stamp("", None, False, line)
+            return LineTime(match["stamp"], _read_moment(match, day), form is FORMS[0], rest)
+    return LineTime("", None, False, line)
 
 
-def read_heading(line: str) -> tuple[str, datetime] | None:
+def read_date_heading(line: str) -> tuple[str, datetime] | None:
     """The wording and the moment of a line that is nothing but a date; after `#` in any wording."""
     heading = HEADING.fullmatch(line)
     text = (heading["text"] if heading else line).strip(" #")
@@ -49,7 +49,7 @@ def read_heading(line: str) -> tuple[str, datetime] | None:
     if dated and not dated["rest"].strip(AFTER_STAMP):
         moment = _read_moment(dated, None)
     elif heading:
-        moment = read_moment(text)
+        moment = parse_moment(text)
     return (text, moment) if moment else None
 
 
@@ -70,7 +70,7 @@ def _read_moment(match: re.Match[str], day: datetime | None) -> datetime | None:
         if day is None:
             return None
         zone = _read_zone(parts["zone"])
-        return in_utc(
+        return to_utc(
             day.replace(hour=hour, minute=int(parts["minute"] or 0), second=int(parts["second"] or 0), tzinfo=zone)
         )
     except (ValueError, OverflowError):

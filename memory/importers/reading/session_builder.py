@@ -1,0 +1,116 @@
+"""Build sessions from dialogue that comes in line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN
+from memory.types import SessionDraft, Skip, TurnDraft
+
+# A pause after which people greet each other again.
+PAUSE = timedelta(hours=6)
+
+# A session is in memory until it ends; one that never ends is handed over in parts.
+MAX_TURNS = 200_000
+MAX_CHARACTERS = 1 << 26
+
+
+@dataclass(slots=True)
+class SessionBuilder:
+    """A session whose lines are still coming in."""
+
+    started_at: datetime | None = None
+    started_text: str = ""
+    external_id: str = ""
+    title: str = ""
+    place: str = ""
+    turns: list[TurnDraft] = field(default_factory=list)
+    skips: list[Skip] = field(default_factory=list)
+    size: int = 0
+    _turn: TurnDraft | None = None
+    _turn_place: str = ""
+    _lines: list[str] = field(default_factory=list)
+
+    def start_turn(self, turn: TurnDraft, place: str) -> None:
+        """Begin a turn with its first line."""
+        self._finish_turn()
+        self._turn, self._turn_place = turn, place
+        self.continue_turn(turn.text)
+
+    def continue_turn(self, text: str) -> None:
+        """Add a line to the current turn."""
+        if text:
+            self._lines.append(text)
+            self.size += len(text)
+
+    @property
+    def has_turns(self) -> bool:
+        """Whether anybody has spoken yet."""
+        return self._turn is not None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the session must be handed over before its end."""
+        return len(self.turns) >= MAX_TURNS or self.size >= MAX_CHARACTERS
+
+    def finish(self) -> Iterator[SessionDraft | Skip]:
+        """Hand over the skips and then the session; only a skip if nothing was said in it."""
+        self._finish_turn()
+        if not self.turns:
+            self.skips.append(Skip(self.place, EMPTY_SESSION))
+        yield from self.skips
+        if self.turns:
+            yield SessionDraft(tuple(self.turns), self.started_at, self.started_text, self.external_id, self.title)
+
+    def split(self) -> SessionBuilder:
+        """Begin the next part of a full session; call `finish` on this one then.
+
+        The current turn moves to the next part, unless it fills a part all by itself.
+        """
+        external_id = f"{self.external_id}, continued" if self.external_id else ""
+        following = SessionBuilder(self.started_at, self.started_text, external_id, self.title, self.place)
+        following.skips.append(Skip(self.place, "a very long session; stored in parts"))
+        following._turn = self._turn
+        if self.turns:
+            following._turn_place, following._lines = self._turn_place, self._lines
+            following.size = sum(map(len, self._lines))
+            self._turn = None
+        return following
+
+    def _finish_turn(self) -> None:
+        if self._turn is None:
+            return
+        turn, text = self._turn, "\n".join(self._lines)
+        self._lines = []
+        if text.strip():
+            self.turns.append(TurnDraft(turn.speaker, turn.role, text, turn.said_at, turn.said_text, turn.external_id))
+        elif self._turn_place:
+            self.skips.append(Skip(self._turn_place, EMPTY_TURN))
+
+
+@dataclass(slots=True)
+class ChatLog:
+    """A chat without marked sessions: a session begins after each long pause."""
+
+    session: SessionBuilder | None = None
+    last: datetime | None = None
+
+    def add(self, turn: TurnDraft, place: str, external_id: str = "") -> Iterator[SessionDraft | Skip]:
+        """Add a turn; a session that begins with it gets the external id."""
+        if self.last and turn.said_at and turn.said_at - self.last > PAUSE:
+            yield from self.finish()
+        if self.session is None:
+            self.session = SessionBuilder(turn.said_at, turn.said_text, external_id, place=place)
+        self.last = turn.said_at or self.last
+        self.session.start_turn(turn, place)
+        if self.session.is_full:
+            full, self.session = self.session, self.session.split()
+            yield from full.finish()
+
+    def finish(self) -> Iterator[SessionDraft | Skip]:
+        """Hand over the current session."""
+        if self.session:
+            yield from self.session.finish()
+        self.session = self.last = None
