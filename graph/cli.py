@@ -25,7 +25,7 @@ from graph.state import Ask, Citation, Services
 from graph.understanding.classifier import Classifier
 from memory.bank import learning_queue
 from memory.bank.bank import Bank
-from memory.dates.expressions import describe, last_moment
+from memory.dates.expressions import describe_span, last_moment
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
 from memory.exporting.json_values import to_json_values
@@ -145,7 +145,7 @@ def as_json(answer: Answer) -> dict[str, object]:
             }
             for c in reading.citations
         ],
-        "window": [{"text": w.text, "means": describe(w.span), "sure": w.sure} for w in answer.window],
+        "window": [{"text": w.text, "means": describe_span(w.span), "sure": w.sure} for w in answer.window],
         "trace": [to_json_values(line) for line in answer.trace],
         "milliseconds": round(sum(line.milliseconds for line in answer.trace), 2),
     }

@@ -7,7 +7,7 @@ import pytest
 
 from graph.nodes.time_filter import keep, within_budget
 from graph.understanding.times import meets
-from memory.dates.expressions import TimeExpression, find
+from memory.dates.expressions import TimeExpression, find_times
 from memory.types import Hit, Memory, TimeSpan
 
 NOW = datetime(2024, 7, 1, 12, tzinfo=UTC)
@@ -49,7 +49,7 @@ UNDATED = hit(3, text="Occupation: lock keeper", store="profile")
 
 
 def asked(text):
-    return find(text, NOW)
+    return find_times(text, NOW)
 
 
 def kept(hits):

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memory.dates.expressions import MOMENTS, YEARS_BEFORE, TimeExpression, describe, find, read_date
+from memory.dates.expressions import MOMENTS, YEARS_BEFORE, TimeExpression, describe_span, find_times, read_date
 from memory.dates.phrases import MAX_EXPRESSIONS
 from memory.types import TimeSpan
 
@@ -217,7 +217,7 @@ def span(start: str, end: str) -> TimeSpan:
 @pytest.mark.parametrize("case", CASES, ids=[case[0] for case in CASES])
 def test_find_gives_the_span_that_people_mean(case):
     sentence, words, start, end, *vague = case
-    found = find(sentence, THURSDAY)
+    found = find_times(sentence, THURSDAY)
     assert [one.text for one in found] == [words]
     assert found[0].span == span(start, end)
     assert found[0].sure is not bool(vague)
@@ -240,7 +240,7 @@ def test_find_gives_the_span_that_people_mean(case):
     ],
 )
 def test_before_and_after_open_one_side_as_far_as_is_sensible(sentence, words, relation, start, end):
-    (found,) = find(sentence, THURSDAY)
+    (found,) = find_times(sentence, THURSDAY)
     assert (found.text, found.relation) == (words, relation)
     assert found.span.end == datetime.fromisoformat(end).replace(tzinfo=UTC)
     expected = (
@@ -271,7 +271,7 @@ def test_before_and_after_open_one_side_as_far_as_is_sensible(sentence, words, r
     ],
 )
 def test_find_minds_where_in_the_week_and_the_year_it_is_said(words, anchor, start, end):
-    (found,) = find(words, datetime.fromisoformat(f"{anchor}T13:56+00:00"))
+    (found,) = find_times(words, datetime.fromisoformat(f"{anchor}T13:56+00:00"))
     assert found.span == span(start, end)
 
 
@@ -336,46 +336,46 @@ def test_find_minds_where_in_the_week_and_the_year_it_is_said(words, anchor, sta
     ],
 )
 def test_words_that_name_no_time_give_nothing(text):
-    assert find(text, THURSDAY) == ()
+    assert find_times(text, THURSDAY) == ()
 
 
 def test_find_gives_several_expressions_from_left_to_right():
     text = "Yesterday I read what I wrote in May 2022, before last weekend, and 🎉 in the summer of 2019."
-    found = find(text, THURSDAY)
+    found = find_times(text, THURSDAY)
     assert [one.text for one in found] == ["Yesterday", "May 2022", "before last weekend", "summer of 2019"]
     assert [text[one.start : one.end] for one in found] == [one.text for one in found]
 
 
 def test_the_same_name_leans_by_its_own_sentence():
-    past, future = find("We met on Friday. I will see her on Friday.", THURSDAY)
+    past, future = find_times("We met on Friday. I will see her on Friday.", THURSDAY)
     assert (past.span, future.span) == (span("2023-05-19", "2023-05-20"), span("2023-05-26", "2023-05-27"))
 
 
 def test_a_list_on_several_lines_is_not_one_date():
-    assert find("in 7\nMay 3 cats\n2023", THURSDAY)[0].text == "May 3"
+    assert find_times("in 7\nMay 3 cats\n2023", THURSDAY)[0].text == "May 3"
 
 
 def test_days_begin_at_the_speakers_own_midnight():
     tokyo = datetime(2023, 5, 26, 1, 0, tzinfo=ZoneInfo("Asia/Tokyo"))  # 25 May, 16:00 in UTC
-    (found,) = find("yesterday", tokyo)
+    (found,) = find_times("yesterday", tokyo)
     assert found.span.start == datetime(2023, 5, 25, tzinfo=ZoneInfo("Asia/Tokyo"))
     assert found.span.start.astimezone(UTC) == datetime(2023, 5, 24, 15, tzinfo=UTC)
-    assert describe(found.span) == "25 May 2023"
+    assert describe_span(found.span) == "25 May 2023"
 
 
 def test_a_day_on_which_the_clocks_change_is_one_whole_day():
     berlin = ZoneInfo("Europe/Berlin")
-    (found,) = find("yesterday", datetime(2023, 3, 27, 9, tzinfo=berlin))
+    (found,) = find_times("yesterday", datetime(2023, 3, 27, 9, tzinfo=berlin))
     assert (found.span.start, found.span.end) == (
         datetime(2023, 3, 26, tzinfo=berlin),
         datetime(2023, 3, 27, tzinfo=berlin),
     )
-    assert describe(found.span) == "26 March 2023"
+    assert describe_span(found.span) == "26 March 2023"
 
 
 def test_an_anchor_without_a_zone_is_refused():
-    with pytest.raises(ValueError, match="needs a zone"):
-        find("yesterday", datetime(2023, 5, 25))
+    with pytest.raises(ValueError, match="needs a time zone"):
+        find_times("yesterday", datetime(2023, 5, 25))
 
 
 @pytest.mark.parametrize("anchor", [datetime.min, datetime.max, datetime(1, 3, 1), datetime(9999, 12, 1)])
@@ -383,8 +383,8 @@ def test_an_anchor_without_a_zone_is_refused():
     "words", ["last year", "next year", "before May", "in 999 decades", "500 years ago", "tomorrow", "easter"]
 )
 def test_the_ends_of_the_calendar_are_no_error(words, anchor):
-    find(f"around {words}", anchor.replace(tzinfo=UTC))
-    find(f"at {words} since {words}", anchor.replace(tzinfo=timezone(timedelta(hours=-12))))
+    find_times(f"around {words}", anchor.replace(tzinfo=UTC))
+    find_times(f"at {words} since {words}", anchor.replace(tzinfo=timezone(timedelta(hours=-12))))
 
 
 @pytest.mark.parametrize(
@@ -453,14 +453,14 @@ def test_read_date_gives_none_for_what_is_relative_vague_or_no_date(text):
     ],
 )
 def test_describe_says_a_span_to_people(start, end, words):
-    assert describe(span(start, end)) == words
+    assert describe_span(span(start, end)) == words
 
 
 def test_an_event_said_in_a_note_is_dated_and_described():
     said = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
-    (found,) = find("I went to a LGBTQ support group yesterday and it was so powerful.", said)
+    (found,) = find_times("I went to a LGBTQ support group yesterday and it was so powerful.", said)
     assert found == TimeExpression("yesterday", 32, 41, span("2023-05-07", "2023-05-08"))
-    assert describe(found.span) == "7 May 2023"
+    assert describe_span(found.span) == "7 May 2023"
 
 
 ANCHORS = st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1)).map(lambda moment: moment.replace(tzinfo=UTC))
@@ -472,15 +472,15 @@ SENTENCES = st.lists(st.sampled_from([case[1] for case in CASES] + GLUE.split())
 @given(text=st.one_of(st.text(max_size=200), SENTENCES), anchor=ANCHORS)
 @example(text="\0 yesterday \ud800 \u202eyadretsey", anchor=THURSDAY)
 def test_find_never_fails_and_its_spans_and_offsets_hold(text, anchor):
-    found = find(text, anchor)
-    assert found == find(text, anchor)
+    found = find_times(text, anchor)
+    assert found == find_times(text, anchor)
     edge = 0
     for one in found:
         assert edge <= one.start < one.end <= len(text)
         assert text[one.start : one.end] == one.text
         assert one.span.start.tzinfo is not None
         assert one.span.start < one.span.end
-        assert describe(one.span)
+        assert describe_span(one.span)
         edge = one.end
 
 
@@ -502,7 +502,7 @@ WEEKLY = (
 @given(words=st.sampled_from(WEEKLY), anchor=ANCHORS, weeks=st.integers(-500, 500))
 def test_a_shift_of_whole_weeks_moves_what_counts_in_days_as_far(words, anchor, weeks):
     shift = timedelta(weeks=weeks)
-    (here,), (there,) = find(words, anchor), find(words, anchor + shift)
+    (here,), (there,) = find_times(words, anchor), find_times(words, anchor + shift)
     assert (there.span.start, there.span.end) == (here.span.start + shift, here.span.end + shift)
 
 
@@ -527,8 +527,8 @@ def test_read_date_understands_what_describe_says(first, unit):
         case _:
             start = start.replace(month=1, day=1)
             spoken = TimeSpan(start, start.replace(year=start.year + 1))
-    assert read_date(describe(spoken)) == spoken
-    assert find(f"It was on {describe(spoken)}.", THURSDAY) or unit == "year"
+    assert read_date(describe_span(spoken)) == spoken
+    assert find_times(f"It was on {describe_span(spoken)}.", THURSDAY) or unit == "year"
 
 
 def test_the_moments_that_prove_a_date_absolute_are_unlike_each_other():
@@ -539,7 +539,7 @@ def test_the_moments_that_prove_a_date_absolute_are_unlike_each_other():
 def test_a_long_text_is_read_up_to_a_documented_number_of_expressions():
     text = "We met on 7 May 2023 and last week, since March. " * 1100
     assert len(text) > 50_000
-    assert len(find(text, THURSDAY)) == MAX_EXPRESSIONS
+    assert len(find_times(text, THURSDAY)) == MAX_EXPRESSIONS
 
 
 @pytest.mark.parametrize(
@@ -547,7 +547,7 @@ def test_a_long_text_is_read_up_to_a_documented_number_of_expressions():
 )
 def test_long_texts_without_a_time_are_read_to_their_end(text):
     # A pattern that tried every stretch of such a text would take hours.
-    assert find(text, THURSDAY) == ()
+    assert find_times(text, THURSDAY) == ()
 
 
 def test_importing_does_not_load_the_date_library():

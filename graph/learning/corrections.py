@@ -17,7 +17,7 @@ from graph.understanding.sentences import split
 from graph.understanding.times import happened
 from memory.bank.bank import Bank
 from memory.bank.learning_queue import SUMMARY
-from memory.dates.expressions import find
+from memory.dates.expressions import find_times
 from memory.quotes import holds
 from memory.search import tokens as lexical
 from memory.types import SEMANTIC, Hit, Learned, Memory, MemoryDraft, Quote
@@ -185,13 +185,13 @@ def _corrected(heard: Correcting, memory: Memory) -> str:
 def _put(right: str, memory: Memory) -> str:
     """What is right in the place of the only words of its kind: a time, a number or a name."""
     text, anchor = memory.text, memory.said_at
-    times = find(text, anchor) if anchor else ()
+    times = find_times(text, anchor) if anchor else ()
     bare = _BEFORE.sub("", right)
     for kind in filter(lambda kind: kind.fullmatch(bare), _KINDS):
         parts = list(kind.finditer(text))
         if len(parts) == 1:
             return text[: parts[0].start()] + bare + text[parts[0].end() :]
-    new = find(right, anchor) if anchor else ()
+    new = find_times(right, anchor) if anchor else ()
     if new:
         return text[: times[0].start] + new[0].text + text[times[0].end :] if len(times) == 1 else ""
     for kind in (_NUMBER, _NAME):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from memory.dates.expressions import find
+from memory.dates.expressions import find_times
 from memory.types import MemoryDraft, Store, TimeSpan
 
 _PROPER = (
@@ -166,5 +166,5 @@ def _read(
 
 def _since(sentence: str, said_at: datetime) -> TimeSpan | None:
     """The time that a sentence names, if it names one and for sure."""
-    times = find(sentence, said_at)
+    times = find_times(sentence, said_at)
     return times[0].span if len(times) == 1 and times[0].sure and times[0].relation == "in" else None

@@ -14,7 +14,7 @@ from graph.understanding.classifier import GROUPS, Classification
 from graph.understanding.llm_classifier import Judged, stores_of
 from graph.understanding.question import names_something
 from graph.understanding.sentences import split
-from memory.dates.expressions import find
+from memory.dates.expressions import find_times
 from memory.embedding.embedder import Vectors
 from memory.search.names import is_about_others, is_about_self, possible_names, to_first_person
 from memory.search.scoring import Subject
@@ -76,7 +76,7 @@ def classify(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     if question.text not in heard:
         heard[question.text] = _together([heard[part.text] for part in asking])
     stated = tuple(part.text for part in stating)
-    times = find(question.text, ask.as_of) if ask.times is None else ask.times
+    times = find_times(question.text, ask.as_of) if ask.times is None else ask.times
     named = frozenset(possible_names(question.text))
     asked = Subject(tuple(name for name in names if name in named), is_about_self(question.text), times)
     message = Message(

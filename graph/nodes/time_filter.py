@@ -12,7 +12,7 @@ from graph.state import Services, TraceLine, TurnState
 from graph.understanding.question import parse
 from graph.understanding.times import meets
 from memory.bank.learning_queue import SUMMARY
-from memory.dates.expressions import TimeExpression, describe
+from memory.dates.expressions import TimeExpression, describe_span
 from memory.types import SEMANTIC, Hit
 
 _OF_TALK = re.compile(r"\b(?:talk|spoke|speak|discuss|chat|convers|catch up|caught up)", re.IGNORECASE)
@@ -45,7 +45,7 @@ def keep(
     """
     if not window:
         return tuple(hits), "no time asked about"
-    named = " and ".join(describe(w.span) for w in window)
+    named = " and ".join(describe_span(w.span) for w in window)
     inside = [hit.kept and any(meets(hit, w.span) for w in window) for hit in hits]
     if not any(inside):
         return tuple(hits), f"nothing from {named}: all kept"

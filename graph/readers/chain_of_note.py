@@ -23,7 +23,7 @@ from graph.readers.streaming import Speaking
 from graph.replies.manners import manner
 from graph.settings import PipelineSettings
 from graph.state import Ask, Note, Reading, Reason
-from memory.dates.expressions import TimeExpression, find
+from memory.dates.expressions import TimeExpression, find_times
 from memory.quotes import holds
 from memory.types import Hit
 
@@ -202,7 +202,7 @@ def _notes(noted: Sequence[Noted], found: Found) -> tuple[tuple[Note, ...], int]
     for note in noted:
         memory = found.memory(note.memory)
         if memory is not None and holds(memory.text, note.quote):
-            dates = find(note.quote, memory.said_at) if memory.said_at else ()
+            dates = find_times(note.quote, memory.said_at) if memory.said_at else ()
             relevance = min(1.0, max(0.0, scores[memory.id].get("fused", 1.0)))
             kept.setdefault(memory.id, Note(memory, note.quote, relevance, dates, says=note.note))
     refused = sum((m := found.memory(n.memory)) is None or not holds(m.text, n.quote) for n in noted)

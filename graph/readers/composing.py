@@ -10,7 +10,7 @@ from graph.readers.elapsed import Compared
 from graph.state import Citation, Note, Reading, Reason
 from graph.understanding.question import Question
 from graph.understanding.sentences import split
-from memory.dates.expressions import TimeExpression, describe
+from memory.dates.expressions import TimeExpression, describe_span
 from memory.search import tokens as lexical
 from memory.types import SEMANTIC, Hit, TimeSpan
 
@@ -186,7 +186,7 @@ def _frame(note: Note, when: str, *, dated: bool) -> str:
     if teller:
         return f"{when}{teller}, on {said}: " if said and dated else f"{when}{teller}: "
     if note.when:
-        return when or f"{_begun(describe(note.when))}: "
+        return when or f"{_begun(describe_span(note.when))}: "
     return f"As of {said}: " if said else ""
 
 
@@ -196,7 +196,7 @@ def _begun(words: str) -> str:
 
 
 def _then(note: Note) -> str:
-    return describe(note.when) if note.when is not None else describe_day(note.memory.said_at)
+    return describe_span(note.when) if note.when is not None else describe_day(note.memory.said_at)
 
 
 def _when(question: Question, note: Note, asked_at: datetime) -> str:
@@ -207,8 +207,8 @@ def _when(question: Question, note: Note, asked_at: datetime) -> str:
     if question.expects != "time":
         return ""
     if note.when is not None:
-        return f"{_begun(describe(note.when))}. "
-    return f"Perhaps {describe(note.perhaps)}. " if note.perhaps is not None else ""
+        return f"{_begun(describe_span(note.when))}. "
+    return f"Perhaps {describe_span(note.perhaps)}. " if note.perhaps is not None else ""
 
 
 def grown(note: Note, room: int) -> str:

@@ -9,7 +9,7 @@ from itertools import combinations
 
 from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 
-from memory.dates.expressions import find
+from memory.dates.expressions import find_times
 from memory.types import Memory, TimeSpan
 
 AMONG = 8
@@ -28,7 +28,7 @@ def happened(memory: Memory) -> TimeSpan | None:
     """When what a memory tells of took place: as the bank has it, or by the one time that its own words name."""
     if memory.event is not None or memory.said_at is None:
         return memory.event
-    named = {date.span for date in find(memory.text, memory.said_at) if date.sure and date.relation == "in"}
+    named = {date.span for date in find_times(memory.text, memory.said_at) if date.sure and date.relation == "in"}
     return named.pop() if len(named) == 1 else None
 
 

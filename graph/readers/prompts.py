@@ -15,7 +15,7 @@ from graph.models.calls import Talk
 from graph.readers.intervals import between, compares, day_of, happened, length
 from graph.settings import Format
 from graph.state import Ask
-from memory.dates.expressions import TimeExpression, describe, find
+from memory.dates.expressions import TimeExpression, describe_span, find_times
 from memory.types import Hit, Memory
 
 MAX_WORDS = 50
@@ -171,7 +171,7 @@ def _data(found: Found, notes: Sequence[Mapping[str, Any]] | None) -> dict[str, 
     data = {
         "persona": _held(card),
         "asked_on": f"{ask.as_of:%A, {ask.as_of.day} %B %Y, %H:%M}",
-        "times": [{"words": w.text, "mean": describe(w.span)} for w in found.window],
+        "times": [{"words": w.text, "mean": describe_span(w.span)} for w in found.window],
         "memories": [_memory(n, memory, found, worded=notes is None) for n, memory in numbered],
         "intervals": between([pair for pair in numbered if pair[0] in near], ask.as_of) if compared else [],
         "dialogue": [{"who": t.role, "text": _cut(t.text, TURN_CHARACTERS)} for t in ask.dialogue[-TURNS:]],
@@ -186,7 +186,7 @@ def _memory(number: int, memory: Memory, found: Found, *, worded: bool) -> dict[
     said = memory.said_at.astimezone(zone) if memory.said_at else None
     when, of_day = happened(memory), day_of(memory, zone)
     text = _cut(memory.text, found.longest)
-    dates = find(text, memory.said_at) if memory.said_at else ()
+    dates = find_times(text, memory.said_at) if memory.said_at else ()
     ended, stale = memory.valid_to, memory.stale_since
     return _held(
         {
@@ -194,11 +194,11 @@ def _memory(number: int, memory: Memory, found: Found, *, worded: bool) -> dict[
             "kind": memory.store,
             "speaker": memory.speaker,
             "said_on": f"{said:%A}, {said.day} {said:%B %Y}" if said else "",
-            "happened": describe(when) if when else "",
+            "happened": describe_span(when) if when else "",
             "ago": length(of_day, today) if of_day and of_day <= today else "",
             "held_until": f"{ended:%Y-%m-%d}" if ended and ended <= found.ask.as_of else "",
             "doubtful_since": f"{stale:%Y-%m-%d}" if stale and stale <= found.ask.as_of else "",
-            "dates": [{"words": d.text, "mean": describe(d.span)} for d in dates],
+            "dates": [{"words": d.text, "mean": describe_span(d.span)} for d in dates],
             "text": text if worded else "",
         }
     )

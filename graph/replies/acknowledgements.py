@@ -6,7 +6,7 @@ from datetime import datetime
 
 from graph.replies.manners import manner
 from graph.state import Revision
-from memory.dates.expressions import describe, find
+from memory.dates.expressions import describe_span, find_times
 
 MAX_TOLD = 300
 """Characters of what was told that are said back."""
@@ -42,11 +42,11 @@ def acknowledge(told: str, said_at: datetime, manner_name: str, *, remembered: b
     if not remembered:
         return spoken.unrecorded
     short = _short(told)
-    dates = (date for date in find(told[:MAX_TOLD], said_at) if date.sure and date.relation == "in")
+    dates = (date for date in find_times(told[:MAX_TOLD], said_at) if date.sure and date.relation == "in")
     when = next(dates, None)
     if when is None:
         return spoken.noted.format(told=short)
-    return spoken.noted_on.format(told=short, date=describe(when.span))
+    return spoken.noted_on.format(told=short, date=describe_span(when.span))
 
 
 def _short(told: str) -> str:

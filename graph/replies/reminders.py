@@ -19,7 +19,7 @@ from graph.state import Ask, Citation, Message
 from graph.understanding.classifier import Classifier
 from graph.understanding.sentences import split
 from memory.bank.bank import Bank
-from memory.dates.expressions import describe
+from memory.dates.expressions import describe_span
 from memory.search import tokens as lexical
 from memory.types import EPISODIC, Hit, Memory
 
@@ -135,7 +135,7 @@ def _frame(memory: Memory) -> str:
         teller = "you" if memory.speaker == USER else memory.speaker
         return f"on {day} {teller} told me: " if day else f"{teller} told me: "
     if memory.event is not None:
-        return f"{describe(memory.event)}: "
+        return f"{describe_span(memory.event)}: "
     return f"as of {day}: " if day else ""
 
 

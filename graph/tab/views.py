@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from graph.assistant import Answer
 from graph.state import Citation, Note, Reason
 from memory.bank.bank import Bank
-from memory.dates.expressions import describe
+from memory.dates.expressions import describe_span
 from memory.search.scoring import FACTORS
 from memory.tab.formatting import STORE_NAMES, clip, format_count, format_day, memory_date
 from memory.tab.memory_card import render_sources
@@ -157,7 +157,7 @@ def summary(answer: Answer) -> str:
     looked = f"{format_count(len(answer.hits), 'candidate')} ({stores}), {kept} of them read."
     if not answer.window:
         return hint(f"{looked} The question names no time, so nothing was left out for its date.")
-    times = "; ".join(f"“{w.text}” means {describe(w.span)}{'' if w.sure else ', perhaps'}" for w in answer.window)
+    times = "; ".join(f"“{w.text}” means {describe_span(w.span)}{'' if w.sure else ', perhaps'}" for w in answer.window)
     return hint(f"{looked} {times}.")
 
 

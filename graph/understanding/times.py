@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from memory.dates.expressions import TimeExpression, find
+from memory.dates.expressions import TimeExpression, find_times
 from memory.search.scoring import FADE_AFTER
 from memory.types import SEMANTIC, Hit, Memory, TimeSpan
 
@@ -18,7 +18,7 @@ def meets(hit: Hit, span: TimeSpan) -> bool:
         return True
     if memory.said_at is None:
         return memory.event is None
-    return _day(memory.said_at).meets(span) or any(t.span.meets(span) for t in find(memory.text, memory.said_at))
+    return _day(memory.said_at).meets(span) or any(t.span.meets(span) for t in find_times(memory.text, memory.said_at))
 
 
 def may_tell_of(hit: Hit, span: TimeSpan) -> bool:
@@ -27,12 +27,12 @@ def may_tell_of(hit: Hit, span: TimeSpan) -> bool:
     if meets(hit, span) or memory.said_at is None or memory.event is not None:
         return meets(hit, span)
     soon = timedelta(seconds=FADE_AFTER)
-    return span.end <= memory.said_at < span.end + soon and not find(memory.text, memory.said_at)
+    return span.end <= memory.said_at < span.end + soon and not find_times(memory.text, memory.said_at)
 
 
 def happened(text: str, said_at: datetime) -> TimeExpression | None:
     """When what is told happened; a guess ("recently") or an open stretch ("before May") is no date for it."""
-    return next((time for time in find(text, said_at) if time.sure and time.relation == "in"), None)
+    return next((time for time in find_times(text, said_at) if time.sure and time.relation == "in"), None)
 
 
 def is_dated(memory: Memory) -> bool:

@@ -18,7 +18,7 @@ from memory.bank.bank import Bank
 from memory.bank.rows import clean
 from memory.cli import user_command as accounts
 from memory.cli.terminal import watched
-from memory.dates.expressions import describe
+from memory.dates.expressions import describe_span
 from memory.embedding.embedder import Embedder
 from memory.errors import BankUnavailable, MemoirError
 from memory.exporting import export
@@ -82,7 +82,7 @@ def list_personas(arguments: Arguments, bank: Bank, settings: BankSettings) -> i
     for persona, counts, span in known:
         stores = ", ".join(f"{n} {name}" for name, n in counts.items())
         source = f" [{persona.external_id}]" if persona.external_id else ""
-        print(f"{persona.id}  {persona.name}{source}: {stores}{'; ' + describe(span) if span else ''}")
+        print(f"{persona.id}  {persona.name}{source}: {stores}{'; ' + describe_span(span) if span else ''}")
     if not known:
         print(f"{bank.path}: no persona yet; import a file, or start the app")
     return 0
@@ -271,7 +271,9 @@ def rebuild(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
 
 
 def _line(memory: Memory) -> str:
-    when = describe(memory.event) if memory.event else f"{memory.said_at:%Y-%m-%d}" if memory.said_at else "undated"
+    when = (
+        describe_span(memory.event) if memory.event else f"{memory.said_at:%Y-%m-%d}" if memory.said_at else "undated"
+    )
     teller = f"{memory.speaker}: " if memory.speaker else ""
     return f"[{memory.id}] {memory.store}, {when}: {teller}{memory.text}"
 

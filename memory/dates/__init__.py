@@ -1,1 +1,1 @@
-"""Find the times that a text names, and describe times in words."""
+"""Find the times that a text names, and describe spans of time in words."""

@@ -1,9 +1,8 @@
-"""Stretches of the calendar on one wall clock: the unit that holds a moment, that unit moved, the nearest of a kind.
+"""Compute calendar spans in local time: the week that contains a moment, the month before, the nearest Easter.
 
-Everything here is naive local time, because "yesterday" and "last week" are bounded by the speaker's own midnights;
-`memory.dates.expressions` puts the zone back. Weeks run from Monday to Monday. Seasons are the meteorological ones of
-the
-northern half of the world, named by the year they begin in (winter 2021 ends in February 2022).
+Times are naive, because "yesterday" and "last week" begin at midnight in the speaker's time zone, which
+`memory.dates.expressions` adds again. Weeks run from Monday to Monday. Seasons are the meteorological ones of the
+northern hemisphere, named by the year they begin in (winter 2021 ends in February 2022).
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ Unit = Literal[
     "minute", "hour", "part", "day", "weekend", "week", "month", "quarter", "season", "year", "decade", "span"
 ]
 Which = Literal["last", "this", "next", "nearest"]
-Leaning = Literal["past", "future"]
+Tense = Literal["past", "future"]
 
 DAY = timedelta(days=1)
 PARTS_OF_DAY = {"morning": (5, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (18, 30)}
@@ -30,7 +29,7 @@ YEARS_LOOKED_AT = 8  # a 29 February is at most eight years away
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A half-open span of naive wall-clock time, with the calendar unit it is one of."""
+    """A half-open span of naive local time, and the calendar unit that it is; `sure` is False for a vague one."""
 
     start: datetime
     end: datetime
@@ -38,23 +37,23 @@ class Stretch:
     sure: bool = True
 
     def unsure(self) -> Stretch:
-        """Give the same stretch, held to be vague."""
+        """The same stretch, marked as vague."""
         return replace(self, sure=False)
 
 
 def midnight(moment: datetime) -> datetime:
-    """Give the start of the moment's day."""
+    """The start of the moment's day."""
     return moment.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def run_of_days(first: datetime, count: int, unit: Unit = "span") -> Stretch:
-    """Give `count` whole days from the day of `first`."""
+    """`count` whole days, beginning with the day of `first`."""
     start = midnight(first)
     return Stretch(start, start + count * DAY, unit)
 
 
 def day_at(first: datetime) -> Stretch:
-    """Give the moment's day."""
+    """The moment's day."""
     return run_of_days(first, 1, "day")
 
 
@@ -65,25 +64,25 @@ def shift_months(moment: datetime, count: int) -> datetime:
 
 
 def months(year: int, month: int, count: int, unit: Unit) -> Stretch:
-    """Give `count` calendar months from one month of a year."""
+    """`count` calendar months from one month of a year."""
     start = datetime(year, month, 1)
     return Stretch(start, shift_months(start, count), unit)
 
 
 def season(year: int, name: str) -> Stretch:
-    """Give a season by the year it begins in."""
+    """A season by the year it begins in."""
     return months(year, FIRST_MONTH_OF_SEASON[name], 3, "season")
 
 
 def part_of_day(moment: datetime, part: str) -> Stretch:
-    """Give a part of the moment's day; its night ends at six the next morning."""
+    """A part of the moment's day; its night ends at six the next morning."""
     first, last = PARTS_OF_DAY[part]
     start = midnight(moment)
     return Stretch(start + timedelta(hours=first), start + timedelta(hours=last), "part")
 
 
 def unit_at(unit: str, moment: datetime, count: int = 0) -> Stretch:
-    """Give the calendar unit that holds the moment, moved by `count` of that unit."""
+    """The calendar unit that contains the moment, moved by `count` units."""
     today = midnight(moment)
     monday = today + (7 * count - today.weekday()) * DAY
     match unit:
@@ -110,8 +109,8 @@ def _months_around(today: datetime, size: int, count: int, unit: Unit) -> Stretc
     return months(first.year, first.month, size, unit)
 
 
-def distant(unit: str, now: datetime, count: int) -> Stretch:
-    """Give what lies `count` units from now, as wide as people mean it (the table is in `memory.dates.expressions`)."""
+def unit_away(unit: str, now: datetime, count: int) -> Stretch:
+    """The time `count` units from now, as wide as people mean it (see the table in `memory.dates.expressions`)."""
     today = midnight(now)
     match unit:
         case "minute":
@@ -132,8 +131,8 @@ def distant(unit: str, now: datetime, count: int) -> Stretch:
             return unit_at(unit, now, count)
 
 
-def in_years(now: datetime, month: int, day: int | None = None, last_day: int | None = None) -> Iterator[Stretch]:
-    """Give each year's own copy of a month, a day of it or a run of days, around now; years without it are left out."""
+def in_each_year(now: datetime, month: int, day: int | None = None, last_day: int | None = None) -> Iterator[Stretch]:
+    """A month, a day of it or a run of days in each year around now; years without that day are left out."""
     for year in _years(now):
         if day is None:
             yield months(year, month, 1, "month")
@@ -143,23 +142,23 @@ def in_years(now: datetime, month: int, day: int | None = None, last_day: int | 
 
 
 def seasons(now: datetime, name: str) -> Iterator[Stretch]:
-    """Give each year's season of that name, around now."""
+    """Each year's season of that name, around now."""
     return (season(year, name) for year in _years(now) if year < MAXYEAR)
 
 
 def holidays(now: datetime, name: str) -> Iterator[Stretch]:
-    """Give each year's holiday of that name, around now."""
+    """Each year's holiday of that name, around now."""
     return (holiday(year, name) for year in _years(now))
 
 
 def weekdays(now: datetime, weekday: int) -> Iterator[Stretch]:
-    """Give the days of one weekday (0 is Monday) in the two weeks before and after now's week."""
+    """The days of one weekday (0 is Monday) in the two weeks before and after now's week."""
     monday = midnight(now) - now.weekday() * DAY
     return (day_at(monday + (7 * week + weekday) * DAY) for week in range(-2, 3))
 
 
 def days_of_month(now: datetime, day: int) -> Iterator[Stretch]:
-    """Give the same day of each month in the half year around now; months too short for it are left out."""
+    """The same day of each month in the half year around now; months too short for it are left out."""
     for count in range(-3, 4):
         first = shift_months(now.replace(day=1), count)
         if day <= monthrange(first.year, first.month)[1]:
@@ -171,16 +170,16 @@ def _years(now: datetime) -> range:
 
 
 def on_weekday(days: Iterable[Stretch], weekday: int, now: datetime) -> Stretch | None:
-    """Of days, the one nearest to now that falls on the weekday; of two as near, the earlier."""
+    """The day nearest to now that falls on the weekday; of two as near, the earlier."""
     fitting = (day for day in days if day.start.weekday() == weekday)
     return min(fitting, key=lambda day: abs(day.start - midnight(now)), default=None)
 
 
-def pick(occurrences: Iterable[Stretch], now: datetime, which: Which, leaning: Leaning, cycle: str) -> Stretch | None:
+def choose(occurrences: Iterable[Stretch], now: datetime, which: Which, tense: Tense, cycle: str) -> Stretch | None:
     """Choose one of the occurrences, given in time order.
 
-    "last" is over before today begins, "next" begins after today, "this" holds now or else begins in the `cycle` (week,
-    month or year) that does, and "nearest" is the latest begun, or the first not yet over when the words lean forward.
+    "last" is over before today begins; "next" begins after today; "this" contains now or begins in the `cycle` (week,
+    month or year) that does; "nearest" is the latest that has begun or, in the future tense, the first not yet over.
     """
     today = midnight(now)
     found = tuple(occurrences)
@@ -192,13 +191,13 @@ def pick(occurrences: Iterable[Stretch], now: datetime, which: Which, leaning: L
         return next((one for one in found if one.start > today), None)
     if which == "last":
         return next((one for one in reversed(found) if one.end <= today), None)
-    if leaning == "future":
+    if tense == "future":
         return next((one for one in found if one.end > now), None)
     return next((one for one in reversed(found) if one.start <= now), None)
 
 
 def nth_weekday(within: Stretch, weekday: int, nth: int) -> datetime | None:
-    """Give the nth (1, 2, ... or -1 for the last) of a weekday inside a stretch, or None where there are fewer."""
+    """The nth (1, 2, ... or -1 for the last) of a weekday inside a stretch, or None where there are fewer."""
     if nth < 0:
         return weekday_before(within.end, weekday)
     found = weekday_after(within.start, weekday) + 7 * (nth - 1) * DAY
@@ -206,13 +205,13 @@ def nth_weekday(within: Stretch, weekday: int, nth: int) -> datetime | None:
 
 
 def weekday_before(moment: datetime, weekday: int) -> datetime:
-    """Give the last day of that weekday that is over by the moment."""
+    """The latest day of that weekday before the day of the moment."""
     yesterday = midnight(moment) - DAY
     return yesterday - (yesterday.weekday() - weekday) % 7 * DAY
 
 
 def weekday_after(moment: datetime, weekday: int) -> datetime:
-    """Give the first day of that weekday from the moment's day on."""
+    """The first day of that weekday from the moment's day on."""
     today = midnight(moment)
     return today + (weekday - today.weekday()) % 7 * DAY
 
@@ -242,7 +241,7 @@ HOLIDAYS = (*FIXED_HOLIDAYS, *WEEKDAY_HOLIDAYS, *EASTER_HOLIDAYS)
 
 
 def holiday(year: int, name: str) -> Stretch:
-    """Give a holiday in a year; Christmas is 24 to 26 December, Easter is Good Friday to Easter Monday."""
+    """A holiday in a year; Christmas is 24 to 26 December, Easter is Good Friday to Easter Monday."""
     if name in FIXED_HOLIDAYS:
         month, day, count = FIXED_HOLIDAYS[name]
         return run_of_days(datetime(year, month, day), count, "day")

@@ -1,7 +1,8 @@
-"""Chinese names of times: 2023年5月7日, 昨天, 上周五, 两周前, 去年夏天.
+"""Rules for Chinese times: 2023年5月7日, 昨天, 上周五, 两周前, 去年夏天.
 
 Of these `dateparser` 1.5.0 (as "zh") reads 昨天, 去年 and numeric dates with a year, but not 上周五, 三天前, 两周前 or
-5月7日; all are read here, by the same units as English. 上周五 is the Friday of the week before, not the last one over.
+5月7日; all are read here, with the same calendar functions as English. 上周五 is the Friday of the week before, not
+the last one that is over.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ import re
 from collections.abc import Callable
 from datetime import datetime
 
-from memory.dates import calendar as units
+from memory.dates import calendar
 from memory.dates.absolute import read_absolute
-from memory.dates.calendar import DAY, Leaning, Stretch, Which, run_of_days, unit_at
+from memory.dates.calendar import DAY, Stretch, Tense, Which, run_of_days, unit_at
 from memory.dates.rules import Kind, Match, Resolve, Rule, fixed
 
 DIGITS = "零一二三四五六七八九十"
@@ -29,7 +30,7 @@ PART = r"(?P<part>早上|早晨|上午|下午|晚上|夜里|早|晚)"
 
 
 def number(text: str) -> tuple[int, int]:
-    """Give the least and the most that a Chinese number means: 三 is 3 to 3, 几 is 2 to 5."""
+    """The least and the most that a Chinese number means: 三 is 3 to 3, 几 is 2 to 5."""
     if text in {"几", "多"}:
         return (2, 5) if text == "几" else (5, 20)
     if text.isdecimal():
@@ -47,7 +48,7 @@ def read_chinese_day(match: Match) -> Resolve:
     shift = DAYS[next(word for word in DAYS if match[0].startswith(word))]
     part = match["part"] or match["short"]
 
-    def resolve(now: datetime, leaning: Leaning) -> Stretch:
+    def resolve(now: datetime, tense: Tense) -> Stretch:
         return unit_at(PARTS[part[0]] if part else "day", now, shift)
 
     return resolve
@@ -57,22 +58,22 @@ def read_chinese_week(match: Match) -> Resolve:
     """Read 上周, 上周末, 上周五."""
     shift, day = SHIFTS[match["shift"]], match["day"]
     if not day:
-        return lambda now, leaning: unit_at("week", now, shift)
+        return lambda now, tense: unit_at("week", now, shift)
     if day == "末":
-        return lambda now, leaning: unit_at("weekend", now, shift)
+        return lambda now, tense: unit_at("weekend", now, shift)
     weekday = "一二三四五六".find(day) % 7
-    return lambda now, leaning: units.day_at(unit_at("week", now, shift).start + weekday * DAY)
+    return lambda now, tense: calendar.day_at(unit_at("week", now, shift).start + weekday * DAY)
 
 
 def read_chinese_weekday(match: Match) -> Resolve:
-    """Read 周五, 周末: the last one over, the next to come where the sentence looks ahead."""
+    """Read 周五, 周末: the last one that is over; in the future tense, the next."""
     if match["day"] == "末":
-        return lambda now, leaning: unit_at("weekend", now, 0 if now.weekday() >= 5 or leaning == "future" else -1)
+        return lambda now, tense: unit_at("weekend", now, 0 if now.weekday() >= 5 or tense == "future" else -1)
     weekday = "一二三四五六".find(match["day"]) % 7
 
-    def resolve(now: datetime, leaning: Leaning) -> Stretch | None:
-        which: Which = "next" if leaning == "future" else "last"
-        return units.pick(units.weekdays(now, weekday), now, which, leaning, "week")
+    def resolve(now: datetime, tense: Tense) -> Stretch | None:
+        which: Which = "next" if tense == "future" else "last"
+        return calendar.choose(calendar.weekdays(now, weekday), now, which, tense, "week")
 
     return resolve
 
@@ -80,7 +81,7 @@ def read_chinese_weekday(match: Match) -> Resolve:
 def read_chinese_month(match: Match) -> Resolve:
     """Read 上个月, 下个月."""
     shift = SHIFTS[match["shift"]]
-    return lambda now, leaning: unit_at("month", now, shift)
+    return lambda now, tense: unit_at("month", now, shift)
 
 
 def read_chinese_date(match: Match) -> Resolve | None:
@@ -91,28 +92,28 @@ def read_chinese_date(match: Match) -> Resolve | None:
         return None
     if match["year"]:
         shift = YEARS[match["year"]]
-        return lambda now, leaning: next(
-            (one for one in units.in_years(now, month, day) if one.start.year == now.year + shift), None
+        return lambda now, tense: next(
+            (one for one in calendar.in_each_year(now, month, day) if one.start.year == now.year + shift), None
         )
-    return lambda now, leaning: units.pick(units.in_years(now, month, day), now, "nearest", leaning, "year")
+    return lambda now, tense: calendar.choose(calendar.in_each_year(now, month, day), now, "nearest", tense, "year")
 
 
 def read_chinese_season(match: Match) -> Resolve:
-    """Read 去年夏天, 2021年春天; a season alone is the latest begun."""
+    """Read 去年夏天, 2021年春天; without a year, the latest that has begun."""
     name = SEASONS[match["season"]]
     if match["number"]:
         year = int(match["number"])
-        return lambda now, leaning: units.season(year, name)
+        return lambda now, tense: calendar.season(year, name)
     if match["year"]:
         shift = YEARS[match["year"]]
-        return lambda now, leaning: units.season(now.year + shift, name)
-    return lambda now, leaning: units.pick(units.seasons(now, name), now, "nearest", leaning, "year")
+        return lambda now, tense: calendar.season(now.year + shift, name)
+    return lambda now, tense: calendar.choose(calendar.seasons(now, name), now, "nearest", tense, "year")
 
 
 def read_chinese_year(match: Match) -> Resolve:
     """Read 去年, 前年."""
     shift = YEARS[match[0]]
-    return lambda now, leaning: unit_at("year", now, shift)
+    return lambda now, tense: unit_at("year", now, shift)
 
 
 UNITS = {
@@ -131,11 +132,11 @@ def read_chinese_distance(match: Match) -> Resolve | None:
     """Read 三天前, 两周前, 几个月前, 半年前."""
     unit = UNITS[match["unit"]]
     if match["count"] == "半":
-        return (lambda now, leaning: units.distant("month", now, -6)) if unit == "year" else None
+        return (lambda now, tense: calendar.unit_away("month", now, -6)) if unit == "year" else None
     least, most = number(match["count"])
 
-    def resolve(now: datetime, leaning: Leaning) -> Stretch:
-        near, far = units.distant(unit, now, -least), units.distant(unit, now, -most)
+    def resolve(now: datetime, tense: Tense) -> Stretch:
+        near, far = calendar.unit_away(unit, now, -least), calendar.unit_away(unit, now, -most)
         return Stretch(far.start, near.end, near.unit, least == most)
 
     return resolve
@@ -143,11 +144,11 @@ def read_chinese_distance(match: Match) -> Resolve | None:
 
 def read_chinese_recently(match: Match) -> Resolve:
     """Read 最近 and 近来."""
-    return lambda now, leaning: run_of_days(now - 30 * DAY, 31).unsure()
+    return lambda now, tense: run_of_days(now - 30 * DAY, 31).unsure()
 
 
 def chinese(pattern: str, read: Callable[[Match], Resolve | None], kind: Kind = "plain") -> Rule:
-    """Compile a rule for a script that puts no spaces between words."""
+    """Compile a rule for a script without spaces between words."""
     return Rule(re.compile(pattern), read, kind)
 
 

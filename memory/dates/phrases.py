@@ -1,4 +1,4 @@
-"""The phrases of a text that name a time: found by the rules, widened by the words beside them, joined into ranges."""
+"""Find the phrases of a text that name a time: match the rules, extend by the words around, join ranges."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import re
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 
-from memory.dates.calendar import Leaning, Stretch
+from memory.dates.calendar import Stretch, Tense
 from memory.dates.chinese import CHINESE_RULES
 from memory.dates.english.calendar_words import CALENDAR_RULES
-from memory.dates.english.modifiers import LEAD_INS, TRAILERS
+from memory.dates.english.modifiers import PREFIXES, SUFFIXES
 from memory.dates.english.relative_words import RELATIVE_RULES
-from memory.dates.rules import LOOK_BACK, TO, WEEKDAY, WORD_START, Kind, Match, Resolve, Rule, compiled
+from memory.dates.rules import LOOK_BACK, TO, WEEKDAY, WORD_START, Kind, Match, Resolve, Rule, compile_spaced
 
 MAX_EXPRESSIONS = 100  # in one text; a longer text is read up to the hundredth
-LONGEST_SENTENCE = 300  # characters looked at on each side of an expression
+MAX_SENTENCE = 300  # characters looked at on each side of an expression
 
-# A text with none of these words, no digit and no Chinese names no time; to see that takes ten microseconds.
+# A text with none of these words, no digit and no Chinese names no time; this check takes ten microseconds.
 HINT_WORDS = frozenset(
     "jan january feb february mar march apr april may jun june jul july aug august sep sept september oct october "
     "nov november dec december mon monday tue tues tuesday wed wednesday thu thur thurs thursday fri friday sat "
@@ -30,8 +30,8 @@ HAS_CHINESE = re.compile(r"[一-鿿]")
 LETTERS = re.compile(r"[a-z]+")
 
 
-def _spots(rules: tuple[Rule, ...], lead: str) -> re.Pattern[str]:
-    """Compile where any rule may match; `lead` is what each begins with, taken out in front for speed."""
+def _any_of(rules: tuple[Rule, ...], lead: str) -> re.Pattern[str]:
+    """Compile a pattern that matches where any rule may; `lead`, which begins all rules, comes in front for speed."""
     return re.compile(lead + "(?:" + "|".join(_unnamed(rule).removeprefix(lead) for rule in rules) + ")", re.IGNORECASE)
 
 
@@ -40,58 +40,60 @@ def _unnamed(rule: Rule) -> str:
 
 
 ENGLISH_RULES = (*CALENDAR_RULES, *RELATIVE_RULES)
-ENGLISH_SPOT = _spots(ENGLISH_RULES, WORD_START)
-CHINESE_SPOT = _spots(CHINESE_RULES, "")
+ENGLISH_START = _any_of(ENGLISH_RULES, WORD_START)
+CHINESE_START = _any_of(CHINESE_RULES, "")
 SENTENCE_END = re.compile(r"[.!?\n。！？]")
-LOOKS_AHEAD = re.compile(
+FUTURE_CUE = re.compile(
     r"\b(?:will|shall|won['’]t|tomorrow|upcoming|gonna|(?<!was )(?<!were )going to"
     r"|plan(?:s|ning)? (?:to|on|for)|look(?:s|ing)? forward"
     r"|can['’]t wait|hop(?:e|ing) to)\b|['’]ll\b|打算|计划|准备"
 )
-BETWEEN = compiled(r"\b(?:between|from) \Z")
-A_WEEKDAY = compiled(WEEKDAY)
-JOIN = compiled(rf"(?:{TO}| (?P<and>and) )(?:the )?")
+BETWEEN = compile_spaced(r"\b(?:between|from) \Z")
+A_WEEKDAY = compile_spaced(WEEKDAY)
+JOIN = compile_spaced(rf"(?:{TO}| (?P<and>and) )(?:the )?")
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Words from `start` to `end` of a text that name a time, and the way their sentence leans."""
+    """The words from `start` to `end` of a text, which name a time, and the tense of their sentence."""
 
     start: int
     end: int
     resolve: Resolve
     kind: Kind
-    leaning: Leaning
+    tense: Tense
 
     def at(self, now: datetime) -> Stretch | None:
-        """Give what the words mean at a moment, or None where that is past the calendar's ends."""
+        """What the words mean when said at a moment; None beyond the ends of the calendar."""
         try:
-            return self.resolve(now, self.leaning)
+            return self.resolve(now, self.tense)
         except (ValueError, OverflowError):
             return None
 
 
 def read_phrases(text: str, now: datetime, zone: tzinfo) -> list[Phrase]:
-    """Find the phrases of a text that name a time, left to right, apart; `now` is wall time in `zone`."""
+    """The phrases of a text that name a time, left to right, without overlap; `now` is local time in `zone`."""
     if not HINT_SIGNS.search(text) and HINT_WORDS.isdisjoint(LETTERS.findall(text.lower())):
         return []
-    phrases = _locate(text, zone, ENGLISH_SPOT, ENGLISH_RULES)
+    phrases = _locate(text, zone, ENGLISH_START, ENGLISH_RULES)
     if HAS_CHINESE.search(text):
-        phrases = sorted([*phrases, *_locate(text, zone, CHINESE_SPOT, CHINESE_RULES)], key=lambda phrase: phrase.start)
-    return _join(text, _widen(text, phrases[:MAX_EXPRESSIONS], now), now)
+        phrases = sorted(
+            [*phrases, *_locate(text, zone, CHINESE_START, CHINESE_RULES)], key=lambda phrase: phrase.start
+        )
+    return _join_ranges(text, _extend(text, phrases[:MAX_EXPRESSIONS], now), now)
 
 
-def _locate(text: str, zone: tzinfo, spots: re.Pattern[str], rules: tuple[Rule, ...]) -> list[Phrase]:
+def _locate(text: str, zone: tzinfo, starts: re.Pattern[str], rules: tuple[Rule, ...]) -> list[Phrase]:
     phrases: list[Phrase] = []
     position = 0
-    while len(phrases) < MAX_EXPRESSIONS and (spot := spots.search(text, position)):
-        position = spot.start() + 1
+    while len(phrases) < MAX_EXPRESSIONS and (candidate := starts.search(text, position)):
+        position = candidate.start() + 1
         for rule in rules:
-            match = rule.pattern.match(text, spot.start())
+            match = rule.pattern.match(text, candidate.start())
             resolve = _read(rule, match, zone) if match else None
             if match and resolve:
-                leaning = _leaning(text, match.start(), match.end())
-                phrases.append(Phrase(match.start(), match.end(), resolve, rule.kind, leaning))
+                tense = _tense(text, match.start(), match.end())
+                phrases.append(Phrase(match.start(), match.end(), resolve, rule.kind, tense))
                 position = match.end()
                 break
     return phrases
@@ -102,62 +104,62 @@ def _read(rule: Rule, match: Match, zone: tzinfo) -> Resolve | None:
         resolve = rule.read(match)
     except (ValueError, OverflowError):  # a day or a year that the calendar does not have
         return None
-    return resolve and (lambda now, leaning: _on_the_wall(resolve(now, leaning), zone))
+    return resolve and (lambda now, tense: _to_local(resolve(now, tense), zone))
 
 
-def _on_the_wall(stretch: Stretch | None, zone: tzinfo) -> Stretch | None:
-    """Give a stretch whose words named a zone in the speaker's own."""
+def _to_local(stretch: Stretch | None, zone: tzinfo) -> Stretch | None:
+    """Convert a stretch whose words named a time zone to the speaker's own."""
     if stretch is None or stretch.start.tzinfo is None:
         return stretch
     start, end = (moment.astimezone(zone).replace(tzinfo=None) for moment in (stretch.start, stretch.end))
     return replace(stretch, start=start, end=end)
 
 
-def _leaning(text: str, start: int, end: int) -> Leaning:
-    first = max(0, start - LONGEST_SENTENCE)
+def _tense(text: str, start: int, end: int) -> Tense:
+    first = max(0, start - MAX_SENTENCE)
     for stop in SENTENCE_END.finditer(text, first, start):
         first = stop.end()
-    stop_after = SENTENCE_END.search(text, end, end + LONGEST_SENTENCE)
-    last = stop_after.start() if stop_after else end + LONGEST_SENTENCE
-    return "future" if LOOKS_AHEAD.search(text, first, last) else "past"
+    stop_after = SENTENCE_END.search(text, end, end + MAX_SENTENCE)
+    last = stop_after.start() if stop_after else end + MAX_SENTENCE
+    return "future" if FUTURE_CUE.search(text, first, last) else "past"
 
 
-def _widen(text: str, phrases: list[Phrase], now: datetime) -> list[Phrase]:
-    """Take in the words beside each time that change it, and the times that are part of those words."""
+def _extend(text: str, phrases: list[Phrase], now: datetime) -> list[Phrase]:
+    """Extend each phrase by the modifiers around it; an earlier phrase that is part of a modifier is dropped."""
     wide: list[Phrase] = []
     for phrase in phrases:
         if wide and phrase.start < wide[-1].end:
             continue
-        wider = _take_lead_ins(text, _take_trailers(text, phrase, now), now)
+        wider = _take_prefixes(text, _take_suffixes(text, phrase, now), now)
         while wide and wider.start <= wide[-1].start:
             wide.pop()
         wide.append(phrase if wide and wider.start < wide[-1].end else wider)
     return wide
 
 
-def _take_trailers(text: str, phrase: Phrase, now: datetime) -> Phrase:
-    for trailer in TRAILERS:
-        match = trailer.pattern.match(text, phrase.end) if phrase.kind in trailer.kinds else None
+def _take_suffixes(text: str, phrase: Phrase, now: datetime) -> Phrase:
+    for suffix in SUFFIXES:
+        match = suffix.pattern.match(text, phrase.end) if phrase.kind in suffix.kinds else None
         if match:
-            wider = replace(phrase, end=match.end(), resolve=trailer.wrap(match, phrase.resolve))
+            wider = replace(phrase, end=match.end(), resolve=suffix.wrap(match, phrase.resolve))
             phrase = wider if wider.at(now) else phrase
     return phrase
 
 
-def _take_lead_ins(text: str, phrase: Phrase, now: datetime) -> Phrase:
-    """Take in the words before a time, nearest first, until none goes with it."""
-    for lead_in in LEAD_INS:
+def _take_prefixes(text: str, phrase: Phrase, now: datetime) -> Phrase:
+    """Extend a phrase by the modifiers before it, nearest first, until none fits."""
+    for prefix in PREFIXES:
         near = max(0, phrase.start - LOOK_BACK)
-        match = lead_in.pattern.search(text, near, phrase.start) if phrase.kind in lead_in.kinds else None
+        match = prefix.pattern.search(text, near, phrase.start) if phrase.kind in prefix.kinds else None
         if match:
-            wider = replace(phrase, start=match.start(), resolve=lead_in.wrap(match, phrase.resolve))
+            wider = replace(phrase, start=match.start(), resolve=prefix.wrap(match, phrase.resolve))
             if wider.at(now):
-                return _take_lead_ins(text, wider, now)
+                return _take_prefixes(text, wider, now)
     return phrase
 
 
-def _join(text: str, phrases: list[Phrase], now: datetime) -> list[Phrase]:
-    """Make one phrase of two that are the ends of a range ("between March and May", "7 May to 9 June")."""
+def _join_ranges(text: str, phrases: list[Phrase], now: datetime) -> list[Phrase]:
+    """Join two phrases that are the ends of a range ("between March and May", "7 May to 9 June")."""
     joined: list[Phrase] = []
     for phrase in phrases:
         link = JOIN.fullmatch(text, joined[-1].end, phrase.start) if joined else None
@@ -169,20 +171,20 @@ def _join(text: str, phrases: list[Phrase], now: datetime) -> list[Phrase]:
 
 
 def _as_range(text: str, first: Phrase, last: Phrase, link: Match, now: datetime) -> list[Phrase]:
-    """Give the range, or the two phrases where they make none, or nothing for a habit ("Monday to Friday")."""
+    """The range as one phrase; both phrases where they form none; nothing for a habit ("Monday to Friday")."""
     opening = BETWEEN.search(text, max(0, first.start - LOOK_BACK), first.start)
     if link["and"] and not (opening and opening[0].lower().startswith("between")):
         return [first, last]
     if not opening and A_WEEKDAY.fullmatch(text, first.start, first.end):
         return []
-    whole = Phrase(opening.start() if opening else first.start, last.end, _range_of(first, last), "plain", last.leaning)
+    whole = Phrase(opening.start() if opening else first.start, last.end, _range_of(first, last), "plain", last.tense)
     return [whole] if whole.at(now) else [first, last]
 
 
 def _range_of(first: Phrase, last: Phrase) -> Resolve:
-    """Give the resolver from one time through another; an end without a year takes it from the other end."""
+    """Resolve from the first time through the last; an end without a year takes it from the other end."""
 
-    def resolve(now: datetime, leaning: Leaning) -> Stretch | None:
+    def resolve(now: datetime, tense: Tense) -> Stretch | None:
         ending = last.at(now)
         beginning = first.at(now)
         if not beginning or not ending:

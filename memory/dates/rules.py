@@ -1,4 +1,4 @@
-"""What the rules for time words share: their shape, the names of the calendar as patterns, and numbers in words."""
+"""The parts shared by the rules for time words: the `Rule` type, patterns of calendar names, and number words."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from memory.dates import calendar as units
-from memory.dates.calendar import Leaning, Stretch, Which
+from memory.dates import calendar
+from memory.dates.calendar import Stretch, Tense, Which
 
-Resolve = Callable[[datetime, Leaning], Stretch | None]
+Resolve = Callable[[datetime, Tense], Stretch | None]
 Match = re.Match[str]
 Kind = Literal["plain", "recurring", "count"]
 
 WORD_START = r"(?<!\w)"
-SPACES = r"(?:[^\S\n]+)"  # a line's end parts a list, "in 2018" from "7." below it
+SPACES = r"(?:[^\S\n]+)"  # not across lines: "in 2018" may end one list item and "7." begin the next
 MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     r"|nov(?:ember)?|dec(?:ember)?)\b(?:(?:(?<=\b\w{3})(?<!may)|(?<=\bsept))\.(?= ?\d))?"
@@ -27,7 +27,7 @@ WEEKDAY = (
 FULL_WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 SEASON = r"(?:spring|summer|fall|autumn|winter)\b"
 # An apostrophe may stand before an s: the names are kept without ("valentines day").
-HOLIDAY = "(?:" + "|".join(re.sub(r"s\b", "['’]?s", name) for name in units.HOLIDAYS) + r")\b"
+HOLIDAY = "(?:" + "|".join(re.sub(r"s\b", "['’]?s", name) for name in calendar.HOLIDAYS) + r")\b"
 DAY_NUMBER = r"(?:3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?\b"
 YEAR = r"(?:1[5-9]|20)\d\d\b"
 CLOCK = r"(?:\d{1,2}:\d\d(?::\d\d)?(?: ?[ap](?:m\b|\.m\.))?|\d{1,2} ?[ap](?:m\b|\.m\.)|noon\b|midnight\b)"
@@ -58,10 +58,10 @@ LOOK_BACK = 40  # characters
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One way to name a time; `read` gives None for a match that names none where it stands.
+    """One way to name a time; `read` returns None for a match that names no time in its context.
 
-    `kind` is "recurring" for what returns each week or year and "count" for a counted distance; the words around a time
-    act differently on each.
+    `kind` is "recurring" for names that return each week or year and "count" for a counted distance; modifiers apply to
+    some kinds only.
     """
 
     pattern: re.Pattern[str]
@@ -70,32 +70,32 @@ class Rule:
 
 
 def fixed(stretch: Stretch | None) -> Resolve | None:
-    """Give the resolver of a time that does not depend on the moment it is said."""
-    return None if stretch is None else lambda now, leaning: stretch
+    """A resolver that always returns the same stretch."""
+    return None if stretch is None else lambda now, tense: stretch
 
 
-def compiled(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern whose spaces stand for any run of them within a line (write `\\x20` for just one)."""
+def compile_spaced(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern in which a space matches any run of spaces within a line (write `\\x20` for exactly one)."""
     return re.compile(pattern.replace(" ", SPACES), re.IGNORECASE)
 
 
 def rule(pattern: str, read: Callable[[Match], Resolve | None], kind: Kind = "plain") -> Rule:
-    """Compile a rule whose words begin where a word does."""
-    return Rule(compiled(f"{WORD_START}(?:{pattern})"), read, kind)
+    """Compile a rule that matches at the beginning of a word."""
+    return Rule(compile_spaced(f"{WORD_START}(?:{pattern})"), read, kind)
 
 
 def month_number(word: str) -> int:
-    """Give 1 to 12 for an English month or its abbreviation."""
+    """1 to 12 for an English month or its abbreviation."""
     return "janfebmaraprmayjunjulaugsepoctnovdec".index(word[:3].lower()) // 3 + 1
 
 
 def weekday_number(word: str) -> int:
-    """Give 0 (Monday) to 6 for an English weekday or its abbreviation."""
+    """0 (Monday) to 6 for an English weekday or its abbreviation."""
     return "montuewedthufrisatsun".index(word[:3].lower()) // 3
 
 
 def count_of(text: str) -> tuple[int, int]:
-    """Give the least and the most that a counting word means: "three" is 3 to 3, "a few" is 2 to 5."""
+    """The least and the most that a counting word means: "three" is 3 to 3, "a few" is 2 to 5."""
     if text.isdecimal():
         return int(text), int(text)
     words = text.lower().split()
@@ -108,13 +108,13 @@ def is_vague_count(text: str) -> bool:
 
 
 def ordinal_of(text: str) -> int:
-    """Give 1, 2, 3, ... for "first" or "1st", and -1 for "last"."""
+    """1, 2, 3, ... for "first" or "1st", and -1 for "last"."""
     word = text.lower()
     return -1 if word in {"last", "final"} else ORDINALS.get(word) or int(re.sub(r"\D", "", word))
 
 
-def which_of(text: str | None) -> Which:
-    """Give the choice that "last", "this", "next" and their kin make among occurrences."""
+def choice_of(text: str | None) -> Which:
+    """Which occurrence "last", "this", "next" and their synonyms choose."""
     word = text.lower().split()[-1] if text else ""
     if word in {"last", "past", "previous"}:
         return "last"
@@ -124,10 +124,10 @@ def which_of(text: str | None) -> Which:
 
 
 def after(pattern: re.Pattern[str], match: Match) -> Match | None:
-    """Match a pattern right after the words found."""
+    """Match a pattern directly after a match."""
     return pattern.match(match.string, match.end())
 
 
 def before(pattern: re.Pattern[str], match: Match) -> Match | None:
-    """Find a pattern that ends where the words found begin."""
+    """Match a pattern that ends where a match begins."""
     return pattern.search(match.string, max(0, match.start() - LOOK_BACK), match.start())

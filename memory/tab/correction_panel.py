@@ -10,7 +10,7 @@ import gradio as gr
 from memory.bank import corrections as correcting
 from memory.bank.bank import Bank
 from memory.bank.corrections import Change, Version, version_of
-from memory.dates.expressions import describe, read_date
+from memory.dates.expressions import describe_span, read_date
 from memory.errors import MemoirError
 from memory.tab.events import PRIVATE, Update, show_errors
 from memory.tab.formatting import format_day
@@ -85,7 +85,7 @@ def correcting_box(bank: Bank, persona: gr.Dropdown, selected: gr.State) -> Corr
     def opened(persona_id: int, memory_id: int) -> Update:
         memory = bank.memory(persona_id, memory_id)
         fact = memory.store in SEMANTIC
-        when = format_day(memory.valid_from) if fact else describe(memory.event) if memory.event else ""
+        when = format_day(memory.valid_from) if fact else describe_span(memory.event) if memory.event else ""
         return {
             form: gr.Group(visible=True),
             text: memory.text,
@@ -136,7 +136,7 @@ def _version(memory: Memory, words: str, begins: str, ends: str) -> Version:
         start = held.valid_from if begins.strip() == format_day(held.valid_from) else _start(begins)
         end = held.valid_to if ends.strip() == format_day(held.valid_to) else _start(ends)
         return Version(words, held.event, held.event_text, start, end)
-    if memory.event is not None and begins.strip() == describe(memory.event):
+    if memory.event is not None and begins.strip() == describe_span(memory.event):
         return Version(words, held.event, held.event_text, held.valid_from, held.valid_to)
     span = _span(begins)
     return Version(words, span, begins.strip() if span else "", held.valid_from, held.valid_to)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from memory.dates.expressions import describe
+from memory.dates.expressions import describe_span
 from memory.types import Memory, Store
 
 STORE_NAMES: Mapping[Store, str] = {
@@ -36,7 +36,7 @@ def format_time(moment: datetime | None) -> str:
 
 def memory_date(memory: Memory) -> str:
     """Write when a memory happened; when it was said if that is not known."""
-    return describe(memory.event) if memory.event else format_day(memory.said_at) or "no date"
+    return describe_span(memory.event) if memory.event else format_day(memory.said_at) or "no date"
 
 
 def clip(text: str, room: int = MAX_CELL) -> str:

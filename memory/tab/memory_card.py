@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from markupsafe import Markup
 
 from memory.bank.bank import Bank
-from memory.dates.expressions import describe
+from memory.dates.expressions import describe_span
 from memory.errors import UnknownMemory
 from memory.tab.formatting import clip, format_day, format_time, memory_date
 from memory.tab.templates import render
@@ -32,7 +32,7 @@ def render_card(bank: Bank, memory: Memory) -> Markup:
 
 
 def _values(memory: Memory, successor: Memory | None) -> dict[str, str]:
-    happened = describe(memory.event) if memory.event else ""
+    happened = describe_span(memory.event) if memory.event else ""
     if memory.event and memory.event_text:
         happened += f" (in the words “{memory.event_text}”)"
     valid = ""

@@ -1,7 +1,7 @@
-"""Names of the calendar: dates, months, seasons, holidays, weekdays, years and decades.
+"""Rules for calendar names: dates, months, seasons, holidays, weekdays, years and decades.
 
 Absolute dates go to `dateparser` (`memory.dates.absolute`). A name without a year is resolved here, because the
-answer is a span and depends on "last", "this" and "next", of which the library reads only some ("last Friday", not
+result is a span and depends on "last", "this" and "next", of which the library reads only some ("last Friday", not
 "last March").
 """
 
@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from memory.dates import calendar as units
+from memory.dates import calendar
 from memory.dates.absolute import read_absolute
-from memory.dates.calendar import DAY, Leaning, Stretch, Which, unit_at
+from memory.dates.calendar import DAY, Stretch, Tense, Which, unit_at
 from memory.dates.rules import (
     CHOICE,
     CLOCK,
@@ -27,57 +27,57 @@ from memory.dates.rules import (
     Resolve,
     after,
     before,
-    compiled,
+    choice_of,
+    compile_spaced,
     fixed,
     month_number,
     rule,
     weekday_number,
-    which_of,
 )
 
-# A word that is also a name, a verb or a noun is a month, a season or a year only where the words before it say so.
-LEAD_IN = compiled(
+# A word that has another meaning ("may", "fall", "2000") is a month, a season or a year only after such words.
+TIME_PREPOSITION = compile_spaced(
     r"\b(?:(?:in|since|during|until|till|throughout|before|after|between|around) (?:the )?"
     r"(?:(?:early|mid|late)(?: |-))?"
     r"|(?:early|mid|late)(?: |-)|(?:for|over) the "
     r"|(?:weeks?|days?|weekends?|half|beginning|start|middle|end|rest|months?|year|quarter|[a-z]+day|summer|fall|autumn"
     r"|winter|spring) (?:of|in) (?:the )?)\Z"
 )
-LEAD_INTO_YEAR = compiled(r"\b(?:year|by|circa) \Z")
-LEAD_INTO_DAY = compiled(r"\bon \Z")
-LEAD_INTO_HOLIDAY = compiled(r"\b(?:on|at|over|for|by) \Z")
-NAMED_WEEKDAY = compiled(WEEKDAY)
-THIRD = compiled(r"\b(?:early|mid|late)(?: |-)\Z")
-THE = compiled(r"\bthe \Z")
-HABIT = compiled(
+BEFORE_A_YEAR = compile_spaced(r"\b(?:year|by|circa) \Z")
+BEFORE_A_DAY = compile_spaced(r"\bon \Z")
+BEFORE_A_HOLIDAY = compile_spaced(r"\b(?:on|at|over|for|by) \Z")
+NAMED_WEEKDAY = compile_spaced(WEEKDAY)
+THIRD = compile_spaced(r"\b(?:early|mid|late)(?: |-)\Z")
+THE = compile_spaced(r"\bthe \Z")
+HABIT = compile_spaced(
     r"\b(?:(?:each|most|all|any|some|many|merry|happy|an?) (?:(?:other|second|single) )?"
     rf"|every (?:(?:other|second|single) )?(?:{WEEKDAY}(?:,? and |, ?|/))*)\Z"
 )
-HABIT_AFTER = compiled(r" (?:mornings|afternoons|evenings|nights)\b")
-RANGE_ON = compiled(r" (?:on|onwards?|forward)\b")
-RANGE_LEFT = compiled(
+HABIT_AFTER = compile_spaced(r" (?:mornings|afternoons|evenings|nights)\b")
+RANGE_ON = compile_spaced(r" (?:on|onwards?|forward)\b")
+RANGE_LEFT = compile_spaced(
     rf"\b(?:between|from) \Z|\b(?:{MONTH}|{YEAR}){TO}\Z"
     rf"|\b(?:between|in|during|of|late|early|mid) (?:{MONTH}|{YEAR}) and \Z"
 )
-RANGE_RIGHT = compiled(rf"(?:{TO}| (?P<and>and) )(?:{MONTH}|{YEAR})")
-YEARS_RIGHT = compiled(rf" ?[-–—] ?{YEAR}")
-AFTER_A_YEAR = compiled(r" (?!(?:was|is|has|this|his|as|us|across|always|perhaps|its|yes)\b)[a-z-]+s\b| ?%")
-NOT_A_SEASON = compiled(r" (?:camp|job|house|dress|school|cleaning|roll|coat|months|breeze|migration|of(?! \d))")
-NOT_A_HOLIDAY = compiled(
+RANGE_RIGHT = compile_spaced(rf"(?:{TO}| (?P<and>and) )(?:{MONTH}|{YEAR})")
+YEARS_RIGHT = compile_spaced(rf" ?[-–—] ?{YEAR}")
+AFTER_A_YEAR = compile_spaced(r" (?!(?:was|is|has|this|his|as|us|across|always|perhaps|its|yes)\b)[a-z-]+s\b| ?%")
+NOT_A_SEASON = compile_spaced(r" (?:camp|job|house|dress|school|cleaning|roll|coat|months|breeze|migration|of(?! \d))")
+NOT_A_HOLIDAY = compile_spaced(
     r" (?:tree|card|song|carol|movie|present|gift|decoration|market|cookie|sweater|music|light|shopping|magic)"
 )
 
-PLAIN_MONTHS = frozenset("january february july september october november december".split())
+UNAMBIGUOUS_MONTHS = frozenset("january february july september october november december".split())
 VERB_MONTHS = frozenset({"may", "march", "mar"})
 
 
 def is_habit(match: Match) -> bool:
-    """Whether the words around make it a habit ("every Friday", "on Monday mornings") or a greeting."""
+    """Whether the context makes it a habit ("every Friday", "on Monday mornings") or a greeting ("merry Christmas")."""
     return bool(before(HABIT, match) or after(HABIT_AFTER, match))
 
 
 def in_range(match: Match) -> bool:
-    """Whether the words stand at one end of a range: "between March and", "May–", "from March on"."""
+    """Whether the match is one end of a range: "between March and", "May–", "from March on"."""
     left = before(RANGE_LEFT, match)
     opened = left is not None and left[0].strip().lower() in {"between", "from"}
     if (left and not opened) or after(YEARS_RIGHT, match):
@@ -89,19 +89,19 @@ def in_range(match: Match) -> bool:
 
 
 def read_full_date(match: Match) -> Resolve | None:
-    """Read a date with its year; one that the calendar does not have (32 May 2023) is none."""
+    """Read a date with its year; None for a date that does not exist (32 May 2023)."""
     return fixed(read_absolute(match[0]))
 
 
 def read_day_of_year(match: Match) -> Resolve | None:
-    """Read "7 May" or "May 7th": the nearest one, today included; "Sunday 7 May" is of the nearest year that has it."""
+    """Read "7 May" or "May 7th": the nearest, today included; of "Sunday 7 May", the nearest on a Sunday."""
     word = match["month"]
     if word in VERB_MONTHS and match["day"].isdecimal():
         return None  # "these 3 may be enough"
     month, day = month_number(word), int(re.sub(r"\D", "", match["day"]))
     if named := NAMED_WEEKDAY.match(match[0]):
-        return lambda now, _: units.on_weekday(units.in_years(now, month, day), weekday_number(named[0]), now)
-    return lambda now, leaning: units.pick(units.in_years(now, month, day), now, "nearest", leaning, "year")
+        return lambda now, _: calendar.on_weekday(calendar.in_each_year(now, month, day), weekday_number(named[0]), now)
+    return lambda now, tense: calendar.choose(calendar.in_each_year(now, month, day), now, "nearest", tense, "year")
 
 
 def read_days_of_month(match: Match) -> Resolve | None:
@@ -113,67 +113,69 @@ def read_days_of_month(match: Match) -> Resolve | None:
     if match["year"]:
         start = datetime(int(match["year"]), month, first)
         return fixed(Stretch(start, start.replace(day=last) + DAY))
-    return lambda now, leaning: units.pick(units.in_years(now, month, first, last), now, "nearest", leaning, "year")
+    return lambda now, tense: calendar.choose(
+        calendar.in_each_year(now, month, first, last), now, "nearest", tense, "year"
+    )
 
 
 def read_month(match: Match) -> Resolve | None:
     """Read a month without a year: the nearest one, or the one that "last", "this" or "next" chooses."""
     word = match["name"].rstrip(".")
     if match["which"]:
-        named = word[0].isupper() or word in PLAIN_MONTHS
+        named = word[0].isupper() or word in UNAMBIGUOUS_MONTHS
     else:
-        named = word.lower() in PLAIN_MONTHS or bool(before(LEAD_IN, match)) or in_range(match)
+        named = word.lower() in UNAMBIGUOUS_MONTHS or bool(before(TIME_PREPOSITION, match)) or in_range(match)
     if not named or is_habit(match):
         return None
-    month, which = month_number(word), which_of(match["which"])
-    return lambda now, leaning: units.pick(units.in_years(now, month), now, which, leaning, "year")
+    month, which = month_number(word), choice_of(match["which"])
+    return lambda now, tense: calendar.choose(calendar.in_each_year(now, month), now, which, tense, "year")
 
 
 def read_season(match: Match) -> Resolve | None:
     """Read "summer 2021", "last summer", "in the summer"."""
-    name, which = match["name"].lower(), which_of(match["which"])
+    name, which = match["name"].lower(), choice_of(match["which"])
     if match["year"]:
-        return fixed(units.season(int(match["year"]), name))
-    if is_habit(match) or after(NOT_A_SEASON, match) or not (match["which"] or before(LEAD_IN, match)):
+        return fixed(calendar.season(int(match["year"]), name))
+    if is_habit(match) or after(NOT_A_SEASON, match) or not (match["which"] or before(TIME_PREPOSITION, match)):
         return None
-    return lambda now, leaning: units.pick(units.seasons(now, name), now, which, leaning, "year")
+    return lambda now, tense: calendar.choose(calendar.seasons(now, name), now, which, tense, "year")
 
 
 def read_holiday(match: Match) -> Resolve | None:
     """Read "Christmas 2021", "last Easter", "at Christmas"."""
-    name, which = re.sub("['’]", "", match["name"].lower()), which_of(match["which"])
+    name, which = re.sub("['’]", "", match["name"].lower()), choice_of(match["which"])
     if match["year"]:
-        return fixed(units.holiday(int(match["year"]), name))
-    led = match["which"] or before(LEAD_IN, match) or before(LEAD_INTO_HOLIDAY, match)
+        return fixed(calendar.holiday(int(match["year"]), name))
+    led = match["which"] or before(TIME_PREPOSITION, match) or before(BEFORE_A_HOLIDAY, match)
     if not led or is_habit(match) or after(NOT_A_HOLIDAY, match):
         return None
-    return lambda now, leaning: units.pick(units.holidays(now, name), now, which, leaning, "year")
+    return lambda now, tense: calendar.choose(calendar.holidays(now, name), now, which, tense, "year")
 
 
 def read_weekday(match: Match) -> Resolve | None:
-    """Read a weekday: the last one over, unless "this", "next" or the leaning of the words says otherwise."""
+    """Read a weekday: the last one that is over, unless "this", "next" or the tense of the sentence says otherwise."""
     word = match["name"]
-    short = len(word) < len("friday") and not (word[0].isupper() and (match["which"] or before(LEAD_INTO_DAY, match)))
+    short = len(word) < len("friday") and not (word[0].isupper() and (match["which"] or before(BEFORE_A_DAY, match)))
     if short or is_habit(match):
         return None
-    weekday, which = weekday_number(word), which_of(match["which"])
+    weekday, which = weekday_number(word), choice_of(match["which"])
 
-    def resolve(now: datetime, leaning: Leaning) -> Stretch | None:
-        chosen: Which = {"past": "last", "future": "next"}[leaning] if which == "nearest" else which  # type: ignore[assignment]
-        return units.pick(units.weekdays(now, weekday), now, chosen, leaning, "week")
+    def resolve(now: datetime, tense: Tense) -> Stretch | None:
+        chosen: Which = {"past": "last", "future": "next"}[tense] if which == "nearest" else which  # type: ignore[assignment]
+        return calendar.choose(calendar.weekdays(now, weekday), now, chosen, tense, "week")
 
     return resolve
 
 
 def read_day_of_month(match: Match) -> Resolve | None:
-    """Read "the 5th", where no noun follows it."""
+    """Read "the 5th" (of the month), where no noun follows."""
     day = int(re.sub(r"\D", "", match["day"]))
-    return lambda now, leaning: units.pick(units.days_of_month(now, day), now, "nearest", leaning, "month")
+    return lambda now, tense: calendar.choose(calendar.days_of_month(now, day), now, "nearest", tense, "month")
 
 
 def read_year(match: Match) -> Resolve | None:
-    """Read a bare year, where the words before it ask for one and no noun that it could count follows."""
-    led = before(LEAD_IN, match) or before(LEAD_INTO_YEAR, match) or in_range(match)
+    """Read a bare year, where a preposition precedes it and no noun follows that it could count."""
+    led = before(TIME_PREPOSITION, match) or before(BEFORE_A_YEAR, match) or in_range(match)
     if not led or before(THE, match) or after(AFTER_A_YEAR, match):
         return None  # "the 2011 earthquake", "in 2000 steps"
     return fixed(unit_at("year", datetime(int(match["year"]), 1, 1)))
@@ -192,7 +194,7 @@ def read_decade(match: Match) -> Resolve | None:
     if year < 100:
         year += 1900 if year >= 30 else 2000
     if year % 100 == 0 and year < 2000:
-        return fixed(units.months(year, 1, 1200, "span"))  # "the 1800s" is the century
+        return fixed(calendar.months(year, 1, 1200, "span"))  # "the 1800s" is the century
     return fixed(unit_at("decade", datetime(year, 1, 1)))
 
 

@@ -1,4 +1,4 @@
-"""Words before and after a time that change which time it is: "early", "the Sunday before", "morning", "last year"."""
+"""Modifiers: words before or after a time that change it ("early", "the Sunday before", "morning", "last year")."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from memory.dates import calendar as units
-from memory.dates.calendar import DAY, Leaning, Stretch, run_of_days, unit_at
+from memory.dates import calendar
+from memory.dates.calendar import DAY, Stretch, Tense, run_of_days, unit_at
 from memory.dates.rules import (
     CLOCK,
     COUNT,
@@ -17,12 +17,12 @@ from memory.dates.rules import (
     Kind,
     Match,
     Resolve,
-    compiled,
+    choice_of,
+    compile_spaced,
     count_of,
     is_vague_count,
     ordinal_of,
     weekday_number,
-    which_of,
 )
 
 Change = Callable[[Match, Stretch], Stretch | None]
@@ -33,9 +33,9 @@ EVERY_KIND: frozenset[Kind] = frozenset({"plain", "recurring", "count"})
 
 @dataclass(frozen=True, slots=True)
 class Modifier:
-    """A pattern beside a time, the kinds of time it goes with, and what it makes of the time's resolver.
+    """A pattern next to a time, the kinds of time it applies to, and how it changes the time's resolver.
 
-    The new resolver gives None for a stretch that the words do not go with ("early" and a day).
+    The new resolver returns None for a stretch that the modifier does not apply to ("early" and a day).
     """
 
     pattern: re.Pattern[str]
@@ -43,22 +43,22 @@ class Modifier:
     kinds: frozenset[Kind] = EVERY_KIND
 
 
-def lead_in(pattern: str, wrap: Wrap, kinds: frozenset[Kind] = EVERY_KIND) -> Modifier:
-    """Compile words that stand before a time; a space stands for any run of white space."""
-    return Modifier(compiled(rf"(?<!\w)(?:{pattern})\Z"), wrap, kinds)
+def prefix(pattern: str, wrap: Wrap, kinds: frozenset[Kind] = EVERY_KIND) -> Modifier:
+    """Compile a modifier before a time; a space matches any run of spaces."""
+    return Modifier(compile_spaced(rf"(?<!\w)(?:{pattern})\Z"), wrap, kinds)
 
 
-def trailer(pattern: str, wrap: Wrap, kinds: frozenset[Kind] = EVERY_KIND) -> Modifier:
-    """Compile words that stand after a time; a space stands for any run of white space."""
-    return Modifier(compiled(rf"(?:{pattern})(?!\w)"), wrap, kinds)
+def suffix(pattern: str, wrap: Wrap, kinds: frozenset[Kind] = EVERY_KIND) -> Modifier:
+    """Compile a modifier after a time; a space matches any run of spaces."""
+    return Modifier(compile_spaced(rf"(?:{pattern})(?!\w)"), wrap, kinds)
 
 
-def changing(change: Change) -> Wrap:
-    """Make a wrap of a function from the words and the stretch they stand beside."""
+def transforming(change: Change) -> Wrap:
+    """Turn a function of a modifier and a stretch into one of a modifier and a resolver."""
 
     def wrap(match: Match, resolve: Resolve) -> Resolve:
-        def changed(now: datetime, leaning: Leaning) -> Stretch | None:
-            stretch = resolve(now, leaning)
+        def changed(now: datetime, tense: Tense) -> Stretch | None:
+            stretch = resolve(now, tense)
             return None if stretch is None else change(match, stretch)
 
         return changed
@@ -66,8 +66,8 @@ def changing(change: Change) -> Wrap:
     return wrap
 
 
-def take_third(match: Match, stretch: Stretch) -> Stretch | None:
-    """Give the "early", "mid" or "late" third: of a month by tens of days, of a year by months, of a week by days."""
+def third_of(match: Match, stretch: Stretch) -> Stretch | None:
+    """The "early", "mid" or "late" third: of a month by tens of days, of a year by months, of a week by days."""
     third = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1}.get(match["third"].lower().split()[0], 2)
     start, days = stretch.start, (stretch.end - stretch.start).days
     if stretch.unit not in {"week", "month", "season", "quarter", "year", "decade"}:
@@ -78,13 +78,13 @@ def take_third(match: Match, stretch: Stretch) -> Stretch | None:
         edges = [start, start + 2 * DAY, start + 5 * DAY, stretch.end]
     else:
         length = round(days / 30.44)
-        edges = [units.shift_months(start, length * n // 3) for n in range(4)]
+        edges = [calendar.shift_months(start, length * n // 3) for n in range(4)]
     return Stretch(edges[third], edges[third + 1], sure=False)
 
 
-def take_nth(match: Match, stretch: Stretch) -> Stretch | None:
-    """Give "the first week of", "the last two days of", "the second Friday of"."""
-    found = _nth(match, stretch)
+def nth_part_of(match: Match, stretch: Stretch) -> Stretch | None:
+    """Resolve "the first week of", "the last two days of", "the second Friday of"."""
+    found = _nth_unit(match, stretch)
     if found is None or not stretch.start <= found.start < stretch.end:
         return None
     if found.unit == "weekend":
@@ -96,12 +96,14 @@ def take_nth(match: Match, stretch: Stretch) -> Stretch | None:
     )
 
 
-def _nth(match: Match, stretch: Stretch) -> Stretch | None:
+def _nth_unit(match: Match, stretch: Stretch) -> Stretch | None:
     nth, unit = ordinal_of(match["nth"]), match["unit"].lower()
     count = count_of(match["count"])[1] if match["count"] else 1
     if unit == "weekend" or (unit.endswith("day") and unit != "day"):
-        first = units.nth_weekday(stretch, 5 if unit == "weekend" else weekday_number(unit), nth)
-        return None if first is None else run_of_days(first, 2, "weekend") if unit == "weekend" else units.day_at(first)
+        first = calendar.nth_weekday(stretch, 5 if unit == "weekend" else weekday_number(unit), nth)
+        return (
+            None if first is None else run_of_days(first, 2, "weekend") if unit == "weekend" else calendar.day_at(first)
+        )
     match unit, stretch.unit:
         case "half" | "quarter", "year":
             return _block(stretch, nth, 6 if unit == "half" else 3, by_month=True)
@@ -117,17 +119,17 @@ def _nth(match: Match, stretch: Stretch) -> Stretch | None:
     return None
 
 
-def _block(stretch: Stretch, nth: int, size: int, unit: units.Unit = "span", *, by_month: bool = False) -> Stretch:
+def _block(stretch: Stretch, nth: int, size: int, unit: calendar.Unit = "span", *, by_month: bool = False) -> Stretch:
     def moved(start: datetime, count: int) -> datetime:
-        return units.shift_months(start, count) if by_month else start + count * DAY
+        return calendar.shift_months(start, count) if by_month else start + count * DAY
 
     if nth < 0:
         return Stretch(moved(stretch.end, -size), stretch.end, unit)
     return Stretch(moved(stretch.start, size * (nth - 1)), moved(stretch.start, size * nth), unit)
 
 
-def take_neighbour(match: Match, stretch: Stretch) -> Stretch | None:
-    """Give "the week of", "the day before", "the Sunday after" a time."""
+def neighbour_of(match: Match, stretch: Stretch) -> Stretch | None:
+    """Resolve "the week of", "the day before", "the Sunday after" a time."""
     unit, way = match["unit"].lower(), match["way"].lower().split()[0]
     weekday = weekday_number(unit) if unit.endswith("day") and unit != "day" else 5 if unit == "weekend" else None
     if way == "of":
@@ -136,31 +138,36 @@ def take_neighbour(match: Match, stretch: Stretch) -> Stretch | None:
     if weekday is None:
         return unit_at(unit, stretch.start, -1) if earlier else unit_at(unit, stretch.end - timedelta(seconds=1), 1)
     if unit == "weekend":
-        saturday = units.weekday_before(stretch.start - DAY, 5) if earlier else units.weekday_after(stretch.end, 5)
+        saturday = (
+            calendar.weekday_before(stretch.start - DAY, 5) if earlier else calendar.weekday_after(stretch.end, 5)
+        )
         return run_of_days(saturday, 2, "weekend")
-    return units.day_at(
-        units.weekday_before(stretch.start, weekday) if earlier else units.weekday_after(stretch.end, weekday)
+    return calendar.day_at(
+        calendar.weekday_before(stretch.start, weekday) if earlier else calendar.weekday_after(stretch.end, weekday)
     )
 
 
-def take_distance(match: Match, stretch: Stretch) -> Stretch | None:
-    """Give "two days before", "a week after" a time."""
+def distance_from(match: Match, stretch: Stretch) -> Stretch | None:
+    """Resolve "two days before", "a week after" a time."""
     least, most = count_of(match["count"])
     unit = match["unit"].lower()
     if match["way"].lower().startswith("after"):
-        near, far = units.distant(unit, stretch.end - DAY, least), units.distant(unit, stretch.end - DAY, most)
+        near, far = (
+            calendar.unit_away(unit, stretch.end - DAY, least),
+            calendar.unit_away(unit, stretch.end - DAY, most),
+        )
     else:
-        far, near = units.distant(unit, stretch.start, -least), units.distant(unit, stretch.start, -most)
+        far, near = calendar.unit_away(unit, stretch.start, -least), calendar.unit_away(unit, stretch.start, -most)
     return Stretch(near.start, far.end, near.unit if least == most else "span", sure=not is_vague_count(match["count"]))
 
 
-def take_part_of_day(match: Match, stretch: Stretch) -> Stretch | None:
-    """Give the morning, afternoon, evening or night of a day."""
-    return units.part_of_day(stretch.start, match["part"].lower()) if _is_day(stretch) else None
+def part_of_day_of(match: Match, stretch: Stretch) -> Stretch | None:
+    """The morning, afternoon, evening or night of a day."""
+    return calendar.part_of_day(stretch.start, match["part"].lower()) if _is_day(stretch) else None
 
 
-def take_clock(match: Match, stretch: Stretch) -> Stretch | None:
-    """Give the minute of a day at "13:56", the hour at "5 pm"."""
+def clock_time_of(match: Match, stretch: Stretch) -> Stretch | None:
+    """The minute of a day at "13:56", the hour at "5 pm"."""
     clock = re.sub(r"[\s.]", "", match["clock"].lower())
     hour, minute = {"noon": (12, 0), "midnight": (24, 0)}.get(clock) or _hour_and_minute(clock)
     if not _is_day(stretch) or hour > 24 or minute > 59:
@@ -184,21 +191,21 @@ def _is_day(stretch: Stretch) -> bool:
 
 
 def within_unit(match: Match, resolve: Resolve) -> Resolve:
-    """Give the one inside "last year", "this month", "two years ago" ("in May last year")."""
+    """The occurrence within "last year", "this month", "two years ago" ("in May last year")."""
 
-    def resolved(now: datetime, leaning: Leaning) -> Stretch | None:
+    def resolved(now: datetime, tense: Tense) -> Stretch | None:
         if match["ago"]:
             outer = unit_at("year", now, -count_of(match["ago"])[0])
         else:
-            outer = unit_at(match["unit"].lower(), now, {"last": -1, "next": 1}.get(which_of(match["which"]), 0))
+            outer = unit_at(match["unit"].lower(), now, {"last": -1, "next": 1}.get(choice_of(match["which"]), 0))
         inner = resolve(outer.end, "past")
         return inner if inner and outer.start <= inner.start < outer.end else None
 
     return resolved
 
 
-def doubt(match: Match, stretch: Stretch) -> Stretch:
-    """Hold the time to be vague ("around May", "almost two years ago")."""
+def mark_vague(match: Match, stretch: Stretch) -> Stretch:
+    """The same stretch, marked as vague ("around May", "almost two years ago")."""
     return stretch.unsure()
 
 
@@ -208,46 +215,46 @@ NTH = r"first|second|third|fourth|fifth|last|final|1st|2nd|3rd|4th|5th"
 
 OF_DAY = "day|night|week|weekend|month|year|morning|afternoon|evening"
 
-LEAD_INS = (
-    lead_in(
+PREFIXES = (
+    prefix(
         r"(?:the )?(?:very )?(?P<third>early|mid|late|(?:beginning|start|middle|end) of)(?: |-)(?:the |in )?",
-        changing(take_third),
+        transforming(third_of),
     ),
-    lead_in(
+    prefix(
         rf"(?:the )?(?P<nth>{NTH}) (?:(?P<count>{COUNT}) )?"
         rf"(?P<unit>day|week|weekend|month|half|quarter|{FULL_WEEKDAY})s? (?:of|in) (?:the )?",
-        changing(take_nth),
+        transforming(nth_part_of),
     ),
-    lead_in(
+    prefix(
         rf"(?P<count>{COUNT}) (?P<unit>day|week|month|year)s? (?P<way>before|after|prior to) (?:the )?",
-        changing(take_distance),
+        transforming(distance_from),
     ),
-    lead_in(
+    prefix(
         rf"the (?P<unit>{OF_DAY}|{FULL_WEEKDAY}) (?P<way>before|after|following|of|prior to|preceding) (?:the )?",
-        changing(take_neighbour),
+        transforming(neighbour_of),
     ),
-    lead_in(
+    prefix(
         r"(?P<ago>)(?P<which>last|this|next) (?P<unit>year|month|week)(?:['’]s|,? (?:in|on|at|during))? (?:the )?",
         within_unit,
         RECURRING,
     ),
-    lead_in(
+    prefix(
         r"(?:about|almost|nearly|(?:just )?(?:over|under)|more than|less than|at least) ",
-        changing(doubt),
+        transforming(mark_vague),
         COUNTED,
     ),
-    lead_in(
+    prefix(
         r"(?:around|roughly|approximately|circa|probably|maybe|perhaps|sometime(?: in| around| during)?) (?:the )?",
-        changing(doubt),
+        transforming(mark_vague),
     ),
 )
-TRAILERS = (
-    trailer(
+SUFFIXES = (
+    suffix(
         r",? (?:of |in )?(?:the )?(?:(?P<which>last|this|next) (?P<unit>year|month|week)"
         r"|(?P<ago>\d\d?|a|two|three|four|five) years? ago)",
         within_unit,
         RECURRING,
     ),
-    trailer(rf",?(?: in the| at)? (?P<part>{PART})", changing(take_part_of_day)),
-    trailer(rf",? (?:at |around |about |@ ?)?(?P<clock>{CLOCK})", changing(take_clock)),
+    suffix(rf",?(?: in the| at)? (?P<part>{PART})", transforming(part_of_day_of)),
+    suffix(rf",? (?:at |around |about |@ ?)?(?P<clock>{CLOCK})", transforming(clock_time_of)),
 )

@@ -1,12 +1,12 @@
-"""Words that count from the moment they are said: "yesterday", "last week", "two years ago", "recently"."""
+"""Rules for times relative to the moment of speaking: "yesterday", "last week", "two years ago", "recently"."""
 
 from __future__ import annotations
 
 import re
 from datetime import datetime
 
-from memory.dates import calendar as units
-from memory.dates.calendar import DAY, Leaning, Stretch, Which, run_of_days, unit_at
+from memory.dates import calendar
+from memory.dates.calendar import DAY, Stretch, Tense, Which, run_of_days, unit_at
 from memory.dates.rules import (
     CHOICE,
     COUNT,
@@ -16,12 +16,12 @@ from memory.dates.rules import (
     Match,
     Resolve,
     before,
-    compiled,
+    choice_of,
+    compile_spaced,
     count_of,
     is_vague_count,
     rule,
     weekday_number,
-    which_of,
 )
 
 DAY_WORDS = {"today": 0, "yesterday": -1, "tomorrow": 1, "the day before yesterday": -2, "the day after tomorrow": 2}
@@ -30,12 +30,12 @@ DAY_WORDS = {"today": 0, "yesterday": -1, "tomorrow": 1, "the day before yesterd
 def read_day_word(match: Match) -> Resolve:
     """Read "yesterday", "today", "tomorrow" and their neighbours."""
     shift = DAY_WORDS[" ".join(match[0].lower().split())]
-    return lambda now, leaning: unit_at("day", now, shift)
+    return lambda now, tense: unit_at("day", now, shift)
 
 
 def read_tonight(match: Match) -> Resolve:
     """Read "tonight"."""
-    return lambda now, leaning: unit_at("night", now)
+    return lambda now, tense: unit_at("night", now)
 
 
 UNIT_SHIFTS = {"last": -1, "this": 0, "next": 1}
@@ -43,14 +43,14 @@ UNIT_SHIFTS = {"last": -1, "this": 0, "next": 1}
 
 def read_unit(match: Match) -> Resolve | None:
     """Read "last week", "this month", "the weekend before last": whole calendar units."""
-    unit, which = match["unit"].lower(), which_of(match["which"])
+    unit, which = match["unit"].lower(), choice_of(match["which"])
     shift = UNIT_SHIFTS[which]
-    if unit in units.PARTS_OF_DAY and (shift > 0 or (shift < 0 and unit in {"morning", "afternoon"})):
+    if unit in calendar.PARTS_OF_DAY and (shift > 0 or (shift < 0 and unit in {"morning", "afternoon"})):
         return None
-    return lambda now, leaning: unit_at(unit, now, shift)
+    return lambda now, tense: unit_at(unit, now, shift)
 
 
-def read_unit_beyond(match: Match) -> Resolve:
+def read_unit_after_next(match: Match) -> Resolve:
     """Read "the week before last" and "the week after next", the same for a weekday."""
     sign = -1 if match["way"].lower().startswith("before") else 1
     unit = match["unit"].lower()
@@ -58,18 +58,18 @@ def read_unit_beyond(match: Match) -> Resolve:
         start = 7 * sign * DAY
         weekday = weekday_number(unit)
         which: Which = "last" if sign < 0 else "next"
-        return lambda now, leaning: units.pick(
-            units.weekdays(now + start, weekday), now + start, which, leaning, "week"
+        return lambda now, tense: calendar.choose(
+            calendar.weekdays(now + start, weekday), now + start, which, tense, "week"
         )
-    return lambda now, leaning: unit_at(unit, now, 2 * sign)
+    return lambda now, tense: unit_at(unit, now, 2 * sign)
 
 
 def read_weekend(match: Match) -> Resolve:
     """Read "over the weekend": this one once it has begun, the last one before that."""
-    return lambda now, leaning: unit_at("weekend", now, 0 if now.weekday() >= 5 or leaning == "future" else -1)
+    return lambda now, tense: unit_at("weekend", now, 0 if now.weekday() >= 5 or tense == "future" else -1)
 
 
-ASKING_HOW_MANY = compiled(r"\b(?:how (?:\w+ )?|more )\Z")
+ASKING_HOW_MANY = compile_spaced(r"\b(?:how (?:\w+ )?|more )\Z")
 DONE_BEFORE = re.compile(
     r"\b(?:\w\w+ed|was|were|had|did|got|made|took|went|ran|read|wrote|won|lost|ready|done)\b[^.!?\n]*\Z", re.IGNORECASE
 )
@@ -85,24 +85,24 @@ def read_distance(match: Match) -> Resolve | None:
         return read_half_more(unit, sign, least)
     weekday = weekday_number(unit) if unit.endswith("day") and unit != "day" else None
 
-    def resolve(now: datetime, leaning: Leaning) -> Stretch | None:
+    def resolve(now: datetime, tense: Tense) -> Stretch | None:
         if weekday is not None:
-            last = units.weekday_before(now, weekday) if sign < 0 else units.weekday_after(now + DAY, weekday)
-            return units.day_at(last + 7 * sign * (least - 1) * DAY)
-        near, far = units.distant(unit, now, sign * least), units.distant(unit, now, sign * most)
+            last = calendar.weekday_before(now, weekday) if sign < 0 else calendar.weekday_after(now + DAY, weekday)
+            return calendar.day_at(last + 7 * sign * (least - 1) * DAY)
+        near, far = calendar.unit_away(unit, now, sign * least), calendar.unit_away(unit, now, sign * most)
         sure = near.sure and not is_vague_count(match["count"])
         return Stretch(min(near.start, far.start), max(near.end, far.end), near.unit, sure)
 
     return resolve
 
 
-def read_from_to_ago(match: Match) -> Resolve:
+def read_range_ago(match: Match) -> Resolve:
     """Read "two or three weeks ago" and "a week or so ago": from the farther to the nearer, unsure."""
     unit, least = match["unit"].lower(), count_of(match["least"])[0]
     most = least + 1 if match["most"].lower() == "so" else count_of(match["most"])[1]
 
-    def resolve(now: datetime, leaning: Leaning) -> Stretch:
-        far, near = units.distant(unit, now, -max(least, most)), units.distant(unit, now, -min(least, most))
+    def resolve(now: datetime, tense: Tense) -> Stretch:
+        far, near = calendar.unit_away(unit, now, -max(least, most)), calendar.unit_away(unit, now, -min(least, most))
         return Stretch(far.start, near.end, sure=False)
 
     return resolve
@@ -113,13 +113,13 @@ def read_half_more(unit: str, sign: int, count: int) -> Resolve | None:
     finer = {"year": ("month", 12), "week": ("day", 7), "day": ("hour", 24), "hour": ("minute", 60)}.get(unit)
     if finer is None:
         return None
-    return lambda now, leaning: units.distant(finer[0], now, sign * (count * finer[1] + finer[1] // 2))
+    return lambda now, tense: calendar.unit_away(finer[0], now, sign * (count * finer[1] + finer[1] // 2))
 
 
 def read_half(match: Match) -> Resolve:
     """Read "half a year ago" and "half an hour ago"."""
     unit, count = {"year": ("month", 6), "hour": ("minute", 30)}[match["unit"].lower()]
-    return lambda now, leaning: units.distant(unit, now, -count)
+    return lambda now, tense: calendar.unit_away(unit, now, -count)
 
 
 ROLLING_DAYS = {"day": 1, "night": 1, "week": 7, "weekend": 7, "fortnight": 14}
@@ -130,22 +130,22 @@ def read_rolling(match: Match) -> Resolve:
     """Read "the last two weeks" and "in the past year": up to today, today included; "the next" from today on."""
     unit, count = match["unit"].lower(), match["count"] or "one"
     most = count_of(count)[1]
-    forward = which_of(match["which"]) == "next"
+    forward = choice_of(match["which"]) == "next"
 
-    def resolve(now: datetime, leaning: Leaning) -> Stretch | None:
-        today = units.midnight(now)
+    def resolve(now: datetime, tense: Tense) -> Stretch | None:
+        today = calendar.midnight(now)
         sign = 1 if forward else -1
         if unit in ROLLING_DAYS:
             far = today + sign * most * ROLLING_DAYS[unit] * DAY
         else:
-            far = units.shift_months(today, sign * most * ROLLING_MONTHS[unit])
+            far = calendar.shift_months(today, sign * most * ROLLING_MONTHS[unit])
         ends = sorted((far, today))
         return Stretch(ends[0], ends[1] + DAY, "span", sure=not is_vague_count(count))
 
     return resolve
 
 
-# Vague words: how many days ago they begin and end to be likely. Nothing but custom stands behind the figures.
+# Vague words: from how many days ago to how many days ago they mean. The figures are estimates.
 VAGUE = {
     "recently": (30, 0),
     "lately": (30, 0),
@@ -172,7 +172,7 @@ def read_vague(match: Match) -> Resolve | None:
     far, near = VAGUE[" ".join(match[0].lower().split())]
     if before(ASKING_HOW_MANY, match):
         return None  # "how long ago", "how many years ago"
-    return lambda now, leaning: run_of_days(now - far * DAY, far - near + 1).unsure()
+    return lambda now, tense: run_of_days(now - far * DAY, far - near + 1).unsure()
 
 
 def read_this_time(match: Match) -> Resolve:
@@ -180,8 +180,8 @@ def read_this_time(match: Match) -> Resolve:
     unit = match["unit"].lower()
     spread = {"year": 15, "month": 3, "week": 1}[unit]
 
-    def resolve(now: datetime, leaning: Leaning) -> Stretch:
-        then = now - 7 * DAY if unit == "week" else units.shift_months(now, -12 if unit == "year" else -1)
+    def resolve(now: datetime, tense: Tense) -> Stretch:
+        then = now - 7 * DAY if unit == "week" else calendar.shift_months(now, -12 if unit == "year" else -1)
         return run_of_days(then - spread * DAY, 2 * spread + 1).unsure()
 
     return resolve
@@ -193,7 +193,7 @@ RELATIVE_RULES = (
     rule(r"this (?:time|day) last (?P<unit>year|month|week)\b", read_this_time),
     rule(
         rf"(?:the )?(?P<unit>weekend|week|month|year|night|{FULL_WEEKDAY}) (?P<way>before last|after next)\b",
-        read_unit_beyond,
+        read_unit_after_next,
     ),
     rule(
         rf"(?P<count>{COUNT}) (?P<unit>{UNIT}|{FULL_WEEKDAY})s?(?P<half> and a half)? "
@@ -201,8 +201,8 @@ RELATIVE_RULES = (
         read_distance,
         "count",
     ),
-    rule(rf"(?P<least>{COUNT})(?: or | to |-)(?P<most>{COUNT}) (?P<unit>{UNIT})s? (?:ago|back)\b", read_from_to_ago),
-    rule(rf"(?P<least>an?|one) (?P<unit>{UNIT}) or (?P<most>two|so) (?:ago|back)\b", read_from_to_ago),
+    rule(rf"(?P<least>{COUNT})(?: or | to |-)(?P<most>{COUNT}) (?P<unit>{UNIT})s? (?:ago|back)\b", read_range_ago),
+    rule(rf"(?P<least>an?|one) (?P<unit>{UNIT}) or (?P<most>two|so) (?:ago|back)\b", read_range_ago),
     rule(r"half an? (?P<unit>year|hour) ago\b", read_half, "count"),
     rule(
         rf"in (?P<count>(?!an?\b|one\b){COUNT}) (?P<unit>day|week|month|year)s?\b(?:['’] time)?(?P<half>)(?P<way>)",
