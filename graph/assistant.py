@@ -1,18 +1,19 @@
-"""The assistant: a message in, typed events out, and at the end an answer."""
+"""The assistant: take a message, stream typed events while it is answered, and end with the answer."""
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from collections.abc import Generator, Iterator
-from contextlib import suppress
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from graph.build import build
-from graph.models import Halted, Quantization
-from graph.nodes.persist import keep_said
-from graph.state import Ask, Reading, Services, TraceLine, TurnState
+from graph.build import compiled_graph
+from graph.models import Quantization
+from graph.nodes.persist import persist_interrupted
+from graph.state import Ask, Reading, Services, Token, TraceLine, TurnState
 from memory.dates.expressions import TimeExpression
 from memory.types import Hit, Stored
 
@@ -22,25 +23,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A node has done its part."""
+    """A node has written a line of the trace."""
 
     line: TraceLine
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
-    """A further piece of the reply; the empty text only says that it is being worked on.
-
-    With `afresh`, what was told of the reply so far is taken back.
-    """
-
-    text: str
-    afresh: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Answer:
-    """The whole of one answered message: what was said, what it relies on, and how it came about."""
+    """An answered message: the reading, the hits and times behind it, what was stored, and the trace."""
 
     ask: Ask
     reading: Reading
@@ -54,11 +44,10 @@ Event = Step | Token | Answer
 
 
 class Assistant:
-    """Answers messages with one compiled graph; threads may share it."""
+    """Answers messages; threads and event loops may share it."""
 
     def __init__(self, services: Services) -> None:
         self.services = services
-        self._graph = build()
 
     def reading_with(self, model: BaseChatModel | None, name: str, quantization: Quantization) -> Assistant:
         """The same assistant with another chat model, or with none."""
@@ -67,46 +56,72 @@ class Assistant:
         other.services = replace(self.services, model=model, settings=settings)
         return other
 
-    def stream(self, ask: Ask) -> Generator[Event, None, None]:
+    async def stream(self, ask: Ask) -> AsyncGenerator[Event, None]:
         """Answer one message; the last event is the `Answer`.
 
-        Whoever closes this before its end stops what is being written: what the user said is then stored all the same,
-        and nothing of the answer.
+        Cancelling the task, or closing the generator, stops the answer: what the user said is then stored all the same,
+        and nothing of the reply.
         """
         state: TurnState = {"ask": ask}
-        services = replace(self.services, halt=threading.Event())
-        answering = self._answering(state, services)
+        trace: list[TraceLine] = []
+        parts = compiled_graph().astream(state, context=self.services, stream_mode=["updates", "custom"])
         try:
-            yield from answering
-        except GeneratorExit:
-            keep_said(state, services.bank)
-            raise
-
-    def _answering(self, state: TurnState, services: Services) -> Iterator[Event]:
-        ask, trace = state["ask"], list[TraceLine]()
-        parts = self._graph.stream(state, context=services, stream_mode=["updates", "custom"])
-        try:
-            for mode, part in parts:
+            async for mode, part in parts:
                 if mode == "custom":
-                    yield Token("", afresh=True) if part is None else Token(str(part))
+                    yield cast("Token", part)
                     continue
-                changes: dict[str, TurnState] = dict(part)  # type: ignore[arg-type]  # "updates" yields a dict a node
-                for change in changes.values():
+                for change in cast("dict[str, TurnState]", part).values():
                     state.update(change)
                     for line in change.get("trace", ()):
                         trace.append(line)
                         yield Step(line)
-        except GeneratorExit:
-            services.halt.set()
-            with suppress(Halted):  # the node that was waiting for a model says so
-                parts.close()  # type: ignore[attr-defined]  # a generator, whatever its type says
+        except (asyncio.CancelledError, GeneratorExit):
+            await parts.aclose()  # type: ignore[attr-defined]  # a generator, whatever its type says
+            # A thread that is writing to the bank already may delay this; it must not be cancelled a second time.
+            await asyncio.shield(asyncio.to_thread(persist_interrupted, state, self.services.bank))
             raise
         yield Answer(
             ask, state["reading"], state.get("hits", ()), state.get("window", ()), state.get("stored"), tuple(trace)
         )
 
     def ask(self, ask: Ask) -> Answer:
-        """Answer one message and wait for the whole of it."""
-        *_, last = self.stream(ask)
-        assert isinstance(last, Answer)
-        return last
+        """Answer one message and wait for the answer; for callers without an event loop."""
+        return _runner().run(self._answer(ask))
+
+    async def _answer(self, ask: Ask) -> Answer:
+        async with aclosing(self.stream(ask)) as events:
+            async for event in events:
+                if isinstance(event, Answer):
+                    return event
+        raise AssertionError("the stream ended without an answer")
+
+
+async def until(stop: asyncio.Event, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
+    """The events until `stop` is set, which cancels what they come from; the `Answer` is then not among them."""
+    stopping = asyncio.create_task(stop.wait())
+    coming: asyncio.Future[Event | None] | None = None
+    try:
+        while not stop.is_set():
+            coming = asyncio.ensure_future(anext(events, None))
+            await asyncio.wait((coming, stopping), return_when=asyncio.FIRST_COMPLETED)
+            event = coming.result() if coming.done() else None
+            if event is None:
+                return
+            yield event
+    finally:
+        stopping.cancel()
+        if coming is not None:
+            coming.cancel()
+            await asyncio.wait((coming,))
+        await events.aclose()
+
+
+_OF_THREAD = threading.local()
+
+
+def _runner() -> asyncio.Runner:
+    """This thread's event loop: making one, with its worker threads, takes a millisecond of every question."""
+    if not hasattr(_OF_THREAD, "runner"):
+        _OF_THREAD.runner = asyncio.Runner()
+    runner: asyncio.Runner = _OF_THREAD.runner
+    return runner

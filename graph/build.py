@@ -1,10 +1,11 @@
-"""The state machine: six nodes in a row."""
+"""Wire the six nodes into a LangGraph state machine."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -20,13 +21,14 @@ from graph.nodes.retrieve import retrieve
 from graph.nodes.time_filter import time_filter
 from graph.state import Services, TurnState
 
-Node = Callable[[TurnState, Runtime[Services]], TurnState]
+Node = Callable[[TurnState, Runtime[Services]], Awaitable[TurnState]]
 
 PIPELINE: tuple[Node, ...] = (classify, retrieve, rerank, time_filter, read, persist)
 
 
-def build() -> CompiledStateGraph[TurnState, Services, TurnState, TurnState]:
-    """Compile the graph. It keeps nothing between turns: the bank is the memory."""
+@cache
+def compiled_graph() -> CompiledStateGraph[TurnState, Services, TurnState, TurnState]:
+    """Compile the graph, once a process. It keeps nothing between turns: the bank is the memory."""
     graph: StateGraph[TurnState, Services, TurnState, TurnState] = StateGraph(TurnState, context_schema=Services)
     names = [node.__name__ for node in PIPELINE]
     for name, node in zip(names, PIPELINE, strict=True):
@@ -38,9 +40,11 @@ def build() -> CompiledStateGraph[TurnState, Services, TurnState, TurnState]:
 
 
 def _timed(node: Node) -> Node:
-    def run(state: TurnState, runtime: Runtime[Services]) -> TurnState:
+    """The node with its duration written into the first line of its trace."""
+
+    async def run(state: TurnState, runtime: Runtime[Services]) -> TurnState:
         started = time.perf_counter()
-        change = node(state, runtime)
+        change = await node(state, runtime)
         took = (time.perf_counter() - started) * 1000
         first, others = change.get("trace", ())[:1], change.get("trace", ())[1:]
         change["trace"] = (*(replace(line, milliseconds=round(took, 2)) for line in first), *others)

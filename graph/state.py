@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+import uuid
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from threading import Event
 from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 from graph.settings import PipelineSettings
 from graph.understanding.classifier import Classification, Classifier
 from memory.bank.bank import Bank
 from memory.dates.expressions import TimeExpression
-from memory.search.indexer import Indexer
 from memory.search.scoring import Subject
 from memory.search.searcher import Searcher, View
 from memory.types import Hit, Learned, Memory, Persona, Stored, TimeSpan, TurnDraft
@@ -21,8 +20,9 @@ from memory.types import Hit, Learned, Memory, Persona, Stored, TimeSpan, TurnDr
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-    from graph.learning.learner import Learner
 
+USER = "You"
+"""The speaker of what the user says; the screen shows their turns under it."""
 
 Reason = Literal["nothing found", "found but does not say", "premise contradicted", "outside the known time"]
 
@@ -32,7 +32,8 @@ class Ask:
     """One message to a persona. `dialogue` is what was said before it in this chat, the oldest first.
 
     `as_of` is the moment the message is said: nothing later is known, and "yesterday" is the day before it. `times` is
-    what it is about, where that is known from elsewhere; None leaves it to the words.
+    what it is about, where that is known from elsewhere; None leaves it to the words. `turn_id` identifies the message
+    in the bank, so that it is stored only once.
     """
 
     persona: Persona
@@ -42,6 +43,7 @@ class Ask:
     dialogue: tuple[TurnDraft, ...] = ()
     remember: bool = True
     times: tuple[TimeExpression, ...] | None = None
+    turn_id: str = field(default_factory=lambda: uuid.uuid4().hex)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,11 @@ class Reading:
     notice: str = ""
     unreachable: bool = False
 
+    @property
+    def outcome(self) -> str:
+        """Whether it abstained, and why, or how much it cites."""
+        return f"abstained: {self.reason}" if self.abstained else f"cites {len(self.citations)}"
+
 
 @dataclass(frozen=True, slots=True)
 class Revision:
@@ -129,6 +136,14 @@ class Revision:
     sentence: str
     learned: tuple[Learned, ...] = ()
     taken_back: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A piece of the reply as it is written; with `restart`, it replaces all pieces before it."""
+
+    text: str
+    restart: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,14 +173,12 @@ class TurnState(TypedDict, total=False):
 class Services:
     """What the nodes may use; handed in at run time, so that a test or a replay can swap any of it.
 
-    `halt` is set once nobody waits for the answer any more.
+    Without a `model`, the extractive reader answers. `wake_indexer` is called when something was stored.
     """
 
     bank: Bank
     searcher: Searcher
     classifier: Classifier
     settings: PipelineSettings = field(default_factory=PipelineSettings)
-    indexer: Indexer | None = None
-    learner: Learner | None = None
     model: BaseChatModel | None = None
-    halt: Event = field(default_factory=Event)
+    wake_indexer: Callable[[], None] = lambda: None

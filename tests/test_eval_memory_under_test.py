@@ -15,7 +15,7 @@ from eval.play.models import Models
 from eval.play.opaque_ids import Leak
 from eval.play.prediction import RANKED, trim_ranking
 from eval.types import Gold, Prediction, Probe, RankedHit, Sample
-from graph.readers import extractive as quoting
+from graph.readers import extractive
 from memory.types import Learned, MemoryDraft, Quote
 from support.invented_history import ASKED, FIRST, PROBES, SESSIONS, life, session
 
@@ -66,7 +66,7 @@ def test_no_id_of_the_benchmark_is_in_the_banks_file(played):
 
 def test_what_is_right_is_not_in_what_the_reader_gets(played, monkeypatch):
     given = []
-    monkeypatch.setattr(quoting, "read", lambda *all_of_it: given.append(all_of_it) or real(*all_of_it))
+    monkeypatch.setattr(extractive, "answer", lambda *all_of_it: given.append(all_of_it) or real(*all_of_it))
     memory = played()
     for probe in PROBES:
         changed = replace(probe, gold=replace(probe.gold, answers=("a word nobody said: zyzzyva",)))
@@ -77,7 +77,7 @@ def test_what_is_right_is_not_in_what_the_reader_gets(played, monkeypatch):
     assert "_abs" not in repr(given)
 
 
-real = quoting.read
+real = extractive.answer
 
 
 def test_nothing_is_remembered_of_a_probe(played):

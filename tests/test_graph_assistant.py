@@ -1,21 +1,26 @@
 """A turn streams typed events, costs at most two calls of the encoder, and few looks into the bank."""
 
+import asyncio
 import threading
+import time
 from dataclasses import replace
 
 import pytest
 
-from graph.assistant import Answer, Assistant, Step, Token
+from graph.assistant import Answer, Assistant, Step, until
+from graph.state import Token
 from memory.bank import bank as bank_module
+from memory.bank.bank import Bank
 from memory.search import indexer
 from memory.search.searcher import Searcher
 from memory.types import MemoryDraft
+from support.event_stream import events_of, events_until
 
 QUESTION = "Where does the spare key of the boathouse hang?"
 
 
 def test_steps_come_first_then_the_answer_in_words_then_as_a_whole(marlow):
-    events = list(Assistant(marlow.services).stream(marlow.asks(QUESTION)))
+    events = events_of(Assistant(marlow.services), marlow.asks(QUESTION))
     kinds = [type(event).__name__ for event in events]
     token = kinds.index("Token")
     assert kinds == ["Step"] * token + ["Token", "Step", "Step", "Answer"]
@@ -117,28 +122,70 @@ def test_threads_share_one_assistant(marlow):
 def test_a_chat_that_is_broken_off_keeps_what_the_user_said_and_nothing_of_the_answer(marlow):
     bank = marlow.services.bank
     before = bank.counts(marlow.persona.id)
-    events = Assistant(marlow.services).stream(marlow.asks("I planted a quince tree."))
-    next(events)
-    events.close()
+    events_until(Assistant(marlow.services), marlow.asks("I planted a quince tree."), lambda event: True)
     after = bank.counts(marlow.persona.id)
     assert (after["turns"] - before["turns"], after["sessions"] - before["sessions"]) == (1, 1)
     assert after["dialogue"] - before["dialogue"] == 1
 
 
+def test_a_turn_that_is_cancelled_while_it_is_stored_is_stored_once(marlow, monkeypatch):
+    bank, storing = marlow.services.bank, threading.Event()
+    before, real = bank.counts(marlow.persona.id), Bank.remember
+
+    def slow(*args):
+        storing.set()
+        time.sleep(0.2)
+        return real(*args)
+
+    monkeypatch.setattr(Bank, "remember", slow)
+
+    async def cancelled():
+        answering = asyncio.create_task(collect(Assistant(marlow.services), marlow.asks("I planted a quince tree.")))
+        await asyncio.to_thread(storing.wait, 10)
+        answering.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await answering
+
+    asyncio.run(cancelled())  # which also waits for the threads
+    after = bank.counts(marlow.persona.id)
+    assert after["dialogue"] - before["dialogue"] == 1
+    assert [t.text for t in chat_turns(marlow)].count("I planted a quince tree.") == 1
+
+
+async def collect(assistant, ask):
+    return [event async for event in assistant.stream(ask)]
+
+
+def chat_turns(chat):
+    bank = chat.services.bank
+    return [t for s in bank.sessions(chat.persona.id) if s.source == "chat" for t in bank.turns(chat.persona.id, s.id)]
+
+
+def test_events_end_without_an_answer_once_they_are_stopped(marlow):
+    async def stopped():
+        stop, events = asyncio.Event(), []
+        async for event in until(stop, Assistant(marlow.services).stream(marlow.asks("I planted a quince tree."))):
+            events.append(event)
+            stop.set()
+        return events
+
+    assert [type(event) for event in asyncio.run(stopped())] == [Step]
+    assert [t.text for t in chat_turns(marlow)] == ["I planted a quince tree."]
+
+
 def test_a_chat_that_is_broken_off_once_it_is_stored_is_not_stored_again(marlow):
     bank = marlow.services.bank
     before = bank.counts(marlow.persona.id)["turns"]
-    events = Assistant(marlow.services).stream(marlow.asks("I planted a quince tree."))
-    assert any(isinstance(e, Step) and e.line.node == "persist" for e in events)
-    events.close()
+    ask = marlow.asks("I planted a quince tree.")
+    *_, last = events_until(Assistant(marlow.services), ask, lambda e: isinstance(e, Step) and e.line.node == "persist")
+    assert last.line.node == "persist"
     assert bank.counts(marlow.persona.id)["turns"] == before + 2
 
 
 def test_a_chat_that_is_not_to_be_remembered_leaves_nothing_when_broken_off(marlow):
     before = marlow.services.bank.counts(marlow.persona.id)
-    events = Assistant(marlow.services).stream(marlow.asks("I planted a quince tree.", remember=False))
-    next(events)
-    events.close()
+    ask = marlow.asks("I planted a quince tree.", remember=False)
+    events_until(Assistant(marlow.services), ask, lambda event: True)
     assert marlow.services.bank.counts(marlow.persona.id) == before
 
 

@@ -1,8 +1,10 @@
 """The graph runs its six nodes in order, tells what each did, and keeps nothing for the next turn."""
 
+import asyncio
+
 import pytest
 
-from graph.build import PIPELINE, build
+from graph.build import PIPELINE, compiled_graph
 from graph.state import TurnState
 
 NAMES = ["classify", "retrieve", "rerank", "time_filter", "read", "persist"]
@@ -15,7 +17,7 @@ def nodes_of(trace):
 
 def test_the_nodes_stand_in_order():
     assert [node.__name__ for node in PIPELINE] == NAMES
-    edges = {(edge.source, edge.target) for edge in build().get_graph().edges}
+    edges = {(edge.source, edge.target) for edge in compiled_graph().get_graph().edges}
     assert edges == set(zip(["__start__", *NAMES], [*NAMES, "__end__"], strict=True))
 
 
@@ -41,13 +43,15 @@ def test_what_is_told_is_looked_up_but_not_read(marlow, text):
 
 
 def test_one_turn_leaves_nothing_for_the_next(marlow):
-    graph = build()
-    ask = marlow.asks("When did I adopt Biscuit?", remember=False)
-    first: TurnState = graph.invoke({"ask": ask}, context=marlow.services)
+    def run(text) -> TurnState:
+        ask = marlow.asks(text, remember=False)
+        return asyncio.run(compiled_graph().ainvoke({"ask": ask}, context=marlow.services))
+
+    first = run("When did I adopt Biscuit?")
     assert first["hits"]
-    second: TurnState = graph.invoke({"ask": marlow.asks("Thanks!", remember=False)}, context=marlow.services)
+    second = run("Thanks!")
     assert not any(hit.kept for hit in second["hits"])
     assert not second["reading"].citations
     assert nodes_of(second["trace"]) == NAMES
-    again: TurnState = graph.invoke({"ask": ask}, context=marlow.services)
+    again = run("When did I adopt Biscuit?")
     assert again["reading"] == first["reading"]

@@ -5,12 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from graph.assistant import Answer, Assistant, Token
+from graph.assistant import Answer, Assistant
 from graph.models import tokens
 from graph.readers import chain_of_note
 from graph.readers.reply_formats import REASONS
+from graph.state import Token
 from memory.types import MemoryDraft
 from support.chat_server import Broken, ChatServer
+from support.event_stream import events_of
 from support.model_reader import ADOPTED, QUESTION, adopted, answered, number_of, reading_with, shown
 
 
@@ -54,7 +56,7 @@ def test_notes_first_then_the_answer_from_them_alone_streamed(marlow):
 
     with ChatServer(notes, answer) as server:
         assistant = Assistant(reading_with(marlow, server, method="con-separate"))
-        events = list(assistant.stream(marlow.asks(QUESTION, remember=False)))
+        events = events_of(assistant, marlow.asks(QUESTION, remember=False))
     reading = events[-1].reading
     pieces = [e.text for e in events if isinstance(e, Token) and e.text]
     assert reading.answer == "You adopted Biscuit on 3 March 2024 [1]."
@@ -70,7 +72,7 @@ def test_without_notes_the_answer_is_streamed_with_its_marks_numbered_as_they_ap
 
     with ChatServer(answer) as server:
         assistant = Assistant(reading_with(marlow, server, method="direct"))
-        events = list(assistant.stream(marlow.asks(QUESTION, remember=False)))
+        events = events_of(assistant, marlow.asks(QUESTION, remember=False))
     reading = events[-1].reading
     assert reading.answer == "A greyhound [1], and a ghost."
     assert "".join(e.text for e in events if isinstance(e, Token)) == reading.answer
@@ -84,7 +86,7 @@ def test_an_abstention_has_its_reason_whatever_the_method(marlow, method, reason
     replies = ['{"notes": []}', *said] if method == "con-separate" else said
     with ChatServer(*replies) as server:
         assistant = Assistant(reading_with(marlow, server, method=method))
-        events = list(assistant.stream(marlow.asks(QUESTION, remember=False)))
+        events = events_of(assistant, marlow.asks(QUESTION, remember=False))
     reading = events[-1].reading
     assert (reading.abstained, reading.reason, reading.citations) == (True, reason, ())
     assert reading.answer == "I don't know that."
@@ -298,6 +300,6 @@ def test_a_server_without_schemas_is_read_just_as_strictly(marlow):
 
 def test_the_answer_is_the_last_event_even_when_the_model_fails(marlow):
     with ChatServer(Broken(401, "{}")) as server:
-        *_, last = Assistant(reading_with(marlow, server)).stream(marlow.asks(QUESTION))
+        *_, last = events_of(Assistant(reading_with(marlow, server)), marlow.asks(QUESTION))
     assert isinstance(last, Answer)
     assert last.stored.turns == 2

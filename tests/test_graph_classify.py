@@ -1,15 +1,21 @@
 """What a message states, what it asks, and how it is looked for, told by one call of the encoder."""
 
+import asyncio
 from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from graph.nodes.classify import MAX_SENTENCES, classify, likeliest
+from graph.nodes.classify import classify
 from graph.understanding.classifier import STORES
+from graph.understanding.message import MAX_SENTENCES
 from memory.search.searcher import Searcher
 from memory.types import TurnDraft
+
+
+def classified(services, ask):
+    return asyncio.run(classify({"ask": ask}, SimpleNamespace(context=services)))
 
 
 @pytest.fixture
@@ -19,7 +25,7 @@ def message(marlow):
     def of(text, *before, **settings):
         services = replace(marlow.services, settings=replace(marlow.services.settings, **settings))
         ask = replace(marlow.asks(text), dialogue=tuple(TurnDraft("You", "user", said) for said in before))
-        return classify({"ask": ask}, SimpleNamespace(context=services))["message"]
+        return classified(services, ask)["message"]
 
     return of
 
@@ -67,12 +73,12 @@ def test_what_asks_without_a_question_mark_still_asks(message, text):
 
 @pytest.mark.parametrize("text", ["." * 100_000, "a" + '."' * 50_000 + "x", "“" * 100_000, "a. " * 33_000 + "b"])
 def test_a_page_of_marks_is_classified_like_any_message(message, text):
-    assert likeliest(message(text).classes)
+    assert message(text).classes.likeliest_kind
 
 
 def test_small_talk_neither_states_nor_asks(message):
     for text in ("Thanks!", "How are you?", "Good morning"):
-        assert likeliest(message(text).classes) == "smalltalk"
+        assert message(text).classes.likeliest_kind == "smalltalk"
         assert message(text).statements == ()
 
 
@@ -112,7 +118,9 @@ def test_a_question_that_names_something_stands_alone_but_is_also_looked_for_in_
 
 def test_what_the_assistant_said_is_looked_up_but_not_asked(marlow):
     marlow.dialogue.append(TurnDraft("Marlow", "assistant", "The regatta was won by Tilde."))
-    asked = classify({"ask": marlow.asks("Where does she live?")}, SimpleNamespace(context=marlow.services))["message"]
+    asked = asyncio.run(
+        classify({"ask": marlow.asks("Where does she live?")}, SimpleNamespace(context=marlow.services))
+    )["message"]
     assert asked.question.text == "Where does she live?"
     assert [(v.text, v.weight) for v in asked.views] == [
         ("Where does she live?", 1.0),
@@ -155,7 +163,7 @@ def test_one_call_of_the_encoder_is_enough(marlow, embedder):
     services = replace(marlow.services, searcher=Searcher(marlow.services.bank, Counting()))
     marlow.dialogue.append(TurnDraft("You", "user", "I bought a lamp."))
     text = "I sold it again. Who bought it? Was it Olaf? Thank you."
-    done = classify({"ask": marlow.asks(text)}, SimpleNamespace(context=services))
+    done = classified(services, marlow.asks(text))
     assert len(calls) == 1
     assert np.linalg.norm(done["message"].question.vector) == pytest.approx(1, abs=1e-5)
 
@@ -197,7 +205,9 @@ def test_what_is_told_is_looked_up_with_what_both_said(marlow):
         TurnDraft("You", "user", "I feel low."),
         TurnDraft("Marlow", "assistant", "Is it the rain again?"),
     ]
-    done = classify({"ask": marlow.asks("I took the canoe out.")}, SimpleNamespace(context=marlow.services))
+    done = asyncio.run(
+        classify({"ask": marlow.asks("I took the canoe out.")}, SimpleNamespace(context=marlow.services))
+    )
     views = done["message"].views
     assert {view.weight for view in views} == {1.0}
     assert views[-1].text == "I feel low. Is it the rain again? I took the canoe out."

@@ -7,11 +7,13 @@ from dataclasses import replace
 import pytest
 import torch
 
-from graph.assistant import Assistant, Token
+from graph.assistant import Assistant
 from graph.cli import main
 from graph.models import chat_model, hosted, local
 from graph.models.local import LocalChat
+from graph.state import Token
 from support.chat_server import Broken, ChatServer, Half, Refusal
+from support.event_stream import events_of, events_until
 from support.model_reader import QUESTION, adopted, reading_with
 from support.tiny_models import made_up
 
@@ -57,14 +59,14 @@ def test_a_fault_is_said_the_exchange_is_kept_whole_and_the_next_message_works(m
     is_words = method == "direct" and isinstance(reply, str) and len(reply) < 100 and reply.strip()
     with ChatServer(reply) as server:
         assistant = Assistant(reading_with(marlow, server, method=method))
-        events = list(assistant.stream(marlow.asks(QUESTION)))
+        events = events_of(assistant, marlow.asks(QUESTION))
         reading = events[-1].reading
         if not is_words:
             assert said in reading.notice
             assert "The extractive reader answered instead." in reading.notice
             assert "3 March 2024" in reading.answer
-            afresh = max(n for n, e in enumerate(events) if isinstance(e, Token) and e.afresh)
-            assert "".join(e.text for e in events[afresh:] if isinstance(e, Token)) == reading.answer
+            restart = max(n for n, e in enumerate(events) if isinstance(e, Token) and e.restart)
+            assert "".join(e.text for e in events[restart:] if isinstance(e, Token)) == reading.answer
         assert [t.text for t in turns_of(marlow)] == [QUESTION, reading.answer]
         assert KEY not in repr(events)
         server.replies.clear()
@@ -106,12 +108,8 @@ def test_who_stops_an_answer_keeps_what_they_said_and_nothing_of_the_reply(marlo
     monkeypatch.setattr(hosted, "TIMEOUT_SECONDS", 20)
     with ChatServer(reply, "A greyhound.") as server:
         assistant = Assistant(reading_with(marlow, server, method="direct"))
-        events = assistant.stream(marlow.asks("I sold the canoe. When did I adopt Biscuit?"))
-        heard = ""
-        while "You" not in heard:
-            event = next(events)
-            heard += event.text if isinstance(event, Token) else ""
-        events.close()
+        ask = marlow.asks("I sold the canoe. When did I adopt Biscuit?")
+        events_until(assistant, ask, lambda event: isinstance(event, Token) and "You" in event.text)
         assert [t.text for t in turns_of(marlow)] == ["I sold the canoe. When did I adopt Biscuit?"]
         told = [m.text for m in marlow.services.bank.memories(marlow.persona.id, store="dialogue")]
         assert any("canoe" in text for text in told)

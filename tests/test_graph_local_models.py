@@ -1,5 +1,6 @@
 """A local model loads through transformers and bitsandbytes, says what it will take, and gives its memory back."""
 
+import asyncio
 import threading
 import weakref
 from itertools import pairwise
@@ -7,7 +8,7 @@ from itertools import pairwise
 import pytest
 import torch
 
-from graph.models import Halted, ModelFailed, UnknownModel, chat_model, converse, local, tokens
+from graph.models import ModelFailed, UnknownModel, chat_model, converse, local, tokens
 from graph.models.local import weights
 from graph.models.probing import probe
 from support.tiny_models import made_up
@@ -31,7 +32,7 @@ def test_a_model_replies_in_every_quantization_and_takes_what_it_said_it_would(n
     said = model.weights.need().weights
     assert not model.weights.loaded
     pieces = []
-    reply = converse(model, TALK, heard=pieces.append)
+    reply = asyncio.run(converse(model, TALK, on_piece=pieces.append))
     assert "".join(pieces) == reply.text
     assert 0 < reply.tokens_out <= 24
     assert reply.tokens_in == tokens.count(model, TALK)
@@ -46,22 +47,26 @@ def test_fewer_bits_take_less_memory(name):
 
 def test_unloading_leaves_no_reference_to_the_weights(name):
     model = chat_model(name, quantization="fp32")
-    converse(model, TALK)
+    ask(model)
     held = weakref.ref(model.weights.model())
     parameters = [weakref.ref(p) for p in held().parameters()]
     model.weights.unload()
     assert held() is None
     assert not [p for p in parameters if p() is not None]
     assert not model.weights.loaded
-    assert converse(model, TALK).tokens_out
+    assert ask(model).tokens_out
     model.weights.unload()
+
+
+def ask(model):
+    return asyncio.run(converse(model, TALK))
 
 
 def test_many_who_ask_at_once_load_it_once(name, monkeypatch):
     loads, real = [], local._load
     monkeypatch.setattr(local, "_load", lambda *a: (loads.append(a), real(*a))[1])
     model = chat_model(name, quantization="fp32")
-    threads = [threading.Thread(target=converse, args=(chat_model(name, quantization="fp32"), TALK)) for _ in range(4)]
+    threads = [threading.Thread(target=ask, args=(chat_model(name, quantization="fp32"),)) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -72,9 +77,14 @@ def test_many_who_ask_at_once_load_it_once(name, monkeypatch):
 
 def test_generation_ends_when_nobody_waits_any_more(name, monkeypatch):
     monkeypatch.setattr(local, "REPLY_TOKENS", 8000)
-    model, halt = chat_model(name, quantization="fp32"), threading.Event()
-    with pytest.raises(Halted):
-        converse(model, TALK, heard=lambda piece: halt.set(), halt=halt)
+    model = chat_model(name, quantization="fp32")
+
+    async def walk_away():
+        asking = asyncio.create_task(converse(model, TALK, on_piece=lambda piece: asking.cancel()))
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+    asyncio.run(asyncio.wait_for(walk_away(), 60))
     assert model.weights.generating.acquire(timeout=20)  # free again long before 8,000 tokens are written
     model.weights.generating.release()
     model.weights.unload()
@@ -90,8 +100,8 @@ def test_a_full_gpu_is_said_with_what_to_do_and_the_next_question_works(name, mo
 
         full.setattr(loaded, "generate", generate)
         with pytest.raises(ModelFailed, match=r"out of memory.*quantization nf4"):
-            converse(model, TALK)
-    assert converse(model, TALK).tokens_out
+            ask(model)
+    assert ask(model).tokens_out
     model.weights.unload()
 
 

@@ -1,8 +1,8 @@
 """A chat model's name says which one it is; its key stays out of everything that is shown or kept."""
 
+import asyncio
 import subprocess
 import sys
-import threading
 import traceback
 from pathlib import Path
 
@@ -13,7 +13,6 @@ from langchain_core.language_models import FakeListChatModel
 
 from graph.models import (
     Completion,
-    Halted,
     ModelFailed,
     UnknownModel,
     chat_model,
@@ -182,7 +181,7 @@ SCHEMA = {"type": "object", "properties": {"answer": {"type": "string"}}}
 def test_a_reply_is_heard_word_by_word_with_its_tokens():
     heard = []
     with ChatServer("It hangs behind the barometer.") as server:
-        reply = converse(chat_model(server.model()), TALK, heard=heard.append)
+        reply = asyncio.run(converse(chat_model(server.model()), TALK, on_piece=heard.append))
     assert reply == Completion("It hangs behind the barometer.", 11, 3)
     assert "".join(heard) == reply.text
     assert len([piece for piece in heard if piece]) == 5
@@ -192,7 +191,7 @@ def test_a_reply_is_heard_word_by_word_with_its_tokens():
 
 def test_a_schema_goes_to_a_server_that_takes_it():
     with ChatServer('{"answer": "yes"}') as server:
-        reply = converse(chat_model(server.model("takes")), TALK, schema=SCHEMA)
+        reply = asyncio.run(converse(chat_model(server.model("takes")), TALK, schema=SCHEMA))
     assert reply.text == '{"answer": "yes"}'
     wanted = server.requests[0]["response_format"]
     assert (wanted["type"], wanted["json_schema"]["schema"]) == ("json_schema", SCHEMA)
@@ -201,7 +200,7 @@ def test_a_schema_goes_to_a_server_that_takes_it():
 def test_a_server_that_refuses_schemas_is_asked_without_and_not_tried_again():
     with ChatServer("plain", schemas=False) as server:
         for _ in range(2):
-            assert converse(chat_model(server.model("refuses")), TALK, schema=SCHEMA).text == "plain"
+            assert asyncio.run(converse(chat_model(server.model("refuses")), TALK, schema=SCHEMA)).text == "plain"
     assert ["response_format" in request for request in server.requests] == [True, False, False]
 
 
@@ -224,20 +223,34 @@ def test_a_server_that_refuses_schemas_is_asked_without_and_not_tried_again():
 def test_every_way_of_failing_says_what_happened_and_what_to_do(reply, said, monkeypatch):
     monkeypatch.setattr(hosted, "RETRIES", 0)
     with ChatServer(reply) as server, pytest.raises(ModelFailed, match=said):
-        converse(chat_model(server.model()), TALK)
+        asyncio.run(converse(chat_model(server.model()), TALK))
 
 
 def test_a_server_that_keeps_silent_is_given_up_in_time(monkeypatch):
     monkeypatch.setattr(hosted, "RETRIES", 0)
     monkeypatch.setattr(hosted, "TIMEOUT_SECONDS", 0.2)
     with ChatServer(Half("It hangs", "stall")) as server, pytest.raises(ModelFailed, match="silent for too long"):
-        converse(chat_model(server.model()), TALK)
+        asyncio.run(converse(chat_model(server.model()), TALK))
 
 
-def test_what_stalls_can_be_walked_away_from():
-    halt = threading.Event()
-    with ChatServer(Half("It hangs", "stall")) as server, pytest.raises(Halted):
-        converse(chat_model(server.model()), TALK, heard=lambda p: halt.set() if not p else None, halt=halt)
+def test_a_request_that_stalls_ends_when_its_task_is_cancelled():
+    async def walk_away(name):
+        began = asyncio.Event()
+        asking = asyncio.create_task(converse(chat_model(name), TALK, on_piece=lambda piece: began.set()))
+        await began.wait()
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+    with ChatServer(Half("It hangs " * 1000, "end", 0.05)) as server:
+        asyncio.run(asyncio.wait_for(walk_away(server.model()), 10))
+        assert server.left.wait(10)
+
+
+def test_one_model_is_asked_from_several_event_loops():
+    with ChatServer("x") as server:
+        model = chat_model(server.model())
+        assert [asyncio.run(converse(model, TALK)).text for _ in range(3)] == ["x", "x", "x"]
 
 
 def test_a_server_tells_its_context_and_one_that_does_not_is_not_known():

@@ -1,5 +1,6 @@
 """What was told is remembered, whole and once; a question, a reply and a forgetful chat leave no memory."""
 
+import asyncio
 import sqlite3
 from dataclasses import replace
 
@@ -125,7 +126,7 @@ def test_a_guess_and_an_open_stretch_are_no_date(quill):
 def drafted(chat, text):
     state = {"ask": chat.asks(text)}
     runtime = type("Runtime", (), {"context": chat.services})
-    return exchange(state["ask"], classify(state, runtime)["message"], Reading("Noted."))
+    return exchange(state["ask"], asyncio.run(classify(state, runtime))["message"], Reading("Noted."))
 
 
 def test_an_exchange_stored_twice_is_stored_once(quill):
@@ -163,13 +164,8 @@ def test_a_turn_that_cannot_be_stored_leaves_nothing(quill, monkeypatch):
 
 
 def test_the_indexer_is_woken(quill):
-    class Indexer:
-        woken = 0
-
-        def wake(self):
-            self.woken += 1
-
-    services = replace(quill.services, indexer=Indexer())
+    woken = []
+    services = replace(quill.services, wake_indexer=lambda: woken.append(1))
     quill.again(services=services).say("I planted a quince tree.")
     quill.again(services=services).say("I planted a quince tree.", remember=False)
-    assert services.indexer.woken == 1
+    assert len(woken) == 1

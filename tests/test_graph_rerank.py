@@ -1,5 +1,6 @@
 """Rerank weighs the kind of memory asked for against how well each fits, and only orders."""
 
+import asyncio
 from datetime import UTC, datetime
 from types import SimpleNamespace
 
@@ -66,7 +67,7 @@ def test_equal_scores_fit_equally_whatever_their_rounding():
 
 
 def test_nothing_found_is_nothing_to_order():
-    assert rerank({}, SimpleNamespace()) == {}
+    assert asyncio.run(rerank({}, SimpleNamespace())) == {}
 
 
 weights = st.floats(0, 1)

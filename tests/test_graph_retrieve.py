@@ -1,5 +1,6 @@
 """Every store gives its best k, and nothing that was said later than it is asked."""
 
+import asyncio
 from collections import Counter
 from dataclasses import replace
 from types import SimpleNamespace
@@ -17,7 +18,7 @@ def found(chat, text, k=10, **settings):
     services = replace(chat.services, settings=replace(chat.services.settings, search=search))
     runtime = SimpleNamespace(context=services)
     state = {"ask": chat.asks(text)}
-    return retrieve(state | classify(state, runtime), runtime)
+    return asyncio.run(retrieve(state | asyncio.run(classify(state, runtime)), runtime))
 
 
 @pytest.mark.parametrize("k", [1, 2, 5])

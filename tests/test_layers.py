@@ -22,16 +22,7 @@ LARGER_PACKAGES = {"memory": 18, "memory/bank": 22, "memory/tab": 18, "eval": 18
 ENGINE_USERS = {"memory.bank.maintenance", "memory.embedding.worker"}
 """Modules outside memory.search that still import its engine. Remove names; never add one."""
 
-KNOWN_CIRCLES = (
-    {"memory.bank.bank", "memory.bank.journal", "memory.bank.sessions"},
-    {
-        "graph.learning.from_model",
-        "graph.learning.learner",
-        "graph.readers.prompts",
-        "graph.readers.reply_formats",
-        "graph.state",
-    },
-)
+KNOWN_CIRCLES = ({"memory.bank.bank", "memory.bank.journal", "memory.bank.sessions"},)
 """Circles that exist for type checkers only. Remove them; never add one."""
 
 

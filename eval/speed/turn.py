@@ -63,7 +63,7 @@ def chat_turns(settings: Settings, memories: int, turns: int) -> Figures:
             Searcher(bank, embedder),
             Classifier.load(embedding_model=embedder.model),
             settings.pipeline(),
-            indexer,
+            wake_indexer=indexer.wake,
         )
         assistant, chat = Assistant(held), uuid.uuid4().hex
         indexer.start()

@@ -6,6 +6,7 @@ the copied words by code. What was said stands in the message as JSON strings, a
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -103,13 +104,16 @@ def learn(heard: Sequence[Heard], model: BaseChatModel) -> tuple[Learned, ...]:
     learned: list[Learned] = []
     for part in parts(heard, model):
         talk = prompt(part)
-        reply = converse(model, talk, schema=Told.model_json_schema()).text
         try:
-            told = read_json(reply, Told)
+            told = read_json(_ask(model, talk), Told)
         except Unreadable as fault:
-            told = read_json(converse(model, repair(talk, str(fault)), schema=Told.model_json_schema()).text, Told)
+            told = read_json(_ask(model, repair(talk, str(fault))), Told)
         learned += _learned(told, heard, len(learned))
     return tuple(learned)
+
+
+def _ask(model: BaseChatModel, talk: Talk) -> str:
+    return asyncio.run(converse(model, talk, schema=Told.model_json_schema())).text
 
 
 def parts(heard: Sequence[Heard], model: BaseChatModel) -> Iterator[list[tuple[int, Turn]]]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graph.models.calls import Completion, Halted, ModelFailed, Unreachable, complete, converse
+from graph.models.calls import Completion, ModelFailed, Unreachable, complete, converse
 from graph.models.hosted import hosted_model
 from graph.models.keys import without_keys
 from graph.models.names import FORMS, NONE, Name, UnknownModel, is_named, parse
@@ -27,7 +27,6 @@ __all__ = [
     "FORMS",
     "NONE",
     "Completion",
-    "Halted",
     "ModelFailed",
     "Name",
     "Quantization",

@@ -1,4 +1,4 @@
-"""Asking a chat model: one reply, whole or piece by piece, and every way of failing told in words.
+"""Ask a chat model for one reply, whole or piece by piece, and turn every failure into a message for the user.
 
 A model that cannot be reached, refuses or runs on is one kind of fault here, `ModelFailed`, whose message says what
 happened and what to do. It never holds a key, even where the server repeated it.
@@ -6,10 +6,9 @@ happened and what to do. It never holds a key, even where the server repeated it
 
 from __future__ import annotations
 
-import queue
 import re
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +16,8 @@ from graph.models.keys import without_keys
 from memory.errors import MemoirError
 
 if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel, LanguageModelInput
+    from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import AIMessage, AIMessageChunk
-
-BEAT_SECONDS = 0.25
-"""How often whoever waits for a model hears that it is still being waited for."""
 
 LONGEST_REPLY = 20_000
 """Characters of a reply; some 5,000 tokens, where an answer with its notes has at most 1,000."""
@@ -61,10 +57,6 @@ class Unreachable(ModelFailed):
     """It might reply another time: its server is away, busy or refuses the key, or its memory is full."""
 
 
-class Halted(Exception):  # nothing went wrong: nobody wants to know any more
-    """Whoever asked does not wait for the reply any longer."""
-
-
 @dataclass(frozen=True, slots=True)
 class Completion:
     """What a chat model replied, and the tokens it counted; both 0 where it counts none."""
@@ -94,36 +86,33 @@ def complete(model: BaseChatModel, prompt: str) -> Completion:
     raise failed
 
 
-def converse(
+async def converse(
     model: BaseChatModel,
     talk: Talk,
     *,
     schema: Schema | None = None,
-    heard: Callable[[str], None] = lambda piece: None,
-    halt: threading.Event | None = None,
+    on_piece: Callable[[str], None] = lambda piece: None,
 ) -> Completion:
-    """Ask and hear the reply as it comes.
+    """Ask and receive the reply as it comes. Cancelling the task ends the request, or the generation.
 
     Args:
-        model: Who is asked.
-        talk: What was said so far, the last of it to be replied to.
-        schema: The JSON schema that the reply is to keep to. It is handed to a server that takes it; any other has it
-            from the prompt alone, so the reply must be parsed in any case.
-        heard: Told every piece of the reply, and the empty text now and then while there is none.
-        halt: Set when nobody waits any longer; the request is then given up within `BEAT_SECONDS`.
+        model: The chat model.
+        talk: The messages so far; the last of them is to be replied to.
+        schema: The JSON schema of the reply. It is handed to a server that takes one; any other model knows it from
+            the prompt alone, so the reply must be parsed in any case.
+        on_piece: Called with each piece of the reply.
 
     Raises:
         ModelFailed: there is no reply, or only a part of one; the message says why.
-        Halted: `halt` was set.
     """
     if schema is None or not _takes_schemas(model):
-        return _heard(model, talk, {}, heard, halt)
+        return await _receive(model, talk, {}, on_piece)
     wanted = {"type": "json_schema", "json_schema": {"name": "reply", "strict": True, "schema": dict(schema)}}
     try:
-        return _heard(model, talk, {"extra_body": {"response_format": wanted}}, heard, halt)
+        return await _receive(model, talk, {"extra_body": {"response_format": wanted}}, on_piece)
     except _NoSchemas:
         _WITHOUT_SCHEMAS.add(_place(model))
-        return _heard(model, talk, {}, heard, halt)
+        return await _receive(model, talk, {}, on_piece)
 
 
 class _NoSchemas(Exception):
@@ -146,39 +135,27 @@ def _takes_schemas(model: BaseChatModel) -> bool:
     return _is_hosted(model) and _place(model) not in _WITHOUT_SCHEMAS
 
 
-def _heard(
-    model: BaseChatModel,
-    talk: Talk,
-    options: Mapping[str, Any],
-    heard: Callable[[str], None],
-    halt: threading.Event | None,
+async def _receive(
+    model: BaseChatModel, talk: Talk, options: Mapping[str, Any], on_piece: Callable[[str], None]
 ) -> Completion:
-    """Listen in a thread of its own: a server that stalls must not keep the one who asks from walking away."""
-    pieces: queue.Queue[AIMessageChunk | BaseException | None] = queue.Queue()
-    enough = threading.Event()
-    threading.Thread(target=_listen, args=(model, list(talk), options, pieces, enough), daemon=True).start()
     whole: AIMessageChunk | None = None
+    fault: Exception | None = None
     length = 0
+    stream: Any = model.astream(list(talk), **options)
     try:
-        while True:
-            if halt is not None and halt.is_set():
-                raise Halted
-            try:
-                piece = pieces.get(timeout=BEAT_SECONDS)
-            except queue.Empty:
-                heard("")
-                continue
-            if piece is None or isinstance(piece, BaseException):
-                fault = piece
-                break
-            whole = piece if whole is None else whole + piece
-            length += len(piece.text)
-            if length > LONGEST_REPLY:
-                raise ModelFailed(_said(f"it ran on past {LONGEST_REPLY:,} characters", "Take another model"))
-            if piece.text:
-                heard(without_keys(piece.text))
-    finally:
-        enough.set()
+        async with aclosing(stream):
+            async for piece in stream:
+                whole = piece if whole is None else whole + piece
+                length += len(piece.text)
+                if length > LONGEST_REPLY:
+                    raise ModelFailed(_said(f"it ran on past {LONGEST_REPLY:,} characters", "Take another model"))
+                if piece.text:
+                    on_piece(without_keys(piece.text))
+    except Exception as raised:  # any: what a server that is not quite OpenAI's raises cannot be listed
+        # LangChain's word for a stream of nothing; it is reported like any other empty reply.
+        is_empty = isinstance(raised, ValueError) and str(raised).startswith("No generation chunks")
+        fault = None if is_empty else raised.with_traceback(None)
+    # Not within `except`: the fault may quote the key, and Python would print it as this error's context.
     if fault is not None:
         if options and whole is None and _status(fault) in (400, 404, 422, 501):
             raise _NoSchemas
@@ -186,28 +163,6 @@ def _heard(
     if whole is not None and length and _is_hosted(model) and not whole.response_metadata.get("finish_reason"):
         raise ModelFailed(_said("it broke off within its reply: the connection ended", _AGAIN))
     return _completion(whole.text if whole else "", whole)
-
-
-def _listen(
-    model: BaseChatModel,
-    talk: LanguageModelInput,
-    options: Mapping[str, Any],
-    pieces: queue.Queue[AIMessageChunk | BaseException | None],
-    enough: threading.Event,
-) -> None:
-    try:
-        stream: Any = model.stream(talk, **options)
-        for piece in stream:
-            if enough.is_set():
-                stream.close()  # ends the request, or the generation
-                return
-            pieces.put(piece)
-    except BaseException as fault:  # told to the one who waits
-        # LangChain's word for a stream of nothing; it is told like any other empty reply.
-        is_empty = isinstance(fault, ValueError) and str(fault).startswith("No generation chunks")
-        pieces.put(None if is_empty else fault.with_traceback(None))
-        return
-    pieces.put(None)
 
 
 def _completion(text: str, reply: AIMessage | None) -> Completion:

@@ -28,6 +28,7 @@ def hosted_model(name: Name, temperature: float) -> BaseChatModel:
     Raises:
         UnknownModel: OpenAI wants a key, and none is set.
     """
+    import httpx
     from pydantic import SecretStr
 
     from graph.models.openai_chat import OpenAIChat
@@ -40,6 +41,8 @@ def hosted_model(name: Name, temperature: float) -> BaseChatModel:
         timeout=TIMEOUT_SECONDS,
         max_retries=RETRIES,
         stream_usage=True,
+        # A connection belongs to the event loop that opened it, and the same model is asked from several.
+        http_async_client=httpx.AsyncClient(limits=httpx.Limits(max_keepalive_connections=0)),
         # Set, or a name that resembles a newer one of OpenAI's would be asked in another protocol.
         use_responses_api=False,
     )

@@ -1,25 +1,25 @@
 """Chat models that run in this process: transformers, quantised by bitsandbytes.
 
 `LocalChat` is a LangChain chat model of our own. That of langchain-huggingface does not do for a chat: generation runs
-in a thread whose faults are lost (the stream then waits a minute and ends in nothing), goes on when nobody listens any
-more, counts no tokens, and tokenises the text of the template a second time, with a second token of beginning.
+in a thread whose faults are lost (the stream then waits a minute and ends in nothing), goes on after it was cancelled,
+counts no tokens, and tokenises the text of the template a second time, with a second token of beginning.
 """
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
-from langchain_core.language_models.chat_models import generate_from_stream
-from langchain_core.messages import AIMessageChunk, BaseMessage
-from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 
 from graph.models.names import UnknownModel
 from graph.models.quantization import Need, Quantization, context_of, need, resolved
@@ -168,7 +168,7 @@ def _load(name: str, quantization: Quantization) -> Any:  # noqa: ANN401
 
 
 class LocalChat(BaseChatModel):
-    """A chat model over `Weights`; its replies come token by token and stop when nobody listens."""
+    """A chat model over `Weights`; its replies come token by token, and cancelling the task stops them."""
 
     name: str
     quantization: Quantization = "auto"
@@ -207,70 +207,72 @@ class LocalChat(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,  # noqa: ANN401
     ) -> ChatResult:
-        return generate_from_stream(self._stream(messages, stop, run_manager, **kwargs))
+        pieces: list[str] = []
+        ended = self._write(messages, pieces.append, threading.Event())
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(content="".join(pieces), **ended))])
 
-    def _stream(
+    async def _astream(
         self,
         messages: list[BaseMessage],
         stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,  # noqa: ANN401
-    ) -> Iterator[ChatGenerationChunk]:
-        held = self.weights
-        with held.generating:
-            model, tokenizer = held.model(), held.tokenizer()
-            writing = _Writing(model, tokenizer, self._ids(messages).to(model.device), self.temperature)
-            writing.start()
-            try:
-                for text in writing.streamer:
-                    yield ChatGenerationChunk(message=AIMessageChunk(content=text))
-            finally:
-                writing.enough.set()
-                writing.join()
-            if writing.fault is not None:
-                raise writing.fault
-            yield _ended(writing.read, writing.written)
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        loop, pieces, enough = asyncio.get_running_loop(), asyncio.Queue[str | None](), threading.Event()
 
+        def deliver(piece: str) -> None:
+            loop.call_soon_threadsafe(pieces.put_nowait, piece)
 
-class _Writing(threading.Thread):
-    """One reply as it is generated; `fault` says why there is none."""
+        def end(writing: asyncio.Future[dict[str, Any]]) -> None:
+            writing.exception()  # fetched even if nobody waits any more, or asyncio would log it as forgotten
+            pieces.put_nowait(None)
 
-    def __init__(self, model: Any, tokenizer: Any, ids: Any, temperature: float) -> None:  # noqa: ANN401
-        from transformers import TextIteratorStreamer
+        writing = loop.run_in_executor(None, self._write, messages, deliver, enough)
+        writing.add_done_callback(end)
+        try:
+            while (piece := await pieces.get()) is not None:
+                yield ChatGenerationChunk(message=AIMessageChunk(content=piece))
+            yield ChatGenerationChunk(message=AIMessageChunk(content="", **await writing))
+        finally:
+            enough.set()
 
-        super().__init__(daemon=True)
-        self.streamer = TextIteratorStreamer(tokenizer, skip_prompt=True, skip_special_tokens=True)
-        self.enough = threading.Event()
-        self.fault: BaseException | None = None
-        self.read, self.written = int(ids["input_ids"].shape[1]), 0
-        self._model, self._ids, self._temperature = model, ids, temperature
-        self._pad = tokenizer.pad_token_id or tokenizer.eos_token_id
-
-    def run(self) -> None:
-        """Generate until the end of the reply, or until there was enough of it."""
+    def _write(
+        self, messages: Sequence[BaseMessage], deliver: Callable[[str], None], enough: threading.Event
+    ) -> dict[str, Any]:
+        """Generate a reply until its end, or until `enough` is set; returns its token counts and why it ended."""
         from transformers import StoppingCriteriaList
 
-        try:
-            made = self._model.generate(
-                **self._ids,
-                streamer=self.streamer,
-                stopping_criteria=StoppingCriteriaList([lambda *_, **__: self.enough.is_set()]),
+        held = self.weights
+        with held.generating:
+            if enough.is_set():
+                return {}
+            model, tokenizer = held.model(), held.tokenizer()
+            ids = self._ids(messages).to(model.device)
+            made = model.generate(
+                **ids,
+                streamer=_streamer(tokenizer, deliver),
+                stopping_criteria=StoppingCriteriaList([lambda *_, **__: enough.is_set()]),
                 max_new_tokens=REPLY_TOKENS,
-                do_sample=self._temperature > 0,
-                temperature=self._temperature or None,
+                do_sample=self.temperature > 0,
+                temperature=self.temperature or None,
                 top_p=None,
                 top_k=None,
-                pad_token_id=self._pad,
+                pad_token_id=tokenizer.pad_token_id or tokenizer.eos_token_id,
             )
-            self.written = int(made.shape[1]) - self.read
-        except BaseException as fault:  # raised anew where the reply is read
-            self.fault = fault.with_traceback(None)  # its frames hold the tensors of the attempt
-        finally:
-            self._model = self._ids = None
-            self.streamer.text_queue.put(self.streamer.stop_signal)
+        read = int(ids["input_ids"].shape[1])
+        written = int(made.shape[1]) - read
+        return {
+            "usage_metadata": {"input_tokens": read, "output_tokens": written, "total_tokens": read + written},
+            "response_metadata": {"finish_reason": "length" if written >= REPLY_TOKENS else "stop"},
+        }
 
 
-def _ended(read: int, written: int) -> ChatGenerationChunk:
-    usage = {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
-    why = {"finish_reason": "length" if written >= REPLY_TOKENS else "stop"}
-    return ChatGenerationChunk(message=AIMessageChunk(content="", usage_metadata=usage, response_metadata=why))
+def _streamer(tokenizer: PreTrainedTokenizerBase, deliver: Callable[[str], None]) -> Any:  # noqa: ANN401
+    """A streamer that delivers each piece of text; the library loads late, so the class is made here."""
+    from transformers import TextStreamer
+
+    class Streamer(TextStreamer):
+        def on_finalized_text(self, text: str, stream_end: bool = False) -> None:
+            deliver(text)
+
+    return Streamer(tokenizer, skip_prompt=True, skip_special_tokens=True)

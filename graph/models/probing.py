@@ -1,7 +1,8 @@
-"""Trying a chat model out: how fast it answers, how much it can read, and whether it keeps to a form."""
+"""Try out a chat model: how fast it answers, how much it can read, and whether it keeps to a form."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from dataclasses import dataclass
@@ -52,10 +53,7 @@ def probe(model: BaseChatModel) -> Probed:
     came: list[float] = []
     started = time.perf_counter()
 
-    def heard(piece: str) -> None:
-        came.extend([time.perf_counter()] if piece else [])
-
-    reply = converse(model, [("human", COUNTING)], heard=heard)
+    reply = asyncio.run(converse(model, [("human", COUNTING)], on_piece=lambda piece: came.append(time.perf_counter())))
     ended = time.perf_counter()
     # A reply may come in one piece: a local model's words are told when they are whole, and noise has no words.
     took = ended - (came[0] if len(came) > 1 else started)
@@ -66,7 +64,7 @@ def probe(model: BaseChatModel) -> Probed:
 
 def _keeps(model: BaseChatModel) -> bool:
     try:
-        reply = converse(model, [("human", FORM)], schema=_Form.model_json_schema())
+        reply = asyncio.run(converse(model, [("human", FORM)], schema=_Form.model_json_schema()))
         _Form.model_validate(json.loads(reply.text))
     except (ModelFailed, ValidationError, ValueError):
         return False

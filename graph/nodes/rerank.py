@@ -1,4 +1,4 @@
-"""Which of them first?"""
+"""The node `rerank`: order the hits by the stores that the question asks about, and by fit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SAME = 1e-9
 """Scores no further apart than this are equal."""
 
 
-def rerank(state: TurnState, runtime: Runtime[Services]) -> TurnState:
+async def rerank(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     """Put the memories most likely to answer the question first."""
     hits = state.get("hits", ())
     if not hits:

@@ -1,7 +1,8 @@
-"""Which memories may bear on it?"""
+"""The node `retrieve`: find the candidates of every store."""
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -15,15 +16,17 @@ from memory.search.searcher import View
 from memory.types import Hit
 
 
-def retrieve(state: TurnState, runtime: Runtime[Services]) -> TurnState:
+async def retrieve(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     """Find the best candidates of every store that the persona knew of by then.
 
-    What is told is looked up, too: a state or a scene may bring back a memory that nobody asked for.
+    Statements are looked up, too: a feeling or a scene may bring up a memory that nobody asked for.
     """
     ask, message, services = state["ask"], state["message"], runtime.context
     settings = services.settings
     asked = message.asked if settings.time_filter else replace(message.asked, times=())
-    hits = services.searcher.search(ask.persona.id, message.views, ask.as_of, settings.search, asked)
+    hits = await asyncio.to_thread(
+        services.searcher.search, ask.persona.id, message.views, ask.as_of, settings.search, asked
+    )
     found = Counter(hit.memory.store for hit in hits if hit.kept)
     listed = ", ".join(f"{n} {store}" for store, n in found.items()) or "nothing"
     line = TraceLine("retrieve", f"found {listed}", {str(store): n for store, n in found.items()})
@@ -33,7 +36,7 @@ def retrieve(state: TurnState, runtime: Runtime[Services]) -> TurnState:
 def _factors(
     asked: Subject, views: Sequence[View], hits: Sequence[Hit], settings: SearchSettings
 ) -> Iterator[TraceLine]:
-    """What was weighed beside the match of each memory alone: a line for each factor that changed a score."""
+    """A trace line for each scoring factor that changed a score, beside the match of each memory alone."""
     whose = " and ".join(asked.names) or ("the one who asks" if asked.about_self else "")
     if len(views) > 1:
         yield TraceLine("views", f"put in {len(views)} ways, the dialogue before it among them", {"views": len(views)})

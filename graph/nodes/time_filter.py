@@ -1,4 +1,4 @@
-"""Which of them belong to the time that was asked about?"""
+"""The node `time_filter`: drop the hits that the time asked about rules out, and those beyond the budget."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from memory.types import SEMANTIC, Hit
 _OF_TALK = re.compile(r"\b(?:talk|spoke|speak|discuss|chat|convers|catch up|caught up)", re.IGNORECASE)
 
 
-def time_filter(state: TurnState, runtime: Runtime[Services]) -> TurnState:
+async def time_filter(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     """Drop what the time asked about rules out, then keep as many as will be read."""
     hits, settings = state.get("hits", ()), runtime.context.settings
     if not hits:

@@ -1,1 +1,1 @@
-"""Ways of reading the memories that were found: notes first, then an answer from the notes alone, or none."""
+"""Readers: take notes on the memories that were found, then answer from the notes, or abstain."""

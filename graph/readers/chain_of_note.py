@@ -1,4 +1,4 @@
-"""Reading by a chat model: notes on each memory first, then an answer from the notes (Chain-of-Note, Yu et al. 2023).
+"""The reader by a chat model: notes on each memory, then an answer from the notes (Chain-of-Note, Yu et al. 2023).
 
 Methods and formats are those that LongMemEval compares (Wu et al. 2025, figure 6). What the model says is checked, not
 believed: a reply must be of its form, a citation must name a memory that was shown, a quote must stand in it. What
@@ -7,23 +7,27 @@ cannot be used is asked for once more, and then given up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from threading import Event
 from typing import TYPE_CHECKING
 
 from graph.models import Completion, ModelFailed, converse
 from graph.models.calls import Talk
-from graph.models.tokens import UNKNOWN_CONTEXT, context_of, count
+from graph.models.local import LocalChat
+from graph.models.quantization import resolved
+from graph.models.tokens import UNKNOWN_CONTEXT, context_of, count, counted
 from graph.readers.citing import cite
+from graph.readers.interface import ReaderFailed, ReaderInput, ReaderOutput, Say
 from graph.readers.intervals import AMONG
 from graph.readers.prompts import Found, prompt, repair
 from graph.readers.reply_formats import Noted, Notes, Read, Shape, Unreadable, read_json, read_words
 from graph.readers.streaming import Speaking
 from graph.replies.manners import manner
 from graph.settings import PipelineSettings
-from graph.state import Ask, Note, Reading, Reason
+from graph.state import Ask, Note, Reading, Reason, TraceLine
 from memory.dates.expressions import TimeExpression, find_times
+from memory.errors import MemoirError
 from memory.quotes import holds
 from memory.types import Hit
 
@@ -36,6 +40,8 @@ REPLY_ROOM = 1024
 REPAIR_ROOM = 128
 """Tokens that are left to what is said of a reply that could not be used."""
 
+UNREAD = "beyond what the chat model can read at once"
+
 WHY: Mapping[Reason, str] = {
     "nothing found": "I remember nothing about that.",
     "found but does not say": "I remember things near it, but none of them says.",
@@ -45,77 +51,108 @@ WHY: Mapping[Reason, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class ModelReader:
     """A chat model that reads.
 
-    `say` is told each piece of an answer in words, and the empty text while there is none; `halt` is set once nobody
-    waits any more. `replies` gathers all that the model replied, of use or not, for what it cost.
+    `say` is called with each piece of an answer in words. `replies` gathers all that the model replied, of use or not,
+    for what it cost.
     """
 
     model: BaseChatModel
     settings: PipelineSettings
-    say: Callable[[str], None]
-    halt: Event
+    say: Say
     replies: list[Completion] = field(default_factory=list)
 
-    def fill(self, talk: Talk, shape: type[Shape]) -> Shape:
+    async def ask_for_json(self, talk: Talk, shape: type[Shape]) -> Shape:
         """A reply of a form, asked for a second time if the first is not of it.
 
         Raises:
             Unreadable: the second is not, either.
             ModelFailed: there is none.
         """
+        schema = shape.model_json_schema()
+        self.replies.append(await converse(self.model, talk, schema=schema))
         try:
-            return read_json(self._heard(talk, shape), shape)
+            return read_json(self.replies[-1].text, shape)
         except Unreadable as fault:
-            return read_json(self._heard(repair(talk, str(fault)), shape), shape)
+            self.replies.append(await converse(self.model, repair(talk, str(fault)), schema=schema))
+            return read_json(self.replies[-1].text, shape)
 
-    def words(self, talk: Talk, found: Found) -> str:
-        """A reply in words, told as it comes."""
+    async def ask_for_words(self, talk: Talk, found: Found) -> str:
+        """A reply in words, streamed as it comes."""
         speaking = Speaking(found, self.say)
-        self.replies.append(converse(self.model, talk, heard=speaking.hear, halt=self.halt))
+        self.replies.append(await converse(self.model, talk, on_piece=speaking.hear))
         speaking.end()
         return self.replies[-1].text
 
-    def _heard(self, talk: Talk, shape: type[Shape]) -> str:
-        schema = shape.model_json_schema()
-        reply = converse(self.model, talk, schema=schema, heard=lambda piece: self.say(""), halt=self.halt)
-        self.replies.append(reply)
-        return reply.text
 
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """A reading, and how it came about: what the prompt showed, its tokens and the context's, citations dropped."""
-
-    reading: Reading
-    found: Found
-    prompt_tokens: int
-    context: int
-    dropped: int
-
-
-def read_with(
-    reader: Reader, ask: Ask, question: str, window: Sequence[TimeExpression], hits: Sequence[Hit]
-) -> Outcome:
-    """Let a chat model read the hits, best first, and answer from them.
+async def read(given: ReaderInput, say: Say) -> ReaderOutput:
+    """Let the chat model read as many hits as it can read at once, and answer from them.
 
     Raises:
-        Unreadable: what it replied is of no use, also at the second time.
-        ModelFailed: it did not reply, or cannot read as much as the question alone.
+        ReaderFailed: it did not reply, what it replied is of no use, or it cannot read as much as the question alone.
     """
-    settings = reader.settings
-    context = context_of(reader.model) or UNKNOWN_CONTEXT
+    settings, model = given.services.settings, given.services.model
+    if model is None:
+        raise ValueError("the chain-of-note reader needs a chat model")
+    reader = ModelReader(model, settings, say)
+    try:
+        found, size, context = await asyncio.to_thread(_fitting_prompt, given, model)
+        reading, dropped = await METHODS[settings.method](reader, found)
+    except (Unreadable, MemoirError) as fault:
+        raise ReaderFailed(**_spent(reader)) from fault
+    reading = replace(reading, by=settings.model)
+    shown = {hit.memory.id for hit in found.hits}
+    hits = tuple(
+        replace(hit, dropped="budget", why=UNREAD) if hit.kept and hit.memory.id not in shown else hit
+        for hit in given.hits
+    )
+    cited = {c.memory.id for c in reading.citations}
+    fits = [hit.scores.get("fused", 1.0) for hit in found.hits if hit.memory.id in cited]
+    spent = _spent(reader)
+    figures = {
+        "best note": 0.0 if reading.abstained else min(1.0, round(max(fits, default=0.0), 3)),
+        "left out": len(given.kept) - len(shown),
+        "citations dropped": dropped,
+        "prompt tokens": size,
+        "tokens in": spent["tokens_in"],
+        "tokens out": spent["tokens_out"],
+    }
+    how = f"{settings.model}{_quantized(model)}, {settings.method}, {settings.format}"
+    room = f"prompt of {size:,} tokens ({counted(model)}) of {context:,}"
+    refused = f", {dropped} citations dropped" if dropped else ""
+    decided = f"{how}: {len(reading.notes)} notes, {reading.outcome}{refused}; {room}"
+    return ReaderOutput(reading, hits, TraceLine("read", decided, figures))
+
+
+def _spent(reader: ModelReader) -> dict[str, int]:
+    return {
+        "tokens_in": sum(reply.tokens_in for reply in reader.replies),
+        "tokens_out": sum(reply.tokens_out for reply in reader.replies),
+    }
+
+
+def _quantized(model: BaseChatModel) -> str:
+    return f" in {resolved(model.quantization)}" if isinstance(model, LocalChat) else ""
+
+
+def _fitting_prompt(given: ReaderInput, model: BaseChatModel) -> tuple[Found, int, int]:
+    """What the prompt shows, its tokens, and those of the model's context; blocks while a server is asked for these.
+
+    Raises:
+        ModelFailed: not even the question fits.
+    """
+    settings = given.services.settings
+    context = context_of(model) or UNKNOWN_CONTEXT
     room = context - REPLY_ROOM - REPAIR_ROOM
-    first = "notes" if settings.method == "con-separate" else settings.method
+    task = "notes" if settings.method == "con-separate" else settings.method
+    kept, question = given.kept, given.message.question.text
 
     def written(shown: int) -> tuple[Found, int]:
-        found = _found(ask, question, window, hits[:shown], room)
-        return found, count(reader.model, prompt(first, settings.format, found))
+        found = _found(given.ask, question, given.window, kept[:shown], room)
+        return found, count(model, prompt(task, settings.format, found))
 
-    found, size = fitting(written, len(hits), room)
-    reading, dropped = METHODS[settings.method](reader, found)
-    return Outcome(replace(reading, by=settings.model), found, size, context, dropped)
+    return *fitting(written, len(kept), room), context
 
 
 def fitting(written: Callable[[int], tuple[Found, int]], hits: int, room: int) -> tuple[Found, int]:
@@ -156,16 +193,16 @@ Checked = tuple[Reading, int]
 """A reading, and how many of its citations were dropped."""
 
 
-def _con(reader: Reader, found: Found) -> Checked:
-    read = reader.fill(prompt("con", reader.settings.format, found), Read)
+async def _con(reader: ModelReader, found: Found) -> Checked:
+    read = await reader.ask_for_json(prompt("con", reader.settings.format, found), Read)
     notes, refused = _notes(read.notes, found)
     reading, dropped = _reading(found, notes, read.answer, read.reason, [(c.memory, c.quote) for c in read.citations])
     reader.say(reading.answer)
     return reading, refused + dropped
 
 
-def _con_separate(reader: Reader, found: Found) -> Checked:
-    noted = reader.fill(prompt("notes", reader.settings.format, found), Notes)
+async def _con_separate(reader: ModelReader, found: Found) -> Checked:
+    noted = await reader.ask_for_json(prompt("notes", reader.settings.format, found), Notes)
     notes, refused = _notes(noted.notes, found)
     held = {note.memory.id for note in notes}
     shown = [n.model_dump() for n in noted.notes if (m := found.memory(n.memory)) and m.id in held]
@@ -173,22 +210,22 @@ def _con_separate(reader: Reader, found: Found) -> Checked:
     while shown and count(reader.model, talk) > found.room:
         shown.pop()
         talk = prompt("from notes", reader.settings.format, found, shown)
-    reading, dropped = _in_words(reader, talk, found, notes)
+    reading, dropped = await _in_words(reader, talk, found, notes)
     return reading, refused + dropped
 
 
-def _direct(reader: Reader, found: Found) -> Checked:
-    return _in_words(reader, prompt("direct", reader.settings.format, found), found, ())
+async def _direct(reader: ModelReader, found: Found) -> Checked:
+    return await _in_words(reader, prompt("direct", reader.settings.format, found), found, ())
 
 
-def _in_words(reader: Reader, talk: Talk, found: Found, notes: tuple[Note, ...]) -> Checked:
-    reading, dropped = _reading(found, notes, *read_words(reader.words(talk, found)), ())
+async def _in_words(reader: ModelReader, talk: Talk, found: Found, notes: tuple[Note, ...]) -> Checked:
+    reading, dropped = _reading(found, notes, *read_words(await reader.ask_for_words(talk, found)), ())
     if reading.abstained:  # held back until its words were known
         reader.say(reading.answer)
     return reading, dropped
 
 
-METHODS: Mapping[str, Callable[[Reader, Found], Checked]] = {
+METHODS: Mapping[str, Callable[[ModelReader, Found], Awaitable[Checked]]] = {
     "con": _con,
     "con-separate": _con_separate,
     "direct": _direct,

@@ -1,16 +1,18 @@
-"""Reading without a language model: from what was found to an answer that quotes it, or to an abstention."""
+"""The reader without a chat model: answer by quoting the hits, or abstain."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from graph.readers import composing as answer
-from graph.readers import elapsed, listing
-from graph.readers import notes as extractive
+from graph.readers import composing, elapsed, listing
 from graph.readers.elapsed import Compared
-from graph.state import Ask, Message, Reading
+from graph.readers.interface import ReaderInput, ReaderOutput, Say
+from graph.readers.notes import take_notes
+from graph.replies.manners import manner
+from graph.state import Ask, Message, Reading, TraceLine
 from graph.understanding import question
 from graph.understanding.times import is_dated, may_tell_of, meets
 from memory.bank.bank import Bank
@@ -18,8 +20,25 @@ from memory.dates.expressions import TimeExpression
 from memory.search.searcher import Searcher
 from memory.types import Hit, TimeSpan, Turn
 
+GENERAL = "I answer from what I have been told, and nobody has told me about that."
+"""Why a question of general knowledge ("How do I boil an egg?") is not answered."""
 
-def read(
+
+async def read(given: ReaderInput, say: Say) -> ReaderOutput:
+    """Answer by quoting the hits, or abstain in the persona's manner."""
+    ask, message, services = given.ask, given.message, given.services
+    reading = await asyncio.to_thread(answer, ask, message, given.window, given.kept, services.bank, services.searcher)
+    reading = replace(reading, by="extractive")
+    if reading.abstained:
+        why = reading.answer if message.classes.asks_memory else GENERAL
+        reading = replace(reading, answer=manner(ask.persona.manner).unknown.format(why=why))
+    best = max((note.relevance for note in reading.notes), default=0.0)
+    line = TraceLine("read", f"{len(reading.notes)} notes, {reading.outcome}", {"best note": round(best, 3)})
+    say(reading.answer)
+    return ReaderOutput(reading, given.hits, line)
+
+
+def answer(
     ask: Ask, message: Message, window: Sequence[TimeExpression], hits: Sequence[Hit], bank: Bank, searcher: Searcher
 ) -> Reading:
     """The answer to a message's question from what may be read, best first; `window` is the time asked about."""
@@ -39,13 +58,11 @@ def read(
     sure = bool(window) and all(time.sure and time.relation != "before" for time in window)
     of_other_time = [h.memory.id for h in hits if sure and not any(may_tell_of(h, time.span) for time in window)]
     encode = searcher.embedder.encode
-    notes = extractive.take_notes(
-        parsed, message.views[0].vector, hits, before, ask.persona.name, encode, of_other_time
-    )
+    notes = take_notes(parsed, message.views[0].vector, hits, before, ask.persona.name, encode, of_other_time)
     # What was told in June may tell of February: no time is outside what is known if something found is of it.
     of_then = any(is_dated(hit.memory) and meets(hit, time.span) for time in window for hit in hits)
     known = None if of_then else _known_by(bank.time_range(ask.persona.id), ask.as_of)
-    reading = answer.compose(parsed, notes, window=window, known=known, hits=hits, asked_at=ask.as_of)
+    reading = composing.compose(parsed, notes, window=window, known=known, hits=hits, asked_at=ask.as_of)
     listed = listing.parse(own, many=message.classes.asks_many)
     if listed is None or (reading.abstained and reading.reason != "found but does not say"):
         return reading
@@ -61,8 +78,8 @@ def _compared(
     for side, vector in zip(compared.sides, encode(compared.sides), strict=True):
         total, frequency = searcher.document_frequencies(ask.persona.id, question.terms_of(side), ask.as_of)
         parsed = question.parse(side, total, frequency)
-        sides.append((parsed, extractive.take_notes(parsed, vector, hits, before, ask.persona.name, encode)))
-    return answer.compare(compared, sides, hits, ask.as_of.tzinfo)
+        sides.append((parsed, take_notes(parsed, vector, hits, before, ask.persona.name, encode)))
+    return composing.compare(compared, sides, hits, ask.as_of.tzinfo)
 
 
 def _known_by(told: TimeSpan | None, moment: datetime) -> TimeSpan | None:

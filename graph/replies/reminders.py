@@ -11,12 +11,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from graph.nodes.classify import DIALOGUE_TURNS
-from graph.nodes.persist import USER
 from graph.readers.composing import describe_day
 from graph.replies.manners import manner
-from graph.state import Ask, Citation, Message
+from graph.state import USER, Ask, Citation, Message
 from graph.understanding.classifier import Classifier
+from graph.understanding.message import DIALOGUE_TURNS
 from graph.understanding.sentences import split
 from memory.bank.bank import Bank
 from memory.dates.expressions import describe_span

@@ -53,15 +53,6 @@ def build_services(settings: Settings, models: Models, path: Path) -> tuple[Serv
     """Build the services over the bank at `path`, and its threads; opens no file and starts no thread."""
     bank = Bank(path)
     indexer = Indexer(bank, models.embedder)
-    background = Background(indexer, Learner(bank, indexer, settings.learner, models.chat))
     searcher = Searcher(bank, models.embedder)
-    services = Services(
-        bank,
-        searcher,
-        models.classifier,
-        settings.pipeline(),
-        background.indexer,
-        background.learner,
-        models.chat,
-    )
-    return services, background
+    services = Services(bank, searcher, models.classifier, settings.pipeline(), models.chat, indexer.wake)
+    return services, Background(indexer, Learner(bank, indexer, settings.learner, models.chat))

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import threading
+import asyncio
 import uuid
-from collections.abc import Iterator
+from asyncio import to_thread
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import gradio as gr
+from starlette.concurrency import iterate_in_threadpool
 
-from graph.assistant import Answer, Assistant, Step, Token
+from graph.assistant import Answer, Assistant, Step, until
 from graph.learning.learner import Learner
 from graph.models import Quantization
 from graph.replies.manners import MANNERS
+from graph.state import Token
 from graph.tab import views as panels
 from graph.tab.asking_date import about, stale_end
 from graph.tab.messages import (
@@ -130,7 +133,7 @@ def chat_tab(
                 create = gr.Button("Create", variant="primary", elem_id="persona-create")
     how = how_panel(bank, persona)
     clock = gr.Timer(2, active=False)
-    stops: dict[str, threading.Event] = {}
+    stops: dict[str, asyncio.Event] = {}
 
     def fresh(persona_id: int | None, as_of: str | None) -> Update:
         """An empty chat with this persona."""
@@ -215,7 +218,7 @@ def chat_tab(
         told_left = f"{format_count(left, 'memory', 'memories')} still being indexed…" if left else learner.state
         return {indexing: hint(told_left), clock: gr.Timer(active=left > 0)}
 
-    def say(
+    async def say(
         text: str,
         before: list[Bubble],
         known: list[Answered],
@@ -225,31 +228,25 @@ def chat_tab(
         forget_it: bool,
         model_name: str | None,
         quantization: Quantization,
-    ) -> Iterator[Update]:
+    ) -> AsyncIterator[Update]:
         if not text.strip():
             yield {composer: gr.skip()}
             return
         now = [*latest(before), user_bubble(text)]
         try:
-            ask = ask_of(bank, text, before, chat_number, persona_id, as_of, forget_it)
-            reader = model.reader(assistant, model_name, quantization)
+            ask = await to_thread(ask_of, bank, text, before, chat_number, persona_id, as_of, forget_it)
+            reader = await to_thread(model.reader, assistant, model_name, quantization)
             yield {composer: busy(), chat: shown([*now, status("Thinking…")])}
-            for waking in wake(assistant, indexer):
+            async for waking in iterate_in_threadpool(wake(assistant, indexer)):
                 yield {chat: shown([*now, status(waking)])}
-            spoken = ""
-            stop = stops[chat_number] = threading.Event()
-            for event in (events := reader.stream(ask)):
-                if stop.is_set() and not isinstance(event, Answer):
-                    events.close()
-                    now += notice(*STOPPED)
-                    yield {composer: ready(), chat: shown(now), bubbles: now, clock: gr.Timer(active=True)}
-                    return
+            spoken, event = "", None
+            stop = stops[chat_number] = asyncio.Event()
+            async for event in until(stop, reader.stream(ask)):
                 if isinstance(event, Step) and not spoken and event.line.node in STATUS:
                     yield {chat: shown([*now, status(STATUS[event.line.node])])}
                 elif isinstance(event, Token):
-                    spoken = event.text if event.afresh else spoken + event.text
-                    # A sign of life shows nothing, but lets the page stop what it is a sign of.
-                    yield {chat: shown([*now, draft_bubble(spoken)]) if event.text else gr.skip()}
+                    spoken = event.text if event.restart else spoken + event.text
+                    yield {chat: shown([*now, draft_bubble(spoken)])}
                 elif isinstance(event, Answer):
                     now_known = [*known, (text, [c.memory.id for c in event.reading.citations])]
                     now += notice(MODEL_FAILED, event.reading.notice)
@@ -259,18 +256,20 @@ def chat_tab(
                         chat: shown(now),
                         bubbles: now,
                         cited: now_known,
-                        sources: panels.all_sources(bank, event, known),
+                        sources: await to_thread(panels.all_sources, bank, event, known),
                         clock: gr.Timer(active=True),
-                        **how.explain(event),
+                        **await to_thread(how.explain, event),
                     }
+            if not isinstance(event, Answer):
+                now += notice(*STOPPED)
+                yield {composer: ready(), chat: shown(now), bubbles: now, clock: gr.Timer(active=True)}
         except Exception as fault:  # the edge: whatever it was, nothing may go on turning
             yield {composer: ready(text), chat: shown(before)}
             raise to_gradio_error(fault) from fault
         finally:
             stops.pop(chat_number, None)
 
-    def stopped(chat_number: str) -> None:
-        """Tell the one who answers; it looks several times a second."""
+    async def stopped(chat_number: str) -> None:
         if chat_number in stops:
             stops[chat_number].set()
 

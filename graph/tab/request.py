@@ -6,8 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from graph.assistant import Assistant
-from graph.nodes.persist import USER
-from graph.state import Ask
+from graph.state import USER, Ask
 from graph.tab.asking_date import moment
 from graph.tab.messages import Bubble
 from memory.bank.bank import Bank

@@ -1,4 +1,4 @@
-"""What kind of message is this, and which stores of the memory does it ask about? The learned engine of `classify`.
+"""The learned classifier: tell the kind of a message, and the stores of the memory that it asks about.
 
 Logistic regressions over the sentence embedding plus the message's own words: the embedding carries the topic, the
 words carry the form ("who is ... to", "did ... say"), which decides the store. Prediction needs numpy alone and takes
@@ -160,7 +160,12 @@ class Classification:
     @property
     def is_question(self) -> bool:
         """Whether a question is the likeliest kind."""
-        return max(KINDS, key=lambda kind: self.kind[kind]) == "question"
+        return self.likeliest_kind == "question"
+
+    @property
+    def likeliest_kind(self) -> Kind:
+        """The likeliest kind of message."""
+        return max(KINDS, key=lambda kind: self.kind[kind])
 
     @property
     def asks_many(self) -> bool:

@@ -1,4 +1,4 @@
-"""Which kinds of memory a question asks for, told by a chat model: by instruction, or with a few examples (PerLTQA)."""
+"""The classifier by a chat model: P(store | question), by instruction alone or with a few examples (PerLTQA)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import NonNegativeFloat, TypeAdapter, ValidationError
 
-from graph.models import ModelFailed, complete
+from graph.models import ModelFailed, converse
 from graph.understanding.classifier import QUESTIONS, Classification
 from memory.types import STORES, Store
 
@@ -35,7 +35,7 @@ _REPLY = TypeAdapter(dict[Store, NonNegativeFloat])
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedStores:
     """P(store | question); `fault` says why it is only the uniform prior, where it is; and what it cost in tokens."""
 
     stores: Mapping[Store, float]
@@ -44,15 +44,15 @@ class Judged:
     tokens_out: int = 0
 
 
-def stores_of(question: str, model: BaseChatModel, *, examples: bool = False) -> Judged:
+async def judge_stores(question: str, model: BaseChatModel, *, examples: bool = False) -> JudgedStores:
     """Ask a chat model for P(store | question); a reply that cannot be read, or none, gives the uniform prior."""
     try:
-        reply = complete(model, prompt(question, examples=examples))
+        reply = await converse(model, [("human", prompt(question, examples=examples))])
     except ModelFailed as fault:
-        return Judged(Classification.uniform().stores, str(fault))
+        return JudgedStores(Classification.uniform().stores, str(fault))
     stores = read_stores(reply.text)
     unread = "" if stores else "its reply could not be read"
-    return Judged(stores or Classification.uniform().stores, unread, reply.tokens_in, reply.tokens_out)
+    return JudgedStores(stores or Classification.uniform().stores, unread, reply.tokens_in, reply.tokens_out)
 
 
 def prompt(question: str, *, examples: bool) -> str:
