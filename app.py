@@ -31,7 +31,7 @@ from graph.server.site import build_site, serve
 from graph.state import Services
 from graph.tab.chat_tab import ChatOptions, chat_tab
 from memory.errors import MemoirError
-from memory.tab.memory_tab import memory_tab
+from memory.tab.memory_tab import MemoryTab
 from memory.tab.templates import render
 
 
@@ -49,7 +49,7 @@ def build_page(settings: EvalSettings, services: Services, background: Backgroun
             with gr.Tab("Chat", id="chat"):
                 persona = chat_tab(page, assistant, background.indexer, background.learner, options)
             with gr.Tab("Memory", id="memory") as tab:
-                memory_tab(services.bank, services.searcher, tab, persona)
+                MemoryTab(services.bank, services.searcher, tab, persona)
             if not user:
                 with gr.Tab("Evaluate", id="evaluate") as tab:
                     evaluate_tab(tab, Evaluator(settings), services.searcher.embedder)

@@ -143,7 +143,7 @@ def test_a_memory_is_edited_pinned_and_all_of_it_undone(screen: Screen) -> None:
     page.locator("#memory-text textarea").fill("Restores globes for a living")
     page.locator("#memory-since input, #memory-since textarea").first.fill("sometime")
     page.locator("#memory-save").click()
-    expect(page.get_by_text("“sometime” is no date")).to_be_visible()
+    expect(page.get_by_text("“sometime” is not a date")).to_be_visible()
     page.locator("#memory-since input, #memory-since textarea").first.fill("May 2019")
     page.locator("#memory-save").click()
     expect(page.locator("#memory-detail")).to_contain_text("Restores globes for a living")

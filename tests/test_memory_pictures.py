@@ -10,7 +10,7 @@ from graph.learning.plain_facts import facts
 from memory.bank import statistics as overview
 from memory.bank.bank import Bank
 from memory.ingest import ingest
-from memory.tab import plots as pictures
+from memory.tab import plots
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, TimeSpan, TurnDraft
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
@@ -37,21 +37,21 @@ def marks(figure: Any) -> int:
 
 
 def test_an_empty_memory_is_told_in_words(bank: Bank, ana: Persona) -> None:
-    assert pictures.timeline(bank, ana.id, NOW) == (None, "No conversation, event or fact has a date yet.")
-    assert pictures.holdings(bank, ana.id) == (None, "Nothing that is remembered has a date yet.")
-    assert pictures.people(bank, ana.id, NOW) == (None, "No relationship is known that held on 20 November 2026.")
+    assert plots.draw_timeline(bank, ana.id, NOW) == (None, "No conversation, event or fact has a date yet.")
+    assert plots.draw_stores(bank, ana.id) == (None, "No memory has a date yet.")
+    assert plots.draw_people(bank, ana.id, NOW) == (None, "No relationships are known on 20 November 2026.")
 
 
 def test_what_is_held_is_counted_by_store_and_month(bank: Bank) -> None:
     ingest(bank, SAMPLE)
     persona = bank.personas()[0]
-    figure, words = pictures.holdings(bank, persona.id)
+    figure, words = plots.draw_stores(bank, persona.id)
     assert figure is not None
     counts = bank.counts(persona.id)
     drawn = {trace.name: sum(trace.y) for trace in figure.data}
     assert drawn["Event"] == counts["event"]
     assert drawn["Conversation"] == counts["dialogue"]
-    assert words.endswith("with a date, a bar a month.")
+    assert words.endswith("with a date, one bar per month.")
 
 
 def test_a_childhood_told_of_once_does_not_squeeze_the_year_that_the_rest_is_of(bank: Bank, ana: Persona) -> None:
@@ -60,8 +60,8 @@ def test_a_childhood_told_of_once_does_not_squeeze_the_year_that_the_rest_is_of(
     bank.add_memories(
         ana.id, [*year, MemoryDraft("event", "Born", event=TimeSpan(childhood, childhood + timedelta(1)))]
     )
-    _, words = pictures.holdings(bank, ana.id)
-    assert words == "300 memories with a date, a bar a month. Left out: 1 of long before or after."
+    _, words = plots.draw_stores(bank, ana.id)
+    assert words == "300 memories with a date, one bar per month. Not shown: 1 from long before or after."
 
 
 def test_ten_thousand_memories_over_forty_years_make_a_bounded_number_of_marks(bank: Bank, ana: Persona) -> None:
@@ -75,11 +75,11 @@ def test_ten_thousand_memories_over_forty_years_make_a_bounded_number_of_marks(b
     ]
     bank.add_memories(ana.id, drafts)
     bank.remember(ana.id, [SessionDraft((TurnDraft("Ana", "user", f"Hello {d}", d),), d) for d in days[::50]])
-    held, words = pictures.holdings(bank, ana.id)
-    timeline, _ = pictures.timeline(bank, ana.id, NOW)
+    held, words = plots.draw_stores(bank, ana.id)
+    timeline, _ = plots.draw_timeline(bank, ana.id, NOW)
     assert held is not None
     assert timeline is not None
-    assert "a bar a year" in words
+    assert "one bar per year" in words
     assert sum(sum(trace.y) for trace in held.data) in range(9_750, 10_201)
     assert marks(held) <= overview.BINS * 5
     assert marks(timeline) <= overview.BINS * 2 + overview.FACTS
@@ -88,7 +88,7 @@ def test_ten_thousand_memories_over_forty_years_make_a_bounded_number_of_marks(b
 def test_a_fact_is_drawn_for_as_long_as_it_held(bank: Bank, ana: Persona) -> None:
     since, until = datetime(2025, 1, 1, tzinfo=UTC), datetime(2025, 2, 1, tzinfo=UTC)
     bank.add_memories(ana.id, [MemoryDraft("profile", "Lives in Porto", valid_from=since, valid_to=until)])
-    figure, _ = pictures.timeline(bank, ana.id, NOW)
+    figure, _ = plots.draw_timeline(bank, ana.id, NOW)
     assert figure is not None
     bars = figure.data[0]
     assert bars.base[0] == since
@@ -140,14 +140,14 @@ def test_who_is_what_is_read_in_many_words_and_never_guessed(
 
 def test_whom_one_told_of_in_the_chat_is_among_the_people(bank: Bank, ana: Persona) -> None:
     bank.add_memories(ana.id, facts("My sister is called Eve.", "You", NOW))
-    _, words = pictures.people(bank, ana.id, NOW)
+    _, words = plots.draw_people(bank, ana.id, NOW)
     assert words == "2 names and 1 relationship on 20 November 2026: Eve, your sister."
 
 
 def test_of_many_people_those_with_most_ties_are_drawn(bank: Bank, ana: Persona) -> None:
     names = [f"{a}{b}" for a in "BCDFGHJKLM" for b in ("ana", "ela", "ino", "oru", "una", "ako")]
     bank.add_memories(ana.id, [relation(f"{name} is Ana's friend.", NOW) for name in names])
-    figure, words = pictures.people(bank, ana.id, NOW)
+    figure, words = plots.draw_people(bank, ana.id, NOW)
     assert figure is not None
     assert len(figure.data[2].x) == overview.PEOPLE
     assert words.startswith(f"{overview.PEOPLE} names and {overview.PEOPLE - 1} relationships")
@@ -156,6 +156,6 @@ def test_of_many_people_those_with_most_ties_are_drawn(bank: Bank, ana: Persona)
 def test_texts_in_the_pictures_are_escaped(bank: Bank, ana: Persona) -> None:
     since = datetime(2026, 5, 1, tzinfo=UTC)
     bank.add_memories(ana.id, [relation("Bo is Ana's friend <img src=x onerror=alert(1)>", since)])
-    for figure, _ in (pictures.timeline(bank, ana.id, NOW), pictures.people(bank, ana.id, NOW)):
+    for figure, _ in (plots.draw_timeline(bank, ana.id, NOW), plots.draw_people(bank, ana.id, NOW)):
         assert figure is not None
         assert "<img" not in figure.to_json().replace("\\u003c", "<")

@@ -8,8 +8,8 @@ import gradio as gr
 import pytest
 
 from memory.errors import MemoirError
-from memory.tab import task_panel as watching
-from memory.tab.task_panel import task_bar
+from memory.tab import task_panel
+from memory.tab.task_panel import TaskPanel
 
 HERE, ELSEWHERE = SimpleNamespace(session_hash="here"), SimpleNamespace(session_hash="elsewhere")
 
@@ -35,9 +35,9 @@ class Work:
 
 @pytest.fixture
 def bar(monkeypatch):
-    monkeypatch.setattr(watching, "TICK", 0.05)
+    monkeypatch.setattr(task_panel, "TICK", 0.05)
     with gr.Blocks():
-        return task_bar("some")
+        return TaskPanel("some")
 
 
 @pytest.fixture
@@ -48,15 +48,10 @@ def work():
 
 
 def begin(bar, work, **how):
-    shown = bar.watch("Baking", HERE, work, **how)
+    shown = bar.run("Baking", HERE, work, **how)
     first = next(shown)
     assert work.begun.wait(10)
     return shown, first
-
-
-def stop(bar, request):
-    handler = next(fn for fn in bar.stop.parent.fns.values() if fn.name == "stopped")
-    return handler.fn(request)
 
 
 def test_a_bar_and_its_button_are_shown_until_the_result_is_there(bar, work):
@@ -74,9 +69,9 @@ def test_a_bar_and_its_button_are_shown_until_the_result_is_there(bar, work):
 
 def test_only_the_window_that_began_it_stops_it(bar, work):
     shown, _ = begin(bar, work)
-    stop(bar, ELSEWHERE)
+    bar.cancel(ELSEWHERE)
     assert not work.task.cancelled
-    assert not stop(bar, HERE)[bar.stop].interactive
+    assert not bar.cancel(HERE)[bar.stop].interactive
     *_, last = shown
     assert "Cancelled. Nothing was changed." in last[bar.status]
     assert "result" not in last
@@ -84,7 +79,7 @@ def test_only_the_window_that_began_it_stops_it(bar, work):
 
 @pytest.mark.parametrize("outlives", [True, False])
 def test_a_page_that_is_closed_stops_what_is_only_for_it(bar, work, outlives):
-    shown, _ = begin(bar, work, outlives=outlives)
+    shown, _ = begin(bar, work, outlives_page=outlives)
     shown.close()
     assert work.task.cancelled is not outlives
     assert outlives or work.ended.wait(10)
@@ -94,7 +89,7 @@ def test_a_fault_ends_the_bar_and_is_told(bar):
     def fails(task):
         raise MemoirError("no <flour>")
 
-    shown = bar.watch("Baking", HERE, fails)
+    shown = bar.run("Baking", HERE, fails)
     assert not next(shown)[bar.stop].visible
     with pytest.raises(gr.Error, match="no &lt;flour&gt;"):
         next(shown)
@@ -103,7 +98,7 @@ def test_a_fault_ends_the_bar_and_is_told(bar):
 def test_what_is_past_stopping_says_so_instead_of_offering_it(bar, work):
     shown, _ = begin(bar, work)
     work.task.make_uncancellable()
-    stop(bar, HERE)
+    bar.cancel(HERE)
     going = next(shown)
     assert "cannot be stopped" in going[bar.status]
     assert not going[bar.stop].visible

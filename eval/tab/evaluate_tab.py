@@ -122,7 +122,7 @@ def evaluate_tab(tab: gr.Tab, evaluator: Evaluator, encoder: Embedder) -> None:
             return {form.fetched: hint("Downloaded and checked."), form.data: path, **files(name, path)}
 
         yield {form.fetched: ""}
-        yield from form.fetching.watch("Downloading", request, work)
+        yield from form.fetching.run("Downloading", request, work)
 
     # --- a run
 
@@ -283,7 +283,7 @@ def evaluate_tab(tab: gr.Tab, evaluator: Evaluator, encoder: Embedder) -> None:
     form.benchmark.input(picked, [form.benchmark, filled_for], filling, **PRIVATE)
     typed = [form.benchmark, form.data]
     form.data.change(files, typed, [form.about, form.missing, form.source], trigger_mode="always_last", **PRIVATE)
-    form.fetch.click(get, [form.benchmark, form.source], [*filling, *form.fetching.parts], **PRIVATE)
+    form.fetch.click(get, [form.benchmark, form.source], [*filling, *form.fetching.outputs], **PRIVATE)
     form.run.click(start, form.fields, running, **PRIVATE)
     form.stop.click(stop, None, running, **PRIVATE)
     clock.tick(looked, seen, ended, **PRIVATE)

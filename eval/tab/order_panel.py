@@ -11,7 +11,7 @@ from eval.benchmarks import BENCHMARKS
 from eval.evaluator import Evaluator
 from eval.tab.orders import CONTROLS, Control, Form, initial
 from graph.settings import ReaderEngine
-from memory.tab.task_panel import TaskBar, task_bar
+from memory.tab.task_panel import TaskPanel
 
 READERS = {"auto": "As in a chat", "extractive": "Extractive", "none": "None: retrieval only"}
 OWN = next(iter(BENCHMARKS))
@@ -31,7 +31,7 @@ class OrderForm:
     missing: gr.Row
     source: gr.Dropdown
     fetch: gr.Button
-    fetching: TaskBar
+    fetching: TaskPanel
     about: gr.HTML
     fetched: gr.HTML
     status: gr.HTML
@@ -74,7 +74,7 @@ def order_form(evaluator: Evaluator) -> OrderForm:
     with gr.Row(visible=False, elem_classes="memoir-filters") as missing:
         source = gr.Dropdown(label="Which files", scale=3, min_width=200, elem_id="eval-source")
         fetch = gr.Button("Get the official files", scale=0, min_width=220, elem_id="eval-fetch")
-    fetching = task_bar("eval-fetch")
+    fetching = TaskPanel("eval-fetch")
     fetched = gr.HTML(padding=False, elem_id="eval-fetched")
     status = gr.HTML(padding=False, elem_id="eval-status")
     with gr.Accordion("Settings, sweeps and papers' tables", open=False, elem_id="eval-settings"):

@@ -45,8 +45,8 @@ from memory.errors import MemoirError
 from memory.search.indexer import Indexer, count_pending
 from memory.tab.events import PRIVATE, UNCHANGED, Update, show_errors, to_gradio_error
 from memory.tab.formatting import format_count
-from memory.tab.import_panel import upload_box
-from memory.tab.memory_tab import persona_choices
+from memory.tab.import_panel import ImportPanel
+from memory.tab.memory_list import persona_choices
 from memory.tab.templates import empty_state, hint
 from memory.types import Persona, PersonaDraft
 
@@ -124,7 +124,7 @@ def chat_tab(
             gr.HTML('<h2 class="memoir-heading">Sources</h2>', padding=False)
             sources = gr.HTML(padding=False, elem_id="sources")
             with gr.Accordion("Bring in a history", open=False, elem_id="bring-in"):
-                box = upload_box(bank, indexer)
+                box = ImportPanel(bank, indexer)
             with gr.Accordion("New persona", open=False, elem_id="new-persona"):
                 name = gr.Textbox(label="Name", max_length=80, elem_id="persona-name")
                 description = gr.Textbox(label="Description", lines=2, max_length=2000, info="Who they are to you.")

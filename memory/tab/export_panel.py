@@ -1,4 +1,4 @@
-"""The part of the Memory tab that hands out what the bank holds: a persona, all of it, or a backup."""
+"""The part of the Memory tab that exports a persona or the whole bank, or backs the bank up."""
 
 from __future__ import annotations
 
@@ -14,56 +14,70 @@ from memory.errors import MemoirError
 from memory.exporting import downloads, export
 from memory.progress import Task
 from memory.tab.events import PRIVATE, Update
-from memory.tab.task_panel import task_bar
+from memory.tab.task_panel import TaskPanel
 from memory.tab.templates import hint
 from memory.types import Persona
 
 ABOUT = (
-    "An export is a text file with every conversation and memory of the persona, or of all; Memoir reads it back in "
-    "Chat, under “Bring in a history”. A backup is the bank itself, for “python -m memory restore”."
+    "An export is a text file with all conversations and memories of one persona, or of all of them. To bring it back, "
+    "import it in Chat, under “Import a conversation”. A backup is a copy of the whole bank; restore it with "
+    "“python -m memory restore”."
 )
 
 
-def taking_panel(bank: Bank, persona: gr.Dropdown) -> None:
-    """Build the panel."""
-    with gr.Accordion("Take it with you", open=False, elem_id="take"):
-        gr.HTML(hint(ABOUT), padding=False)
-        with gr.Row():
-            one = gr.Button("Export this persona", min_width=170, elem_id="take-persona")
-            everything = gr.Button("Export the whole bank", min_width=170, elem_id="take-bank")
-            copy = gr.Button("Back up the bank", min_width=170, elem_id="take-backup")
-        bar = task_bar("take")
-        file = gr.File(label="Ready to download", visible=False, interactive=False, elem_id="take-file")
+class ExportPanel:
+    """The panel's components."""
 
-    def made(request: gr.Request, doing: str, make: Callable[[Task], Path]) -> Iterator[Update]:
-        yield {file: gr.File(visible=False)}
-        yield from bar.watch(
-            doing, request, lambda task: {file: gr.File(str(make(task)), visible=True)}, outlives=False
-        )
+    def __init__(self, bank: Bank, persona: gr.Dropdown) -> None:
+        self.bank = bank
+        with gr.Accordion("Export and backup", open=False, elem_id="take"):
+            gr.HTML(hint(ABOUT), padding=False)
+            with gr.Row():
+                one = gr.Button("Export this persona", min_width=170, elem_id="take-persona")
+                everything = gr.Button("Export everything", min_width=170, elem_id="take-bank")
+                copy = gr.Button("Back up the bank", min_width=170, elem_id="take-backup")
+            self.task = TaskPanel("take")
+            self.file = gr.File(label="Ready to download", visible=False, interactive=False, elem_id="take-file")
+        outputs = [self.file, *self.task.outputs]
+        # One at a time: each new file deletes the one before.
+        queue: dict[str, Any] = {"concurrency_id": "take", "concurrency_limit": 1, **PRIVATE}
+        one.click(self.export_persona, persona, outputs, **queue)
+        everything.click(self.export_all, None, outputs, **queue)
+        copy.click(self.back_up, None, outputs, **queue)
 
-    def exported(personas: Sequence[Persona], name: str, task: Task) -> Path:
-        return downloads.create(bank.path, name, "jsonl", lambda path: export.write(bank, personas, path, task.report))
+    def export_persona(self, persona_id: int | None, request: gr.Request) -> Iterator[Update]:
+        """Export the persona that is chosen."""
 
-    def export_one(persona_id: int | None, request: gr.Request) -> Iterator[Update]:
         def make(task: Task) -> Path:
             if persona_id is None:
-                raise MemoirError("There is no persona yet.")
-            who = bank.persona(persona_id)
-            return exported([who], who.name, task)
+                raise MemoirError("There is no persona yet. Create one in Chat.")
+            persona = self.bank.persona(persona_id)
+            return self._write_export([persona], persona.name, task)
 
-        yield from made(request, "Exporting this persona", make)
+        yield from self._offer(request, "Exporting this persona", make)
 
-    def export_all(request: gr.Request) -> Iterator[Update]:
-        yield from made(request, "Exporting the whole bank", lambda task: exported(bank.personas(), "bank", task))
+    def export_all(self, request: gr.Request) -> Iterator[Update]:
+        """Export all personas."""
+        yield from self._offer(
+            request, "Exporting everything", lambda task: self._write_export(self.bank.personas(), "bank", task)
+        )
 
-    def back_up(request: gr.Request) -> Iterator[Update]:
+    def back_up(self, request: gr.Request) -> Iterator[Update]:
+        """Copy the bank."""
+
         def make(task: Task) -> Path:
-            return downloads.create(bank.path, "bank", "db", lambda path: backup.backup(bank, path, task))
+            return downloads.create(self.bank.path, "bank", "db", lambda path: backup.backup(self.bank, path, task))
 
-        yield from made(request, "Backing up the bank", make)
+        yield from self._offer(request, "Backing up the bank", make)
 
-    # One at a time: the one before is deleted when another is made.
-    turn: dict[str, Any] = {"concurrency_id": "take", "concurrency_limit": 1, **PRIVATE}
-    one.click(export_one, persona, [file, *bar.parts], **turn)
-    everything.click(export_all, None, [file, *bar.parts], **turn)
-    copy.click(back_up, None, [file, *bar.parts], **turn)
+    def _write_export(self, personas: Sequence[Persona], name: str, task: Task) -> Path:
+        return downloads.create(
+            self.bank.path, name, "jsonl", lambda path: export.write(self.bank, personas, path, task.report)
+        )
+
+    def _offer(self, request: gr.Request, title: str, make: Callable[[Task], Path]) -> Iterator[Update]:
+        """Make a file and offer it for download."""
+        yield {self.file: gr.File(visible=False)}
+        yield from self.task.run(
+            title, request, lambda task: {self.file: gr.File(str(make(task)), visible=True)}, outlives_page=False
+        )

@@ -1,12 +1,13 @@
-"""Write dates, counts and texts for people to read."""
+"""Write dates, counts and texts for people, and read the dates that they type."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
 
-from memory.dates.expressions import describe_span
-from memory.types import Memory, Store
+from memory.dates.expressions import describe_span, read_date
+from memory.errors import MemoirError
+from memory.types import Memory, Store, TimeSpan
 
 STORE_NAMES: Mapping[Store, str] = {
     "profile": "Profile",
@@ -56,3 +57,18 @@ def format_duration(seconds: float) -> str:
         return f"{max(1, round(seconds)):,} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def parse_date(text: str | None) -> TimeSpan | None:
+    """Read a date that a user typed; None for an empty field.
+
+    Raises:
+        MemoirError: the text is not a date.
+    """
+    typed = (text or "").strip()
+    if not typed:
+        return None
+    span = read_date(typed)
+    if span is None:
+        raise MemoirError(f"“{typed}” is not a date. Write for example 8 May 2023, May 2023 or 2023.")
+    return span

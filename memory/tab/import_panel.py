@@ -1,10 +1,9 @@
-"""The box in which a history is dropped, looked into, chosen from and imported."""
+"""The part of a tab that imports conversations: drop a file, preview it, choose, import."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import gradio as gr
@@ -18,104 +17,95 @@ from memory.progress import Task
 from memory.search.indexer import Indexer
 from memory.tab.events import PRIVATE, Update
 from memory.tab.formatting import clip, format_count
-from memory.tab.task_panel import task_bar
+from memory.tab.task_panel import TaskPanel
 from memory.tab.templates import error_box, hint, render
 
-WELCOME = (
-    "An export of ChatGPT, Claude, Open WebUI, LibreChat, SillyTavern, WhatsApp or Telegram, zipped or not; a "
-    "character card; a Memoir export, a benchmark's file or a plain transcript. Its format is found by itself."
+ABOUT = (
+    "Drop an export from ChatGPT, Claude, Open WebUI, LibreChat, SillyTavern, WhatsApp or Telegram (zipped or not), a "
+    "character card, a Memoir export, a benchmark file or a plain transcript. The format is detected."
 )
 
 
-@dataclass(frozen=True, slots=True)
-class UploadBox:
-    """The parts of the upload box that its tab listens to: `imported` changes to the id of the persona imported."""
+class ImportPanel:
+    """The panel's components; `imported` gets the id of each persona that was imported."""
 
-    imported: gr.State
+    def __init__(self, bank: Bank, indexer: Indexer) -> None:
+        self.bank, self.indexer = bank, indexer
+        self.imported: gr.State = gr.State(None)
+        self.has_choice: gr.State = gr.State(False)
+        gr.HTML(hint(ABOUT))
+        self.file = gr.File(show_label=False, height=120, elem_classes="memoir-drop", elem_id="upload")
+        self.preview = gr.HTML(padding=False, elem_id="upload-found")
+        self.choice = gr.Dropdown(
+            label="Histories to import", multiselect=True, filterable=True, visible=False, elem_id="upload-choose"
+        )
+        self.everything = gr.Checkbox(label="Import all", visible=False, elem_id="upload-all")
+        self.start = gr.Button("Import", variant="primary", visible=False, elem_id="upload-start")
+        self.task = TaskPanel("upload")
+        self.report = gr.HTML(padding=False, elem_id="upload-report")
+        parts = [self.preview, self.choice, self.everything, self.start]
+        outputs = [*parts, *self.task.outputs, self.report, self.imported]
+        self.file.upload(self.show_preview, [self.file], [*outputs, self.has_choice], **PRIVATE)
+        self.file.clear(self.clear, None, parts, **PRIVATE)
+        inputs = [self.file, self.choice, self.everything, self.has_choice]
+        self.start.click(self.import_file, inputs, [*outputs, self.file], **PRIVATE)
 
-
-def upload_box(bank: Bank, indexer: Indexer) -> UploadBox:
-    """Build the box in which a history is dropped, looked into, chosen from and imported."""
-    imported: gr.State = gr.State(None)
-    gr.HTML(hint(WELCOME))
-    file = gr.File(
-        show_label=False,
-        height=120,
-        elem_classes="memoir-drop",
-        elem_id="upload",
-    )
-    found = gr.HTML(padding=False, elem_id="upload-found")
-    wanted = gr.Dropdown(
-        label="Which histories", multiselect=True, filterable=True, visible=False, elem_id="upload-choose"
-    )
-    everything = gr.Checkbox(label="Take them all", visible=False, elem_id="upload-all")
-    start = gr.Button("Import", variant="primary", visible=False, elem_id="upload-start")
-    bar = task_bar("upload")
-    report = gr.HTML(padding=False, elem_id="upload-report")
-    several: gr.State = gr.State(False)
-
-    def look(path: str, request: gr.Request) -> Iterator[Update]:
-        def work(task: Task) -> Update:
-            try:
-                held = ingest.summarize(Path(path), task.report)
-            except UnreadableFile as fault:
-                return {report: error_box(str(fault))}
-            many = len(held.histories) > 1
-            choices = [(_history_name(h), h.external_id or h.name) for h in held.histories]
-            return {
-                found: render("import_preview.html", name=Path(path).name, file=held),
-                wanted: gr.Dropdown(choices, value=[], visible=many),
-                everything: gr.Checkbox(value=False, visible=many, label=f"Take all {len(choices)}"),
-                start: gr.Button(visible=True),
-                several: many,
-            }
-
-        yield {**closed(), report: "", imported: None}
-        yield from bar.watch("Reading", request, work, outlives=False)
-
-    def closed() -> Update:
+    def clear(self) -> Update:
+        """Show no file."""
         return {
-            found: "",
-            wanted: gr.Dropdown([], value=[], visible=False),
-            everything: gr.Checkbox(value=False, visible=False),
-            start: gr.Button(visible=False),
+            self.preview: "",
+            self.choice: gr.Dropdown([], value=[], visible=False),
+            self.everything: gr.Checkbox(value=False, visible=False),
+            self.start: gr.Button(visible=False),
         }
 
-    def take(path: str, names: list[str], take_all: bool, many: bool, request: gr.Request) -> Iterator[Update]:
-        if many and not names and not take_all:
-            yield {report: error_box("Choose at least one of the histories, or take them all.")}
+    def show_preview(self, path: str, request: gr.Request) -> Iterator[Update]:
+        """Show what a file contains; stores nothing."""
+
+        def work(task: Task) -> Update:
+            try:
+                contents = ingest.summarize(Path(path), task.report)
+            except UnreadableFile as error:
+                return {self.report: error_box(str(error))}
+            several = len(contents.histories) > 1
+            choices = [(_describe(history), history.external_id or history.name) for history in contents.histories]
+            return {
+                self.preview: render("import_preview.html", name=Path(path).name, file=contents),
+                self.choice: gr.Dropdown(choices, value=[], visible=several),
+                self.everything: gr.Checkbox(value=False, visible=several, label=f"Import all {len(choices)}"),
+                self.start: gr.Button(visible=True),
+                self.has_choice: several,
+            }
+
+        yield {**self.clear(), self.report: "", self.imported: None}
+        yield from self.task.run("Reading", request, work, outlives_page=False)
+
+    def import_file(
+        self, path: str, chosen: list[str], everything: bool, has_choice: bool, request: gr.Request
+    ) -> Iterator[Update]:
+        """Store the chosen histories of a file, then delete the uploaded copy."""
+        if has_choice and not chosen and not everything:
+            yield {self.report: error_box("Choose at least one history, or import all.")}
             return
 
         def work(task: Task) -> Update:
-            held = Path(path)
+            file = Path(path)
             try:
                 with journal.requested("upload"):
-                    chosen = names if many and not take_all else None
-                    done = ingest.ingest(bank, held, choose=chosen, progress=task.report)
-            except (UnreadableFile, BankUnavailable) as fault:
-                return {report: error_box(str(fault))}
+                    choose = chosen if has_choice and not everything else None
+                    report = ingest.ingest(self.bank, file, choose=choose, progress=task.report)
+            except (UnreadableFile, BankUnavailable) as error:
+                return {self.report: error_box(str(error))}
             finally:
-                indexer.wake()
-            shutil.rmtree(held.parent, ignore_errors=True)  # the server's copy, in a folder of its own
-            new = done.histories[0].persona.id
-            return {
-                **closed(),
-                file: None,
-                report: render("import_report.html", name=held.name, report=done),
-                imported: new,
-            }
+                self.indexer.wake()
+            shutil.rmtree(file.parent, ignore_errors=True)  # the uploaded copy has a folder of its own
+            shown = render("import_report.html", name=file.name, report=report)
+            return {**self.clear(), self.file: None, self.report: shown, self.imported: report.histories[0].persona.id}
 
-        yield {report: ""}
-        yield from bar.watch("Importing", request, work)
-
-    parts = [found, wanted, everything, start]
-    shown = [*parts, *bar.parts, report, imported]
-    file.upload(look, [file], [*shown, several], **PRIVATE)
-    file.clear(closed, None, parts, **PRIVATE)
-    start.click(take, [file, wanted, everything, several], [*shown, file], **PRIVATE)
-    return UploadBox(imported)
+        yield {self.report: ""}
+        yield from self.task.run("Importing", request, work)
 
 
-def _history_name(history: HistorySummary) -> str:
+def _describe(history: HistorySummary) -> str:
     names = " · ".join(dict.fromkeys(name for name in (history.name, history.external_id) if name))
     return f"{clip(names, 80)} ({format_count(history.sessions, 'session')}, {format_count(history.turns, 'turn')})"

@@ -8,52 +8,46 @@ from memory.bank import journal
 from memory.bank.bank import Bank
 from memory.exporting import downloads
 from memory.tab.events import PRIVATE, Update, show_errors
-from memory.tab.pager import pager
+from memory.tab.tables import build_pager, build_table, last_page
 from memory.tab.templates import hint
 
 PAGE = 20
+"""Entries of a page."""
+
+ABOUT = "What was written, recalled and forgotten, when and on whose request. It never contains the text itself."
 
 
-def journal_panel(bank: Bank) -> None:
-    """Build the panel, which reads the journal when it is opened."""
-    with gr.Accordion("Journal", open=False, elem_id="journal") as panel:
-        gr.HTML(
-            hint("What was written, recalled and forgotten, and at whose request; it holds no word of it."),
-            padding=False,
-        )
-        table = gr.Dataframe(
-            headers=list(journal.HEADINGS),
-            datatype="str",
-            type="array",
-            interactive=False,
-            wrap=True,
-            max_height=480,
-            show_label=False,
-            buttons=[],
-            elem_classes="memoir-table",
-            elem_id="journal-table",
-        )
-        pages = pager("journal", "Newer", "Older")
-        whole = gr.Button("All of it as CSV", size="sm", elem_id="journal-csv")
-        file = gr.File(label="Ready to download", visible=False, interactive=False, elem_id="journal-file")
+class JournalPanel:
+    """The panel's components; it reads the journal when it is opened."""
+
+    def __init__(self, bank: Bank) -> None:
+        self.bank = bank
+        with gr.Accordion("Journal", open=False, elem_id="journal") as fold:
+            gr.HTML(hint(ABOUT), padding=False)
+            self.table = build_table("journal-table", "Journal", journal.HEADINGS, show_label=False, max_height=480)
+            self.pages = build_pager("journal", "Newer", "Older")
+            download = gr.Button("Download as CSV", size="sm", elem_id="journal-csv")
+            self.file = gr.File(label="Ready to download", visible=False, interactive=False, elem_id="journal-file")
+        page, outputs = self.pages.page, [self.table, *self.pages.outputs]
+        fold.expand(lambda: 0, None, page, **PRIVATE).then(self.show, page, outputs, **PRIVATE)
+        self.pages.connect(self.show, [page], outputs)
+        download.click(self.export, None, [self.file], **PRIVATE)
 
     @show_errors
-    def show(page: int) -> Update:
-        total = journal.count(bank)
-        page = min(page, max(0, total - 1) // PAGE)
-        lines = journal.entries(bank, PAGE, page * PAGE)
-        said = f"{total:,}" if lines else "Nothing yet."
-        return {table: [list(entry.cells) for entry in lines], **pages.at(page, PAGE, len(lines), total, said)}
+    def show(self, page: int) -> Update:
+        """Show a page of the journal, from 0."""
+        total = journal.count(self.bank)
+        page = last_page(page, PAGE, total)
+        entries = journal.entries(self.bank, PAGE, page * PAGE)
+        text = f"{total:,}" if entries else "No entries yet."
+        rows = [list(entry.cells) for entry in entries]
+        return {self.table: rows, **self.pages.show(page, PAGE, len(rows), total, text)}
 
     @show_errors
-    def as_csv() -> Update:
-        text = journal.as_csv(journal.entries(bank))
+    def export(self) -> Update:
+        """Write the whole journal to a file."""
+        text = journal.as_csv(journal.entries(self.bank))
         path = downloads.create(
-            bank.path, "journal", "csv", lambda path: path.write_text(text, encoding="utf-8", newline="")
+            self.bank.path, "journal", "csv", lambda path: path.write_text(text, encoding="utf-8", newline="")
         )
-        return {file: gr.File(str(path), visible=True)}
-
-    parts = [table, *pages.parts]
-    panel.expand(lambda: 0, None, pages.shown, **PRIVATE).then(show, pages.shown, parts, **PRIVATE)
-    pages.turn(show, [pages.shown], parts)
-    whole.click(as_csv, None, [file], **PRIVATE)
+        return {self.file: gr.File(str(path), visible=True)}

@@ -1,4 +1,4 @@
-"""Pictures of what a persona's memory holds, with a bounded number of marks; every text in them is escaped."""
+"""Plot what a persona remembers, with a bounded number of marks; every text in a plot is escaped."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ COLOURS: Mapping[Store, str] = {
     "event": "#c08a2e",
     "dialogue": "#8474b8",
 }
-"""The stores' colours, of a middle tone: they stand on light and on dark."""
+"""The stores' colours, of a middle tone that shows on a light and on a dark page."""
 
 QUIET, RULE = "#8a7f6c", "rgba(150,138,118,.25)"
 UNITS = {1: "month", 3: "quarter", 12: "year", 120: "decade", 1200: "century"}
 
 
-def holdings(bank: Bank, persona_id: int) -> tuple[Figure | None, str]:
-    """Stacked bars of what the bank holds by store and month, and what they show in words."""
-    from plotly.graph_objects import Bar  # half a second, and only who opens the pictures needs it
+def draw_stores(bank: Bank, persona_id: int) -> tuple[Figure | None, str]:
+    """Draw the memories by store and month as stacked bars, and describe the plot."""
+    from plotly.graph_objects import Bar  # takes half a second to import, and only plots need it
 
     months, beyond = overview.cut(overview.kept_by_month(bank, persona_id))
     wide, stores = overview.width(months), overview.stores_of(months)
     if not stores:
-        return None, "Nothing that is remembered has a date yet."
+        return None, "No memory has a date yet."
     figure = _figure(300)
     for store in stores:
         bins = overview.binned(months[store], wide)
@@ -47,16 +47,19 @@ def holdings(bank: Bank, persona_id: int) -> tuple[Figure | None, str]:
                 name=STORE_NAMES[store],
                 marker={"color": COLOURS[store]},
                 xperiod=f"M{wide}",
-                hovertemplate=f"%{{y:,}} of {STORE_NAMES[store].lower()}<extra></extra>",
+                hovertemplate=f"{STORE_NAMES[store]}: %{{y:,}}<extra></extra>",
             )
         )
     figure.update_layout(barmode="stack", hovermode="x unified")
     total = sum(sum(counted.values()) for counted in months.values())
-    return figure, f"{format_count(total, 'memory', 'memories')} with a date, a bar a {UNITS[wide]}.{_left_out(beyond)}"
+    return (
+        figure,
+        f"{format_count(total, 'memory', 'memories')} with a date, one bar per {UNITS[wide]}.{_left_out(beyond)}",
+    )
 
 
-def timeline(bank: Bank, persona_id: int, now: datetime | None = None) -> tuple[Figure | None, str]:
-    """Conversations and events by month, and under them a bar a fact for as long as it held; and that in words."""
+def draw_timeline(bank: Bank, persona_id: int, now: datetime | None = None) -> tuple[Figure | None, str]:
+    """Draw conversations and events by month, and each fact as a bar for as long as it was true; describe the plot."""
     now = now or datetime.now(UTC)
     found: Months = {
         "Events": overview.kept_by_month(bank, persona_id)["event"],
@@ -75,13 +78,14 @@ def timeline(bank: Bank, persona_id: int, now: datetime | None = None) -> tuple[
     figure.update_layout(showlegend=False, barmode="overlay")
     figure.update_xaxes(type="date")
     figure.update_yaxes(tickvals=list(range(len(names))), ticktext=names, showgrid=False)
-    shown = f"; {format_count(len(facts), 'fact')} for as long as they held, those that ended first" if facts else ""
-    counted_by = f"Conversations and events, a dot a {UNITS[wide]}, the larger the more"
-    return figure, f"{counted_by}{shown}.{_left_out(beyond)}"
+    text = f"Conversations and events: one dot per {UNITS[wide]}, larger for more."
+    if facts:
+        text += f" {format_count(len(facts), 'fact')}: each bar shows how long it was true; outdated ones come last."
+    return figure, text + _left_out(beyond)
 
 
 def _left_out(beyond: int) -> str:
-    return f" Left out: {beyond:,} of long before or after." if beyond else ""
+    return f" Not shown: {beyond:,} from long before or after." if beyond else ""
 
 
 def _row_of_counts(figure: Figure, place: int, name: str, bins: Mapping[datetime, int], unit: str) -> None:
@@ -111,25 +115,26 @@ def _bars_of_facts(figure: Figure, facts: Sequence[Memory], now: datetime) -> No
             x=[max((end - start).total_seconds() * 1000, 1.0) for _, start, end in spans],
             y=list(range(len(spans))),
             marker={"color": [COLOURS[fact.store] for fact, _, _ in spans]},
-            text=[f"{escape(clip(fact.text, 90))}<br>{escape(_held(fact))}" for fact, _, _ in spans],
+            text=[f"{escape(clip(fact.text, 90))}<br>{escape(_validity(fact))}" for fact, _, _ in spans],
             textposition="none",
             hovertemplate="%{text}<extra></extra>",
         )
     )
 
 
-def _held(fact: Memory) -> str:
-    return f"from {format_day(fact.valid_from)} " + (f"to {format_day(fact.valid_to)}" if fact.valid_to else "on")
+def _validity(fact: Memory) -> str:
+    start = format_day(fact.valid_from)
+    return f"from {start} to {format_day(fact.valid_to)}" if fact.valid_to else f"since {start}"
 
 
-def people(bank: Bank, persona_id: int, as_of: datetime) -> tuple[Figure | None, str]:
-    """The people and who is what to whom at a moment, as a graph, and that in words."""
+def draw_people(bank: Bank, persona_id: int, as_of: datetime) -> tuple[Figure | None, str]:
+    """Draw people and their relationships at a moment as a graph, and describe the plot."""
     name = bank.persona(persona_id).name
     known = overview.relations(bank, persona_id, name, as_of)
     if not known:
-        return None, f"No relationship is known that held on {format_day(as_of)}."
+        return None, f"No relationships are known on {format_day(as_of)}."
     figure = _figure(520)
-    _draw(figure, known, _places(known))
+    _draw(figure, known, _lay_out(known))
     figure.update_layout(showlegend=False, hovermode="closest")
     figure.update_xaxes(visible=False, range=[-1.3, 1.3])
     figure.update_yaxes(visible=False, range=[-1.15, 1.15])
@@ -137,16 +142,16 @@ def people(bank: Bank, persona_id: int, as_of: datetime) -> tuple[Figure | None,
     lines = (
         f"{format_count(len(everyone), 'name')} and {format_count(len(known), 'relationship')} on {format_day(as_of)}"
     )
-    return figure, f"{lines}: " + "; ".join(_in_words(r) for r in known) + "."
+    return figure, f"{lines}: " + "; ".join(_describe(r) for r in known) + "."
 
 
-def _in_words(relation: Relation) -> str:
+def _describe(relation: Relation) -> str:
     if relation.whose == overview.YOU:
         return f"{relation.who}, your {relation.what}"
     return f"{relation.who}, {relation.what} of {relation.whose}"
 
 
-def _places(known: Sequence[Relation]) -> dict[str, tuple[float, float]]:
+def _lay_out(known: Sequence[Relation]) -> dict[str, tuple[float, float]]:
     import networkx
 
     graph = networkx.Graph([(relation.who, relation.whose) for relation in known])
@@ -167,7 +172,7 @@ def _draw(figure: Figure, known: Sequence[Relation], places: Mapping[str, tuple[
             hoverinfo="skip",
         )
     )
-    # Nearer to the one who is it than to the one whom many are something to.
+    # Closer to the person who is described than to the one in the middle, where the labels would overlap.
     figure.add_trace(
         Scatter(
             x=[0.6 * ax + 0.4 * bx for (ax, _), (bx, _) in ends],

@@ -1,0 +1,165 @@
+"""The list of the Memory tab: what a persona remembers, searched, filtered and paged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import gradio as gr
+from markupsafe import Markup
+
+from memory.bank.bank import Bank
+from memory.bank.learning_queue import SUMMARY
+from memory.errors import MemoirError
+from memory.search.scoring import SearchSettings
+from memory.search.searcher import Searcher
+from memory.tab.events import Update
+from memory.tab.formatting import STORE_NAMES, clip, memory_date, parse_date
+from memory.tab.tables import build_pager, build_table, last_page
+from memory.tab.templates import empty_state, render
+from memory.types import STORES, Memory, Store, TimeSpan
+
+PAGE = 50
+"""Memories of a page."""
+
+HITS_PER_STORE = 20
+"""Memories of each store that a search shows."""
+
+HEADERS = ("No.", "Kind", "When", "Who", "Memory")
+FIRST_DAY, LAST_DAY = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What the list shows: the memories that match a text, a store and a stretch of time, where these are given."""
+
+    text: str
+    store: Store | None
+    during: TimeSpan | None
+
+    @classmethod
+    def parse(cls, text: str | None, store: str | None, since: str | None, until: str | None) -> Query:
+        """Read the values of the filters.
+
+        Raises:
+            MemoirError: a date cannot be read, or the dates are in the wrong order.
+        """
+        return cls((text or "").strip(), next((s for s in STORES if s == store), None), _between(since, until))
+
+    def matches(self, memory: Memory) -> bool:
+        """Whether a memory has the store and the time that are asked for."""
+        if self.store is not None and memory.store != self.store:
+            return False
+        if self.during is None:
+            return True
+        if memory.event is not None:
+            return memory.event.meets(self.during)
+        return memory.said_at is not None and self.during.start <= memory.said_at < self.during.end
+
+
+class MemoryList:
+    """The filters, the table and its pages."""
+
+    def __init__(self, bank: Bank, searcher: Searcher) -> None:
+        self.bank, self.searcher = bank, searcher
+        self.listed: gr.State = gr.State(())
+        """The values of the filters that the table shows."""
+        with gr.Row(elem_classes="memoir-filters"):
+            self.persona = gr.Dropdown(label="Persona", scale=1, min_width=170, elem_id="memory-persona")
+            self.text = gr.Textbox(
+                label="Search", placeholder="Words or meaning", scale=2, min_width=180, elem_id="memory-search"
+            )
+            kinds = [("All kinds", ""), *((STORE_NAMES[store], str(store)) for store in STORES)]
+            self.store = gr.Dropdown(kinds, value="", label="Kind", scale=1, min_width=140, elem_id="memory-kind")
+            self.since = gr.DateTime(label="From", include_time=False, type="string", scale=1, min_width=175)
+            self.until = gr.DateTime(label="To", include_time=False, type="string", scale=1, min_width=175)
+        self.totals = gr.HTML(padding=False, elem_id="memory-totals")
+        self.filters: list[Any] = [self.persona, self.text, self.store, self.since, self.until]
+
+    def build_table(self) -> None:
+        """Build the table and its pages, which stand in another column than the filters."""
+        self.table = build_table(
+            "memory-table",
+            "Memories",
+            HEADERS,
+            widths=(8, 16, 18, 13, 45),
+            clickable=True,
+            datatype=["number", "str", "str", "str", "str"],
+            max_height=560,
+            show_label=False,
+        )
+        self.pages = build_pager("memory", "Previous", "Next")
+
+    @property
+    def outputs(self) -> list[Any]:
+        """The components that `show` updates."""
+        return [self.totals, self.table, self.listed, *self.pages.outputs]
+
+    def show(self, persona_id: int | None, page: int, *filters: str | None) -> Update:
+        """Show a page, from 0, of a persona's memories."""
+        if persona_id is None:
+            nobody = empty_state("No persona yet", "Create one in Chat, or import a conversation there.")
+            return {self.totals: nobody, self.table: [], self.listed: (), **self.pages.show(0, PAGE, 0, 0, "")}
+        query = Query.parse(*filters)
+        memories, total, page = self._read_page(persona_id, query, page)
+        text = f"{total:,}{' found' if query.text else ''}"
+        if not total:
+            text = "No matches. Try other words, another kind or a wider date range."
+        return {
+            self.totals: _totals(self.bank.counts(persona_id)),
+            self.table: [_row(memory) for memory in memories],
+            self.listed: (persona_id, *filters),
+            **self.pages.show(page, PAGE, len(memories), total, text),
+        }
+
+    def _read_page(self, persona_id: int, query: Query, page: int) -> tuple[list[Memory], int, int]:
+        """The memories of a page, how many there are on all pages, and the page after all."""
+        if query.text:
+            views = self.searcher.views([query.text])
+            hits = self.searcher.search(persona_id, views, LAST_DAY, SearchSettings(k=HITS_PER_STORE))
+            found = [hit.memory for hit in hits if query.matches(hit.memory)]
+            page = last_page(page, PAGE, len(found))
+            return found[page * PAGE : (page + 1) * PAGE], len(found), page
+        total = self.bank.count_memories(persona_id, store=query.store, during=query.during)
+        page = last_page(page, PAGE, total)
+        memories = self.bank.memories(
+            persona_id, store=query.store, during=query.during, limit=PAGE, offset=page * PAGE
+        )
+        return memories, total, page
+
+
+def persona_choices(bank: Bank) -> list[tuple[str, int]]:
+    """The personas to choose from, as (name, id), the oldest first."""
+    return [(persona.name, persona.id) for persona in bank.personas()]
+
+
+def _between(since: str | None, until: str | None) -> TimeSpan | None:
+    """The time from the first moment of one date to the last of the other; None for two empty fields."""
+    first, last = parse_date(since), parse_date(until)
+    if first is None and last is None:
+        return None
+    start, end = first.start if first else FIRST_DAY, last.end if last else LAST_DAY
+    if end <= start:
+        raise MemoirError(f"“{until}” is before “{since}”. Change one of the two dates.")
+    return TimeSpan(start, end)
+
+
+def _row(memory: Memory) -> list[str | int]:
+    text = ("📌 " if memory.pinned else "") + clip(memory.text)
+    if memory.taken_back is not None:
+        text += " (retracted)"
+    elif memory.superseded_by is not None or memory.valid_to is not None:
+        text += " (no longer true)"
+    elif memory.stale_since is not None:
+        text += " (may be out of date)"
+    kind = "Summary" if memory.attribute == SUMMARY else STORE_NAMES[memory.store]
+    return [memory.id, kind, memory_date(memory), memory.speaker, text]
+
+
+def _totals(counts: Mapping[str, int]) -> Markup:
+    memories = sum(counts.get(store, 0) for store in STORES)
+    if not memories and not counts["turns"]:
+        return empty_state("Nothing remembered yet", "Tell the persona something, or import a conversation, in Chat.")
+    return render("persona_totals.html", counts=counts, memories=memories)

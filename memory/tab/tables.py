@@ -1,0 +1,100 @@
+"""Tables for reading, and the row of buttons that turns their pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+
+from memory.tab.events import PRIVATE, Update
+from memory.tab.templates import hint
+
+
+def build_table(
+    elem_id: str,
+    label: str,
+    headers: Sequence[str] | None = None,
+    *,
+    widths: Sequence[int] = (),
+    clickable: bool = False,
+    **more: Any,  # noqa: ANN401  # what gr.Dataframe takes
+) -> gr.Dataframe:
+    """Build a table that cannot be edited.
+
+    Args:
+        elem_id: Its id on the page.
+        label: Its title.
+        headers: Its columns; None if they depend on the data.
+        widths: The columns' shares of the width, in percent.
+        clickable: Whether a click on a row does something.
+        more: Further options of `gr.Dataframe`.
+    """
+    return gr.Dataframe(
+        headers=list(headers) if headers else None,
+        label=label,
+        type="array",
+        interactive=False,
+        wrap=True,
+        buttons=[],
+        column_widths=[f"{percent}%" for percent in widths] or None,
+        elem_id=elem_id,
+        elem_classes="memoir-table" if clickable else "memoir-plain-table",
+        **{"max_height": 460, **more},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Pager:
+    """The buttons under a table; `page` is the page it shows, from 0."""
+
+    page: gr.State
+    previous: gr.Button
+    position: gr.HTML
+    next: gr.Button
+
+    @property
+    def outputs(self) -> list[gr.State | gr.Button | gr.HTML]:
+        """The components that `show` updates."""
+        return [self.page, self.previous, self.position, self.next]
+
+    def show(self, page: int, size: int, rows: int, total: int, text: str) -> Update:
+        """Show the position of a page.
+
+        Args:
+            page: Its number, from 0.
+            size: Rows of a full page.
+            rows: Rows of this page.
+            total: Rows of all pages.
+            text: What to say of the total, or alone if there are no rows.
+        """
+        start = page * size
+        return {
+            self.page: page,
+            self.previous: gr.Button(interactive=page > 0),
+            self.position: hint(f"{start + 1:,}–{start + rows:,} of {text}" if rows else text),
+            self.next: gr.Button(interactive=start + rows < total),
+        }
+
+    def connect(self, handler: Callable[..., Update], inputs: Sequence[object], outputs: Sequence[object]) -> None:
+        """Let the buttons change the page and call `handler` to show it."""
+        for button, step in ((self.previous, -1), (self.next, 1)):
+            button.click(lambda page, step=step: max(0, page + step), self.page, self.page, **PRIVATE).then(
+                handler, inputs, outputs, **PRIVATE
+            )
+
+
+def build_pager(name: str, previous: str, following: str) -> Pager:
+    """Build the buttons with their labels; `name` begins the id of the position."""
+    page: gr.State = gr.State(0)
+    with gr.Row(elem_classes="memoir-pages"):
+        back = gr.Button(previous, size="sm", min_width=90, scale=0)
+        position = gr.HTML(padding=False, elem_id=f"{name}-where")
+        onward = gr.Button(following, size="sm", min_width=90, scale=0)
+    return Pager(page, back, position, onward)
+
+
+def last_page(page: int, size: int, total: int) -> int:
+    """The page to show: `page`, or the last one if there are fewer."""
+    return min(page, max(0, total - 1) // size)
