@@ -3,15 +3,16 @@
 import sqlite3
 import threading
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.bank import facts as knowing
+from memory.bank import maintenance, schema
 from memory.bank.bank import Bank
-from memory.bank.schema import MIGRATIONS
-from memory.errors import BankTooNew, UnknownMemory, UnknownPersona
+from memory.errors import BankTooNew, BankUnavailable, UnknownMemory, UnknownPersona
 from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, Stored, TimeSpan, TurnDraft
 
 MAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
@@ -170,10 +171,71 @@ def test_two_threads_writing_at_once_lose_nothing(bank, ana):
 
 def test_a_bank_of_a_later_version_is_refused_and_left_alone(bank, ana):
     with sqlite3.connect(bank.path) as conn:
-        conn.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+        conn.execute(f"PRAGMA user_version = {schema.newest_version() + 1}")
     conn.close()
     before = bank.path.read_bytes()
     with pytest.raises(BankTooNew, match="Update Memoir"):
+        bank.personas()
+    assert bank.path.read_bytes() == before
+
+
+@pytest.fixture
+def version_5(tmp_path):
+    """A bank as Memoir wrote it at revision e897bc6, the first whose banks are still read."""
+    path = tmp_path / "five" / "bank.db"
+    path.parent.mkdir()
+    with sqlite3.connect(path) as conn:
+        conn.executescript((Path(__file__).parent / "data" / "bank_version_5.sql").read_text(encoding="utf-8"))
+    conn.close()
+    return Bank(path)
+
+
+def test_a_bank_of_version_5_opens_with_everything(version_5):
+    (iris,) = version_5.personas()
+    assert (iris.name, iris.external_id, iris.traits, iris.manner, iris.proactive) == (
+        "Iris",
+        "iris-1",
+        ("patient", "dry"),
+        "warm",
+        False,
+    )
+    assert version_5.counts(iris.id) == {
+        "sessions": 2, "turns": 4, "dialogue": 3, "event": 1, "profile": 5, "relationship": 3, "world": 2,
+    }  # fmt: skip
+    memories = {m.text: m for m in version_5.memories(iris.id)}
+    lisbon, porto = memories["Lives in Lisbon"], memories["Lives in Porto"]
+    assert (lisbon.pinned, porto.superseded_by, porto.valid_to) == (True, lisbon.id, lisbon.valid_from)
+    assert version_5.quotes(iris.id, lisbon.id) == {3: "live in Lisbon"}
+    assert memories["Is fond of boats"].taken_back is not None
+    assert (memories["A trip to Porto"].event, memories["A trip to Porto"].event_text) == (
+        TimeSpan(datetime(2023, 5, 8, 10, 30, tzinfo=UTC), datetime(2023, 5, 8, 13, 30, tzinfo=UTC)),
+        "last May",
+    )
+    assert [t.text for t in version_5.turns(iris.id, 2)] == ["I live in Lisbon.", "Really?"]
+    assert maintenance.verify(version_5, "tiny") == []
+
+
+def shape(bank):
+    """Each table's columns in any order, its indexes, and the triggers."""
+    with bank.reading() as db:
+        tables = {
+            name: sorted(tuple(column)[1:] for column in db.conn.execute(f"PRAGMA table_xinfo({name})"))
+            for name in db.table_names()
+        }
+        others = "SELECT name, sql FROM sqlite_master WHERE type <> 'table' AND sql IS NOT NULL"
+        return tables, {name: " ".join(sql.split()) for name, sql in db.conn.execute(others)}
+
+
+def test_a_migrated_bank_has_the_shape_of_a_new_one(version_5, bank):
+    assert shape(version_5) == shape(bank)
+
+
+def test_a_bank_of_an_unreleased_version_is_refused_and_left_alone(bank, ana):
+    with sqlite3.connect(bank.path) as conn:
+        conn.execute("PRAGMA user_version = 4")
+    conn.close()
+    before = bank.path.read_bytes()
+    with pytest.raises(BankUnavailable, match=r"version 4; this Memoir reads version 5 and later.*Export it"):
         bank.personas()
     assert bank.path.read_bytes() == before
 

@@ -1,6 +1,5 @@
 """The index is what the rows say, however it came about, and finds in many what a look at all would find."""
 
-from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -10,16 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory.bank import connection as opening
 from memory.bank import maintenance as upkeep
-from memory.bank import schema
 from memory.bank.bank import Bank
 from memory.bank.rows import digest
 from memory.forgetting.forget import forget_memories
 from memory.search import indexer
 from memory.search.engine import candidates, index, packing, segments
 from memory.search.engine.index import IndexCache
-from memory.search.searcher import Searcher
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TimeSpan, TurnDraft
 
 MAY = datetime(2023, 5, 8, tzinfo=UTC)
@@ -229,28 +225,6 @@ def test_only_the_personas_asked_last_are_kept(ana, monkeypatch):
     again = [read(bank, persona, held) for persona in personas[-3:]]
     assert all(one is other for one, other in zip(again, kept[-3:], strict=True))
     assert read(bank, first, held) is not kept[0]
-
-
-def test_a_bank_of_the_first_version_is_brought_along(tmp_path, monkeypatch):
-    bank = Bank(tmp_path / "bank.db")
-    monkeypatch.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:1])
-    with bank.writing() as db:
-        db.conn.execute("INSERT INTO personas (name, created_at) VALUES ('Ana', ?)", (MAY.isoformat(),))
-        db.conn.execute(
-            "INSERT INTO memories (persona_id, store, identity, text, key, key_hash, scope, terms, speaker, attribute, "
-            "event_text, recorded_at, emotion, scene, external_id) VALUES (1, 'world', 'i', 'Gulls', 'Gulls', ?, "
-            "'persona1', 'gull', '', '', '', ?, '', '', '')",
-            (digest("Gulls"), MAY.isoformat()),
-        )
-        vector = EMBEDDER.encode(["Gulls"])[0].tobytes()
-        db.conn.execute("INSERT INTO vectors VALUES (?, ?, ?)", (MODEL, digest("Gulls"), vector))
-    monkeypatch.undo()
-    assert upkeep.verify(bank, MODEL) == []
-    searcher = Searcher(bank, EMBEDDER)
-    (hit,) = searcher.search(1, searcher.views(["Gulls"]), LATER)
-    assert (hit.memory.text, hit.scores["dense"] > 0) == ("Gulls", True)
-    with closing(opening.open_bank(bank.path).conn) as conn:
-        assert not conn.execute("SELECT name FROM sqlite_master WHERE name LIKE '%fts%'").fetchall()
 
 
 def test_among_very_many_the_likely_ones_are_those_a_look_at_all_finds(ana, monkeypatch):

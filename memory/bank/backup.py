@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from memory.bank import faults, journal
+from memory.bank import faults, journal, schema
 from memory.bank.bank import Bank
 from memory.bank.connection import open_bank
-from memory.bank.schema import MIGRATIONS
 from memory.errors import BankTooNew, BankUnavailable, MemoirError, UnreadableFile
 from memory.progress import Task
 
@@ -161,9 +160,13 @@ def look(path: Path, task: Task | None = None) -> Holding:
     try:
         with closing(_open(path)) as conn, task.interruptible(conn):
             (version,) = conn.execute("PRAGMA user_version").fetchone()
-            if version > len(MIGRATIONS):
-                raise BankTooNew(
-                    f"{path} is a bank of version {version}; this Memoir reads up to {len(MIGRATIONS)}. Update Memoir."
+            newest = schema.newest_version()
+            if version > newest:
+                raise BankTooNew(f"{path} is a bank of version {version}; this Memoir reads up to {newest}. Update it.")
+            if 0 < version < schema.FIRST_VERSION:
+                raise UnreadableFile(
+                    f"{path} is a bank of version {version}; this Memoir reads version {schema.FIRST_VERSION} and "
+                    "later. Export it with the Memoir that wrote it, and import the export."
                 )
             found = [said for (said,) in conn.execute("PRAGMA integrity_check(5)") if said != "ok"]
             task.report(CHECKED)

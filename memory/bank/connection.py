@@ -32,7 +32,7 @@ def open_bank(path: Path) -> Database:
     db, version = _connect(str(path), path)
     try:
         _use_write_ahead_log(db.conn)
-        if version < len(schema.MIGRATIONS):
+        if version < schema.newest_version():
             _migrate(db, path)
     except BaseException:
         db.close()
@@ -51,7 +51,7 @@ def open_frozen(path: Path, fault: sqlite3.Error) -> Database:
     if not path.exists() or (log.exists() and log.stat().st_size):
         raise fault
     db, version = _connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", path)
-    if version < len(schema.MIGRATIONS):
+    if version < schema.newest_version():
         db.close()
         raise fault
     return db
@@ -76,10 +76,15 @@ def _version(conn: sqlite3.Connection, path: Path) -> int:
     version, tables = conn.execute(
         "SELECT user_version, (SELECT count(*) FROM sqlite_master) FROM pragma_user_version"
     ).fetchone()
-    if version > len(schema.MIGRATIONS):
+    if version > schema.newest_version():
         raise BankTooNew(
-            f"{path} is a bank of version {version}; this Memoir reads up to {len(schema.MIGRATIONS)}. "
+            f"{path} is a bank of version {version}; this Memoir reads up to {schema.newest_version()}. "
             "Nothing was changed. Update Memoir, or point MEMOIR_HOME at another folder."
+        )
+    if 0 < version < schema.FIRST_VERSION:
+        raise BankUnavailable(
+            f"{path} is a bank of version {version}; this Memoir reads version {schema.FIRST_VERSION} and later. "
+            "Nothing was changed. Export it with the Memoir that wrote it, and import the export into a new bank."
         )
     if tables and not version:
         raise BankUnavailable(
@@ -111,9 +116,11 @@ def _migrate(db: Database, path: Path) -> None:
     try:
         # Read again under the lock: another process may have migrated since.
         version = _version(conn, path)
-        for number, migration in enumerate(schema.MIGRATIONS[version:], start=version + 1):
-            migration(db)
-            conn.execute(f"PRAGMA user_version = {number}")
+        if version:
+            schema.migrate(db, version)
+        else:
+            schema.create(db)
+        conn.execute(f"PRAGMA user_version = {schema.newest_version()}")
         conn.execute("COMMIT")
     except BaseException:
         if conn.in_transaction:

@@ -16,8 +16,7 @@ from sqlite_utils import Database
 
 from memory.bank import journal, rows, validity
 from memory.bank.bank import MEMORY, Bank, chosen
-from memory.bank.inserts import indexed_terms, insert, next_id
-from memory.bank.rows import clean
+from memory.bank.rows import clean, insert, next_id
 from memory.errors import MemoirError
 from memory.types import Memory, TimeSpan
 
@@ -80,10 +79,9 @@ def edit(bank: Bank, persona_id: int, memory_id: int, to: Version) -> Memory:
         touched = _let_rest_on(db, old)
         new_id = next_id(db, "memories")
         key = old["key"] if text == old["text"] else text
-        changed = {"text": text, "key": key, "key_hash": rows.digest(key), "terms": indexed_terms(old["speaker"], key)}
+        changed = {"text": text, **rows.key_columns(old["speaker"], key)}
         timed = {
-            "event_start": rows.stamp(to.event.start) if to.event else None,
-            "event_end": rows.stamp(to.event.end) if to.event else None,
+            **rows.event_columns(to.event),
             "event_text": to.event_text,
             "valid_from": rows.stamp(to.valid_from),
             "valid_to": rows.stamp(to.valid_to),

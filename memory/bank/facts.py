@@ -12,7 +12,7 @@ from itertools import count
 from sqlite_utils import Database
 
 from memory.bank import rows
-from memory.bank.inserts import insert, memory_row, next_id, point_to, storable
+from memory.bank.rows import clean_draft, insert, link_sources, memory_row, next_id
 from memory.bank.validity import end, settle, take_back, tell_again
 from memory.quotes import quoted
 from memory.types import Learned, MemoryDraft, Quote, Stored, Turn, TurnDraft
@@ -20,7 +20,7 @@ from memory.types import Learned, MemoryDraft, Quote, Stored, Turn, TurnDraft
 
 def memory(db: Database, persona_id: int, draft: MemoryDraft) -> Stored:
     """Store one memory that no turn said, unless it is known, and settle which of two facts holds now."""
-    draft = storable(draft)
+    draft = clean_draft(draft)
     identity = rows.memory_identity(draft)
     known = "SELECT 1 FROM memories WHERE persona_id = ? AND identity = ?"
     if db.conn.execute(known, (persona_id, identity)).fetchone():
@@ -74,7 +74,7 @@ def _learn(
     db: Database, persona_id: int, session_id: int, item: Learned, quotes: Sequence[tuple[int, str, bool]]
 ) -> tuple[int, bool]:
     """The id of a learned memory, and whether it is new: told again while it holds, it has one more source."""
-    draft = storable(item.memory)
+    draft = clean_draft(item.memory)
     since = rows.stamp(draft.valid_from or draft.said_at) or ""
     turn_ids = {turn_id for turn_id, _, _ in quotes}
     for period in count():
@@ -89,12 +89,12 @@ def _learn(
             break
         memory_id, holds, sources = held
         if holds or turn_ids & {int(i) for i in (sources or "").split(",") if i}:
-            point_to(db, [(memory_id, *quote) for quote in quotes])
+            link_sources(db, [(memory_id, *quote) for quote in quotes])
             return int(memory_id), False
     if item.replaces is not None:
         take_back(db, persona_id, item.replaces, rows.stamp(draft.said_at))
     memory_id = _add(db, persona_id, session_id, identity, draft)
-    point_to(db, [(memory_id, *quote) for quote in quotes])
+    link_sources(db, [(memory_id, *quote) for quote in quotes])
     tell_again(db, persona_id, memory_id)
     if item.replaces is not None:
         db.conn.execute("UPDATE memories SET superseded_by = ? WHERE id = ?", (memory_id, item.replaces))

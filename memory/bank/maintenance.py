@@ -6,7 +6,7 @@ import numpy as np
 
 from memory.bank import rows
 from memory.bank.bank import Bank
-from memory.bank.inserts import indexed_terms
+from memory.bank.rows import index_terms
 from memory.search import indexer
 
 
@@ -24,7 +24,7 @@ def verify(bank: Bank, model: str) -> list[str]:
         ):
             if rows.digest(key) != key_hash:
                 faults.append(f"memory {memory_id}: its key was changed behind the index; rebuild mends it")
-            elif indexed_terms(speaker, key) != terms:
+            elif index_terms(speaker, key) != terms:
                 faults.append(f"memory {memory_id}: its index words are not those of its key; rebuild mends it")
         stray = conn.execute(
             "SELECT count(*) FROM vectors WHERE key_hash NOT IN (SELECT key_hash FROM memories)"
@@ -43,7 +43,7 @@ def rebuild(bank: Bank) -> None:
     """Make index words anew from the rows; vectors and packed segments follow as the indexer gets to them."""
     with bank.writing() as db:
         fresh = [
-            (rows.digest(key), indexed_terms(speaker, key), memory_id)
+            (rows.digest(key), index_terms(speaker, key), memory_id)
             for memory_id, key, speaker in db.conn.execute("SELECT id, key, speaker FROM memories")
         ]
         db.conn.executemany("UPDATE memories SET key_hash = ?, terms = ? WHERE id = ?", fresh)

@@ -1,17 +1,23 @@
-"""Rows of the bank to things of the domain and back."""
+"""Convert rows of the bank to the domain's dataclasses and back, and insert them."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
-from memory.types import Memory, MemoryDraft, Persona, Session, TimeSpan, Turn, TurnDraft
+from sqlite_utils import Database
+
+from memory.bank import schema
+from memory.search import tokens
+from memory.types import Memory, MemoryDraft, Persona, PersonaDraft, Session, SessionDraft, TimeSpan, Turn, TurnDraft
 
 Row = Mapping[str, Any]
+Draft = TypeVar("Draft", PersonaDraft, SessionDraft, TurnDraft, MemoryDraft)
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -19,6 +25,13 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 def clean(text: str) -> str:
     """The text as a bank can hold it: without U+0000, which ends a text in SQLite, and without lone surrogates."""
     return SURROGATE.sub("\ufffd", text.replace("\x00", ""))
+
+
+def clean_draft(draft: Draft) -> Draft:
+    """The draft with all texts as a bank can hold them."""
+    texts = {f.name: text for f in fields(draft) if isinstance(text := getattr(draft, f.name), str)}
+    changed: dict[str, Any] = {name: clean(text) for name, text in texts.items() if clean(text) != text}
+    return replace(draft, **changed) if changed else draft
 
 
 def digest(*parts: object) -> str:
@@ -46,6 +59,8 @@ def moment(text: str | None, original: str = "") -> datetime | None:
     if text is None:
         return None
     kept = datetime.fromisoformat(text)
+    if not original:
+        return kept
     try:
         zone = datetime.fromisoformat(original).tzinfo
         return kept.astimezone(zone) if zone else kept
@@ -93,84 +108,142 @@ def learned_identity(draft: MemoryDraft, period: int) -> str:
     )
 
 
-def draft(row: Row) -> MemoryDraft:
-    """What of a row of `memories` makes its identity."""
-    return MemoryDraft(
-        store=row["store"],
-        text=row["text"],
-        event=span(row["event_start"], row["event_end"]),
-        speaker=row["speaker"],
-        attribute=row["attribute"],
-        external_id=row["external_id"],
-    )
+# --- rows to dataclasses
+
+_FROM_SQL: Mapping[str, Callable[[Any], Any]] = {
+    "time": moment,
+    "flag": bool,
+    "list": lambda text: tuple(json.loads(text)),
+}
+
+
+def _shared(kind: type, columns: schema.Columns) -> tuple[tuple[str, Callable[[Any], Any] | None], ...]:
+    """The columns that a dataclass has as fields of the same name, with how their values are read."""
+    return tuple((f.name, _FROM_SQL.get(columns[f.name].kind)) for f in fields(kind) if f.name in columns)
+
+
+_PERSONA = _shared(Persona, schema.PERSONAS)
+_SESSION = _shared(Session, schema.SESSIONS)
+_TURN = _shared(Turn, schema.TURNS)
+_MEMORY = _shared(Memory, schema.MEMORIES)
+_MEMORY_DRAFT = _shared(MemoryDraft, schema.MEMORIES)
+
+
+def _values(row: Row, columns: Iterable[tuple[str, Callable[[Any], Any] | None]]) -> dict[str, Any]:
+    return {name: row[name] if convert is None else convert(row[name]) for name, convert in columns}
 
 
 def persona(row: Row) -> Persona:
     """A row of `personas`."""
-    return Persona(
-        id=row["id"],
-        name=row["name"],
-        external_id=row["external_id"],
-        description=row["description"],
-        traits=tuple(json.loads(row["traits"])),
-        manner=row["manner"],
-        created_at=datetime.fromisoformat(row["created_at"]),
-        proactive=bool(row["proactive"]),
-    )
+    return Persona(**_values(row, _PERSONA))
 
 
 def session(row: Row) -> Session:
     """A row of `sessions` with its `turn_count`."""
-    return Session(
-        id=row["id"],
-        persona_id=row["persona_id"],
-        external_id=row["external_id"],
-        title=row["title"],
-        source=row["source"],
-        started_at=moment(row["started_at"], row["started_text"]),
-        started_text=row["started_text"],
-        turn_count=row["turn_count"],
-    )
+    values = _values(row, _SESSION)
+    values["started_at"] = moment(row["started_at"], row["started_text"])
+    return Session(**values, turn_count=row["turn_count"])
 
 
 def turn(row: Row) -> Turn:
     """A row of `turns`."""
-    return Turn(
-        id=row["id"],
-        session_id=row["session_id"],
-        position=row["position"],
-        speaker=row["speaker"],
-        role=row["role"],
-        text=row["text"],
-        said_at=moment(row["said_at"], row["said_text"]),
-        said_text=row["said_text"],
-        external_id=row["external_id"],
-    )
+    values = _values(row, _TURN)
+    values["said_at"] = moment(row["said_at"], row["said_text"])
+    return Turn(**values)
 
 
 def memory(row: Row) -> Memory:
     """A row of `memories` with `turn_ids`, its sources joined by commas, and `said_text` of the first of them."""
+    values = _values(row, _MEMORY)
+    values["said_at"] = moment(row["said_at"], row["said_text"] or "")
     return Memory(
-        id=row["id"],
-        persona_id=row["persona_id"],
-        store=row["store"],
-        text=row["text"],
-        key=row["key"],
-        speaker=row["speaker"],
-        attribute=row["attribute"],
+        **values,
         event=span(row["event_start"], row["event_end"]),
-        event_text=row["event_text"],
-        said_at=moment(row["said_at"], row["said_text"] or ""),
-        recorded_at=datetime.fromisoformat(row["recorded_at"]),
-        valid_from=moment(row["valid_from"]),
-        valid_to=moment(row["valid_to"]),
-        superseded_by=row["superseded_by"],
-        emotion=row["emotion"],
-        scene=row["scene"],
-        external_id=row["external_id"],
-        session_id=row["session_id"],
         turn_ids=tuple(int(i) for i in (row["turn_ids"] or "").split(",") if i),
-        taken_back=moment(row["taken_back"]),
         stale_since=moment(row["stale_since"]),
-        pinned=bool(row["pinned"]),
     )
+
+
+def memory_draft(row: Row) -> MemoryDraft:
+    """A row of `memories` as the draft that it was stored from."""
+    return MemoryDraft(**_values(row, _MEMORY_DRAFT), event=span(row["event_start"], row["event_end"]))
+
+
+# --- dataclasses to rows
+
+
+_DRAFTS: Mapping[type, tuple[tuple[str, bool], ...]] = {
+    kind: tuple(
+        (f.name, columns[f.name].kind == "time")
+        for f in fields(kind)
+        if f.name in columns and f.name != "learned"  # memories in a draft of a session, a flag in its row
+    )
+    for kind, columns in (
+        (PersonaDraft, schema.PERSONAS),
+        (SessionDraft, schema.SESSIONS),
+        (TurnDraft, schema.TURNS),
+        (MemoryDraft, schema.MEMORIES),
+    )
+}
+"""The columns that a draft has as fields of the same name, and whether each is a time."""
+
+
+def draft_columns(draft: PersonaDraft | SessionDraft | TurnDraft | MemoryDraft) -> dict[str, Any]:
+    """The columns that a draft has as fields of the same name, as the bank keeps them."""
+    return {
+        name: stamp(getattr(draft, name)) if is_time else getattr(draft, name) for name, is_time in _DRAFTS[type(draft)]
+    }
+
+
+def memory_row(
+    memory_id: int, persona_id: int, session_id: int | None, identity: str, draft: MemoryDraft
+) -> dict[str, Any]:
+    """A draft as a row of `memories`."""
+    return {
+        **draft_columns(draft),
+        "id": memory_id,
+        "persona_id": persona_id,
+        "session_id": session_id,
+        "identity": identity,
+        **key_columns(draft.speaker, draft.key or draft.text),
+        **event_columns(draft.event),
+        "recorded_at": stamp(datetime.now(UTC)),
+        "valid_from": stamp(draft.valid_from or draft.said_at),
+    }
+
+
+def key_columns(speaker: str, key: str) -> dict[str, str]:
+    """What a memory is found by: its key, the key's hash, and the words of speaker and key."""
+    return {"key": key, "key_hash": digest(key), "terms": index_terms(speaker, key)}
+
+
+def event_columns(event: TimeSpan | None) -> dict[str, str | None]:
+    """The columns that hold when something happened."""
+    start, end = (event.start, event.end) if event else (None, None)
+    return {"event_start": stamp(start), "event_end": stamp(end)}
+
+
+def index_terms(speaker: str, key: str) -> str:
+    """The words under which a memory is found: who said it and what."""
+    return " ".join(tokens.terms(f"{speaker} {key}"))
+
+
+def insert(db: Database, table: str, new_rows: Sequence[dict[str, Any]]) -> None:
+    """Insert rows that all have the same columns."""
+    # Not through sqlite-utils: it takes six times as long, and an import does little else.
+    if new_rows:
+        names = new_rows[0].keys()
+        statement = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join(f':{name}' for name in names)})"
+        db.conn.executemany(statement, new_rows)
+
+
+def link_sources(db: Database, links: Sequence[tuple[int, int, str, bool]]) -> None:
+    """Let memories point to turns: (memory, turn, the words quoted, whether these words alone carry it)."""
+    # Not through sqlite-utils: where a link is known, it looks for a rowid, which this table does not have.
+    db.conn.executemany("INSERT OR IGNORE INTO sources (memory_id, turn_id, quote, alone) VALUES (?, ?, ?, ?)", links)
+
+
+def next_id(db: Database, table: str) -> int:
+    """The next number that no row of the table ever had: an old citation must not come to mean a new memory."""
+    last = db.conn.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchone()
+    return 1 + (int(last[0]) if last else 0)

@@ -1,138 +1,187 @@
-"""The shape of a bank's file, a step at a time.
+"""The tables of a bank's file, and the migrations that bring an earlier file to this shape.
 
     personas 1 -- n sessions 1 -- n turns
         1 -- n memories n -- m turns (through `sources`, with the words that carry the memory)
                         n -- m memories (through `rests_on`: what holds only as long as another does)
     vectors: one row a (model, text hash), shared by all memories with that key
     segments: stretches of a persona's memories, packed for search
-    journal: what was written, recalled and forgotten, without a word of it
+    journal: counts of what was written, recalled and forgotten, without any text
 
-`revision` counts writes, so that what is held in memory knows when to look again, and rows that went or changed in what
-search looks at, so that it knows when to look at more than what is new.
-`vectors` and `segments` are derived: `memory.bank.maintenance` proves that they agree with the rows and makes them
-again. A
-trigger drops the segment that holds a memory as the memory goes or changes; when it stopped holding is not in there.
+`PERSONAS`, `SESSIONS`, `TURNS` and `MEMORIES` define the columns of the four main tables. The tables here, the rows and
+dataclasses in `memory.bank.rows` and the export format in `memory.exporting.format` follow from them.
+
+`revision` counts writes, so that caches know when to look again, and separately the deleted or changed rows that search
+reads, so that caches know when new rows are not all that changed.
+`vectors` and `segments` are derived: `memory.bank.maintenance` verifies and rebuilds them. A trigger drops the segment
+that holds a memory when that memory is deleted or changed; the time at which it stopped holding is not in the segment.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
+from typing import Literal, NamedTuple
 
 from sqlite_utils import Database
 
-_TABLES = """
-CREATE TABLE personas (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    name TEXT NOT NULL UNIQUE,
-    external_id TEXT NOT NULL DEFAULT '',
-    description TEXT NOT NULL DEFAULT '',
-    traits TEXT NOT NULL DEFAULT '[]',
-    manner TEXT NOT NULL DEFAULT 'plain',
-    created_at TEXT NOT NULL
-) STRICT;
-CREATE INDEX personas_external ON personas (external_id);
 
-CREATE TABLE sessions (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    persona_id INTEGER NOT NULL REFERENCES personas (id) ON DELETE CASCADE,
-    identity TEXT NOT NULL,
-    external_id TEXT NOT NULL,
-    title TEXT NOT NULL,
-    source TEXT NOT NULL CHECK (source IN ('chat', 'import')),
-    started_at TEXT,
-    started_text TEXT NOT NULL,
-    UNIQUE (persona_id, identity)
-) STRICT;
+class Column(NamedTuple):
+    """A column: its SQL type, how its values are converted, and its name in an export.
 
-CREATE TABLE turns (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    session_id INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
-    position INTEGER NOT NULL,
-    identity TEXT NOT NULL,
-    speaker TEXT NOT NULL,
-    role TEXT NOT NULL CHECK (role IN ('user', 'assistant', 'other')),
-    text TEXT NOT NULL,
-    said_at TEXT,
-    said_text TEXT NOT NULL,
-    external_id TEXT NOT NULL,
-    UNIQUE (session_id, position),
-    UNIQUE (session_id, identity)
-) STRICT;
+    `kind` is "time" for a UTC time, "flag" for 0 or 1 and "list" for a JSON list. `exported` is None where the name in
+    an export is the column's own, and "" where the column is not exported.
+    """
 
-CREATE TABLE memories (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    persona_id INTEGER NOT NULL REFERENCES personas (id) ON DELETE CASCADE,
-    session_id INTEGER REFERENCES sessions (id) ON DELETE CASCADE,
-    store TEXT NOT NULL CHECK (store IN ('profile', 'relationship', 'world', 'event', 'dialogue')),
-    identity TEXT NOT NULL,
-    text TEXT NOT NULL,
-    key TEXT NOT NULL,
-    key_hash TEXT NOT NULL,
-    scope TEXT NOT NULL,
-    terms TEXT NOT NULL,
-    speaker TEXT NOT NULL,
-    attribute TEXT NOT NULL,
-    event_start TEXT,
-    event_end TEXT,
-    event_text TEXT NOT NULL,
-    said_at TEXT,
-    recorded_at TEXT NOT NULL,
-    valid_from TEXT,
-    valid_to TEXT,
-    superseded_by INTEGER REFERENCES memories (id) ON DELETE SET NULL,
-    emotion TEXT NOT NULL,
-    scene TEXT NOT NULL,
-    external_id TEXT NOT NULL,
-    UNIQUE (persona_id, identity),
-    CHECK ((event_start IS NULL) = (event_end IS NULL))
-) STRICT;
-CREATE INDEX memories_said ON memories (persona_id, said_at);
-CREATE INDEX memories_attribute ON memories (persona_id, attribute) WHERE attribute <> '';
-CREATE INDEX memories_session ON memories (session_id);
-CREATE INDEX memories_key ON memories (key_hash);
-CREATE INDEX memories_superseded ON memories (superseded_by) WHERE superseded_by IS NOT NULL;
+    sql: str
+    kind: Literal["plain", "time", "flag", "list"] = "plain"
+    exported: str | None = None
 
+
+Columns = Mapping[str, Column]
+
+_ID = Column("INTEGER PRIMARY KEY AUTOINCREMENT", exported="n")
+_TEXT = Column("TEXT NOT NULL")
+_TEXT_OR_NULL = Column("TEXT")
+_TIME = Column("TEXT", "time")
+_PERSONA_ID = Column("INTEGER NOT NULL REFERENCES personas (id) ON DELETE CASCADE", exported="")
+_EXTERNAL_ID = Column("TEXT NOT NULL", exported="id")
+
+PERSONAS: Columns = {
+    "id": _ID,
+    "name": Column("TEXT NOT NULL UNIQUE"),
+    "external_id": Column("TEXT NOT NULL DEFAULT ''", exported="id"),
+    "description": Column("TEXT NOT NULL DEFAULT ''"),
+    "traits": Column("TEXT NOT NULL DEFAULT '[]'", "list"),
+    "manner": Column("TEXT NOT NULL DEFAULT 'plain'"),
+    "created_at": Column("TEXT NOT NULL", "time"),
+    "proactive": Column("INTEGER NOT NULL DEFAULT 1", "flag"),
+}
+
+SESSIONS: Columns = {
+    "id": _ID,
+    "persona_id": _PERSONA_ID,
+    "identity": _TEXT,
+    "external_id": _EXTERNAL_ID,
+    "title": _TEXT,
+    "source": Column("TEXT NOT NULL CHECK (source IN ('chat', 'import'))"),
+    "started_at": _TIME,
+    "started_text": _TEXT,
+    # When somebody last spoke in an open chat, by the machine's clock; NULL once it is closed.
+    "heard_at": _TIME,
+    # Whether all its turns were learned from; a turn that comes or goes sets it back to 0.
+    "learned": Column("INTEGER NOT NULL DEFAULT 0", "flag"),
+}
+
+TURNS: Columns = {
+    "id": _ID,
+    "session_id": Column("INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE", exported=""),
+    "position": Column("INTEGER NOT NULL"),
+    "identity": _TEXT,
+    "speaker": _TEXT,
+    "role": Column("TEXT NOT NULL CHECK (role IN ('user', 'assistant', 'other'))"),
+    "text": _TEXT,
+    "said_at": _TIME,
+    "said_text": _TEXT,
+    "external_id": _EXTERNAL_ID,
+}
+
+MEMORIES: Columns = {
+    "id": _ID,
+    "persona_id": _PERSONA_ID,
+    "session_id": Column("INTEGER REFERENCES sessions (id) ON DELETE CASCADE", exported="session"),
+    "store": Column("TEXT NOT NULL CHECK (store IN ('profile', 'relationship', 'world', 'event', 'dialogue'))"),
+    "identity": _TEXT,
+    "text": _TEXT,
+    "key": _TEXT,
+    "key_hash": Column("TEXT NOT NULL", exported=""),
+    "terms": Column("TEXT NOT NULL", exported=""),
+    "speaker": _TEXT,
+    "attribute": _TEXT,
+    "event_start": _TIME,
+    "event_end": _TIME,
+    "event_text": _TEXT,
+    "said_at": _TIME,
+    "recorded_at": Column("TEXT NOT NULL", "time"),
+    "valid_from": _TIME,
+    "valid_to": _TIME,
+    "superseded_by": Column("INTEGER REFERENCES memories (id) ON DELETE SET NULL"),
+    "emotion": _TEXT,
+    "scene": _TEXT,
+    "external_id": _EXTERNAL_ID,
+    "taken_back": _TIME,
+    "pinned": Column("INTEGER NOT NULL DEFAULT 0", "flag"),
+}
+
+
+def _table(name: str, columns: Columns, *constraints: str) -> str:
+    lines = [*(f"{column} {columns[column].sql}" for column in columns), *constraints]
+    return f"CREATE TABLE {name} (\n    " + ",\n    ".join(lines) + "\n) STRICT"
+
+
+_TABLES = (
+    _table("personas", PERSONAS),
+    _table("sessions", SESSIONS, "UNIQUE (persona_id, identity)"),
+    _table("turns", TURNS, "UNIQUE (session_id, position)", "UNIQUE (session_id, identity)"),
+    _table(
+        "memories",
+        MEMORIES,
+        "UNIQUE (persona_id, identity)",
+        "CHECK ((event_start IS NULL) = (event_end IS NULL))",
+    ),
+    # `quote` is the words of the turn that carry the memory; `alone`, whether they do so without the other turns.
+    """
 CREATE TABLE sources (
     memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
     turn_id INTEGER NOT NULL REFERENCES turns (id) ON DELETE CASCADE,
+    quote TEXT NOT NULL DEFAULT '',
+    alone INTEGER NOT NULL DEFAULT 1,
     PRIMARY KEY (memory_id, turn_id)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX sources_turn ON sources (turn_id);
-
-CREATE TABLE revision (
-    value INTEGER NOT NULL
-) STRICT;
-INSERT INTO revision VALUES (0);
-
-CREATE TABLE vectors (
-    model TEXT NOT NULL,
-    key_hash TEXT NOT NULL,
-    vector BLOB NOT NULL,
-    PRIMARY KEY (model, key_hash)
-) STRICT, WITHOUT ROWID;
-"""
-
-
-def _create(db: Database) -> None:
-    for statement in _TABLES.split(";"):
-        if statement.strip():
-            db.conn.execute(statement)
-    # `scope` names the persona inside the index: filtering there is five times faster than a join (measured at 100k).
-    db.table("memories").enable_fts(["scope", "terms"], create_triggers=True, tokenize="unicode61 remove_diacritics 0")
-    db.conn.execute("CREATE VIRTUAL TABLE memories_terms USING fts5vocab(memories_fts, row)")
-
-
-_PACKED = (
-    # Words are ranked from `segments` and `terms`.
-    "DROP TABLE memories_terms",
-    "DROP TRIGGER memories_ai",
-    "DROP TRIGGER memories_ad",
-    "DROP TRIGGER memories_au",
-    "DROP TABLE memories_fts",
-    "ALTER TABLE memories DROP COLUMN scope",
+) STRICT, WITHOUT ROWID
+""",
+    """
+CREATE TABLE rests_on (
+    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+    basis_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+    PRIMARY KEY (memory_id, basis_id)
+) STRICT, WITHOUT ROWID
+""",
+    # Which memories an answer relied on.
+    """
+CREATE TABLE cites (
+    turn_id INTEGER NOT NULL REFERENCES turns (id) ON DELETE CASCADE,
+    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+    PRIMARY KEY (turn_id, memory_id)
+) STRICT, WITHOUT ROWID
+""",
+    # What the user changed by hand, so that it can be undone. `other_id` is the new version, or the memory that was
+    # merged in; `touched` lists the ids of what followed: dependent memories, or, of a merge, the turns taken over.
+    """
+CREATE TABLE changes (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    persona_id INTEGER NOT NULL REFERENCES personas (id) ON DELETE CASCADE,
+    at TEXT NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('edit', 'wrong', 'pin', 'unpin', 'merge')),
+    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+    other_id INTEGER REFERENCES memories (id) ON DELETE CASCADE,
+    touched TEXT NOT NULL DEFAULT '[]'
+) STRICT
+""",
+    # See `memory.bank.journal`. It references no persona: its lines outlive them.
+    """
+CREATE TABLE journal (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    at TEXT NOT NULL,
+    action TEXT NOT NULL,
+    request TEXT NOT NULL,
+    persona_id INTEGER,
+    counts TEXT NOT NULL,
+    memories TEXT NOT NULL
+) STRICT
+""",
+    "CREATE TABLE revision (value INTEGER NOT NULL, rewritten INTEGER NOT NULL DEFAULT 0) STRICT",
+    "INSERT INTO revision VALUES (0, 0)",
     # An id that only grows tells what was embedded since, and rows in that order do not scatter over the file.
     """
-CREATE TABLE embedded (
+CREATE TABLE vectors (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     model TEXT NOT NULL,
     key_hash TEXT NOT NULL,
@@ -140,9 +189,6 @@ CREATE TABLE embedded (
     UNIQUE (key_hash, model)
 ) STRICT
 """,
-    "INSERT INTO embedded (model, key_hash, vector) SELECT model, key_hash, vector FROM vectors",
-    "DROP TABLE vectors",
-    "ALTER TABLE embedded RENAME TO vectors",
     """
 CREATE TABLE segments (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -154,11 +200,32 @@ CREATE TABLE segments (
     payload BLOB NOT NULL
 ) STRICT
 """,
+)
+
+_INDEXES = (
+    "CREATE INDEX personas_external ON personas (external_id)",
+    "CREATE INDEX sessions_due ON sessions (id) WHERE NOT learned",
+    "CREATE INDEX sessions_open ON sessions (heard_at) WHERE heard_at IS NOT NULL",
+    "CREATE INDEX memories_persona ON memories (persona_id)",
+    "CREATE INDEX memories_said ON memories (persona_id, said_at)",
+    "CREATE INDEX memories_attribute ON memories (persona_id, attribute) WHERE attribute <> ''",
+    "CREATE INDEX memories_session ON memories (session_id)",
+    "CREATE INDEX memories_key ON memories (key_hash)",
+    "CREATE INDEX memories_superseded ON memories (superseded_by) WHERE superseded_by IS NOT NULL",
+    "CREATE INDEX memories_closed ON memories (persona_id, valid_to) WHERE valid_to IS NOT NULL",
+    "CREATE INDEX memories_taken_back ON memories (persona_id) WHERE taken_back IS NOT NULL",
+    "CREATE INDEX memories_pinned ON memories (persona_id) WHERE pinned",
+    "CREATE INDEX sources_turn ON sources (turn_id)",
+    "CREATE INDEX rests_on_basis ON rests_on (basis_id)",
+    "CREATE INDEX cites_memory ON cites (memory_id)",
+    "CREATE INDEX changes_of ON changes (persona_id, id)",
+    "CREATE INDEX changes_memory ON changes (memory_id)",
+    "CREATE INDEX changes_other ON changes (other_id)",
     # Holds all but the payload: to list segments must not touch that.
     "CREATE INDEX segments_of ON segments (persona_id, kind, first_id, last_id, size)",
-    "CREATE INDEX memories_persona ON memories (persona_id)",
-    "CREATE INDEX memories_closed ON memories (persona_id, valid_to) WHERE valid_to IS NOT NULL",
-    "ALTER TABLE revision ADD COLUMN rewritten INTEGER NOT NULL DEFAULT 0",
+)
+
+_TRIGGERS = (
     """
 CREATE TRIGGER memories_gone AFTER DELETE ON memories BEGIN
     DELETE FROM vectors WHERE key_hash = old.key_hash
@@ -174,77 +241,6 @@ CREATE TRIGGER memories_rewritten AFTER UPDATE OF id, persona_id, session_id, st
     UPDATE revision SET rewritten = rewritten + 1;
 END
 """,
-)
-
-
-_LEARNED = (
-    # When an open chat was last heard, by the clock of the machine; NULL once it is closed.
-    "ALTER TABLE sessions ADD COLUMN heard_at TEXT",
-    # Whether all its turns were learned from; one that comes or goes makes the session due again.
-    "ALTER TABLE sessions ADD COLUMN learned INTEGER NOT NULL DEFAULT 0",
-    "CREATE INDEX sessions_due ON sessions (id) WHERE NOT learned",
-    "CREATE INDEX sessions_open ON sessions (heard_at) WHERE heard_at IS NOT NULL",
-    # The words of the turn that carry the memory, and whether they do without those of the other turns.
-    "ALTER TABLE sources ADD COLUMN quote TEXT NOT NULL DEFAULT ''",
-    "ALTER TABLE sources ADD COLUMN alone INTEGER NOT NULL DEFAULT 1",
-    "ALTER TABLE memories ADD COLUMN taken_back TEXT",
-    "CREATE INDEX memories_taken_back ON memories (persona_id) WHERE taken_back IS NOT NULL",
-    """
-CREATE TABLE rests_on (
-    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
-    basis_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
-    PRIMARY KEY (memory_id, basis_id)
-) STRICT, WITHOUT ROWID
-""",
-    "CREATE INDEX rests_on_basis ON rests_on (basis_id)",
-    "ALTER TABLE personas ADD COLUMN proactive INTEGER NOT NULL DEFAULT 1",
-)
-
-
-_CORRECTED = (
-    # Which memories an answer relied on.
-    """
-CREATE TABLE cites (
-    turn_id INTEGER NOT NULL REFERENCES turns (id) ON DELETE CASCADE,
-    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
-    PRIMARY KEY (turn_id, memory_id)
-) STRICT, WITHOUT ROWID
-""",
-    "CREATE INDEX cites_memory ON cites (memory_id)",
-    "ALTER TABLE memories ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0",
-    "CREATE INDEX memories_pinned ON memories (persona_id) WHERE pinned",
-    # What the user changed by hand, so that it can be undone. `other_id` is what took its place, or was merged with it;
-    # `touched` the ids of what followed: of memories that rest on it, or of turns that it took over.
-    """
-CREATE TABLE changes (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    persona_id INTEGER NOT NULL REFERENCES personas (id) ON DELETE CASCADE,
-    at TEXT NOT NULL,
-    kind TEXT NOT NULL CHECK (kind IN ('edit', 'wrong', 'pin', 'unpin', 'merge')),
-    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
-    other_id INTEGER REFERENCES memories (id) ON DELETE CASCADE,
-    touched TEXT NOT NULL DEFAULT '[]'
-) STRICT
-""",
-    "CREATE INDEX changes_of ON changes (persona_id, id)",
-    "CREATE INDEX changes_memory ON changes (memory_id)",
-    "CREATE INDEX changes_other ON changes (other_id)",
-)
-
-
-_JOURNAL = (
-    # What was done to the bank, in numbers; see `memory.bank.journal`. No reference to a persona: its lines outlive it.
-    """
-CREATE TABLE journal (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    at TEXT NOT NULL,
-    action TEXT NOT NULL,
-    request TEXT NOT NULL,
-    persona_id INTEGER,
-    counts TEXT NOT NULL,
-    memories TEXT NOT NULL
-) STRICT
-""",
     """
 CREATE TRIGGER journal_stays BEFORE DELETE ON journal BEGIN
     SELECT raise(ABORT, 'the journal is only added to');
@@ -257,20 +253,26 @@ END
 """,
 )
 
+FIRST_VERSION = 5
+"""The oldest version that can be opened. Those before it were never released."""
 
-def _run(statements: Sequence[str]) -> Callable[[Database], None]:
-    def migrate(db: Database) -> None:
-        for statement in statements:
-            db.conn.execute(statement)
-
-    return migrate
+MIGRATIONS: tuple[Callable[[Database], None], ...] = ()
+"""Append only: the first brings a bank of `FIRST_VERSION` to the version after it, and so on. A new bank is made in the
+newest shape at once, so what a migration adds stands in the tables above, too. Never edit one that was released."""
 
 
-MIGRATIONS: tuple[Callable[[Database], None], ...] = (
-    _create,
-    _run(_PACKED),
-    _run(_LEARNED),
-    _run(_CORRECTED),
-    _run(_JOURNAL),
-)
-"""Append only: the n-th brings a bank from version n-1 to n. One that has shipped is never edited."""
+def newest_version() -> int:
+    """The version of the banks that this Memoir writes."""
+    return FIRST_VERSION + len(MIGRATIONS)
+
+
+def create(db: Database) -> None:
+    """Make the tables of an empty bank in their newest shape."""
+    for statement in (*_TABLES, *_INDEXES, *_TRIGGERS):
+        db.conn.execute(statement)
+
+
+def migrate(db: Database, version: int) -> None:
+    """Bring a bank of a version to the newest one."""
+    for migration in MIGRATIONS[version - FIRST_VERSION :]:
+        migration(db)

@@ -16,8 +16,8 @@ from sqlite_utils import Database
 
 from memory.bank import journal, overlap, rows
 from memory.bank.facts import learned
-from memory.bank.inserts import insert, memory_row, next_id, point_to, storable
 from memory.bank.overlap import Said
+from memory.bank.rows import clean_draft, draft_columns, insert, link_sources, memory_row, next_id
 from memory.bank.validity import take_back
 from memory.errors import UnknownPersona
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Stored, TurnDraft
@@ -25,7 +25,7 @@ from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Store
 
 def persona(db: Database, draft: PersonaDraft, created_at: str | None = None) -> Persona:
     """The persona of a draft inside a transaction; made, now or as of `created_at`, if the bank has none."""
-    draft = storable(draft)
+    draft = clean_draft(draft)
     name = " ".join(draft.name.split())
     if not name:
         raise UnknownPersona("a persona needs a name")
@@ -37,12 +37,9 @@ def persona(db: Database, draft: PersonaDraft, created_at: str | None = None) ->
         name = f"{name} ({draft.external_id})"
     table = db.table("personas").insert(
         {
+            **draft_columns(draft),
             "name": name,
-            "external_id": draft.external_id,
-            "description": draft.description,
             "traits": json.dumps([rows.clean(t) for t in draft.traits], ensure_ascii=False),
-            "manner": draft.manner,
-            "proactive": int(draft.proactive),
             "created_at": created_at or rows.stamp(datetime.now(UTC)),
         }
     )
@@ -53,7 +50,7 @@ def persona(db: Database, draft: PersonaDraft, created_at: str | None = None) ->
 
 def session(db: Database, persona_id: int, draft: SessionDraft) -> Stored:
     """Store one session, its turns, a dialogue memory a turn, and what was learned from it."""
-    draft = replace(storable(draft), turns=tuple(storable(t) for t in draft.turns))
+    draft = replace(clean_draft(draft), turns=tuple(clean_draft(t) for t in draft.turns))
     session_id, before, new = _session(db, persona_id, draft)
     turn_ids, fresh = _turns(db, session_id, draft, before)
     stored = Stored(sessions=int(new), turns=len(fresh), known_turns=len(draft.turns) - len(fresh))
@@ -95,13 +92,9 @@ def _session(db: Database, persona_id: int, draft: SessionDraft) -> tuple[int, S
         return *begun, False
     table = db.table("sessions").insert(
         {
+            **draft_columns(draft),
             "persona_id": persona_id,
             "identity": identity,
-            "external_id": draft.external_id,
-            "title": draft.title,
-            "source": draft.source,
-            "started_at": rows.stamp(draft.started_at),
-            "started_text": draft.started_text,
         }
     )
     assert isinstance(table.last_pk, int)
@@ -133,16 +126,13 @@ def _turns(db: Database, session_id: int, draft: SessionDraft, before: Said) -> 
         fresh.append((place, identity))
         new_rows.append(
             {
+                **draft_columns(turn),
                 "id": ids[-1],
                 "session_id": session_id,
                 "position": position + 1 + len(new_rows),
                 "identity": identity,
-                "speaker": turn.speaker,
-                "role": turn.role,
-                "text": turn.text,
                 "said_at": rows.stamp(turn.said_at or draft.started_at),
                 "said_text": turn.said_text or draft.started_text,
-                "external_id": turn.external_id,
             }
         )
     insert(db, "turns", new_rows)
@@ -177,5 +167,5 @@ def _dialogue(db: Database, persona_id: int, session_id: int, said: Sequence[tup
         new_rows.append({**row, "said_at": times[turn_id], "valid_from": times[turn_id]})
         links.append((memory_id, turn_id, "", True))
     insert(db, "memories", new_rows)
-    point_to(db, links)
+    link_sources(db, links)
     return Stored(memories=len(new_rows))

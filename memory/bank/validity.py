@@ -10,7 +10,7 @@ from itertools import count
 from sqlite_utils import Database
 
 from memory.bank import rows
-from memory.bank.inserts import insert, next_id
+from memory.bank.rows import insert, next_id
 from memory.types import SEMANTIC, MemoryDraft
 
 
@@ -116,7 +116,7 @@ def tell_again(db: Database, persona_id: int, new_id: int) -> None:
         if not tellings:
             continue
         known = "SELECT 1 FROM memories WHERE persona_id = ? AND identity = ?"
-        identities = (rows.learned_identity(rows.draft(row), period) for period in count(1))
+        identities = (rows.learned_identity(rows.memory_draft(row), period) for period in count(1))
         again = {
             **row,
             "id": next_id(db, "memories"),

@@ -13,6 +13,10 @@ from sqlite_utils import Database
 from memory.bank import rows
 from memory.bank.bank import Bank
 from memory.exporting.format import (
+    MEMORY_COLUMNS,
+    PERSONA_COLUMNS,
+    SESSION_COLUMNS,
+    TURN_COLUMNS,
     VERSION,
     ChangeRow,
     End,
@@ -23,6 +27,7 @@ from memory.exporting.format import (
     SourceRow,
     TurnRow,
     dump,
+    fields_of,
 )
 from memory.progress import Progress, without_progress
 from memory.types import Persona
@@ -48,15 +53,6 @@ SELECT m.*,
     (SELECT t.identity FROM sources o JOIN turns t ON t.id = o.turn_id WHERE o.memory_id = m.id) AS turn_identity
 FROM memories m WHERE persona_id = ? ORDER BY id
 """
-
-
-SESSION_COLUMNS = ("identity", "title", "source", "started_at", "started_text", "heard_at")
-TURN_COLUMNS = ("position", "identity", "speaker", "role", "text", "said_at", "said_text")
-MEMORY_COLUMNS = (
-    *("store", "text", "speaker", "attribute", "event_start", "event_end", "event_text", "said_at", "recorded_at"),
-    *("valid_from", "valid_to", "superseded_by", "taken_back", "emotion", "scene"),
-)
-"""Columns that a file and a table call the same and keep alike."""
 
 
 def lines(bank: Bank, personas: Sequence[Persona], progress: Progress = without_progress) -> Iterator[str]:
@@ -103,10 +99,10 @@ def _effort(db: Database, personas: Sequence[Persona]) -> int:
 
 def _of_persona(db: Database, persona: Persona) -> Iterator[Line]:
     for row in db.query("SELECT * FROM personas WHERE id = ?", [persona.id]):
-        yield Line(memoir=VERSION, persona=_persona(row))
+        yield Line(memoir=VERSION, persona=PersonaRow(**fields_of(row, PERSONA_COLUMNS)))
     for row in db.query(_SESSIONS, [persona.id]):
         for turns in _pieces(db, row["id"]):
-            yield Line(session=_session(row, turns))
+            yield Line(session=SessionRow(**fields_of(row, SESSION_COLUMNS), turns=turns))
     for row in db.query(_MEMORIES, [persona.id]):
         yield Line(memory=_memory(row))
     for row in db.query("SELECT * FROM changes WHERE persona_id = ? ORDER BY id", [persona.id]):
@@ -122,7 +118,7 @@ def _pieces(db: Database, session_id: int) -> Iterator[tuple[TurnRow, ...]]:
     piece: list[TurnRow] = []
     characters = pieces = 0
     for row in db.query(_TURNS, [session_id]):
-        piece.append(_turn(row))
+        piece.append(TurnRow(**fields_of(row, TURN_COLUMNS), recallable=bool(row["recallable"])))
         characters += len(row["text"])
         if len(piece) >= LINE_TURNS or characters >= LINE_CHARACTERS:
             yield tuple(piece)
@@ -131,42 +127,15 @@ def _pieces(db: Database, session_id: int) -> Iterator[tuple[TurnRow, ...]]:
         yield tuple(piece)
 
 
-def _persona(row: rows.Row) -> PersonaRow:
-    persona = rows.persona(row)
-    return PersonaRow(
-        n=persona.id,
-        name=persona.name,
-        id=persona.external_id,
-        description=persona.description,
-        traits=persona.traits,
-        manner=persona.manner,
-        proactive=persona.proactive,
-        created_at=row["created_at"],
-    )
-
-
-def _session(row: rows.Row, turns: tuple[TurnRow, ...]) -> SessionRow:
-    same = {name: row[name] for name in SESSION_COLUMNS}
-    return SessionRow(n=row["id"], id=row["external_id"], learned=bool(row["learned"]), turns=turns, **same)
-
-
-def _turn(row: rows.Row) -> TurnRow:
-    same = {name: row[name] for name in TURN_COLUMNS}
-    return TurnRow(n=row["id"], id=row["external_id"], recallable=bool(row["recallable"]), **same)
-
-
 def _memory(row: rows.Row) -> MemoryRow:
     links = json.loads(row["links"])
-    utterance = len(links) == 1 and row["identity"] == rows.digest(row["session_id"], row["turn_identity"])
+    is_utterance = len(links) == 1 and row["identity"] == rows.digest(row["session_id"], row["turn_identity"])
+    values = fields_of(row, MEMORY_COLUMNS)
+    values["identity"] = None if is_utterance else row["identity"]
+    values["key"] = row["key"] if row["key"] != row["text"] else ""
     return MemoryRow(
-        n=row["id"],
-        identity=None if utterance else row["identity"],
-        pinned=bool(row["pinned"]),
-        key=row["key"] if row["key"] != row["text"] else "",
-        session=row["session_id"],
-        id=row["external_id"],
+        **values,
         sources=tuple(SourceRow(turn=turn, quote=quote, alone=bool(alone)) for turn, quote, alone in links),
         rests_on=tuple(json.loads(row["bases"])),
         cited_by=tuple(json.loads(row["uses"])),
-        **{name: row[name] for name in MEMORY_COLUMNS},
     )

@@ -28,12 +28,15 @@ line does all that a manifest would.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model, model_validator
 
-from memory.bank.rows import clean, moment, span, stamp
+from memory.bank.rows import Row, clean, memory_draft, stamp
+from memory.bank.schema import MEMORIES, PERSONAS, SESSIONS, TURNS, Columns
 from memory.types import MemoryDraft, PersonaDraft, Role, Store
 from memory.types import Source as CameFrom
 
@@ -59,13 +62,48 @@ class _Row(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
 
-class PersonaRow(_Row):
+Exported = Sequence[tuple[str, str, str]]
+"""Columns that are exported: of each its name in the bank, its name in an export, and its kind."""
+
+
+def _exported(columns: Columns) -> Exported:
+    names = (
+        (name, name if column.exported is None else column.exported, column.kind) for name, column in columns.items()
+    )
+    return tuple(each for each in names if each[1])
+
+
+PERSONA_COLUMNS, SESSION_COLUMNS = _exported(PERSONAS), _exported(SESSIONS)
+TURN_COLUMNS, MEMORY_COLUMNS = _exported(TURNS), _exported(MEMORIES)
+
+
+def fields_of(row: Row, columns: Exported) -> dict[str, Any]:
+    """The values of a row of the bank under their names in an export."""
+    read = {"flag": bool, "list": lambda text: tuple(json.loads(text))}
+    return {name: read[kind](row[column]) if kind in read else row[column] for column, name, kind in columns}
+
+
+def columns_of(line: BaseModel, columns: Exported) -> dict[str, Any]:
+    """The values of a line of an export under their names in the bank."""
+    return {column: getattr(line, name) for column, name, _ in columns}
+
+
+def _model(columns: Exported) -> type[BaseModel]:
+    """A model with a field for each exported column; a subclass redefines those that have rules of their own."""
+    types: dict[str, Any] = {
+        "plain": (Text, ""),
+        "flag": (bool, False),
+        "time": (Stamp | None, None),
+        "list": (Any, ()),
+    }
+    return create_model("_Columns", __base__=_Row, **{name: types[kind] for _, name, kind in columns})
+
+
+class PersonaRow(_model(PERSONA_COLUMNS)):  # type: ignore[misc]
     """A row of `personas`."""
 
     n: Number
     name: Annotated[Text, Field(pattern=r"\S")]
-    id: Text = ""
-    description: Text = ""
     traits: tuple[Text, ...] = ()
     manner: Text = "plain"
     proactive: bool = True
@@ -74,11 +112,18 @@ class PersonaRow(_Row):
     @property
     def draft(self) -> PersonaDraft:
         """The persona as one that is to be made."""
-        return PersonaDraft(self.name, self.id, self.description, self.traits, self.manner, self.proactive)
+        return PersonaDraft(
+            name=self.name,
+            external_id=self.id,
+            description=self.description,
+            traits=self.traits,
+            manner=self.manner,
+            proactive=self.proactive,
+        )
 
 
-class TurnRow(_Row):
-    """A row of `turns`; `recallable` tells readers that want no more than the dialogue whether a memory was made."""
+class TurnRow(_model(TURN_COLUMNS)):  # type: ignore[misc]
+    """A row of `turns`; `recallable` tells readers that want only the dialogue whether a memory was made of it."""
 
     n: Number
     position: Annotated[int, Field(ge=0, le=LARGEST)]
@@ -86,59 +131,36 @@ class TurnRow(_Row):
     speaker: Text
     role: Role
     text: Text
-    said_at: Stamp | None = None
-    said_text: Text = ""
-    id: Text = ""
     recallable: bool = True
 
 
-class SessionRow(_Row):
+class SessionRow(_model(SESSION_COLUMNS)):  # type: ignore[misc]
     """A row of `sessions` with turns of it."""
 
     n: Number
     identity: Identity
-    id: Text = ""
-    title: Text = ""
     source: CameFrom = "import"
-    started_at: Stamp | None = None
-    started_text: Text = ""
-    heard_at: Stamp | None = None
-    learned: bool = False
     turns: tuple[TurnRow, ...] = ()
 
 
 class SourceRow(_Row):
-    """A row of `sources`, but for its memory."""
+    """A row of `sources`, without its memory."""
 
     turn: Number
     quote: Text = ""
     alone: bool = True
 
 
-class MemoryRow(_Row):
+class MemoryRow(_model(MEMORY_COLUMNS)):  # type: ignore[misc]
     """A row of `memories` with its rows of `sources`, `rests_on` and `cites`; `key` is left out if it is the text."""
 
     n: Number
     identity: Identity | None = None
     store: Store
     text: Text
-    key: Text = ""
     session: Number | None = None
-    speaker: Text = ""
-    attribute: Text = ""
-    event_start: Stamp | None = None
-    event_end: Stamp | None = None
-    event_text: Text = ""
-    said_at: Stamp | None = None
     recorded_at: Stamp
-    valid_from: Stamp | None = None
-    valid_to: Stamp | None = None
     superseded_by: Number | None = None
-    taken_back: Stamp | None = None
-    pinned: bool = False
-    emotion: Text = ""
-    scene: Text = ""
-    id: Text = ""
     sources: tuple[SourceRow, ...] = ()
     rests_on: tuple[Number, ...] = ()
     cited_by: tuple[Number, ...] = ()
@@ -154,21 +176,7 @@ class MemoryRow(_Row):
     @property
     def draft(self) -> MemoryDraft:
         """The memory as one that is to be stored."""
-        return MemoryDraft(
-            self.store,
-            self.text,
-            self.key,
-            span(self.event_start, self.event_end),
-            self.event_text,
-            moment(self.said_at),
-            moment(self.valid_from),
-            moment(self.valid_to),
-            self.emotion,
-            self.scene,
-            self.speaker,
-            self.attribute,
-            self.id,
-        )
+        return memory_draft(columns_of(self, MEMORY_COLUMNS))
 
 
 class ChangeRow(_Row):

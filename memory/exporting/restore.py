@@ -17,11 +17,20 @@ from sqlite_utils import Database
 from memory.bank import journal, rows
 from memory.bank import sessions as writing
 from memory.bank.bank import Bank
-from memory.bank.inserts import indexed_terms, insert, next_id, point_to
+from memory.bank.rows import insert, key_columns, link_sources, next_id
 from memory.bank.validity import settle
 from memory.errors import Cancelled, UnreadableFile
-from memory.exporting.export import MEMORY_COLUMNS, SESSION_COLUMNS, TURN_COLUMNS
-from memory.exporting.format import ChangeRow, Line, MemoryRow, PersonaRow, SessionRow
+from memory.exporting.format import (
+    MEMORY_COLUMNS,
+    SESSION_COLUMNS,
+    TURN_COLUMNS,
+    ChangeRow,
+    Line,
+    MemoryRow,
+    PersonaRow,
+    SessionRow,
+    columns_of,
+)
 from memory.importers.generic import memoir_export as memoir_sealed
 from memory.importers.reading.source import Source
 from memory.types import Persona, PersonaDraft, Stored
@@ -130,9 +139,8 @@ class _Mover:
         held = self._db.conn.execute(known, (self._persona.id, row.identity)).fetchone()
         if held is None:
             session_id = next_id(self._db, "sessions")
-            values = {"id": session_id, "persona_id": self._persona.id, "external_id": row.id, "learned": row.learned}
-            same = {name: getattr(row, name) for name in SESSION_COLUMNS}
-            insert(self._db, "sessions", [{**values, **same}])
+            values = {**columns_of(row, SESSION_COLUMNS), "id": session_id, "persona_id": self._persona.id}
+            insert(self._db, "sessions", [values])
             self._made.add(session_id)
             self._stored += Stored(sessions=1)
         else:
@@ -154,10 +162,9 @@ class _Mover:
                 self._turns[turn.n] = held[turn.identity][0]
                 continue
             self._turns[turn.n] = first_id + len(fresh)
-            values = {"id": self._turns[turn.n], "session_id": session_id, "external_id": turn.id}
-            same = {name: getattr(turn, name) for name in TURN_COLUMNS}
             place = turn.position if session_id in self._made else after + len(fresh)
-            fresh.append({**values, **same, "position": place})
+            values = {"id": self._turns[turn.n], "session_id": session_id, "position": place}
+            fresh.append({**columns_of(turn, TURN_COLUMNS), **values})
         insert(self._db, "turns", fresh)
         if fresh and session_id not in self._made:
             self._db.conn.execute("UPDATE sessions SET learned = 0 WHERE id = ?", (session_id,))
@@ -179,7 +186,7 @@ class _Mover:
         links = [
             (self._memories[row.n], self._meant(self._turns, s.turn, "turn"), s.quote, s.alone) for s in row.sources
         ]
-        point_to(self._db, links)
+        link_sources(self._db, links)
         cites = [(self._meant(self._turns, turn, "turn"), self._memories[row.n]) for turn in row.cited_by]
         self._db.conn.executemany("INSERT OR IGNORE INTO cites (turn_id, memory_id) VALUES (?, ?)", cites)
 
@@ -189,12 +196,17 @@ class _Mover:
         return rows.digest(session_id, said[0])
 
     def _add(self, row: MemoryRow, session_id: int | None, identity: str) -> int:
-        memory_id, key = next_id(self._db, "memories"), row.key or row.text
-        values = {"id": memory_id, "persona_id": self._persona.id, "session_id": session_id, "identity": identity}
-        index = {"key": key, "key_hash": rows.digest(key), "terms": indexed_terms(row.speaker, key)}
-        same = {name: getattr(row, name) for name in MEMORY_COLUMNS}
-        later = {"pinned": row.pinned, "superseded_by": None}
-        insert(self._db, "memories", [{**values, **index, "external_id": row.id, **same, **later}])
+        memory_id = next_id(self._db, "memories")
+        values = {
+            **columns_of(row, MEMORY_COLUMNS),
+            **key_columns(row.speaker, row.key or row.text),
+            "id": memory_id,
+            "persona_id": self._persona.id,
+            "session_id": session_id,
+            "identity": identity,
+            "superseded_by": None,  # set once all memories have their ids
+        }
+        insert(self._db, "memories", [values])
         return memory_id
 
     def _connect(self) -> None:
