@@ -29,7 +29,7 @@ line does all that a manifest would.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 
@@ -79,7 +79,7 @@ TURN_COLUMNS, MEMORY_COLUMNS = _exported(TURNS), _exported(MEMORIES)
 
 def fields_of(row: Row, columns: Exported) -> dict[str, Any]:
     """The values of a row of the bank under their names in an export."""
-    read = {"flag": bool, "list": lambda text: tuple(json.loads(text))}
+    read: dict[str, Callable[[Any], Any]] = {"flag": bool, "list": lambda text: tuple(json.loads(text))}
     return {name: read[kind](row[column]) if kind in read else row[column] for column, name, kind in columns}
 
 
