@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 from graph.settings import PipelineSettings
 from graph.understanding.classifier import Classification, Classifier
+from graph.understanding.times import Occurrence, when_happened
 from memory.bank.bank import Bank
 from memory.dates.expressions import TimeExpression
 from memory.search.scoring import Subject
@@ -52,7 +53,7 @@ class Message:
 
     `question` is what is to be answered: the sentences that ask, after the question before them where they name nothing
     by themselves ("And when was that?"). `views` are the ways of putting it in a search, `asked` says whom and which
-    times it is about.
+    times it is about, `stated_at` when what it states happened.
     """
 
     classes: Classification
@@ -60,6 +61,7 @@ class Message:
     question: View
     views: tuple[View, ...]
     asked: Subject
+    stated_at: TimeExpression | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +81,14 @@ class Note:
     says: str = ""
 
     @property
-    def when(self) -> TimeSpan | None:
-        """When what the passage tells of happened, if its memory or its words say so."""
-        named = (date.span for date in self.dates if date.sure and date.relation == "in")
-        return self.memory.event or next(named, None)
+    def occurrence(self) -> Occurrence | None:
+        """When what the passage tells of happened, as its memory or its words say."""
+        return when_happened(self.memory, self.dates)
 
     @property
-    def perhaps(self) -> TimeSpan | None:
-        """A guess at when it happened ("the other day"), where nothing says it for sure."""
-        return next((date.span for date in self.dates if date.relation == "in"), None)
+    def when(self) -> TimeSpan | None:
+        """When it happened, if something says so for sure."""
+        return self.occurrence.span if self.occurrence is not None and self.occurrence.sure else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from graph.nodes.time_filter import keep, within_budget
-from graph.understanding.times import meets
+from graph.understanding.times import is_of_time
 from memory.dates.expressions import TimeExpression, find_times
 from memory.types import Hit, Memory, TimeSpan
 
@@ -111,7 +111,7 @@ def test_only_a_question_of_a_time_and_nothing_else_is_open(marlow, question, ot
     answer = marlow.say(question, remember=False)
     assert answer.window
     talk = [h for h in answer.hits if h.memory.store == "dialogue" and h.dropped != "budget"]
-    assert any(h.kept and not meets(h, answer.window[0].span) for h in talk) is others
+    assert any(h.kept and not is_of_time(h.memory, answer.window[0].span) for h in talk) is others
 
 
 @pytest.mark.parametrize(
@@ -128,20 +128,20 @@ def test_only_a_question_of_a_time_and_nothing_else_is_open(marlow, question, ot
     ],
 )
 def test_a_memory_is_of_when_it_happened_when_it_was_said_and_what_it_tells_of(memory, span, fits):
-    assert meets(memory, span) is fits
+    assert is_of_time(memory.memory, span) is fits
 
 
 def test_a_fact_is_of_all_the_time_it_held():
     porto = hit(
         6, valid_from=datetime(2024, 2, 1, tzinfo=UTC), valid_to=datetime(2024, 5, 1, tzinfo=UTC), store="profile"
     )
-    assert [meets(porto, day(month, 10)) for month in (1, 2, 4, 5)] == [False, True, True, False]
+    assert [is_of_time(porto.memory, day(month, 10)) for month in (1, 2, 4, 5)] == [False, True, True, False]
 
 
 def test_the_day_is_the_speakers_own():
     tokyo = datetime.fromisoformat("2024-04-18T01:00+09:00")
-    assert meets(hit(7, tokyo), TimeSpan(tokyo.replace(hour=0), tokyo.replace(hour=23)))
-    assert not meets(hit(7, tokyo), TimeSpan(tokyo - timedelta(hours=10), tokyo.replace(hour=0)))
+    assert is_of_time(hit(7, tokyo).memory, TimeSpan(tokyo.replace(hour=0), tokyo.replace(hour=23)))
+    assert not is_of_time(hit(7, tokyo).memory, TimeSpan(tokyo - timedelta(hours=10), tokyo.replace(hour=0)))
 
 
 def test_no_more_are_kept_than_will_be_read():

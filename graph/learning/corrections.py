@@ -14,10 +14,9 @@ from datetime import datetime
 from graph.learning.plain_facts import facts
 from graph.state import Ask, Revision
 from graph.understanding.sentences import split
-from graph.understanding.times import happened
+from graph.understanding.times import stated_time, times_in
 from memory.bank.bank import Bank
 from memory.bank.learning_queue import SUMMARY
-from memory.dates.expressions import find_times
 from memory.quotes import holds
 from memory.search import tokens as lexical
 from memory.types import SEMANTIC, Hit, Learned, Memory, MemoryDraft, Quote
@@ -185,13 +184,13 @@ def _corrected(heard: Correcting, memory: Memory) -> str:
 def _put(right: str, memory: Memory) -> str:
     """What is right in the place of the only words of its kind: a time, a number or a name."""
     text, anchor = memory.text, memory.said_at
-    times = find_times(text, anchor) if anchor else ()
+    times = times_in(text, anchor)
     bare = _BEFORE.sub("", right)
     for kind in filter(lambda kind: kind.fullmatch(bare), _KINDS):
         parts = list(kind.finditer(text))
         if len(parts) == 1:
             return text[: parts[0].start()] + bare + text[parts[0].end() :]
-    new = find_times(right, anchor) if anchor else ()
+    new = times_in(right, anchor)
     if new:
         return text[: times[0].start] + new[0].text + text[times[0].end :] if len(times) == 1 else ""
     for kind in (_NUMBER, _NAME):
@@ -234,7 +233,7 @@ def _relearned(
 
 def _draft(memory: Memory, text: str, now: datetime) -> MemoryDraft:
     """The memory in other words, said now, of the time that the words mean as they were said first."""
-    when = happened(text, memory.said_at) if memory.said_at else None
+    when = stated_time(text, memory.said_at)
     return MemoryDraft(
         memory.store,
         text,

@@ -20,7 +20,7 @@ from graph.models.calls import Talk
 from graph.models.tokens import UNKNOWN_CONTEXT, context_of, count
 from graph.readers.prompts import repair
 from graph.readers.reply_formats import Unreadable, read_json
-from graph.understanding.times import happened
+from graph.understanding.times import stated_time
 from memory.bank.learning_queue import Heard
 from memory.types import Learned, MemoryDraft, Quote, Store, Turn
 
@@ -171,7 +171,7 @@ def _draft(item: Item, heard: Sequence[Heard]) -> MemoryDraft:
     """The item as a memory, dated by the words that it quotes."""
     spoken = [(heard[q.turn].turn, q.words) for q in item.quotes if 0 <= q.turn < len(heard)]
     said_at = spoken[0][0].said_at if spoken else None
-    dates = (happened(words, turn.said_at) for turn, words in spoken if turn.said_at)
+    dates = (stated_time(words, turn.said_at) for turn, words in spoken if turn.said_at)
     when = next(filter(None, dates), None)
     store: Store = item.store
     timed: dict[str, Any] = {"event": when.span, "event_text": when.text} if when and store == "event" else {}

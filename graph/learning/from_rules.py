@@ -14,7 +14,7 @@ from graph.learning.feelings import emotion, scene
 from graph.learning.plain_facts import endings, facts
 from graph.learning.quotation import own_sentences
 from graph.learning.summary import Weights, summary
-from graph.understanding.times import happened
+from graph.understanding.times import stated_time
 from memory.bank.learning_queue import Heard
 from memory.types import Learned, MemoryDraft, Quote, Turn
 
@@ -69,7 +69,7 @@ def of_sentence(sentence: str, turn: Turn, place: int, present: Collection[str])
 
 def _event(sentence: str, speaker: str, said_at: datetime) -> MemoryDraft | None:
     """What a sentence tells that happened at a time it names, or that somebody felt something at."""
-    when, felt = happened(sentence, said_at), emotion(sentence)
+    when, felt = stated_time(sentence, said_at), emotion(sentence)
     if when is None and not felt:
         return None
     return MemoryDraft(

@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime
 from graph.learning.from_rules import stated
 from graph.learning.quotation import own_sentences
 from graph.state import USER, Ask, Message, Reading, Revision, Services, TraceLine, TurnState
-from graph.understanding.times import happened
+from graph.understanding.times import stated_time
 from memory.bank.bank import Bank
 from memory.quotes import holds
 from memory.types import SessionDraft, TurnDraft
@@ -42,10 +42,10 @@ def exchange(ask: Ask, message: Message, reply: Reading | None, revision: Revisi
     Only what the user stated becomes a memory: a question holds no news, and the reply repeats what was remembered. A
     sentence that corrects something is no memory of its own: what it corrects is.
     """
-    statements = message.statements
+    statements, event = message.statements, message.stated_at
     if revision is not None:
-        statements = tuple(told for told in statements if not holds(revision.sentence, told))
-    event = happened(" ".join(statements), ask.as_of)
+        statements = tuple(text for text in statements if not holds(revision.sentence, text))
+        event = stated_time(" ".join(statements), ask.as_of)
     said_text = ask.as_of.isoformat(timespec="seconds")  # with the zone, so that the speaker's own day is kept
     mine = TurnDraft(
         USER,

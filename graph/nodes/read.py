@@ -60,8 +60,7 @@ def _acknowledged(ask: Ask, message: Message) -> str:
     """The reply to what the message states; empty if it states nothing."""
     if not message.statements or not (ask.remember or not message.classes.is_question):
         return ""
-    stated = " ".join(message.statements)
-    return acknowledge(stated, ask.as_of, ask.persona.manner, remembered=ask.remember)
+    return acknowledge(message, ask.persona.manner, remembered=ask.remember)
 
 
 def _reminded(ask: Ask, message: Message, hits: Sequence[Hit], services: Services) -> ReaderOutput:

@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 
 from graph.state import Services, TraceLine, TurnState
 from graph.understanding.question import parse
-from graph.understanding.times import meets
+from graph.understanding.times import is_of_time
 from memory.bank.learning_queue import SUMMARY
 from memory.dates.expressions import TimeExpression, describe_span
 from memory.types import SEMANTIC, Hit
@@ -46,7 +46,7 @@ def keep(
     if not window:
         return tuple(hits), "no time asked about"
     named = " and ".join(describe_span(w.span) for w in window)
-    inside = [hit.kept and any(meets(hit, w.span) for w in window) for hit in hits]
+    inside = [hit.kept and any(is_of_time(hit.memory, w.span) for w in window) for hit in hits]
     if not any(inside):
         return tuple(hits), f"nothing from {named}: all kept"
     if not all(w.sure for w in window):

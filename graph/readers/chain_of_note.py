@@ -26,7 +26,8 @@ from graph.readers.streaming import Speaking
 from graph.replies.manners import manner
 from graph.settings import PipelineSettings
 from graph.state import Ask, Note, Reading, Reason, TraceLine
-from memory.dates.expressions import TimeExpression, find_times
+from graph.understanding.times import moment_of, times_in
+from memory.dates.expressions import TimeExpression
 from memory.errors import MemoirError
 from memory.quotes import holds
 from memory.types import Hit
@@ -182,9 +183,8 @@ def _found(ask: Ask, question: str, window: Sequence[TimeExpression], best: Sequ
 
 
 def _when(hit: Hit) -> tuple[float, int]:
-    memory = hit.memory
-    moment = memory.event.start if memory.event else memory.said_at
-    return (moment.timestamp() if moment else float("-inf"), memory.id)
+    moment = moment_of(hit.memory)
+    return (moment.timestamp() if moment else float("-inf"), hit.memory.id)
 
 
 # --- the methods
@@ -239,7 +239,7 @@ def _notes(noted: Sequence[Noted], found: Found) -> tuple[tuple[Note, ...], int]
     for note in noted:
         memory = found.memory(note.memory)
         if memory is not None and holds(memory.text, note.quote):
-            dates = find_times(note.quote, memory.said_at) if memory.said_at else ()
+            dates = times_in(note.quote, memory.said_at)
             relevance = min(1.0, max(0.0, scores[memory.id].get("fused", 1.0)))
             kept.setdefault(memory.id, Note(memory, note.quote, relevance, dates, says=note.note))
     refused = sum((m := found.memory(n.memory)) is None or not holds(m.text, n.quote) for n in noted)

@@ -10,6 +10,7 @@ from graph.readers.elapsed import Compared
 from graph.state import Citation, Note, Reading, Reason
 from graph.understanding.question import Question
 from graph.understanding.sentences import split
+from graph.understanding.times import day_happened
 from memory.dates.expressions import TimeExpression, describe_span
 from memory.search import tokens as lexical
 from memory.types import SEMANTIC, Hit, TimeSpan
@@ -80,7 +81,7 @@ def compare(
     if any(missing(question, notes) for question, notes in sides):
         return None
     best = [notes[0] for _, notes in sides]
-    days = [day for note in best if (day := elapsed.day_of(note, zone)) is not None]
+    days = [day for note in best if (day := day_happened(note.memory, note.occurrence, zone)) is not None]
     if len(set(days)) < 2:  # told on one day, which need not be the day that either happened
         return None
     told = elapsed.told(compared, days)
@@ -186,11 +187,11 @@ def _frame(note: Note, when: str, *, dated: bool) -> str:
     if teller:
         return f"{when}{teller}, on {said}: " if said and dated else f"{when}{teller}: "
     if note.when:
-        return when or f"{_begun(describe_span(note.when))}: "
+        return when or f"{_capitalised(describe_span(note.when))}: "
     return f"As of {said}: " if said else ""
 
 
-def _begun(words: str) -> str:
+def _capitalised(words: str) -> str:
     """Words that begin a line: "the morning of 8 May 2023" with a capital letter."""
     return words[:1].upper() + words[1:]
 
@@ -202,13 +203,14 @@ def _then(note: Note) -> str:
 def _when(question: Question, note: Note, asked_at: datetime) -> str:
     """When it happened, or how long ago, where that is asked for."""
     if question.expects == "ago":
-        day = elapsed.day_of(note, asked_at.tzinfo)
+        day = day_happened(note.memory, note.occurrence, asked_at.tzinfo)
         return f"{elapsed.ago(day, asked_at.date())}. " if day is not None else ""
     if question.expects != "time":
         return ""
-    if note.when is not None:
-        return f"{_begun(describe_span(note.when))}. "
-    return f"Perhaps {describe_span(note.perhaps)}. " if note.perhaps is not None else ""
+    if note.occurrence is None:
+        return ""
+    when = describe_span(note.occurrence.span)
+    return f"{_capitalised(when)}. " if note.occurrence.sure else f"Perhaps {when}. "
 
 
 def grown(note: Note, room: int) -> str:

@@ -1,15 +1,14 @@
-"""How long ago, how long between, which came first: counted from the days that two notes are of, not quoted."""
+"""Answer how long ago, how long between and which came first, by counting the days that notes are of."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, tzinfo
+from datetime import date
 from typing import Literal
 
-from graph.readers.intervals import DAY, length
-from graph.state import Note
+from graph.readers.intervals import length
 
 LONGEST = 400
 """Characters of a question that compares two things; the patterns would try a pasted page anew at every word."""
@@ -50,14 +49,6 @@ def parse(text: str) -> Compared | None:
     if found := _ORDER.search(text):
         return Compared("last" if found["last"] else "first", (found["a"].strip(), found["b"].strip()))
     return None
-
-
-def day_of(note: Note, zone: tzinfo | None) -> date | None:
-    """The day of what a note tells, or on which it was told if nothing says when that was; None for a longer time."""
-    span = note.when
-    if span is not None:
-        return span.start.astimezone(zone).date() if span.end - span.start <= DAY else None
-    return note.memory.said_at.astimezone(zone).date() if note.memory.said_at else None
 
 
 def told(compared: Compared, days: Sequence[date]) -> str:

@@ -14,7 +14,7 @@ from graph.readers.notes import take_notes
 from graph.replies.manners import manner
 from graph.state import Ask, Message, Reading, TraceLine
 from graph.understanding import question
-from graph.understanding.times import is_dated, may_tell_of, meets
+from graph.understanding.times import is_of_time, may_tell_of_time, moment_of
 from memory.bank.bank import Bank
 from memory.dates.expressions import TimeExpression
 from memory.search.searcher import Searcher
@@ -56,11 +56,13 @@ def answer(
     if reading is not None:
         return reading
     sure = bool(window) and all(time.sure and time.relation != "before" for time in window)
-    of_other_time = [h.memory.id for h in hits if sure and not any(may_tell_of(h, time.span) for time in window)]
+    of_other_time = [
+        h.memory.id for h in hits if sure and not any(may_tell_of_time(h.memory, time.span) for time in window)
+    ]
     encode = searcher.embedder.encode
     notes = take_notes(parsed, message.views[0].vector, hits, before, ask.persona.name, encode, of_other_time)
     # What was told in June may tell of February: no time is outside what is known if something found is of it.
-    of_then = any(is_dated(hit.memory) and meets(hit, time.span) for time in window for hit in hits)
+    of_then = any(moment_of(m) and is_of_time(m, time.span) for time in window for m in memories)
     known = None if of_then else _known_by(bank.time_range(ask.persona.id), ask.as_of)
     reading = composing.compose(parsed, notes, window=window, known=known, hits=hits, asked_at=ask.as_of)
     listed = listing.parse(own, many=message.classes.asks_many)

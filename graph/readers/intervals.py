@@ -1,16 +1,16 @@
-"""How long lies between two dates, counted by code: a language model is not to be trusted with it."""
+"""Count the time between two dates, which a chat model is not trusted with."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import date, datetime, timedelta, tzinfo
+from datetime import date, datetime
 from itertools import combinations
 
 from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 
-from memory.dates.expressions import find_times
-from memory.types import Memory, TimeSpan
+from graph.understanding.times import Occurrence, day_happened, times_in, when_happened
+from memory.types import Memory
 
 AMONG = 8
 """Memories, the best, between which all intervals are given: 28 pairs of them; of 20 it would be 190."""
@@ -20,24 +20,6 @@ _COMPARES = re.compile(
     r"|later|sooner|order|days?|weeks?|months?|years?|passed|elapsed|apart)\b|多久|几天|多少|之前|之后|先|后",
     re.IGNORECASE,
 )
-
-DAY = timedelta(days=1)
-
-
-def happened(memory: Memory) -> TimeSpan | None:
-    """When what a memory tells of took place: as the bank has it, or by the one time that its own words name."""
-    if memory.event is not None or memory.said_at is None:
-        return memory.event
-    named = {date.span for date in find_times(memory.text, memory.said_at) if date.sure and date.relation == "in"}
-    return named.pop() if len(named) == 1 else None
-
-
-def day_of(memory: Memory, zone: tzinfo | None) -> date | None:
-    """The day of what it tells of, or on which it was said, if nothing says when that was; None for a longer time."""
-    span = happened(memory)
-    if span is not None:
-        return span.start.astimezone(zone).date() if span.end - span.start <= DAY else None
-    return memory.said_at.astimezone(zone).date() if memory.said_at else None
 
 
 def compares(question: str) -> bool:
@@ -58,11 +40,16 @@ def length(first: date, second: date) -> str:
     return f"{_count(days, 'day')} ({weeks}{f'; {months}' if days > 27 else ''})"
 
 
+def memory_time(memory: Memory) -> Occurrence | None:
+    """When what a whole memory tells of happened, if its event or the one time in its words says so."""
+    return when_happened(memory, times_in(memory.text, memory.said_at), unambiguous=True)
+
+
 def between(memories: Sequence[tuple[int, Memory]], asked_at: datetime) -> list[str]:
     """A line for each two days that memories are of, by the numbers of those: "from 1, 2 to 3: 45 days (...)"."""
     of_day: dict[date, list[int]] = {}
     for number, memory in memories:
-        day = day_of(memory, asked_at.tzinfo)
+        day = day_happened(memory, memory_time(memory), asked_at.tzinfo)
         if day is not None:
             of_day.setdefault(day, []).append(number)
     return [

@@ -16,6 +16,7 @@ from graph.readers.composing import MAX_WORDS, clip, grown, missing, near_best
 from graph.readers.passages import NUMBER, UNCOUNTED_PENALTY
 from graph.state import Citation, Note, Reading
 from graph.understanding.question import ASKING, Question
+from graph.understanding.times import moment_of
 from memory.search import tokens as lexical
 from memory.types import Hit
 
@@ -110,7 +111,7 @@ def compose(
     quotes = _quotes(items, question, asked_at, MAX_WORDS - len(first.split()))
     scores = {hit.memory.id: hit.scores for hit in hits}
     lines, citations = [first] if first else [], list[Citation]()
-    for place in sorted(range(len(quotes)), key=lambda n: _moment(items[n][0]) or asked_at):
+    for place in sorted(range(len(quotes)), key=lambda n: moment_of(items[n][0].memory) or asked_at):
         marks = []
         for note in items[place]:
             citations.append(Citation(len(citations) + 1, note.memory, note.quote, scores.get(note.memory.id, {})))
@@ -177,12 +178,8 @@ def _share(question: Question, asked: Set[str], own: frozenset[str]) -> float:
     return sum(question.weights[term] for term in asked & own) / total if total else 1.0
 
 
-def _moment(note: Note) -> datetime | None:
-    return note.memory.event.start if note.memory.event else note.memory.said_at
-
-
 def _day(note: Note, asked_at: datetime) -> str:
-    moment = _moment(note)
+    moment = moment_of(note.memory)
     if moment is None:
         return ""
     return f"{moment.day} {moment:%B}{'' if moment.year == asked_at.year else f' {moment.year}'}: "

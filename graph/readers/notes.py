@@ -15,7 +15,7 @@ import numpy as np
 from graph.readers.passages import NOT_OF_SUBJECT, Passage, coverage, of_subject, passages_of, sentences_of, worth
 from graph.state import Note
 from graph.understanding.question import Question
-from memory.dates.expressions import find_times
+from graph.understanding.times import times_in
 from memory.embedding.embedder import Vectors
 from memory.search import tokens as lexical
 from memory.search.fusion import Scores
@@ -107,8 +107,7 @@ def _first_note(hit: Hit) -> Note:
 
 def with_dates(note: Note) -> Note:
     """The note with the dates that its passage names, resolved against the day it was said."""
-    anchor = note.memory.said_at
-    return note if anchor is None else replace(note, dates=find_times(note.quote, anchor))
+    return replace(note, dates=times_in(note.quote, note.memory.said_at))
 
 
 def _meaning(vector: Vectors, passages: Sequence[Passage], shared: Scores, encode: Encode) -> Scores:

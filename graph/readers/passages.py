@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from graph.understanding.question import ASKING, Question
 from graph.understanding.sentences import split
+from graph.understanding.times import times_in
 from memory.bank.learning_queue import SUMMARY
-from memory.dates.expressions import find_times
 from memory.search import tokens as lexical
 from memory.types import SEMANTIC, Hit, Memory, Turn
 
@@ -129,7 +129,7 @@ def _shares_names_only(question: Question, passage: Passage) -> bool:
 def _says_what_is_expected(question: Question, passage: Passage) -> bool:
     sentence, memory = passage.sentence, passage.hit.memory
     if question.expects in ("time", "ago"):
-        return memory.event is not None or (memory.said_at is not None and bool(find_times(sentence, memory.said_at)))
+        return memory.event is not None or bool(times_in(sentence, memory.said_at))
     if question.expects in ("number", "duration"):
         return bool(NUMBER.search(sentence))
     if question.expects == "place":

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from graph.models.calls import Talk
-from graph.readers.intervals import between, compares, day_of, happened, length
+from graph.readers.intervals import between, compares, length, memory_time
 from graph.settings import Format
 from graph.state import Ask
-from memory.dates.expressions import TimeExpression, describe_span, find_times
+from graph.understanding.times import day_happened, times_in
+from memory.dates.expressions import TimeExpression, describe_span
 from memory.types import Hit, Memory
 
 MAX_WORDS = 50
@@ -184,9 +185,10 @@ def _data(found: Found, notes: Sequence[Mapping[str, Any]] | None) -> dict[str, 
 def _memory(number: int, memory: Memory, found: Found, *, worded: bool) -> dict[str, Any]:
     zone, today = found.ask.as_of.tzinfo, found.ask.as_of.date()
     said = memory.said_at.astimezone(zone) if memory.said_at else None
-    when, of_day = happened(memory), day_of(memory, zone)
+    when = memory_time(memory)
+    of_day = day_happened(memory, when, zone)
     text = _cut(memory.text, found.longest)
-    dates = find_times(text, memory.said_at) if memory.said_at else ()
+    dates = times_in(text, memory.said_at)
     ended, stale = memory.valid_to, memory.stale_since
     return _held(
         {
@@ -194,7 +196,7 @@ def _memory(number: int, memory: Memory, found: Found, *, worded: bool) -> dict[
             "kind": memory.store,
             "speaker": memory.speaker,
             "said_on": f"{said:%A}, {said.day} {said:%B %Y}" if said else "",
-            "happened": describe_span(when) if when else "",
+            "happened": describe_span(when.span) if when else "",
             "ago": length(of_day, today) if of_day and of_day <= today else "",
             "held_until": f"{ended:%Y-%m-%d}" if ended and ended <= found.ask.as_of else "",
             "doubtful_since": f"{stale:%Y-%m-%d}" if stale and stale <= found.ask.as_of else "",

@@ -1,15 +1,13 @@
-"""What a persona says to something that it is told rather than asked."""
+"""Acknowledge statements and corrections, and greet, in the persona's manner."""
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from graph.replies.manners import manner
-from graph.state import Revision
-from memory.dates.expressions import describe_span, find_times
+from graph.state import Message, Revision
+from memory.dates.expressions import describe_span
 
-MAX_TOLD = 300
-"""Characters of what was told that are said back."""
+MAX_REPEATED = 300
+"""Characters of a statement that are repeated."""
 
 
 def greet(manner_name: str) -> str:
@@ -29,25 +27,24 @@ def revised(revision: Revision, manner_name: str) -> str:
     """Say what was corrected or taken back, in the persona's manner."""
     spoken = manner(manner_name)
     if revision.text:
-        return spoken.corrected.format(told=_short(revision.text))
+        return spoken.corrected.format(told=_shortened(revision.text))
     if not revision.taken_back:
         return TOO_MANY.format(n=len(revision.old))
-    told = "” “".join(_short(memory.text) for memory in revision.old)
+    told = "” “".join(_shortened(memory.text) for memory in revision.old)
     return f"{spoken.retracted.format(told=told)}\n\n{TAKEN_BACK}"
 
 
-def acknowledge(told: str, said_at: datetime, manner_name: str, *, remembered: bool) -> str:
-    """Say back what will be remembered, with the date it resolves to, in the persona's manner."""
+def acknowledge(message: Message, manner_name: str, *, remembered: bool) -> str:
+    """Repeat what will be remembered, with the date it resolves to, in the persona's manner."""
     spoken = manner(manner_name)
     if not remembered:
         return spoken.unrecorded
-    short = _short(told)
-    dates = (date for date in find_times(told[:MAX_TOLD], said_at) if date.sure and date.relation == "in")
-    when = next(dates, None)
-    if when is None:
+    short = _shortened(" ".join(message.statements))
+    when = message.stated_at
+    if when is None or when.end > MAX_REPEATED:
         return spoken.noted.format(told=short)
     return spoken.noted_on.format(told=short, date=describe_span(when.span))
 
 
-def _short(told: str) -> str:
-    return told if len(told) <= MAX_TOLD else told[:MAX_TOLD].rstrip() + "…"
+def _shortened(text: str) -> str:
+    return text if len(text) <= MAX_REPEATED else text[:MAX_REPEATED].rstrip() + "…"

@@ -14,7 +14,7 @@ from graph.understanding.classifier import GROUPS, Classification
 from graph.understanding.llm_classifier import JudgedStores, judge_stores
 from graph.understanding.question import names_something
 from graph.understanding.sentences import split
-from memory.dates.expressions import find_times
+from graph.understanding.times import stated_time, times_in
 from memory.embedding.embedder import Vectors
 from memory.search.names import is_about_others, is_about_self, possible_names, to_first_person
 from memory.search.scoring import Subject
@@ -80,11 +80,13 @@ def _parse(ask: Ask, services: Services) -> tuple[Message, str]:
     if question.text not in voiced_views:
         voiced_views[question.text] = _together([voiced_views[part.text] for part in asking])
     others = (own, *before, *views[len(texts) :])
-    times = find_times(question.text, ask.as_of) if ask.times is None else ask.times
+    times = times_in(question.text, ask.as_of) if ask.times is None else ask.times
     named = frozenset(possible_names(question.text))
     asked = Subject(tuple(name for name in names if name in named), is_about_self(question.text), times)
-    stated = tuple(part.text for part in stating)
-    return Message(classes, stated, question, _weighted(question, others, voiced_views, classes), asked), own_question
+    statements = tuple(part.text for part in stating)
+    looked_up = _weighted(question, others, voiced_views, classes)
+    stated_at = stated_time(" ".join(statements), ask.as_of)
+    return Message(classes, statements, question, looked_up, asked, stated_at), own_question
 
 
 def _split_by_kind(services: Services, parts: Sequence[View]) -> tuple[list[View], list[View]]:

@@ -1,45 +1,99 @@
-"""Whether a memory is of a time."""
+"""When something happened: what a text says of it, and what the bank knows of a memory."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from functools import lru_cache
 
 from memory.dates.expressions import TimeExpression, find_times
 from memory.search.scoring import FADE_AFTER
-from memory.types import SEMANTIC, Hit, Memory, TimeSpan
+from memory.types import SEMANTIC, Memory, TimeSpan
+
+DAY = timedelta(days=1)
 
 
-def meets(hit: Hit, span: TimeSpan) -> bool:
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """When something happened; a guess ("the other day") is not `sure`."""
+
+    span: TimeSpan
+    sure: bool
+
+
+def times_in(text: str, said_at: datetime | None) -> tuple[TimeExpression, ...]:
+    """The times that a text names; none if it is not known when it was said.
+
+    The nodes of a turn ask for the same texts, so each is parsed once.
+    """
+    return _parse(text, said_at, said_at.tzinfo) if said_at is not None else ()
+
+
+@lru_cache(maxsize=1024)
+def _parse(text: str, said_at: datetime, zone: tzinfo | None) -> tuple[TimeExpression, ...]:
+    # Moments of two zones may be equal and yet of two days, so the zone is part of the key.
+    return find_times(text, said_at)
+
+
+def stated_time(text: str, said_at: datetime | None) -> TimeExpression | None:
+    """When what a text states happened; a guess ("recently") or an open stretch ("before May") is no date for it."""
+    return next((time for time in times_in(text, said_at) if time.sure and time.relation == "in"), None)
+
+
+def when_happened(memory: Memory, named: Sequence[TimeExpression], *, unambiguous: bool = False) -> Occurrence | None:
+    """When what a memory tells of happened: its event time, else the first sure time among `named`, else a guess.
+
+    `named` are the times in the words that are looked at. With `unambiguous`, they must agree on one sure time: a
+    whole memory may tell of several things, a sentence seldom does.
+    """
+    if memory.event is not None:
+        return Occurrence(memory.event, sure=True)
+    inside = [time for time in named if time.relation == "in"]
+    sure = [time.span for time in inside if time.sure]
+    if unambiguous:
+        return Occurrence(sure[0], sure=True) if len(set(sure)) == 1 else None
+    if sure:
+        return Occurrence(sure[0], sure=True)
+    return Occurrence(inside[0].span, sure=False) if inside else None
+
+
+def day_happened(memory: Memory, occurrence: Occurrence | None, zone: tzinfo | None) -> date | None:
+    """The day of an occurrence, or on which it was said if nothing says for sure; None for a longer time."""
+    if occurrence is not None and occurrence.sure:
+        span = occurrence.span
+        return span.start.astimezone(zone).date() if span.end - span.start <= DAY else None
+    return memory.said_at.astimezone(zone).date() if memory.said_at else None
+
+
+def moment_of(memory: Memory) -> datetime | None:
+    """The beginning of a memory's event, or when it was said."""
+    return memory.event.start if memory.event else memory.said_at
+
+
+def is_of_time(memory: Memory, span: TimeSpan) -> bool:
     """Whether a memory held, happened, tells of, or was said in the span; what has no time may be of any."""
-    memory = hit.memory
     if memory.store in SEMANTIC and memory.event is None and memory.valid_from is not None:
         return memory.valid_from < span.end and (memory.valid_to is None or memory.valid_to > span.start)
     if memory.event is not None and memory.event.meets(span):
         return True
     if memory.said_at is None:
         return memory.event is None
-    return _day(memory.said_at).meets(span) or any(t.span.meets(span) for t in find_times(memory.text, memory.said_at))
+    return _day_of(memory.said_at).meets(span) or any(
+        time.span.meets(span) for time in times_in(memory.text, memory.said_at)
+    )
 
 
-def may_tell_of(hit: Hit, span: TimeSpan) -> bool:
+def may_tell_of_time(memory: Memory, span: TimeSpan) -> bool:
     """Whether it is of the time, or was said within days after it and names no time of its own."""
-    memory = hit.memory
-    if meets(hit, span) or memory.said_at is None or memory.event is not None:
-        return meets(hit, span)
+    if is_of_time(memory, span):
+        return True
+    if memory.said_at is None or memory.event is not None:
+        return False
     soon = timedelta(seconds=FADE_AFTER)
-    return span.end <= memory.said_at < span.end + soon and not find_times(memory.text, memory.said_at)
+    return span.end <= memory.said_at < span.end + soon and not times_in(memory.text, memory.said_at)
 
 
-def happened(text: str, said_at: datetime) -> TimeExpression | None:
-    """When what is told happened; a guess ("recently") or an open stretch ("before May") is no date for it."""
-    return next((time for time in find_times(text, said_at) if time.sure and time.relation == "in"), None)
-
-
-def is_dated(memory: Memory) -> bool:
-    """Whether anything tells when it happened or was said."""
-    return memory.event is not None or memory.said_at is not None
-
-
-def _day(moment: datetime) -> TimeSpan:
+def _day_of(moment: datetime) -> TimeSpan:
     start = moment.replace(hour=0, minute=0, second=0, microsecond=0)
-    return TimeSpan(start.astimezone(UTC), (start + timedelta(days=1)).astimezone(UTC))
+    return TimeSpan(start.astimezone(UTC), (start + DAY).astimezone(UTC))
