@@ -56,9 +56,8 @@ def answer(
     if reading is not None:
         return reading
     sure = bool(window) and all(time.sure and time.relation != "before" for time in window)
-    of_other_time = [
-        h.memory.id for h in hits if sure and not any(may_tell_of_time(h.memory, time.span) for time in window)
-    ]
+    memories = [hit.memory for hit in hits]
+    of_other_time = [m.id for m in memories if sure and not any(may_tell_of_time(m, time.span) for time in window)]
     encode = searcher.embedder.encode
     notes = take_notes(parsed, message.views[0].vector, hits, before, ask.persona.name, encode, of_other_time)
     # What was told in June may tell of February: no time is outside what is known if something found is of it.
