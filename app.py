@@ -16,7 +16,6 @@ import sys
 from functools import partial
 
 import gradio as gr
-from pydantic import ValidationError
 from starlette.applications import Starlette
 
 from eval.evaluator import Evaluator
@@ -30,7 +29,7 @@ from graph.server.services import Background
 from graph.server.site import build_site, serve
 from graph.state import Services
 from graph.tab.chat_tab import ChatOptions, chat_tab
-from memory.errors import MemoirError
+from memory.cli.errors import run_command
 from memory.tab.memory_tab import MemoryTab
 from memory.tab.templates import render
 
@@ -69,18 +68,14 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="app.py", description="Memoir in the browser.")
     parser.add_argument("--auth", action="store_true", help="let users log in, each to a bank of their own")
     arguments = parser.parse_args(argv)
-    try:
+
+    def run() -> int:
         settings = EvalSettings()
         settings = settings.model_copy(update={"auth": True}) if arguments.auth else settings
         serve(settings, partial(build_page, settings))
-    except ValidationError as fault:
-        for error in fault.errors():
-            print(f"memoir: MEMOIR_{str(error['loc'][0]).upper()}: {error['msg']}", file=sys.stderr)
-        return 1
-    except MemoirError as fault:
-        print(f"memoir: {fault}", file=sys.stderr)
-        return 1
-    return 0
+        return 0
+
+    return run_command(run)
 
 
 if __name__ == "__main__":

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sqlite3
 import sys
 from collections.abc import Callable
 from pathlib import Path
-
-from pydantic import ValidationError
 
 from eval import cli as commands
 from eval.benchmarks import BENCHMARKS, PRESETS
@@ -17,7 +13,8 @@ from eval.evaluator import Evaluator
 from eval.fetching.fetch import SOURCES
 from eval.settings import EvalSettings
 from eval.speed.worlds import Size
-from memory.errors import MemoirError
+from memory.cli.arguments import positive_number
+from memory.cli.errors import run_command
 
 Command = Callable[[argparse.Namespace, Evaluator], int]
 
@@ -25,21 +22,11 @@ Command = Callable[[argparse.Namespace, Evaluator], int]
 def main(argv: list[str] | None = None) -> int:
     """Run one command; 0 if it did what was asked, 1 if it could not, 2 for wrong arguments, 130 if it was stopped."""
     arguments = _parser().parse_args(argv)
-    try:
-        command: Command = arguments.command
-        return command(arguments, Evaluator(EvalSettings()))
-    except ValidationError as fault:
-        for error in fault.errors():
-            print(f"memoir: MEMOIR_{str(error['loc'][0]).upper()}: {error['msg']}", file=sys.stderr)
-    except KeyboardInterrupt:
-        print("memoir: stopped. Answers so far are kept; run the same command to resume", file=sys.stderr)
-        return commands.STOPPED
-    except BrokenPipeError:
-        # The reader of a pipe ("| head") has seen enough; Python would complain again when it closes the stream.
-        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115
-    except (MemoirError, OSError, sqlite3.Error) as fault:  # a full disk or a folder without leave is no fault of ours
-        print(f"memoir: {fault}", file=sys.stderr)
-    return 1
+    command: Command = arguments.command
+    return run_command(
+        lambda: command(arguments, Evaluator(EvalSettings())),
+        "Interrupted. Answers so far are kept; run the same command again to continue.",
+    )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -55,7 +42,7 @@ def _parser() -> argparse.ArgumentParser:
     sub = add("run", commands.replay, "Replay a benchmark and score it; a broken-off run goes on where it stopped.")
     sub.add_argument("benchmark", choices=list(BENCHMARKS), help="which one")
     sub.add_argument("--data", type=Path, metavar="FILE", help="its file or folder, if not in Memoir's own")
-    sub.add_argument("--limit", type=_positive, metavar="N", help="ask the first N probes only")
+    sub.add_argument("--limit", type=positive_number, metavar="N", help="ask the first N probes only")
     sub.add_argument("--only", action="append", default=[], metavar="HISTORY", help="play this history only")
     sub.add_argument("--reader", metavar="READER", help="who reads; none measures classification and retrieval alone")
     sub.add_argument(
@@ -63,7 +50,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     sub.add_argument("--sweep", action="append", default=[], metavar="NAME=V,V", help="run every combination")
     sub.add_argument("--preset", choices=list(PRESETS), metavar="NAME", help="run the rows of a paper's table")
-    sub.add_argument("--jobs", type=_positive, default=1, metavar="N", help="processes; results do not depend on it")
+    sub.add_argument(
+        "--jobs", type=positive_number, default=1, metavar="N", help="processes; results do not depend on it"
+    )
     sub.add_argument("--judge", metavar="MODEL", help="let this chat model judge the answers")
     sub.add_argument("--afresh", action="store_true", help="do not go on with a broken-off run")
     sub.add_argument("--cold", action="store_true", help="use no cached embeddings")
@@ -73,14 +62,18 @@ def _parser() -> argparse.ArgumentParser:
     sub = add(
         "results", commands.measure_all, "Run every benchmark whose files are here, and print the README's table."
     )
-    sub.add_argument("--jobs", type=_positive, default=1, metavar="N", help="processes; results do not depend on it")
+    sub.add_argument(
+        "--jobs", type=positive_number, default=1, metavar="N", help="processes; results do not depend on it"
+    )
     sub.add_argument("--write", type=Path, metavar="FILE", help="put the table between its marks in this file")
     sub = add(
         "ablate", commands.ablate, "Run every benchmark with each factor of recall off, and print what each is worth."
     )
-    sub.add_argument("--jobs", type=_positive, default=1, metavar="N", help="processes; results do not depend on it")
+    sub.add_argument(
+        "--jobs", type=positive_number, default=1, metavar="N", help="processes; results do not depend on it"
+    )
     sub.add_argument("--write", type=Path, metavar="FILE", help="put the table between its marks in this file")
-    sub.add_argument("--limit", type=_positive, metavar="N", help="the first so many probes of each")
+    sub.add_argument("--limit", type=positive_number, metavar="N", help="the first so many probes of each")
     sub = add("compare", commands.compare, "Compare two runs, probe by probe.")
     sub.add_argument("first")
     sub.add_argument("second")
@@ -106,29 +99,23 @@ def _parser() -> argparse.ArgumentParser:
     )
     sub.add_argument("--sizes", type=_sizes, default=(10_000, 100_000, 1_000_000), metavar="N,N", help="memories")
     sub.add_argument("--personas", type=_size, default=Size(1000, 1000), metavar="PxN", help="personas x memories each")
-    sub.add_argument("--questions", type=_positive, default=100, metavar="N", help="asked at each size")
+    sub.add_argument("--questions", type=positive_number, default=100, metavar="N", help="asked at each size")
     sub.add_argument("--seed", type=int, default=0, help="of the made-up life")
     sub.add_argument("--folder", type=Path, help="keep the banks here, and take those that are there as they are")
     sub = add("bench-turn", commands.measure_turn, "Measure a chat turn, the app's start and its idle memory.")
-    sub.add_argument("--memories", type=_positive, default=10_000, metavar="N", help="memories in the bank")
-    sub.add_argument("--turns", type=_positive, default=100, metavar="N", help="turns to measure")
+    sub.add_argument("--memories", type=positive_number, default=10_000, metavar="N", help="memories in the bank")
+    sub.add_argument("--turns", type=positive_number, default=100, metavar="N", help="turns to measure")
     sub.add_argument("--no-app", action="store_true", help="leave the app out")
     return parser
 
 
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 on")
-    return int(text)
-
-
 def _sizes(text: str) -> tuple[int, ...]:
-    return tuple(_positive(part.strip()) for part in text.split(","))
+    return tuple(positive_number(part.strip()) for part in text.split(","))
 
 
 def _size(text: str) -> Size:
     personas, _, memories = text.partition("x")
-    return Size(_positive(personas), _positive(memories))
+    return Size(positive_number(personas), positive_number(memories))
 
 
 if __name__ == "__main__":

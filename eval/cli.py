@@ -29,13 +29,10 @@ from eval.reporting.report import Report, report
 from eval.runs.run import Run
 from eval.speed import measure, table, turn
 from graph.models import chat_model
+from memory.cli.errors import INTERRUPTED, print_error
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
 from memory.exporting.json_values import to_json_values
-
-STOPPED = 130
-"""The exit status of a command ended by Ctrl-C, as shells give it."""
-
 
 # --- run
 
@@ -276,8 +273,8 @@ def measure_speed(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
         try:
             figures = list(measure.measure(order, folder, embedder, watch))
         except KeyboardInterrupt:
-            print("memoir: stopped; what was half made is made anew the next time", file=sys.stderr)
-            return STOPPED
+            print_error("Interrupted. Run the same command again; unfinished banks are built anew.")
+            return INTERRUPTED
     print(
         json.dumps({**table.about(), "figures": to_json_values(figures)}) if arguments.json else table.to_text(figures)
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import uuid
@@ -12,8 +11,6 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import get_args
-
-from pydantic import ValidationError
 
 from graph.assistant import Answer, Assistant
 from graph.learning.learner import consolidate
@@ -25,9 +22,10 @@ from graph.state import Ask, Citation, Services
 from graph.understanding.classifier import Classifier
 from memory.bank import learning_queue
 from memory.bank.bank import Bank
-from memory.dates.expressions import describe_span, last_moment
+from memory.cli.arguments import end_of_date, positive_number
+from memory.cli.errors import print_error, run_command
+from memory.dates.expressions import describe_span
 from memory.embedding.embedder import Embedder
-from memory.errors import MemoirError
 from memory.exporting.json_values import to_json_values
 from memory.search import indexer
 from memory.search.searcher import Searcher
@@ -38,26 +36,8 @@ ROOT = Path(__file__).parents[1]
 def main(argv: list[str] | None = None) -> int:
     """Run one command; 0 if it did what was asked, 1 if it could not, 2 for wrong arguments."""
     arguments = _parser().parse_args(argv)
-    try:
-        command: Callable[[argparse.Namespace, Settings], int] = arguments.command
-        return command(arguments, Settings())
-    except ValidationError as fault:
-        for error in fault.errors():
-            print(f"memoir: MEMOIR_{str(error['loc'][0]).upper()}: {error['msg']}", file=sys.stderr)
-    except MemoirError as fault:
-        print(f"memoir: {fault}", file=sys.stderr)
-    except BrokenPipeError:
-        # The reader of a pipe ("| head") has seen enough; Python would complain again when it closes the stream.
-        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115
-    return 1
-
-
-def as_of(text: str) -> datetime:
-    """A date as typed; a day means its end, so that all said on it is known."""
-    last = last_moment(text)
-    if last is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no date; write 2023-10-22, 22 October 2023 or an ISO time")
-    return last
+    command: Callable[[argparse.Namespace, Settings], int] = arguments.command
+    return run_command(lambda: command(arguments, Settings()))
 
 
 def message(text: str) -> str:
@@ -81,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("ask", help="Say something to a persona; a statement is remembered.")
     command.add_argument("text", type=message)
     command.add_argument("--persona", required=True, help="name, number or source id")
-    command.add_argument("--as-of", type=as_of, metavar="DATE", help="answer as at the end of this day")
+    command.add_argument("--as-of", type=end_of_date, metavar="DATE", help="answer as at the end of this day")
     command.add_argument("--forgetful", action="store_true", help="do not remember this exchange")
     command.add_argument("--json", action="store_true", help="print JSON")
     command.set_defaults(command=_ask)
@@ -89,8 +69,8 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--json", action="store_true", help="print JSON")
     command.set_defaults(command=_learn)
     command = commands.add_parser("bench", help="Measure a chat turn, the app's start and its idle memory.")
-    command.add_argument("--memories", type=int, default=10_000)
-    command.add_argument("--turns", type=int, default=100)
+    command.add_argument("--memories", type=positive_number, default=10_000)
+    command.add_argument("--turns", type=positive_number, default=100)
     command.add_argument("--no-app", action="store_true", help="leave the app out")
     command.add_argument("--json", action="store_true", help="print JSON")
     command.set_defaults(command=_bench)
@@ -115,7 +95,7 @@ def _ask(arguments: argparse.Namespace, settings: Settings) -> int:
         print(json.dumps(as_json(answer), ensure_ascii=False, indent=2))
         return 0
     if answer.reading.notice:
-        print(f"memoir: {answer.reading.notice}", file=sys.stderr)
+        print_error(answer.reading.notice)
     print(answer.reading.answer)
     for citation in answer.reading.citations:
         print(f"  {_cited(citation)}")
@@ -174,7 +154,7 @@ def _learn(arguments: argparse.Namespace, settings: Settings) -> int:
         as_json=arguments.json,
     )
     if done.notice:
-        print(f"memoir: {done.notice}", file=sys.stderr)
+        print_error(done.notice)
     return 0
 
 

@@ -7,10 +7,11 @@ from contextlib import closing
 import pytest
 
 from memory import ingest as ingesting
-from memory.__main__ import STOPPED, main
 from memory.bank import connection as opening
 from memory.bank import schema
 from memory.bank.bank import Bank
+from memory.cli.errors import INTERRUPTED
+from memory.cli.main import main
 from memory.errors import BankTooNew, BankUnavailable, UnknownPersona
 from memory.ingest import ingest
 from memory.types import PersonaDraft
@@ -181,8 +182,8 @@ def test_stopping_an_import_by_hand_leaves_whole_sessions(home, tmp_path, monkey
 
     with monkeypatch.context() as patch:
         patch.setattr(ingesting._BatchWriter, "take", take_some)
-        assert main(["import", str(path)]) == STOPPED
-    assert "memoir: stopped; what was stored before is whole" in capsys.readouterr().err
+        assert main(["import", str(path)]) == INTERRUPTED
+    assert "memoir: Interrupted. What was stored before is kept" in capsys.readouterr().err
     assert bank.counts(bank.persona("Zoe").id) == {"sessions": 50, "turns": 1000, "dialogue": 1000}
     assert_unharmed(bank)
     assert main(["import", str(path)]) == 0

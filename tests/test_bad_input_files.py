@@ -78,7 +78,7 @@ def test_truncated_json_is_kept_up_to_the_last_complete_session(bank, tmp_path, 
     assert main(["import", str(path)]) == 1
     shown = capsys.readouterr()
     assert "memoir: cut.json breaks off at byte" in shown.err
-    assert "known already 3" in shown.out
+    assert "already known: 3" in shown.out
 
 
 def test_a_truncated_file_is_completed_by_importing_the_whole_one(bank, tmp_path):

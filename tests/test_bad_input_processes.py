@@ -37,7 +37,7 @@ def test_two_processes_importing_the_same_history_store_it_once(bank, tmp_path):
     zoe = bank.persona("Zoe")
     assert bank.counts(zoe.id) == {"sessions": 250, "turns": 5000, "dialogue": 5000}
     assert [[t.position for t in bank.turns(zoe.id, s.id)] for s in bank.sessions(zoe.id)] == [list(range(20))] * 250
-    told = [int(text.partition("known already ")[2]) for text in shown]
+    told = [int(text.partition("already known: ")[2]) for text in shown]
     assert sum(5000 - known for known in told) == 5000
     assert_unharmed(bank)
 
@@ -66,7 +66,7 @@ def test_an_import_that_is_killed_leaves_whole_sessions_and_can_be_done_again(ba
     assert_unharmed(bank)
 
     (shown,) = ended([start("import", path)])
-    assert f"known already {before['turns']}" in shown
+    assert f"already known: {before['turns']}" in shown
     assert bank.counts(zoe.id) == {"sessions": 600, "turns": 12_000, "dialogue": 12_000}
     assert_unharmed(bank)
 

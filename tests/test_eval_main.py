@@ -206,7 +206,7 @@ def test_an_interrupted_command_says_how_to_go_on(command, monkeypatch):
     monkeypatch.setattr(Evaluator, "run", interrupted)
     status, out, err = command("run", "memoir", "--limit", 2, "--afresh", "--json")
     assert (status, out) == (130, "")
-    assert "run the same command to resume" in err
+    assert "run the same command again to continue" in err
 
 
 # --- what came of it
@@ -340,7 +340,7 @@ def test_a_run_whose_model_goes_away_stops_and_goes_on_from_there(command, evalu
         order = ("run", "memoir", "--set", f"model={server.model()}", "--limit", 4)
         status, _, err = command(*order)
         assert status == 1
-        assert "run the same command to resume" in err
+        assert "run the same command again to continue" in err
         (run,) = [r for r in evaluator.runs.all() if r.spec.settings["model"] == server.model()]
         assert 0 < len(run.answered()) < 4
         status, out, err = command(*order, "--json")

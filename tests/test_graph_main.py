@@ -86,7 +86,7 @@ def test_an_unknown_persona_is_a_fault_with_the_known_ones(home, capsys):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["ask", "Hello?", "--persona", "Marlow", "--as-of", "soonish"], "'soonish' is no date"),
+        (["ask", "Hello?", "--persona", "Marlow", "--as-of", "soonish"], "'soonish' is not a date"),
         (["ask", "  ", "--persona", "Marlow"], "say something"),
         (["ask", "Hello?"], "--persona"),
         ([], "COMMAND"),

@@ -6,7 +6,7 @@ import pytest
 
 from memory.__main__ import main
 from memory.bank.bank import Bank
-from memory.cli import commands
+from memory.cli import browse_commands, maintenance_commands
 
 HISTORY = [
     {"memoir": 1, "persona": {"name": "Marlow", "id": "m-1", "description": "Keeps the boathouse."}},
@@ -38,7 +38,8 @@ HISTORY = [
 def home(tmp_path, monkeypatch, embedder):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MEMOIR_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(commands, "Embedder", lambda model: embedder)
+    for module in (browse_commands, maintenance_commands):
+        monkeypatch.setattr(module, "Embedder", lambda model: embedder)
     return tmp_path
 
 
@@ -190,7 +191,7 @@ def test_verify_finds_what_disagrees_and_rebuild_mends_it(held, home):
         (["show", "--persona", "Marlow", "99"], 1, "no memory 99"),
         (["show", "--persona", "Marlow", "--session", "99"], 1, "no session 99"),
         (["forget", "--persona", "Marlow", "99"], 1, "no memory 99"),
-        (["search", "x", "--persona", "Marlow", "--as-of", "soonish"], 2, "'soonish' is no date"),
+        (["search", "x", "--persona", "Marlow", "--as-of", "soonish"], 2, "'soonish' is not a date"),
         (["show"], 2, "--persona"),
         (["guess"], 2, "invalid choice"),
     ],

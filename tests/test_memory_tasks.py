@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from memory import ingest
 from memory import progress as tasks
-from memory.__main__ import STOPPED, main
 from memory.bank import backup
 from memory.bank import maintenance as upkeep
 from memory.bank.bank import Bank
+from memory.cli.errors import INTERRUPTED
+from memory.cli.main import main
 from memory.errors import Cancelled
 from memory.exporting import export
 from memory.forgetting import forget
@@ -178,7 +179,7 @@ def interrupt_in(monkeypatch, module, name):
 def test_ctrl_c_says_what_is_kept_and_changes_nothing(bank, tmp_path, monkeypatch, capsys, words, module, name):
     interrupt_in(monkeypatch, module, name)
     usual = signal.getsignal(signal.SIGINT)
-    assert main([str(tmp_path / "out") if word == "OUT" else word for word in words]) == STOPPED
+    assert main([str(tmp_path / "out") if word == "OUT" else word for word in words]) == INTERRUPTED
     assert "Cancelled. Nothing was changed." in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["home"]
     assert [bank.counts(p)["turns"] for p in (1, 2)] == [SESSIONS * TURNS] * 2
@@ -195,7 +196,7 @@ def test_ctrl_c_after_the_forgetting_lets_the_cleaning_be_finished(bank, monkeyp
     monkeypatch.setattr(forget.downloads, "delete_all", interrupted)
     assert main(["forget", "--mentions", "gulls", "--yes"]) == 0
     told = capsys.readouterr()
-    assert "too late to stop" in told.err
+    assert "too late to cancel" in told.err
     assert "0 traces left" in told.out
     assert not traces.find_in_bank(bank.path, [said(3, 3)])
 

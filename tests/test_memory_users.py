@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from argon2 import PasswordHasher
 
-from memory.cli import user_command as accounts
+from memory.cli import user_command
 from memory.errors import MemoirError
 from memory.users import InvalidAccount, UnknownUser, Users
 
@@ -31,9 +31,10 @@ def users(tmp_path: Path) -> Users:
 
 def command(users: Users, monkeypatch: pytest.MonkeyPatch, *words: str, typed: str = "") -> None:
     parser = argparse.ArgumentParser()
-    accounts.describe(parser)
+    user_command.add_arguments(parser)
     monkeypatch.setattr("sys.stdin", io.StringIO(typed))
-    accounts.run(parser.parse_args(words), users)
+    arguments = parser.parse_args(words)
+    arguments.run(arguments, users)
 
 
 def test_a_user_is_known_by_name_and_password_whatever_the_case_of_the_name(users: Users) -> None:

@@ -1,4 +1,4 @@
-"""The command by which users are made: python -m memory user add|list|password|token|remove [NAME]."""
+"""`python -m memory user add|list|password|token|remove [NAME]`: the users who can log in to the app."""
 
 from __future__ import annotations
 
@@ -7,68 +7,68 @@ import getpass
 import sys
 from collections.abc import Callable
 
+from memory.bank.bank import Bank
+from memory.cli.command import Arguments
 from memory.errors import MemoirError
+from memory.settings import BankSettings
 from memory.users import Users
 
 
-def describe(parser: argparse.ArgumentParser) -> None:
-    """Say what the command takes; a password is never among the arguments, where others could see it."""
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the subcommands; a password is never an argument, where other users of the machine could see it."""
+    parser.set_defaults(command=_run)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    add = commands.add_parser("add", help="Make a user; the password is asked for, or read from the standard input.")
-    add.set_defaults(account=_add)
-    listing = commands.add_parser("list", help="Tell who may log in, and where the bank of each is.")
-    listing.set_defaults(account=_list)
-    password = commands.add_parser("password", help="Give a user another password.")
-    password.set_defaults(account=_password)
-    token = commands.add_parser("token", help="Make a token that a user's programs log in with, and show it once.")
-    token.set_defaults(account=_token)
-    remove = commands.add_parser("remove", help="Let a user in no more.")
-    remove.set_defaults(account=_remove)
-    remove.add_argument("--with-memory", action="store_true", help="delete the user's bank, too")
-    for command in (add, password, token, remove):
-        command.add_argument("name")
+
+    def add(name: str, run: Callable[[Arguments, Users], None], text: str) -> argparse.ArgumentParser:
+        command = commands.add_parser(name, help=text, description=text)
+        command.set_defaults(run=run)
+        if run is not _list:
+            command.add_argument("name")
+        return command
+
+    add("add", _add, "Add a user; asks for the password, or reads it from standard input.")
+    add("list", _list, "List the users and where their banks are.")
+    add("password", _change_password, "Change a user's password.")
+    add("token", _create_token, "Create a token for a user's programs; it is shown only once.")
+    remove = add("remove", _remove, "Remove a user; the bank is kept unless you say otherwise.")
+    remove.add_argument("--with-memory", action="store_true", help="delete the user's bank too")
 
 
-def run(arguments: argparse.Namespace, users: Users) -> None:
-    """Run one of the commands.
-
-    Raises:
-        MemoirError: it cannot be done.
-    """
-    command: Callable[[argparse.Namespace, Users], None] = arguments.account
-    command(arguments, users)
+def _run(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
+    arguments.run(arguments, Users(settings.home))
+    return 0
 
 
-def _add(arguments: argparse.Namespace, users: Users) -> None:
-    user = users.add(arguments.name, _asked())
-    print(f"{user.name} may log in; their bank will be {users.folder_of(user) / 'bank.db'}")
+def _add(arguments: Arguments, users: Users) -> None:
+    user = users.add(arguments.name, _ask_password())
+    print(f"{user.name} can now log in; their bank is {users.folder_of(user) / 'bank.db'}")
 
 
-def _list(arguments: argparse.Namespace, users: Users) -> None:
+def _list(arguments: Arguments, users: Users) -> None:
     for user in users.all():
         print("\t".join([user.name, str(users.folder_of(user) / "bank.db"), *(["token"] if user.token else [])]))
 
 
-def _password(arguments: argparse.Namespace, users: Users) -> None:
-    users.set_password(arguments.name, _asked())
-    print(f"{arguments.name} has another password; whoever was logged in no longer is")
+def _change_password(arguments: Arguments, users: Users) -> None:
+    users.set_password(arguments.name, _ask_password())
+    print(f"The password of {arguments.name} was changed; {arguments.name} has to log in again")
 
 
-def _token(arguments: argparse.Namespace, users: Users) -> None:
+def _create_token(arguments: Arguments, users: Users) -> None:
     print(users.new_token(arguments.name))
 
 
-def _remove(arguments: argparse.Namespace, users: Users) -> None:
+def _remove(arguments: Arguments, users: Users) -> None:
     folder = users.remove(arguments.name, with_memory=arguments.with_memory)
-    kept = "and so is their bank" if arguments.with_memory else f"their bank is kept in {folder}"
-    print(f"{arguments.name} is gone; {kept}")
+    bank = "and their bank were removed" if arguments.with_memory else f"was removed; their bank is kept in {folder}"
+    print(f"{arguments.name} {bank}")
 
 
-def _asked() -> str:
-    """A password from the terminal, typed twice and not shown; or the first line of a pipe."""
+def _ask_password() -> str:
+    """A password from the terminal, typed twice and not shown; or the first line of standard input."""
     if not sys.stdin.isatty():
         return sys.stdin.readline().rstrip("\r\n")
     password = getpass.getpass("Password: ")
     if getpass.getpass("Again: ") != password:
-        raise MemoirError("the two differ; nothing was changed")
+        raise MemoirError("The two passwords differ. Nothing was changed.")
     return password

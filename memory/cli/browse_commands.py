@@ -1,0 +1,115 @@
+"""`python -m memory list`, `show` and `search`."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from memory.bank.bank import Bank
+from memory.bank.rows import clean
+from memory.cli.arguments import end_of_date, positive_number
+from memory.cli.command import AddCommand, Arguments, print_json
+from memory.cli.errors import print_error
+from memory.dates.expressions import describe_span
+from memory.embedding.embedder import Embedder
+from memory.errors import BankUnavailable
+from memory.exporting.json_values import to_json_values
+from memory.search import indexer
+from memory.search.searcher import Searcher
+from memory.settings import BankSettings
+from memory.types import Memory
+
+
+def add_commands(add: AddCommand) -> None:
+    """Add the commands to the command line."""
+    add("list", list_personas, "List the personas and how much they know.")
+
+    command = add("show", show, "Show a persona, a session, or a memory with its sources.")
+    command.add_argument("--persona", required=True)
+    command.add_argument("--session", type=positive_number, metavar="NUMBER")
+    command.add_argument("memory", type=positive_number, nargs="?")
+
+    command = add("search", search, "Search memories by words and meaning.")
+    command.add_argument("query")
+    command.add_argument("--persona", required=True)
+    command.add_argument("--as-of", type=end_of_date, metavar="DATE", help="ignore what was said after this day")
+    command.add_argument("--limit", type=positive_number, default=10)
+
+
+def list_personas(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
+    """List the personas and how much they know."""
+    known = [(p, bank.counts(p.id), bank.time_range(p.id)) for p in bank.personas()]
+    if arguments.json:
+        return print_json([{**to_json_values(p), "counts": c, "range": to_json_values(r)} for p, c, r in known])
+    for persona, counts, span in known:
+        source = f" [{persona.external_id}]" if persona.external_id else ""
+        print(
+            f"{persona.id}  {persona.name}{source}: {_list_counts(counts)}{'; ' + describe_span(span) if span else ''}"
+        )
+    if not known:
+        print(f"{bank.path}: no persona yet; import a file, or start the app")
+    return 0
+
+
+def show(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
+    """Show a persona, a session, or a memory with its sources."""
+    persona = bank.persona(arguments.persona)
+    if arguments.session is not None:
+        return _show_session(arguments, bank, persona.id)
+    if arguments.memory is not None:
+        return _show_memory(arguments, bank, persona.id)
+    counts, sessions = bank.counts(persona.id), bank.sessions(persona.id)
+    if arguments.json:
+        values = {"persona": persona, "counts": counts, "sessions": sessions}
+        return print_json(to_json_values(values))
+    print(f"{persona.name}: {persona.description}\n  {_list_counts(counts)}")
+    for s in sessions:
+        print(f"  session {s.id}  {s.started_text or s.started_at or 'undated'}  {s.turn_count} turns  {s.title}")
+    return 0
+
+
+def _show_session(arguments: Arguments, bank: Bank, persona_id: int) -> int:
+    session, turns = bank.session(persona_id, arguments.session), bank.turns(persona_id, arguments.session)
+    if arguments.json:
+        return print_json(to_json_values({"session": session, "turns": turns}))
+    print(f"session {session.id}, {session.started_text or session.started_at}: {session.title}")
+    for t in turns:
+        print(f"  {t.position:4}  {t.speaker}: {t.text}")
+    return 0
+
+
+def _show_memory(arguments: Arguments, bank: Bank, persona_id: int) -> int:
+    memory, sources = bank.memory(persona_id, arguments.memory), bank.sources(persona_id, arguments.memory)
+    if arguments.json:
+        return print_json(to_json_values({"memory": memory, "sources": sources}))
+    print(_describe_memory(memory))
+    for t in sources:
+        print(f"  from session {t.session_id}, turn {t.position}, {t.said_text}: {t.speaker}: {t.text}")
+    return 0
+
+
+def search(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
+    """Search memories by words and meaning."""
+    persona, embedder = bank.persona(arguments.persona), Embedder(settings.embedding_model)
+    try:
+        indexer.embed_all(bank, embedder, persona.id)
+    except BankUnavailable as fault:
+        print_error(f"{fault}. Memories that are not embedded yet are found by their words only.")
+    searcher = Searcher(bank, embedder)
+    as_of = arguments.as_of or datetime.now(UTC)
+    hits = searcher.search(persona.id, searcher.views([clean(arguments.query)]), as_of)[: arguments.limit]
+    if arguments.json:
+        return print_json(to_json_values(hits))
+    for hit in hits:
+        print(f"{hit.score:.3f}  {_describe_memory(hit.memory)}")
+    return 0
+
+
+def _list_counts(counts: dict[str, int]) -> str:
+    return ", ".join(f"{number} {name}" for name, number in counts.items())
+
+
+def _describe_memory(memory: Memory) -> str:
+    said = f"{memory.said_at:%Y-%m-%d}" if memory.said_at else "undated"
+    when = describe_span(memory.event) if memory.event else said
+    speaker = f"{memory.speaker}: " if memory.speaker else ""
+    return f"[{memory.id}] {memory.store}, {when}: {speaker}{memory.text}"

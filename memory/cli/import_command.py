@@ -1,0 +1,69 @@
+"""`python -m memory import`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from memory import ingest
+from memory.bank.bank import Bank
+from memory.cli.command import AddCommand, Arguments, print_json, status_of
+from memory.cli.progress_bar import progress_bar
+from memory.exporting.json_values import to_json_values
+from memory.settings import BankSettings
+from memory.types import Skip
+
+
+def add_commands(add: AddCommand) -> None:
+    """Add the command to the command line."""
+    command = add("import", import_file, "Import the histories of a file; importing it again adds nothing.")
+    command.add_argument("file", type=Path)
+    command.add_argument(
+        "--persona", help="import everything into this persona (created if missing); by default one for each history"
+    )
+    command.add_argument("--only", action="append", metavar="HISTORY", help="import only this history; repeatable")
+    command.add_argument("--dry-run", action="store_true", help="only show what the file contains")
+
+
+def import_file(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
+    """Store the histories of a file, or show what it contains."""
+    if arguments.dry_run:
+        return _preview(arguments)
+    with progress_bar("Importing") as task:
+        report = ingest.ingest(
+            bank, arguments.file, choose=arguments.only, persona=arguments.persona, progress=task.report
+        )
+    missing = f"{arguments.file} has no history {', '.join(report.missing)}" if report.missing else ""
+    if arguments.json:
+        return print_json(to_json_values(report)) or status_of(report.fault) or status_of(missing)
+    print(f"{arguments.file}: {report.format}")
+    for h in report.histories:
+        known = h.stored.known_turns + h.stored.known_memories
+        print(
+            f"  {h.persona.name} ({h.persona.id}): found {h.found_sessions} sessions, {h.found_turns} turns, "
+            f"{h.found_memories} memories; stored {h.stored.sessions} sessions, {h.stored.turns} turns, "
+            f"{h.stored.memories} memories; already known: {known}"
+        )
+        _print_skips(h.skips, h.skipped)
+    return status_of(report.fault) or status_of(missing)
+
+
+def _preview(arguments: Arguments) -> int:
+    with progress_bar("Reading") as task:
+        summary = ingest.summarize(arguments.file, task.report)
+    if arguments.json:
+        return print_json(to_json_values(summary)) or status_of(summary.fault)
+    print(f"{arguments.file}: {summary.format}, {len(summary.histories)} histories")
+    for h in summary.histories:
+        print(f"  {h.external_id or '-'}  {h.name}: {h.sessions} sessions, {h.turns} turns, {h.memories} memories")
+    _print_skips(summary.skips, summary.skipped)
+    return status_of(summary.fault)
+
+
+def _print_skips(skips: Sequence[Skip], count: int) -> None:
+    if count:
+        print(f"    left out, or stored but worth checking: {count}")
+    for skip in skips:
+        print(f"    {skip.place}: {skip.reason}")
+    if count > len(skips):
+        print(f"    ... and {count - len(skips)} more")

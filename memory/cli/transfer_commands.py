@@ -1,0 +1,68 @@
+"""`python -m memory export`, `backup` and `restore`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from memory.bank import backup
+from memory.bank.bank import Bank
+from memory.cli.command import AddCommand, Arguments, print_json, print_text
+from memory.cli.progress_bar import progress_bar
+from memory.errors import MemoirError
+from memory.exporting import export
+from memory.exporting.json_values import to_json_values
+from memory.settings import BankSettings
+
+
+def add_commands(add: AddCommand) -> None:
+    """Add the commands to the command line."""
+    command = add("export", export_personas, "Write one persona, or all, to a file that `import` reads back.")
+    command.add_argument("--persona", help="only this persona; all by default")
+    command.add_argument("--output", type=Path, help="the file to write; standard output by default")
+
+    command = add("backup", back_up, "Copy the whole bank to a new file, even while it is in use, and check the copy.")
+    command.add_argument("file", type=Path)
+
+    command = add("restore", restore, "Replace the bank with a backup; the current bank is kept beside it.")
+    command.add_argument("file", type=Path)
+
+
+def export_personas(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
+    """Write one persona, or all, as JSON Lines."""
+    personas = [bank.persona(arguments.persona)] if arguments.persona else bank.personas()
+    names = ", ".join(p.name for p in personas)
+    if arguments.output is None:
+        with progress_bar("Exporting") as task:
+            for line in export.lines(bank, personas, task.report):
+                print(line)
+        return 0
+    try:
+        with progress_bar("Exporting") as task:
+            lines = export.write(bank, personas, arguments.output, task.report)
+    except OSError as fault:
+        raise MemoirError(f"{arguments.output}: not written ({fault.strerror or fault}); left as it was") from fault
+    if arguments.json:
+        return print_json({"persona": names, "file": str(arguments.output), "lines": lines})
+    return print_text(f"{arguments.output}: {lines} lines of {names}")
+
+
+def back_up(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
+    """Copy the bank to a new file."""
+    with progress_bar("Copying") as task:
+        held = backup.backup(bank, arguments.file, task)
+    if arguments.json:
+        return print_json({"file": str(arguments.file), **to_json_values(held)})
+    return print_text(f"{arguments.file}: {_describe(held)}; checked")
+
+
+def restore(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
+    """Replace the bank with a backup."""
+    done = backup.restore(bank, arguments.file)
+    if arguments.json:
+        return print_json(to_json_values(done))
+    before = f"; the previous bank is kept as {done.before}" if done.before else ""
+    return print_text(f"{bank.path}: {_describe(done.holding)}{before}")
+
+
+def _describe(held: backup.Holding) -> str:
+    return f"{held.personas} personas, {held.sessions} sessions, {held.turns} turns, {held.memories} memories"
