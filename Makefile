@@ -30,10 +30,10 @@ format: .venv/test-installed  ## Sort imports, mend what can be mended, and form
 	$(BIN)/ruff format .
 
 results: .venv/test-installed  ## Measure the benchmark files in DATA and renew the table of results
-	MEMOIR_DATA=$(DATA) $(BIN)/python -m eval results --jobs 2 --write README.md
+	MEMOIR_DATA=$(DATA) $(BIN)/python -m eval results --jobs 2 --write eval/RESULTS.md
 
 ablation: .venv/test-installed  ## Measure what each factor of recall is worth
-	MEMOIR_DATA=$(DATA) $(BIN)/python -m eval ablate --jobs 2 --write README.md
+	MEMOIR_DATA=$(DATA) $(BIN)/python -m eval ablate --jobs 2 --write eval/EXPERIMENTS.md
 
 requirements: .venv/test-installed  ## Pin the newest versions that fit together, in both files
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-tools

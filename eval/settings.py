@@ -1,4 +1,4 @@
-"""What the environment may say of evaluation, beside what it says of the rest."""
+"""The settings of evaluation, added to those of the whole program."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from graph.settings import Settings
 
 
 class EvalSettings(Settings):
-    """Settings of the test evaluator."""
+    """All settings of the program, read from the environment (`MEMOIR_...`) or a `.env` file."""
 
-    data: Path | None = Field(None, description="folder with benchmark files, one folder a benchmark")
-    judge: str = Field("", description="chat model that judges answers; empty: none does")
+    data: Path | None = Field(None, description="folder with benchmark files, one folder for each benchmark")
+    judge: str = Field("", description="chat model that judges answers in evaluation, named like MEMOIR_MODEL")
 
     @property
     def cache_path(self) -> Path:
-        """Where embeddings are kept between runs."""
+        """The file of embeddings that runs share."""
         return self.home / "cache" / "embeddings.db"
 
     @property
     def judgements_path(self) -> Path:
-        """Where a judge's replies are kept."""
+        """The file of a judge's cached replies."""
         return self.home / "cache" / "judgements.db"

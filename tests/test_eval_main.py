@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from eval.benchmarks.types import Preset, Row
 from eval.evaluator import Evaluator
 from eval.experiment import Experiment, with_settings
 from eval.reporting import ablation, results
+from eval.reporting.marks import marks, write_between_marks
 from eval.reporting.report import report
 from eval.settings import EvalSettings
 from graph.models import chat_model
@@ -21,6 +23,7 @@ from memory.errors import MemoirError
 from support.chat_server import Broken, ChatServer
 from support.tiny_models import made_up
 
+ROOT = Path(__file__).parents[1]
 KEYS = {"benchmark", "n", "settings", "metrics", "by", "timing"}
 ANSWERS = {"exact_match", "token_f1", "containment", "rouge_l", "bleu", "answer_accuracy", "false_refusal_rate"}
 RETRIEVAL = {"session_recall@5", "session_recall_any@5", "session_recall_all@5", "turn_recall@10", "ndcg@5"}
@@ -414,22 +417,49 @@ def test_a_local_model_is_recorded_in_the_bits_that_it_was_read_in(command, eval
 
 
 def test_a_table_of_results_is_put_between_its_marks(evaluator, name, tmp_path):
-    line = results.Line("memoir", ("turn_recall@5", "no such figure"))
-    table = results.to_markdown([("memoir", line, report(evaluator.runs.get(name)))])
+    line = results.ResultLine("memoir", ("turn_recall@5", "no such figure"))
+    table = results.to_markdown([(line, report(evaluator.runs.get(name)))])
     assert "4 probes of 1 histories" in table
     assert "turn_recall@5" in table
     assert "no such figure" not in table
-    readme = tmp_path / "README.md"
-    readme.write_text(f"Before.\n{results.BEGIN}\nold\n{results.END}\nAfter.\n", "utf-8")
-    results.write_into(readme, table)
-    assert readme.read_text("utf-8") == f"Before.\n{results.BEGIN}\n\n{table}\n\n{results.END}\nAfter.\n"
+    file = tmp_path / "RESULTS.md"
+    begin, end = marks("results")
+    file.write_text(f"Before.\n{begin}\nold\n{end}\nAfter.\n", "utf-8")
+    write_between_marks(file, "results", table)
+    assert file.read_text("utf-8") == f"Before.\n{begin}\n\n{table}\n\n{end}\nAfter.\n"
     (tmp_path / "other.md").write_text("no marks", "utf-8")
     with pytest.raises(MemoirError, match="no place for the table"):
-        results.write_into(tmp_path / "other.md", table)
+        write_between_marks(tmp_path / "other.md", "results", table)
+
+
+@pytest.mark.parametrize(
+    ("file", "commands"),
+    [
+        ("eval/RESULTS.md", ["results"]),
+        ("eval/EXPERIMENTS.md", ["ablate"]),
+        ("eval/SPEED.md", ["bench", "bench-turn"]),
+        ("graph/SETTINGS.md", ["settings"]),
+    ],
+)
+def test_each_file_of_tables_has_the_marks_of_its_commands(file, commands):
+    text = (ROOT / file).read_text("utf-8")
+    for command in commands:
+        begin, end = marks(command)
+        assert text.index(begin) < text.index(end)
+
+
+def test_the_settings_file_is_up_to_date(command):
+    status, out, _ = command("settings")
+    assert status == 0
+    assert out.strip() in (ROOT / "graph/SETTINGS.md").read_text("utf-8"), (
+        "run: python -m eval settings --write graph/SETTINGS.md"
+    )
+    listed = parsed(command("settings", "--json")[1])["settings"]
+    assert {row["variable"] for row in listed} >= {"MEMOIR_HOME", "MEMOIR_MODEL", "MEMOIR_DATA"}
 
 
 def test_what_a_factor_is_worth_is_measured_by_switching_it_off(command, monkeypatch):
-    monkeypatch.setattr(ablation, "FACTORS", {"words": "search.dense_weight=1", "voice": "search.voice=False"})
+    monkeypatch.setattr(ablation, "SWITCHES", {"words": "search.dense_weight=1", "voice": "search.voice=False"})
     status, out, err = command("ablate", "--limit", 4)
     assert status == 0, err
     assert "memoir n = 4" in out
@@ -442,5 +472,5 @@ def test_what_a_factor_is_worth_is_measured_by_switching_it_off(command, monkeyp
 
 
 def test_the_factors_are_settings():
-    for setting in ablation.FACTORS.values():
+    for setting in ablation.SWITCHES.values():
         assert with_settings(Experiment(), [setting]) != Experiment()

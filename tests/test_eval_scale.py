@@ -43,7 +43,7 @@ def bench(tmp_path_factory):
         patch.setattr("builtins.print", lambda text, **kwargs: said.append(text))
         assert main(["bench", "--sizes", "400,200", "--personas", "10x20", "--questions", "8", "--json"]) == 0
     held = json.loads(said[0])
-    return held, table.to_text([measure.Figure(**figure) for figure in held["figures"]])
+    return held, table.to_text([measure.SpeedFigure(**figure) for figure in held["figures"]])
 
 
 def figures(bench, size):

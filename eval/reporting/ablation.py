@@ -1,26 +1,23 @@
-"""What each factor of recall is worth: every benchmark with one of them off at a time, against the default."""
+"""Ablation: run every benchmark with one factor of retrieval off at a time, and compare with the default."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
 from tabulate import tabulate
 
-from eval.benchmarks import find
 from eval.evaluator import Evaluator, NoData, RunRequest
 from eval.experiment import with_settings
 from eval.metrics.significance import Difference
 from eval.play.execute import Progress
 from eval.reporting.compare import compare_runs
 from eval.reporting.report import Report, report
-from eval.reporting.results import LINES, Line
+from eval.reporting.results import LINES
 from memory.search import scoring
 
-BEGIN, END = "<!-- ablation: python -m eval ablate -->", "<!-- /ablation -->"
-
-FACTORS = {
+SWITCHES = {
     "words (meaning alone)": "search.dense_weight=1",
     "meaning (words alone)": "search.dense_weight=0",
     "coverage": "search.coverage=0",
@@ -30,7 +27,7 @@ FACTORS = {
     "time": "time_filter=False",
     "class of the question": "rerank.alpha=0",
 }
-"""What is switched off, and the setting that does it."""
+"""The factors, and the setting that switches each off."""
 
 METRICS = {
     "memoir": ("session_recall_all@5", "turn_recall@10"),
@@ -39,12 +36,12 @@ METRICS = {
     "perltqa": ("recall@1", "recall@5"),
     "madial-bench": ("mrr@5", "recall@5"),
 }
-"""The figures that are compared: those of single probes, which can be paired."""
+"""The figures compared, by benchmark; all are means over probes, so that runs can be paired."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ablation:
-    """One benchmark's default report, and for each factor the differences that its absence makes."""
+    """One benchmark: the default report, and the differences that switching each factor off makes."""
 
     title: str
     metrics: tuple[str, ...]
@@ -55,53 +52,49 @@ class Ablation:
 def measure(
     evaluator: Evaluator, jobs: int, watch: Callable[[str, Progress], None], limit: int | None = None
 ) -> list[Ablation]:
-    """Run every benchmark whose files are here, without a reader, with all factors and with each of them off.
+    """Run every benchmark whose files are here, without a reader, with all factors and without each of them.
 
-    With `limit`, only the first so many probes of each.
+    `limit` asks the first so many probes of each benchmark only.
 
     Raises:
         NoData: no files at all.
     """
-    done = [_ablation(evaluator, line, jobs, watch, limit) for line in _lines(evaluator)]
+    done = []
+    for line in LINES:
+        if line.benchmark not in METRICS or line.edition not in ("", "en") or not line.is_whole:
+            continue
+        try:
+            path = line.path(evaluator)
+        except NoData:
+            continue
+        experiment = with_settings(evaluator.experiment, ["reader=none"])
+        done.append(_ablate(evaluator, RunRequest(line.benchmark, path, experiment, limit, jobs=jobs), watch))
     if not done:
         raise NoData("no benchmark's files are here")
     return done
 
 
-def _lines(evaluator: Evaluator) -> Iterator[Line]:
-    for line in LINES:
-        if line.benchmark in METRICS and line.edition in ("", "en") and not line.settings and not line.ability:
-            try:
-                evaluator.data_of(find(line.benchmark))
-            except NoData:
-                continue
-            yield line
-
-
-def _ablation(
-    evaluator: Evaluator, line: Line, jobs: int, watch: Callable[[str, Progress], None], limit: int | None
-) -> Ablation:
-    path = evaluator.data_of(find(line.benchmark))
-    path = path / line.edition if (path / line.edition).is_dir() else path
-    order = RunRequest(line.benchmark, path, with_settings(evaluator.experiment, ["reader=none"]), limit, jobs=jobs)
-    whole = evaluator.run(order, watch=partial(watch, line.benchmark))
+def _ablate(evaluator: Evaluator, request: RunRequest, watch: Callable[[str, Progress], None]) -> Ablation:
+    name, metrics = request.benchmark, METRICS[request.benchmark]
+    default = evaluator.run(request, watch=partial(watch, name))
     without = {}
-    for factor, setting in FACTORS.items():
-        less = replace(order, experiment=with_settings(order.experiment, [setting]))
-        run = evaluator.run(less, watch=partial(watch, f"{line.benchmark} without {factor}"))
-        differences = compare_runs(whole, run).differences
-        without[factor] = {name: differences[name] for name in METRICS[line.benchmark]}
-    return Ablation(line.benchmark, METRICS[line.benchmark], report(whole), without)
+    for factor, setting in SWITCHES.items():
+        changed = replace(request, experiment=with_settings(request.experiment, [setting]))
+        run = evaluator.run(changed, watch=partial(watch, f"{name} without {factor}"))
+        differences = compare_runs(default, run).differences
+        without[factor] = {metric: differences[metric] for metric in metrics}
+    return Ablation(name, metrics, report(default), without)
 
 
 def to_markdown(done: list[Ablation]) -> str:
-    """A row a factor: how many points each figure changes without it; figures that rise say that it is in the way."""
+    """The table: for each factor, how many points each figure changes without it; a rise means that it does harm."""
     about = done[0].default
-    header = ["", *(f"{held.title} {name}" for held in done for name in held.metrics)]
-    rows = [["with all"] + [f"{100 * held.default.metrics[name].value:.1f}" for held in done for name in held.metrics]]
-    for factor in FACTORS:
-        rows.append([f"no {factor}", *(_points(held.without[factor][name]) for held in done for name in held.metrics)])
-    counts = ", ".join(f"{held.title} n = {held.without['voice'][held.metrics[0]].n}" for held in done)
+    header = ["", *(f"{each.title} {name}" for each in done for name in each.metrics)]
+    default = (f"{100 * each.default.metrics[name].value:.1f}" for each in done for name in each.metrics)
+    rows = [["with all", *default]]
+    for factor in SWITCHES:
+        rows.append([f"no {factor}", *(_points(each.without[factor][name]) for each in done for name in each.metrics)])
+    counts = ", ".join(f"{each.title} n = {each.without['voice'][each.metrics[0]].n}" for each in done)
     return (
         f"{about.machine}, {about.date}, code {about.code}; points of 100, differences with their paired 95 % "
         f"bootstrap interval, * where a paired randomisation test gives p < .05. {counts}.\n\n"

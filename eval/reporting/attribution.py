@@ -1,4 +1,4 @@
-"""Where a wrong answer went wrong: the first step at which a part of its evidence was lost."""
+"""Attribute wrong answers to the first step that lost a part of their evidence."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ CAUSES: tuple[Cause, ...] = ("not stored", "not retrieved", "filtered out", "mis
 
 
 def cause(sample: Sample) -> Cause | None:
-    """Why an answerable probe was not answered rightly; None if it was, or if nobody can tell.
+    """Why an answerable probe was answered wrong; None if it was not, or if its evidence is not known.
 
-    An answer needs all of its evidence: a part that the bank does not hold makes it "not stored", one that was not
-    among what the reader got "not retrieved", unless the time filter took it away ("filtered out"); with all of it
-    before the reader the answer was "misread".
+    An answer needs all of its evidence. If the bank lacks a part of it, the cause is "not stored"; if the reader did
+    not get a part, "not retrieved", or "filtered out" if the time filter dropped it; otherwise "misread".
     """
     gold, prediction = sample.probe.gold, sample.prediction
     evidence = gold.turns or gold.items or gold.sessions
@@ -35,6 +34,6 @@ def _names(found: Iterable[RankedHit]) -> set[str]:
 
 
 def attribute(samples: Iterable[Sample]) -> dict[Cause, int]:
-    """How many wrong answers have which cause."""
+    """Count the wrong answers by cause."""
     counts = Counter(filter(None, map(cause, samples)))
     return {name: counts[name] for name in CAUSES}

@@ -1,4 +1,4 @@
-"""Two runs side by side, on the probes that both asked."""
+"""Compare two runs on the probes that both asked."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Incomparable(MemoirError):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How two runs differ, and every figure of both with the significance of its difference.
+    """How two runs differ, and the difference of each figure with its significance.
 
-    `settings` holds those that differ, and beside them data, portion, code and versions of libraries where they do.
+    `settings` holds the settings that differ, and also data, portion, code and library versions where they differ.
     """
 
     first: str
@@ -39,8 +39,8 @@ def compare_runs(first: Run, second: Run) -> Comparison:
     """
     if first.spec.benchmark != second.spec.benchmark:
         raise Incomparable(
-            f"{first.name} is of {first.spec.benchmark} and {second.name} of {second.spec.benchmark}; only runs of one "
-            "benchmark can be compared"
+            f"{first.name} is a run of {first.spec.benchmark}, {second.name} one of {second.spec.benchmark}. Choose two "
+            "runs of one benchmark"
         )
     ours, theirs = _scored(first), _scored(second)
     common = sorted(set(ours) & set(theirs))
@@ -62,14 +62,14 @@ def _scored(run: Run) -> dict[str, Mapping[str, float | None]]:
 
     def scores(sample: Sample) -> Mapping[str, float | None]:
         found = score(sample, benchmark.scoring, answered=answered)
-        # As in a report: what is not counted is in no total of evidence.
+        # As in a report, figures about evidence are of counted probes alone.
         return found if sample.probe.counted else {n: v for n, v in found.items() if not is_evidence(n)}
 
     return {s.probe.id: scores(s) for s in run.samples(words=False)}
 
 
 def _conditions(run: Run) -> Mapping[str, object]:
-    """The settings, and what else can make a difference: which data, which probes, which code and libraries."""
+    """What can make a difference: settings, data, portion, code, versions of libraries."""
     spec = run.spec
     fixed = {"data": spec.checksum[:12], "portion": spec.portion, "code": spec.code}
     return {**spec.settings, **fixed, **{f"version of {name}": number for name, number in spec.versions.items()}}

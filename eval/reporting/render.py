@@ -1,4 +1,4 @@
-"""Reports and comparisons as Markdown, CSV and JSON."""
+"""Format reports and comparisons as Markdown, table rows and CSV."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from eval.judging.judge import Agreement
 from eval.reporting.compare import Comparison
 from eval.reporting.report import Report
 from eval.types import Figure
-from memory.exporting.json_values import to_json_values
 
 HEADLINES = (
     "answer_accuracy",
@@ -35,24 +34,18 @@ HEADLINES = (
     "brought_up",
     "brought_up_precision",
 )
-"""The figures that stand first, where a benchmark has them."""
+"""The figures to show first, where a benchmark has them."""
 
 SIGNIFICANT = 0.05
 
 
-def as_json(report: Report) -> dict[str, Any]:
-    """A report as plain JSON values; what the command prints with `--json`."""
-    held: dict[str, Any] = to_json_values(report)
-    return held
-
-
 def headlines(report: Report, most: int = 6) -> list[tuple[str, Figure]]:
-    """The figures to look at first."""
+    """The first `most` figures of `HEADLINES` that a report has."""
     return [(name, report.metrics[name]) for name in HEADLINES if name in report.metrics][:most]
 
 
-def shown(figure: Figure) -> str:
-    """A figure with its interval: ".874 [.851, .893]"."""
+def format_figure(figure: Figure) -> str:
+    """Format a figure with its interval: ".874 [.851, .893]"."""
     return f"{_short(figure.value)} [{_short(figure.low)}, {_short(figure.high)}]"
 
 
@@ -61,7 +54,7 @@ def _short(value: float) -> str:
 
 
 def to_markdown(report: Report) -> str:
-    """The whole report for people."""
+    """Format the whole report."""
     settings = ", ".join(f"{k}={v}" for k, v in report.settings.items())
     about = (
         f"# {report.title}\n\n{report.n} probes of {report.histories} histories ({report.portion}), {report.date}, "
@@ -75,16 +68,16 @@ def to_markdown(report: Report) -> str:
     if report.abstention is not None:
         parts.append(_section("Abstention", abstention_rows(report), ("", "answered", "declined")))
     if any(report.causes.values()):
-        parts.append(_section("Wrong answers, by where they went wrong", report.causes.items(), ("cause", "n")))
+        parts.append(_section("Wrong answers, by cause", report.causes.items(), ("cause", "n")))
     if report.agreement is not None:
-        parts.append(_section("The judge beside the rule", agreement_rows(report.agreement), ("what", "value")))
+        parts.append(_section("Agreement of judge and rule", agreement_rows(report.agreement), ("what", "value")))
     parts.append(_section("Timing", timing_rows(report.timing), ("what", "p50", "p95")))
     if any(report.tokens.values()):
         parts.append(_section("Tokens", report.tokens.items(), ("", "n")))
     if report.readers:
         parts.append(_section("Read by", report.readers.items(), ("", "n")))
     if report.skips:
-        parts.append(_section("Not used", report.skips.items(), ("reason", "n")))
+        parts.append(_section("Skipped", report.skips.items(), ("reason", "n")))
     if report.published:
         parts.append(_section("Published by others", published_rows(report), PUBLISHED_HEADER))
     return "\n\n".join(parts) + "\n"
@@ -95,8 +88,8 @@ def _section(title: str, rows: Iterable[Sequence[object]], header: Sequence[str]
 
 
 def metric_rows(metrics: Mapping[str, Figure]) -> list[tuple[str, str, int]]:
-    """A row a figure."""
-    return [(name, shown(figure), figure.n) for name, figure in metrics.items()]
+    """One row for each figure."""
+    return [(name, format_figure(figure), figure.n) for name, figure in metrics.items()]
 
 
 GROUP_METRICS = (
@@ -114,34 +107,34 @@ GROUP_METRICS = (
 
 
 def group_rows(groups: Mapping[str, Mapping[str, Figure]]) -> tuple[list[str], list[list[str]]]:
-    """A header, and a row a group with the figures that tell groups apart."""
+    """A header, and one row for each group with its main figures."""
     names = [m for m in GROUP_METRICS if any(m in figures for figures in groups.values())]
     rows = []
     for group, figures in groups.items():
         n = max((f.n for f in figures.values()), default=0)
-        rows.append([group, str(n), *(shown(figures[m]) if m in figures else "" for m in names)])
+        rows.append([group, str(n), *(format_figure(figures[m]) if m in figures else "" for m in names)])
     return ["", "n", *names], rows
 
 
 def abstention_rows(report: Report) -> list[tuple[str, int, int]]:
-    """The 2x2: what was answered and declined, of what can and what cannot be answered."""
-    held = report.abstention
-    if held is None:
+    """The 2x2 table of answerable and unanswerable probes, answered and abstained from."""
+    table = report.abstention
+    if table is None:
         return []
     return [
-        ("can be answered", held.answered_answerable, held.refused_answerable),
-        ("cannot be answered", held.answered_unanswerable, held.refused_unanswerable),
+        ("can be answered", table.answered_answerable, table.refused_answerable),
+        ("cannot be answered", table.answered_unanswerable, table.refused_unanswerable),
     ]
 
 
 def agreement_rows(agreement: Agreement) -> list[tuple[str, object]]:
-    """How far judge and rule agree; empty where nothing was scored by both, or all of it alike."""
+    """How far judge and rule agree; None where nothing was scored by both, or everything alike."""
     share, kappa = (None if v is None else _short(v) for v in (agreement.share, agreement.kappa))
     return [("scored by both", agreement.n), ("judged alike", share), ("Cohen's kappa", kappa)]
 
 
 def timing_rows(timing: Mapping[str, Any]) -> list[tuple[str, object, object]]:
-    """Milliseconds a node, then the single figures."""
+    """Milliseconds of each node, then the single figures."""
     spread = [(name, v["p50"], v["p95"]) for name, v in timing.items() if isinstance(v, Mapping)]
     return [*spread, *((name, v, "") for name, v in timing.items() if not isinstance(v, Mapping))]
 
@@ -149,16 +142,16 @@ def timing_rows(timing: Mapping[str, Any]) -> list[tuple[str, object, object]]:
 def sweep_rows(
     reports: Mapping[str, Report], wanted: Sequence[str] | None = None, ability: str = ""
 ) -> tuple[list[str], list[list[str]]]:
-    """A header, and a row a run of a sweep or preset, with the figures asked for or those to look at first.
+    """A header, and one row for each run of a sweep or preset, with the figures in `wanted` or the headlines.
 
     With `ability`, the figures are those of its probes alone.
     """
-    all_of = dict.fromkeys(name for held in reports.values() for name, _ in headlines(held))
-    of = {label: held.by["ability"].get(ability, {}) if ability else held.metrics for label, held in reports.items()}
-    names = [n for n in (wanted or all_of) if any(n in figures for figures in of.values())]
+    first = dict.fromkeys(name for report in reports.values() for name, _ in headlines(report))
+    by_run = {label: r.by["ability"].get(ability, {}) if ability else r.metrics for label, r in reports.items()}
+    names = [n for n in (wanted or first) if any(n in figures for figures in by_run.values())]
     rows = [
-        [label, str(reports[label].n), *(shown(figures[n]) if n in figures else "" for n in names)]
-        for label, figures in of.items()
+        [label, str(reports[label].n), *(format_figure(figures[n]) if n in figures else "" for n in names)]
+        for label, figures in by_run.items()
     ]
     return ["run", "n", *names], rows
 
@@ -167,21 +160,21 @@ PUBLISHED_HEADER = ("metric", "ours", "theirs", "who", "under which conditions",
 
 
 def published_rows(report: Report) -> list[tuple[str, ...]]:
-    """Figures of others beside ours."""
+    """Our figures with those that others published."""
     return [
-        (p.metric, shown(report.metrics[p.metric]), _short(p.value), p.system, p.conditions, p.source)
+        (p.metric, format_figure(report.metrics[p.metric]), _short(p.value), p.system, p.conditions, p.source)
         for p in report.published
         if p.metric in report.metrics
     ]
 
 
 def to_csv(report: Report) -> str:
-    """Every figure of every group, a row each."""
+    """Format every figure of every group as one row of CSV."""
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(["axis", "group", "metric", "value", "low", "high", "n"])
     groups = [("all", "all", report.metrics)]
-    groups += [(axis, group, figures) for axis, held in report.by.items() for group, figures in held.items()]
+    groups += [(axis, group, figures) for axis, by_group in report.by.items() for group, figures in by_group.items()]
     for axis, group, figures in groups:
         for name, f in figures.items():
             writer.writerow([axis, _safe(group), name, f.value, f.low, f.high, f.n])
@@ -189,7 +182,7 @@ def to_csv(report: Report) -> str:
 
 
 def _safe(text: str) -> str:
-    """A cell that no spreadsheet takes for a formula."""
+    """Quote a cell that a spreadsheet would take for a formula."""
     return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 
 
@@ -197,7 +190,7 @@ COMPARISON_HEADER = ("metric", "first", "second", "difference [95 %]", "p", "n",
 
 
 def comparison_rows(comparison: Comparison) -> list[tuple[str, ...]]:
-    """A row a figure; a star where the difference is not likely by chance."""
+    """One row for each figure, with a star where p < .05."""
     rows: list[tuple[str, ...]] = []
     for name, d in comparison.differences.items():
         spread = f"{d.difference:+.3f} [{d.low:+.3f}, {d.high:+.3f}]"
@@ -207,7 +200,7 @@ def comparison_rows(comparison: Comparison) -> list[tuple[str, ...]]:
 
 
 def comparison_markdown(comparison: Comparison) -> str:
-    """A comparison for people."""
+    """Format a comparison."""
     changed = "; ".join(f"{n}: {a} / {b}" for n, (a, b) in comparison.settings.items()) or "none"
     return (
         f"# {comparison.first} / {comparison.second}\n\n{comparison.n} probes in common. Settings that differ: "

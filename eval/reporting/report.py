@@ -1,4 +1,4 @@
-"""What a run comes to: every figure with its n and its interval, and where it comes from."""
+"""Report a run: every figure with its n and its interval, what was run, and what it cost."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from eval.types import Cause, Costs, Figure, Probe, Sample
 from graph.models.names import is_named
 
 MOST_EVIDENCE = 4
-"""Evidence counts from which probes are taken together."""
+"""Probes with at least so many pieces of evidence form one group."""
 
-NOBODY = "nobody: nothing was asked"
+NOBODY = "nobody: not a question"
 
 Figures = Mapping[str, Figure]
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All that a run says. `by` maps an axis ("ability") to its groups, each with its figures.
+    """Everything known about a run. `by` maps an axis ("ability") to its groups, each with its figures.
 
-    `timing` is in milliseconds unless a name ends in `_s` (seconds), `_per_s` or `_share`; `skips` counts what could
-    not be used by reason, `causes` the wrong answers by where they went wrong, `readers` the answers by who read, where
-    a chat model was to.
+    `timing` is in milliseconds unless a name ends in `_s` (seconds), `_per_s` or `_share`. `skips` counts unusable
+    parts of the data by reason, `causes` the wrong answers by cause, and `readers` the answers by reader, where a chat
+    model was set.
     """
 
     run: str
@@ -64,11 +64,11 @@ class Report:
 
 
 def report(run: Run) -> Report:
-    """The report of a run, finished or not."""
+    """Compute the report of a run, finished or not."""
     benchmark, samples, costs = find(run.spec.benchmark), run.samples(words=False), run.costs()
     answered = run.spec.settings.get("reader") != "none"
     measure = partial(figures, scoring=benchmark.scoring, answered=answered)
-    in_all = partial(_of_the_whole, measure=measure)
+    in_all = partial(_with_counted_evidence, measure=measure)
     metrics = in_all(samples)
     judged = [(s.verdict, verdict(s.probe, s.prediction)) for s in samples if s.verdict and s.verdict.by != "rule"]
     return Report(
@@ -103,8 +103,8 @@ def _by_model(run: Run) -> bool:
     return settings.get("reader") == "auto" and is_named(str(settings.get("model", "")))
 
 
-def _of_the_whole(samples: Sequence[Sample], measure: Callable[[Sequence[Sample]], Figures]) -> Figures:
-    """The figures of any probes that are no population: those about evidence are of the counted ones alone."""
+def _with_counted_evidence(samples: Sequence[Sample], measure: Callable[[Sequence[Sample]], Figures]) -> Figures:
+    """Compute the figures of a group of probes; those about evidence are of its counted probes alone."""
     measured = measure(samples)
     counted = [s for s in samples if s.probe.counted]
     if len(counted) == len(samples):
@@ -127,7 +127,7 @@ AXES: Mapping[str, Callable[[Probe], Sequence[str]]] = {
     "store": lambda probe: [probe.store] if probe.store else [],
     "evidence": _evidence_count,
 }
-"""How probes are told apart, and into which groups one belongs."""
+"""How probes are grouped: by axis, the groups of a probe."""
 
 
 def _grouped(
@@ -141,7 +141,7 @@ def _grouped(
 
 
 def timing(samples: Sequence[Sample], costs: Sequence[HistoryCosts]) -> dict[str, Any]:
-    """Milliseconds of each node and of the whole answer (p50, p95), and what storing and encoding took."""
+    """Milliseconds of each node and of the whole answer (p50, p95), and the costs of storing and encoding."""
     nodes: dict[str, list[float]] = defaultdict(list)
     for sample in samples:
         for node, took in sample.prediction.milliseconds.items():

@@ -1,8 +1,8 @@
-"""The README's table of results: every benchmark whose files are here, as a chat would be set, in one table."""
+"""The table of results: every benchmark whose files are here, with a chat's settings, in one table."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,21 +13,18 @@ from eval.benchmarks import find
 from eval.evaluator import Evaluator, NoData, RunRequest
 from eval.experiment import with_settings
 from eval.play.execute import Progress
-from eval.reporting.render import shown
+from eval.reporting.render import format_figure
 from eval.reporting.report import Report, report
 from eval.types import Figure
-from memory.errors import MemoirError
 from memory.search.scoring import FACTORS
-
-BEGIN, END = "<!-- results: python -m eval results -->", "<!-- /results -->"
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One benchmark of the table: which edition of it, and the figures that its protocol puts first.
+class ResultLine:
+    """One benchmark of the table: its edition, and the figures that its protocol reports first.
 
-    `settings` are what differs from a chat's, `as_called` how the table calls that; `ability` is the one whose probes
-    are looked at, if not all are.
+    `settings` are those that differ from a chat's, `settings_label` names them in the table; `ability` limits the
+    figures to the probes of one ability.
     """
 
     benchmark: str
@@ -35,16 +32,31 @@ class Line:
     edition: str = ""
     settings: tuple[str, ...] = ()
     ability: str = ""
-    as_called: str = ""
+    settings_label: str = ""
 
     @property
     def title(self) -> str:
-        """How the table calls it."""
-        return ", ".join(filter(None, [f"{self.benchmark} {self.edition}".strip(), self.ability, self.as_called]))
+        """Its name in the table."""
+        name = f"{self.benchmark} {self.edition}".strip()
+        return ", ".join(filter(None, [name, self.ability, self.settings_label]))
 
-    def figures(self, held: Report) -> Mapping[str, Figure]:
-        """The figures of the probes that are looked at."""
-        return held.by["ability"].get(self.ability, {}) if self.ability else held.metrics
+    @property
+    def is_whole(self) -> bool:
+        """Whether it shows all probes, with a chat's settings."""
+        return not self.settings and not self.ability
+
+    def figures(self, found: Report) -> Mapping[str, Figure]:
+        """The figures of its probes."""
+        return found.by["ability"].get(self.ability, {}) if self.ability else found.metrics
+
+    def path(self, evaluator: Evaluator) -> Path:
+        """The folder of its edition.
+
+        Raises:
+            NoData: the benchmark's files are not here.
+        """
+        path = evaluator.data_of(find(self.benchmark))
+        return path / self.edition if (path / self.edition).is_dir() else path
 
 
 _ANSWERS = ("answer_accuracy", "token_recall", "containment", "abstention_f1", "false_refusal_rate")
@@ -59,17 +71,19 @@ _BM25 = (
 _RANKING = ("session_recall@5", "session_recall_all@5", "session_recall@10", "session_recall_all@10", "turn_recall@10")
 
 LINES = (
-    Line("memoir", (*_RANKING, *_ANSWERS)),
-    Line("longmemeval", (*_RANKING, "turn_recall_all@10", *_ANSWERS)),
-    Line("locomo", (*_RANKING, *_ANSWERS)),
-    Line("locomo", _READ, ability="single-hop"),
-    Line("longmemeval", _POOLED, settings=("pooled=True", "reader=none"), as_called="pooled"),
-    Line("longmemeval", _POOLED, settings=("pooled=True", "reader=none", *_BM25), as_called="pooled, BM25 alone"),
-    Line("longmemeval", _TEMPORAL, ability="temporal-reasoning"),
-    Line("longmemeval", _TEMPORAL, settings=_UNTIMED, ability="temporal-reasoning", as_called="time off"),
-    Line("locomo", _TEMPORAL, ability="temporal"),
-    Line("locomo", _TEMPORAL, settings=_UNTIMED, ability="temporal", as_called="time off"),
-    Line(
+    ResultLine("memoir", (*_RANKING, *_ANSWERS)),
+    ResultLine("longmemeval", (*_RANKING, "turn_recall_all@10", *_ANSWERS)),
+    ResultLine("locomo", (*_RANKING, *_ANSWERS)),
+    ResultLine("locomo", _READ, ability="single-hop"),
+    ResultLine("longmemeval", _POOLED, settings=("pooled=True", "reader=none"), settings_label="pooled"),
+    ResultLine(
+        "longmemeval", _POOLED, settings=("pooled=True", "reader=none", *_BM25), settings_label="pooled, BM25 alone"
+    ),
+    ResultLine("longmemeval", _TEMPORAL, ability="temporal-reasoning"),
+    ResultLine("longmemeval", _TEMPORAL, settings=_UNTIMED, ability="temporal-reasoning", settings_label="time off"),
+    ResultLine("locomo", _TEMPORAL, ability="temporal"),
+    ResultLine("locomo", _TEMPORAL, settings=_UNTIMED, ability="temporal", settings_label="time off"),
+    ResultLine(
         "perltqa",
         (
             "classification_accuracy",
@@ -81,53 +95,48 @@ LINES = (
             "token_recall",
         ),
     ),
-    Line("madial-bench", (*(f"geometric_mean@{k}" for k in (1, 3, 5, 10)), "brought_up", "brought_up_precision"), "en"),
-    Line("madial-bench", tuple(f"geometric_mean@{k}" for k in (1, 3, 5, 10)), "ch"),
-    Line("dialsim", ("choice_accuracy", "session_recall@5", *_ANSWERS[2:])),
+    ResultLine(
+        "madial-bench", (*(f"geometric_mean@{k}" for k in (1, 3, 5, 10)), "brought_up", "brought_up_precision"), "en"
+    ),
+    ResultLine("madial-bench", tuple(f"geometric_mean@{k}" for k in (1, 3, 5, 10)), "ch"),
+    ResultLine("dialsim", ("choice_accuracy", "session_recall@5", *_ANSWERS[2:])),
 )
-"""Chinese is there to be seen: the packaged embedding model has learned English."""
+"""Chinese is listed for completeness: the packaged embedding model was trained on English."""
 
 HEADER = ("benchmark", "metric", "value [95 %]", "n")
 
+Results = Sequence[tuple[ResultLine, Report]]
 
-def measure(evaluator: Evaluator, jobs: int, watch: Callable[[str, Progress], None]) -> list[tuple[str, Line, Report]]:
-    """Run every benchmark whose files are here; the others are passed over.
+
+def measure(evaluator: Evaluator, jobs: int, watch: Callable[[str, Progress], None]) -> Results:
+    """Run every benchmark whose files are here; leave the others out.
 
     Raises:
         NoData: no files at all, not even Memoir's own.
     """
-    done = []
-    ran: dict[tuple[str, Path, tuple[str, ...]], Report] = {}
+    done: list[tuple[ResultLine, Report]] = []
+    reports: dict[tuple[Path, tuple[str, ...]], Report] = {}
     for line in LINES:
         try:
-            path = evaluator.data_of(find(line.benchmark))
+            path = line.path(evaluator)
         except NoData:
             continue
-        path = path / line.edition if (path / line.edition).is_dir() else path
-        order = RunRequest(line.benchmark, path, with_settings(evaluator.experiment, list(line.settings)), jobs=jobs)
-        asked = (line.benchmark, path, line.settings)
-        if asked not in ran:
-            ran[asked] = report(evaluator.run(order, watch=partial(watch, line.title)))
-        done.append((line.title, line, ran[asked]))
+        if (path, line.settings) not in reports:
+            experiment = with_settings(evaluator.experiment, list(line.settings))
+            request = RunRequest(line.benchmark, path, experiment, jobs=jobs)
+            reports[path, line.settings] = report(evaluator.run(request, watch=partial(watch, line.title)))
+        done.append((line, reports[path, line.settings]))
     if not done:
         raise NoData("no benchmark's files are here")
     return done
 
 
-def to_markdown(done: Iterable[tuple[str, Line, Report]]) -> str:
-    """The table, headed by where and when it was measured."""
-    done = list(done)
-    about = done[0][2]
-    rows = [
-        (title if n == 0 else "", name, shown(figures[name]), figures[name].n)
-        for title, line, held in done
-        for figures in [line.figures(held)]
-        for n, name in enumerate(name for name in line.metrics if name in figures)
-    ]
+def to_markdown(done: Results) -> str:
+    """The table, after a paragraph on where and when it was measured."""
+    about = done[0][1]
+    rows = [row for line, found in done for row in _rows(line, found)]
     portions = "; ".join(
-        f"{title}: {held.n} probes of {held.histories} histories"
-        for title, line, held in done
-        if not line.settings and not line.ability
+        f"{line.title}: {found.n} probes of {found.histories} histories" for line, found in done if line.is_whole
     )
     return (
         f"{about.machine}, {about.date}, code {about.code}; settings as a chat has them, no language model. {portions}."
@@ -135,15 +144,8 @@ def to_markdown(done: Iterable[tuple[str, Line, Report]]) -> str:
     )
 
 
-def write_into(readme: Path, table: str, begin_mark: str = BEGIN, end_mark: str = END) -> None:
-    """Put the table between its two marks in a file.
-
-    Raises:
-        MemoirError: the marks are not there; nothing was changed.
-    """
-    text = readme.read_text("utf-8")
-    before, begin, rest = text.partition(begin_mark)
-    _, end, after = rest.partition(end_mark)
-    if not begin or not end:
-        raise MemoirError(f"{readme} has no place for the table: {begin_mark} and {end_mark} on lines of their own")
-    readme.write_text(f"{before}{begin_mark}\n\n{table}\n\n{end_mark}{after}", "utf-8")
+def _rows(line: ResultLine, found: Report) -> list[tuple[str, str, str, int]]:
+    figures = line.figures(found)
+    names = [name for name in line.metrics if name in figures]
+    titles = [line.title, *[""] * len(names)]
+    return [(t, name, format_figure(figures[name]), figures[name].n) for t, name in zip(titles, names, strict=False)]

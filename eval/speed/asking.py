@@ -1,7 +1,7 @@
-"""Questions put to a bank in a process of its own: how soon the first answer comes, and what the process takes.
+"""Search a bank from a new process, and measure its first answer, each search and its memory.
 
-Started by `ask`: the bank, the model and the questions come in as JSON; a line goes out for each answer, one with the
-process's memory, and, where exactness is asked for, one with what words alone and meaning alone find.
+`ask` starts the process. It reads the job as JSON and writes JSON lines: one for each answer, one with the process's
+memory, and one for each question of `Job.exact` with what words alone and meaning alone find.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ WORDS, MEANING = (SearchSettings(dense_weight=w, length=0, neighbours=0, session
 TOP = 10
 
 
-class NoAnswer(MemoirError):
-    """The process that was asked ended before its time."""
+class SearchProcessFailed(MemoirError):
+    """The process that searched ended early."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What to ask: persona and question in turn; `exact` of them, from the first on, by words and by meaning alone."""
+    """What to search: pairs of persona and question; the first `exact` also by words alone and by meaning alone."""
 
     bank: str
     model: str
@@ -47,11 +47,11 @@ class Job:
 
 
 @dataclass
-class Asked:
-    """Seconds to the first answer since the process was started, seconds of each answer, and MiB of memory.
+class Measured:
+    """Seconds from the start of the process to its first answer, seconds of each answer, and MiB of memory.
 
-    `memory_mib` is "after" the last answer and at its "peak", empty where the system does not tell.
-    `found` holds, for each question of `Job.exact`, the ten best by words alone and the ten best by meaning alone.
+    `memory_mib` is "after" the last answer and at its "peak", empty where the system does not say. `found` holds, for
+    each question of `Job.exact`, the ten best by words alone and by meaning alone.
     """
 
     first_s: float = 0.0
@@ -61,13 +61,13 @@ class Asked:
     found: list[tuple[Ranking, Ranking]] = field(default_factory=list)
 
 
-def ask(job: Job, watch: Callable[[], object] = lambda: None) -> Asked:
+def ask(job: Job, watch: Callable[[], object] = lambda: None) -> Measured:
     """Ask in a new process; `watch` is called after every answer.
 
     Raises:
-        NoAnswer: the process ended early; what it said goes to this one's standard error.
+        SearchProcessFailed: the process ended early; its error messages are on standard error.
     """
-    asked, started = Asked(), time.perf_counter()
+    measured, started = Measured(), time.perf_counter()
     command = [sys.executable, "-m", "eval.speed.asking"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stdin is not None
@@ -75,34 +75,34 @@ def ask(job: Job, watch: Callable[[], object] = lambda: None) -> Asked:
         with process.stdin as questions, suppress(BrokenPipeError):
             json.dump(asdict(job), questions)
         for line in process.stdout:
-            asked.first_s = asked.first_s or time.perf_counter() - started
-            _take(asked, json.loads(line))
+            measured.first_s = measured.first_s or time.perf_counter() - started
+            _take(measured, json.loads(line))
             watch()
     if process.returncode:
-        raise NoAnswer(f"the process that searched {job.bank} ended with status {process.returncode}")
-    return asked
+        raise SearchProcessFailed(f"the process that searched {job.bank} ended with status {process.returncode}")
+    return measured
 
 
-def _take(asked: Asked, said: dict[str, Any]) -> None:
-    if "search_s" in said:
-        asked.encode_s.append(said["encode_s"])
-        asked.search_s.append(said["search_s"])
-    elif "memory_mib" in said:
-        asked.memory_mib = said["memory_mib"]
+def _take(measured: Measured, line: dict[str, Any]) -> None:
+    if "search_s" in line:
+        measured.encode_s.append(line["encode_s"])
+        measured.search_s.append(line["search_s"])
+    elif "memory_mib" in line:
+        measured.memory_mib = line["memory_mib"]
     else:
-        asked.found.append((said["words"], said["meaning"]))
+        measured.found.append((line["words"], line["meaning"]))
 
 
 def answers(job: Job) -> Iterator[dict[str, Any]]:
-    """What goes out, line by line."""
+    """Yield what the process writes, line by line."""
     embedder = Embedder(job.model)
     searcher, now = Searcher(Bank(Path(job.bank)), embedder), datetime.now(UTC)
     for persona, question in job.asks:
-        begun = time.perf_counter()
+        started = time.perf_counter()
         views = searcher.views([question])
         encoded = time.perf_counter()
         searcher.search(persona, views, now)
-        yield {"encode_s": encoded - begun, "search_s": time.perf_counter() - encoded}
+        yield {"encode_s": encoded - started, "search_s": time.perf_counter() - encoded}
     yield {"memory_mib": _memory()}
     for persona, question in job.asks[: job.exact]:
         views = searcher.views([question])
@@ -116,17 +116,17 @@ def _ranking(hits: Sequence[Hit], by: str) -> Ranking:
 
 
 def _memory() -> dict[str, float]:
-    """MiB of this process now and at most so far, as Linux tells; nothing elsewhere."""
+    """MiB of this process now and at its peak, on Linux; empty elsewhere."""
     status = Path("/proc/self/status")
-    told = dict(line.split(":", 1) for line in status.read_text().splitlines()) if status.exists() else {}
+    fields = dict(line.split(":", 1) for line in status.read_text().splitlines()) if status.exists() else {}
     names = {"after": "VmRSS", "peak": "VmHWM"}
-    return {name: int(told[key].split()[0]) / 1024 for name, key in names.items() if key in told}
+    return {name: int(fields[key].split()[0]) / 1024 for name, key in names.items() if key in fields}
 
 
 def _main() -> None:
     job = json.load(sys.stdin)
     job["asks"] = tuple((persona, question) for persona, question in job["asks"])
-    with suppress(KeyboardInterrupt):  # Ctrl-C reaches both; who started this process tells it
+    with suppress(KeyboardInterrupt):  # Ctrl-C reaches both processes; the parent reports it
         for line in answers(Job(**job)):
             print(json.dumps(line), flush=True)
 

@@ -1,4 +1,4 @@
-"""What was measured, as one table."""
+"""Format the measured figures as one table."""
 
 from __future__ import annotations
 
@@ -10,47 +10,55 @@ from importlib.metadata import version
 from tabulate import tabulate
 
 from eval.runs.provenance import machine
-from eval.speed.measure import ANY, ENCODED, Figure
+from eval.speed.measure import ANY, ENCODED, SpeedFigure
 
 PACKAGES = ("numpy", "openvino", "torch", "sentence-transformers", "rank-bm25", "bm25s")
-SAID = (
-    f"Made-up talk. Vectors: the first {ENCODED:,} turns' own; all others are mixtures of three of those, with their "
-    "mean and spectrum. Questions are encoded for real. Theirs is the ten best alone, ours the best of each store, "
-    "read from the bank."
+METHOD = (
+    f"Synthetic conversations. Vectors: the first {ENCODED:,} turns have their own; all others are mixtures of three "
+    "of those, with their mean and spectrum. Questions are encoded by the model."
 )
 
 
 def about() -> dict[str, str]:
-    """Where, when and with what it was measured."""
+    """Where, when, with what and how it was measured."""
     packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     return {
         "machine": machine(),
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
         "versions": f"Python {platform.python_version()}, {packages}",
-        "how": SAID,
+        "how": METHOD,
     }
 
 
-def to_text(figures: Sequence[Figure]) -> str:
-    """A line on where and how, and the table: a row a measure, a column a size."""
+def to_text(figures: Sequence[SpeedFigure]) -> str:
+    """The table, after lines on where and how it was measured."""
+    return "\n".join([*(f"{name}: {text}" for name, text in about().items()), "", _table(figures)])
+
+
+def to_markdown(figures: Sequence[SpeedFigure]) -> str:
+    """The table, after a paragraph on where and how it was measured."""
+    return f"{'; '.join(about().values())}\n\n{_table(figures)}"
+
+
+def _table(figures: Sequence[SpeedFigure]) -> str:
+    """One row for each measure, one column for each size."""
     sizes = [*dict.fromkeys(f.size for f in figures if f.size != ANY), ANY]
-    rows: dict[str, dict[str, Figure]] = {}
+    rows: dict[str, dict[str, SpeedFigure]] = {}
     for figure in figures:
         rows.setdefault(f"{figure.measure} ({figure.unit})", {})[figure.size] = figure
     table = [
-        [_measure(name, held), *(_cell(held.get(size)) for size in sizes), _n(held)] for name, held in rows.items()
+        [_measure(name, by_size), *(_cell(by_size.get(size)) for size in sizes), _n(by_size)]
+        for name, by_size in rows.items()
     ]
-    header = ["measure", *sizes, "n"]
-    lines = [f"{name}: {said}" for name, said in about().items()]
-    return "\n".join([*lines, "", tabulate(table, header, tablefmt="github", disable_numparse=True)])
+    return tabulate(table, ["measure", *sizes, "n"], tablefmt="github", disable_numparse=True)
 
 
-def _measure(name: str, held: dict[str, Figure]) -> str:
-    statistics = next((f.values for f in held.values() if f.values), {})
+def _measure(name: str, by_size: dict[str, SpeedFigure]) -> str:
+    statistics = next((f.values for f in by_size.values() if f.values), {})
     return ", ".join(filter(None, [name, " / ".join(filter(None, statistics))]))
 
 
-def _cell(figure: Figure | None) -> str:
+def _cell(figure: SpeedFigure | None) -> str:
     if figure is None:
         return ""
     return figure.note or " / ".join(_number(value) for value in figure.values.values())
@@ -61,5 +69,5 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def _n(held: dict[str, Figure]) -> str:
-    return " / ".join(dict.fromkeys(f"{figure.n:,}" for figure in held.values() if figure.n))
+def _n(by_size: dict[str, SpeedFigure]) -> str:
+    return " / ".join(dict.fromkeys(f"{figure.n:,}" for figure in by_size.values() if figure.n))

@@ -1,4 +1,4 @@
-"""How fast a chat turn is with a full bank, and how soon the app answers and how much memory it takes."""
+"""Measure a chat turn with a full bank, the app's start and its idle memory."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 import numpy as np
+from tabulate import tabulate
 
 from eval.speed.synthetic import A_SESSION, Life, content_words, fill
 from graph.assistant import Assistant
@@ -29,17 +30,17 @@ from memory.types import PersonaDraft
 
 WARM_UP = 5
 ENCODED = 1000
-"""Memories whose texts are encoded; the vectors of all others are mixtures of these."""
+"""Memories whose texts are encoded; all other vectors are mixtures of theirs."""
 
-START_LIMIT = 60.0
-SETTLE = 20.0
+START_LIMIT_S = 60.0
+SETTLE_S = 20.0
 """Seconds after the page answers until the app's memory is read: the models have loaded by then."""
 
 Figures = dict[str, str | float]
 
 
 def run(settings: Settings, memories: int, turns: int, *, with_app: bool) -> Figures:
-    """Measure chat turns (three questions to one statement, remembered) and, if wished, the app as a process."""
+    """Measure chat turns (three questions to one statement, remembered) and, `with_app`, the app as a process."""
     figures: Figures = {"date": f"{datetime.now(UTC):%Y-%m-%d}", "memories": memories, "turns": turns}
     figures |= chat_turns(settings, memories, turns)
     if with_app:
@@ -47,8 +48,13 @@ def run(settings: Settings, memories: int, turns: int, *, with_app: bool) -> Fig
     return figures
 
 
+def to_markdown(figures: Figures) -> str:
+    """The figures as a table."""
+    return tabulate(figures.items(), ("measure", "value"), tablefmt="github", disable_numparse=True)
+
+
 def chat_turns(settings: Settings, memories: int, turns: int) -> Figures:
-    """Milliseconds of a whole turn, and of each node, in a bank of made-up talk."""
+    """Milliseconds of a whole turn, and of each node, in a bank of synthetic conversations."""
     embedder = Embedder(settings.embedding_model)
     with tempfile.TemporaryDirectory() as folder:
         bank = Bank(Path(folder) / "bank.db")
@@ -106,12 +112,12 @@ def _start(home: str, *, settle: bool) -> tuple[float, float]:
     )
     try:
         while not _answers(port):
-            if app.poll() is not None or time.perf_counter() - started > START_LIMIT:
-                raise RuntimeError(f"the app did not answer on port {port} within {START_LIMIT:.0f} s")
+            if app.poll() is not None or time.perf_counter() - started > START_LIMIT_S:
+                raise RuntimeError(f"the app did not answer on port {port} within {START_LIMIT_S:.0f} s")
             time.sleep(0.05)
         took = time.perf_counter() - started
         if settle:
-            time.sleep(SETTLE)
+            time.sleep(SETTLE_S)
         return round(took, 2), _resident(app.pid)
     finally:
         app.terminate()
@@ -127,7 +133,7 @@ def _answers(port: int) -> bool:
 
 
 def _resident(pid: int) -> float:
-    """Resident MiB of a process; nan where the system does not tell (only Linux does)."""
+    """Resident MiB of a process; nan where the system does not say (only Linux does)."""
     status = Path(f"/proc/{pid}/status")
     if not status.exists():
         return float("nan")

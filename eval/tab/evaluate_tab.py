@@ -26,6 +26,7 @@ from eval.tab.running import Going, Plan, Runner
 from eval.tab.runs_panel import run_list, run_row
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
+from memory.exporting.json_values import to_json_values
 from memory.progress import Task
 from memory.tab.events import PRIVATE, UNCHANGED, Update, show_errors
 from memory.tab.templates import empty_state, error_box, hint
@@ -190,7 +191,7 @@ def evaluate_tab(tab: gr.Tab, evaluator: Evaluator, encoder: Embedder) -> None:
         if kind == "csv":
             return {"name": f"{name}.csv", "type": "text/csv", "text": render.to_csv(held)}
         if kind == "json":
-            text = json.dumps(render.as_json(held), ensure_ascii=False, indent=1)
+            text = json.dumps(to_json_values(held), ensure_ascii=False, indent=1)
             return {"name": f"{name}.json", "type": "application/json", "text": text}
         return {"name": f"{name}.md", "type": "text/markdown", "text": render.to_markdown(held)}
 

@@ -12,11 +12,11 @@ from eval.reporting.render import (
     GROUP_METRICS,
     PUBLISHED_HEADER,
     abstention_rows,
+    format_figure,
     group_rows,
     headlines,
     metric_rows,
     published_rows,
-    shown,
     timing_rows,
 )
 from eval.reporting.report import AXES, Report
@@ -141,7 +141,8 @@ class Result:
         rows = group_rows(groups)[1]
         header = self.group_header(held, axis, metric)
         rows = [
-            [*row, *([shown(values[row[0]]) if row[0] in values else ""] * (len(header) - len(row)))] for row in rows
+            [*row, *([format_figure(values[row[0]]) if row[0] in values else ""] * (len(header) - len(row)))]
+            for row in rows
         ]
         figure = plots.groups(panels.named(metric or ""), values) if values else None
         return {

@@ -1,0 +1,1 @@
+"""The commands of `python -m eval`: each prints its result and returns the exit status."""

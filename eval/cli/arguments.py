@@ -1,0 +1,109 @@
+"""The arguments of each command of `python -m eval`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+from eval.benchmarks import BENCHMARKS, PRESETS
+from eval.cli import listing, run, speed, tables
+from eval.evaluator import Evaluator
+from eval.fetching.fetch import SOURCES
+from eval.speed.worlds import Size
+from memory.cli.arguments import positive_number
+
+Command = Callable[[argparse.Namespace, Evaluator], int]
+
+
+def parser() -> argparse.ArgumentParser:
+    """Build the parser; the parsed arguments hold the command's function as `command`."""
+    top = argparse.ArgumentParser(prog="python -m eval", description="Measure how good the memory is, on benchmarks.")
+    commands = top.add_subparsers(required=True, metavar="COMMAND")
+
+    def add(name: str, command: Command, text: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=text, description=text)
+        sub.set_defaults(command=command)
+        sub.add_argument("--json", action="store_true", help="print one JSON object")
+        return sub
+
+    _describe_run(add("run", run.run, "Run a benchmark and score it; an unfinished run is resumed."))
+    sub = add("report", tables.show_report, "Show a run's report.")
+    sub.add_argument("run", nargs="?", default="last", help="its name or the start of it; the newest by default")
+    sub.add_argument("--csv", action="store_true", help="print one row for each figure")
+    sub = add("results", tables.measure_results, "Run every benchmark whose files are here, and print one table.")
+    _add_jobs(sub)
+    _add_write(sub)
+    sub = add("ablate", tables.measure_ablation, "Run every benchmark with each factor of retrieval off.")
+    _add_jobs(sub)
+    _add_write(sub)
+    sub.add_argument("--limit", type=positive_number, metavar="N", help="ask the first N probes of each only")
+    sub = add("compare", tables.compare, "Compare two runs, probe by probe.")
+    sub.add_argument("first")
+    sub.add_argument("second")
+    _add_write(add("settings", tables.show_settings, "List every setting with its default and meaning."))
+    add("list", listing.list_runs, "List the runs, newest first.")
+    add("presets", listing.list_presets, "List the papers' tables that can be run by name.")
+    sub = add("fetch", listing.fetch_files, "Download a benchmark's official files.")
+    sub.add_argument("benchmark", choices=list(SOURCES))
+    sub = add("judge", run.judge, "Let a chat model judge a run's answers, or read verdicts of LongMemEval's script.")
+    sub.add_argument("run")
+    sub.add_argument("model", nargs="?", help="as openai:gpt-4o-mini, or http://127.0.0.1:8000/v1#name")
+    sub.add_argument("--labels", type=Path, metavar="FILE", help="the file that LongMemEval's evaluate_qa.py wrote")
+    sub = add("export", listing.export_answers, "Write a run's answers as LongMemEval's own judge script reads them.")
+    sub.add_argument("run")
+    sub.add_argument("file", type=Path)
+    sub = add("delete", listing.delete_run, "Delete a run.")
+    sub.add_argument("run")
+    _describe_bench(add("bench", speed.measure_sizes, "Measure speed, memory and exactness at growing sizes."))
+    sub = add("bench-turn", speed.measure_turn, "Measure a chat turn, the app's start and its idle memory.")
+    sub.add_argument("--memories", type=positive_number, default=10_000, metavar="N", help="memories in the bank")
+    sub.add_argument("--turns", type=positive_number, default=100, metavar="N", help="turns to measure")
+    sub.add_argument("--no-app", action="store_true", help="do not start the app")
+    _add_write(sub)
+    return top
+
+
+def _describe_run(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("benchmark", choices=list(BENCHMARKS), help="the benchmark's name")
+    sub.add_argument("--data", type=Path, metavar="FILE", help="its file or folder, if not in Memoir's own")
+    sub.add_argument("--limit", type=positive_number, metavar="N", help="ask the first N probes only")
+    sub.add_argument("--only", action="append", default=[], metavar="HISTORY", help="play this history only")
+    sub.add_argument("--reader", metavar="READER", help="the reader; none measures classification and retrieval alone")
+    sub.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", dest="settings", help="change a setting"
+    )
+    sub.add_argument("--sweep", action="append", default=[], metavar="NAME=V,V", help="run every combination")
+    sub.add_argument("--preset", choices=list(PRESETS), metavar="NAME", help="run the rows of a paper's table")
+    _add_jobs(sub)
+    sub.add_argument("--judge", metavar="MODEL", help="let this chat model judge the answers")
+    sub.add_argument("--afresh", action="store_true", help="start a new run instead of resuming an unfinished one")
+    sub.add_argument("--cold", action="store_true", help="use no cached embeddings")
+
+
+def _describe_bench(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("--sizes", type=_sizes, default=(10_000, 100_000, 1_000_000), metavar="N,N", help="memories")
+    sub.add_argument("--personas", type=_size, default=Size(1000, 1000), metavar="PxN", help="personas x memories each")
+    sub.add_argument("--questions", type=positive_number, default=100, metavar="N", help="questions at each size")
+    sub.add_argument("--seed", type=int, default=0, help="seed of the synthetic conversations")
+    sub.add_argument("--folder", type=Path, help="keep the banks in this folder, and reuse those that are there")
+    _add_write(sub)
+
+
+def _add_jobs(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument(
+        "--jobs", type=positive_number, default=1, metavar="N", help="processes; they do not change the results"
+    )
+
+
+def _add_write(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("--write", type=Path, metavar="FILE", help="put the table between its marks in this file")
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    return tuple(positive_number(part.strip()) for part in text.split(","))
+
+
+def _size(text: str) -> Size:
+    personas, _, memories = text.partition("x")
+    return Size(positive_number(personas), positive_number(memories))

@@ -1,0 +1,98 @@
+"""Run benchmarks and judge their answers."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from tabulate import tabulate
+
+from eval.benchmarks import PRESETS
+from eval.benchmarks.longmemeval.official_judge import read_labels
+from eval.cli.output import progress_bars, show
+from eval.evaluator import Evaluator, RunRequest
+from eval.experiment import Experiment, combinations, with_settings
+from eval.reporting import render
+from eval.reporting.report import Report, report
+from eval.runs.run import Run
+from graph.models import chat_model
+from memory.errors import MemoirError
+from memory.exporting.json_values import to_json_values
+
+
+def run(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
+    """Run a benchmark once, for each row of a paper's table, or for each combination of settings."""
+    reader = [f"reader={arguments.reader}"] if arguments.reader else []
+    base = with_settings(evaluator.experiment, [*arguments.settings, *reader])
+    if judge := _judge_name(arguments, evaluator):
+        chat_model(judge)  # an unknown name must stop the command before anything is asked
+    if not arguments.preset and not arguments.sweep:
+        done = _run_one(arguments, evaluator, base)
+        return show(arguments, to_json_values(done), render.to_markdown(done))
+    rows = _preset_rows(arguments, base) if arguments.preset else list(combinations(base, arguments.sweep))
+    reports = {label: _run_one(arguments, evaluator, experiment, label) for label, experiment in rows}
+    preset = PRESETS.get(arguments.preset or "")
+    header, table = render.sweep_rows(reports, preset.metrics if preset else None, preset.ability if preset else "")
+    return show(
+        arguments,
+        {"rows": {label: to_json_values(each) for label, each in reports.items()}},
+        tabulate(table, header, tablefmt="github", disable_numparse=True),
+    )
+
+
+def judge(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
+    """Let a chat model judge a run's answers, or read the verdicts of LongMemEval's script."""
+    judged = evaluator.runs.get(arguments.run)
+    if arguments.labels:
+        judged.save_verdicts(read_labels(arguments.labels))
+    else:
+        model = arguments.model or evaluator.settings.judge
+        if not model:
+            raise MemoirError("no judge is named. Name a chat model, or set MEMOIR_JUDGE")
+        _judge_run(evaluator, judged, model)
+    done = report(judged)
+    return show(arguments, to_json_values(done), render.to_markdown(done))
+
+
+def _preset_rows(arguments: argparse.Namespace, base: Experiment) -> list[tuple[str, Experiment]]:
+    preset = PRESETS[arguments.preset]
+    if preset.benchmark != arguments.benchmark:
+        raise MemoirError(f"{preset.name} is a table of {preset.benchmark}, not of {arguments.benchmark}")
+    for row in preset.rows:
+        if not row.runs_with(base.pipeline.model):
+            print(f"memoir: left out: {row.label}; it needs {row.needs}", file=sys.stderr)
+    runnable = [row for row in preset.rows if row.runs_with(base.pipeline.model)]
+    return [(row.label, with_settings(base, list(row.settings))) for row in runnable]
+
+
+def _run_one(arguments: argparse.Namespace, evaluator: Evaluator, experiment: Experiment, label: str = "") -> Report:
+    request = RunRequest(
+        arguments.benchmark,
+        arguments.data,
+        experiment,
+        limit=arguments.limit,
+        only=tuple(arguments.only),
+        jobs=arguments.jobs,
+        afresh=arguments.afresh,
+        cold=arguments.cold,
+    )
+    started = evaluator.start(request)
+    label = label or request.benchmark
+    with progress_bars("probe") as watch:
+        watch(label, 0, started[1])
+        done = evaluator.run(request, watch=lambda p: watch(label, p.done, p.total), started=started)
+    print(f"memoir: kept as {done.name}", file=sys.stderr)
+    judge_name = _judge_name(arguments, evaluator)
+    if judge_name and experiment.pipeline.reader != "none":
+        _judge_run(evaluator, done, judge_name)
+    return report(done)
+
+
+def _judge_name(arguments: argparse.Namespace, evaluator: Evaluator) -> str:
+    return str(arguments.judge or evaluator.settings.judge)
+
+
+def _judge_run(evaluator: Evaluator, judged: Run, model: str) -> None:
+    with progress_bars("answer") as watch:
+        spent = evaluator.judge(judged, model, lambda done, total: watch("judge", done, total))
+    print(f"memoir: judged by {model}: {to_json_values(spent)}", file=sys.stderr)

@@ -1,0 +1,44 @@
+"""List every setting with its environment variable, default, values and meaning."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+from tabulate import tabulate
+
+from eval.settings import EvalSettings
+
+HEADER = ("variable", "default", "values", "meaning")
+PREFIX = str(EvalSettings.model_config["env_prefix"])
+
+
+def settings_rows() -> list[dict[str, Any]]:
+    """Describe each setting of the program by the columns of `HEADER`."""
+    return [
+        dict(zip(HEADER, (f"{PREFIX}{name.upper()}", _default(field), _values(field), field.description), strict=True))
+        for name, field in EvalSettings.model_fields.items()
+    ]
+
+
+def settings_table() -> str:
+    """The settings as a Markdown table."""
+    rows = [(f"`{row['variable']}`", *(row[column] for column in HEADER[1:])) for row in settings_rows()]
+    return tabulate(rows, HEADER, tablefmt="github", disable_numparse=True)
+
+
+def _default(field: FieldInfo) -> str:
+    if field.default_factory is not None:
+        return "depends on the platform"
+    if isinstance(field.default, bool):
+        return str(field.default).lower()
+    return "" if field.default is None else str(field.default)
+
+
+def _values(field: FieldInfo) -> str:
+    if get_origin(field.annotation) is Literal:
+        return ", ".join(map(str, get_args(field.annotation)))
+    if field.annotation is bool:
+        return "true, false"
+    bounds = {name: getattr(part, name) for part in field.metadata for name in ("ge", "le") if hasattr(part, name)}
+    return f"{bounds['ge']} to {bounds['le']}" if len(bounds) == 2 else ""
