@@ -22,21 +22,21 @@ RememberedKinds = Literal["both", "semantic", "episodic"]
 
 
 class UnknownSetting(MemoirError):
-    """No such setting, or a value that it cannot take; the message names those there are."""
+    """No such setting, or an invalid value; the message lists the settings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """All that can differ between two runs over the same data.
+    """Everything that can differ between two runs over the same data.
 
-    `pipeline` is what a chat uses. `granularity` is what one dialogue memory holds (LongMemEval, section 5.2; DialSim's
-    stores): a turn, a round (what the user said and the replies to it), a session, or a session's summary. `key` is
-    what it is found by (section 5.3), `keys` whether the additions are merged with the text or ranked as memories of
-    their own. `remembered` leaves out what is of the other kind (PerLTQA, figure 4). `given` is what the reader gets:
-    what the memory finds, nothing, everything, the evidence itself, or what is found without the evidence (PerLTQA,
-    table 6); `times` where the time filter takes the time from: the words of the question or the dates of its evidence.
-    `questions` are those of the benchmark, or one- and two-hop ones made from the history's own dated relations.
-    `pooled` tells all histories to one persona (`eval.play.pooled`) instead of each to one of its own.
+    `pipeline` holds the settings of a chat. `granularity` is what one dialogue memory holds (LongMemEval, section 5.2;
+    DialSim's stores): a turn, a round (what the user said and the replies to it), a session, or a session's summary.
+    `key` is what it is indexed by (section 5.3), `keys` whether additions are merged with the text or indexed as
+    separate memories. `remembered` limits the stores to one kind (PerLTQA, figure 4). `given` is what the reader gets:
+    what the memory finds, nothing, everything, the evidence, or what is found without the evidence (PerLTQA, table 6).
+    `times` is the source of the time filter's times: the words of the question, or the dates of its evidence.
+    `questions` are the benchmark's own, or one- and two-hop questions made from the history's dated relations. `pooled`
+    stores all histories for one persona (`eval.play.pooled`) instead of one for each.
     """
 
     pipeline: PipelineSettings = field(default_factory=PipelineSettings)
@@ -54,7 +54,7 @@ class Experiment:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Every setting by the name it is set by ("rerank.alpha")."""
+        """Every setting under its `--set` name ("rerank.alpha")."""
         return dict(_flat(self))
 
 
@@ -62,14 +62,16 @@ _ADAPTER = TypeAdapter(Experiment)
 
 
 def with_setting(experiment: Experiment, name: str, value: str) -> Experiment:
-    """The experiment with one setting changed: `name` as `Experiment.settings` has it, `value` as typed.
+    """Change one setting: `name` as in `Experiment.settings`, `value` as typed.
 
     Raises:
-        UnknownSetting: there is no such setting, or it cannot have that value.
+        UnknownSetting: there is no such setting, or the value is invalid.
     """
     known = experiment.settings
     if name not in known:
-        raise UnknownSetting(f"there is no setting {name!r}; known: {', '.join(f'{n}={v}' for n, v in known.items())}")
+        raise UnknownSetting(
+            f"there is no setting {name!r}; there are: {', '.join(f'{n}={v}' for n, v in known.items())}"
+        )
     path = name.split(".")
     if path[0] not in {f.name for f in fields(Experiment)}:
         path = ["pipeline", *path]
@@ -79,33 +81,33 @@ def with_setting(experiment: Experiment, name: str, value: str) -> Experiment:
         inner = inner[step]
     inner[path[-1]] = value
     try:
-        made = _ADAPTER.validate_python(values)
+        changed = _ADAPTER.validate_python(values)
     except ValidationError as fault:
         why = fault.errors()[0]["msg"]
         raise UnknownSetting(f"{name}={value}: {why} (it is {known[name]} by default)") from fault
-    set_to = made.settings[name]
-    if isinstance(set_to, (int, float)) and not 0 <= set_to < math.inf:
-        raise UnknownSetting(f"{name}={value}: a number from 0 on is expected (it is {known[name]} by default)")
-    return made
+    number = changed.settings[name]
+    if isinstance(number, (int, float)) and not 0 <= number < math.inf:
+        raise UnknownSetting(f"{name}={value}: expected a number from 0 up (it is {known[name]} by default)")
+    return changed
 
 
 def with_settings(experiment: Experiment, assignments: list[str]) -> Experiment:
-    """The experiment with each `name=value` set in turn."""
+    """Change settings as `name=value`, one after another."""
     for assignment in assignments:
         name, sign, value = assignment.partition("=")
         if not sign:
-            raise UnknownSetting(f"{assignment!r} sets nothing; write name=value, as in rerank.alpha=0.3")
+            raise UnknownSetting(f"{assignment!r} sets nothing. Write name=value, as in rerank.alpha=0.3")
         experiment = with_setting(experiment, name.strip(), value.strip())
     return experiment
 
 
 def combinations(experiment: Experiment, sweeps: list[str]) -> Iterator[tuple[str, Experiment]]:
-    """Every combination of `name=value,value,...`, each with a label that names what differs."""
+    """Yield every combination of `name=value,value,...`, with a label of the values."""
     axes = []
     for sweep in sweeps:
         name, sign, values = sweep.partition("=")
         if not sign or not values.strip():
-            raise UnknownSetting(f"{sweep!r} sweeps over nothing; write name=value,value as in search.k=5,10,20")
+            raise UnknownSetting(f"{sweep!r} has no values. Write name=value,value, as in search.k=5,10,20")
         axes.append([f"{name.strip()}={value.strip()}" for value in values.split(",")])
     for combination in product(*axes):
         yield " ".join(combination), with_settings(experiment, list(combination))

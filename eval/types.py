@@ -1,7 +1,7 @@
-"""The words of evaluation, one frozen dataclass each.
+"""The data of evaluation: histories, probes, predictions, verdicts.
 
-A benchmark's file is read into histories; a history holds what is remembered and the probes that are asked of it. What
-is right (`Gold`) is kept apart from what is asked, so that it can be kept from the bank and from every prompt.
+A benchmark's file is read into histories; a history holds what is stored and the probes that are asked. The right
+answers (`Gold`) are apart from the questions, so that they reach neither the bank nor a prompt.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ Place = Literal["read", "beyond", "filtered"]
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """What is right. All ids are the benchmark's own; the pipeline sees none of them.
+    """The right answers and their evidence. All ids are the benchmark's own; the pipeline sees none of them.
 
-    Evidence is given on the levels that the benchmark knows: `turns` (external ids of turns, or of memories where no
-    session said it), `sessions` (external ids of sessions), `items` (memories that are retrieved as a whole: the
-    external id of a memory, or of the session for anything said in one). An empty level is not scored. `answers` are
-    equally right; the first is the one shown. `anchors` are phrases that a whole answer holds (PerLTQA), and
-    `anchor_ceiling` is the share of them that the evidence holds: more, no answer from memory can. `choice` is the
-    index of the right one of the probe's `choices`.
+    Evidence is given on the levels that the benchmark has: `turns` (external ids of turns, or of memories that no
+    session said), `sessions` (external ids of sessions), `items` (memories that are retrieved as a whole: the external
+    id of a memory, or of the session for anything said in one). An empty level is not scored. All `answers` are right;
+    the first is shown. `anchors` are phrases that a complete answer contains (PerLTQA), and `anchor_ceiling` is the
+    share of them that the evidence contains, the most an answer from memory can reach. `choice` is the index of the
+    right one of the probe's `choices`.
     """
 
     answers: tuple[str, ...] = ()
@@ -44,13 +44,13 @@ class Gold:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One question about a history, asked at a moment, with what is right.
+    """One question about a history, asked at a moment, with its gold.
 
-    `ability` is the benchmark's own name for what is tested; `store` the kind of memory it is about, where the
+    `ability` is the benchmark's own name for what is tested; `store` is the store the question is about, where the
     benchmark says so. `populations` names the subsets that its protocol reports on ("no_abs"); a probe that is not
-    `counted` belongs to subsets only and not to the totals of evidence. `dialogue` is what was said just before.
-    `choices` are shown to the one who answers; `asked_in` is the session in which the simulator asks it (DialSim), and
-    `askers` the wording by who asks, where it differs.
+    `counted` belongs to subsets only, not to the totals of evidence. `dialogue` holds the turns just before. `choices`
+    are shown with the question; `asked_in` is the session in which the simulator asks it (DialSim), and `askers` maps
+    who asks to the wording, where it differs.
     """
 
     id: str
@@ -69,7 +69,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What is remembered of one life, and what is asked of it. `skips` says what could not be used, and why."""
+    """The sessions and memories of one life, and the probes about it. `skips` lists what was unusable, and why."""
 
     id: str
     persona: PersonaDraft
@@ -81,10 +81,11 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class RankedHit:
-    """A memory in the order in which the pipeline ranked it, under the benchmark's own ids.
+    """A memory in the pipeline's ranking, under the benchmark's own ids.
 
-    `units` are the turns it was said in, or its own id if no turn said it; `session` is empty for what no session said.
-    `place` is "read" (what the reader got), "beyond" (ranked, but past what is read) or "filtered" (dropped by time).
+    `units` are the turns it was said in, or its own id if no turn said it; `session` is empty if no session said it.
+    `place` is "read" (the reader got it), "beyond" (ranked too low to be read) or "filtered" (dropped by the time
+    filter).
     """
 
     units: tuple[str, ...]
@@ -95,13 +96,13 @@ class RankedHit:
 
     @property
     def item(self) -> str:
-        """What is retrieved as a whole: the session of anything said, a memory of its own otherwise."""
+        """The id of what is retrieved as a whole: the session, or the memory if no session said it."""
         return self.session or self.units[0]
 
 
 @dataclass(frozen=True, slots=True)
 class ShownHit:
-    """A memory as the drill-down shows it: what the reader was given, with its scores."""
+    """A memory as the drill-down shows it: its text, and its scores."""
 
     units: tuple[str, ...]
     store: Store
@@ -115,13 +116,14 @@ class ShownHit:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What the pipeline made of one probe.
+    """The pipeline's answer to one probe.
 
-    `stores` holds P(store | question). `found` is the ranking: as many as the metrics look at. `cited` are the units
-    that the answer relies on. `confidence` is the reader's own, 0..1; the abstention curve runs over it. `milliseconds`
-    are per node; `similarity` is the cosine of answer and gold, None where either is missing. `choice` is the index of
-    the choice that the answer amounts to, None for none of them. `stored` tells which of the gold ids the bank holds.
-    `reader` is who read: not the model that was set, where that gave no answer; empty where nothing was asked.
+    `stores` holds P(store | question). `found` is the part of the ranking that metrics look at. `cited` are the units
+    that the answer cites. `confidence` is the reader's own, 0..1; the abstention curve varies its threshold.
+    `milliseconds` are per node; `similarity` is the cosine of answer and gold, None where either is missing. `choice`
+    is the index of the choice that the answer matches, None if none. `stored` lists the gold ids that the bank holds.
+    `reader` is who read: not the model that is set if that gave no answer; empty if the probe was not taken for a
+    question.
     """
 
     probe_id: str
@@ -147,7 +149,7 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether an answer is right, and by whose judgement; `reply` keeps a judge's raw words where it gave any."""
+    """Whether an answer is right, and who judged it; `reply` is a judge's reply, if any."""
 
     state: State
     by: str
@@ -156,7 +158,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One probe with what became of it: a line of a run's file."""
+    """One probe with its prediction and verdict: a line of a run's file."""
 
     probe: Probe
     prediction: Prediction
@@ -165,7 +167,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A measured value with the bounds of its 95 % bootstrap interval, and how many probes it is the value of."""
+    """A measured value with the bounds of its 95 % bootstrap interval and the number of probes."""
 
     value: float
     low: float

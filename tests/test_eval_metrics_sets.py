@@ -12,7 +12,7 @@ from scipy.stats import bootstrap
 from sklearn.metrics import accuracy_score, f1_score, precision_score, recall_score
 
 from eval.metrics.abstention import Table, abstention, cells, curve, table
-from eval.metrics.classification import cell, classification, kind_taken
+from eval.metrics.classification import cell, classification, predicted_kind
 from eval.metrics.intervals import RESAMPLES, SEED, jackknife_figure, mean_figures, set_figures
 from eval.metrics.significance import compare
 from eval.types import Figure, Gold, Prediction, Probe, Sample
@@ -41,15 +41,15 @@ def test_the_weighted_figures_are_scikit_learns(pairs):
     assert ours["classification_f1"] == pytest.approx(f1_score(gold, taken, **weighted))
 
 
-def test_the_kind_taken_has_the_larger_sum():
+def test_the_predicted_kind_has_the_larger_sum():
     stores = {"profile": 0.2, "relationship": 0.2, "world": 0.05, "event": 0.5, "dialogue": 0.05}
-    assert kind_taken(stores) == "episodic"
-    assert kind_taken({**stores, "profile": 0.4}) == "semantic"
+    assert predicted_kind(stores) == "episodic"
+    assert predicted_kind({**stores, "profile": 0.4}) == "semantic"
 
 
 @pytest.mark.parametrize("stores", [{}, dict.fromkeys(("profile", "relationship", "world", "event", "dialogue"), 0.2)])
 def test_a_uniform_prior_takes_no_kind(stores):
-    assert kind_taken(stores) is None
+    assert predicted_kind(stores) is None
 
 
 # --- abstention

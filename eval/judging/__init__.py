@@ -1,1 +1,1 @@
-"""Judgement of answers by a chat model, ours or LongMemEval's own script."""
+"""Judge answers with a chat model."""

@@ -1,7 +1,7 @@
-"""An LLM judge: right, wrong or unscored, by any chat model, each question put to it once and for all.
+"""Judge answers with a chat model: right, wrong or unscored.
 
-A reply that cannot be read is unscored and not wrong; it is kept, to be looked at. Judging again with the same model
-costs nothing: replies are cached by the SHA-256 of the model's name and the whole prompt.
+An answer is unscored, not wrong, if the judge's reply cannot be parsed; the reply is kept. Judging again with the same
+model costs nothing: replies are cached by the SHA-256 of the model's name and the whole prompt.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ VERDICTS: Mapping[str, Literal["right", "wrong"]] = {"right": "right", "wrong": 
 BUSY_SECONDS = 60.0
 """How long one process waits for another that writes to the cache."""
 
-# What models wrap a reply in: their reasoning before it, a code fence around it.
+# Models may put their reasoning before a reply, and a code fence around it.
 _REASONING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _FENCE = re.compile(r"\A```(?:json)?\s*\n(.*)\n```\Z", re.DOTALL)
 _FIRST_WORD = re.compile(r"\A[\"'*_`]*(right|wrong)\b", re.IGNORECASE)
@@ -44,9 +44,9 @@ class CacheUnusable(MemoirError):
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What judging has cost so far: `asked` went to the model, `cached` did not, `failed` gave no reply.
+    """What judging has cost so far: prompts `asked` of the model, taken from the cache, and `failed` without a reply.
 
-    Tokens are those of the replies that were asked for now; a cached reply costs none.
+    Tokens are those of the prompts asked; a cached reply costs none.
     """
 
     asked: int = 0
@@ -61,10 +61,10 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far two judgements of the same answers agree, over the `n` that both scored.
+    """How far two judges of the same answers agree, over the `n` answers that both scored.
 
-    `share` is the part of them judged alike, `kappa` Cohen's kappa (Cohen 1960), which takes off what chance
-    would give. Both are None where `n` is 0, kappa also where all verdicts are one and the same.
+    `share` is the share of equal verdicts, `kappa` is Cohen's kappa (Cohen 1960), which corrects it for chance. Both
+    are None where `n` is 0; kappa also where all verdicts are the same.
     """
 
     n: int
@@ -73,9 +73,9 @@ class Agreement:
 
 
 class Judge:
-    """Judges answers with one chat model; `name` is what its verdicts are signed with, `cache` an SQLite file.
+    """Judges answers with one chat model; `name` signs its verdicts, `cache` is an SQLite file.
 
-    Threads and processes may share the cache. `model` should be set to temperature 0.
+    Threads and processes may share the cache. Set the model to temperature 0.
     """
 
     def __init__(self, model: BaseChatModel, name: str, cache: Path) -> None:
@@ -86,7 +86,7 @@ class Judge:
         self._counting = Lock()
 
     def judge(self, probe: Probe, prediction: Prediction) -> Verdict:
-        """Whether the answer is right; unscored, with the reason or the raw reply, where that cannot be told.
+        """Judge an answer; the verdict is unscored, with the reason or the reply, where the judge gives none.
 
         Raises:
             CacheUnusable: the cache's file cannot be read or written.
@@ -94,7 +94,7 @@ class Judge:
         if probe.gold.answerable and not probe.gold.answers:
             return Verdict("unscored", self.name, "there is no gold answer to compare with")
         try:
-            reply = self._reply(prompts.judging(probe, prediction))
+            reply = self._reply(prompts.judging_prompt(probe, prediction))
         except ModelFailed as fault:
             self._count(Spent(asked=1, failed=1))
             return Verdict("unscored", self.name, str(fault))
@@ -117,7 +117,7 @@ class Judge:
 
 
 def read_verdict(reply: str) -> Literal["right", "wrong"] | None:
-    """The verdict of a reply: `{"verdict": "right"}`, or "right" or "wrong" as its first word; None if neither."""
+    """Parse a reply: `{"verdict": "right"}`, or "right" or "wrong" as its first word; None if neither."""
     bare = _REASONING.sub("", reply).strip()
     fenced = _FENCE.match(bare)
     bare = fenced[1].strip() if fenced else bare
@@ -128,7 +128,7 @@ def read_verdict(reply: str) -> Literal["right", "wrong"] | None:
 
 
 def agreement(pairs: Iterable[tuple[Verdict, Verdict]]) -> Agreement:
-    """How far two judgements agree, over the pairs in which neither is unscored."""
+    """How far two judges agree, over the pairs in which neither is unscored."""
     from sklearn.metrics import accuracy_score, cohen_kappa_score
 
     states = [(a.state, b.state) for a, b in pairs if "unscored" not in (a.state, b.state)]
@@ -151,7 +151,7 @@ def _verdict_of(text: str) -> Literal["right", "wrong"] | None:
 
 
 class _Replies:
-    """Replies by key in an SQLite file, which is opened for each use, so that threads and processes can share it."""
+    """Replies by key in an SQLite file, opened for each use so that threads and processes can share it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -179,11 +179,11 @@ class _Replies:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with closing(sqlite3.connect(self._path, timeout=BUSY_SECONDS, isolation_level=None)) as connection:
                 replies = Database(connection)
-                if not replies.table("replies").exists():  # creating it "if not exists" would write each time
+                if not replies.table("replies").exists():  # "create if not exists" would write each time
                     replies.table("replies").create(columns, pk="key", if_not_exists=True, strict=True)
                 yield replies
         except (sqlite3.Error, OSError) as fault:
             raise CacheUnusable(
-                f"{self._path}: the judge's cache of replies cannot be used ({fault}). What was judged before is in "
-                "the run's own file. Make room, wait for the other process, or move the file away: it is made anew"
+                f"{self._path}: the judge's cache of replies cannot be used ({fault}). Earlier verdicts are in the "
+                "run's own file. Free disk space, wait for the other process, or move the file away to start a new one"
             ) from fault

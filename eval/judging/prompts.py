@@ -1,7 +1,7 @@
-"""What a judge is asked: one typed function for each family of abilities, its instructions a constant above it.
+"""The judge's prompts: instructions for each family of abilities.
 
-The question, the gold answers and the answer under judgement are data of strangers. They are put as one JSON object in
-which no `<` is left, so that nothing in them can end the block or stand outside it.
+The question, the gold answers and the answer are untrusted. They are put into one JSON object without any `<`, so that
+nothing in them can end the block.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ FAMILIES: Mapping[str, Family] = {
     "preference": "rubric",
     "proactive": "rubric",
 }
-"""By a word in the name of the ability, the first that fits; any other ability is plain."""
+"""The family by a word in the name of the ability, the first that occurs; all other abilities are plain."""
 
-UNSAID = "(no answer was given)"
+NO_ANSWER = "(no answer was given)"
 
 _FRAME = """\
 You compare the answer of a chat assistant with what is known to be right.
@@ -69,57 +69,35 @@ not mentioned, or that what the question takes for granted is not so; it may add
 related. The verdict is "wrong" if "answer" supplies what was asked for as if it were known."""
 
 
+INSTRUCTIONS: Mapping[Family, str] = {
+    "plain": _PLAIN,
+    "temporal": _TEMPORAL,  # a count that is off by one is tolerated, as in LongMemEval
+    "update": _UPDATE,
+    "rubric": _RUBRIC,
+    "unanswerable": _UNANSWERABLE,
+}
+
+GOLD_NAMES: Mapping[Family, str] = {"rubric": "to_take_into_account", "unanswerable": "why_not"}
+"""What the gold answers are called in the data, where they are not "right_answers"."""
+
+
 def family(probe: Probe) -> Family:
-    """Which instructions a probe is judged by: told from whether it can be answered, and words in its ability."""
+    """The family of a probe, by whether it is answerable and by words in its ability."""
     if not probe.gold.answerable:
         return "unanswerable"
     return next((found for word, found in FAMILIES.items() if word in probe.ability.casefold()), "plain")
 
 
-def judging(probe: Probe, prediction: Prediction) -> str:
-    """The whole prompt for one answer."""
-    return {
-        "plain": plain,
-        "temporal": temporal,
-        "update": update,
-        "rubric": rubric,
-        "unanswerable": unanswerable,
-    }[family(probe)](probe, prediction)
-
-
-def plain(probe: Probe, prediction: Prediction) -> str:
-    """Whether the answer states what a gold answer states."""
-    return _framed(_PLAIN, probe, prediction)
-
-
-def temporal(probe: Probe, prediction: Prediction) -> str:
-    """The same of a time, an order or a duration; a count that is off by one is tolerated (as LongMemEval does)."""
-    return _framed(_TEMPORAL, probe, prediction)
-
-
-def update(probe: Probe, prediction: Prediction) -> str:
-    """Whether the newest state is named as the one that holds; the old one may be told beside it."""
-    return _framed(_UPDATE, probe, prediction)
-
-
-def rubric(probe: Probe, prediction: Prediction) -> str:
-    """Whether the reply makes use of what it should know about the person; the gold is a rubric."""
-    return _framed(_RUBRIC, probe, prediction, gold="to_take_into_account")
-
-
-def unanswerable(probe: Probe, prediction: Prediction) -> str:
-    """Whether the answer declines, or corrects what the question takes for granted."""
-    return _framed(_UNANSWERABLE, probe, prediction, gold="why_not")
-
-
-def _framed(instructions: str, probe: Probe, prediction: Prediction, gold: str = "right_answers") -> str:
+def judging_prompt(probe: Probe, prediction: Prediction) -> str:
+    """The prompt that asks whether an answer is right."""
+    kind = family(probe)
     data: dict[str, object] = {"asked_on": probe.asked_at.date().isoformat()}
     if probe.dialogue:
         data["said_before"] = [f"{turn.speaker}: {turn.text}" for turn in probe.dialogue]
     data["question"] = probe.question
     if probe.choices:
         data["choices"] = list(probe.choices)
-    data[gold] = list(probe.gold.answers)
-    data["answer"] = prediction.answer.strip() or UNSAID
+    data[GOLD_NAMES.get(kind, "right_answers")] = list(probe.gold.answers)
+    data["answer"] = prediction.answer.strip() or NO_ANSWER
     quoted = json.dumps(data, ensure_ascii=False, indent=1).replace("<", "\\u003c")
-    return _FRAME.format(instructions=instructions, data=quoted)
+    return _FRAME.format(instructions=INSTRUCTIONS[kind], data=quoted)

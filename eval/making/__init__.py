@@ -1,1 +1,1 @@
-"""Make questions from a temporal knowledge graph of what a memory holds."""
+"""Make questions from the relations that a memory holds, as a temporal knowledge graph."""

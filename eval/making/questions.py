@@ -1,9 +1,9 @@
-"""Questions from a temporal knowledge graph, for any history whose memories say who is what to whom, and when.
+"""Make questions from a temporal knowledge graph, for any history with dated relations.
 
 After DialSim's generator (Kim et al. 2024, section 3.2): one hop ("Who was Ana's landlord in March 2026?"), two hops
-("Who did Ana's sister work for on 3 May 2026?"), what was not known yet, and what is not known at all. A question is
-made only if the graph holds exactly one answer all through the time it asks about. What the graph lacks may still have
-been said in words: that "not known" has no answer is as sure as the graph is complete.
+("Who did Ana's sister work for on 3 May 2026?"), facts that were not known yet, and facts that are not known at all. A
+question is made only if the graph has exactly one answer throughout the time it asks about. A fact that the graph lacks
+may still have been said: that a "not known" question has no answer is only as certain as the graph is complete.
 """
 
 from __future__ import annotations
@@ -26,26 +26,25 @@ from memory.types import MemoryDraft, SessionDraft, TimeSpan
 DONT_KNOW = "I don't know."
 CHOICES = 5
 LONGEST_TAIL = 80
-"""Characters of a tail that can stand as a choice; longer ones are descriptions."""
+"""Most characters of a tail that is offered as a choice; longer ones are descriptions."""
 
 TRIVIAL = frozenset({"name", "protagonist"})
-"""Relations that the question would answer itself."""
+"""Relations whose question would contain its answer."""
 
 UNKNOWN_SHARE = 4
-"""Of each of the two kinds without an answer there is at most one question to so many that have one."""
+"""Each of the two unanswerable kinds has at most one question for so many answerable ones."""
 
 DAY = timedelta(days=1)
 MOMENT = timedelta(seconds=1)
 UNDATED = datetime(2100, 1, 1, tzinfo=UTC)
-"""When a graph without any date is asked: after everything, as nothing in it ends."""
+"""When a graph without any date is asked."""
 
 
 def graph_history(history: History, seed: int = 0, limit: int = 100) -> History:
-    """The same history with questions from its own facts in place of those it came with.
+    """Replace a history's questions by questions about its own facts.
 
-    Facts are those of its memories and those learned in its sessions; where there are none, those that its people
-    state in one of the plain forms that a chat learns from (`graph.learning.plain_facts`). It is asked when the last
-    session is over.
+    Facts come from its memories and from what its sessions taught; if there are none, from the plain statements that a
+    chat learns from (`graph.learning.plain_facts`). They are asked after the last session.
     """
     sessions = sort_by_time(history.sessions)
     moments = [turn.said_at or session.started_at for session in sessions for turn in session.turns]
@@ -64,11 +63,11 @@ def graph_history(history: History, seed: int = 0, limit: int = 100) -> History:
 def questions(
     known: Iterable[Quad], seed: int = 0, limit: int = 100, asked_at: datetime | None = None
 ) -> Iterator[Probe]:
-    """At most `limit` questions, as many of each kind as there are, in an order that the seed decides.
+    """Make at most `limit` questions, evenly of each kind, in an order that depends on the seed.
 
-    Abilities are "one-hop", "two-hop", "before known" and "not known"; the last two have no answer. Questions about a
-    time gone by are asked at `asked_at` (by default once the last fact is known), questions about now at moments up to
-    then. Evidence is the sources of the facts.
+    Abilities are "one-hop", "two-hop", "before known" and "not known"; the last two have no answer. Questions about the
+    past are asked at `asked_at` (by default once the last fact is known), questions about the present at moments up to
+    then. The evidence is the sources of the facts.
     """
     graph = Knowledge(known)
     moments = [moment for quad in graph.quads for moment in (quad.since, quad.said) if moment]
@@ -88,8 +87,8 @@ def questions(
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """What is asked for: the end of relations from a head, during a span, or (without one) when it is asked."""
+class _Query:
+    """A path of relations from a head, asked for a span of time, or without one for the moment of asking."""
 
     head: str
     relations: tuple[str, ...]
@@ -98,12 +97,12 @@ class _Asked:
 
     @property
     def time(self) -> TimeSpan:
-        """The time that the answer has to hold for."""
+        """The time for which the answer must hold."""
         return self.span or TimeSpan(self.asked_at, self.asked_at + MOMENT)
 
 
 class _Maker:
-    """Makes the questions of one graph; `life` is from its first word until it is asked."""
+    """Makes the questions of one graph; `life` lasts from its first statement until it is asked."""
 
     def __init__(self, graph: Knowledge, life: TimeSpan, seed: int) -> None:
         self.graph = graph
@@ -113,18 +112,18 @@ class _Maker:
         self.stores = {quad.relation: quad.store for quad in self.usable}
 
     def hops(self, count: int) -> Iterator[Probe]:
-        """Questions over one or two relations, with their answer."""
+        """Answerable questions over one or two relations."""
         for way in self._ways(count):
             head, relations = way[0].head, tuple(quad.relation for quad in way)
             rng = self._rng(head, *relations, *(quad.source for quad in way))
-            for asked in self._forms(way, rng):
-                found = self.graph.follow(head, relations, asked.time, asked.asked_at)
+            for query in self._forms(way, rng):
+                found = self.graph.follow(head, relations, query.time, query.asked_at)
                 if found and _can_be_asked(found[-1]) and folded(found[-1].tail) != folded(head):
-                    yield self._answerable(asked, found, rng)
+                    yield self._answerable(query, found, rng)
                     break
 
     def before_known(self) -> Iterator[Probe]:
-        """Questions asked before anything of the kind was said or held; something else was known by then."""
+        """Questions asked before any such fact was said or true, but after other facts were known."""
         for head, relation in dict.fromkeys((quad.head, quad.relation) for quad in self.usable):
             rng = self._rng("before", head, relation)
             dated = [min(q.said, q.since) if q.said and q.since else None for q in self.graph.about(head, relation)]
@@ -132,10 +131,10 @@ class _Maker:
             if None in dated or first - self.life.start < DAY:
                 continue
             asked_at = _within(TimeSpan(self.life.start, min(first, self.life.end)), rng)
-            yield self._unanswerable(_Asked(head, (relation,), asked_at), "before known", rng)
+            yield self._unanswerable(_Query(head, (relation,), asked_at), "before known", rng)
 
     def not_known(self) -> Iterator[Probe]:
-        """Questions for relations that somebody has not and others have."""
+        """Questions about relations that a person lacks and others have."""
         people = {folded(quad.head): quad.head for quad in self.usable}
         for quad in self.usable:
             if quad.store == "relationship" and quad.relation not in THEN_AND_NOW:
@@ -144,7 +143,7 @@ class _Maker:
             for relation in sorted(self.stores):
                 if not self.graph.about(head, relation):
                     rng = self._rng("never", head, relation)
-                    yield self._unanswerable(_Asked(head, (relation,), self.life.end), "not known", rng)
+                    yield self._unanswerable(_Query(head, (relation,), self.life.end), "not known", rng)
 
     def _ways(self, count: int) -> Iterator[tuple[Quad, ...]]:
         if count == 1:
@@ -155,23 +154,23 @@ class _Maker:
             of_head[quad.key[0]].append(quad)
         yield from ((quad, then) for quad in self.usable for then in of_head[folded(quad.tail)])
 
-    def _forms(self, way: Sequence[Quad], rng: Random) -> Iterator[_Asked]:
-        """The ways to ask for it in the order to be tried: at a time gone by, or as of a moment when it held."""
+    def _forms(self, way: Sequence[Quad], rng: Random) -> Iterator[_Query]:
+        """The queries to try, in order: about a past time, or asked at a moment when the facts held."""
         head, relations = way[0].head, tuple(quad.relation for quad in way)
-        held = _shared([self.life, *(_held(quad, self.life) for quad in way)])
+        held = _intersection([self.life, *(_held(quad, self.life) for quad in way)])
         if held is None:
             return
         told = max((moment for quad in way if (moment := quad.said or quad.since)), default=self.life.start)
         spans = _calendar(_within(held, rng)) if any(quad.since or quad.until for quad in way) else ()
-        forms = [_Asked(head, relations, self.life.end, span) for span in spans if span.end <= self.life.end]
+        forms = [_Query(head, relations, self.life.end, span) for span in spans if span.end <= self.life.end]
         if told < held.end:
             now = _within(TimeSpan(max(told, held.start), held.end), rng)
-            forms.insert(rng.choice((0, len(forms))), _Asked(head, relations, now))
+            forms.insert(rng.choice((0, len(forms))), _Query(head, relations, now))
         yield from forms
 
-    def _answerable(self, asked: _Asked, found: Sequence[Quad], rng: Random) -> Probe:
+    def _answerable(self, query: _Query, found: Sequence[Quad], rng: Random) -> Probe:
         answer = found[-1].tail
-        choices = self._choices(asked, answer, rng)
+        choices = self._choices(query, answer, rng)
         gold = Gold(
             (answer,),
             turns=_distinct(quad.source for quad in found),
@@ -180,17 +179,17 @@ class _Maker:
             choice=choices.index(answer),
             kind="semantic",
         )
-        return self._probe(asked, "one-hop" if len(found) == 1 else "two-hop", gold, choices)
+        return self._probe(query, "one-hop" if len(found) == 1 else "two-hop", gold, choices)
 
-    def _unanswerable(self, asked: _Asked, ability: str, rng: Random) -> Probe:
-        choices = self._choices(asked, "", rng)
+    def _unanswerable(self, query: _Query, ability: str, rng: Random) -> Probe:
+        choices = self._choices(query, "", rng)
         gold = Gold((DONT_KNOW,), choice=choices.index(DONT_KNOW), kind="semantic", answerable=False)
-        return self._probe(asked, ability, gold, choices)
+        return self._probe(query, ability, gold, choices)
 
-    def _choices(self, asked: _Asked, answer: str, rng: Random) -> tuple[str, ...]:
-        """The answer among others of its kind, in any order; that one does not know comes last, as in DialSim."""
-        relation = asked.relations[-1]
-        taken = {folded(answer), folded(asked.head)}
+    def _choices(self, query: _Query, answer: str, rng: Random) -> tuple[str, ...]:
+        """The answer among others of its kind, shuffled, with "I don't know" last, as in DialSim."""
+        relation = query.relations[-1]
+        taken = {folded(answer), folded(query.head)}
         others: list[str] = []
         alike = [q for q in self.usable if q.relation == relation]
         near = [q for q in self.usable if q.relation != relation and q.store == self.stores.get(relation)]
@@ -203,18 +202,18 @@ class _Maker:
         rng.shuffle(shown)
         return (*shown, DONT_KNOW)
 
-    def _probe(self, asked: _Asked, ability: str, gold: Gold, choices: tuple[str, ...]) -> Probe:
-        store = self.stores.get(asked.relations[-1], "profile")
-        question = word(asked.head, asked.relations, store, asked.span)
-        digest = sha256(f"{ability}\0{question}\0{asked.asked_at.isoformat()}".encode()).hexdigest()[:12]
-        return Probe(f"graph:{digest}", question, asked.asked_at, gold, ability, store, choices=choices)
+    def _probe(self, query: _Query, ability: str, gold: Gold, choices: tuple[str, ...]) -> Probe:
+        store = self.stores.get(query.relations[-1], "profile")
+        question = word(query.head, query.relations, store, query.span)
+        digest = sha256(f"{ability}\0{question}\0{query.asked_at.isoformat()}".encode()).hexdigest()[:12]
+        return Probe(f"graph:{digest}", question, query.asked_at, gold, ability, store, choices=choices)
 
     def _rng(self, *parts: str) -> Random:
         return Random("\0".join((str(self.seed), *parts)))
 
 
 def _learned(session: SessionDraft) -> Iterator[tuple[MemoryDraft, str]]:
-    """What a session taught, under the id of the turn that said it, with the session's id."""
+    """Memories learned in a session, under the id of the turn that said them, with the session's id."""
     for each in session.learned:
         memory, place = each.memory, min((quote.turn for quote in each.quotes), default=0)
         yield _from_turn(memory, session, place), session.external_id
@@ -243,8 +242,8 @@ def _held(quad: Quad, life: TimeSpan) -> TimeSpan | None:
     return TimeSpan(start, end) if start < end else None
 
 
-def _shared(spans: Iterable[TimeSpan | None]) -> TimeSpan | None:
-    """The time that all spans share; None if there is none, or one of them is none."""
+def _intersection(spans: Iterable[TimeSpan | None]) -> TimeSpan | None:
+    """The intersection of spans; None if it is empty, or if a span is None."""
     given = list(spans)
     known = [span for span in given if span is not None]
     if len(known) < len(given):
@@ -254,14 +253,14 @@ def _shared(spans: Iterable[TimeSpan | None]) -> TimeSpan | None:
 
 
 def _calendar(moment: datetime) -> tuple[TimeSpan, TimeSpan]:
-    """The month and the day that a moment lies in."""
+    """The month and the day of a moment."""
     day = moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     month = day.replace(day=1)
     return TimeSpan(month, (month + 32 * DAY).replace(day=1)), TimeSpan(day, day + DAY)
 
 
 def _within(span: TimeSpan, rng: Random) -> datetime:
-    """A moment of the span, to the second."""
+    """Draw a moment of the span, to the second."""
     moment = span.start + rng.random() * (span.end - span.start)
     return max(span.start, moment.replace(microsecond=0))
 

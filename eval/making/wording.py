@@ -1,4 +1,4 @@
-"""How the questions of a temporal knowledge graph are put into words."""
+"""Put the questions of a temporal knowledge graph into words."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ THEN_AND_NOW = {
     "job": ("What did {who} work as {when}?", "What {do} {who} work as now?"),
     "birthday": ("When is {whose} birthday?", "When is {whose} birthday?"),
 }
-"""How a relation is asked for, then and now; all others are asked for by their name."""
+"""Questions for a relation in the past and in the present; other relations are asked for by name."""
 
 SOMEBODY = ("Who was {whose} {relation} {when}?", "Who is {whose} {relation} now?")
 SOMETHING = ("What was {whose} {relation} {when}?", "What is {whose} {relation} now?")
 SEVERAL = ("What were {whose} {relation} {when}?", "What are {whose} {relation} now?")
 SELF = frozenset({"you", "user", "i", "me"})
-"""What the one who chats is called in a bank; they ask about themselves."""
+"""Names of the user in a bank; questions about the user are in the first person."""
 
 DAY = timedelta(days=1)
 
 
 def word(head: str, relations: Sequence[str], store: Store, span: TimeSpan | None) -> str:
-    """The question for the last of some relations from a head, at a time gone by or (without a span) now.
+    """Word the question for the last relation of a path from a head, at a past time or, without a span, now.
 
-    `store` is that of the answer: one in the store of relationships is asked for as somebody. The span is a calendar
-    month or a day.
+    `store` is that of the answer: one in the relationship store is asked for as a person. The span is a calendar month
+    or a day.
     """
     who, whose, do = ("I", "my", "do") if head.casefold() in SELF else (head, f"{head}'s", "does")
     for relation in relations[:-1]:

@@ -1,8 +1,8 @@
-"""Whether the right questions were declined: the 2x2 of abstained and unanswerable, and what follows from it.
+"""Metrics of abstention, from the 2x2 table of unanswerable probes and abstentions.
 
-Abstaining is what is to be detected: a true positive is an unanswerable probe that was abstained from. Precision is the
-share of the abstentions that were in place, recall the share of the unanswerable that were abstained from, the false
-refusal rate the share of the answerable that were refused. A figure over nothing is left out, and not called 0.
+A true positive is an unanswerable probe that was abstained from. Precision is the share of abstentions that were right,
+recall the share of unanswerable probes that were abstained from, and the false refusal rate the share of answerable
+probes that were abstained from. A figure over no probes is left out, not 0.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from eval.types import Sample
 
 STEPS = 100
-"""Steps of the curve's threshold from 0 to 1."""
+"""Steps of the curve's threshold between 0 and 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """How many probes of each kind were answered and refused."""
+    """Counts of answerable and unanswerable probes, answered and refused (abstained from)."""
 
     answered_answerable: int
     refused_answerable: int
@@ -31,7 +31,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """What abstaining below each threshold on the reader's confidence would give; None is a figure over nothing."""
+    """The metrics if the reader abstained below each confidence threshold; None is a figure over no probes."""
 
     threshold: tuple[float, ...]
     precision: tuple[float | None, ...]
@@ -41,12 +41,12 @@ class Curve:
 
 
 def table(samples: Sequence[Sample]) -> Table:
-    """The 2x2 of a run."""
+    """Count the four cells over a run."""
     return Table(*(int(count) for count in cells([s.prediction.abstained for s in samples], samples).sum(axis=0)))
 
 
 def cells(refused: Sequence[bool] | NDArray[np.bool_], samples: Sequence[Sample]) -> NDArray[np.float64]:
-    """Each probe as a row with a 1 in its own cell, in the order of `Table`: shape (n, 4)."""
+    """One row for each probe, with a 1 in its cell, in the order of `Table`: shape (n, 4)."""
     own = 2 * np.array([not s.probe.gold.answerable for s in samples], int) + np.asarray(refused, int)
     rows: NDArray[np.float64] = np.eye(4)[own]
     return rows
@@ -55,9 +55,9 @@ def cells(refused: Sequence[bool] | NDArray[np.bool_], samples: Sequence[Sample]
 def abstention(cells: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
     """Precision, recall and F1 of abstaining and the false refusal rate, from the shares of the four cells.
 
-    The cells stand in the last axis, in the order of `Table`. NaN is a figure over nothing: precision where nothing was
-    refused, recall and F1 where nothing is unanswerable, the false refusal rate where nothing is answerable. F1 is
-    2 TP / (2 TP + FP + FN), so 0 where nothing was refused though something should have been.
+    The cells are the last axis, in the order of `Table`. NaN is a figure over no probes: precision without refusals,
+    recall and F1 without unanswerable probes, the false refusal rate without answerable ones. F1 is
+    2 TP / (2 TP + FP + FN), so it is 0 where nothing was refused although something should have been.
     """
     answered, refused, missed, caught = (cells[..., place] for place in range(4))
     unanswerable = missed + caught
@@ -71,9 +71,9 @@ def abstention(cells: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
 
 
 def curve(samples: Sequence[Sample]) -> Curve | None:
-    """What each threshold from 0 to 1 would give: below it is abstained from, whatever the run itself did.
+    """The metrics if every probe with a confidence below the threshold were abstained from, whatever the run did.
 
-    None where all probes can be answered, or none can: there is nothing to weigh then.
+    None where all probes are answerable, or none is.
     """
     if len({s.probe.gold.answerable for s in samples}) < 2:
         return None

@@ -1,8 +1,7 @@
-"""How near an answer in words is to the gold answers: without a judge, so the same every time.
+"""Metrics of an answer's text against gold answers, without a judge.
 
-Where there are several gold answers they are equally right, and the best figure over them counts. Words are compared
-as SQuAD does (Rajpurkar et al. 2016): lower case, without punctuation and articles. Chinese and Japanese are not
-written in words, so each of their characters is one.
+Several gold answers are equally right, and the best value over them counts. Words are compared as in SQuAD (Rajpurkar
+et al. 2016): lower case, without punctuation and articles. Each Chinese or Japanese character is a word.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 ARTICLES = frozenset({"a", "an", "the"})
 
 RULE = "rule"
-"""Who gives the verdicts of this module."""
+"""Signs the verdicts of this module."""
 
 _CJK = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
 _IS_CJK = re.compile(f"[{_CJK}]")
@@ -34,10 +33,10 @@ _DELETED = str.maketrans("", "", string.punctuation + "‘’")
 
 
 def tokens(text: str) -> list[str]:
-    """The words of a text as answers are compared: lower case, without punctuation and articles.
+    """Split a text into the words that are compared: lower case, without punctuation and articles.
 
-    SQuAD's normalisation, which joins what a hyphen parted ("part-time" is "parttime") and leaves numbers in words as
-    they are. Beyond it: typographic punctuation counts as punctuation, compatible characters are one (NFKC), a
+    This is SQuAD's normalisation, which joins hyphenated words ("part-time" is "parttime") and leaves numbers in words
+    as they are. Beyond it, typographic punctuation counts as punctuation, compatible characters are equal (NFKC), a
     Chinese or Japanese character is a token, and articles stay where nothing else is left (the blood type "A").
     """
     plain = "".join(" " if _is_foreign_mark(c) else c for c in text.translate(_DELETED))
@@ -47,7 +46,7 @@ def tokens(text: str) -> list[str]:
 
 
 def normalise(text: str) -> str:
-    """The `tokens` of a text with a space between them."""
+    """Join the `tokens` of a text with spaces."""
     return " ".join(tokens(text))
 
 
@@ -57,10 +56,10 @@ def exact_match(answer: str, golds: Sequence[str]) -> float:
 
 
 def token_f1(answer: str, golds: Sequence[str]) -> float:
-    """The harmonic mean of the shares of the answer's and the gold answer's tokens that they have in common.
+    """The harmonic mean of token precision and token recall (SQuAD, Rajpurkar et al. 2016).
 
-    SQuAD (Rajpurkar et al. 2016): tokens are counted as often as they stand in both; if either has none, it is 1 if
-    neither has, else 0. LoCoMo's own script stems the tokens first, so its figures may be higher.
+    Tokens count as often as they occur in both. If either has no tokens, it is 1 if neither has, else 0. LoCoMo's own
+    script stems the tokens first, so its figures may be higher.
     """
     return _best(_f1, answer, golds)
 
@@ -71,65 +70,65 @@ def token_recall(answer: str, golds: Sequence[str]) -> float:
 
 
 def containment(answer: str, golds: Sequence[str]) -> float:
-    """1 if a gold answer stands in the answer as a run of whole tokens, both normalised, else 0."""
+    """1 if the answer contains a gold answer as a sequence of whole tokens, both normalised, else 0."""
     return _best(_contains, answer, golds)
 
 
 def rouge_l(answer: str, golds: Sequence[str]) -> float:
-    """ROUGE-L (Lin 2004), the F measure: longest common subsequence of words; rouge-score, without stemming.
+    """ROUGE-L F (Lin 2004): longest common subsequence of words, by rouge-score without stemming.
 
-    Its tokeniser drops all that is not a-z or 0-9; this one gives the same words for such texts, and those of any
-    other alphabet besides. Articles count here.
+    The package's tokeniser drops everything but a-z and 0-9; ours gives the same words for such texts, and also those
+    of other alphabets. Articles count.
     """
     scorer = _rouge()
     return max(float(scorer.score(gold, answer)["rougeL"].fmeasure) for gold in golds)
 
 
 def bleu(answer: str, golds: Sequence[str]) -> float:
-    """Sentence BLEU (Papineni et al. 2002) as a fraction of 1; sacrebleu, up to 4-grams, or as many as there can be.
+    """Sentence BLEU (Papineni et al. 2002) as a fraction of 1, by sacrebleu, up to 4-grams.
 
-    With `effective_order`, exponential smoothing and case, tokenised as "13a", or as "zh" where the gold answer is
-    Chinese. Several gold answers are alternatives: the best single one counts, n-grams are not pooled over them.
+    With `effective_order` (shorter texts use shorter n-grams), exponential smoothing and case; tokenised as "13a", or
+    as "zh" where the gold answer is Chinese. The best single gold answer counts; n-grams are not pooled over them.
     """
     percent = max(_bleu("zh" if _IS_CJK.search(gold) else "13a").sentence_score(answer, [gold]).score for gold in golds)
-    return min(percent / 100, 1.0)  # the same text has 100.00000000000004
+    return min(percent / 100, 1.0)  # equal texts score 100.00000000000004
 
 
 def distinct_n(responses: Sequence[str], n: int) -> float:
-    """Dist-n: how many different n-grams a set of responses has, over all of its words (Li et al. 2016); 0 if none.
+    """Dist-n: the number of different n-grams in a set of responses, over its number of words (Li et al. 2016).
 
-    The divisor is the number of words for every n. It is of the whole set, which grows less diverse as it grows:
+    It is 0 for a set without words. The divisor is the number of words for every n. Larger sets are less diverse, so
     sets of different size cannot be compared. (MADial-Bench's script takes the mean over single responses instead.)
     """
     return _distinct([_words(text) for text in responses], n)[0]
 
 
 def distinct_n_without_each(responses: Sequence[str], n: int) -> list[float]:
-    """`distinct_n` of the set without its first response, without its second, and so on: what a jackknife needs."""
+    """`distinct_n` of the set without its first response, without its second, and so on, for a jackknife."""
     return _distinct([_words(text) for text in responses], n)[1]
 
 
 def anchor_map(answer: str, anchors: Sequence[str]) -> float:
-    """The share of the memory anchors that the answer holds (PerLTQA, Du et al. 2024, equation 5).
+    """The share of the memory anchors that the answer contains (PerLTQA, Du et al. 2024, equation 5).
 
-    The paper calls the mean of it over all questions MAP. An anchor is held if it stands in the answer as a run of
-    whole tokens, both normalised. Read so, there is no ranking and no precision in it.
+    The paper calls its mean over all questions MAP, although no ranking or precision is involved. An answer contains an
+    anchor as in `containment`.
     """
     return sum(containment(answer, [anchor]) for anchor in anchors) / len(anchors)
 
 
 def choice_accuracy(probe: Probe, prediction: Prediction) -> float:
-    """1 if the right one of the choices was taken, else 0; having abstained is to take the one "I don't know"."""
+    """1 if the right choice was made, else 0; an abstention is the choice "I don't know"."""
     return float(_chose_right(probe, prediction) or (prediction.abstained and not probe.gold.answerable))
 
 
 def verdict(probe: Probe, prediction: Prediction) -> Verdict:
-    """Whether an answer is right, as far as words can tell.
+    """Judge an answer by rule.
 
-    What cannot be answered is right if it was abstained from (or the choice that says so was taken). Otherwise an
-    abstention is wrong; one of several choices must be the right one; and an answer in words must hold every token of
-    one of the gold answers, as often as that has it: a long answer is right as well as a short one. Where there is no
-    gold answer, or it is a rubric (abilities of preference and of proactive recall), the answer is unscored.
+    An unanswerable probe is right if it was abstained from, or if the choice that says so was made. Otherwise an
+    abstention is wrong, a choice must be the right one, and a text must contain every token of one of the gold answers,
+    as often as that has it, so that long answers can be right too. Without gold answers, or where they are a rubric
+    (preferences, proactive recall), the answer is unscored.
     """
     gold = probe.gold
     if not gold.answerable:
@@ -183,7 +182,7 @@ def _words(text: str) -> list[str]:
 
 
 def _distinct(responses: Sequence[list[str]], n: int) -> tuple[float, list[float]]:
-    """Dist-n of the whole set, and of the set without each one."""
+    """Dist-n of the set, and of the set without each response."""
     grams = [list(zip(*(words[start:] for start in range(n)), strict=False)) for words in responses]
     counts = Counter(gram for found in grams for gram in found)
     total = sum(map(len, responses))
@@ -197,7 +196,7 @@ def _distinct(responses: Sequence[list[str]], n: int) -> tuple[float, list[float
 
 
 class _Words:
-    """The words of a text in the form that rouge-score asks for."""
+    """A tokeniser with the interface of rouge-score."""
 
     def tokenize(self, text: str) -> list[str]:
         return _words(text)

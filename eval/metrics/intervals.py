@@ -1,8 +1,13 @@
-"""How sure a figure is: 95 % percentile bootstrap intervals over probes (Efron and Tibshirani 1993, chapter 13).
+"""95 % percentile bootstrap intervals over probes (Efron and Tibshirani 1993, chapter 13).
 
-Probes are drawn again with replacement, 1,000 times, by scipy.stats.bootstrap with a fixed seed. Whatever is a function
-of means over probes is had from a matrix of one row a probe: how often each row was drawn, times the matrix, gives the
-means of all columns at once. Put the probes in a fixed order first: the draws go by position.
+Probes are resampled with replacement, 1,000 times, by scipy.stats.bootstrap with a fixed seed. All figures that are
+functions of means over probes come from one matrix with a row for each probe: the number of times each row was drawn,
+times the matrix, gives the means of all columns at once. Put the probes in a fixed order first, since draws are by
+position. For 3 probes and 2 columns, with the first probe drawn twice and the second once:
+
+    times = [2, 1, 0]                      shape (3,)
+    rows = [[1, 0], [0, 1], [1, 1]]        shape (3, 2)
+    times @ rows / 3 = [2/3, 1/3]          shape (2,): the means of both columns
 """
 
 from __future__ import annotations
@@ -23,47 +28,47 @@ Z = 1.959964
 """The 97.5 % point of the normal distribution."""
 
 _AT_ONCE = 4_000_000
-"""Positions drawn at a time: 32 MB of them."""
+"""Positions drawn at a time: 32 MB."""
 
 Numbers = NDArray[np.float64]
 
 
 def mean_figures(columns: Mapping[str, Sequence[float | None]]) -> dict[str, Figure]:
-    """The mean of each column over the probes for which it is defined, which are those that are drawn from.
+    """The mean of each column over the probes for which it is defined, with its interval over these probes.
 
     Args:
-        columns: One value a probe, in the same order in every column; None where the metric is not defined for it.
+        columns: One value for each probe, in the same order in every column; None where the metric is not defined.
 
     Returns:
-        In the order of the columns; one without any value is left out. A column that is the same throughout, or has a
-        single value, is sure as far as this can tell: its interval has no width.
+        Figures in the order of the columns, without columns that have no value. A constant column, or one with a single
+        value, gets an interval of width 0.
     """
     values = {name: np.array(column, float) for name, column in columns.items()}
     figures: dict[str, Figure] = {}
-    alike: dict[bytes, dict[str, Numbers]] = {}
+    groups: dict[bytes, dict[str, Numbers]] = {}
     for name, column in values.items():
         defined = column[~np.isnan(column)]
         if len(defined) and (defined == defined[0]).all():
-            figures[name] = _sure(defined[0], len(defined))
+            figures[name] = _constant(defined[0], len(defined))
         elif len(defined):
-            alike.setdefault(np.isnan(column).tobytes(), {})[name] = defined
-    for group in alike.values():
+            groups.setdefault(np.isnan(column).tobytes(), {})[name] = defined
+    for group in groups.values():
         figures |= set_figures(np.stack(list(group.values()), axis=1), partial(_by_name, tuple(group)))
     return {name: figures[name] for name in columns if name in figures}
 
 
 def set_figures(rows: Numbers, statistic: Callable[[Numbers], Mapping[str, Numbers]]) -> dict[str, Figure]:
-    """Figures that are functions of means over the whole set, such as a weighted F1 or a geometric mean.
+    """Figures that are functions of means over the set, such as a weighted F1 or a geometric mean.
 
     Args:
-        rows: Shape (n, m), a row a probe.
-        statistic: Takes means of the columns, shape (..., m), to named values of shape (...). NaN is a value that is
-            not defined: such a figure is left out, and such a resample does not count towards the interval.
+        rows: Shape (n, m), one row for each probe.
+        statistic: Maps means of the columns, shape (..., m), to named values of shape (...). NaN is an undefined value:
+            such a figure is left out, and such a resample does not count for the interval.
     """
     names, whole = _named(statistic(rows.mean(axis=0)))
     n = len(rows)
     if n < 2 or (rows == rows[0]).all():
-        return {name: _sure(v, n) for name, v in zip(names, whole, strict=True) if not np.isnan(v)}
+        return {name: _constant(v, n) for name, v in zip(names, whole, strict=True) if not np.isnan(v)}
     _, spreads = _named(statistic(_drawn_means(rows)))
     drawn = zip(names, whole, spreads, strict=True)
     return {name: _figure(value, spread, n) for name, value, spread in drawn if not np.isnan(value)}
@@ -72,8 +77,8 @@ def set_figures(rows: Numbers, statistic: Callable[[Numbers], Mapping[str, Numbe
 def jackknife_figure(value: float, without_each: Sequence[float]) -> Figure:
     """A figure with the normal interval of its jackknife standard error (Efron and Tibshirani 1993, chapter 11).
 
-    For what is not a function of means, such as a count of different things: a bootstrap sample draws some probes
-    twice and so has fewer different things than any real sample; its interval would miss the value itself.
+    For figures that are not functions of means, such as a count of different n-grams: a bootstrap sample draws some
+    probes twice and so has fewer of them than a real sample, and its interval would miss the value itself.
     """
     left = np.asarray(without_each, float)
     n = len(left)
@@ -81,7 +86,7 @@ def jackknife_figure(value: float, without_each: Sequence[float]) -> Figure:
     return Figure(value, max(0.0, value - Z * error), min(1.0, value + Z * error), n)
 
 
-def _sure(value: float, n: int) -> Figure:
+def _constant(value: float, n: int) -> Figure:
     return Figure(float(value), float(value), float(value), n)
 
 

@@ -239,9 +239,9 @@ def _text(answer: str, golds: tuple[str, ...]) -> dict[str, float]:
 
 def _classification(samples: Sequence[Sample]) -> dict[str, Figure]:
     rows = [
-        classification.cell(kind, taken)
+        classification.cell(kind, predicted)
         for s in samples
-        if (kind := s.probe.gold.kind) and (taken := classification.kind_taken(s.prediction.stores))
+        if (kind := s.probe.gold.kind) and (predicted := classification.predicted_kind(s.prediction.stores))
     ]
     return set_figures(np.array(rows), classification.classification) if rows else {}
 

@@ -1,4 +1,4 @@
-"""Whether two runs differ by more than chance, on the probes that both asked."""
+"""Test whether two runs differ by more than chance, on the probes that both asked."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 from eval.metrics.intervals import SEED, mean_figures
 
 PERMUTATIONS = 9_999
-"""Random assignments, where there are more than these; otherwise all of them are gone through."""
+"""Random exchanges, if there are more possible ones; otherwise all are tried."""
 
 _AT_ONCE = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How run b differs from run a: `difference` is mean(b) - mean(a), with its 95 % bootstrap interval over probes.
+    """The difference mean(b) - mean(a) of two runs, with its 95 % bootstrap interval over probes.
 
-    `p` is two-sided; `n` counts the probes in common.
+    `p` is two-sided; `n` counts the common probes.
     """
 
     value_a: float
@@ -35,12 +35,12 @@ class Difference:
 def compare(a: Mapping[str, float], b: Mapping[str, float]) -> Difference:
     """Compare two runs probe by probe with a paired randomisation test (Fisher 1935; Smucker et al. 2007).
 
-    If the runs were alike, each probe's two values could as well stand the other way round: p is the share of all such
-    exchanges (of 9,999 random ones if there are more) whose mean difference is as large. By scipy's permutation_test.
+    If the runs were equally good, the two values of each probe could be exchanged: p is the share of all exchanges (of
+    9,999 random ones if there are more) with a mean difference as large. By scipy's permutation_test.
 
     Args:
         a: The first run's values by probe id.
-        b: The second run's. Probes that only one of them has are left out.
+        b: The second run's values. Probes that only one of them has are left out.
 
     Raises:
         ValueError: They have no probe in common.
@@ -63,7 +63,7 @@ def compare(a: Mapping[str, float], b: Mapping[str, float]) -> Difference:
 
 
 def _p_value(gains: NDArray[np.float64]) -> float:
-    """Exchanging a pair turns its difference round; equal pairs stay as they are and are left out, which is exact."""
+    """Exchanging a pair flips the sign of its difference; pairs without a difference are left out, which is exact."""
     from scipy.stats import permutation_test
 
     unequal = gains[gains != 0]
@@ -71,7 +71,7 @@ def _p_value(gains: NDArray[np.float64]) -> float:
         return 1.0
     result = permutation_test(
         (unequal,),
-        lambda turned, axis: turned.sum(axis=axis),
+        lambda signed, axis: signed.sum(axis=axis),
         permutation_type="samples",
         vectorized=True,
         n_resamples=PERMUTATIONS,

@@ -39,8 +39,8 @@ def compare_runs(first: Run, second: Run) -> Comparison:
     """
     if first.spec.benchmark != second.spec.benchmark:
         raise Incomparable(
-            f"{first.name} is a run of {first.spec.benchmark}, {second.name} one of {second.spec.benchmark}. Choose two "
-            "runs of one benchmark"
+            f"{first.name} is a run of {first.spec.benchmark}, {second.name} one of {second.spec.benchmark}. Choose "
+            "two runs of one benchmark"
         )
     ours, theirs = _scored(first), _scored(second)
     common = sorted(set(ours) & set(theirs))
