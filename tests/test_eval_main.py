@@ -243,7 +243,7 @@ def test_runs_and_presets_are_listed(command, name):
 def test_a_run_is_deleted_unless_it_goes_on(command, evaluator, name):
     gone = parsed(command("run", "memoir", "--limit", 1, "--reader", "none", "--json")[1])["run"]
     with evaluator.runs.get(gone).lock():
-        fails(command("delete", gone), "going on")
+        fails(command("delete", gone), "is running")
     assert parsed(command("delete", gone, "--json")[1]) == {"deleted": gone}
     fails(command("report", gone), "0 runs")
 

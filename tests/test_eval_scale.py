@@ -38,7 +38,7 @@ def bench(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MEMOIR_HOME", str(home))
         patch.setattr(measure, "ROUNDS", 1)
-        patch.setattr(measure, "A_ROUND", A_SESSION)
+        patch.setattr(measure, "ROUND_TEXTS", A_SESSION)
         patch.setattr(measure, "REFERENCES", few)
         patch.setattr("builtins.print", lambda text, **kwargs: said.append(text))
         assert main(["bench", "--sizes", "400,200", "--personas", "10x20", "--questions", "8", "--json"]) == 0
