@@ -16,7 +16,7 @@ def main(argv: list[str] | None = None) -> int:
     command: Command = arguments.command
     return run_command(
         lambda: command(arguments, Evaluator(EvalSettings())),
-        "Interrupted. Answers so far are kept; run the same command to resume.",
+        "Interrupted. Answers so far are kept; run the same command again to continue.",
     )
 
 

@@ -163,7 +163,9 @@ class MemoryUnderTest:
         seconds = time.perf_counter() - started
         check_shown(answer.hits, probe.asked_at)
         if answer.reading.unreachable:
-            raise ModelFailed(f"{answer.reading.notice} Earlier answers are kept; run the same command to resume")
+            raise ModelFailed(
+                f"{answer.reading.notice} Earlier answers are kept; run the same command again to continue"
+            )
         self.costs.ask_s += seconds
         self.costs.probes += 1
         return make_prediction(probe, self.history.id, answer, self._ids, seconds)

@@ -98,7 +98,7 @@ def _collect(readers: Sequence[Connection], stop: Stop, halt: ProcessEvent) -> I
             except (EOFError, OSError):
                 raise WorkerFailed(
                     "A worker process was killed, perhaps because memory ran out. Earlier answers are kept; run the "
-                    "same command with fewer --jobs to resume"
+                    "same command again with fewer --jobs to continue"
                 ) from None
             if outcome is None:
                 open_readers.remove(reader)
