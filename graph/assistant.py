@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from graph.build import compiled_graph
-from graph.models import Quantization
+from graph.models.quantization import Quantization
 from graph.nodes.persist import persist_interrupted
 from graph.state import Ask, Reading, Services, Token, TraceLine, TurnState
 from memory.dates.expressions import TimeExpression

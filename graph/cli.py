@@ -14,8 +14,9 @@ from typing import get_args
 
 from graph.assistant import Answer, Assistant
 from graph.learning.learner import consolidate
-from graph.models import Quantization, chat_model_or_none
-from graph.models.measure import make_up, measure
+from graph.models.measure import make_synthetic_model, measure
+from graph.models.quantization import Quantization
+from graph.models.registry import chat_model_or_none
 from graph.models.synthetic import Shape
 from graph.settings import Settings
 from graph.state import Ask, Citation, Services
@@ -170,7 +171,7 @@ def _models(arguments: argparse.Namespace, settings: Settings) -> int:
     quantization = arguments.quantization or settings.quantization
     if arguments.made_up:
         folder = arguments.folder or settings.home / "cache" / f"made-up-{arguments.made_up}"
-        name = make_up(folder, arguments.made_up)
+        name = make_synthetic_model(folder, arguments.made_up)
     else:
         name = arguments.name or settings.model
     _print(measure(name, quantization), as_json=arguments.json)

@@ -16,7 +16,7 @@ from langchain_core.language_models import FakeListChatModel
 from eval.judging import prompts
 from eval.judging.judge import Agreement, CacheUnusable, Judge, Spent, agreement, read_verdict
 from eval.types import Gold, Prediction, Probe, Verdict
-from graph.models import chat_model
+from graph.models.registry import chat_model
 from memory.types import TurnDraft
 from support.chat_server import Broken, ChatServer
 

@@ -18,7 +18,7 @@ from eval.reporting import ablation, results
 from eval.reporting.marks import marks, write_between_marks
 from eval.reporting.report import report
 from eval.settings import EvalSettings
-from graph.models import chat_model
+from graph.models.registry import chat_model
 from memory.errors import MemoirError
 from support.chat_server import Broken, ChatServer
 from support.tiny_models import made_up

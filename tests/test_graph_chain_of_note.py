@@ -223,7 +223,7 @@ def test_a_prompt_never_overflows_what_the_model_can_read_and_the_last_ranked_go
         request = server.requests[0]
     talk = [(m["role"], m["content"]) for m in request["messages"]]
     read = line_of(answer).figures
-    assert tokens.count(reading_with(marlow, server).model, talk) == read["prompt tokens"] <= context - 100
+    assert tokens.count_tokens(reading_with(marlow, server).model, talk) == read["prompt tokens"] <= context - 100
     kept = [hit.kept for hit in answer.hits if hit.kept or hit.why.startswith("beyond what the chat model")]
     assert kept == sorted(kept, reverse=True)
     assert kept.count(False) == read["left out"]
@@ -244,7 +244,7 @@ def test_notes_that_run_on_do_not_overflow_the_prompt_for_the_answer(marlow, mon
         talks = [[(m["role"], m["content"]) for m in r["messages"]] for r in server.requests]
     assert len(talks) == 2
     model = reading_with(marlow, server).model
-    assert all(tokens.count(model, talk) <= 2200 - 100 for talk in talks)
+    assert all(tokens.count_tokens(model, talk) <= 2200 - 100 for talk in talks)
     assert "note note" in talks[1][1][1]
 
 

@@ -9,8 +9,9 @@ import torch
 
 from graph.assistant import Assistant
 from graph.cli import main
-from graph.models import chat_model, hosted, local
+from graph.models import hosted, local
 from graph.models.local import LocalChat
+from graph.models.registry import chat_model
 from graph.state import Token
 from support.chat_server import Broken, ChatServer, Half, Refusal
 from support.event_stream import events_of, events_until
@@ -21,7 +22,7 @@ KEY = "sk-planted-0123456789abcdef"
 
 FAULTS = {
     "stalls": (Half("", "stall"), "silent for too long"),
-    "half a stream": (Half('{"notes": [', "hang up"), "broke off within its reply"),
+    "half a stream": (Half('{"notes": [', "hang up"), "connection ended within the reply"),
     "half, then silence": (Half('{"notes": [', "stall"), "silent for too long"),
     "429": (Broken(429, "{}", headers={"Retry-After": "7"}), "asks for 7 s"),
     "500": (Broken(500, "{}"), "look at its log"),
@@ -31,11 +32,11 @@ FAULTS = {
     "another form": ('{"answer": 3}', "did not keep to the form"),
     "refusal": (Refusal("I cannot help with that."), "it declined: I cannot help with that"),
     "refusal in words": ("I'm sorry, but I can't help.", "did not keep to the form"),
-    "noise": ("noise " * 10_000, "ran on past"),
-    "closed socket": (Broken(hang_up=True), "whether the server is running"),
+    "noise": ("noise " * 10_000, "longer than"),
+    "closed socket": (Broken(hang_up=True), "that the server is running"),
     "a page": (Broken(body="<html>no</html>"), "try again"),
-    "wrong key": (Broken(401, '{"error": {"message": "Incorrect key ' + KEY + '"}}'), "set OPENAI_API_KEY"),
-    "unknown model": (Broken(404, '{"error": {"message": "no such model"}}'), "compare the name"),
+    "wrong key": (Broken(401, '{"error": {"message": "Incorrect key ' + KEY + '"}}'), "check OPENAI_API_KEY"),
+    "unknown model": (Broken(404, '{"error": {"message": "no such model"}}'), "which models it offers"),
     "too long": (Broken(400, '{"error": {"message": "maximum context length is 10"}}'), "refused the request"),
 }
 
@@ -85,7 +86,7 @@ def test_a_full_gpu_is_said_and_the_next_message_works(marlow, tmp_path, monkeyp
     with monkeypatch.context() as full:
         full.setattr(model.weights.model(), "generate", out_of_memory)
         failed = assistant.ask(marlow.asks(QUESTION)).reading
-    assert "take a smaller one or quantization nf4" in failed.notice
+    assert "use a smaller one or quantization nf4" in failed.notice
     assert "3 March 2024" in failed.answer
     assert assistant.ask(marlow.asks(QUESTION)).reading.by == name
     model.weights.unload()

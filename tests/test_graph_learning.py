@@ -19,7 +19,8 @@ from graph.learning.feelings import emotion, scene
 from graph.learning.learner import Learner, consolidate
 from graph.learning.quotation import own_sentences
 from graph.learning.summary import Weights
-from graph.models import Unreachable, chat_model
+from graph.models.calls import Unreachable
+from graph.models.registry import chat_model
 from memory.bank import learning_queue as consolidation
 from memory.bank.bank import Bank
 from memory.bank.learning_queue import Heard

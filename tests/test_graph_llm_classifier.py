@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.assistant import Assistant
-from graph.models import chat_model
+from graph.models.registry import chat_model
 from graph.understanding.llm_classifier import prompt, read_stores
 from memory.types import STORES
 from support.chat_server import Broken, ChatServer

@@ -8,9 +8,12 @@ from itertools import pairwise
 import pytest
 import torch
 
-from graph.models import ModelFailed, UnknownModel, chat_model, converse, local, tokens
-from graph.models.local import weights
-from graph.models.probing import probe
+from graph.models import local, tokens
+from graph.models.calls import ModelFailed, stream_reply
+from graph.models.local import shared_weights
+from graph.models.names import UnknownModel
+from graph.models.registry import chat_model
+from graph.models.trial import try_out
 from support.tiny_models import made_up
 
 TALK = [("system", "Be brief."), ("human", "Where is the key?")]
@@ -29,19 +32,19 @@ def short(monkeypatch):
 @pytest.mark.parametrize("quantization", ["nf4", "int8", "bf16", "fp32"])
 def test_a_model_replies_in_every_quantization_and_takes_what_it_said_it_would(name, quantization):
     model = chat_model(name, quantization=quantization)
-    said = model.weights.need().weights
+    said = model.weights.memory_need().weights
     assert not model.weights.loaded
     pieces = []
-    reply = asyncio.run(converse(model, TALK, on_piece=pieces.append))
+    reply = asyncio.run(stream_reply(model, TALK, on_piece=pieces.append))
     assert "".join(pieces) == reply.text
     assert 0 < reply.tokens_out <= 24
-    assert reply.tokens_in == tokens.count(model, TALK)
+    assert reply.tokens_in == tokens.count_tokens(model, TALK)
     assert said == pytest.approx(model.weights.model().get_memory_footprint(), rel=0.02)
     model.weights.unload()
 
 
 def test_fewer_bits_take_less_memory(name):
-    sizes = [weights(name.removeprefix("hf:"), q).need().weights for q in ("nf4", "int8", "bf16", "fp32")]
+    sizes = [shared_weights(name.removeprefix("hf:"), q).memory_need().weights for q in ("nf4", "int8", "bf16", "fp32")]
     assert all(a < b for a, b in pairwise(sizes))
 
 
@@ -59,7 +62,7 @@ def test_unloading_leaves_no_reference_to_the_weights(name):
 
 
 def ask(model):
-    return asyncio.run(converse(model, TALK))
+    return asyncio.run(stream_reply(model, TALK))
 
 
 def test_many_who_ask_at_once_load_it_once(name, monkeypatch):
@@ -80,7 +83,7 @@ def test_generation_ends_when_nobody_waits_any_more(name, monkeypatch):
     model = chat_model(name, quantization="fp32")
 
     async def walk_away():
-        asking = asyncio.create_task(converse(model, TALK, on_piece=lambda piece: asking.cancel()))
+        asking = asyncio.create_task(stream_reply(model, TALK, on_piece=lambda piece: asking.cancel()))
         with pytest.raises(asyncio.CancelledError):
             await asking
 
@@ -107,16 +110,16 @@ def test_a_full_gpu_is_said_with_what_to_do_and_the_next_question_works(name, mo
 
 def test_what_is_not_here_is_said_without_asking_anybody(tmp_path):
     with pytest.raises(UnknownModel, match=r"hf download nobody/nothing"):
-        chat_model("hf:nobody/nothing").weights.need()
+        chat_model("hf:nobody/nothing").weights.memory_need()
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(UnknownModel, match="no folder of a language model"):
-        chat_model(f"hf:{tmp_path}").weights.need()
+    with pytest.raises(UnknownModel, match="not a folder of a language model"):
+        chat_model(f"hf:{tmp_path}").weights.memory_need()
 
 
 def test_a_model_of_another_kind_is_refused_before_it_is_loaded(tmp_path):
     (tmp_path / "config.json").write_text('{"model_type": "t5"}')
-    with pytest.raises(UnknownModel, match="no folder of a language model"):
-        chat_model(f"hf:{tmp_path}").weights.need()
+    with pytest.raises(UnknownModel, match="not a folder of a language model"):
+        chat_model(f"hf:{tmp_path}").weights.memory_need()
 
 
 def test_a_model_that_does_not_know_system_messages_gets_them_with_the_first_question(name, monkeypatch):
@@ -129,7 +132,7 @@ def test_a_model_that_does_not_know_system_messages_gets_them_with_the_first_que
 
 
 def test_a_trial_tells_speed_context_and_whether_it_keeps_to_a_form(name):
-    tried = probe(chat_model(name, quantization="fp32"))
+    tried = try_out(chat_model(name, quantization="fp32"))
     assert tried.first_token_s > 0
     assert tried.tokens_per_s > 0
     assert (tried.context, tried.keeps_schema) == (8192, False)

@@ -7,7 +7,7 @@ import pytest
 
 from graph import cli
 from graph.cli import main
-from graph.models import chat_model
+from graph.models.registry import chat_model
 from memory.bank.bank import Bank
 
 QUESTION = "When did I adopt Biscuit?"

@@ -11,19 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.language_models import FakeListChatModel
 
-from graph.models import (
-    Completion,
-    ModelFailed,
-    UnknownModel,
-    chat_model,
-    complete,
-    converse,
-    hosted,
-    names,
-    tokens,
-)
-from graph.models.keys import KeysExposed
-from graph.models.probing import probe
+from graph.models import hosted, names, tokens
+from graph.models.calls import Completion, ModelFailed, complete, stream_reply
+from graph.models.keys import UnsafeKeyFile
+from graph.models.names import UnknownModel
+from graph.models.registry import chat_model
+from graph.models.trial import try_out
 from support.chat_server import Broken, ChatServer, Half, Refusal
 
 KEY = "sk-planted-0123456789abcdef"
@@ -169,7 +162,7 @@ def test_a_model_that_counts_no_tokens_counts_none():
 
 
 def test_importing_loads_no_chat_library():
-    code = "import sys, graph.models; print([m for m in sys.modules if m.startswith(('langchain', 'openai'))])"
+    code = "import sys, graph.models.registry; print([m for m in sys.modules if m.startswith(('langchain', 'openai'))])"
     root = Path(__file__).parents[1]
     assert subprocess.check_output([sys.executable, "-c", code], cwd=root, text=True).strip() == "[]"
 
@@ -181,7 +174,7 @@ SCHEMA = {"type": "object", "properties": {"answer": {"type": "string"}}}
 def test_a_reply_is_heard_word_by_word_with_its_tokens():
     heard = []
     with ChatServer("It hangs behind the barometer.") as server:
-        reply = asyncio.run(converse(chat_model(server.model()), TALK, on_piece=heard.append))
+        reply = asyncio.run(stream_reply(chat_model(server.model()), TALK, on_piece=heard.append))
     assert reply == Completion("It hangs behind the barometer.", 11, 3)
     assert "".join(heard) == reply.text
     assert len([piece for piece in heard if piece]) == 5
@@ -191,7 +184,7 @@ def test_a_reply_is_heard_word_by_word_with_its_tokens():
 
 def test_a_schema_goes_to_a_server_that_takes_it():
     with ChatServer('{"answer": "yes"}') as server:
-        reply = asyncio.run(converse(chat_model(server.model("takes")), TALK, schema=SCHEMA))
+        reply = asyncio.run(stream_reply(chat_model(server.model("takes")), TALK, schema=SCHEMA))
     assert reply.text == '{"answer": "yes"}'
     wanted = server.requests[0]["response_format"]
     assert (wanted["type"], wanted["json_schema"]["schema"]) == ("json_schema", SCHEMA)
@@ -200,7 +193,7 @@ def test_a_schema_goes_to_a_server_that_takes_it():
 def test_a_server_that_refuses_schemas_is_asked_without_and_not_tried_again():
     with ChatServer("plain", schemas=False) as server:
         for _ in range(2):
-            assert asyncio.run(converse(chat_model(server.model("refuses")), TALK, schema=SCHEMA)).text == "plain"
+            assert asyncio.run(stream_reply(chat_model(server.model("refuses")), TALK, schema=SCHEMA)).text == "plain"
     assert ["response_format" in request for request in server.requests] == [True, False, False]
 
 
@@ -208,35 +201,35 @@ def test_a_server_that_refuses_schemas_is_asked_without_and_not_tried_again():
     ("reply", "said"),
     [
         (Refusal("I will not read this."), r"it declined: I will not read this\."),
-        (Half("It hangs behind", "hang up"), "it broke off within its reply"),
-        (Broken(429, "{}", headers={"Retry-After": "7"}), r"429.*wait, then try again \(it asks for 7 s\)"),
+        (Half("It hangs behind", "hang up"), "the connection ended within the reply"),
+        (Broken(429, "{}", headers={"Retry-After": "7"}), r"429.*wait, then try again \(the server asks for 7 s\)"),
         (Broken(500, "{}"), "500.*look at its log"),
         (Broken(401, "{}"), "401.*MEMOIR_API_KEY"),
-        (Broken(404, '{"error": {"message": "no model of that name"}}'), "404.*compare the name"),
-        (Broken(body='{"choices": []}'), "an empty one"),
-        (" ", "an empty one"),
-        ("noise " * 10_000, "ran on past 20,000 characters"),
-        (Broken(hang_up=True), "Connection.*whether the server is running"),
+        (Broken(404, '{"error": {"message": "no model of that name"}}'), "404.*which models it offers"),
+        (Broken(body='{"choices": []}'), "it was empty"),
+        (" ", "it was empty"),
+        ("noise " * 10_000, "longer than 20,000 characters"),
+        (Broken(hang_up=True), "Connection.*that the server is running"),
     ],
     ids=["refusal", "half", "too many", "server", "key", "name", "no choice", "no words", "noise", "closed"],
 )
 def test_every_way_of_failing_says_what_happened_and_what_to_do(reply, said, monkeypatch):
     monkeypatch.setattr(hosted, "RETRIES", 0)
     with ChatServer(reply) as server, pytest.raises(ModelFailed, match=said):
-        asyncio.run(converse(chat_model(server.model()), TALK))
+        asyncio.run(stream_reply(chat_model(server.model()), TALK))
 
 
 def test_a_server_that_keeps_silent_is_given_up_in_time(monkeypatch):
     monkeypatch.setattr(hosted, "RETRIES", 0)
     monkeypatch.setattr(hosted, "TIMEOUT_SECONDS", 0.2)
     with ChatServer(Half("It hangs", "stall")) as server, pytest.raises(ModelFailed, match="silent for too long"):
-        asyncio.run(converse(chat_model(server.model()), TALK))
+        asyncio.run(stream_reply(chat_model(server.model()), TALK))
 
 
 def test_a_request_that_stalls_ends_when_its_task_is_cancelled():
     async def walk_away(name):
         began = asyncio.Event()
-        asking = asyncio.create_task(converse(chat_model(name), TALK, on_piece=lambda piece: began.set()))
+        asking = asyncio.create_task(stream_reply(chat_model(name), TALK, on_piece=lambda piece: began.set()))
         await began.wait()
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -250,35 +243,35 @@ def test_a_request_that_stalls_ends_when_its_task_is_cancelled():
 def test_one_model_is_asked_from_several_event_loops():
     with ChatServer("x") as server:
         model = chat_model(server.model())
-        assert [asyncio.run(converse(model, TALK)).text for _ in range(3)] == ["x", "x", "x"]
+        assert [asyncio.run(stream_reply(model, TALK)).text for _ in range(3)] == ["x", "x", "x"]
 
 
 def test_a_server_tells_its_context_and_one_that_does_not_is_not_known():
     with ChatServer("x", models=[{"id": "big", "object": "model", "max_model_len": 32768}]) as server:
-        assert tokens.context_of(chat_model(server.model("big"))) == 32768
-        assert tokens.context_of(chat_model(server.model("other"))) is None
+        assert tokens.context_length(chat_model(server.model("big"))) == 32768
+        assert tokens.context_length(chat_model(server.model("other"))) is None
         name = server.model("gone")
     hosted._CONTEXTS.clear()
-    assert tokens.context_of(chat_model(name)) is None
+    assert tokens.context_length(chat_model(name)) is None
 
 
 def test_the_context_of_openais_models_is_known_without_asking(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    assert tokens.context_of(chat_model("openai:gpt-4o-mini")) == 128_000
+    assert tokens.context_length(chat_model("openai:gpt-4o-mini")) == 128_000
 
 
 @pytest.mark.parametrize("text", ["Where does the spare key of the boathouse hang?", "狗叫什么名字？它几岁了？"])
 def test_what_is_not_counted_is_estimated_higher_than_any_known_tokenizer_counts(text):
     model = FakeListChatModel(responses=["x"])
-    assert tokens.count(model, [("human", text)]) >= len(text.encode()) / 2.5
-    assert tokens.counted(model) == "estimated"
+    assert tokens.count_tokens(model, [("human", text)]) >= len(text.encode()) / 2.5
+    assert tokens.counting_method(model) == "estimated"
 
 
 def test_a_trial_tells_whether_a_server_keeps_to_a_form():
     with ChatServer("one, two, three", '{"place": "London", "year": 1815}') as server:
-        assert probe(chat_model(server.model())).keeps_schema
+        assert try_out(chat_model(server.model())).keeps_schema
     with ChatServer("one, two, three", "London, in 1815") as server:
-        tried = probe(chat_model(server.model()))
+        tried = try_out(chat_model(server.model()))
     assert not tried.keeps_schema
     assert tried.tokens_per_s > 0
 
@@ -301,7 +294,7 @@ def test_a_key_may_stand_in_a_file_that_only_the_user_can_read(keys_file):
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o660])
 def test_a_file_of_keys_that_others_can_read_is_refused_with_the_command_that_mends_it(keys_file, mode):
     keys_file.chmod(mode)
-    with ChatServer("x") as server, pytest.raises(KeysExposed, match=f"chmod 600 {keys_file}") as caught:
+    with ChatServer("x") as server, pytest.raises(UnsafeKeyFile, match=f"chmod 600 {keys_file}") as caught:
         chat_model(server.model())
     assert KEY not in str(caught.value)
     assert server.requests == []

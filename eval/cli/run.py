@@ -15,7 +15,7 @@ from eval.experiment import Experiment, combinations, with_settings
 from eval.reporting import render
 from eval.reporting.report import Report, report
 from eval.runs.run import Run
-from graph.models import chat_model
+from graph.models.registry import chat_model
 from memory.errors import MemoirError
 from memory.exporting.json_values import to_json_values
 

@@ -21,7 +21,7 @@ from sqlite_utils import Database
 
 from eval.judging import prompts
 from eval.types import Prediction, Probe, Verdict
-from graph.models import Completion, ModelFailed, complete
+from graph.models.calls import Completion, ModelFailed, complete
 from memory.errors import MemoirError
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from eval.play.session_rewriter import SessionRewriter
 from eval.types import Costs, Gold, History, Prediction, Probe
 from graph.assistant import Assistant
 from graph.learning.learner import consolidate
-from graph.models import ModelFailed
+from graph.models.calls import ModelFailed
 from graph.settings import PipelineSettings
 from graph.state import Ask, Services
 from memory.bank.bank import Bank

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from eval.experiment import Experiment
 from eval.play.embeddings import CachedEmbedder
-from graph.models import chat_model_or_none
+from graph.models.registry import chat_model_or_none
 from graph.understanding.classifier import Classifier
 from memory.embedding.embedder import Embedder
 

@@ -15,9 +15,8 @@ from pydantic import BaseModel, ConfigDict
 
 from graph.learning.feelings import EMOTIONS
 from graph.learning.summary import summary
-from graph.models import converse
-from graph.models.calls import Talk
-from graph.models.tokens import UNKNOWN_CONTEXT, context_of, count
+from graph.models.calls import Messages, stream_reply
+from graph.models.tokens import UNKNOWN_CONTEXT, context_length, count_tokens
 from graph.readers.prompts import repair
 from graph.readers.reply_formats import Unreadable, read_json
 from graph.understanding.times import stated_time
@@ -112,18 +111,18 @@ def learn(heard: Sequence[Heard], model: BaseChatModel) -> tuple[Learned, ...]:
     return tuple(learned)
 
 
-def _ask(model: BaseChatModel, talk: Talk) -> str:
-    return asyncio.run(converse(model, talk, schema=Told.model_json_schema())).text
+def _ask(model: BaseChatModel, talk: Messages) -> str:
+    return asyncio.run(stream_reply(model, talk, schema=Told.model_json_schema())).text
 
 
 def parts(heard: Sequence[Heard], model: BaseChatModel) -> Iterator[list[tuple[int, Turn]]]:
     """The turns that hold news, with their places, in stretches that the model can read at once."""
-    room = (context_of(model) or UNKNOWN_CONTEXT) - REPLY_ROOM
+    room = (context_length(model) or UNKNOWN_CONTEXT) - REPLY_ROOM
     part: list[tuple[int, Turn]] = []
     for place, each in enumerate(heard):
         if not each.news:
             continue
-        if part and count(model, prompt([*part, (place, each.turn)])) > room:
+        if part and count_tokens(model, prompt([*part, (place, each.turn)])) > room:
             yield part
             part = []
         part.append((place, each.turn))
@@ -131,7 +130,7 @@ def parts(heard: Sequence[Heard], model: BaseChatModel) -> Iterator[list[tuple[i
         yield part
 
 
-def prompt(part: Sequence[tuple[int, Turn]]) -> Talk:
+def prompt(part: Sequence[tuple[int, Turn]]) -> Messages:
     """What the model is asked: the instruction, and the turns as JSON."""
     turns = [
         {

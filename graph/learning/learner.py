@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from graph.learning import from_model as by_model
 from graph.learning import from_rules as rules
-from graph.models import Unreachable
+from graph.models.calls import Unreachable
 from graph.readers.reply_formats import Unreadable
 from graph.settings import LearnerEngine
 from memory.bank import learning_queue as consolidation

@@ -1,7 +1,7 @@
 """Ask a chat model for one reply, whole or piece by piece, and turn every failure into a message for the user.
 
-A model that cannot be reached, refuses or runs on is one kind of fault here, `ModelFailed`, whose message says what
-happened and what to do. It never holds a key, even where the server repeated it.
+Whatever goes wrong raises `ModelFailed`, whose message says what happened and what to do. It never contains a key, even
+if the server repeated one.
 """
 
 from __future__ import annotations
@@ -12,66 +12,72 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from graph.models.keys import without_keys
+from graph.models.keys import redact_keys
 from memory.errors import MemoirError
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import AIMessage, AIMessageChunk
 
-LONGEST_REPLY = 20_000
-"""Characters of a reply; some 5,000 tokens, where an answer with its notes has at most 1,000."""
+MAX_REPLY_CHARACTERS = 20_000
+"""Some 5,000 tokens; an answer with its notes has at most 1,000."""
 
-Talk = Sequence[tuple[str, str]]
+Messages = Sequence[tuple[str, str]]
 """Messages as (role, text); the roles are "system", "human" and "ai"."""
 
 Schema = Mapping[str, Any]
 
-_PASSING = re.compile("Timeout|Connection|OutOfMemory")
+_TEMPORARY = re.compile("Timeout|Connection|OutOfMemory")
 
-_AGAIN = "Nothing was kept of it; try again"
+_TRY_AGAIN = "Nothing was stored; try again"
 
 REMEDIES: tuple[tuple[Callable[[BaseException], bool], str], ...] = (
     (
         lambda f: _status(f) in (401, 403),
-        "The key was refused: set OPENAI_API_KEY (openai:...) or MEMOIR_API_KEY (any other server) anew",
+        "The server refused the key: check OPENAI_API_KEY (openai:...) or MEMOIR_API_KEY (any other server)",
     ),
-    (lambda f: _status(f) == 404, "No model of that name is there: compare the name with what the server offers"),
-    (lambda f: _status(f) == 429, "It has too many requests, or the quota is used up: wait, then try again"),
-    (lambda f: _status(f) in (400, 413, 422), "It refused the request: look whether it is a chat model, and how long"),
-    (lambda f: (_status(f) or 0) >= 500, "The server has a fault of its own: look at its log, or try again"),
-    (lambda f: "Timeout" in type(f).__name__, "It kept silent for too long: try again, or take a faster model"),
-    (lambda f: "Connection" in type(f).__name__, "Look whether the server is running and its address is right"),
+    (
+        lambda f: _status(f) == 404,
+        "The server has no model of that name: check which models it offers",
+    ),
+    (lambda f: _status(f) == 429, "The server has too many requests, or your quota is used up: wait, then try again"),
+    (
+        lambda f: _status(f) in (400, 413, 422),
+        "The server refused the request: check that it is a chat model",
+    ),
+    (lambda f: (_status(f) or 0) >= 500, "The server failed: look at its log, or try again"),
+    (lambda f: "Timeout" in type(f).__name__, "The server was silent for too long: try again, or use a faster model"),
+    (lambda f: "Connection" in type(f).__name__, "Check that the server is running and that its address is right"),
     (
         lambda f: "OutOfMemory" in type(f).__name__,
-        "Its memory is full: unload other models, take a smaller one or quantization nf4",
+        "The memory is full: unload other models, or use a smaller one or quantization nf4",
     ),
 )
 
 
 class ModelFailed(MemoirError):
-    """A chat model did not reply: unreachable, refused, too slow, or what came was empty or no reply."""
+    """A chat model gave no usable reply: it was unreachable, refused, too slow, or replied with nothing."""
 
 
 class Unreachable(ModelFailed):
-    """It might reply another time: its server is away, busy or refuses the key, or its memory is full."""
+    """It may reply another time: its server is away, busy or refuses the key, or the memory is full."""
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a chat model replied, and the tokens it counted; both 0 where it counts none."""
+    """The reply of a chat model, and its token counts (0 where the server reports none)."""
 
     text: str
     tokens_in: int = 0
     tokens_out: int = 0
 
     def __add__(self, other: Completion) -> Completion:
-        """The later reply, with the tokens of both."""
+        """The text of the later reply, with the tokens of both."""
         return Completion(other.text, self.tokens_in + other.tokens_in, self.tokens_out + other.tokens_out)
 
 
 def complete(model: BaseChatModel, prompt: str) -> Completion:
-    """Ask once (the model's own bounded retries included) and wait for the whole reply.
+    """Ask once (with the model's own bounded retries) and wait for the whole reply.
 
     Raises:
         ModelFailed: there is no reply; the message says why.
@@ -86,9 +92,9 @@ def complete(model: BaseChatModel, prompt: str) -> Completion:
     raise failed
 
 
-async def converse(
+async def stream_reply(
     model: BaseChatModel,
-    talk: Talk,
+    messages: Messages,
     *,
     schema: Schema | None = None,
     on_piece: Callable[[str], None] = lambda piece: None,
@@ -97,7 +103,7 @@ async def converse(
 
     Args:
         model: The chat model.
-        talk: The messages so far; the last of them is to be replied to.
+        messages: The messages so far, ending with the one to reply to.
         schema: The JSON schema of the reply. It is handed to a server that takes one; any other model knows it from
             the prompt alone, so the reply must be parsed in any case.
         on_piece: Called with each piece of the reply.
@@ -106,24 +112,24 @@ async def converse(
         ModelFailed: there is no reply, or only a part of one; the message says why.
     """
     if schema is None or not _takes_schemas(model):
-        return await _receive(model, talk, {}, on_piece)
+        return await _receive(model, messages, {}, on_piece)
     wanted = {"type": "json_schema", "json_schema": {"name": "reply", "strict": True, "schema": dict(schema)}}
     try:
-        return await _receive(model, talk, {"extra_body": {"response_format": wanted}}, on_piece)
+        return await _receive(model, messages, {"extra_body": {"response_format": wanted}}, on_piece)
     except _NoSchemas:
-        _WITHOUT_SCHEMAS.add(_place(model))
-        return await _receive(model, talk, {}, on_piece)
+        _WITHOUT_SCHEMAS.add(_model_key(model))
+        return await _receive(model, messages, {}, on_piece)
 
 
 class _NoSchemas(Exception):
-    """The server does not know `response_format`."""
+    """The server does not support `response_format`."""
 
 
 _WITHOUT_SCHEMAS: set[str] = set()
-"""Servers that refused a schema once; they are not tried again while the program runs."""
+"""Models that refused a schema once, by `_model_key`; they are not sent another."""
 
 
-def _place(model: BaseChatModel) -> str:
+def _model_key(model: BaseChatModel) -> str:
     return f"{getattr(model, 'openai_api_base', '')}#{getattr(model, 'model_name', '')}"
 
 
@@ -132,25 +138,27 @@ def _is_hosted(model: BaseChatModel) -> bool:
 
 
 def _takes_schemas(model: BaseChatModel) -> bool:
-    return _is_hosted(model) and _place(model) not in _WITHOUT_SCHEMAS
+    return _is_hosted(model) and _model_key(model) not in _WITHOUT_SCHEMAS
 
 
 async def _receive(
-    model: BaseChatModel, talk: Talk, options: Mapping[str, Any], on_piece: Callable[[str], None]
+    model: BaseChatModel, messages: Messages, options: Mapping[str, Any], on_piece: Callable[[str], None]
 ) -> Completion:
     whole: AIMessageChunk | None = None
     fault: Exception | None = None
     length = 0
-    stream: Any = model.astream(list(talk), **options)
+    stream: Any = model.astream(list(messages), **options)
     try:
         async with aclosing(stream):
             async for piece in stream:
                 whole = piece if whole is None else whole + piece
                 length += len(piece.text)
-                if length > LONGEST_REPLY:
-                    raise ModelFailed(_said(f"it ran on past {LONGEST_REPLY:,} characters", "Take another model"))
+                if length > MAX_REPLY_CHARACTERS:
+                    raise ModelFailed(
+                        _message(f"it was longer than {MAX_REPLY_CHARACTERS:,} characters", "Try another model")
+                    )
                 if piece.text:
-                    on_piece(without_keys(piece.text))
+                    on_piece(redact_keys(piece.text))
     except Exception as raised:  # any: what a server that is not quite OpenAI's raises cannot be listed
         # LangChain's word for a stream of nothing; it is reported like any other empty reply.
         is_empty = isinstance(raised, ValueError) and str(raised).startswith("No generation chunks")
@@ -161,20 +169,20 @@ async def _receive(
             raise _NoSchemas
         raise _failed(fault, partial=length > 0)
     if whole is not None and length and _is_hosted(model) and not whole.response_metadata.get("finish_reason"):
-        raise ModelFailed(_said("it broke off within its reply: the connection ended", _AGAIN))
+        raise ModelFailed(_message("the connection ended within the reply", _TRY_AGAIN))
     return _completion(whole.text if whole else "", whole)
 
 
 def _completion(text: str, reply: AIMessage | None) -> Completion:
     usage = reply.usage_metadata if reply is not None else None
     counted = (usage["input_tokens"], usage["output_tokens"]) if usage else (0, 0)
-    ended = str(reply.response_metadata.get("finish_reason") or "nothing known") if reply is not None else "nothing"
+    ended = str(reply.response_metadata.get("finish_reason") or "unknown") if reply is not None else "no reply"
     refusal = str(reply.additional_kwargs.get("refusal") or "") if reply is not None else ""
     if refusal or ended == "content_filter":
-        raise ModelFailed(_said(f"it declined: {refusal or ended}", "Put the question in other words"))
+        raise ModelFailed(_message(f"it declined: {refusal or ended}", "Rephrase the question"))
     if not text.strip():
-        raise ModelFailed(_said(f"an empty one, ended by {ended}", _AGAIN))
-    return Completion(without_keys(text), *counted)
+        raise ModelFailed(_message(f"it was empty, finish reason: {ended}", _TRY_AGAIN))
+    return Completion(redact_keys(text), *counted)
 
 
 def _faults() -> tuple[type[Exception], ...]:
@@ -185,21 +193,21 @@ def _faults() -> tuple[type[Exception], ...]:
 
 
 def _failed(fault: BaseException, *, partial: bool = False) -> MemoirError:
-    """The fault as one that can be shown; it keeps no trace of the other, which may quote a key."""
+    """A fault to show to the user; it does not refer to the original, which may quote a key."""
     if isinstance(fault, MemoirError):
         return fault
-    remedy = next((remedy for is_it, remedy in REMEDIES if is_it(fault)), _AGAIN)
+    remedy = next((remedy for applies, remedy in REMEDIES if applies(fault)), _TRY_AGAIN)
     wait = _header(fault, "retry-after")
-    remedy += f" (it asks for {wait} s)" if wait.isdecimal() else ""
-    broken = "it broke off within its reply; " if partial else ""
+    remedy += f" (the server asks for {wait} s)" if wait.isdecimal() else ""
+    broken = "the reply broke off; " if partial else ""
     status = _status(fault) or 0
-    passing = status in (401, 403, 404, 429) or status >= 500 or _PASSING.search(type(fault).__name__)
-    kind = Unreachable if passing else ModelFailed
-    return kind(_said(f"{broken}{type(fault).__name__}: {str(fault)[:500]}", remedy))
+    temporary = status in (401, 403, 404, 429) or status >= 500 or _TEMPORARY.search(type(fault).__name__)
+    kind = Unreachable if temporary else ModelFailed
+    return kind(_message(f"{broken}{type(fault).__name__}: {str(fault)[:500]}", remedy))
 
 
-def _said(what: str, remedy: str) -> str:
-    return f"the chat model gave no usable reply ({without_keys(what)}). {remedy}"
+def _message(what: str, remedy: str) -> str:
+    return f"The chat model gave no usable reply ({redact_keys(what)}). {remedy}"
 
 
 def _status(fault: BaseException) -> int | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from graph.models.keys import NO_KEY, key
-from graph.models.names import Name, UnknownModel
+from graph.models.keys import NO_KEY, read_key
+from graph.models.names import ModelName, UnknownModel
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -14,19 +14,19 @@ OPENAI = "https://api.openai.com/v1"
 """Fixed, so that OPENAI_BASE_URL cannot make "openai:..." mean another service than its name says."""
 
 TIMEOUT_SECONDS = 120.0
-"""How long a reply may keep silent; a 7B model on a laptop needs half a minute to read 20 memories."""
+"""How long a server may be silent; a 7B model on a laptop needs half a minute to read 20 memories."""
 
 RETRIES = 2
 
-ASKED_SECONDS = 3.0
+LIST_TIMEOUT_SECONDS = 3.0
 """How long a server may take to list its models; it is asked once, before the first prompt."""
 
 
-def hosted_model(name: Name, temperature: float) -> BaseChatModel:
+def hosted_model(name: ModelName, temperature: float) -> BaseChatModel:
     """The chat model behind an address.
 
     Raises:
-        UnknownModel: OpenAI wants a key, and none is set.
+        UnknownModel: OpenAI needs a key, and none is set.
     """
     import httpx
     from pydantic import SecretStr
@@ -51,49 +51,49 @@ def hosted_model(name: Name, temperature: float) -> BaseChatModel:
     return model
 
 
-def context_told(model: BaseChatModel) -> int | None:
-    """Tokens of the model's context: as its server tells (`max_model_len` of vLLM), or as is known of OpenAI's own.
+def context_length(model: BaseChatModel) -> int | None:
+    """The model's context in tokens: from its server (vLLM's `max_model_len`) or LangChain's profile of it.
 
-    None where nobody says.
+    None where it is unknown.
     """
     known = (model.profile or {}).get("max_input_tokens")
-    place, name = str(getattr(model, "openai_api_base", "")), str(getattr(model, "model_name", ""))
-    if place == OPENAI:
+    address, name = str(getattr(model, "openai_api_base", "")), str(getattr(model, "model_name", ""))
+    if address == OPENAI:
         return known
-    if place not in _CONTEXTS:
+    if address not in _CONTEXTS:
         client = getattr(model, "root_client", None)
-        listed = _listed(client) if client is not None else {}
-        if listed is None:  # not there just now; ask again next time
+        contexts = _list_contexts(client) if client is not None else {}
+        if contexts is None:  # unreachable at the moment; ask again next time
             return None
-        _CONTEXTS[place] = listed
-    return _CONTEXTS[place].get(name)
+        _CONTEXTS[address] = contexts
+    return _CONTEXTS[address].get(name)
 
 
 _CONTEXTS: dict[str, dict[str, int]] = {}
-"""What servers said of their models' contexts, by address."""
+"""Context lengths by address and model, as the servers reported them."""
 
 
-def _listed(client: Any) -> dict[str, int] | None:  # noqa: ANN401  # the client of a library that loads late
+def _list_contexts(client: Any) -> dict[str, int] | None:  # noqa: ANN401  # the client of a library that loads late
     """Context lengths by model; None where the server cannot be reached."""
     from openai import APIConnectionError, OpenAIError
 
     try:
-        rows = client.with_options(timeout=ASKED_SECONDS, max_retries=0).models.list().data
-        told = {row.id: (row.model_extra or {}).get("max_model_len") for row in rows}
+        rows = client.with_options(timeout=LIST_TIMEOUT_SECONDS, max_retries=0).models.list().data
+        lengths = {row.id: (row.model_extra or {}).get("max_model_len") for row in rows}
     except APIConnectionError:
         return None
-    except (OpenAIError, ValueError, TypeError, AttributeError):  # no such list, or none as OpenAI has it
+    except (OpenAIError, ValueError, TypeError, AttributeError):  # no such list, or not in OpenAI's format
         return {}
-    return {str(name): length for name, length in told.items() if isinstance(length, int) and length > 0}
+    return {str(name): length for name, length in lengths.items() if isinstance(length, int) and length > 0}
 
 
-def _key(name: Name) -> str:
+def _key(name: ModelName) -> str:
     if name.kind == "server":
-        return key("MEMOIR_API_KEY") or NO_KEY
-    found = key("OPENAI_API_KEY")
-    if not found:
+        return read_key("MEMOIR_API_KEY") or NO_KEY
+    openai_key = read_key("OPENAI_API_KEY")
+    if not openai_key:
         raise UnknownModel(
-            f"openai:{name.model} needs a key: set OPENAI_API_KEY in the environment or in the file of keys. "
+            f"openai:{name.model} needs a key: set OPENAI_API_KEY in the environment or in the key file. "
             "Nothing was sent"
         )
-    return found
+    return openai_key

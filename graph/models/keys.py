@@ -1,7 +1,7 @@
-"""Keys of model servers: from the environment, or from a file that only the user can read; shown and kept nowhere.
+"""Read the keys of model servers from the environment or from a file that only the user can read.
 
-The file holds a line a key, `OPENAI_API_KEY=...`; it is the one that MEMOIR_KEYS names, or `keys` in the user's
-configuration folder.
+The key file has lines such as `OPENAI_API_KEY=...`. Its path is MEMOIR_KEYS, or `keys` in the user's configuration
+folder. Keys are never shown or stored.
 """
 
 from __future__ import annotations
@@ -15,54 +15,54 @@ import platformdirs
 from memory.errors import MemoirError
 
 VARIABLES = ("OPENAI_API_KEY", "MEMOIR_API_KEY")
-"""OpenAI's own, and that of any other server."""
+"""The key of OpenAI, and that of any other server."""
 
 NO_KEY = "none"
-"""What a server that wants no key is sent; without it the library would send it OpenAI's."""
+"""Sent to a server that needs no key; without it the library would send OpenAI's."""
 
 
-class KeysExposed(MemoirError):
-    """The file of keys can be read by others, or is no file that can be read."""
+class UnsafeKeyFile(MemoirError):
+    """The key file can be read by others, or cannot be read at all."""
 
 
 def keys_path() -> Path:
-    """Where the file of keys is looked for."""
+    """The path of the key file, whether or not it exists."""
     return Path(os.environ.get("MEMOIR_KEYS") or Path(platformdirs.user_config_dir("memoir")) / "keys")
 
 
-def key(variable: str) -> str:
-    """The key of that name, from the environment before the file; empty where neither has it.
+def read_key(variable: str) -> str:
+    """The key of that name from the environment or else the key file; empty if neither has it.
 
     Raises:
         KeysExposed: the file can be read by others, so that it must not be used.
     """
-    return os.environ.get(variable, "").strip() or _filed().get(variable, "")
+    return os.environ.get(variable, "").strip() or _read_file().get(variable, "")
 
 
-def without_keys(text: str) -> str:
-    """The text with every key blanked out."""
+def redact_keys(text: str) -> str:
+    """The text with every key replaced by [key]."""
     try:
-        filed = _filed()
-    except KeysExposed:
-        filed = {}
-    for secret in [os.environ.get(name, "").strip() for name in VARIABLES] + list(filed.values()):
+        in_file = _read_file()
+    except UnsafeKeyFile:
+        in_file = {}
+    for secret in [os.environ.get(name, "").strip() for name in VARIABLES] + list(in_file.values()):
         text = text.replace(secret, "[key]") if len(secret) > len(NO_KEY) else text
     return text
 
 
-def _filed() -> dict[str, str]:
+def _read_file() -> dict[str, str]:
     path = keys_path()
     try:
         mode = stat.S_IMODE(path.stat().st_mode)
         if os.name == "posix" and mode & 0o077:
-            raise KeysExposed(
-                f"{path} holds keys and others can read it (mode {mode:03o}). It was not used; run: chmod 600 {path}"
+            raise UnsafeKeyFile(
+                f"Others can read the key file {path} (mode {mode:03o}), so it was not used. Run: chmod 600 {path}"
             )
         lines = path.read_text("utf-8").splitlines()
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as fault:
-        why = fault.strerror if isinstance(fault, OSError) else "it is no text"
-        raise KeysExposed(f"{path}, the file of keys, cannot be read ({why})") from None
+        why = fault.strerror if isinstance(fault, OSError) else "it is not a text file"
+        raise UnsafeKeyFile(f"The key file {path} cannot be read: {why}") from None
     pairs = (line.partition("=") for line in lines if not line.lstrip().startswith("#"))
     return {name.strip(): value.strip().strip("\"'") for name, _, value in pairs if name.strip() in VARIABLES}

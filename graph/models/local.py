@@ -1,8 +1,8 @@
-"""Chat models that run in this process: transformers, quantised by bitsandbytes.
+"""Chat models that run in this process, by transformers, quantized by bitsandbytes.
 
-`LocalChat` is a LangChain chat model of our own. That of langchain-huggingface does not do for a chat: generation runs
-in a thread whose faults are lost (the stream then waits a minute and ends in nothing), goes on after it was cancelled,
-counts no tokens, and tokenises the text of the template a second time, with a second token of beginning.
+`LocalChat` replaces the chat model of langchain-huggingface, whose generation runs in a thread that loses exceptions
+(the stream then waits a minute and ends empty), continues after it was cancelled, counts no tokens, and tokenizes the
+template twice, with a second token of beginning.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 
 from graph.models.names import UnknownModel
-from graph.models.quantization import Need, Quantization, context_of, need, resolved
+from graph.models.quantization import MemoryNeed, Quantization, estimate_memory, resolve_quantization, usable_context
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 REPLY_TOKENS = 1024
-"""Tokens of a reply at most; notes on eight memories and an answer of fifty words take half of it."""
+"""Maximum for a reply; notes on eight memories and an answer of fifty words take half of it."""
 
 ROLES = {"system": "system", "human": "user", "ai": "assistant"}
 
 
-class Weights:
-    """One model on disk and, once it is needed, in memory; threads share it, and one of them generates at a time."""
+class ModelWeights:
+    """The weights of one model, loaded on first use; threads share them, and one thread generates at a time."""
 
     def __init__(self, name: str, quantization: Quantization) -> None:
         self.name = name
@@ -49,55 +49,55 @@ class Weights:
         """Whether the weights are in memory."""
         return self._model is not None
 
-    def need(self) -> Need:
-        """The memory that it takes, or will take, told from its configuration alone.
+    def memory_need(self) -> MemoryNeed:
+        """The memory that the model takes, estimated from its configuration.
 
         Raises:
-            UnknownModel: it is not here, or is no language model.
+            UnknownModel: the model is missing, or is not a language model.
         """
         config = self._config()
         try:
-            return need(config, self.quantization)
-        except (ValueError, AttributeError) as fault:  # a config of something else: no language model has it so
-            raise UnknownModel(_absent(self.name, fault)) from fault
+            return estimate_memory(config, self.quantization)
+        except (ValueError, AttributeError) as fault:  # the configuration is not that of a language model
+            raise UnknownModel(_not_found(self.name, fault)) from fault
 
     @property
     def context(self) -> int:
         """Tokens that a prompt and its reply may have together."""
-        return context_of(self._config())
+        return usable_context(self._config())
 
     def tokenizer(self) -> PreTrainedTokenizerBase:
-        """Its tokenizer, loaded on first use.
+        """The tokenizer, loaded on first use.
 
         Raises:
-            UnknownModel: it is not here, or has no chat template.
+            UnknownModel: the model is missing, or has no chat template.
         """
         with self._loading:
             if self._tokenizer is None:
                 from transformers import AutoTokenizer
 
                 try:
-                    read = AutoTokenizer.from_pretrained(self.name, local_files_only=_offline())
+                    tokenizer = AutoTokenizer.from_pretrained(self.name, local_files_only=_offline())
                 except (OSError, ValueError) as fault:
-                    raise UnknownModel(_absent(self.name, fault)) from fault
-                if not read.chat_template:
-                    raise UnknownModel(f"hf:{self.name} is no chat model: its tokenizer has no chat template")
-                self._tokenizer = read
+                    raise UnknownModel(_not_found(self.name, fault)) from fault
+                if not tokenizer.chat_template:
+                    raise UnknownModel(f"hf:{self.name} is not a chat model: its tokenizer has no chat template")
+                self._tokenizer = tokenizer
             return self._tokenizer
 
     def model(self) -> Any:  # noqa: ANN401  # each family has a class of its own, and calls it by mixins
-        """The model itself, loaded on first use.
+        """The model, loaded on first use.
 
         Raises:
-            UnknownModel: it is not here, is no language model, or this machine cannot hold it so.
+            UnknownModel: it is missing, is not a language model, or cannot be loaded on this machine.
         """
         with self._loading:
             if self._model is None:
-                self._model = _load(self.name, resolved(self.quantization))
+                self._model = _load(self.name, resolve_quantization(self.quantization))
             return self._model
 
     def unload(self) -> None:
-        """Give the memory back, once nothing is generated any more; the next question loads it anew."""
+        """Free the memory once no reply is being generated; the next question loads the model again."""
         with self.generating, self._loading:
             self._model = self._tokenizer = None
         gc.collect()
@@ -112,26 +112,26 @@ class Weights:
         try:
             return AutoConfig.from_pretrained(self.name, local_files_only=_offline())
         except (OSError, ValueError) as fault:
-            raise UnknownModel(_absent(self.name, fault)) from fault
+            raise UnknownModel(_not_found(self.name, fault)) from fault
 
 
 @cache
-def weights(name: str, quantization: Quantization) -> Weights:
-    """The weights of that name, the same for all who ask; none are loaded yet."""
-    return Weights(name, quantization)
+def shared_weights(name: str, quantization: Quantization) -> ModelWeights:
+    """The one `ModelWeights` of that name in this process; nothing is loaded yet."""
+    return ModelWeights(name, quantization)
 
 
 def _offline() -> bool:
-    """Whether nothing may be fetched: so it is unless the user says otherwise."""
+    """Whether downloads are forbidden, which is the default."""
     return os.environ.get("HF_HUB_OFFLINE", "1") != "0"
 
 
-def _absent(name: str, fault: Exception) -> str:
+def _not_found(name: str, fault: Exception) -> str:
     kind = "folder" if Path(name).is_dir() else "repository or folder"
     why = str(fault).splitlines()[0][:200] if str(fault) else type(fault).__name__
     return (
-        f"hf:{name} is no {kind} of a language model that can be read here ({why}). Memoir downloads nothing by "
-        f"itself: get it with `hf download {name}`, or start with HF_HUB_OFFLINE=0"
+        f"hf:{name} is not a {kind} of a language model that can be read here ({why}). Memoir does not download "
+        f"models by itself: get it with `hf download {name}`, or start with HF_HUB_OFFLINE=0"
     )
 
 
@@ -140,9 +140,9 @@ def _load(name: str, quantization: Quantization) -> Any:  # noqa: ANN401
     from transformers import AutoModelForCausalLM, BitsAndBytesConfig
     from transformers.utils import logging
 
-    # The kernels of 8 bits compute in float16, and convert (with a warning a layer) what comes in another type.
-    kinds = {"fp32": torch.float32, "int8": torch.float16}
-    options: dict[str, Any] = {"dtype": kinds.get(quantization, torch.bfloat16)}
+    # The 8-bit kernels compute in float16, and convert other types with a warning for each layer.
+    dtypes = {"fp32": torch.float32, "int8": torch.float16}
+    options: dict[str, Any] = {"dtype": dtypes.get(quantization, torch.bfloat16)}
     if quantization == "nf4":
         options["quantization_config"] = BitsAndBytesConfig(  # type: ignore[no-untyped-call]
             load_in_4bit=True,
@@ -155,20 +155,20 @@ def _load(name: str, quantization: Quantization) -> Any:  # noqa: ANN401
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     device = {"": 0} if torch.cuda.is_available() else {"": "cpu"}
     try:
-        # Safetensors alone: the older format runs whatever code its author put there.
+        # Only safetensors: the older format runs code from the file.
         model: Any = AutoModelForCausalLM.from_pretrained(
             name, device_map=device, use_safetensors=True, local_files_only=_offline(), **options
         )
     except (OSError, ValueError, ImportError) as fault:
         raise UnknownModel(
-            f"hf:{name} cannot be loaded in {quantization} here ({str(fault).splitlines()[0][:300]}). Take another "
-            "quantization, or another model"
+            f"hf:{name} cannot be loaded in {quantization} here ({str(fault).splitlines()[0][:300]}). Use another "
+            "quantization or another model"
         ) from fault
     return model.eval()
 
 
 class LocalChat(BaseChatModel):
-    """A chat model over `Weights`; its replies come token by token, and cancelling the task stops them."""
+    """A chat model over `ModelWeights`; it streams its replies, and cancelling the task stops them."""
 
     name: str
     quantization: Quantization = "auto"
@@ -179,9 +179,9 @@ class LocalChat(BaseChatModel):
         return "memoir-local"
 
     @property
-    def weights(self) -> Weights:
+    def weights(self) -> ModelWeights:
         """The weights, shared with every other chat model of this name."""
-        return weights(self.name, resolved(self.quantization))
+        return shared_weights(self.name, resolve_quantization(self.quantization))
 
     def count(self, messages: Sequence[BaseMessage]) -> int:
         """Tokens of a prompt, by the model's own tokenizer and template."""
@@ -191,12 +191,12 @@ class LocalChat(BaseChatModel):
         from jinja2.exceptions import TemplateError
 
         tokenizer = self.weights.tokenizer()
-        talk = [{"role": ROLES[m.type], "content": m.text} for m in messages]
+        chat = [{"role": ROLES[m.type], "content": m.text} for m in messages]
         options: dict[str, Any] = {"add_generation_prompt": True, "return_tensors": "pt", "return_dict": True}
         try:
-            return tokenizer.apply_chat_template(talk, **options)
-        except TemplateError:  # a template that knows no system messages (Gemma)
-            first, second, *rest = talk
+            return tokenizer.apply_chat_template(chat, **options)
+        except TemplateError:  # a template without system messages (Gemma)
+            first, second, *rest = chat
             merged = {"role": "user", "content": f"{first['content']}\n\n{second['content']}"}
             return tokenizer.apply_chat_template([merged, *rest], **options)
 
@@ -208,7 +208,7 @@ class LocalChat(BaseChatModel):
         **kwargs: Any,  # noqa: ANN401
     ) -> ChatResult:
         pieces: list[str] = []
-        ended = self._write(messages, pieces.append, threading.Event())
+        ended = self._run(messages, pieces.append, threading.Event())
         return ChatResult(generations=[ChatGeneration(message=AIMessage(content="".join(pieces), **ended))])
 
     async def _astream(
@@ -218,40 +218,40 @@ class LocalChat(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,  # noqa: ANN401
     ) -> AsyncIterator[ChatGenerationChunk]:
-        loop, pieces, enough = asyncio.get_running_loop(), asyncio.Queue[str | None](), threading.Event()
+        loop, pieces, stopped = asyncio.get_running_loop(), asyncio.Queue[str | None](), threading.Event()
 
         def deliver(piece: str) -> None:
             loop.call_soon_threadsafe(pieces.put_nowait, piece)
 
-        def end(writing: asyncio.Future[dict[str, Any]]) -> None:
-            writing.exception()  # fetched even if nobody waits any more, or asyncio would log it as forgotten
+        def end(generation: asyncio.Future[dict[str, Any]]) -> None:
+            generation.exception()  # retrieved even if nobody waits any more, or asyncio would log it
             pieces.put_nowait(None)
 
-        writing = loop.run_in_executor(None, self._write, messages, deliver, enough)
-        writing.add_done_callback(end)
+        generation = loop.run_in_executor(None, self._run, messages, deliver, stopped)
+        generation.add_done_callback(end)
         try:
             while (piece := await pieces.get()) is not None:
                 yield ChatGenerationChunk(message=AIMessageChunk(content=piece))
-            yield ChatGenerationChunk(message=AIMessageChunk(content="", **await writing))
+            yield ChatGenerationChunk(message=AIMessageChunk(content="", **await generation))
         finally:
-            enough.set()
+            stopped.set()
 
-    def _write(
-        self, messages: Sequence[BaseMessage], deliver: Callable[[str], None], enough: threading.Event
+    def _run(
+        self, messages: Sequence[BaseMessage], deliver: Callable[[str], None], stopped: threading.Event
     ) -> dict[str, Any]:
-        """Generate a reply until its end, or until `enough` is set; returns its token counts and why it ended."""
+        """Generate a reply until its end, or until `stopped` is set; returns its token counts and why it ended."""
         from transformers import StoppingCriteriaList
 
-        held = self.weights
-        with held.generating:
-            if enough.is_set():
+        weights = self.weights
+        with weights.generating:
+            if stopped.is_set():
                 return {}
-            model, tokenizer = held.model(), held.tokenizer()
+            model, tokenizer = weights.model(), weights.tokenizer()
             ids = self._ids(messages).to(model.device)
-            made = model.generate(
+            tokens = model.generate(
                 **ids,
                 streamer=_streamer(tokenizer, deliver),
-                stopping_criteria=StoppingCriteriaList([lambda *_, **__: enough.is_set()]),
+                stopping_criteria=StoppingCriteriaList([lambda *_, **__: stopped.is_set()]),
                 max_new_tokens=REPLY_TOKENS,
                 do_sample=self.temperature > 0,
                 temperature=self.temperature or None,
@@ -259,16 +259,20 @@ class LocalChat(BaseChatModel):
                 top_k=None,
                 pad_token_id=tokenizer.pad_token_id or tokenizer.eos_token_id,
             )
-        read = int(ids["input_ids"].shape[1])
-        written = int(made.shape[1]) - read
+        prompt_tokens = int(ids["input_ids"].shape[1])
+        reply_tokens = int(tokens.shape[1]) - prompt_tokens
         return {
-            "usage_metadata": {"input_tokens": read, "output_tokens": written, "total_tokens": read + written},
-            "response_metadata": {"finish_reason": "length" if written >= REPLY_TOKENS else "stop"},
+            "usage_metadata": {
+                "input_tokens": prompt_tokens,
+                "output_tokens": reply_tokens,
+                "total_tokens": prompt_tokens + reply_tokens,
+            },
+            "response_metadata": {"finish_reason": "length" if reply_tokens >= REPLY_TOKENS else "stop"},
         }
 
 
 def _streamer(tokenizer: PreTrainedTokenizerBase, deliver: Callable[[str], None]) -> Any:  # noqa: ANN401
-    """A streamer that delivers each piece of text; the library loads late, so the class is made here."""
+    """A streamer that delivers each piece of text; the class is defined here because the library is loaded late."""
     from transformers import TextStreamer
 
     class Streamer(TextStreamer):

@@ -1,4 +1,4 @@
-"""What a chat model's name says: which one it is, and where."""
+"""Parse the names of chat models."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
-from graph.models.keys import without_keys
+from graph.models.keys import redact_keys
 from memory.errors import MemoirError
 
 FORMS = (
@@ -19,12 +19,12 @@ Kind = Literal["none", "openai", "server", "local"]
 
 
 class UnknownModel(MemoirError):
-    """A name that is no chat model's, or a model whose key or files are missing."""
+    """A name is not that of a chat model, or the model's key or files are missing."""
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
-    """A name taken apart: `model` is what it is called at its place, `address` where that is for a server."""
+class ModelName:
+    """A parsed name: `model` is the name at its server or hub, `address` that of the server."""
 
     kind: Kind
     model: str = ""
@@ -32,43 +32,43 @@ class Name:
 
 
 def is_named(name: str) -> bool:
-    """Whether a chat model is named at all."""
+    """Whether a name is other than "none"."""
     return name.strip() not in ("", NONE)
 
 
 def is_local(name: str) -> bool:
-    """Whether the model of that name would run in this process."""
+    """Whether the model of that name runs in this process."""
     return name.startswith("hf:")
 
 
-def parse(name: str) -> Name:
-    """Take a name apart.
+def parse_name(name: str) -> ModelName:
+    """Parse a name.
 
     Raises:
-        UnknownModel: it has none of the forms, or holds a key.
+        UnknownModel: it has none of the forms, or contains a key.
     """
     if name.strip() == NONE:
-        return Name("none")
+        return ModelName("none")
     kind, _, rest = name.partition(":")
     if kind == "openai" and rest.strip():
-        return Name("openai", rest.strip())
+        return ModelName("openai", rest.strip())
     if kind == "hf" and rest.strip():
-        return Name("local", rest.strip())
+        return ModelName("local", rest.strip())
     return _server(name)
 
 
-def _server(name: str) -> Name:
+def _server(name: str) -> ModelName:
     try:
         parts = urlsplit(name)
         usable = parts.scheme in ("http", "https") and parts.hostname and parts.fragment.strip()
         port = parts.port
-    except ValueError:  # a port that is no number, a bracket left open
+    except ValueError:  # a port that is not a number, an unclosed bracket
         usable, port = "", None
     if not usable or port == 0:
-        raise UnknownModel(f"{without_keys(name)!r} names no chat model; write {FORMS}")
+        raise UnknownModel(f"{redact_keys(name)!r} is not the name of a chat model; write {FORMS}")
     if parts.username is not None or parts.query:
         raise UnknownModel(
-            f"the address of {parts.hostname} carries a name, a password or a query; names are recorded with every "
-            "run, so put the key in MEMOIR_API_KEY and give the bare address"
+            f"the address of {parts.hostname} contains a user name, a password or a query, and names are recorded with "
+            "every run; put the key into MEMOIR_API_KEY and give the address alone"
         )
-    return Name("server", parts.fragment.strip(), name.partition("#")[0].rstrip("/"))
+    return ModelName("server", parts.fragment.strip(), name.partition("#")[0].rstrip("/"))

@@ -1,4 +1,4 @@
-"""LangChain's chat model for OpenAI's protocol, and the one thing that its stream leaves out: that a model declines."""
+"""LangChain's chat model for OpenAI's protocol, with refusals in the stream, which LangChain leaves out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from langchain_openai import ChatOpenAI
 
 
 class OpenAIChat(ChatOpenAI):
-    """`ChatOpenAI` whose streamed pieces hold a refusal as its whole replies do, in `additional_kwargs`."""
+    """`ChatOpenAI` whose streamed pieces have a refusal in `additional_kwargs`, as its whole replies do."""
 
     def _convert_chunk_to_generation_chunk(
         self,

@@ -1,4 +1,4 @@
-"""How a local model's weights are held, and the memory that this takes, told before any are loaded."""
+"""Quantization of a local model's weights, and the memory it takes, estimated before loading."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ if TYPE_CHECKING:
     from transformers import PretrainedConfig
 
 Quantization = Literal["auto", "nf4", "int8", "bf16", "fp32"]
-"""4-bit NormalFloat (Dettmers et al. 2023), 8-bit (Dettmers et al. 2022), 16 or 32 bits; "auto" goes by the machine."""
+"""4-bit NormalFloat (Dettmers et al. 2023), 8-bit (Dettmers et al. 2022), 16 or 32 bits; "auto" chooses by machine."""
 
-CONTEXT = 8192
-"""Tokens of context that are used of a local model: 20 memories, notes and an answer fit in half of it, and the cache
-of keys and values grows with it."""
+MAX_CONTEXT = 8192
+"""Tokens of context used of a local model: 20 memories, notes and an answer fit into half of it, and the key-value
+cache grows with it."""
 
 NF4_BYTES = 0.5 + 0.127 / 8
-"""Bytes of a weight: 4 bits, and .127 bits of doubly quantised constants."""
+"""Bytes per weight: 4 bits, and .127 bits of doubly quantised constants."""
 
-BYTES = {"nf4": NF4_BYTES, "int8": 1.0, "bf16": 2.0, "fp32": 4.0}
+BYTES_PER_WEIGHT = {"nf4": NF4_BYTES, "int8": 1.0, "bf16": 2.0, "fp32": 4.0}
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
-    """Bytes that a model will take: its weights, and its cache at `context` tokens."""
+class MemoryNeed:
+    """Bytes that a model takes: its weights, and its key-value cache at `context` tokens."""
 
     parameters: int
     weights: int
@@ -32,11 +32,11 @@ class Need:
 
     @property
     def total(self) -> int:
-        """Bytes in all."""
+        """Weights and cache."""
         return self.weights + self.cache
 
 
-def resolved(quantization: Quantization) -> Quantization:
+def resolve_quantization(quantization: Quantization) -> Quantization:
     """What "auto" means on this machine: nf4 where a GPU is found, bf16 where there is none."""
     if quantization != "auto":
         return quantization
@@ -47,7 +47,7 @@ def resolved(quantization: Quantization) -> Quantization:
 
 
 def free_bytes() -> int:
-    """Bytes of memory that are free where a model would be loaded: of the GPU, if there is one."""
+    """Free bytes where a model would be loaded: on the GPU, if there is one."""
     import psutil  # type: ignore[import-untyped]
     import torch
 
@@ -56,29 +56,30 @@ def free_bytes() -> int:
     return int(psutil.virtual_memory().available)
 
 
-def need(config: PretrainedConfig, quantization: Quantization) -> Need:
-    """The memory that a model of this shape takes, counted on a model without weights."""
+def estimate_memory(config: PretrainedConfig, quantization: Quantization) -> MemoryNeed:
+    """The memory that a model of this shape takes, computed on a model without weights."""
     import torch
     from transformers import AutoModelForCausalLM
 
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(config)  # type: ignore[no-untyped-call]
     counted = {id(p): p.numel() for p in model.parameters()}
-    kept = resolved(quantization)
+    resolved = resolve_quantization(quantization)
     linear = 0
-    if kept in ("nf4", "int8"):  # the projections are quantised; embeddings, norms and the head stay in 16 bits
+    if resolved in ("nf4", "int8"):  # the projections are quantised; embeddings, norms and the head stay in 16 bits
         head = model.get_output_embeddings()
         linear = sum(m.weight.numel() for m in model.modules() if isinstance(m, torch.nn.Linear) and m is not head)
     rest = sum(counted.values()) - linear
-    weights = linear * BYTES[kept] + rest * (BYTES[kept] if not linear else BYTES["bf16"])
-    context = context_of(config)
-    return Need(sum(counted.values()), int(weights), _cache(config, context, 4 if kept == "fp32" else 2), context)
+    weights = linear * BYTES_PER_WEIGHT[resolved] + rest * BYTES_PER_WEIGHT["bf16" if linear else resolved]
+    context = usable_context(config)
+    cache = _cache(config, context, 4 if resolved == "fp32" else 2)
+    return MemoryNeed(sum(counted.values()), int(weights), cache, context)
 
 
-def context_of(config: Any) -> int:  # noqa: ANN401  # each family has a config class of its own
-    """Tokens of context that are used: what the model was made for, at most `CONTEXT`."""
+def usable_context(config: Any) -> int:  # noqa: ANN401  # each family has a config class of its own
+    """Tokens of context used: those the model was trained for, at most `MAX_CONTEXT`."""
     text = config.get_text_config()
-    return min(CONTEXT, int(getattr(text, "max_position_embeddings", None) or CONTEXT))
+    return min(MAX_CONTEXT, int(getattr(text, "max_position_embeddings", None) or MAX_CONTEXT))
 
 
 def _cache(config: Any, context: int, width: int) -> int:  # noqa: ANN401

@@ -1,6 +1,6 @@
-"""Language models with random weights, made on the spot: to test that one loads, and to measure what one costs.
+"""Write language models with random weights, to test loading and to measure speed and memory.
 
-What they say means nothing; how long it takes and how much memory is that of any model of the same shape.
+Their text is noise; their speed and memory are those of any model of the same shape.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SHAPES: dict[Shape, dict[str, int]] = {
     },
 }
 
-MARKS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
+SPECIAL_TOKENS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 
 TEMPLATE = (
     "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
@@ -41,7 +41,7 @@ TEMPLATE = (
 )
 
 
-def make(folder: Path, shape: Shape, texts: Iterable[str], seed: int = 0) -> Path:
+def write_model(folder: Path, shape: Shape, texts: Iterable[str], seed: int = 0) -> Path:
     """Write a model of that shape with random weights, and a byte-level tokenizer trained on some texts."""
     import torch
     from transformers import AutoModelForCausalLM, Qwen2Config
@@ -65,7 +65,7 @@ def _tokenizer(texts: Iterable[str]) -> Any:  # noqa: ANN401  # transformers has
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     made.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(vocab_size=512, special_tokens=list(MARKS), initial_alphabet=alphabet)
+    trainer = trainers.BpeTrainer(vocab_size=512, special_tokens=list(SPECIAL_TOKENS), initial_alphabet=alphabet)
     made.train_from_iterator(texts, trainer)
     return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=made, eos_token="<|im_end|>", pad_token="<|endoftext|>", chat_template=TEMPLATE

@@ -9,7 +9,8 @@ from dataclasses import replace
 from langgraph.runtime import Runtime
 
 from graph.learning.corrections import revise
-from graph.models import ModelFailed, UnknownModel, Unreachable
+from graph.models.calls import ModelFailed, Unreachable
+from graph.models.names import UnknownModel
 from graph.readers.interface import ReaderFailed, ReaderInput, ReaderOutput
 from graph.readers.registry import READERS
 from graph.readers.reply_formats import Unreadable

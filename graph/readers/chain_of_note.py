@@ -12,11 +12,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from graph.models import Completion, ModelFailed, converse
-from graph.models.calls import Talk
+from graph.models.calls import Completion, Messages, ModelFailed, stream_reply
 from graph.models.local import LocalChat
-from graph.models.quantization import resolved
-from graph.models.tokens import UNKNOWN_CONTEXT, context_of, count, counted
+from graph.models.quantization import resolve_quantization
+from graph.models.tokens import UNKNOWN_CONTEXT, context_length, count_tokens, counting_method
 from graph.readers.citing import cite
 from graph.readers.interface import ReaderFailed, ReaderInput, ReaderOutput, Say
 from graph.readers.intervals import AMONG
@@ -64,7 +63,7 @@ class ModelReader:
     say: Say
     replies: list[Completion] = field(default_factory=list)
 
-    async def ask_for_json(self, talk: Talk, shape: type[Shape]) -> Shape:
+    async def ask_for_json(self, talk: Messages, shape: type[Shape]) -> Shape:
         """A reply of a form, asked for a second time if the first is not of it.
 
         Raises:
@@ -72,17 +71,17 @@ class ModelReader:
             ModelFailed: there is none.
         """
         schema = shape.model_json_schema()
-        self.replies.append(await converse(self.model, talk, schema=schema))
+        self.replies.append(await stream_reply(self.model, talk, schema=schema))
         try:
             return read_json(self.replies[-1].text, shape)
         except Unreadable as fault:
-            self.replies.append(await converse(self.model, repair(talk, str(fault)), schema=schema))
+            self.replies.append(await stream_reply(self.model, repair(talk, str(fault)), schema=schema))
             return read_json(self.replies[-1].text, shape)
 
-    async def ask_for_words(self, talk: Talk, found: Found) -> str:
+    async def ask_for_words(self, talk: Messages, found: Found) -> str:
         """A reply in words, streamed as it comes."""
         speaking = Speaking(found, self.say)
-        self.replies.append(await converse(self.model, talk, on_piece=speaking.hear))
+        self.replies.append(await stream_reply(self.model, talk, on_piece=speaking.hear))
         speaking.end()
         return self.replies[-1].text
 
@@ -120,7 +119,7 @@ async def read(given: ReaderInput, say: Say) -> ReaderOutput:
         "tokens out": spent["tokens_out"],
     }
     how = f"{settings.model}{_quantized(model)}, {settings.method}, {settings.format}"
-    room = f"prompt of {size:,} tokens ({counted(model)}) of {context:,}"
+    room = f"prompt of {size:,} tokens ({counting_method(model)}) of {context:,}"
     refused = f", {dropped} citations dropped" if dropped else ""
     decided = f"{how}: {len(reading.notes)} notes, {reading.outcome}{refused}; {room}"
     return ReaderOutput(reading, hits, TraceLine("read", decided, figures))
@@ -134,7 +133,7 @@ def _spent(reader: ModelReader) -> dict[str, int]:
 
 
 def _quantized(model: BaseChatModel) -> str:
-    return f" in {resolved(model.quantization)}" if isinstance(model, LocalChat) else ""
+    return f" in {resolve_quantization(model.quantization)}" if isinstance(model, LocalChat) else ""
 
 
 def _fitting_prompt(given: ReaderInput, model: BaseChatModel) -> tuple[Found, int, int]:
@@ -144,14 +143,14 @@ def _fitting_prompt(given: ReaderInput, model: BaseChatModel) -> tuple[Found, in
         ModelFailed: not even the question fits.
     """
     settings = given.services.settings
-    context = context_of(model) or UNKNOWN_CONTEXT
+    context = context_length(model) or UNKNOWN_CONTEXT
     room = context - REPLY_ROOM - REPAIR_ROOM
     task = "notes" if settings.method == "con-separate" else settings.method
     kept, question = given.kept, given.message.question.text
 
     def written(shown: int) -> tuple[Found, int]:
         found = _found(given.ask, question, given.window, kept[:shown], room)
-        return found, count(model, prompt(task, settings.format, found))
+        return found, count_tokens(model, prompt(task, settings.format, found))
 
     return *fitting(written, len(kept), room), context
 
@@ -207,7 +206,7 @@ async def _con_separate(reader: ModelReader, found: Found) -> Checked:
     held = {note.memory.id for note in notes}
     shown = [n.model_dump() for n in noted.notes if (m := found.memory(n.memory)) and m.id in held]
     talk = prompt("from notes", reader.settings.format, found, shown)
-    while shown and count(reader.model, talk) > found.room:
+    while shown and count_tokens(reader.model, talk) > found.room:
         shown.pop()
         talk = prompt("from notes", reader.settings.format, found, shown)
     reading, dropped = await _in_words(reader, talk, found, notes)
@@ -218,7 +217,7 @@ async def _direct(reader: ModelReader, found: Found) -> Checked:
     return await _in_words(reader, prompt("direct", reader.settings.format, found), found, ())
 
 
-async def _in_words(reader: ModelReader, talk: Talk, found: Found, notes: tuple[Note, ...]) -> Checked:
+async def _in_words(reader: ModelReader, talk: Messages, found: Found, notes: tuple[Note, ...]) -> Checked:
     reading, dropped = _reading(found, notes, *read_words(await reader.ask_for_words(talk, found)), ())
     if reading.abstained:  # held back until its words were known
         reader.say(reading.answer)

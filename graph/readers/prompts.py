@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from graph.models.calls import Talk
+from graph.models.calls import Messages
 from graph.readers.intervals import between, compares, length, memory_time
 from graph.settings import Format
 from graph.state import Ask
@@ -134,7 +134,7 @@ def instruction(task: str, form: Format) -> str:
     return "\n\n".join([_WHO, _JSON_DATA if form == "json" else _NL_DATA, _RULES, TASKS[task]])
 
 
-def prompt(task: str, form: Format, found: Found, notes: Sequence[Mapping[str, Any]] | None = None) -> Talk:
+def prompt(task: str, form: Format, found: Found, notes: Sequence[Mapping[str, Any]] | None = None) -> Messages:
     """What the model is asked: the instruction, and what was found as data.
 
     With `notes`, those taken before, it sees of the memories only when they were: it answers from the notes alone.
@@ -143,7 +143,7 @@ def prompt(task: str, form: Format, found: Found, notes: Sequence[Mapping[str, A
     return [("system", instruction(task, form)), ("human", quoted(data) if form == "json" else _described(data))]
 
 
-def repair(talk: Talk, problem: str) -> Talk:
+def repair(talk: Messages, problem: str) -> Messages:
     """The same once more, with what was wrong with the reply, which itself is left out: it is no better than data."""
     *before, (role, text) = talk
     return [

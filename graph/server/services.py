@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graph.learning.learner import Learner
-from graph.models import chat_model_or_none
+from graph.models.registry import chat_model_or_none
 from graph.settings import Settings
 from graph.state import Services
 from graph.understanding.classifier import Classifier

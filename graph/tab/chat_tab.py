@@ -14,7 +14,7 @@ from starlette.concurrency import iterate_in_threadpool
 
 from graph.assistant import Answer, Assistant, Step, until
 from graph.learning.learner import Learner
-from graph.models import Quantization
+from graph.models.quantization import Quantization
 from graph.replies.manners import MANNERS
 from graph.state import Token
 from graph.tab import views as panels

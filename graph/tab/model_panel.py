@@ -9,10 +9,11 @@ from typing import get_args
 import gradio as gr
 
 from graph.assistant import Assistant
-from graph.models import NONE, Quantization, chat_model, chat_model_or_none, is_named, parse
 from graph.models.local import LocalChat
-from graph.models.probing import Probed, probe
-from graph.models.quantization import free_bytes, resolved
+from graph.models.names import NONE, is_named, parse_name
+from graph.models.quantization import Quantization, free_bytes, resolve_quantization
+from graph.models.registry import chat_model, chat_model_or_none
+from graph.models.trial import Trial, try_out
 from memory.errors import MemoirError
 from memory.tab.events import PRIVATE, Update, show_errors, to_gradio_error
 from memory.tab.templates import hint
@@ -78,7 +79,7 @@ def model_panel(page: gr.Blocks, assistant: Assistant) -> ModelPanel:
         try:
             if not is_named(wanted or NONE):
                 raise MemoirError("Choose a chat model first: there is none to test.")
-            yield {said: hint(figures(probe(chat_model(wanted or NONE, quantization=kind))))}
+            yield {said: hint(figures(try_out(chat_model(wanted or NONE, quantization=kind))))}
         except MemoirError as fault:
             yield {said: hint(f"It did not work: {fault}")}
             raise to_gradio_error(fault) from fault
@@ -112,22 +113,21 @@ def about(name: str, quantization: Quantization) -> str:
     Raises:
         UnknownModel: there is none of that name.
     """
-    named = parse(name or NONE)
+    named = parse_name(name or NONE)
     if named.kind != "local":
         chat_model_or_none(name, quantization)  # a key that is missing is said now, not at the first question
         return PLACES[named.kind].format(address=named.address)
     model = chat_model(name, quantization=quantization)
     assert isinstance(model, LocalChat)
-    need, free = model.weights.need(), free_bytes()
+    need, free = model.weights.memory_need(), free_bytes()
     state = "Loaded" if model.weights.loaded else "Not loaded yet"
     much = f"{_gib(need.total)} ({_gib(need.weights)} weights, {_gib(need.cache)} for {need.context:,} tokens)"
     short = " That is more than there is." if need.total > free and not model.weights.loaded else ""
-    return (
-        f"{state}: {need.parameters:,} weights in {resolved(quantization)} need {much}; {_gib(free)} are free.{short}"
-    )
+    weights = f"{need.parameters:,} weights in {resolve_quantization(quantization)}"
+    return f"{state}: {weights} need {much}; {_gib(free)} are free.{short}"
 
 
-def figures(tried: Probed) -> str:
+def figures(tried: Trial) -> str:
     """What a trial showed, in a sentence."""
     context = f"{tried.context:,} tokens of context" if tried.context else "a context that it does not tell"
     keeps = "keeps" if tried.keeps_schema else "does not keep"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import NonNegativeFloat, TypeAdapter, ValidationError
 
-from graph.models import ModelFailed, converse
+from graph.models.calls import ModelFailed, stream_reply
 from graph.understanding.classifier import QUESTIONS, Classification
 from memory.types import STORES, Store
 
@@ -47,7 +47,7 @@ class JudgedStores:
 async def judge_stores(question: str, model: BaseChatModel, *, examples: bool = False) -> JudgedStores:
     """Ask a chat model for P(store | question); a reply that cannot be read, or none, gives the uniform prior."""
     try:
-        reply = await converse(model, [("human", prompt(question, examples=examples))])
+        reply = await stream_reply(model, [("human", prompt(question, examples=examples))])
     except ModelFailed as fault:
         return JudgedStores(Classification.uniform().stores, str(fault))
     stores = read_stores(reply.text)

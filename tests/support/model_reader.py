@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 from graph.assistant import Assistant
-from graph.models import chat_model
+from graph.models.registry import chat_model
 
 QUESTION = "When did I adopt Biscuit?"
 ADOPTED = "I adopted a greyhound called Biscuit yesterday."

@@ -1,0 +1,60 @@
+"""Get a chat model by name.
+
+The name says everything, so that a run can be recorded and repeated:
+
+    none                                      no model: the extractive reader and the learned classifier do all
+    openai:gpt-4o-mini                        OpenAI's own service; key from OPENAI_API_KEY
+    http://127.0.0.1:8000/v1#qwen2.5-7b       address, then the model there; key from MEMOIR_API_KEY, if it wants one
+    hf:Qwen/Qwen2.5-7B-Instruct               a repository of Hugging Face, or a folder, run by this process
+
+Keys come from the environment or the key file (`graph.models.keys`) and never go into a name, an error or a reply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from graph.models.hosted import hosted_model
+from graph.models.names import FORMS, Kind, ModelName, UnknownModel, is_named, parse_name
+from graph.models.quantization import Quantization
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+
+def chat_model(name: str, *, temperature: float = 0.0, quantization: Quantization = "auto") -> BaseChatModel:
+    """The chat model of that name; it is not contacted yet, and a local one is not loaded yet.
+
+    Raises:
+        UnknownModel: the name has none of the forms, contains a key, or needs a key that is not set.
+    """
+    parsed = parse_name(name)
+    return CHAT_MODELS[parsed.kind](parsed, temperature, quantization)
+
+
+def chat_model_or_none(name: str, quantization: Quantization = "auto") -> BaseChatModel | None:
+    """The chat model of that name; None for "none"."""
+    return chat_model(name, quantization=quantization) if is_named(name) else None
+
+
+def _no_model(name: ModelName, temperature: float, quantization: Quantization) -> BaseChatModel:
+    raise UnknownModel(f"“none” is not a chat model; write {FORMS}")
+
+
+def _hosted(name: ModelName, temperature: float, quantization: Quantization) -> BaseChatModel:
+    return hosted_model(name, temperature)
+
+
+def _local(name: ModelName, temperature: float, quantization: Quantization) -> BaseChatModel:
+    from graph.models.local import LocalChat
+
+    return LocalChat(name=name.model, quantization=quantization, temperature=temperature)
+
+
+CHAT_MODELS: dict[Kind, Callable[[ModelName, float, Quantization], BaseChatModel]] = {
+    "none": _no_model,
+    "openai": _hosted,
+    "server": _hosted,
+    "local": _local,
+}
