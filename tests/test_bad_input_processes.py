@@ -4,6 +4,7 @@ import re
 import signal
 import time
 
+import psutil
 import pytest
 
 from memory.bank.bank import Bank
@@ -75,7 +76,11 @@ def test_a_write_that_is_killed_before_its_end_leaves_nothing(bank, tmp_path):
     path = history(tmp_path / "Zoe.jsonl", 1)
     with Bank(bank.path).writing():
         process = start("import", path)
-        time.sleep(1)  # by now it waits for this writer to end
+        opened = psutil.Process(process.pid)
+        while str(bank.path) not in {file.path for file in opened.open_files()}:
+            assert process.poll() is None
+            time.sleep(0.01)
+        time.sleep(0.5)  # from opening the bank to waiting for this writer are milliseconds
         process.kill()
         process.communicate()
     assert [p.name for p in bank.personas()] == ["Iris"]
@@ -89,6 +94,7 @@ def turns_of(bank, name):
 def test_stopping_an_import_with_ctrl_c_says_so(bank, tmp_path):
     process = start("import", history(tmp_path / "Zoe.jsonl", 2400))
     while turns_of(bank, "Zoe") == 0:
+        assert process.poll() is None
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
