@@ -62,7 +62,7 @@ class ChatServer:
         return f"{self.url}#{name}"
 
     def __enter__(self):
-        self._server = _Server(("127.0.0.1", 0), _handler(self))
+        self._server = _Server(self)
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
         return self
 
@@ -82,73 +82,80 @@ class ChatServer:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
+    def __init__(self, chat):
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.chat = chat
+
     def handle_error(self, request, client_address):
         """A client that went away is no fault, and the next test's standard error is not the place to say so."""
 
 
-def _handler(chat):
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
 
-        def do_GET(self):
-            self.send_whole(Broken(body=json.dumps({"object": "list", "data": chat.models})))
+    def do_GET(self):
+        self.send_whole(Broken(body=json.dumps({"object": "list", "data": self.server.chat.models})))
 
-        def do_POST(self):
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            chat.keys.append(self.headers.get("Authorization", "").removeprefix("Bearer "))
-            chat.requests.append(body | {"path": self.path})
-            reply = chat.next_reply(body)
-            if isinstance(reply, Broken):
-                self.send_whole(reply)
-            elif body.get("stream"):
-                self.send_stream(reply)
-            else:
-                self.send_whole(Broken(body=_completion(reply, chat)))
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.chat.keys.append(self.headers.get("Authorization", "").removeprefix("Bearer "))
+        self.server.chat.requests.append(body | {"path": self.path})
+        reply = self.server.chat.next_reply(body)
+        if isinstance(reply, Broken):
+            self.send_whole(reply)
+        elif body.get("stream"):
+            self.send_stream(reply)
+        else:
+            self.send_whole(Broken(body=_completion(reply, self.server.chat)))
 
-        def send_whole(self, reply):
-            if reply.hang_up:
-                self.close_connection = True
-                return
-            sent = reply.body.encode()
-            self.send_response(reply.status)
-            for name, value in {"Content-Type": "application/json", **reply.headers}.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(sent)))
-            self.end_headers()
-            self.wfile.write(sent)
-
-        def send_stream(self, reply):
-            """Events as a server sends them; the connection's end is the end of the reply."""
+    def send_whole(self, reply):
+        if reply.hang_up:
             self.close_connection = True
-            self.send_response(200)
-            self.send_header("Content-Type", "text/event-stream")
-            self.end_headers()
-            half = reply if isinstance(reply, Half) else Half(getattr(reply, "text", reply), "end")
-            said = "refusal" if isinstance(reply, Refusal) else "content"
-            try:
-                for n, word in enumerate(half.text.split(" ")):
-                    self.event({"delta": {said: (" " if n else "") + word}})
-                    time.sleep(half.pause)
-                if half.then == "stall":
-                    chat.ended.wait(30)
-                if half.then == "end":
-                    self.event({"delta": {}, "finish_reason": "stop"})
-                    self.event(None)
-                    self.wfile.write(b"data: [DONE]\n\n")
-            except OSError:
-                chat.left.set()
+            return
+        sent = reply.body.encode()
+        self.send_response(reply.status)
+        for name, value in {"Content-Type": "application/json", **reply.headers}.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(sent)))
+        self.end_headers()
+        self.wfile.write(sent)
 
-        def event(self, choice):
-            usage = None if choice else _usage(chat)
-            held = {"id": "1", "object": "chat.completion.chunk", "created": 0, "model": "scripted", "usage": usage}
-            held["choices"] = [{"index": 0, "finish_reason": None} | choice] if choice else []
-            self.wfile.write(f"data: {json.dumps(held)}\n\n".encode())
-            self.wfile.flush()
+    def send_stream(self, reply):
+        """Events as a server sends them; the connection's end is the end of the reply."""
+        self.close_connection = True
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        half = reply if isinstance(reply, Half) else Half(getattr(reply, "text", reply), "end")
+        said = "refusal" if isinstance(reply, Refusal) else "content"
+        try:
+            for n, word in enumerate(half.text.split(" ")):
+                self.event({"delta": {said: (" " if n else "") + word}})
+                time.sleep(half.pause)
+            if half.then == "stall":
+                self.server.chat.ended.wait(30)
+            if half.then == "end":
+                self.event({"delta": {}, "finish_reason": "stop"})
+                self.event(None)
+                self.wfile.write(b"data: [DONE]\n\n")
+        except OSError:
+            self.server.chat.left.set()
 
-        def log_message(self, *_):
-            pass
+    def event(self, choice):
+        usage = None if choice else _usage(self.server.chat)
+        held = {
+            "id": "1",
+            "object": "chat.completion.chunk",
+            "created": 0,
+            "model": "scripted",
+            "usage": usage,
+        }
+        held["choices"] = [{"index": 0, "finish_reason": None} | choice] if choice else []
+        self.wfile.write(f"data: {json.dumps(held)}\n\n".encode())
+        self.wfile.flush()
 
-    return Handler
+    def log_message(self, *_):
+        pass
 
 
 def _completion(text, chat):
