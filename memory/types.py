@@ -96,6 +96,18 @@ class TurnDraft:
 
 
 @dataclass(frozen=True, slots=True)
+class Relation:
+    """`tail` is the `name` of `head`: Leila is the sister of Noor, Porto the home of Ana.
+
+    `head` is empty where the source does not name the person it describes.
+    """
+
+    head: str
+    name: str
+    tail: str
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryDraft:
     """One memory that is not an utterance: a profile line, a relation, something about the world, an event.
 
@@ -116,6 +128,7 @@ class MemoryDraft:
     speaker: str = ""
     attribute: str = ""
     external_id: str = ""
+    relation: Relation | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +254,7 @@ class Memory:
     taken_back: datetime | None = None
     stale_since: datetime | None = None
     pinned: bool = False
+    relation: Relation | None = None
 
 
 @dataclass(frozen=True, slots=True)

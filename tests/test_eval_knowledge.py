@@ -13,6 +13,7 @@ from eval.making.wording import word
 from eval.types import History
 from graph.learning.plain_facts import FORMS, facts
 from memory.bank.bank import Bank
+from memory.bank.relations import relation_of
 from memory.importers.benchmarks import perltqa
 from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TimeSpan, TurnDraft
 
@@ -22,7 +23,8 @@ def day(month, number=1, year=2026):
 
 
 def told(text, attribute="", store="profile", **fields):
-    return MemoryDraft(store, text, attribute=attribute, speaker=fields.pop("speaker", "Ana"), **fields)
+    memory = MemoryDraft(store, text, attribute=attribute, speaker=fields.pop("speaker", "Ana"), **fields)
+    return replace(memory, relation=relation_of(memory))
 
 
 LIFE = (

@@ -1,12 +1,14 @@
 """Memoir's own format: what is exported comes back the same."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory.bank.relations import relation_of
 from memory.errors import UnreadableFile
 from memory.importers.generic.memoir import dump_records, read
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip, TimeSpan, TurnDraft
@@ -30,7 +32,7 @@ stores = st.sampled_from(["profile", "relationship", "world", "event", "dialogue
 memories = st.builds(
     MemoryDraft,
     *(stores, said, texts, st.none() | spans, texts, maybe, maybe, maybe, texts, texts, texts, texts, texts),
-)
+).map(lambda memory: replace(memory, relation=relation_of(memory)))
 
 
 def records_of(tmp_path, *lines):

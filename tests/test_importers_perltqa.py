@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from memory.importers.benchmarks.perltqa import literal, read, sniff
-from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip
+from memory.types import MemoryDraft, PersonaDraft, Relation, SessionDraft, Skip
 
 CHARACTER = {
     "profile": {"Protagonist": "Pia Lund", "Nickname": "Pi", "Age": 31, "Occupation": "Boat builder", "Title": ""},
@@ -68,7 +68,13 @@ def test_profile_fields_read_as_lines_and_are_found_by_their_names(records):
 
 def test_a_relation_says_who_and_what(records):
     assert memories(records, "relationship") == [
-        MemoryDraft("relationship", "Mo (cousin): Pia's cousin", attribute="cousin", external_id="9_1")
+        MemoryDraft(
+            "relationship",
+            "Mo (cousin): Pia's cousin",
+            attribute="cousin",
+            external_id="9_1",
+            relation=Relation("", "cousin", "Mo"),
+        )
     ]
 
 

@@ -13,7 +13,7 @@ from memory.bank import facts as knowing
 from memory.bank import maintenance, schema
 from memory.bank.bank import Bank
 from memory.errors import BankTooNew, BankUnavailable, UnknownMemory, UnknownPersona
-from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, Stored, TimeSpan, TurnDraft
+from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, Relation, SessionDraft, Stored, TimeSpan, TurnDraft
 
 MAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 
@@ -211,6 +211,15 @@ def test_a_bank_of_version_5_opens_with_everything(version_5):
         TimeSpan(datetime(2023, 5, 8, 10, 30, tzinfo=UTC), datetime(2023, 5, 8, 13, 30, tzinfo=UTC)),
         "last May",
     )
+    assert {m.relation for m in memories.values() if m.relation} == {
+        Relation("Noor", "younger sister", "Leila"),
+        Relation("", "partner", "Tomas"),
+        Relation("", "younger brother", "Li Ming"),
+        Relation("Noor", "home", "Vellmar"),
+        Relation("Noor", "favourite tea", "mint"),
+        Relation("You", "home", "Porto"),
+        Relation("You", "home", "Lisbon"),
+    }
     assert [t.text for t in version_5.turns(iris.id, 2)] == ["I live in Lisbon.", "Really?"]
     assert maintenance.verify(version_5, "tiny") == []
 

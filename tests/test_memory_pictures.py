@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from graph.learning.plain_facts import facts
+from memory.bank import corrections
 from memory.bank import statistics as overview
 from memory.bank.bank import Bank
 from memory.ingest import ingest
 from memory.tab import plots
-from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, TimeSpan, TurnDraft
+from memory.types import MemoryDraft, Persona, PersonaDraft, Relation, SessionDraft, TimeSpan, TurnDraft
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 SAMPLE = Path(__file__).parents[1] / "assets" / "sample" / "ida.jsonl"
@@ -107,7 +108,7 @@ def test_who_is_what_to_whom_is_what_held_at_the_moment(bank: Bank, ana: Persona
     bank.add_memories(ana.id, told)
 
     def known(at: datetime) -> set[tuple[str, str, str]]:
-        return {(r.who, r.what, r.whose) for r in overview.relations(bank, ana.id, "Ana", at)}
+        return {(r.tail, r.name, r.head) for r in overview.relations(bank, ana.id, "Ana", at)}
 
     always = {("Leila", "younger sister", "Noor"), ("Tomas", "partner", "Noor")}
     assert known(may) == {*always, ("Graham Pell", "boss (was)", "Noor")}
@@ -134,7 +135,7 @@ def test_who_is_what_is_read_in_many_words_and_never_guessed(
     bank: Bank, ana: Persona, text: str, known: tuple[str, str, str] | None
 ) -> None:
     bank.add_memories(ana.id, [MemoryDraft("relationship", text, speaker="Cy", said_at=NOW)])
-    found = [(r.who, r.what, r.whose) for r in overview.relations(bank, ana.id, "Ana", NOW)]
+    found = [(r.tail, r.name, r.head) for r in overview.relations(bank, ana.id, "Ana", NOW)]
     assert found == ([known] if known else [])
 
 
@@ -159,3 +160,19 @@ def test_texts_in_the_pictures_are_escaped(bank: Bank, ana: Persona) -> None:
     for figure, _ in (plots.draw_timeline(bank, ana.id, NOW), plots.draw_people(bank, ana.id, NOW)):
         assert figure is not None
         assert "<img" not in figure.to_json().replace("\\u003c", "<")
+
+
+def test_a_relation_that_comes_as_data_is_shown_whatever_the_words(bank: Bank, ana: Persona) -> None:
+    known = Relation("Ana", "landlord", "Mr Poe")
+    bank.add_memories(ana.id, [MemoryDraft("relationship", "rents from him", said_at=NOW, relation=known)])
+    (memory,) = bank.memories(ana.id)
+    assert memory.relation == known
+    (tie,) = overview.relations(bank, ana.id, "Ana", NOW)
+    assert (tie.head, tie.name, tie.tail) == ("Ana", "landlord", "Mr Poe")
+
+
+def test_an_edit_reads_the_relation_again(bank: Bank, ana: Persona) -> None:
+    bank.add_memories(ana.id, [relation("Bo is Ana's friend.", NOW)])
+    (old,) = bank.memories(ana.id)
+    new = corrections.edit(bank, ana.id, old.id, corrections.Version("Bo is Ana's cousin."))
+    assert new.relation == Relation("Ana", "cousin", "Bo")

@@ -6,22 +6,12 @@ scripts; here they come from the profile and relationship memories of a bank or 
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cache
 
-from graph.learning.plain_facts import FORMS, Form
 from memory.types import Memory, MemoryDraft, Store, TimeSpan
-
-_PARTS = {
-    "what": r"(?P<what>.+)",
-    "whose": r"(?P<whose>your|.+?['’]s)",
-    "kind": r"(?P<kind>\w+(?: \w+){0,2})",
-}
-_PLACE = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +89,11 @@ class Knowledge:
 
 
 def quads(memories: Iterable[Memory | MemoryDraft], whose: str = "") -> Iterator[Quad]:
-    """The facts in profile and relationship memories, in the forms in which Memoir, its importers and its chat write.
+    """The facts in profile and relationship memories that hold a relation.
 
-    These are "<attribute>: <tail>", PerLTQA's "<tail> (<attribute>): ...", and what `graph.learning.plain_facts`
-    writes. `whose` is
-    the head of what names no speaker (PerLTQA's profiles). A profile holds one fact of an attribute at a time: as in
-    the bank, a later one ends those before it. Several relations of a kind may hold together.
+    `whose` is the head where neither the relation nor the memory's speaker names one (PerLTQA's profiles). A profile
+    holds one fact of a relation at a time: as in the bank, a later one ends those before it. Several relationships of a
+    kind may hold together.
     """
     read = [quad for number, memory in enumerate(memories) if (quad := _quad(memory, whose, f"memory {number}"))]
     yield from _settled(read)
@@ -113,44 +102,22 @@ def quads(memories: Iterable[Memory | MemoryDraft], whose: str = "") -> Iterator
 def _quad(memory: Memory | MemoryDraft, whose: str, unnamed: str) -> Quad | None:
     if memory.store not in ("profile", "relationship"):
         return None
-    head = memory.speaker or whose
-    read = _relation_and_tail(memory)
-    if read is None or not folded(head) or not folded(read[1]):
+    relation = memory.relation
+    if relation is None or not folded(relation.tail):
+        return None
+    head = relation.head or memory.speaker or whose
+    if not folded(head):
         return None
     return Quad(
         head,
-        folded(read[0]),
-        read[1].strip(),
+        folded(relation.name),
+        relation.tail.strip(),
         memory.valid_from or memory.said_at,
         memory.valid_to,
         memory.external_id or (str(memory.id) if isinstance(memory, Memory) else unnamed),
         memory.said_at,
         memory.store,
     )
-
-
-def _relation_and_tail(memory: Memory | MemoryDraft) -> tuple[str, str] | None:
-    text, attribute = memory.text.strip(), memory.attribute.strip()
-    for form in FORMS:
-        found = _pattern(form).fullmatch(text)
-        if found and form.store == memory.store:
-            words = found.groupdict()
-            relation = attribute or form.attribute.format(**words) or words.get("kind", "")
-            # What several of may hold, and nothing names ("Allergic to ..."), is no one's only tail of a relation.
-            return (relation, words["what"]) if relation else None
-    if not attribute:
-        return None
-    named = re.match(rf"(?P<what>[^()\n]+?) \({re.escape(attribute)}\)(?=$|:)", text, re.IGNORECASE)
-    listed = re.fullmatch(rf"{re.escape(attribute)}\s*[:：]\s*(?P<what>.+)", text, re.IGNORECASE)
-    found = (named if memory.store == "relationship" else None) or listed
-    return (attribute, found["what"]) if found else None
-
-
-@cache
-def _pattern(form: Form) -> re.Pattern[str]:
-    """What a form writes, read backwards."""
-    pieces = _PLACE.split(form.text)
-    return re.compile("".join(_PARTS[piece] if n % 2 else re.escape(piece) for n, piece in enumerate(pieces)))
 
 
 def _settled(found: Sequence[Quad]) -> Iterator[Quad]:

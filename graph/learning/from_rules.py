@@ -52,7 +52,7 @@ def stated(sentence: str, speaker: str, said_at: datetime, place: int, present: 
     for fact in endings(sentence, speaker, said_at):
         yield Learned(fact, quotes, ends=True)
     for fact in facts(sentence, speaker, said_at):
-        if fact.store != "relationship" or fact.text.split(" is ")[0] not in present:
+        if fact.store != "relationship" or fact.relation is None or fact.relation.tail not in present:
             yield Learned(fact, quotes)
 
 

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
+from memory.bank.relations import YOU
 from memory.dates.expressions import find_times
-from memory.types import MemoryDraft, Store, TimeSpan
+from memory.types import MemoryDraft, Relation, Store, TimeSpan
 
 _PROPER = (
     r"(?-i:(?P<what>(?:(?:Mr|Mrs|Ms|Dr|Prof|St)\.? )?[A-Z][\w'-]*"
@@ -144,7 +145,7 @@ def endings(text: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]
 def _read(
     forms: Iterable[Form], unsure: re.Pattern[str], text: str, speaker: str, said_at: datetime
 ) -> Iterator[MemoryDraft]:
-    whose = "your" if speaker.casefold() == "you" else f"{speaker}'s"
+    head, whose = (YOU, "your") if speaker.casefold() == "you" else (speaker, f"{speaker}'s")
     for sentence in _SENTENCE.split(text.replace("’", "'")):
         if unsure.search(sentence):
             continue
@@ -152,6 +153,8 @@ def _read(
             for found in form.pattern.finditer(sentence):
                 words = {name: _POSSESSIVE.sub("", value.strip()) for name, value in found.groupdict().items()}
                 filled = form.text.format(whose=whose, **words)
+                attribute = form.attribute.format(**words).casefold()
+                relation = attribute or words.get("kind", "")
                 since = _since(sentence, said_at) if form.begins else None
                 yield MemoryDraft(
                     form.store,
@@ -160,7 +163,8 @@ def _read(
                     said_at=said_at,
                     valid_from=min(since.start, said_at) if since else None,
                     speaker=speaker,
-                    attribute=form.attribute.format(**words).casefold(),
+                    attribute=attribute,
+                    relation=Relation(head, relation, words["what"]) if relation else None,
                 )
 
 

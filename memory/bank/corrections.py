@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 from uuid import uuid4
@@ -80,6 +80,8 @@ def edit(bank: Bank, persona_id: int, memory_id: int, to: Version) -> Memory:
         new_id = next_id(db, "memories")
         key = old["key"] if text == old["text"] else text
         changed = {"text": text, **rows.key_columns(old["speaker"], key)}
+        if text != old["text"]:
+            changed |= rows.relation_columns(replace(rows.memory_draft(old), text=text, relation=None))
         timed = {
             **rows.event_columns(to.event),
             "event_text": to.event_text,

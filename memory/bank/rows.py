@@ -13,8 +13,20 @@ from typing import Any, TypeVar
 from sqlite_utils import Database
 
 from memory.bank import schema
+from memory.bank.relations import relation_of
 from memory.search import tokens
-from memory.types import Memory, MemoryDraft, Persona, PersonaDraft, Session, SessionDraft, TimeSpan, Turn, TurnDraft
+from memory.types import (
+    Memory,
+    MemoryDraft,
+    Persona,
+    PersonaDraft,
+    Relation,
+    Session,
+    SessionDraft,
+    TimeSpan,
+    Turn,
+    TurnDraft,
+)
 
 Row = Mapping[str, Any]
 Draft = TypeVar("Draft", PersonaDraft, SessionDraft, TurnDraft, MemoryDraft)
@@ -31,6 +43,8 @@ def clean_draft(draft: Draft) -> Draft:
     """The draft with all texts as a bank can hold them."""
     texts = {f.name: text for f in fields(draft) if isinstance(text := getattr(draft, f.name), str)}
     changed: dict[str, Any] = {name: clean(text) for name, text in texts.items() if clean(text) != text}
+    if isinstance(draft, MemoryDraft) and (relation := draft.relation):
+        changed["relation"] = Relation(clean(relation.head), clean(relation.name), clean(relation.tail))
     return replace(draft, **changed) if changed else draft
 
 
@@ -159,6 +173,7 @@ def memory(row: Row) -> Memory:
     return Memory(
         **values,
         event=span(row["event_start"], row["event_end"]),
+        relation=relation(row),
         turn_ids=tuple(int(i) for i in (row["turn_ids"] or "").split(",") if i),
         stale_since=moment(row["stale_since"]),
     )
@@ -166,7 +181,15 @@ def memory(row: Row) -> Memory:
 
 def memory_draft(row: Row) -> MemoryDraft:
     """A row of `memories` as the draft that it was stored from."""
-    return MemoryDraft(**_values(row, _MEMORY_DRAFT), event=span(row["event_start"], row["event_end"]))
+    event = span(row["event_start"], row["event_end"])
+    return MemoryDraft(**_values(row, _MEMORY_DRAFT), event=event, relation=relation(row))
+
+
+def relation(row: Row) -> Relation | None:
+    """The relation that a row of `memories` holds."""
+    if not row["relation_tail"]:
+        return None
+    return Relation(row["relation_head"], row["relation_name"], row["relation_tail"])
 
 
 # --- dataclasses to rows
@@ -207,6 +230,7 @@ def memory_row(
         "identity": identity,
         **key_columns(draft.speaker, draft.key or draft.text),
         **event_columns(draft.event),
+        **relation_columns(draft),
         "recorded_at": stamp(datetime.now(UTC)),
         "valid_from": stamp(draft.valid_from or draft.said_at),
     }
@@ -221,6 +245,12 @@ def event_columns(event: TimeSpan | None) -> dict[str, str | None]:
     """The columns that hold when something happened."""
     start, end = (event.start, event.end) if event else (None, None)
     return {"event_start": stamp(start), "event_end": stamp(end)}
+
+
+def relation_columns(draft: MemoryDraft) -> dict[str, str]:
+    """The columns that hold a memory's relation, whether it comes with one or its words state one."""
+    found = relation_of(draft) or Relation("", "", "")
+    return {"relation_head": found.head, "relation_name": found.name, "relation_tail": found.tail}
 
 
 def index_terms(speaker: str, key: str) -> str:

@@ -23,6 +23,9 @@ from typing import Literal, NamedTuple
 
 from sqlite_utils import Database
 
+from memory.bank.relations import relation_of
+from memory.types import MemoryDraft
+
 
 class Column(NamedTuple):
     """A column: its SQL type, how its values are converted, and its name in an export.
@@ -40,7 +43,7 @@ Columns = Mapping[str, Column]
 
 _ID = Column("INTEGER PRIMARY KEY AUTOINCREMENT", exported="n")
 _TEXT = Column("TEXT NOT NULL")
-_TEXT_OR_NULL = Column("TEXT")
+_TEXT_OR_EMPTY = Column("TEXT NOT NULL DEFAULT ''")
 _TIME = Column("TEXT", "time")
 _PERSONA_ID = Column("INTEGER NOT NULL REFERENCES personas (id) ON DELETE CASCADE", exported="")
 _EXTERNAL_ID = Column("TEXT NOT NULL", exported="id")
@@ -109,6 +112,10 @@ MEMORIES: Columns = {
     "external_id": _EXTERNAL_ID,
     "taken_back": _TIME,
     "pinned": Column("INTEGER NOT NULL DEFAULT 0", "flag"),
+    # Who or what is what to whom, where the memory says so; the tail is '' where it does not.
+    "relation_head": _TEXT_OR_EMPTY,
+    "relation_name": _TEXT_OR_EMPTY,
+    "relation_tail": _TEXT_OR_EMPTY,
 }
 
 
@@ -256,7 +263,20 @@ END
 FIRST_VERSION = 5
 """The oldest version that can be opened. Those before it were never released."""
 
-MIGRATIONS: tuple[Callable[[Database], None], ...] = ()
+
+def _add_relations(db: Database) -> None:
+    """Store relations, which had been read from the memories' texts each time they were shown."""
+    for column in ("relation_head", "relation_name", "relation_tail"):
+        db.conn.execute(f"ALTER TABLE memories ADD COLUMN {column} TEXT NOT NULL DEFAULT ''")
+    query = "SELECT id, store, text, attribute, speaker FROM memories WHERE store IN ('profile', 'relationship')"
+    drafts = [(row["id"], MemoryDraft(**{k: v for k, v in row.items() if k != "id"})) for row in db.query(query)]
+    found = [(r.head, r.name, r.tail, number) for number, draft in drafts if (r := relation_of(draft))]
+    db.conn.executemany(
+        "UPDATE memories SET relation_head = ?, relation_name = ?, relation_tail = ? WHERE id = ?", found
+    )
+
+
+MIGRATIONS: tuple[Callable[[Database], None], ...] = (_add_relations,)
 """Append only: the first brings a bank of `FIRST_VERSION` to the version after it, and so on. A new bank is made in the
 newest shape at once, so what a migration adds stands in the tables above, too. Never edit one that was released."""
 

@@ -5,10 +5,9 @@ Counting happens in the bank: rows come back by month, or up to a limit, never a
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from memory.bank import rows
@@ -24,44 +23,14 @@ FACTS, RELATIONS, PEOPLE = 30, 400, 40
 Months = dict[str, dict[int, int]]
 """By what is counted, how many there are by month; a month is counted from the year 0."""
 
-_WORD = r"[^\W\d_a-z][\w.-]*(?:['’][^\W\d_a-z][\w.-]*)*"
-_SMALL = r"(?:(?:de|del|da|do|dos|du|la|le|di|van|von|der|den|al|el|bin|ibn) )"
-# A sentence may begin with a capital that is no name's.
-_NO_NAME = r"(?!(?:The|A|An|This|That|My|Your|Our|His|Her|Their|He|She|It|They|We|I|You|One|Both)\b)"
-NAME = rf"{_NO_NAME}{_WORD}(?: {_SMALL}*{_WORD}){{0,3}}"
-_STOPS = r"(?!(?:at|in|on|since|from|who|and|or|of|for|with|to|the|is|was)\b)"
-_WHOSE = rf"(?P<whose>{NAME})['’]s|(?P<mine>[Yy]our|[Mm]y)"
-_WHAT = rf"(?P<what>(?:{_STOPS}[\w-]+(?: |\b)){{1,3}})"
-_KIND = rf"(?P<what>(?:{_STOPS}[^\W\dA-Z_][\w-]* ){{1,3}}?)"
-_CALLED = r"(?:(?:is|was) )?(?:called |named )?"
-FORMS = (
-    # "Leila, whom all like, is Noor's younger sister"; but not "Leila met Daan, who is Noor's friend"
-    re.compile(
-        rf"(?P<who>{NAME})\b(?:(?!\b(?:who|which|that|where|whose)\b)[^.;]){{0,120}}?\b(?P<tense>is|was) "
-        rf"(?:{_WHOSE}) {_WHAT}"
-    ),
-    # "Leila is the younger sister of Noor"
-    re.compile(
-        rf"(?P<who>{NAME})\b[^.;]{{0,60}}?\b(?P<tense>is|was) (?:an? |the )?{_KIND}of (?P<whose>{NAME})(?:['’]s)?\b"
-    ),
-    # "Noor's sister is called Leila", "Noor's sister Leila is a midwife"
-    re.compile(rf"(?:{_WHOSE}) {_KIND}{_CALLED}(?P<who>{NAME})"),
-    # "Noor has a younger sister called Leila"
-    re.compile(rf"(?P<whose>{NAME}) (?:has|had) an? {_KIND}(?:called|named) (?P<who>{NAME})"),
-)
-"""In what words a memory may say who is what to whom; each is met from its first word on."""
-FIRST_NAME = re.compile(NAME)
-YOU = "You"
-"""Who talks with the persona: what "my sister" is remembered as is "your sister"."""
-
 
 @dataclass(frozen=True, slots=True)
-class Relation:
-    """Who is what to whom, and the memory that says so."""
+class Tie:
+    """`tail` is the `name` of `head`, as a memory's `text` says."""
 
-    who: str
-    what: str
-    whose: str
+    head: str
+    name: str
+    tail: str
     text: str
 
 
@@ -141,52 +110,33 @@ def facts(bank: Bank, persona_id: int) -> list[Memory]:
         return [rows.memory(r) for r in db.query(query, [persona_id, FACTS])]
 
 
-def relations(bank: Bank, persona_id: int, name: str, as_of: datetime) -> list[Relation]:
-    """Who is what to whom at a moment, as far as memories that held then say so in a form that is understood.
+def relations(bank: Bank, persona_id: int, name: str, as_of: datetime) -> list[Tie]:
+    """Who is what to whom at a moment, by the relationship memories that held then.
 
-    Of one that names no second person ("Tomas is a fiddler"; about: partner), the person meant is the one that most
-    others are something to, or else the one called `name`.
+    A relation without a head is one of the person whom most of the others are about, or else of the one called `name`.
     """
     query = (
-        "SELECT text, attribute, speaker FROM memories WHERE persona_id = :persona AND store = 'relationship' AND "
+        "SELECT relation_head AS head, relation_name AS name, relation_tail AS tail, text FROM memories "
+        "WHERE persona_id = :persona AND store = 'relationship' AND "
         "taken_back IS NULL AND (valid_from IS NULL OR valid_from <= :at) AND (valid_to IS NULL OR valid_to > :at) "
         "AND (said_at IS NULL OR said_at <= :at) ORDER BY coalesce(valid_from, said_at) DESC, id DESC LIMIT :limit"
     )
     with bank.reading() as db:
-        found = db.conn.execute(query, {"persona": persona_id, "at": rows.stamp(as_of), "limit": RELATIONS}).fetchall()
-    told = [_told(text, speaker) for text, _, speaker in found]
-    middle = next((whose for whose, _ in Counter(r.whose for r in told if r).most_common(1)), name)
-    known: dict[tuple[str, str], Relation] = {}
-    for relation, (text, attribute, _) in zip(told, found, strict=True):
-        meant = relation or _named(text, attribute, middle)
-        if meant is not None:
-            known.setdefault((meant.who, meant.whose), meant)
+        found = list(db.query(query, {"persona": persona_id, "at": rows.stamp(as_of), "limit": RELATIONS}))
+    stated = [Tie(**row) for row in found if row["tail"]]
+    middle = next((head for head, _ in Counter(tie.head for tie in stated if tie.head).most_common(1)), name)
+    known: dict[tuple[str, str], Tie] = {}
+    for tie in stated:
+        if tie.head or tie.tail != middle:
+            known.setdefault((tie.tail, tie.head or middle), replace(tie, head=tie.head or middle))
     return _most_connected(list(known.values()))
 
 
-def _told(text: str, speaker: str) -> Relation | None:
-    """What a memory says by itself; "my" is its speaker's."""
-    said = next((match for form in FORMS if (match := form.match(text))), None)
-    if said is None:
-        return None
-    words = said.groupdict()
-    mine = speaker if speaker and (words.get("mine") or "").casefold() == "my" else YOU
-    was = " (was)" if words.get("tense") == "was" else ""
-    return Relation(words["who"].rstrip("."), words["what"].strip() + was, words["whose"] or mine, text)
-
-
-def _named(text: str, attribute: str, middle: str) -> Relation | None:
-    someone = FIRST_NAME.match(text)
-    if someone is None or not attribute or someone.group() == middle:
-        return None
-    return Relation(someone.group(), attribute, middle, text)
-
-
-def _most_connected(known: list[Relation]) -> list[Relation]:
-    """The relations between the people that most others are related to, as many as there is room for."""
-    ties = Counter(name for relation in known for name in (relation.who, relation.whose))
+def _most_connected(known: list[Tie]) -> list[Tie]:
+    """The ties between the people who have most of them, as many as there is room for."""
+    ties = Counter(name for tie in known for name in (tie.tail, tie.head))
     shown = {name for name, _ in ties.most_common(PEOPLE)}
-    return [r for r in known if r.who in shown and r.whose in shown]
+    return [tie for tie in known if tie.tail in shown and tie.head in shown]
 
 
 def stores_of(months: Months) -> list[Store]:

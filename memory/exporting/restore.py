@@ -17,7 +17,7 @@ from sqlite_utils import Database
 from memory.bank import journal, rows
 from memory.bank import sessions as writing
 from memory.bank.bank import Bank
-from memory.bank.rows import insert, key_columns, link_sources, next_id
+from memory.bank.rows import insert, key_columns, link_sources, next_id, relation_columns
 from memory.bank.validity import settle
 from memory.errors import Cancelled, UnreadableFile
 from memory.exporting.format import (
@@ -199,6 +199,7 @@ class _Mover:
         memory_id = next_id(self._db, "memories")
         values = {
             **columns_of(row, MEMORY_COLUMNS),
+            **relation_columns(row.draft),  # an export of an earlier version has none
             **key_columns(row.speaker, row.key or row.text),
             "id": memory_id,
             "persona_id": self._persona.id,

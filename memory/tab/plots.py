@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from memory.bank import statistics as overview
 from memory.bank.bank import Bank
-from memory.bank.statistics import Months, Relation
+from memory.bank.relations import YOU
+from memory.bank.statistics import Months, Tie
 from memory.tab.formatting import STORE_NAMES, clip, format_count, format_day
 from memory.types import Memory, Store
 
@@ -138,31 +139,31 @@ def draw_people(bank: Bank, persona_id: int, as_of: datetime) -> tuple[Figure | 
     figure.update_layout(showlegend=False, hovermode="closest")
     figure.update_xaxes(visible=False, range=[-1.3, 1.3])
     figure.update_yaxes(visible=False, range=[-1.15, 1.15])
-    everyone = {n for relation in known for n in (relation.who, relation.whose)}
+    everyone = {n for relation in known for n in (relation.tail, relation.head)}
     lines = (
         f"{format_count(len(everyone), 'name')} and {format_count(len(known), 'relationship')} on {format_day(as_of)}"
     )
     return figure, f"{lines}: " + "; ".join(_describe(r) for r in known) + "."
 
 
-def _describe(relation: Relation) -> str:
-    if relation.whose == overview.YOU:
-        return f"{relation.who}, your {relation.what}"
-    return f"{relation.who}, {relation.what} of {relation.whose}"
+def _describe(relation: Tie) -> str:
+    if relation.head == YOU:
+        return f"{relation.tail}, your {relation.name}"
+    return f"{relation.tail}, {relation.name} of {relation.head}"
 
 
-def _lay_out(known: Sequence[Relation]) -> dict[str, tuple[float, float]]:
+def _lay_out(known: Sequence[Tie]) -> dict[str, tuple[float, float]]:
     import networkx
 
-    graph = networkx.Graph([(relation.who, relation.whose) for relation in known])
+    graph = networkx.Graph([(relation.tail, relation.head) for relation in known])
     placed = networkx.spring_layout(graph, k=2.2 / len(graph) ** 0.5, iterations=120, seed=1)
     return {name: (float(x), float(y)) for name, (x, y) in placed.items()}
 
 
-def _draw(figure: Figure, known: Sequence[Relation], places: Mapping[str, tuple[float, float]]) -> None:
+def _draw(figure: Figure, known: Sequence[Tie], places: Mapping[str, tuple[float, float]]) -> None:
     from plotly.graph_objects import Scatter
 
-    ends = [(places[r.who], places[r.whose]) for r in known]
+    ends = [(places[r.tail], places[r.head]) for r in known]
     figure.add_trace(
         Scatter(
             x=[x for (ax, _), (bx, _) in ends for x in (ax, bx, None)],
@@ -177,7 +178,7 @@ def _draw(figure: Figure, known: Sequence[Relation], places: Mapping[str, tuple[
         Scatter(
             x=[0.6 * ax + 0.4 * bx for (ax, _), (bx, _) in ends],
             y=[0.6 * ay + 0.4 * by for (_, ay), (_, by) in ends],
-            text=[escape(clip(r.what, 28)) for r in known],
+            text=[escape(clip(r.name, 28)) for r in known],
             customdata=[escape(clip(r.text, 120)) for r in known],
             mode="text",
             textfont={"size": 12, "color": COLOURS["relationship"]},

@@ -13,7 +13,7 @@ from random import Random
 from typing import Literal
 
 from eval.types import Gold, History, Probe
-from memory.types import MemoryDraft, SessionDraft
+from memory.types import MemoryDraft, Relation, SessionDraft
 
 Names = Literal["original", "anonymised", "swapped"]
 Respell = Callable[[str], str]
@@ -119,7 +119,16 @@ def _session(session: SessionDraft, respell: Respell) -> SessionDraft:
 
 
 def _memory(memory: MemoryDraft, respell: Respell) -> MemoryDraft:
-    return replace(memory, text=respell(memory.text), key=respell(memory.key), speaker=respell(memory.speaker))
+    known = memory.relation and Relation(
+        respell(memory.relation.head), memory.relation.name, respell(memory.relation.tail)
+    )
+    return replace(
+        memory,
+        text=respell(memory.text),
+        key=respell(memory.key),
+        speaker=respell(memory.speaker),
+        relation=known,
+    )
 
 
 def _probe(probe: Probe, respell: Respell) -> Probe:

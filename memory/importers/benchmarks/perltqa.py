@@ -28,7 +28,7 @@ from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, Fields, c
 from memory.importers.reading.json_stream import Place, format_place, outline, stream_values
 from memory.importers.reading.source import Record, Source, count_records
 from memory.importers.reading.speakers import split_utterance
-from memory.types import MemoryDraft, PersonaDraft, Role, SessionDraft, Skip, TurnDraft
+from memory.types import MemoryDraft, PersonaDraft, Relation, Role, SessionDraft, Skip, TurnDraft
 
 NAME = "PerLTQA"
 
@@ -103,7 +103,8 @@ def _read_profile(character: Fields) -> Iterator[MemoryDraft]:
     for name in profile.values:
         if text := profile.text(name).strip():
             key = clean(name)
-            yield MemoryDraft("profile", f"{key}: {text}", attribute=key, external_id=key)
+            known = Relation("", key, text)
+            yield MemoryDraft("profile", f"{key}: {text}", attribute=key, external_id=key, relation=known)
         else:
             profile.report(name, "empty profile field")
     if text := character.text(DESCRIPTION).strip():
@@ -117,7 +118,8 @@ def _read_relationships(character: Fields) -> Iterator[MemoryDraft]:
         head = f"{person} ({relation})" if relation else person
         text = ": ".join(part for part in (head, fields.text("Description")) if part.strip())
         if text:
-            yield MemoryDraft("relationship", text, attribute=relation, external_id=key)
+            known = Relation("", relation, person.strip()) if relation and person.strip() else None
+            yield MemoryDraft("relationship", text, attribute=relation, external_id=key, relation=known)
         else:
             fields.report("", "empty relation")
 

@@ -3,9 +3,11 @@ means."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import get_args
 
+from memory.bank.relations import relation_of
 from memory.importers.reading.dates import NO_DATE, parse_iso_moment, parse_moment, parse_span
 from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, ROLES, Fields, clean_text, json_type
 from memory.types import MemoryDraft, PersonaDraft, Role, SessionDraft, Store, TimeSpan, TurnDraft
@@ -57,7 +59,7 @@ def read_memory(fields: Fields) -> MemoryDraft | None:
     if not text.strip():
         fields.report("text", "memory without text")
         return None
-    return MemoryDraft(
+    memory = MemoryDraft(
         store,
         text,
         key=fields.text("key"),
@@ -72,6 +74,7 @@ def read_memory(fields: Fields) -> MemoryDraft | None:
         attribute=fields.text("attribute"),
         external_id=fields.text("id"),
     )
+    return replace(memory, relation=relation_of(memory))
 
 
 def _read_turn(fields: Fields, persona: str) -> TurnDraft | None:

@@ -1,0 +1,108 @@
+"""Read who is what to whom from a memory that a source, a person or a model put into words.
+
+A memory that Memoir words itself comes with its `Relation`. One in somebody else's words is read here once, when it is
+stored; from then on the relation is data. Only plain forms are read: a relation that is missed can be added by editing
+the memory, a wrong one misleads.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memory.types import MemoryDraft, Relation
+
+_WORD = r"[^\W\d_a-z][\w.-]*(?:['’][^\W\d_a-z][\w.-]*)*"
+_SMALL = r"(?:(?:de|del|da|do|dos|du|la|le|di|van|von|der|den|al|el|bin|ibn) )"
+# A sentence may begin with a capital that is no name's.
+_NO_NAME = r"(?!(?:The|A|An|This|That|My|Your|Our|His|Her|Their|He|She|It|They|We|I|You|One|Both)\b)"
+NAME = rf"{_NO_NAME}{_WORD}(?: {_SMALL}*{_WORD}){{0,3}}"
+_STOPS = r"(?!(?:at|in|on|since|from|who|and|or|of|for|with|to|the|is|was)\b)"
+_HEAD = rf"(?P<head>{NAME})['’]s|(?P<mine>[Yy]our|[Mm]y)"
+_KIND = rf"(?P<name>(?:{_STOPS}[\w-]+(?: |\b)){{1,3}})"
+_SMALL_KIND = rf"(?P<name>(?:{_STOPS}[^\W\dA-Z_][\w-]* ){{1,3}}?)"
+_CALLED = r"(?:(?:is|was) )?(?:called |named )?"
+_SENTENCES = (
+    # "Leila, whom all like, is Noor's younger sister"; but not "Leila met Daan, who is Noor's friend"
+    re.compile(
+        rf"(?P<tail>{NAME})\b(?:(?!\b(?:who|which|that|where|whose)\b)[^.;]){{0,120}}?\b(?P<tense>is|was) "
+        rf"(?:{_HEAD}) {_KIND}"
+    ),
+    # "Leila is the younger sister of Noor"
+    re.compile(
+        rf"(?P<tail>{NAME})\b[^.;]{{0,60}}?\b(?P<tense>is|was) (?:an? |the )?{_SMALL_KIND}of "
+        rf"(?P<head>{NAME})(?:['’]s)?\b"
+    ),
+    # "Noor's sister is called Leila", "Noor's sister Leila is a midwife"
+    re.compile(rf"(?:{_HEAD}) {_SMALL_KIND}{_CALLED}(?P<tail>{NAME})"),
+    # "Noor has a younger sister called Leila"
+    re.compile(rf"(?P<head>{NAME}) (?:has|had) an? {_SMALL_KIND}(?:called|named) (?P<tail>{NAME})"),
+)
+"""The sentences that say who is what to whom; each is matched from the first word on."""
+_FIRST_NAME = re.compile(NAME)
+
+_PROFILE = {
+    "Lives in ": "home",
+    "Works as ": "occupation",
+    "Works at ": "employer",
+    "Born in ": "birthplace",
+    "Allergic to ": "",
+}
+"""How profile facts learned from a chat begin, and their attribute where the memory names none."""
+
+MAX_READ = 1000
+"""Characters in which a sentence or name is sought: the patterns match from the first word on."""
+
+YOU = "You"
+"""Who talks with the persona: what "my sister" is remembered as is "your sister"."""
+
+
+def relation_of(draft: MemoryDraft) -> Relation | None:
+    """The relation that a profile or relationship memory comes with, or else the one that its words state."""
+    if draft.relation is not None:
+        return draft.relation
+    text, attribute = draft.text.strip(), draft.attribute.strip()
+    if draft.store == "profile":
+        return _labelled(text, attribute, draft.speaker) or _profile_fact(text, attribute, draft.speaker)
+    if draft.store == "relationship":
+        start = text[:MAX_READ]
+        return _sentence(start, draft.speaker) or _labelled(text, attribute, draft.speaker) or _named(start, attribute)
+    return None
+
+
+def _sentence(text: str, speaker: str) -> Relation | None:
+    """Read "Leila is Noor's younger sister" as (Noor, younger sister, Leila); "my" is the speaker's."""
+    found = next((match for sentence in _SENTENCES if (match := sentence.match(text))), None)
+    if found is None:
+        return None
+    words = found.groupdict()
+    mine = speaker if speaker and (words.get("mine") or "").casefold() == "my" else YOU
+    was = " (was)" if words.get("tense") == "was" else ""
+    return Relation(words["head"] or mine, words["name"].strip() + was, words["tail"].rstrip("."))
+
+
+def _labelled(text: str, attribute: str, speaker: str) -> Relation | None:
+    """Read "Home: Porto", where the memory's attribute is "home"."""
+    found = re.fullmatch(rf"{re.escape(attribute)}\s*[:：]\s*(?P<tail>.+)", text, re.IGNORECASE) if attribute else None
+    return Relation(speaker, attribute, found["tail"].strip()) if found and found["tail"].strip() else None
+
+
+def _profile_fact(text: str, attribute: str, speaker: str) -> Relation | None:
+    """Read "Lives in Porto" as (speaker, home, Porto)."""
+    for beginning, name in _PROFILE.items():
+        if text.startswith(beginning) and (attribute or name):
+            return Relation(speaker, attribute or name, text.removeprefix(beginning).strip())
+    return None
+
+
+def _named(text: str, attribute: str) -> Relation | None:
+    """Read "Li Ming (brother): a baker", or "Tomas plays the fiddle" with the attribute "partner".
+
+    The head is left empty: such a source describes one person and does not name them.
+    """
+    if not attribute:
+        return None
+    found = re.match(rf"(?P<tail>[^()\n]+?) \({re.escape(attribute)}\)(?=$|:)", text, re.IGNORECASE)
+    if found:
+        return Relation("", attribute, found["tail"].strip())
+    name = _FIRST_NAME.match(text)
+    return Relation("", attribute, name.group()) if name else None
