@@ -186,7 +186,7 @@ def browser() -> Iterator[Any]:
     found = os.environ.get("MEMOIR_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     required = os.environ.get("MEMOIR_REQUIRE_BROWSER") == "1"
     if found is None and not required:
-        pytest.skip("no Chromium here; install one, or name it in MEMOIR_CHROMIUM")
+        pytest.skip("no Chromium: install it (apt-get install chromium), or name one in MEMOIR_CHROMIUM")
     from playwright.sync_api import sync_playwright
 
     flags = (

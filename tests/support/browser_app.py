@@ -20,6 +20,9 @@ DATA = Path(__file__).parents[1] / "data" / "browser"
 SLOW = 120_000
 """Milliseconds that a page may take where the encoder still loads and the machine is shared."""
 
+START_SECONDS = 180
+"""What the app may take to start where other tests have the cores."""
+
 
 class App:
     """The app in a process of its own, over a memory of its own."""
@@ -39,7 +42,7 @@ class App:
             self._process = subprocess.Popen(
                 [sys.executable, "app.py", *self.arguments], cwd=ROOT, env=environment, stdout=log, stderr=log
             )
-        while time.monotonic() - began < 60:
+        while time.monotonic() - began < START_SECONDS:
             if self._process.poll() is not None:
                 break
             try:
@@ -49,6 +52,7 @@ class App:
                 return
             except (URLError, ConnectionError, TimeoutError):
                 time.sleep(0.1)
+        self.stop()
         raise AssertionError(f"the app did not start: {(self.home / 'app.log').read_text()[-2000:]}")
 
     @property
@@ -59,9 +63,13 @@ class App:
 
     def stop(self) -> None:
         """End the process that `start` made."""
-        if self._process is not None:
-            self._process.terminate()
-            self._process.wait(timeout=20)
+        if self._process is None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(timeout=60)
+        finally:
+            self._process.kill()
 
 
 def free_port() -> int:
