@@ -28,7 +28,8 @@ from graph.server.sample import example_questions
 from graph.server.services import Background
 from graph.server.site import build_site, serve
 from graph.state import Services
-from graph.tab.chat_tab import ChatOptions, chat_tab
+from graph.tab.chat_box import ChatOptions
+from graph.tab.chat_tab import ChatTab
 from memory.cli.errors import run_command
 from memory.tab.memory_tab import MemoryTab
 from memory.tab.templates import render
@@ -46,9 +47,9 @@ def build_page(settings: EvalSettings, services: Services, background: Backgroun
         gr.HTML(render("page_header.html", logo=LOGO.as_posix(), user=user), padding=False)
         with gr.Tabs(elem_classes="memoir-tabs"):
             with gr.Tab("Chat", id="chat"):
-                persona = chat_tab(page, assistant, background.indexer, background.learner, options)
+                chat = ChatTab(page, assistant, background.indexer, background.learner, options)
             with gr.Tab("Memory", id="memory") as tab:
-                MemoryTab(services.bank, services.searcher, tab, persona)
+                MemoryTab(services.bank, services.searcher, tab, chat.persona)
             if not user:
                 with gr.Tab("Evaluate", id="evaluate") as tab:
                     evaluate_tab(tab, Evaluator(settings), services.searcher.embedder)

@@ -122,7 +122,7 @@ def test_personas_are_listed_with_what_they_know(client: Client) -> None:
         ("ask", {"persona": "", "question": "Who?"}, "persona: String should have at least 1 character"),
         ("ask", {"persona": "Ida", "question": "  "}, "question: String should match"),
         ("ask", {"persona": "Ida", "question": "x" * 100_001}, "question: String should have at most 100000"),
-        ("ask", {"persona": "Ida", "question": "Who?", "as_of": "someday"}, "is no date"),
+        ("ask", {"persona": "Ida", "question": "Who?", "as_of": "someday"}, "is not a date"),
         ("ask", {"persona": "Ida", "question": 7}, "question: Input should be a valid string, not 7"),
         ("ask", {"persona": "Ida", "question": "Who?", "remember": "yes"}, "remember: Input should be a valid bool"),
         ("search_memory", {"persona": "Ida", "query": "cat", "limit": 51}, "limit: Input should be less than"),

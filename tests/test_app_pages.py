@@ -88,6 +88,14 @@ def test_a_client_can_send_no_message_for_the_chat_box_to_build(app: App) -> Non
     assert not [e["id"] for e in config["dependencies"] if boxes & set(e["inputs"])]
 
 
+def test_the_pictures_of_a_page_are_served(app: App) -> None:
+    ben = Program(app, "ben")
+    config = ben.http.get("/config").json()
+    (box,) = (c for c in config["components"] if c["type"] == "chatbot")
+    for avatar in box["props"]["avatar_images"]:
+        assert ben.http.get(f"/gradio_api/file={avatar['path']}").status_code == 200
+
+
 def test_a_component_made_in_another_thread_is_no_part_of_the_page_under_construction() -> None:
     isolate_pages()
 

@@ -72,7 +72,7 @@ def test_what_is_told_is_acknowledged_with_its_date_and_recalled_in_another_wind
 def test_what_is_not_known_is_refused_with_a_reason(screen: Screen) -> None:
     make_persona(screen, "Toni")
     assert "I don't know" in screen.ask("What is the name of my dentist?")
-    expect(screen.page.locator("#sources")).to_contain_text("Nothing that is remembered comes near")
+    expect(screen.page.locator("#sources")).to_contain_text("No memory comes close to this question")
 
 
 def test_a_persona_keeps_whether_it_may_bring_memories_up(screen: Screen) -> None:

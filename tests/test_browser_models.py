@@ -50,9 +50,9 @@ def choose(screen: Screen, name: str) -> None:
         screen.open("model-panel")
     box.fill(name)
     box.press("Enter")
-    expected = {"none": "No model", "http": "Asked at", "hf:": "weights in"}
+    expected = {"none": "No model", "http": "are sent to", "hf:": "parameters in"}
     wanted = next(said for start, said in expected.items() if name.startswith(start))
-    expect(screen.page.locator("#model-said")).to_contain_text(wanted, timeout=SLOW)
+    expect(screen.page.locator("#model-status")).to_contain_text(wanted, timeout=SLOW)
 
 
 def told(app: App) -> list[str]:
@@ -69,14 +69,14 @@ def test_one_question_is_answered_by_none_by_a_server_and_by_a_local_model(scree
         screen.page.locator("#chat a[href*='#source-2-1']").last.click()
         expect(screen.page.locator("#sources details.memoir-source[open] .memoir-turn-cited")).to_contain_text("Comma")
         screen.page.locator("#model-test").click()
-        expect(screen.page.locator("#model-said")).to_contain_text("tokens/s, 16,384 tokens of context", timeout=SLOW)
+        expect(screen.page.locator("#model-status")).to_contain_text("tokens/s, 16,384 tokens of context", timeout=SLOW)
     choose(screen, made_up(tmp_path / "tiny", brief=True))
-    expect(screen.page.locator("#model-said")).to_contain_text("Not loaded yet")
-    expect(screen.page.locator("#model-said")).to_contain_text(re.compile(r"need .* MiB"))
+    expect(screen.page.locator("#model-status")).to_contain_text("Not loaded yet")
+    expect(screen.page.locator("#model-status")).to_contain_text(re.compile(r"need .* MiB"))
     assert "Comma" in screen.ask(QUESTION)  # random weights keep to no form, so the extractive reader answers by name
     expect(screen.page.locator("#chat")).to_contain_text("did not keep to the form")
     screen.page.locator("#model-unload").click()
-    expect(screen.page.locator("#model-said")).to_contain_text("its memory is free again")
+    expect(screen.page.locator("#model-status")).to_contain_text("its memory is free again")
     choose(screen, "none")
     assert "Comma" in screen.ask(QUESTION)
 
@@ -101,7 +101,7 @@ def test_an_answer_is_stopped_and_what_was_said_is_kept(app: App, screen: Screen
         screen.page.locator("#composer textarea").fill(MEANWHILE)
         screen.page.locator("#composer textarea").press("Enter")
         stop.click()
-        expect(screen.page.locator("#chat")).to_contain_text("What you said is kept, nothing of the reply is")
+        expect(screen.page.locator("#chat")).to_contain_text("Your message is kept; the unfinished reply is not")
         expect(screen.page.locator("#composer textarea")).to_have_value(MEANWHILE)
         expect(screen.page.locator("#composer .submit-button")).to_be_visible()
         assert not screen.page.locator(".error:visible").count()

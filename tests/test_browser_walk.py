@@ -71,7 +71,7 @@ def test_from_an_import_to_another_bank_while_nobody_else_sees_it(app: App, brow
     assert "3 March 2024" in ann.ask("When did Ana visit the old lighthouse?")
 
     ann.open("how")
-    why = page.locator("#how-candidates .virtual-row", has_text="relied on [1]").first
+    why = page.locator("#how-candidates .virtual-row", has_text="cited [1]").first
     expect(why).to_contain_text("lighthouse")
     why.locator(".body-cell").nth(3).click()
     expect(page.locator("#how-one .memoir-turn-cited")).to_contain_text("I visited the old lighthouse yesterday")

@@ -18,8 +18,8 @@ from pydantic import Field, ValidationError, validate_call
 from graph.assistant import Answer, Assistant
 from graph.learning.learner import Learner
 from graph.state import Ask
-from graph.tab.asking_date import moment
-from graph.tab.request import LONGEST, wake
+from graph.tab.asking_date import parse_as_of
+from graph.tab.request import MAX_MESSAGE, wait_until_ready
 from memory.bank import journal
 from memory.bank.bank import Bank
 from memory.errors import MemoirError, UnknownMemory
@@ -37,7 +37,7 @@ MOST_FORGOTTEN = 100
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Day = Annotated[str, Field(max_length=100)] | None
-Said = Annotated[str, Field(min_length=1, max_length=LONGEST, pattern=r"\S")]
+Said = Annotated[str, Field(min_length=1, max_length=MAX_MESSAGE, pattern=r"\S")]
 Limit = Annotated[int, Field(ge=1, le=MOST_FOUND)]
 Numbers = Annotated[list[Annotated[int, Field(ge=1, lt=2**63)]], Field(min_length=1, max_length=MOST_FORGOTTEN)]
 
@@ -156,7 +156,7 @@ def add_public_api(assistant: Assistant, indexer: Indexer, learner: Learner) -> 
             a list of memory (its number), store, text, speaker, date and score.
         """
         someone = bank.persona(persona)
-        hits = searcher.search(someone.id, searcher.views([query]), moment(as_of), SearchSettings(k=limit))
+        hits = searcher.search(someone.id, searcher.views([query]), parse_as_of(as_of), SearchSettings(k=limit))
         fitting = [h for h in hits if h.kept and store in (None, h.memory.store)]
         return [_found(h) for h in sorted(fitting, key=lambda h: -h.score)[:limit]]
 
@@ -234,8 +234,8 @@ def _say(
 ) -> Answer:
     """Say something to a persona in a chat of its own, which is over with the answer."""
     chat_id = uuid.uuid4().hex
-    ask = Ask(assistant.services.bank.persona(persona), text.strip(), moment(as_of), chat_id, remember=keep)
-    for _ in wake(assistant, indexer):
+    ask = Ask(assistant.services.bank.persona(persona), text.strip(), parse_as_of(as_of), chat_id, remember=keep)
+    for _ in wait_until_ready(assistant, indexer):
         pass
     answer = assistant.ask(ask)
     if keep:

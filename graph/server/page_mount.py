@@ -27,7 +27,6 @@ UPLOAD_CLEANUP = (600, 3600)
 
 def mount_page(page: gr.Blocks, uploads: Path) -> FastAPI:
     """Make an app of one page, whose uploads go to a folder of their own."""
-    gr.set_static_paths(list(PICTURES))
     app = FastAPI(openapi_url=None)
     gr.mount_gradio_app(
         app,

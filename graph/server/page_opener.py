@@ -35,6 +35,7 @@ class PageOpener:
         self._users = users
         self._build_page = build_page
         self._models = load_models(settings)
+        gr.set_static_paths(list(PICTURES))  # else a page copies its pictures into its uploads
         self._pages: dict[Path, gr.Blocks] = {}
 
     @asynccontextmanager

@@ -1,4 +1,4 @@
-"""Which day it is in a chat: now, or the day that its "As of" names."""
+"""The date that a chat's questions are answered as of: now, or the day in "Answer as of"."""
 
 from __future__ import annotations
 
@@ -8,42 +8,46 @@ from memory.bank.bank import Bank
 from memory.dates.expressions import last_moment
 from memory.errors import MemoirError
 from memory.tab.formatting import format_day
-from memory.tab.templates import hint
 from memory.types import Persona
 
-STALE = timedelta(days=30)
-"""A history that was brought in and ended longer ago than this is asked as of its own end."""
+STALE_AFTER = timedelta(days=30)
+"""An imported history that ended longer ago than this is asked as of its own end."""
 
 
-def moment(as_of: str | None) -> datetime:
-    """The moment that a date stands for: the last of the day; now, if there is none."""
+def parse_as_of(as_of: str | None) -> datetime:
+    """Return the last moment of a day as typed; now for an empty one.
+
+    Raises:
+        MemoirError: it is not a date.
+    """
     if not as_of or not as_of.strip():
         return datetime.now(UTC).astimezone()
     last = last_moment(as_of)
     if last is None:
-        raise MemoirError(f"“{as_of}” is no date. Write it like 2023-10-22, or leave it empty for now.")
+        raise MemoirError(f"“{as_of}” is not a date. Write it like 2023-10-22, or leave it empty for now.")
     return last
 
 
-def stale_end(bank: Bank, persona: Persona | None) -> str | None:
-    """The last day of a history that ended long ago and was told to Memoir afterwards; None for one that goes on."""
+def last_day(bank: Bank, persona: Persona | None) -> str | None:
+    """Return the last day of a history that was imported long after it ended; None for one that goes on."""
     known = bank.time_range(persona.id) if persona is not None else None
-    if persona is None or known is None or datetime.now(UTC) - known.end <= STALE:
+    if persona is None or known is None or datetime.now(UTC) - known.end <= STALE_AFTER:
         return None
     newest = next(iter(bank.memories(persona.id, store="dialogue", limit=1)), None)
-    told_live = newest and newest.said_at and newest.recorded_at - newest.said_at <= STALE
-    return None if told_live else f"{known.end:%Y-%m-%d}"
+    live = newest and newest.said_at and newest.recorded_at - newest.said_at <= STALE_AFTER
+    return None if live else f"{known.end:%Y-%m-%d}"
 
 
-def about(bank: Bank, persona: Persona | None, as_of: str | None) -> str:
-    """What the date in "As of" means, in words."""
+def explain_as_of(bank: Bank, persona: Persona | None, as_of: str | None) -> str:
+    """Say what the chosen date means; nothing without one."""
     if persona is None or not as_of:
         return ""
-    at, known = moment(as_of), bank.time_range(persona.id)
-    if known is not None and known.end.date() == at.date():
-        end = format_day(known.end)
-        why = f"This history ends on {end}, so that day counts as today: “last week” is the week before it."
-        return hint(f"{why} Empty “As of” to ask as of now.")
-    return hint(
-        f"{format_day(at)} counts as today: what was said later is not known yet. Empty “As of” to ask as of now."
-    )
+    day, known = parse_as_of(as_of), bank.time_range(persona.id)
+    if known is not None and known.end.date() == day.date():
+        meaning = (
+            f"This history ends on {format_day(known.end)}, so questions are answered as of that day: “last week” is "
+            "the week before it."
+        )
+    else:
+        meaning = f"Questions are answered as of {format_day(day)}. What was said later is ignored."
+    return f"{meaning} Clear the date to ask as of now."

@@ -17,6 +17,15 @@ SEND, STOP = "Send", "Stop"
 STOPPED = ("Stopped", "Your message is kept; the unfinished reply is not.")
 MODEL_FAILED = "The chat model did not answer"
 
+STATUS = {
+    "classify": "Searching the memories…",
+    "retrieve": "Ranking the memories…",
+    "rerank": "Checking dates…",
+    "time_filter": "Reading the memories…",
+    "read": "Saving this exchange…",
+}
+"""What goes on once a node is done."""
+
 SHOWN = 200
 """Messages of a chat that the page shows: all are sent to it with each word of an answer."""
 
@@ -32,6 +41,24 @@ class Bubble:
     markdown: str
     title: str = ""
     pending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PastAnswer:
+    """A question of this chat, and the ids of the memories that its answer cited."""
+
+    question: str
+    memory_ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """One chat in one browser window: whom it is with, what was said, and what each answer relied on."""
+
+    id: str = ""
+    persona_id: int | None = None
+    bubbles: tuple[Bubble, ...] = ()
+    answers: tuple[PastAnswer, ...] = ()
 
 
 def user_bubble(text: str) -> Bubble:

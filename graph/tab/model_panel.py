@@ -1,12 +1,12 @@
-"""Which chat model reads: chosen between two questions, tried out with one click, unloaded with another."""
+"""The part of the Chat tab that chooses, tests and unloads the chat model."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import get_args
 
 import gradio as gr
+from markupsafe import Markup
 
 from graph.assistant import Assistant
 from graph.models.local import LocalChat
@@ -14,28 +14,65 @@ from graph.models.names import NONE, is_named, parse_name
 from graph.models.quantization import Quantization, free_bytes, resolve_quantization
 from graph.models.registry import chat_model, chat_model_or_none
 from graph.models.trial import Trial, try_out
+from graph.settings import PipelineSettings
 from memory.errors import MemoirError
 from memory.tab.events import PRIVATE, Update, show_errors, to_gradio_error
 from memory.tab.templates import hint
 
 GIB = 2**30
 
-PLACES = {
-    "none": "No model: answers quote what is remembered.",
-    "openai": "Asked at OpenAI: the question and the memories found for it are sent there.",
-    "server": "Asked at {address}: the question and the memories found for it are sent there.",
+DESTINATIONS = {
+    "none": "No model: answers quote your memories.",
+    "openai": "Your question and the memories found for it are sent to OpenAI.",
+    "server": "Your question and the memories found for it are sent to {address}.",
 }
 
 
-@dataclass(frozen=True, slots=True)
 class ModelPanel:
-    """The two choices that a message is sent with."""
+    """The choice of the chat model, where `choose` allows it; else the model that the settings name.
 
-    name: gr.Dropdown | gr.State
-    quantization: gr.Dropdown | gr.State
+    Naming another model reaches addresses and files of the server, so users who log in cannot choose.
+    """
 
-    def reader(self, assistant: Assistant, name: str | None, quantization: Quantization) -> Assistant:
-        """The assistant, read for by the model that is chosen.
+    def __init__(self, page: gr.Blocks, assistant: Assistant, *, choose: bool) -> None:
+        configured = assistant.services.settings
+        self.name: gr.Dropdown | gr.State = gr.State(configured.model)
+        self.quantization: gr.Dropdown | gr.State = gr.State(configured.quantization)
+        if choose:
+            self._build(page, configured)
+
+    def _build(self, page: gr.Blocks, configured: PipelineSettings) -> None:
+        names = list(dict.fromkeys([NONE, configured.model if is_named(configured.model) else NONE]))
+        self.names: gr.State = gr.State(names)
+        with gr.Accordion("Model", open=False, elem_id="model-panel"):
+            self.name = gr.Dropdown(
+                names,
+                value=names[-1],
+                allow_custom_value=True,
+                label="Chat model",
+                info="none, openai:NAME, ADDRESS#NAME or hf:REPO_OR_FOLDER; type another and press Enter",
+                elem_id="model",
+            )
+            self.quantization = gr.Dropdown(
+                list(get_args(Quantization)),
+                value=configured.quantization,
+                label="Quantization of a local model",
+                elem_id="model-quantization",
+            )
+            with gr.Row(elem_classes="memoir-actions"):
+                test = gr.Button("Test", size="sm", min_width=90, elem_id="model-test")
+                unload = gr.Button("Unload", size="sm", min_width=90, elem_id="model-unload")
+            self.status = gr.HTML(padding=False, elem_id="model-status")
+        model = [self.name, self.quantization]
+        page.load(lambda: hint(describe_model(configured.model, configured.quantization)), None, self.status, **PRIVATE)
+        changed = [self.name.change, self.quantization.change]
+        gr.on(changed, self.choose_model, [*model, self.names], [self.status, self.name, self.names], **PRIVATE)
+        test.click(self.test_model, model, self.status, concurrency_id="model", **PRIVATE)
+        unload.click(self.unload_model, model, self.status, **PRIVATE)
+
+    @staticmethod
+    def assistant(assistant: Assistant, name: str | None, quantization: Quantization) -> Assistant:
+        """Return the assistant with the chosen chat model.
 
         Raises:
             UnknownModel: there is none of that name.
@@ -43,96 +80,67 @@ class ModelPanel:
         wanted = (name or NONE).strip() or NONE
         return assistant.reading_with(chat_model_or_none(wanted, quantization), wanted, quantization)
 
-
-def model_panel(page: gr.Blocks, assistant: Assistant) -> ModelPanel:
-    """Build the group in the side column."""
-    configured = assistant.services.settings
-    names = list(dict.fromkeys([NONE, configured.model if is_named(configured.model) else NONE]))
-    added: gr.State = gr.State(names)
-    with gr.Accordion("Model", open=False, elem_id="model-panel"):
-        name = gr.Dropdown(
-            names,
-            value=names[-1],
-            allow_custom_value=True,
-            label="Chat model",
-            info="none, openai:NAME, ADDRESS#NAME or hf:REPO_OR_FOLDER; type another and press Enter",
-            elem_id="model",
-        )
-        quantization = gr.Dropdown(
-            list(get_args(Quantization)),
-            value=configured.quantization,
-            label="Quantization of a local model",
-            elem_id="model-quantization",
-        )
-        with gr.Row(elem_classes="memoir-actions"):
-            test = gr.Button("Test", size="sm", min_width=90, elem_id="model-test")
-            unload = gr.Button("Unload", size="sm", min_width=90, elem_id="model-unload")
-        said = gr.HTML(padding=False, elem_id="model-said")
-
     @show_errors
-    def chosen(wanted: str | None, kind: Quantization, known: list[str]) -> Update:
-        names = list(dict.fromkeys([*known, (wanted or NONE).strip() or NONE]))
-        return {said: hint(about(wanted or NONE, kind)), name: gr.Dropdown(names), added: names}
+    def choose_model(self, name: str | None, quantization: Quantization, names: list[str]) -> Update:
+        """Say what the chosen model means, and keep its name in the list."""
+        wanted = (name or NONE).strip() or NONE
+        names = list(dict.fromkeys([*names, wanted]))
+        return {
+            self.status: hint(describe_model(wanted, quantization)),
+            self.name: gr.Dropdown(names),
+            self.names: names,
+        }
 
-    def tested(wanted: str | None, kind: Quantization) -> Iterator[Update]:
-        yield {said: hint("Trying it out…")}
+    def test_model(self, name: str | None, quantization: Quantization) -> Iterator[Update]:
+        """Ask the model something small, and show how fast it answers."""
+        yield {self.status: hint("Testing the model…")}
         try:
-            if not is_named(wanted or NONE):
-                raise MemoirError("Choose a chat model first: there is none to test.")
-            yield {said: hint(figures(try_out(chat_model(wanted or NONE, quantization=kind))))}
-        except MemoirError as fault:
-            yield {said: hint(f"It did not work: {fault}")}
-            raise to_gradio_error(fault) from fault
+            if not is_named(name or NONE):
+                raise MemoirError("Choose a chat model first.")
+            trial = try_out(chat_model(name or NONE, quantization=quantization))
+            yield {self.status: hint(describe_trial(trial))}
+        except MemoirError as error:
+            yield {self.status: hint(f"The test failed: {error}")}
+            raise to_gradio_error(error) from error
 
     @show_errors
-    def unloaded(wanted: str | None, kind: Quantization) -> str:
-        model = chat_model_or_none(wanted or NONE, kind)
+    def unload_model(self, name: str | None, quantization: Quantization) -> Markup:
+        """Free the memory of a local model."""
+        model = chat_model_or_none(name or NONE, quantization)
         if not isinstance(model, LocalChat):
-            raise MemoirError("Only a model that runs here can be unloaded.")
-        held = model.weights.loaded
+            raise MemoirError("Only a local model can be unloaded.")
+        loaded = model.weights.loaded
         model.weights.unload()
-        return hint("Unloaded: its memory is free again." if held else "It was not loaded.")
-
-    both = [name, quantization]
-    page.load(lambda: hint(about(configured.model, configured.quantization)), None, said, **PRIVATE)
-    gr.on([name.change, quantization.change], chosen, [*both, added], [said, name, added], **PRIVATE)
-    test.click(tested, both, said, concurrency_id="model", **PRIVATE)
-    unload.click(unloaded, both, said, **PRIVATE)
-    return ModelPanel(name, quantization)
+        return hint("Unloaded. Its memory is free again." if loaded else "This model is not loaded.")
 
 
-def fixed_model(assistant: Assistant) -> ModelPanel:
-    """No choice but the model that the settings name: naming another reaches addresses and files of the server."""
-    configured = assistant.services.settings
-    return ModelPanel(gr.State(configured.model), gr.State(configured.quantization))
-
-
-def about(name: str, quantization: Quantization) -> str:
-    """What choosing a model means: where its questions go, or what memory it takes here.
+def describe_model(name: str, quantization: Quantization) -> str:
+    """Say where a model's questions go, or what memory it takes here.
 
     Raises:
         UnknownModel: there is none of that name.
     """
     named = parse_name(name or NONE)
     if named.kind != "local":
-        chat_model_or_none(name, quantization)  # a key that is missing is said now, not at the first question
-        return PLACES[named.kind].format(address=named.address)
+        chat_model_or_none(name, quantization)  # a missing key is reported now, not at the first question
+        return DESTINATIONS[named.kind].format(address=named.address)
     model = chat_model(name, quantization=quantization)
     assert isinstance(model, LocalChat)
     need, free = model.weights.memory_need(), free_bytes()
-    state = "Loaded" if model.weights.loaded else "Not loaded yet"
-    much = f"{_gib(need.total)} ({_gib(need.weights)} weights, {_gib(need.cache)} for {need.context:,} tokens)"
-    short = " That is more than there is." if need.total > free and not model.weights.loaded else ""
-    weights = f"{need.parameters:,} weights in {resolve_quantization(quantization)}"
-    return f"{state}: {weights} need {much}; {_gib(free)} are free.{short}"
+    loaded = model.weights.loaded
+    parts = f"{_gib(need.weights)} weights, {_gib(need.cache)} for {need.context:,} tokens"
+    weights = f"{need.parameters:,} parameters in {resolve_quantization(quantization)}"
+    state = "Loaded" if loaded else "Not loaded yet"
+    text = f"{state}: {weights} need {_gib(need.total)} ({parts}); {_gib(free)} are free."
+    return text if loaded or need.total <= free else f"{text} There is not enough memory."
 
 
-def figures(tried: Trial) -> str:
-    """What a trial showed, in a sentence."""
-    context = f"{tried.context:,} tokens of context" if tried.context else "a context that it does not tell"
-    keeps = "keeps" if tried.keeps_schema else "does not keep"
-    speed = f"First token after {tried.first_token_s:.2f} s, {tried.tokens_per_s:,.1f} tokens/s"
-    return f"{speed}, {context}; it {keeps} to a JSON schema."
+def describe_trial(trial: Trial) -> str:
+    """Say what a trial of a model showed, in a sentence."""
+    context = f"{trial.context:,} tokens of context" if trial.context else "unknown context length"
+    schema = "follows" if trial.keeps_schema else "does not follow"
+    speed = f"First token after {trial.first_token_s:.2f} s, {trial.tokens_per_s:,.1f} tokens/s"
+    return f"{speed}, {context}; {schema} a JSON schema."
 
 
 def _gib(size: int) -> str:

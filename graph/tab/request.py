@@ -1,63 +1,54 @@
-"""From what the page holds to a question, and what has to be ready before it is put."""
+"""Turn what the page sends into an `Ask`, and wait until the memories can be searched."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from graph.assistant import Assistant
 from graph.state import USER, Ask
-from graph.tab.asking_date import moment
-from graph.tab.messages import Bubble
+from graph.tab.asking_date import parse_as_of
+from graph.tab.messages import Chat
 from memory.bank.bank import Bank
 from memory.errors import MemoirError
 from memory.search.indexer import Indexer, count_pending
 from memory.tab.formatting import format_count
 from memory.types import TurnDraft
 
-LONGEST = 100_000
-"""Characters of a message; a longer text is a history to bring in, not something said."""
+MAX_MESSAGE = 100_000
+"""Characters of a message; a longer text is a conversation to import."""
 
-PATIENCE = 20.0
-"""Seconds that a message waits for memories which are being indexed; after that it is answered from what there is."""
-
-LOADING = "Loading the embedding model…"
+MAX_WAIT = 20.0
+"""Seconds that a message waits for memories that are being indexed; after that it is answered without them."""
 
 
-def ask_of(
-    bank: Bank,
-    text: str,
-    before: Sequence[Bubble],
-    chat_number: str,
-    persona_id: int | None,
-    as_of: str | None,
-    forget_it: bool,
-) -> Ask:
-    """What is asked by what the page holds.
+def build_ask(bank: Bank, text: str, chat: Chat, as_of: str | None, *, remember: bool) -> Ask:
+    """Build the question to answer.
 
     Raises:
-        MemoirError: nobody is chosen, the message is too long, or the date is none.
+        MemoirError: the chat has no persona, the message is too long, or `as_of` is not a date.
     """
-    if persona_id is None:
-        raise MemoirError("There is nobody to talk with yet: create a persona first.")
-    if len(text) > LONGEST:
+    if chat.persona_id is None:
+        raise MemoirError("There is nobody to talk with yet. Create a persona first.")
+    if len(text) > MAX_MESSAGE:
         raise MemoirError(
-            f"A message may have {LONGEST:,} characters and this one has {len(text):,}. Shorten it, or save it as a "
-            "file and bring it in as a history."
+            f"This message has {len(text):,} characters, and at most {MAX_MESSAGE:,} are possible. Shorten it, or save "
+            "it as a file and import that."
         )
-    now = moment(as_of)
-    dialogue = tuple(TurnDraft(USER if b.role == "user" else "", b.role, b.text, now) for b in before if not b.title)
-    return Ask(bank.persona(persona_id), text.strip(), now, chat_number, dialogue, not forget_it)
+    now = parse_as_of(as_of)
+    said = [bubble for bubble in chat.bubbles if not bubble.title]
+    dialogue = tuple(TurnDraft(USER if b.role == "user" else "", b.role, b.text, now) for b in said)
+    return Ask(bank.persona(chat.persona_id), text.strip(), now, chat.id, dialogue, remember)
 
 
-def wake(assistant: Assistant, indexer: Indexer) -> Iterator[str]:
-    """Wait for the encoder and for what is being indexed, telling what is waited for."""
+def wait_until_ready(assistant: Assistant, indexer: Indexer) -> Iterator[str]:
+    """Load the embedding model and wait for pending memories; yield what is waited for."""
     embedder = assistant.services.searcher.embedder
     if not embedder.ready:
-        yield LOADING
+        yield "Loading the embedding model…"
         embedder.load()
-    patience = time.monotonic() + PATIENCE
-    while (left := count_pending(assistant.services.bank, embedder.model)) and time.monotonic() < patience:
-        yield f"Indexing {format_count(left, 'new memory', 'new memories')}…"
+    deadline = time.monotonic() + MAX_WAIT
+    while (pending := count_pending(assistant.services.bank, embedder.model)) and time.monotonic() < deadline:
+        yield f"Indexing {format_count(pending, 'new memory', 'new memories')}…"
         indexer.wake()
         indexer.wait(0.5)

@@ -2,86 +2,79 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import gradio as gr
 
 from graph.assistant import Answer
-from graph.tab import views as panels
-from graph.tab.views import CANDIDATE_HEADERS, CANDIDATE_WIDTHS, NOTE_HEADERS, STEP_HEADERS
+from graph.tab.candidate_plot import plot_candidates
+from graph.tab.sources_view import REACH
+from graph.tab.trace_view import (
+    CANDIDATE_HEADERS,
+    CANDIDATE_WIDTHS,
+    NOTE_HEADERS,
+    STEP_HEADERS,
+    candidate_rows,
+    class_probabilities,
+    note_rows,
+    render_summary,
+    step_rows,
+)
 from memory.bank.bank import Bank
 from memory.tab.events import PRIVATE, Update, show_errors
 from memory.tab.memory_card import render_memory
+from memory.tab.tables import build_table
 from memory.tab.templates import empty_state, hint
 
 
-@dataclass(frozen=True, slots=True)
-class HowPanel:
-    """The parts that `explain` fills."""
+class TracePanel:
+    """The panel's components; `persona` holds the id of the persona that answers."""
 
-    explained: gr.HTML
-    kinds: gr.Label
-    timeline: gr.Plot
-    candidates: gr.Dataframe
-    one: gr.HTML
-    notes: gr.Dataframe
-    steps: gr.Dataframe
+    def __init__(self, bank: Bank, persona: gr.Dropdown) -> None:
+        self.bank = bank
+        with gr.Accordion("How I remembered", open=False, elem_classes="memoir-trace", elem_id="how"):
+            self.summary = gr.HTML(padding=False)
+            with gr.Row():
+                self.classes = gr.Label(
+                    label="Kind of memory asked for", show_heading=False, num_top_classes=5, visible=False
+                )
+                self.plot = gr.Plot(label="Candidates over time", visible=False)
+            self.candidates = build_table(
+                "how-candidates",
+                "Candidates",
+                CANDIDATE_HEADERS,
+                widths=CANDIDATE_WIDTHS,
+                clickable=True,
+                max_height=420,
+                visible=False,
+            )
+            self.candidate = gr.HTML(padding=False, elem_id="how-one")
+            with gr.Row():
+                self.notes = build_table("how-notes", "Notes", NOTE_HEADERS, widths=(16, 56, 28), visible=False)
+                self.steps = build_table("how-steps", "Steps", STEP_HEADERS, widths=(24, 54, 22), visible=False)
+        self.tables = [self.candidates, self.notes, self.steps]
+        self.outputs = [self.summary, self.classes, self.plot, self.candidate, *self.tables]
+        self.candidates.select(self.show_candidate, persona, self.candidate, trigger_mode="always_last", **PRIVATE)
 
-    @property
-    def outputs(self) -> list[gr.components.Component]:
-        """All of them."""
-        return [self.explained, self.kinds, self.timeline, self.candidates, self.one, self.notes, self.steps]
+    def clear(self) -> Update:
+        """Show that there is no answer yet."""
+        nothing = empty_state("No answer yet", "Ask something, and every step to the answer is shown here.")
+        hidden = {part: gr.update(visible=False) for part in (self.classes, self.plot, *self.tables)}
+        return {self.summary: nothing, self.candidate: "", **hidden}
 
-    def explain(self, answer: Answer | None) -> Update:
-        """How this answer came about; without one, what will stand here."""
-        if answer is None:
-            nothing = empty_state("No answer yet", "Ask something, and each step to the answer shows here.")
-            hidden = (self.kinds, self.timeline, self.candidates, self.notes, self.steps)
-            return {self.explained: nothing, self.one: "", **{part: gr.update(visible=False) for part in hidden}}
-        figure = panels.timeline(answer)
-        rows, taken = panels.candidates(answer), panels.notes(answer)
+    def explain(self, answer: Answer) -> Update:
+        """Show how an answer was found."""
+        figure = plot_candidates(answer)
+        candidates, notes = candidate_rows(answer), note_rows(answer)
         return {
-            self.explained: panels.summary(answer),
-            self.kinds: gr.Label(panels.classes(answer), visible=bool(rows)),
-            self.timeline: gr.Plot(figure, visible=figure is not None),
-            self.candidates: gr.Dataframe(rows, visible=bool(rows)),
-            self.one: hint("A click on a candidate shows where it comes from." if rows else ""),
-            self.notes: gr.Dataframe(taken, visible=bool(taken)),
-            self.steps: gr.Dataframe(panels.steps(answer), visible=True),
+            self.summary: render_summary(answer),
+            self.classes: gr.Label(class_probabilities(answer), visible=bool(candidates)),
+            self.plot: gr.Plot(figure, visible=figure is not None),
+            self.candidates: gr.Dataframe(candidates, visible=bool(candidates)),
+            self.candidate: hint("Click a candidate to see where it comes from." if candidates else ""),
+            self.notes: gr.Dataframe(notes, visible=bool(notes)),
+            self.steps: gr.Dataframe(step_rows(answer), visible=True),
         }
 
-
-def how_panel(bank: Bank, persona: gr.Dropdown) -> HowPanel:
-    """Build the panel; `persona` holds the id of whom the answers are of."""
-    with gr.Accordion("How I remembered", open=False, elem_classes="memoir-trace", elem_id="how"):
-        explained = gr.HTML(padding=False)
-        with gr.Row():
-            kinds = gr.Label(label="Kind of memory asked for", show_heading=False, num_top_classes=5, visible=False)
-            timeline = gr.Plot(label="The candidates in time", visible=False)
-        candidates = _table("Candidates", CANDIDATE_HEADERS, CANDIDATE_WIDTHS)
-        one = gr.HTML(padding=False, elem_id="how-one")
-        with gr.Row():
-            notes = _table("Notes", NOTE_HEADERS, (16, 56, 28))
-            steps = _table("Steps", STEP_HEADERS, (24, 54, 22))
-
     @show_errors
-    def look_at(persona_id: int, event: gr.SelectData) -> str:
-        return render_memory(bank, bank.memory(persona_id, int(event.row_value[0])), panels.REACH)
-
-    candidates.select(look_at, persona, one, trigger_mode="always_last", **PRIVATE)
-    return HowPanel(explained, kinds, timeline, candidates, one, notes, steps)
-
-
-def _table(label: str, headers: list[str], percents: tuple[int, ...]) -> gr.Dataframe:
-    return gr.Dataframe(
-        headers=headers,
-        label=label,
-        type="array",
-        interactive=False,
-        wrap=True,
-        max_height=420,
-        column_widths=[f"{percent}%" for percent in percents],
-        buttons=[],
-        visible=False,
-        elem_id=f"how-{label.lower()}",
-    )
+    def show_candidate(self, persona_id: int, event: gr.SelectData) -> str:
+        """Show a candidate and the conversation it comes from."""
+        return render_memory(self.bank, self.bank.memory(persona_id, int(event.row_value[0])), REACH)

@@ -1,0 +1,76 @@
+"""Plot the candidates of an answer on a time line."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from html import escape
+from typing import TYPE_CHECKING
+
+from graph.assistant import Answer
+from memory.tab.formatting import STORE_NAMES, clip
+from memory.types import Memory
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+READ, DROPPED, ASKED = "#c0552f", "#968a76", "#6f9cc6"
+GRID = "rgba(150,138,118,.25)"
+
+
+def plot_candidates(answer: Answer) -> Figure | None:
+    """Plot when the candidates happened, with the times asked about; None if no candidate has a date."""
+    from plotly.graph_objects import Figure, Scatter  # takes half a second; only dated answers need it
+
+    figure = Figure()
+    for kept, name, colour in ((True, "read", READ), (False, "left out", DROPPED)):
+        dated = [(hit, when) for hit in answer.hits if hit.kept == kept and (when := _moment(hit.memory))]
+        if dated:
+            figure.add_trace(
+                Scatter(
+                    x=[when for _, when in dated],
+                    y=[STORE_NAMES[hit.memory.store] for hit, _ in dated],
+                    text=[escape(clip(hit.memory.text, 70)) for hit, _ in dated],
+                    hovertemplate="%{x|%-d %b %Y}<br>%{text}<extra></extra>",
+                    mode="markers",
+                    name=name,
+                    marker={"size": 11, "color": colour, "opacity": 0.85},
+                )
+            )
+    if not figure.data:
+        return None
+    _mark_times(figure, answer)
+    figure.update_layout(
+        height=260,
+        margin={"l": 10, "r": 10, "t": 44, "b": 10},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        font={"color": DROPPED, "size": 13},
+        legend={"orientation": "h", "y": 1.18, "x": 0},
+        xaxis={"gridcolor": GRID, "range": _range(answer)},
+        yaxis={"gridcolor": GRID, "automargin": True},
+        dragmode=False,
+    )
+    return figure
+
+
+def _mark_times(figure: Figure, answer: Answer) -> None:
+    """Shade the times that were asked about, and mark the moment of asking."""
+    first, last = _range(answer)
+    for window in answer.window:
+        start, end = max(window.span.start, first), min(window.span.end, last)
+        if start < end:
+            figure.add_vrect(x0=start, x1=end, fillcolor=ASKED, opacity=0.25, line_width=0)
+    # Not add_vline with a text, which cannot average dates.
+    figure.add_vline(x=answer.ask.as_of, line_dash="dot", line_color=DROPPED)
+    figure.add_annotation(x=answer.ask.as_of, y=1, yref="paper", text="asked", showarrow=False, yshift=9)
+
+
+def _moment(memory: Memory) -> datetime | None:
+    return memory.event.start if memory.event else memory.said_at
+
+
+def _range(answer: Answer) -> tuple[datetime, datetime]:
+    """From a little before the first candidate to a little after the moment of asking."""
+    moments = [answer.ask.as_of, *(when for hit in answer.hits if (when := _moment(hit.memory)))]
+    margin = max((max(moments) - min(moments)) / 30, timedelta(days=1))
+    return min(moments) - margin, max(moments) + margin
