@@ -1,4 +1,4 @@
-"""The questions the classifier learns from: our own file in assets/models, and the ways each of them is shown."""
+"""Load the classifier's training questions, and vary each of them."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ NAMES = tuple(
     "Kim Jisoo/Tanaka/Nguyen Hoa/Mrs. Garcia/Dr. Okafor/Professor Petrov/Mr. Haddad/Singh/Murphy/Olsen/Zhou Yan/"
     "Sun Qiang/Huang Li/Xu Jiaming/Ma Rui/Li Na/Gao Wenxuan/Lin Tao/Zhang Yi/Wang Fei/Li Jun/Zhao Lan".split("/")
 )
-"""Put for the names of a question: half of the length of an embedding is the name's, and the name says nothing."""
+"""Replace the names of a question: a name makes up half of an embedding and says nothing about the class."""
 
 _NAME = re.compile(r"(?<=[a-z,] )(?:(?:Mr|Mrs|Ms|Dr)\. )?(?!I\b)[^\W\d_a-z][\w-]+(?: (?!I\b)[^\W\d_a-z][\w-]+)*")
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One row of the training file; `store` is None for what asks nothing of the memory.
+    """One row of the training file; `store` is None for a message that does not ask the memory anything.
 
-    A question of general knowledge may name the dialogue store: all that a memory holds of it is what was said of it.
+    A question of general knowledge may have the dialogue store: the memory knows only what was said about it.
     """
 
     text: str
@@ -39,7 +39,7 @@ class Question:
 
 
 def load_questions(path: Path = QUESTIONS) -> list[Question]:
-    """Read the training file, one JSON object a line; those written together, of one theme or form, stand together."""
+    """Read the training file, one JSON object a line; rows of one theme or form are next to each other."""
     return [Question(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
@@ -49,18 +49,18 @@ def in_haste(text: str) -> str:
 
 
 def renamed(text: str, draw: random.Random) -> str:
-    """The same message about others: each name within it is replaced, wherever it stands, by one drawn from `NAMES`."""
+    """The message with each name replaced throughout by a random one of `NAMES`."""
     names: dict[str, str] = {}
 
-    def other(found: re.Match[str]) -> str:
-        name = found.group()
+    def replacement(match: re.Match[str]) -> str:
+        name = match.group()
         return name if name.lower() in GROUPED else names.setdefault(name, draw.choice(NAMES))
 
-    return _NAME.sub(other, text)
+    return _NAME.sub(replacement, text)
 
 
 def copies(questions: Sequence[Question]) -> list[str]:
-    """All questions as written, then all in haste, then all about others, the same each time; 3n texts."""
+    """All questions as written, then all in haste, then all renamed; 3n texts, the same each time."""
     draw = random.Random(0)
     written = [row.text for row in questions]
     return [*written, *map(in_haste, written), *(renamed(text, draw) for text in written)]
