@@ -7,9 +7,9 @@ import pytest
 
 from eval.__main__ import main
 from eval.speed import measure, references, table, worlds
+from eval.speed.banks import Size
 from eval.speed.references import Missing
 from eval.speed.synthetic import A_SESSION, Life, Mixtures
-from eval.speed.worlds import Size
 from memory.bank.bank import Bank
 from memory.search import tokens as lexical
 from memory.types import PersonaDraft

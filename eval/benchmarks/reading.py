@@ -1,4 +1,4 @@
-"""What every adapter does with files: find them, gather what an importer hands over, name and date what is asked."""
+"""What all adapters share: find the file, group an importer's records by history, and name and date probes."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from memory.importers.reading.source import Record, read_head
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip
 
 UNDATED = datetime(2025, 1, 1, tzinfo=UTC)
-"""When a probe is asked of a history that holds no date at all."""
+"""When a probe about a history without any date is asked."""
 
 ALL = "all"
 ANSWERABLE = "answerable"
 """Names of populations: every probe, and those that have an answer."""
 
-# 32 bits, of which a history of 500 questions shares one by chance once in 30,000; `Ids` tells those apart.
+# 32 bits, of which a history of 500 questions shares one by chance once in 30,000; `UniqueIds` tells those apart.
 DIGEST_LENGTH = 8
 
 Sniff = Callable[[bytes], bool]
@@ -30,7 +30,7 @@ Sniff = Callable[[bytes], bool]
 
 @dataclass(frozen=True, slots=True)
 class ImportedHistory:
-    """What an importer found of one history."""
+    """What an importer read of one history."""
 
     persona: PersonaDraft
     sessions: list[SessionDraft] = field(default_factory=list)
@@ -38,55 +38,55 @@ class ImportedHistory:
     skips: list[Skip] = field(default_factory=list)
 
     def end(self) -> datetime:
-        """The last moment of the latest day that anything in it is dated with."""
+        """The end of the latest day that anything in the history is dated with."""
         said = [s.started_at for s in self.sessions] + [t.said_at for s in self.sessions for t in s.turns]
         told = [m.event.end - timedelta(microseconds=1) if m.event else m.said_at for m in self.memories]
         return max((end_of_day(moment) for moment in (*said, *told) if moment), default=UNDATED)
 
 
-class Ids:
-    """Ids as they are given out: one that was given before gets a number."""
+class UniqueIds:
+    """Keeps ids unique by adding a number to repeated ones."""
 
     def __init__(self) -> None:
         self._given: Counter[str] = Counter()
 
-    def give(self, name: str) -> str:
-        """The name itself, or the name with the number of times it was asked for."""
+    def make(self, name: str) -> str:
+        """Return the name, with a number from its second use on."""
         self._given[name] += 1
         return name if self._given[name] == 1 else f"{name}-{self._given[name]}"
 
 
 def short_digest(*parts: object) -> str:
-    """A short name for contents, so that an id does not depend on the order of a file."""
+    """A short digest of contents, so that an id does not depend on the order of the file."""
     return digest(*parts)[:DIGEST_LENGTH]
 
 
 def gather(records: Iterable[Record]) -> list[ImportedHistory]:
-    """An importer's stream, history by history; what is skipped before the first belongs to the first."""
+    """Group an importer's records by history; skips before the first history are added to it."""
     found: dict[str, ImportedHistory] = {}
     current: ImportedHistory | None = None
-    early: list[Skip] = []
+    early_skips: list[Skip] = []
     for record in records:
         if isinstance(record, PersonaDraft):
             current = found.setdefault(record.external_id, ImportedHistory(record))
-            current.skips.extend(early)
-            early.clear()
+            current.skips.extend(early_skips)
+            early_skips.clear()
         elif isinstance(record, Skip):
-            (current.skips if current else early).append(record)
+            (current.skips if current else early_skips).append(record)
         elif current is not None:
             _add(current, record)
     return list(found.values())
 
 
 def find_file(path: Path, patterns: Iterable[str], title: str, is_it: Sniff) -> Path:
-    """The file itself, or the one in a folder that the first fitting pattern finds.
+    """Return the file itself, or the one in a folder that matches the first pattern with any match.
 
     Raises:
         UnreadableFile: there is none, there are several, or its content is something else.
     """
     file = _only(path, list(patterns), title) if path.is_dir() else path
     if not is_it(read_head(file)):
-        raise UnreadableFile(f"{file} does not look like {title}. Nothing was read; name the benchmark's own file.")
+        raise UnreadableFile(f"{file} does not look like {title}. Nothing was read. Name the benchmark's own file.")
     return file
 
 
@@ -96,16 +96,16 @@ def end_of_day(moment: datetime) -> datetime:
 
 
 def read_asked_at(text: str) -> datetime | None:
-    """When a question is asked: the moment that is named, or the end of the day."""
+    """Read when a question is asked: a moment, or the end of a day."""
     moment = parse_iso_moment(text) or last_moment(text)
     return moment.astimezone(UTC) if moment else None
 
 
-def _add(remembered: ImportedHistory, record: SessionDraft | MemoryDraft) -> None:
+def _add(imported: ImportedHistory, record: SessionDraft | MemoryDraft) -> None:
     if isinstance(record, SessionDraft):
-        remembered.sessions.append(record)
+        imported.sessions.append(record)
     else:
-        remembered.memories.append(record)
+        imported.memories.append(record)
 
 
 def _only(folder: Path, patterns: list[str], title: str) -> Path:

@@ -10,7 +10,7 @@ from eval.benchmarks import BENCHMARKS, PRESETS
 from eval.cli import listing, run, speed, tables
 from eval.evaluator import Evaluator
 from eval.fetching.fetch import SOURCES
-from eval.speed.worlds import Size
+from eval.speed.banks import Size
 from memory.cli.arguments import positive_number
 
 Command = Callable[[argparse.Namespace, Evaluator], int]

@@ -12,11 +12,11 @@ from statistics import median
 import numpy as np
 
 from eval.play.embeddings import CachedEmbedder
-from eval.speed import references, worlds
+from eval.speed import banks, references
 from eval.speed.asking import TOP, Job, Measured, Ranking, ask
+from eval.speed.banks import BankOfSize, Size, Watch
 from eval.speed.references import EXACT_MEANING, EXACT_WORDS, REFERENCES, Corpus, Question, Reference
 from eval.speed.synthetic import A_SESSION, Life
-from eval.speed.worlds import Size, Watch, World
 from memory.bank.bank import Bank
 from memory.embedding.embedder import Embedder
 from memory.search import tokens as lexical
@@ -72,11 +72,11 @@ def measure(request: SpeedRequest, folder: Path, embedder: Embedder, watch: Watc
     for size in sizes:
         # The same questions at every size: the smaller life is the beginning of the larger.
         draw = np.random.default_rng([request.seed, 3])
-        questions = life.questions(request.questions, worlds.sessions_of(sizes[0], 0), draw)
-        world = worlds.make(folder, size, life, texts, cached, watch)
-        yield from _stored(world, size)
+        questions = life.questions(request.questions, banks.sessions_of(sizes[0], 0), draw)
+        made = banks.make(folder, size, life, texts, cached, watch)
+        yield from _stored(made, size)
         p50 = 0.0
-        for figure in _of_one(world, size, questions, cached, watch):
+        for figure in _of_one(made, size, questions, cached, watch):
             p50 = figure.values["p50"] if figure.measure == RETRIEVAL else p50
             yield figure
         if before:
@@ -84,9 +84,9 @@ def measure(request: SpeedRequest, folder: Path, embedder: Embedder, watch: Watc
             yield SpeedFigure(f"retrieval p50 over that at {before[0]}", "times", str(size), grown, request.questions)
         before = size, p50
     if request.personas:
-        world = worlds.make(folder, request.personas, life, texts, cached, watch)
-        yield from _stored(world, request.personas)
-        yield from _of_many(world, request.personas, life, embedder.model, watch)
+        made = banks.make(folder, request.personas, life, texts, cached, watch)
+        yield from _stored(made, request.personas)
+        yield from _of_many(made, request.personas, life, embedder.model, watch)
 
 
 # --- encoding
@@ -135,24 +135,24 @@ def _encoded(life: Life, memories: int, embedder: CachedEmbedder, watch: Watch) 
 RETRIEVAL = "retrieval"
 
 
-def _stored(world: World, size: Size) -> Iterator[SpeedFigure]:
+def _stored(made: BankOfSize, size: Size) -> Iterator[SpeedFigure]:
     n = size.total
-    yield SpeedFigure("import, durable and found by its words", "memories/s", str(size), {"": n / world.import_s}, n)
-    yield SpeedFigure("packing, in the background", "memories/s", str(size), {"": n / world.pack_s}, n)
-    yield SpeedFigure("bank on disk", "MiB", str(size), {"": world.disk_mib}, 1)
+    yield SpeedFigure("import, durable and found by its words", "memories/s", str(size), {"": n / made.import_s}, n)
+    yield SpeedFigure("packing, in the background", "memories/s", str(size), {"": n / made.pack_s}, n)
+    yield SpeedFigure("bank on disk", "MiB", str(size), {"": made.disk_mib}, 1)
 
 
 def _of_one(
-    world: World, size: Size, questions: Sequence[str], embedder: Embedder, watch: Watch
+    made: BankOfSize, size: Size, questions: Sequence[str], embedder: Embedder, watch: Watch
 ) -> Iterator[SpeedFigure]:
-    (persona,), name, n = world.personas, str(size), len(questions)
-    job = Job(str(world.path), embedder.model, tuple((persona, q) for q in (*questions, questions[0])), n)
+    (persona,), name, n = made.personas, str(size), len(questions)
+    job = Job(str(made.path), embedder.model, tuple((persona, q) for q in (*questions, questions[0])), n)
     measured = _search_in_new_process(job, f"{size}: questions", watch)
     yield SpeedFigure("query encoding", "ms", name, _milliseconds(measured.encode_s[1:]), n)
     yield from _opened(measured, name)
     ours = _milliseconds(measured.search_s[1:])
     yield SpeedFigure(RETRIEVAL, "ms", name, ours, n)
-    corpus = references.read(Bank(world.path), embedder.model, embedder.dimensions)
+    corpus = references.read(Bank(made.path), embedder.model, embedder.dimensions)
     asks = [
         Question(lexical.content_terms(q), v) for q, v in zip(questions, embedder.encode(list(questions)), strict=True)
     ]
@@ -200,15 +200,15 @@ def _recall(by: str, size: str, ours: Sequence[Ranking], exact: Sequence[Ranking
 # --- many personas
 
 
-def _of_many(world: World, size: Size, life: Life, model: str, watch: Watch) -> Iterator[SpeedFigure]:
+def _of_many(made: BankOfSize, size: Size, life: Life, model: str, watch: Watch) -> Iterator[SpeedFigure]:
     """Ask every persona once in random order, then once more in another request."""
     draw = np.random.default_rng([life.seed, 3])
     asks = []
     for _ in ("cold", "warm"):
         for place in draw.permutation(size.personas).tolist():
-            (question,) = life.questions(1, worlds.sessions_of(size, place), draw)
-            asks.append((world.personas[place], question))
-    measured = _search_in_new_process(Job(str(world.path), model, tuple(asks)), f"{size}: questions", watch)
+            (question,) = life.questions(1, banks.sessions_of(size, place), draw)
+            asks.append((made.personas[place], question))
+    measured = _search_in_new_process(Job(str(made.path), model, tuple(asks)), f"{size}: questions", watch)
     name, n = str(size), size.personas
     yield SpeedFigure("query encoding", "ms", name, _milliseconds(measured.encode_s[1:]), len(asks) - 1)
     yield from _opened(measured, name)

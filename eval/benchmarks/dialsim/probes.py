@@ -1,5 +1,4 @@
-"""The questions of one LongDialQA session as probes; `eval.benchmarks.dialsim.adapter` says how its fields are
-mapped."""
+"""Read the questions of a LongDialQA session as probes; the adapter's docstring says how fields are mapped."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ from memory.importers.reading.fields import number_text
 from memory.types import SessionDraft, Skip
 
 MOST_OF_A_TYPE = 8
-"""Questions of one type in one session that are kept."""
+"""Most questions of one type that are kept in a session."""
 
 ORACLES = ("tkg", "fan")
 _PARTS = (("hard_q", "hard", "tkg"), ("easy_q", "easy", "fan"))
@@ -33,10 +32,10 @@ def read_probes(
     skips: list[Skip],
     where: str,
 ) -> Iterator[Probe]:
-    """The questions of a session as found in its `hard_q` and `easy_q`; none of a session without a date.
+    """Yield the questions in a session's `hard_q` and `easy_q`; none of a session without a date.
 
-    `evidence` is what the two oracles (`ORACLES`) hold of this session, `of_day` the sessions of each day so far. What
-    cannot be used is added to `skips`.
+    `evidence` is what the two oracles (`ORACLES`) have of this session, `of_day` the sessions of each day so far.
+    Unusable questions are added to `skips`.
     """
     if session.started_at is None:
         return
@@ -49,7 +48,7 @@ def read_probes(
 
 
 def in_rounds(probes: Sequence[Probe], sessions: Sequence[SessionDraft]) -> Iterator[Probe]:
-    """One question of each session at a time, its types mixed."""
+    """Order probes in rounds: one question of each session at a time, of mixed types."""
     of_session: defaultdict[str, list[Probe]] = defaultdict(list)
     for probe in sorted(probes, key=lambda p: sha256(p.id.encode()).digest()):
         of_session[probe.asked_in].append(probe)
@@ -59,7 +58,7 @@ def in_rounds(probes: Sequence[Probe], sessions: Sequence[SessionDraft]) -> Iter
 
 
 def entries(value: object) -> Iterator[tuple[Any, Any]]:
-    """What a dict or a list holds, with key or place; nothing of anything else."""
+    """The entries of a dict or list, with key or index; none of anything else."""
     if isinstance(value, dict):
         yield from value.items()
     elif isinstance(value, list | tuple):
@@ -67,7 +66,7 @@ def entries(value: object) -> Iterator[tuple[Any, Any]]:
 
 
 def look_up(value: object, *keys: object) -> Any:  # noqa: ANN401  # whatever it holds
-    """What is found under the first of the keys that is there; None if none is."""
+    """The value of the first key that exists; None if none does."""
     for key in keys:
         if isinstance(value, dict) and isinstance(key, str | int) and key in value:
             return value[key]
@@ -77,14 +76,14 @@ def look_up(value: object, *keys: object) -> Any:  # noqa: ANN401  # whatever it
 
 
 def named(key: object) -> str:
-    """What a key is called in an id: numbers are spelled out."""
+    """Write a key as a part of an id."""
     return clean(number_text(key))
 
 
 def _of_type(
     session: SessionDraft, asked_at: datetime, kind: tuple[str, str], items: object, skips: list[Skip], place: str
 ) -> list[tuple[object, Probe]]:
-    """Some of the questions of one type, each with its number, in an order that its words decide."""
+    """Choose questions of one type, with their numbers, in an order that depends on their words."""
     read = [(number, _probe(session, asked_at, *kind, number, item)) for number, item in entries(items)]
     usable = [(number, probe) for number, probe in read if probe is not None]
     usable.sort(key=lambda pair: sha256(f"{pair[1].question}\0{pair[0]}".encode()).digest())
@@ -98,7 +97,7 @@ def _of_type(
 def _probe(
     session: SessionDraft, asked_at: datetime, population: str, ability: str, number: object, item: object
 ) -> Probe | None:
-    """One question; None if it cannot be asked or its answer is none of its options."""
+    """Read one question; None if it cannot be asked or its answer is not among its options."""
     if not isinstance(item, dict):
         return None
     given, options, answer = item.get("questions"), item.get("options"), item.get("answer")
@@ -138,7 +137,7 @@ def _with_evidence(probe: Probe, dates: object, of_day: Mapping[str, Sequence[st
 
 
 def _days(value: object) -> Iterator[str]:
-    """The days that the evidence is dated by, as ISO dates; "past" and "fu..." are none."""
+    """The dates of evidence, as ISO dates; "past" and "fu..." are not dates."""
     if isinstance(value, str):
         moment = parse_with_format(value, "%B %d, %Y") or parse_moment(value)
         if moment:

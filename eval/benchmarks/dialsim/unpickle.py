@@ -1,4 +1,4 @@
-"""Pickles from strangers, read as data: a pickle is a program, and only what builds plain values of it is run."""
+"""Read untrusted pickles as data: a pickle is a program, and only instructions that build plain values are run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, NoReturn
 from memory.errors import UnreadableFile
 
 MOST_BYTES = 1 << 30
-"""Larger files are refused: built up, one takes three to four times its size of memory."""
+"""Larger files are refused: loading one takes three to four times its size in memory."""
 
 PLAIN = frozenset(
     "PROTO FRAME STOP MARK POP POP_MARK DUP NONE NEWTRUE NEWFALSE INT BININT BININT1 BININT2 LONG LONG1 LONG4 FLOAT "
@@ -20,7 +20,7 @@ PLAIN = frozenset(
     "APPENDS EMPTY_TUPLE TUPLE TUPLE1 TUPLE2 TUPLE3 EMPTY_DICT DICT SETITEM SETITEMS PUT BINPUT LONG_BINPUT MEMOIZE "
     "GET BINGET LONG_BINGET".split()
 )
-"""The instructions that build dict, list, tuple, str, int, float, bool and None, and those that move them about."""
+"""The instructions that build dict, list, tuple, str, int, float, bool and None, or move them on the stack."""
 
 _PUTS = frozenset("PUT BINPUT LONG_BINPUT".split())
 _WORDS = frozenset("UNICODE BINUNICODE SHORT_BINUNICODE BINUNICODE8".split())
@@ -36,17 +36,17 @@ _FAULTS = (
     TypeError,
     ValueError,
 )
-"""What `pickle` raises at a damaged file; its documentation names the first five and says that there are more."""
+"""What `pickle` raises for a damaged file; its documentation names the first five and says there are more."""
 
 
 def read_pickle(path: Path, most_bytes: int = MOST_BYTES) -> Any:  # noqa: ANN401  # whatever plain value it holds
-    """The value in a pickle made of nothing but dict, list, tuple, str, int, float, bool and None.
+    """Load a pickle made of dict, list, tuple, str, int, float, bool and None only.
 
-    The whole file is looked through before any of it is run, so that one which asks for anything else (a class, a
-    function) has built nothing when it is refused. Strings of Python 2 are read as UTF-8.
+    The whole file is checked before any of it is run, so that a file that asks for anything else (a class, a function)
+    is refused before it built anything. Strings of Python 2 are read as UTF-8.
 
     Raises:
-        UnreadableFile: too large, damaged, or it asks for something else; the message names what.
+        UnreadableFile: it is too large or damaged, or asks for something else; the message names what.
     """
     try:
         size = path.stat().st_size
@@ -65,7 +65,7 @@ def read_pickle(path: Path, most_bytes: int = MOST_BYTES) -> Any:  # noqa: ANN40
 
 
 class _Plain(pickle.Unpickler):
-    """Builds plain values only; a second lock, should something pass the first."""
+    """Builds plain values only: a second barrier, in case something passes the check."""
 
     def __init__(self, path: Path, file: BinaryIO) -> None:
         super().__init__(file, encoding="utf-8")
@@ -88,7 +88,7 @@ def _check_size(path: Path, size: int, most_bytes: int) -> None:
 
 
 def _check(path: Path, data: mmap.mmap, size: int) -> None:
-    """Go through the instructions without running any."""
+    """Check the instructions without running any."""
     memoised = 0
     words: deque[str] = deque(("?", "?"), maxlen=2)
     for instruction, argument, _ in pickletools.genops(data):  # type: ignore[arg-type]  # it has read and readline
@@ -98,7 +98,7 @@ def _check(path: Path, data: mmap.mmap, size: int) -> None:
         elif name not in PLAIN:
             _refuse(path, _wish(name, argument, words))
         elif name in _PUTS:
-            # The unpickler makes room for twice the number: ten bytes could claim 64 GB.
+            # The unpickler allocates twice the number: ten bytes could claim 64 GB.
             if not 0 <= int(argument or 0) <= memoised:
                 raise ValueError(f"a reference numbered {argument} after {memoised}")
             memoised = max(memoised, int(argument or 0) + 1)

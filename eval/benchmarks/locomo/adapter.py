@@ -11,8 +11,8 @@ What is remembered is what `memory.importers.benchmarks.locomo` reads.
 - history: a conversation. asked_at: the end of the day of its last session; the questions have no date of their own.
 - ability: the category by name (1 multi-hop, 2 temporal, 3 open-domain, 4 single-hop, 5 adversarial), as counted in
   the paper's table 5 and its evaluation script.
-- Category 5 asks about what was never so. `adversarial_answer` is what must not be said, so there are no answers and
-  the probe is not answerable; the two such questions that have an `answer` too ("No") are scored so as well.
+- Category 5 asks about something untrue. `adversarial_answer` is what must not be said, so the probe has no answers and
+  is not answerable; the two such questions that also have an `answer` ("No") are scored the same way.
 - gold.turns: the evidence's dia_ids, gold.sessions: the sessions they are in ("session_1"). Read without guessing:
   several ids in one text ("D8:6; D9:17"), a colon too many ("D:11:26"), a leading zero ("D30:05"). What is no id ("D"),
   or one that the conversation does not have, is left out. A question without evidence is scored by its answer only.
@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from eval.benchmarks.reading import ALL, ANSWERABLE, Ids, ImportedHistory, find_file, gather, short_digest
+from eval.benchmarks.reading import ALL, ANSWERABLE, ImportedHistory, UniqueIds, find_file, gather, short_digest
 from eval.types import Gold, History, Probe
 from memory.importers.benchmarks import locomo as importer
 from memory.importers.reading.fields import Fields, json_type
@@ -47,19 +47,19 @@ DIA_ID = re.compile(r"D:?([0-9]{1,6}):([0-9]{1,6})")
 
 
 def load(path: Path) -> Iterator[History]:
-    """Each conversation.
+    """Yield the history of each conversation.
 
     Raises:
-        UnreadableFile: the file is none of LoCoMo, or breaks off.
+        UnreadableFile: the file is not LoCoMo's, or it breaks off.
     """
     file = find_file(path, FILES, TITLE, importer.sniff)
     samples = _read_samples(file)
-    for remembered in gather(importer.read(file)):
-        yield _history(remembered, samples.get(remembered.persona.external_id, []))
+    for imported in gather(importer.read(file)):
+        yield _history(imported, samples.get(imported.persona.external_id, []))
 
 
 def _read_samples(file: Path) -> dict[str, list[Fields]]:
-    """The samples by the id that the importer finds them by."""
+    """The samples by the id that the importer gives them."""
     samples: dict[str, list[Fields]] = {}
     for place, value in stream_values(file, lambda place: not place):
         if place and isinstance(value, dict):
@@ -69,20 +69,20 @@ def _read_samples(file: Path) -> dict[str, list[Fields]]:
     return samples
 
 
-def _history(remembered: ImportedHistory, samples: list[Fields]) -> History:
-    name = remembered.persona.external_id
-    ids, turns = Ids(), _Turns.of(remembered)
+def _history(imported: ImportedHistory, samples: list[Fields]) -> History:
+    name = imported.persona.external_id
+    ids, turns = UniqueIds(), _Turns.of(imported)
     probes = []
     for sample in samples:
         for value, place in sample.items("qa"):
-            fields = Fields.of(value, place, remembered.skips)
-            if fields.values and (probe := _probe(fields, name, remembered.end(), turns, ids)):
+            fields = Fields.of(value, place, imported.skips)
+            if fields.values and (probe := _probe(fields, name, imported.end(), turns, ids)):
                 probes.append(probe)
-        remembered.skips.extend(sample.skips)
-    return History(name, remembered.persona, tuple(remembered.sessions), (), tuple(probes), tuple(remembered.skips))
+        imported.skips.extend(sample.skips)
+    return History(name, imported.persona, tuple(imported.sessions), (), tuple(probes), tuple(imported.skips))
 
 
-def _probe(fields: Fields, name: str, asked_at: datetime, turns: _Turns, ids: Ids) -> Probe | None:
+def _probe(fields: Fields, name: str, asked_at: datetime, turns: _Turns, ids: UniqueIds) -> Probe | None:
     ability = CATEGORIES.get(fields.text("category"), "")
     question, answer = fields.text("question"), fields.text("answer")
     is_answerable = ability != ADVERSARIAL
@@ -94,7 +94,7 @@ def _probe(fields: Fields, name: str, asked_at: datetime, turns: _Turns, ids: Id
     evidence = turns.find(fields)
     digest = short_digest(question, answer, fields.text("adversarial_answer"), fields.values.get("evidence"))
     return Probe(
-        ids.give(f"{name}-q{digest}"),
+        ids.make(f"{name}-q{digest}"),
         question,
         asked_at,
         Gold(
@@ -110,18 +110,18 @@ def _probe(fields: Fields, name: str, asked_at: datetime, turns: _Turns, ids: Id
 
 @dataclass(frozen=True, slots=True)
 class _Turns:
-    """The turns of one conversation, found by session and number however an id is written."""
+    """The turns of one conversation, found by session and number in any spelling of an id."""
 
     by_number: dict[tuple[int, int], str]
     session_of: dict[str, str]
 
     @classmethod
-    def of(cls, remembered: ImportedHistory) -> _Turns:
-        session_of = {turn.external_id: s.external_id for s in remembered.sessions for turn in s.turns}
+    def of(cls, imported: ImportedHistory) -> _Turns:
+        session_of = {turn.external_id: s.external_id for s in imported.sessions for turn in s.turns}
         return cls({number: turn for turn in session_of if (number := _number(turn))}, session_of)
 
     def find(self, fields: Fields) -> tuple[str, ...]:
-        """The ids of the turns that are named as evidence; what is unusable, or had to be read leniently, is noted."""
+        """The ids of the turns named as evidence; unusable and leniently read ids are noted."""
         found: list[str] = []
         values = list(fields.items("evidence"))
         if not values:

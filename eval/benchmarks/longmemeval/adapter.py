@@ -17,8 +17,9 @@ What is remembered is what `memory.importers.benchmarks.longmemeval` reads. One 
   evidence session, since the official script indexes what the user says only (run_retrieval.py).
 - gold.sessions: answer_session_ids that are in the haystack. gold.turns: their turns with has_answer, as
   "<session id>_<n>" from 1, whoever speaks; the official script takes the user's only.
-- A session id that comes twice: the first is the evidence. Evidence dated after the question can never be recalled: it
-  is left out of both levels, and so is what has no text. The question stays. The official script ignores dates.
+- Where a session id occurs twice, the first session is the evidence. Evidence dated after the question can never be
+  recalled, so it is left out of both levels, as is evidence without text. The question stays. The official script
+  ignores dates.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from eval.benchmarks.reading import ALL, Ids, ImportedHistory, find_file, gather, read_asked_at
+from eval.benchmarks.reading import ALL, ImportedHistory, UniqueIds, find_file, gather, read_asked_at
 from eval.types import Gold, History, Probe
 from memory.importers.benchmarks import longmemeval as importer
 from memory.importers.reading.dates import parse_with_format
@@ -48,47 +49,47 @@ FILES = ("longmemeval*.json", "longmemeval_s", "longmemeval_m", "longmemeval_ora
 
 
 def load(path: Path) -> Iterator[History]:
-    """Each question's history, in the file's order.
+    """Yield the history of each question, in the file's order.
 
     Raises:
-        UnreadableFile: the file is none of LongMemEval, or breaks off (after every question before the break).
+        UnreadableFile: the file is not LongMemEval's, or it breaks off (after the questions before the break).
     """
     file = find_file(path, FILES, TITLE, importer.sniff)
-    ids, early = Ids(), list[Skip]()
+    ids, early_skips = UniqueIds(), list[Skip]()
     for place, value in stream_values(file, lambda place: not place):
         if not place or not isinstance(value, dict) or not isinstance(place[0], int):
-            early.append(Skip(format_place(place), f"expected a question, found {json_type(value)}"))
+            early_skips.append(Skip(format_place(place), f"expected a question, found {json_type(value)}"))
             continue
-        (remembered,) = gather(importer.read_question(place[0], value))
-        remembered.skips.extend(early)
-        early.clear()
-        yield _history(Fields(value, format_place(place), remembered.skips), remembered, ids)
+        (imported,) = gather(importer.read_question(place[0], value))
+        imported.skips.extend(early_skips)
+        early_skips.clear()
+        yield _history(Fields(value, format_place(place), imported.skips), imported, ids)
 
 
-def _history(fields: Fields, remembered: ImportedHistory, ids: Ids) -> History:
-    name = ids.give(remembered.persona.external_id)
-    if name != remembered.persona.external_id:
+def _history(fields: Fields, imported: ImportedHistory, ids: UniqueIds) -> History:
+    name = ids.make(imported.persona.external_id)
+    if name != imported.persona.external_id:
         fields.report("question_id", f"used before; kept as {name}")
-    probe = _probe(fields, remembered, name)
+    probe = _probe(fields, imported, name)
     return History(
         name,
-        remembered.persona,
-        tuple(remembered.sessions),
+        imported.persona,
+        tuple(imported.sessions),
         (),
         (probe,) if probe else (),
-        tuple(remembered.skips),
+        tuple(imported.skips),
     )
 
 
-def _probe(fields: Fields, remembered: ImportedHistory, name: str) -> Probe | None:
+def _probe(fields: Fields, imported: ImportedHistory, name: str) -> Probe | None:
     for needed in ("question_id", "question", "question_type", "answer"):
         if not fields.text(needed).strip():
             fields.report(needed, "missing; the question is not asked")
             return None
-    asked_at = _read_asked_at(fields, remembered)
+    asked_at = _read_asked_at(fields, imported)
     evidence = _evidence(fields)
-    kept = [e for e in evidence if _can_be_recalled(e, fields, remembered, asked_at)]
-    stored = {turn.external_id for session in remembered.sessions for turn in session.turns}
+    kept = [e for e in evidence if _can_be_recalled(e, fields, imported, asked_at)]
+    stored = {turn.external_id for session in imported.sessions for turn in session.turns}
     is_abs = "_abs" in name
     populations = [ALL]
     if not is_abs:
@@ -109,11 +110,11 @@ def _probe(fields: Fields, remembered: ImportedHistory, name: str) -> Probe | No
     )
 
 
-def _read_asked_at(fields: Fields, remembered: ImportedHistory) -> datetime:
+def _read_asked_at(fields: Fields, imported: ImportedHistory) -> datetime:
     plain = importer.WEEKDAY.sub(" ", fields.text("question_date")).strip()
     asked_at = parse_with_format(plain, "%Y/%m/%d %H:%M") or read_asked_at(plain)
     if asked_at is None:
-        asked_at = remembered.end()
+        asked_at = imported.end()
         fields.report(
             "question_date", f"no readable date ({plain[:40]!r}); asked at the end of the last day, {asked_at}"
         )
@@ -122,7 +123,7 @@ def _read_asked_at(fields: Fields, remembered: ImportedHistory) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class _Evidence:
-    """A session that answers, with the official ids of its turns marked so."""
+    """A session with evidence, and the official ids of its marked turns."""
 
     session: str
     turns: tuple[str, ...]
@@ -130,7 +131,7 @@ class _Evidence:
 
 
 def _evidence(fields: Fields) -> list[_Evidence]:
-    """The sessions of the haystack that are named as evidence; what is named and not there is noted."""
+    """The haystack sessions that are named as evidence; named sessions that are missing are noted."""
     ids = [Fields({"id": value}, "").text("id") for value in _list(fields, "haystack_session_ids")]
     times, first = Counter(ids), {name: n for n, name in reversed(list(enumerate(ids)))}
     sessions = _list(fields, importer.SESSIONS)
@@ -157,9 +158,9 @@ def _marked(name: str, session: object) -> _Evidence:
     return _Evidence(name, tuple(f"{name}_{n}" for n, _ in marked), by_user)
 
 
-def _can_be_recalled(evidence: _Evidence, fields: Fields, remembered: ImportedHistory, asked_at: datetime) -> bool:
-    """Whether it is stored and not dated after the question."""
-    stored: dict[str, SessionDraft] = {session.external_id: session for session in remembered.sessions}
+def _can_be_recalled(evidence: _Evidence, fields: Fields, imported: ImportedHistory, asked_at: datetime) -> bool:
+    """Whether evidence is stored and not dated after the question."""
+    stored: dict[str, SessionDraft] = {session.external_id: session for session in imported.sessions}
     session = stored.get(evidence.session)
     if session is None:
         fields.report("answer_session_ids", f"evidence {evidence.session!r} has no text; left out")

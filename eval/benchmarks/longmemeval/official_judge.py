@@ -1,4 +1,4 @@
-"""LongMemEval's own judge script: the answers it wants, and the labels it gives back.
+"""Write answers for LongMemEval's own judge script, and read its labels.
 
 The script is `src/evaluation/evaluate_qa.py` of github.com/xiaowu0162/LongMemEval (Wu et al., ICLR 2025). It reads one
 object a line, `{"question_id": "q17", "hypothesis": "In Porto."}`, asks a judging model about each, and writes
@@ -6,7 +6,7 @@ beside its input `<file>.eval-results-<model>`: the same lines with the label ad
 
     {"question_id": "q17", "hypothesis": "In Porto.", "autoeval_label": {"model": "gpt-4o-2024-08-06", "label": true}}
 
-It has no third state: a reply that holds no "yes" is labelled false.
+It has no third state: a reply without "yes" is labelled false.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from eval.types import Sample, Verdict
 from memory.errors import MemoirError
 
 DECLINED = "I don't know."
-"""What is handed to the script for an abstention that was put in no words; an empty answer it could only call wrong."""
+"""The hypothesis for an abstention without words; the script would label an empty one false."""
 
 
 class UnreadableLabels(MemoirError):
@@ -39,9 +39,9 @@ class _Line(BaseModel):
 
 
 def write_hypotheses(samples: Iterable[Sample], path: Path) -> int:
-    """Write one line a sample, in the order given, over what the file held; how many.
+    """Write one line for each sample, replacing the file; return the number of lines.
 
-    All is escaped to ASCII, since the script opens its input in whatever encoding the machine prefers.
+    Text is escaped to ASCII, since the script opens its input in the machine's preferred encoding.
     """
     lines = [json.dumps({"question_id": sample.probe.id, "hypothesis": _hypothesis(sample)}) for sample in samples]
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
@@ -49,7 +49,7 @@ def write_hypotheses(samples: Iterable[Sample], path: Path) -> int:
 
 
 def read_labels(path: Path) -> dict[str, Verdict]:
-    """The script's verdicts by question id, signed with the full name of the model that gave them.
+    """Read the script's verdicts by question id, signed with the full name of the judging model.
 
     Raises:
         UnreadableLabels: the file is missing, a line is not as above, or a question is labelled twice; none is kept.
@@ -73,8 +73,8 @@ def read_labels(path: Path) -> dict[str, Verdict]:
 
 
 def _hypothesis(sample: Sample) -> str:
-    said = sample.prediction.answer.strip()
-    return said or (DECLINED if sample.prediction.abstained else "")
+    answer = sample.prediction.answer.strip()
+    return answer or (DECLINED if sample.prediction.abstained else "")
 
 
 def _read(path: Path, number: int, text: str) -> _Line:

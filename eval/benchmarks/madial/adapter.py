@@ -1,4 +1,4 @@
-"""MADial-Bench (He et al., NAACL 2025, arXiv 2409.15240; first MemBench): 160 dialogues, a memory fits each unasked.
+"""MADial-Bench (He et al., NAACL 2025, arXiv 2409.15240; first MemBench): 160 dialogues, each to bring up a memory in.
 
 From https://github.com/hejunqing/MADial-Bench, data/en and data/ch, MIT; JSON Lines in spite of the names. A dialogue,
 and the memory bank beside it:
@@ -30,8 +30,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from eval.benchmarks.madial.dialogue import Said, read_dialogue
-from eval.benchmarks.reading import ALL, Ids, ImportedHistory, find_file, gather, short_digest
+from eval.benchmarks.madial.dialogue import IndexedTurn, read_dialogue
+from eval.benchmarks.reading import ALL, ImportedHistory, UniqueIds, find_file, gather, short_digest
 from eval.types import Gold, History, Probe
 from memory.errors import UnreadableFile
 from memory.importers.benchmarks import madial as importer
@@ -45,14 +45,14 @@ NAME = "madial-bench"
 TITLE = "MADial-Bench"
 
 USERS = {"1": "Bart", "2": "Lisa"}
-"""Who speaks under which user-id, for a file in which one of them does not."""
+"""The users' names by user-id, for files in which one of them says nothing."""
 
 DIALOGUE, BANK = "-dialogue", "-memory.json"
 FILES = (f"*{DIALOGUE}.json", f"*/*{DIALOGUE}.json")
 
 
 def load(path: Path) -> Iterator[History]:
-    """Each user who has dialogues.
+    """Yield the history of each user who has dialogues.
 
     Raises:
         UnreadableFile: dialogues or memory bank are missing, ambiguous or broken.
@@ -62,19 +62,19 @@ def load(path: Path) -> Iterator[History]:
     dialogues = [line for line in lines if isinstance(line, Fields)]
     names = USERS | {user: name for user, name in map(_speaker, dialogues) if user and name}
     bank = gather(importer.read(_find_bank(file)))
-    early = [skip for part in bank for skip in part.skips]
-    early += [_named(file, line) for line in lines if isinstance(line, Skip)]
+    early_skips = [skip for part in bank for skip in part.skips]
+    early_skips += [_in_file(file, line) for line in lines if isinstance(line, Skip)]
     users: dict[str, list[Fields]] = {}
     for line in dialogues:
         users.setdefault(_user(line, names), []).append(line)
-    early += [
-        _named(file, Skip(line.place, "neither a user-id nor a known user; not asked")) for line in users.pop("", [])
+    early_skips += [
+        _in_file(file, Skip(line.place, "neither a user-id nor a known user; not asked")) for line in users.pop("", [])
     ]
     for user, own in users.items():
-        remembered = _remembered(bank, user, names)
-        remembered.skips.extend(early)
-        early = []
-        yield _history(remembered, file, own, names.get(user, user))
+        imported = _imported_for(bank, user, names)
+        imported.skips.extend(early_skips)
+        early_skips = []
+        yield _history(imported, file, own, names.get(user, user))
 
 
 def _is_dialogues(head: bytes) -> bool:
@@ -88,7 +88,7 @@ def _find_dialogues(path: Path) -> Path:
 
 
 def _find_bank(dialogues: Path) -> Path:
-    """The memory bank beside a file of dialogues: of the same name, or the only one there."""
+    """Find the memory bank in the folder of the dialogues: of the same name, or the only one."""
     twin = dialogues.with_name(dialogues.name.split(DIALOGUE)[0] + BANK)
     banks = [twin] if twin.is_file() else sorted(dialogues.parent.glob(f"*{BANK}"))
     if len(banks) != 1:
@@ -102,17 +102,17 @@ def _find_bank(dialogues: Path) -> Path:
 
 
 def _user(line: Fields, names: dict[str, str]) -> str:
-    """The user-id of a dialogue, if need be by the name of who speaks."""
+    """The user-id of a dialogue, or else that of its speaker's name."""
     user, speaker = _speaker(line)
     return user or next((number for number, name in names.items() if name == speaker), "")
 
 
 def _speaker(line: Fields) -> tuple[str, str]:
-    said = read_dialogue(Fields(line.values, ""), "")
-    return line.text("user-id").strip(), next((s.turn.speaker for s in said if s.turn.role == "other"), "")
+    turns = read_dialogue(Fields(line.values, ""), "")
+    return line.text("user-id").strip(), next((s.turn.speaker for s in turns if s.turn.role == "other"), "")
 
 
-def _remembered(bank: Iterable[ImportedHistory], user: str, names: dict[str, str]) -> ImportedHistory:
+def _imported_for(bank: Iterable[ImportedHistory], user: str, names: dict[str, str]) -> ImportedHistory:
     persona = PersonaDraft(f"{importer.NAME} user {user}", external_id=f"madial-{user}")
     own = ImportedHistory(persona)
     for part in bank:
@@ -124,7 +124,7 @@ def _remembered(bank: Iterable[ImportedHistory], user: str, names: dict[str, str
 
 
 def _is_of(memory: MemoryDraft, user: str, names: dict[str, str], notes: list[Skip]) -> bool:
-    """Whether a memory without a user-id is this user's."""
+    """Whether a memory without a user-id belongs to this user."""
     named = {number for number, name in names.items() if _names(memory.text, name)}
     if len(named) != 1:
         whom = "several users" if named else "no user"
@@ -134,45 +134,45 @@ def _is_of(memory: MemoryDraft, user: str, names: dict[str, str], notes: list[Sk
 
 
 def _names(text: str, name: str) -> bool:
-    # Chinese puts no space before or after a name, and its letters count as word characters too.
+    # Chinese has no spaces around names, and its characters count as word characters, so \b does not work.
     return re.search(rf"(?<![A-Za-z]){re.escape(name)}(?![A-Za-z])", text) is not None
 
 
-def _history(remembered: ImportedHistory, file: Path, lines: list[Fields], name: str) -> History:
-    ids, memories = Ids(), {memory.external_id: memory for memory in remembered.memories}
+def _history(imported: ImportedHistory, file: Path, lines: list[Fields], name: str) -> History:
+    ids, memories = UniqueIds(), {memory.external_id: memory for memory in imported.memories}
     probes = []
     for line in lines:
-        probe = _probe(line, remembered, memories, name)
+        probe = _probe(line, imported, memories, name)
         if probe:
-            probes.append(replace(probe, id=ids.give(probe.id)))
-        remembered.skips.extend(_named(file, note) for note in line.skips)
+            probes.append(replace(probe, id=ids.make(probe.id)))
+        imported.skips.extend(_in_file(file, note) for note in line.skips)
         line.skips.clear()
-    user = remembered.persona.external_id
-    return History(user, remembered.persona, (), tuple(remembered.memories), tuple(probes), tuple(remembered.skips))
+    user = imported.persona.external_id
+    return History(user, imported.persona, (), tuple(imported.memories), tuple(probes), tuple(imported.skips))
 
 
-def _probe(line: Fields, remembered: ImportedHistory, memories: dict[str, MemoryDraft], name: str) -> Probe | None:
-    said = read_dialogue(line, name)
+def _probe(line: Fields, imported: ImportedHistory, memories: dict[str, MemoryDraft], name: str) -> Probe | None:
+    turns = read_dialogue(line, name)
     test_turn = next((value for value, _ in line.items("test-turn")), None)
-    before = [s.turn for s in said if isinstance(test_turn, int) and s.index < test_turn]
+    before = [s.turn for s in turns if isinstance(test_turn, int) and s.index < test_turn]
     asked = max((n for n, turn in enumerate(before) if turn.role == "user"), default=None)
     if asked is None:
         line.report("test-turn", "expected the place of a reply after something that the user says; not asked")
         return None
     items = _relevant(line, memories)
     return Probe(
-        f"{remembered.persona.external_id}-{short_digest(line.values.get('dialogue'), test_turn)}",
+        f"{imported.persona.external_id}-{short_digest(line.values.get('dialogue'), test_turn)}",
         before[asked].text,
-        remembered.end(),
-        Gold(_reply(line, said, test_turn), items=items),
+        imported.end(),
+        Gold(_reply(line, turns, test_turn), items=items),
         f"proactive: {memories[items[0]].scene}" if items else "proactive",
         populations=(ALL,),
         dialogue=tuple(before[:asked]),
     )
 
 
-def _reply(line: Fields, said: list[Said], test_turn: object) -> tuple[str, ...]:
-    reply = next((s.turn.text for s in said if s.index == test_turn and s.turn.role == "assistant"), "")
+def _reply(line: Fields, turns: list[IndexedTurn], test_turn: object) -> tuple[str, ...]:
+    reply = next((s.turn.text for s in turns if s.index == test_turn and s.turn.role == "assistant"), "")
     if not reply:
         line.report("test-turn", "the assistant says nothing there; only the memories are scored")
     return (reply,) if reply else ()
@@ -189,5 +189,5 @@ def _relevant(line: Fields, memories: dict[str, MemoryDraft]) -> tuple[str, ...]
     return tuple(dict.fromkeys(found))
 
 
-def _named(file: Path, skip: Skip) -> Skip:
+def _in_file(file: Path, skip: Skip) -> Skip:
     return Skip(f"{file.name}, {skip.place}", skip.reason)

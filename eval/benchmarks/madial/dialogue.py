@@ -1,4 +1,4 @@
-"""The dialogues of MADial-Bench as turns: markers, quotation marks and missing speakers sorted out."""
+"""Read MADial-Bench's dialogues as turns, without markers and quotation marks, with missing speakers filled in."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ MARKS = '"“”'
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """A turn, and its index in the file's list, which counts markers and blank entries too."""
+class IndexedTurn:
+    """A turn, and its index in the file's list, which also counts markers and blank entries."""
 
     index: int
     turn: TurnDraft
 
 
-def read_dialogue(line: Fields, user: str) -> list[Said]:
-    """The turns of a dialogue; `user` is the name of the user, any speaker but the assistant if it is empty.
+def read_dialogue(line: Fields, user: str) -> list[IndexedTurn]:
+    """Read the turns of a dialogue. `user` is the user's name.
 
-    Without a name for the user, all but the assistant have the role "other".
+    Without it, everybody but the assistant has the role "other".
     """
-    said: list[Said] = []
+    turns: list[IndexedTurn] = []
     for index, (value, place) in enumerate(line.items("dialogue")):
         entry = Fields({"text": value}, place, line.skips).text("text").strip()
         if not entry or MARKER.fullmatch(entry):
             continue
         match = UTTERANCE.match(entry)
-        speaker = match["speaker"].strip() if match else _other(said, user)
+        speaker = match["speaker"].strip() if match else _other(turns, user)
         text = unquote(match["text"] if match else entry)
         if text:
-            said.append(Said(index, TurnDraft(speaker, _role(speaker, user), text)))
-    return said
+            turns.append(IndexedTurn(index, TurnDraft(speaker, _role(speaker, user), text)))
+    return turns
 
 
 def unquote(text: str) -> str:
-    """What was said, without the marks around it; a mark that has lost its twin goes too, any other within stays."""
+    """Remove the quotation marks around an utterance, also a single one; marks inside it stay."""
     text = END.sub("", text).strip()
     if text.startswith("<") and text.endswith(">"):
         text = text[1:-1].strip()
@@ -56,11 +56,11 @@ def unquote(text: str) -> str:
     return text
 
 
-def _other(said: list[Said], user: str) -> str:
-    """Who speaks next where nobody is named."""
-    if said and said[-1].turn.speaker != ASSISTANT:
+def _other(turns: list[IndexedTurn], user: str) -> str:
+    """Who speaks an entry without a speaker: the other one than before."""
+    if turns and turns[-1].turn.speaker != ASSISTANT:
         return ASSISTANT
-    return user or next((s.turn.speaker for s in said if s.turn.speaker != ASSISTANT), ASSISTANT)
+    return user or next((s.turn.speaker for s in turns if s.turn.speaker != ASSISTANT), ASSISTANT)
 
 
 def _role(speaker: str, user: str) -> Role:

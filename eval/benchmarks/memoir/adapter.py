@@ -7,9 +7,9 @@ A life is two files, NAME.jsonl in Memoir's own format (see `memory.importers.ge
      "dialogue": [{"speaker": "Pia", "role": "user", "text": "..."}], "why": "for people who read the file"}
 
 - history: a life, under its file's name. asked_at: as given, the end of the day if it has no clock time.
-- ability: as given. Probes of `UNANSWERABLE` abilities have no answers and no evidence, and are to be abstained from.
+- ability: as given. Probes of `UNANSWERABLE` abilities have no answers and no evidence; abstaining is right.
 - gold.turns: the evidence, turns and memories alike, in the order given (of a changed fact the newest first);
-  gold.sessions: the sessions of the turns among it. Evidence later than asked_at can never be recalled and is left out.
+  gold.sessions: the sessions of the turns among it. Evidence later than asked_at cannot be recalled and is left out.
 - populations: "all", and "answerable" for what has an answer.
 - "dialogue" is what was said just before; "why" is not read.
 """
@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
-from eval.benchmarks.reading import ALL, ANSWERABLE, Ids, ImportedHistory, gather, read_asked_at
+from eval.benchmarks.reading import ALL, ANSWERABLE, ImportedHistory, UniqueIds, gather, read_asked_at
 from eval.types import Gold, History, Probe
 from memory.errors import UnreadableFile
 from memory.importers.generic import memoir as importer
@@ -39,10 +39,10 @@ Known = dict[str, tuple[str, datetime | None]]
 
 
 def load(path: Path) -> Iterator[History]:
-    """Each life of a folder, or the one of a file, whichever of the two files it is.
+    """Yield each life in a folder, or the life of a file, which may be either of its two files.
 
     Raises:
-        UnreadableFile: there is none, or one of its two files is missing or broken.
+        UnreadableFile: there is no life, or one of its two files is missing or broken.
     """
     if not path.is_dir():
         yield _history(path.with_name(path.name.removesuffix(PROBES).removesuffix(".jsonl") + PROBES))
@@ -63,35 +63,35 @@ def _history(probes_file: Path) -> History:
     lives = gather(importer.read(life))
     if not lives:
         raise UnreadableFile(f"{life} holds no persona; expected Memoir's own format.")
-    remembered = lives[0]
-    remembered.skips.extend(
+    imported = lives[0]
+    imported.skips.extend(
         Skip(life.name, f"a second persona, {other.persona.name}, is left out") for other in lives[1:]
     )
     return History(
         name,
-        remembered.persona,
-        tuple(remembered.sessions),
-        tuple(remembered.memories),
-        tuple(_read_probes(probes_file, remembered)),
-        tuple(remembered.skips),
+        imported.persona,
+        tuple(imported.sessions),
+        tuple(imported.memories),
+        tuple(_read_probes(probes_file, imported)),
+        tuple(imported.skips),
     )
 
 
-def _read_probes(file: Path, remembered: ImportedHistory) -> Iterator[Probe]:
-    ids, known = Ids(), _known(remembered)
+def _read_probes(file: Path, imported: ImportedHistory) -> Iterator[Probe]:
+    ids, known = UniqueIds(), _known(imported)
     for line in read_objects(file):
         notes = [line] if isinstance(line, Skip) else line.skips
         if isinstance(line, Fields) and (probe := _probe(line, known, ids)):
             yield probe
-        remembered.skips.extend(Skip(f"{file.name}, {note.place}", note.reason) for note in notes)
+        imported.skips.extend(Skip(f"{file.name}, {note.place}", note.reason) for note in notes)
 
 
-def _known(remembered: ImportedHistory) -> Known:
-    turns = {t.external_id: (s.external_id, t.said_at or s.started_at) for s in remembered.sessions for t in s.turns}
-    return {m.external_id: ("", m.said_at or m.valid_from) for m in remembered.memories} | turns
+def _known(imported: ImportedHistory) -> Known:
+    turns = {t.external_id: (s.external_id, t.said_at or s.started_at) for s in imported.sessions for t in s.turns}
+    return {m.external_id: ("", m.said_at or m.valid_from) for m in imported.memories} | turns
 
 
-def _probe(fields: Fields, known: Known, ids: Ids) -> Probe | None:
+def _probe(fields: Fields, known: Known, ids: UniqueIds) -> Probe | None:
     for needed in ("id", "ability", "question"):
         if not fields.text(needed).strip():
             fields.report(needed, "missing; the probe is not asked")
@@ -107,7 +107,7 @@ def _probe(fields: Fields, known: Known, ids: Ids) -> Probe | None:
         expected = "expected an answer" if is_answerable else f"expected no answer to what is {ability}"
         fields.report("answers", f"{expected}; the probe is not asked")
         return None
-    name = ids.give(fields.text("id"))
+    name = ids.make(fields.text("id"))
     if name != fields.text("id"):
         fields.report("id", f"used before; kept as {name}")
     return Probe(

@@ -33,7 +33,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from eval.benchmarks.reading import ALL, Ids, ImportedHistory, find_file, gather, short_digest
+from eval.benchmarks.reading import ALL, ImportedHistory, UniqueIds, find_file, gather, short_digest
 from eval.metrics.answers import anchor_map
 from eval.types import Gold, History, Kind, Probe
 from memory.bank.rows import clean
@@ -53,7 +53,7 @@ REFERENCE = "Reference Memory"
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a bank, and of its questions: which store it is and which kind of memory."""
+    """A part of a bank and of its questions, with the store and the kind of memory that it is."""
 
     name: str
     store: Store
@@ -69,31 +69,33 @@ SECTIONS = (
 
 
 def load(path: Path) -> Iterator[History]:
-    """Each character of the bank who has questions.
+    """Yield the history of each character of the bank who has questions.
 
     Raises:
         UnreadableFile: bank or questions are missing, ambiguous or broken.
     """
     questions_file, bank = _find_files(path)
-    questions, early = _read_questions(questions_file)
-    held: History | None = None
+    questions, early_skips = _read_questions(questions_file)
+    previous: History | None = None
     for place, character in stream_values(bank, lambda place: not place):
         name = importer.name_of(place, character)
         if name not in questions or not isinstance(character, dict) or not character:
             continue
-        if held:
-            yield held
-        (remembered,) = gather(importer.read_character(place, character))
-        remembered = _without_description(remembered)
-        remembered.skips.extend(early)
-        early = []
-        held = _history(remembered, questions_file.name, questions.pop(name))
-    if held is None:
+        if previous:
+            yield previous
+        (imported,) = gather(importer.read_character(place, character))
+        imported = _without_description(imported)
+        imported.skips.extend(early_skips)
+        early_skips = []
+        previous = _history(imported, questions_file.name, questions.pop(name))
+    if previous is None:
         raise UnreadableFile(f"{bank} holds none of the characters whom {questions_file.name} asks about.")
     left = [
         Skip(questions_file.name, f"{name} is not in the bank; none of their questions is asked") for name in questions
     ]
-    yield History(held.id, held.persona, held.sessions, held.memories, held.probes, (*held.skips, *left))
+    yield History(
+        previous.id, previous.persona, previous.sessions, previous.memories, previous.probes, (*previous.skips, *left)
+    )
 
 
 # --- files
@@ -121,7 +123,7 @@ def _is_questions(head: bytes) -> bool:
 
 
 def _read_questions(file: Path) -> tuple[dict[str, list[Fields]], list[Skip]]:
-    """The questions of each character, in sections; and what is none."""
+    """Read the questions of each character, by section, and skip the rest."""
     found: dict[str, list[Fields]] = {}
     notes: list[Skip] = []
     for place, value in stream_values(file, lambda place: not place):
@@ -130,46 +132,46 @@ def _read_questions(file: Path) -> tuple[dict[str, list[Fields]], list[Skip]]:
     return found, notes
 
 
-def _without_description(remembered: ImportedHistory) -> ImportedHistory:
-    kept = [memory for memory in remembered.memories if memory.external_id != importer.DESCRIPTION]
-    if len(kept) == len(remembered.memories):
-        return remembered
+def _without_description(imported: ImportedHistory) -> ImportedHistory:
+    kept = [memory for memory in imported.memories if memory.external_id != importer.DESCRIPTION]
+    if len(kept) == len(imported.memories):
+        return imported
     why = "restates the profile, and no question refers to it; not remembered"
-    note = Skip(f"{remembered.persona.external_id}.{importer.DESCRIPTION}", why)
-    return ImportedHistory(remembered.persona, remembered.sessions, kept, [*remembered.skips, note])
+    note = Skip(f"{imported.persona.external_id}.{importer.DESCRIPTION}", why)
+    return ImportedHistory(imported.persona, imported.sessions, kept, [*imported.skips, note])
 
 
 # --- questions
 
 
-def _history(remembered: ImportedHistory, file: str, groups: list[Fields]) -> History:
-    name, ids = remembered.persona.external_id, Ids()
+def _history(imported: ImportedHistory, file: str, groups: list[Fields]) -> History:
+    name, ids = imported.persona.external_id, UniqueIds()
     bank = {
-        store: {m.external_id for m in remembered.memories if m.store == store}
+        store: {m.external_id for m in imported.memories if m.store == store}
         for store in ("profile", "relationship", "event")
     }
-    bank["dialogue"] = {session.external_id for session in remembered.sessions}
+    bank["dialogue"] = {session.external_id for session in imported.sessions}
     notes: list[Skip] = []
     probes = []
     for sections in groups:
         for section in SECTIONS:
             found = sections.values.get(section.name)
             for item, group in _items(found, "", sections.place_of(section.name), notes):
-                if probe := _probe(item, group, section, bank[section.store], remembered, ids):
+                if probe := _probe(item, group, section, bank[section.store], imported, ids):
                     probes.append(probe)
-    remembered.skips.extend(Skip(f"{file}, {note.place}", note.reason) for note in notes)
+    imported.skips.extend(Skip(f"{file}, {note.place}", note.reason) for note in notes)
     return History(
         name,
-        remembered.persona,
-        tuple(remembered.sessions),
-        tuple(remembered.memories),
+        imported.persona,
+        tuple(imported.sessions),
+        tuple(imported.memories),
         tuple(probes),
-        tuple(remembered.skips),
+        tuple(imported.skips),
     )
 
 
 def _items(value: object, group: str, place: str, notes: list[Skip]) -> Iterator[tuple[Fields, str]]:
-    """Each question, and the id that it is grouped under, in lists or objects."""
+    """Yield each question with the id it is grouped under, from lists and objects."""
     if isinstance(value, dict) and "Question" in value:
         yield Fields(value, place, notes), group
     elif isinstance(value, dict):
@@ -183,7 +185,7 @@ def _items(value: object, group: str, place: str, notes: list[Skip]) -> Iterator
 
 
 def _probe(
-    item: Fields, group: str, section: Section, bank: set[str], remembered: ImportedHistory, ids: Ids
+    item: Fields, group: str, section: Section, bank: set[str], imported: ImportedHistory, ids: UniqueIds
 ) -> Probe | None:
     question, answer = (html.unescape(item.text(name)).strip() for name in ("Question", "Answer"))
     if not question or not answer:
@@ -198,11 +200,11 @@ def _probe(
     anchors = _anchors(item)
     if not anchors:
         item.report("Memory Anchors", "no anchors; not scored by them")
-    ceiling = anchor_map(_told(items, remembered), anchors) if anchors else None
+    ceiling = anchor_map(_text_of(items, imported), anchors) if anchors else None
     return Probe(
-        ids.give(f"{remembered.persona.external_id}-{short_digest(section.name, question, answer, *items, *anchors)}"),
+        ids.make(f"{imported.persona.external_id}-{short_digest(section.name, question, answer, *items, *anchors)}"),
         question,
-        remembered.end(),
+        imported.end(),
         Gold((answer,), items=items, anchors=anchors, anchor_ceiling=ceiling, kind=section.kind),
         section.name,
         section.store,
@@ -210,15 +212,15 @@ def _probe(
     )
 
 
-def _told(items: Collection[str], remembered: ImportedHistory) -> str:
-    """All that the memories and dialogues of these ids say."""
-    memories = [memory.text for memory in remembered.memories if memory.external_id in items]
-    turns = [turn.text for session in remembered.sessions if session.external_id in items for turn in session.turns]
+def _text_of(items: Collection[str], imported: ImportedHistory) -> str:
+    """The text of the memories and dialogues with these ids."""
+    memories = [memory.text for memory in imported.memories if memory.external_id in items]
+    turns = [turn.text for session in imported.sessions if session.external_id in items for turn in session.turns]
     return "\n".join([*memories, *turns])
 
 
 def _references(item: Fields, group: str) -> list[str]:
-    """The ids that an item refers to: a name, or a list of ids written as Python."""
+    """The ids that an item refers to: a name, or a list of ids in Python syntax."""
     value = item.values.get(REFERENCE)
     text = value.strip() if isinstance(value, str) else ""
     listed = importer.literal(text) if text.startswith("[") else value

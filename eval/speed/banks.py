@@ -1,4 +1,4 @@
-"""Banks of made-up talk of any size, made once for each run or kept in a folder."""
+"""Make banks of synthetic conversations of any size, or reuse those in a folder."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from memory.search.indexer import embed_all
 from memory.types import PersonaDraft, SessionDraft
 
 BATCH = 100
-"""Sessions a transaction, as a large file is imported."""
+"""Sessions in one transaction, as when a large file is imported."""
 
 Watch = Callable[[str, int, int], None]
-"""Told what goes on, how much of it is done, and how much there is."""
+"""Called with what is being done, how much of it is done, and how much there is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How many personas know how many memories each."""
+    """A number of personas, and the memories of each."""
 
     personas: int
     memories: int
@@ -36,13 +36,13 @@ class Size:
 
     @property
     def total(self) -> int:
-        """Memories in all; sessions are whole, so that it may be a few more than asked for."""
+        """Memories in all; since sessions are whole, a few more than requested."""
         return self.personas * -(-self.memories // A_SESSION) * A_SESSION
 
 
 @dataclass(frozen=True, slots=True)
-class World:
-    """A bank that was made: its personas by number, the seconds that storing and packing took, its size on disk."""
+class BankOfSize:
+    """A bank that was made: the ids of its personas, the seconds of storing and packing, its size on disk."""
 
     path: Path
     personas: tuple[int, ...]
@@ -51,37 +51,37 @@ class World:
     disk_mib: float
 
 
-def make(folder: Path, size: Size, life: Life, texts: Sequence[str], embedder: Embedder, watch: Watch) -> World:
-    """The bank of that size in the folder; one that was made before is taken as it is.
+def make(folder: Path, size: Size, life: Life, texts: Sequence[str], embedder: Embedder, watch: Watch) -> BankOfSize:
+    """Make the bank of a size in the folder, or reuse it if it was made before.
 
-    `texts` are those that are given their own vectors.
+    `texts` are those that get their own vectors.
     """
     home = folder / f"{size.personas}x{size.memories}-seed-{life.seed}"
     whole = home / "world.json"
     if whole.exists():
         kept = json.loads(whole.read_text("utf-8"))
-        return World(**{**kept, "path": home / "bank.db", "personas": tuple(kept["personas"])})
-    shutil.rmtree(home, ignore_errors=True)  # one that was broken off
+        return BankOfSize(**{**kept, "path": home / "bank.db", "personas": tuple(kept["personas"])})
+    shutil.rmtree(home, ignore_errors=True)  # an unfinished one
     home.mkdir(parents=True)
     bank = Bank(home / "bank.db")
-    personas, import_s = _told(bank, size, life, watch)
+    personas, import_s = _store_sessions(bank, size, life, watch)
     fill(bank, embedder, texts, partial(watch, f"{size}: vectors"))
     started = time.perf_counter()
-    embed_all(bank, embedder)  # all is embedded; what is left to it is to pack
+    embed_all(bank, embedder)  # all is embedded already; what is left is packing
     pack_s = time.perf_counter() - started
     disk = sum(file.stat().st_size for file in home.glob("bank.db*")) / 2**20
-    world = World(bank.path, personas, import_s, pack_s, disk)
-    whole.write_text(json.dumps(asdict(world), default=str), "utf-8")  # last: what is without it was broken off
-    return world
+    made = BankOfSize(bank.path, personas, import_s, pack_s, disk)
+    whole.write_text(json.dumps(asdict(made), default=str), "utf-8")  # written last: a bank without it is unfinished
+    return made
 
 
 def sessions_of(size: Size, persona: int) -> range:
-    """The numbers of the sessions that a persona has part in: all personas share one life, in turn."""
+    """The numbers of a persona's sessions: all personas share one life, in turns."""
     return range(persona, persona + size.personas * -(-size.memories // A_SESSION), size.personas)
 
 
-def _told(bank: Bank, size: Size, life: Life, watch: Watch) -> tuple[tuple[int, ...], float]:
-    """Tell each persona its sessions; their numbers, and the seconds that the bank took."""
+def _store_sessions(bank: Bank, size: Size, life: Life, watch: Watch) -> tuple[tuple[int, ...], float]:
+    """Store each persona's sessions; return the personas' ids and the seconds it took."""
     personas, took, done = [], 0.0, 0
     for place in range(size.personas):
         persona = bank.create_persona(PersonaDraft(f"Bench {place}")).id
