@@ -155,16 +155,16 @@ class _Maker:
         yield from ((quad, then) for quad in self.usable for then in of_head[folded(quad.tail)])
 
     def _forms(self, way: Sequence[Quad], rng: Random) -> Iterator[_Query]:
-        """The queries to try, in order: about a past time, or asked at a moment when the facts held."""
+        """The queries to try, in order: about a past time, or asked at a moment when the facts hold."""
         head, relations = way[0].head, tuple(quad.relation for quad in way)
-        held = _intersection([self.life, *(_held(quad, self.life) for quad in way)])
-        if held is None:
+        valid = _intersection([self.life, *(_validity(quad, self.life) for quad in way)])
+        if valid is None:
             return
-        told = max((moment for quad in way if (moment := quad.said or quad.since)), default=self.life.start)
-        spans = _calendar(_within(held, rng)) if any(quad.since or quad.until for quad in way) else ()
+        known_from = max((moment for quad in way if (moment := quad.said or quad.since)), default=self.life.start)
+        spans = _calendar(_within(valid, rng)) if any(quad.since or quad.until for quad in way) else ()
         forms = [_Query(head, relations, self.life.end, span) for span in spans if span.end <= self.life.end]
-        if told < held.end:
-            now = _within(TimeSpan(max(told, held.start), held.end), rng)
+        if known_from < valid.end:
+            now = _within(TimeSpan(max(known_from, valid.start), valid.end), rng)
             forms.insert(rng.choice((0, len(forms))), _Query(head, relations, now))
         yield from forms
 
@@ -198,9 +198,9 @@ class _Maker:
                 if folded(tail) not in taken:
                     taken.add(folded(tail))
                     others.append(tail)
-        shown = ([answer] if answer else []) + others[: CHOICES - (2 if answer else 1)]
-        rng.shuffle(shown)
-        return (*shown, DONT_KNOW)
+        choices = ([answer] if answer else []) + others[: CHOICES - (2 if answer else 1)]
+        rng.shuffle(choices)
+        return (*choices, DONT_KNOW)
 
     def _probe(self, query: _Query, ability: str, gold: Gold, choices: tuple[str, ...]) -> Probe:
         store = self.stores.get(query.relations[-1], "profile")
@@ -237,7 +237,7 @@ def _can_be_asked(quad: Quad) -> bool:
     return len(quad.tail) <= LONGEST_TAIL and "\n" not in quad.tail and folded(quad.tail) != quad.key[0]
 
 
-def _held(quad: Quad, life: TimeSpan) -> TimeSpan | None:
+def _validity(quad: Quad, life: TimeSpan) -> TimeSpan | None:
     start, end = quad.since or life.start, quad.until or life.end + MOMENT
     return TimeSpan(start, end) if start < end else None
 

@@ -104,11 +104,11 @@ def _turn_scores(sample: Sample, ks: Sequence[int]) -> Scores:
     ranking, relevant = _one_per_hit(fresh, gold)
     scores: Scores = {}
     for k in ks:
-        held = [unit for units in fresh[:k] for unit in units]
-        depth = max(k, len(held))
-        scores[f"turn_recall@{k}"] = retrieval.recall(held, gold, depth)
-        scores[f"turn_recall_any@{k}"] = retrieval.recall_any(held, gold, depth)
-        scores[f"turn_recall_all@{k}"] = retrieval.recall_all(held, gold, depth)
+        top = [unit for units in fresh[:k] for unit in units]
+        depth = max(k, len(top))
+        scores[f"turn_recall@{k}"] = retrieval.recall(top, gold, depth)
+        scores[f"turn_recall_any@{k}"] = retrieval.recall_any(top, gold, depth)
+        scores[f"turn_recall_all@{k}"] = retrieval.recall_all(top, gold, depth)
         scores[f"turn_ndcg@{k}"] = retrieval.ndcg(ranking, relevant, k)
     return scores
 
@@ -222,8 +222,8 @@ def _text_scores(sample: Sample) -> Scores:
         scores |= dict.fromkeys(TEXT_METRICS, 0.0) if prediction.abstained else _text(prediction.answer, gold.answers)
         scores["similarity"] = 0.0 if prediction.abstained else prediction.similarity
     if gold.anchors:
-        held = not prediction.abstained and answers.anchor_map(prediction.answer, gold.anchors)
-        scores["anchor_map"] = float(held)
+        share = 0.0 if prediction.abstained else answers.anchor_map(prediction.answer, gold.anchors)
+        scores["anchor_map"] = share
     if gold.anchor_ceiling is not None:
         scores["anchor_ceiling"] = gold.anchor_ceiling
     return scores

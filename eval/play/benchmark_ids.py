@@ -25,9 +25,9 @@ class BenchmarkIds:
         self._sessions: dict[int, str] | None = None
         self._learned: dict[int, tuple[str, ...]] = {}
 
-    def record(self, external_id: str, held: Sequence[str]) -> None:
+    def record(self, external_id: str, units: Sequence[str]) -> None:
         """Record which units (opaque ids) are held by what is stored under an external id."""
-        self._holds[external_id] = tuple(self._opaque.original(unit) for unit in held)
+        self._holds[external_id] = tuple(self._opaque.original(unit) for unit in units)
         self._units.update(self._holds[external_id])
 
     def bank_changed(self) -> None:

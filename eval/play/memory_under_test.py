@@ -11,7 +11,7 @@ from pathlib import Path
 from eval.experiment import Experiment
 from eval.play.benchmark_ids import BenchmarkIds
 from eval.play.models import Models
-from eval.play.opaque_ids import OpaqueIds, check_shown, check_stored, sort_by_time
+from eval.play.opaque_ids import OpaqueIds, check_hits, check_stored, sort_by_time
 from eval.play.pooled import Part
 from eval.play.prediction import make_prediction
 from eval.play.reader_input import EvidenceSearcher
@@ -125,8 +125,8 @@ class MemoryUnderTest:
 
     def _rewrite(self, session: SessionDraft) -> SessionDraft:
         draft, holds = self._rewriter.rewrite(self._opaque.hide_session(session))
-        for external_id, held in holds.items():
-            self._ids.record(external_id, held)
+        for external_id, units in holds.items():
+            self._ids.record(external_id, units)
         return draft
 
     def _forget_shorter_versions(self, sessions: Sequence[SessionDraft]) -> None:
@@ -161,7 +161,7 @@ class MemoryUnderTest:
         started = time.perf_counter()
         answer = self._assistant.ask(ask)
         seconds = time.perf_counter() - started
-        check_shown(answer.hits, probe.asked_at)
+        check_hits(answer.hits, probe.asked_at)
         if answer.reading.unreachable:
             raise ModelFailed(
                 f"{answer.reading.notice} Earlier answers are kept; run the same command again to continue"

@@ -99,7 +99,7 @@ def _stored(sessions: Sequence[SessionDraft], memories: Sequence[MemoryDraft]) -
         yield f"memory {m.text[:40]!r}", m.external_id, f"{m.text} {m.key} {m.event_text}"
 
 
-def check_shown(hits: Sequence[Hit], asked_at: datetime) -> None:
+def check_hits(hits: Sequence[Hit], asked_at: datetime) -> None:
     """Check that nothing said after a probe was found for it.
 
     Raises:

@@ -56,9 +56,9 @@ def trim_ranking(ranking: Iterable[RankedHit]) -> Iterator[RankedHit]:
     units: set[str] = set()
     sessions: set[str] = set()
     for hit in ranking:
-        kind = "filtered" if hit.place == "filtered" else "said" if hit.session else "apart"
+        kind = "filtered" if hit.place == "filtered" else "in session" if hit.session else "outside sessions"
         adds_units = kept[kind] < RANKED and not units.issuperset(hit.units)
-        adds_session = kind == "said" and hit.session not in sessions and len(sessions) < RANKED
+        adds_session = kind == "in session" and hit.session not in sessions and len(sessions) < RANKED
         if hit.place == "read" or adds_units or adds_session:
             yield hit
         kept[kind] += adds_units

@@ -57,8 +57,8 @@ class SessionRewriter:
             turns.append(replace(each.turn, key=f"{addition}\n{each.turn.text}") if merged else each.turn)
             if addition and self.separate:
                 learned.append(Learned(_extra_key(each.turn, addition, session), (Quote(place, each.turn.text),)))
-        held = {each.turn.external_id: each.holds for each in stored}
-        return replace(session, turns=tuple(turns), learned=tuple(learned)), held
+        holds = {each.turn.external_id: each.holds for each in stored}
+        return replace(session, turns=tuple(turns), learned=tuple(learned)), holds
 
     def _stored_turns(self, session: SessionDraft) -> list[StoredTurn]:
         if self.granularity == "turn":
@@ -108,9 +108,9 @@ def _rounds(turns: Iterable[TurnDraft]) -> list[list[TurnDraft]]:
 def _joined(turns: Sequence[TurnDraft]) -> StoredTurn:
     text = "\n".join(f"{turn.speaker}: {turn.text}" for turn in turns)
     times = [turn.said_at for turn in turns if turn.said_at is not None]
-    held = tuple(turn.external_id for turn in turns)
+    holds = tuple(turn.external_id for turn in turns)
     # Dated by its last turn: a round or session is not known before its end.
-    return StoredTurn(replace(turns[0], text=text, said_at=max(times, default=None)), held)
+    return StoredTurn(replace(turns[0], text=text, said_at=max(times, default=None)), holds)
 
 
 def _extra_key(turn: TurnDraft, addition: str, session: SessionDraft) -> MemoryDraft:

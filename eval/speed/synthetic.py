@@ -1,8 +1,8 @@
 """Synthetic conversations to measure speed on: reproducible from a seed, with vectors like those of real ones.
 
 Content words come from the embedding model's word list, which is ordered by frequency, and are drawn by Zipf's law
-among function words, names and dates; half of a session's content words belong to its few topics. Turns have a median of 20
-words and a long tail. Each session adds a fact or an event to the other stores.
+among function words, names and dates; half of a session's content words belong to its few topics. Turns have a median
+of 20 words and a long tail. Each session adds a fact or an event to the other stores.
 Since a million encodings take an hour, only the first texts get vectors of their own; the rest get mixtures of those
 (`Mixtures`).
 """
@@ -109,11 +109,11 @@ class Life:
     def _session(self, number: int, started: datetime) -> SessionDraft:
         draw = np.random.default_rng([self.seed, 0, number])
         lengths = np.exp(draw.normal(np.log(MEDIAN_LENGTH), SPREAD, TURNS)).clip(2, LONGEST).astype(int)
-        said = self._words(draw, int(lengths.sum()))
+        words = self._words(draw, int(lengths.sum()))
         ends = np.cumsum(lengths)
         speakers = NAMES[0], NAMES[int(draw.integers(1, len(NAMES)))]
         turns = tuple(
-            TurnDraft(speakers[place % 2], "user", _sentence(said[end - length : end]), _minutes(started, place))
+            TurnDraft(speakers[place % 2], "user", _sentence(words[end - length : end]), _minutes(started, place))
             for place, (length, end) in enumerate(zip(lengths, ends, strict=True))
         )
         learned = Learned(self._learned(draw, number, started, speakers[1]), (Quote(0, turns[0].text),))
