@@ -25,7 +25,7 @@ def longmemeval(sessions, **more):
 
 REFUSED = {
     "empty.json": (b"", "it is empty (0 bytes)"),
-    "blank.jsonl": (b"\n \n\t\n", "it holds only blank space"),
+    "blank.jsonl": (b"\n \n\t\n", "it contains only white space"),
     "latin.txt": ("Ana: café\nBo: hi\n".encode("latin-1"), "not UTF-8 text (byte 0xe9 at offset 8); save it as UTF-8"),
     "wide.txt": ("Ana: hi\nBo: hi\n".encode("utf-16-le"), "UTF-16 text without a byte-order mark; save it as UTF-8"),
     "photo.json": (b"\xff\xd8\xff\xe0\x00\x10", "it looks like a picture"),
@@ -71,7 +71,7 @@ def test_truncated_json_is_kept_up_to_the_last_complete_session(bank, tmp_path, 
     report = ingest(bank, path)
     assert report.fault.startswith("cut.json breaks off at byte ")
     assert "in [0].haystack_sessions[3]" in report.fault
-    assert "Before that came 3 complete sessions" in report.fault
+    assert "Read up to there: 3 complete sessions" in report.fault
     assert [(h.found_sessions, h.found_turns) for h in report.histories] == [(3, 3)]
     assert_true_report(bank, report)
     assert_unharmed(bank)

@@ -66,7 +66,7 @@ def test_a_line_of_a_gigabyte_is_passed_over_by_number_in_bounded_memory(bank, t
     path.unlink()
     assert (status, wrong) == (0, "")
     assert "found 2 sessions, 4 turns" in printed
-    assert "line 3: longer than 33,554,432 bytes; passed over" in printed
+    assert "line 3: longer than 33,554,432 bytes; skipped" in printed
     assert megabytes < 200
     assert bank.counts(bank.persona("Zoe").id) == {"sessions": 2, "turns": 4, "dialogue": 4}
     assert_unharmed(bank)

@@ -91,7 +91,7 @@ def test_nul_bytes_and_half_surrogates_are_left_out_and_told(bank, tmp_path):
     report = ingest(bank, write_lines(tmp_path / "h.jsonl", persona("Zoe"), line))
     (skip,) = report.histories[0].skips
     assert skip.place == "line 2, session.turns[0].text"
-    assert skip.reason == "1 of U+0000 left out, 1 of half a surrogate pair replaced by U+FFFD"
+    assert skip.reason == "1 U+0000 characters removed, 1 unpaired surrogates replaced by U+FFFD"
     assert bank.turns(report.histories[0].persona.id, 2)[0].text == "ab \ufffd c"
     assert_true_report(bank, report)
     assert_unharmed(bank)
@@ -101,7 +101,7 @@ def test_a_transcript_with_a_mark_and_nul_bytes_is_kept(bank, tmp_path):
     path = tmp_path / "walk.txt"
     path.write_bytes(codecs.BOM_UTF8 + "# 2024-05-01\nAna: hé\x00llo\nBo: 🌊\n".encode())
     report = ingest(bank, path)
-    assert [(s.place, s.reason) for s in report.histories[0].skips] == [("line 2", "1 of U+0000 left out")]
+    assert [(s.place, s.reason) for s in report.histories[0].skips] == [("line 2", "1 U+0000 characters removed")]
     assert [t.text for t in bank.turns(report.histories[0].persona.id, 2)] == ["héllo", "🌊"]
     assert_true_report(bank, report)
 

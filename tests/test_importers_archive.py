@@ -68,12 +68,12 @@ def whole(**members):
 
 REFUSED = {
     "encrypted": (encrypted, "'conversations.json' in it is encrypted; expected an archive without a password"),
-    "traversal": (lambda: in_folder("../../conversations.json"), "names a file outside of itself ('../../conver"),
-    "backslashes": (lambda: in_folder("a\\..\\..\\b.json"), "names a file outside of itself"),
-    "absolute": (lambda: in_folder("/etc/conversations.json"), "names a file outside of itself ('/etc/"),
-    "drive": (lambda: in_folder("C:\\conversations.json"), "names a file outside of itself"),
-    "truncated": (lambda: whole(a_json=CHATGPT)[:-30], "is damaged or breaks off (it has no list of files at its end)"),
-    "headless": (lambda: b"PK\x03\x04" + b"rest of it", "is damaged or breaks off"),
+    "traversal": (lambda: in_folder("../../conversations.json"), "contains a path outside itself ('../../conver"),
+    "backslashes": (lambda: in_folder("a\\..\\..\\b.json"), "contains a path outside itself"),
+    "absolute": (lambda: in_folder("/etc/conversations.json"), "contains a path outside itself ('/etc/"),
+    "drive": (lambda: in_folder("C:\\conversations.json"), "contains a path outside itself"),
+    "truncated": (lambda: whole(a_json=CHATGPT)[:-30], "is damaged or incomplete (it has no list of files at its end)"),
+    "headless": (lambda: b"PK\x03\x04" + b"rest of it", "is damaged or incomplete"),
     "bomb": (lambda: whole(a_json=b"[" + b" " * (8 << 20)), "unpacks to 1"),
     "huge": (lambda: declaring(0xFFFFFFFE), "unpacks to 4,294,967,294 bytes; expected at most 2,147,483,648"),
     "empty": (lambda: whole(), "it looks like a zip archive without a file of a known format (it is empty)"),
@@ -104,7 +104,7 @@ def test_an_archive_that_must_not_be_read_is_refused_and_changes_nothing(bank, t
 
 def test_an_archive_in_an_archive_is_named_with_what_to_do(tmp_path):
     path = write_zip(tmp_path / "outer.zip", {"inner.zip": nested(tmp_path)})
-    with pytest.raises(UnreadableFile, match=r"inner\.zip: an archive within the archive; unpack this one and import"):
+    with pytest.raises(UnreadableFile, match=r"inner\.zip: an archive inside the archive; unpack this one and import"):
         unpack(path)
 
 
@@ -159,7 +159,7 @@ def test_an_archive_is_read_as_the_format_that_says_most_of_itself(tmp_path):
 def test_notes_of_macos_are_passed_over(tmp_path):
     members = {"conversations.json": CHATGPT, "__MACOSX/._conversations.json": b"\x00\x05", "folder/": ""}
     records = read_all(write_zip(tmp_path / "export.zip", members))
-    assert skips(records)[-1] == ("__MACOSX/._conversations.json", "a note of macOS on another file")
+    assert skips(records)[-1] == ("__MACOSX/._conversations.json", "metadata added by macOS")
 
 
 def test_an_endless_list_of_members_is_refused_before_it_is_read(tmp_path, monkeypatch):

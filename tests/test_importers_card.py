@@ -53,7 +53,7 @@ def test_its_lore_becomes_memories_of_the_world():
     records = read_all(FILE)
     (memory,) = memories(records)
     assert (memory.store, memory.key) == ("world", "hive, bees: The hives stand behind the church.")
-    assert skips(records) == [("card.data.character_book.entries[1]", "an entry of the book that is switched off")]
+    assert skips(records) == [("card.data.character_book.entries[1]", "a disabled entry of the lorebook")]
 
 
 @pytest.mark.parametrize("keyword", ["chara", "ccv3"])
@@ -83,7 +83,7 @@ def test_a_card_of_nothing_but_who_somebody_is_is_imported(tmp_path):
     assert [(f.name, f.sessions) for f in summarize(path).histories] == [("Mo", 0)]
     (history,) = ingest(bank, path).histories
     assert (history.persona.name, history.persona.description) == ("Mo", "A miller.")
-    assert [s.reason for s in history.skips] == ["an entry of the book without text"]
+    assert [s.reason for s in history.skips] == ["an entry of the lorebook without text"]
 
 
 def test_importing_a_card_twice_adds_nothing_and_another_of_its_name_is_another(tmp_path):
@@ -102,7 +102,7 @@ def test_a_description_that_would_fill_every_prompt_is_cut_with_a_note(tmp_path)
     path = tmp_path / "long.json"
     path.write_text(changed(description="word " * 10_000, tags=["t" * 9_000, 7]))
     records = read_all(path)
-    assert len(personas(records)[0].description) == card.MOST_DESCRIPTION
+    assert len(personas(records)[0].description) == card.MAX_DESCRIPTION_CHARACTERS
     assert [turn.text for turn in sessions(records)[0].turns if turn.speaker == "description"] == ["word " * 10_000]
     assert ("card.data.tags[1]", "expected text, found a number") in skips(records)
     assert {place for place, _ in skips(records)} >= {"card.data.description", "card.data.tags"}
@@ -145,5 +145,5 @@ def test_a_picture_that_is_no_card_is_refused_by_name(tmp_path, content, reason)
 def test_text_in_a_picture_that_is_not_base64_is_refused(tmp_path):
     path = tmp_path / "iris.png"
     path.write_bytes(SIGNATURE + chunk(b"tEXt", b"chara\x00not base64!") + chunk(b"IEND", b""))
-    with pytest.raises(UnreadableFile, match=r"expected a whole PNG whose card is JSON in base64"):
+    with pytest.raises(UnreadableFile, match=r"expected a complete PNG whose card is JSON in base64"):
         unpack(path)

@@ -44,7 +44,7 @@ def test_every_message_that_is_not_kept_has_its_place_and_reason():
         "n-question.message.content.parts": "only text is kept; left out: image_asset_pointer",
         "n-search.message": "said to a tool (web)",
         "n-found.message": "said by a tool (web)",
-        "n-thought.message": "no text, but thoughts",
+        "n-thought.message": "not text but thoughts",
         "[1]": "session without turns",
     }
 

@@ -81,7 +81,7 @@ def test_a_long_file_is_known_by_its_head(tmp_path):
     ("content", "looks"),
     [
         (b"", "it is empty (0 bytes)"),
-        (b" \n\t ", "only blank space"),
+        (b" \n\t ", "only white space"),
         (b"\x89PNG\r\n\x1a\n" + b"\x00\x00\x00\x00IEND\xaeB`\x82", "a picture without a character card"),
         (b"\x1f\x8b\x08rest", "a gzip archive"),
         (b"SQLite format 3\x00", "an SQLite database"),

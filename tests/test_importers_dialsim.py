@@ -58,7 +58,7 @@ def test_continuation_lines_and_scene_notes_are_kept(records):
 
 def test_what_is_lost_is_noted(records):
     assert [record for record in records if isinstance(record, Skip)] == [
-        Skip("line 1", "stands before the first session"),
+        Skip("line 1", "text before the first session"),
         Skip("line 9", "empty turn"),
     ]
 

@@ -92,7 +92,7 @@ def test_bad_turns_are_skipped_with_their_place(tmp_path):
 def test_what_is_no_conversation_is_passed_over(tmp_path):
     records = records_of(tmp_path, 3, {"sample_id": "x"}, SAMPLE)
     assert [type(record) for record in records[-3:]] == [PersonaDraft, SessionDraft, SessionDraft]
-    assert "expected a conversation; passed over" in {record.reason for record in records[:-3]}
+    assert "expected a conversation; skipped" in {record.reason for record in records[:-3]}
 
 
 def test_a_truncated_file_keeps_the_conversations_before_the_break(tmp_path):
@@ -107,7 +107,7 @@ def test_a_truncated_file_keeps_the_conversations_before_the_break(tmp_path):
 def test_zeros_in_a_text_are_left_out_and_noted(tmp_path):
     _, note, session = records_of(tmp_path, with_session([{"speaker": "Pia", "text": "a\x00b 🌊 שלום"}]))
     assert session.turns[0].text == "ab 🌊 שלום"
-    assert note == Skip("[0].conversation.session_1[0].text", "1 of U+0000 left out")
+    assert note == Skip("[0].conversation.session_1[0].text", "1 U+0000 characters removed")
 
 
 @pytest.mark.data

@@ -44,7 +44,7 @@ def test_users_get_a_history_each_however_the_lines_alternate(tmp_path):
 
 
 def test_a_large_file_is_handed_over_in_parts(tmp_path, monkeypatch):
-    monkeypatch.setattr(madial, "MOST_HELD", 2)
+    monkeypatch.setattr(madial, "MAX_BUFFERED", 2)
     records = records_of(tmp_path, *({str(number): event("x")} for number in range(5)))
     assert [type(record) for record in records].count(PersonaDraft) == 3
 

@@ -50,7 +50,7 @@ def test_what_is_empty_undated_or_no_user_is_noted(records):
         ("Pia.history.2024-04-28", "session without turns"),
         ("Pia.history.some day.date", "no readable date; kept without one"),
         ("Odd", "expected an object, found a list"),
-        ("Odd", "expected a user with a history; passed over"),
+        ("Odd", "expected a user with a history; skipped"),
     ]
 
 

@@ -122,7 +122,7 @@ def test_broken_sections_cost_only_themselves(tmp_path):
 def test_a_list_of_characters_names_each_in_its_profile(tmp_path, records):
     listed = records_of(tmp_path, [CHARACTER, {"profile": {"Age": 3}}])
     assert [r for r in listed if not isinstance(r, Skip)] == [r for r in records if not isinstance(r, Skip)]
-    why = "expected a profile with a Protagonist, who names the character; passed over"
+    why = "expected a profile with a Protagonist, who names the character; skipped"
     assert Skip("[1]", why) in listed
     assert sniff(json.dumps([CHARACTER]).encode())
 

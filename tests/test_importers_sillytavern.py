@@ -23,7 +23,7 @@ def test_a_chat_is_read_with_its_roles_and_times():
 def test_what_is_left_out_has_its_line_and_reason():
     assert skips(read_all(FILE)) == [
         ("line 2, swipes", "only the answer that was shown is kept; left out: 1 others"),
-        ("line 4", "a message of the program, or one hidden from the character"),
+        ("line 4", "a system message, or one hidden from the character"),
     ]
 
 

@@ -57,7 +57,7 @@ def test_an_overlong_line_is_passed_over_with_its_number(tmp_path, monkeypatch):
     monkeypatch.setattr(source, "MAX_LINE_BYTES", 10)
     first, long, last = lines_of(written(tmp_path, b"short\n" + b"x" * 50 + b"\nend"))
     assert (first.text, last) == ("short", TextLine(3, "end", False))
-    assert long == Skip("line 2", "longer than 10 bytes; passed over")
+    assert long == Skip("line 2", "longer than 10 bytes; skipped")
 
 
 def test_an_overlong_line_is_never_held_whole(tmp_path, monkeypatch):
@@ -80,7 +80,7 @@ def test_a_missing_file_is_unreadable_rather_than_an_os_error(tmp_path):
 
 def test_clean_removes_zeros_and_replaces_lone_surrogates():
     assert clean("a\x00b\ud800c") == "ab\ufffdc"
-    assert describe_cleaning("a\x00b\ud800c") == "1 of U+0000 left out, 1 of half a surrogate pair replaced by U+FFFD"
+    assert describe_cleaning("a\x00b\ud800c") == "1 U+0000 characters removed, 1 unpaired surrogates replaced by U+FFFD"
 
 
 def test_clean_leaves_emoji_and_right_to_left_text_alone():

@@ -30,10 +30,10 @@ def test_the_exact_time_is_kept_and_the_local_one_as_it_was_written():
 
 def test_each_message_without_text_has_one_reason():
     assert skips(read_all(ONE)) == [
-        ("messages[0]", "nothing that somebody wrote, but service (phone call)"),
+        ("messages[0]", "not a written message but service (phone call)"),
         ("messages[2]", "only text is kept; left out: photo"),
         ("messages[3]", "only text is kept; left out: voice message"),
-        ("messages[5]", "nothing that somebody wrote, but unsupported"),
+        ("messages[5]", "not a written message but unsupported"),
     ]
 
 
@@ -58,7 +58,7 @@ def test_a_group_alone_is_told_by_who_speaks_first_and_says_so(tmp_path):
     account = json.loads((EXPORTS / "telegram-account.json").read_text())
     records = read_all(write_json(tmp_path / "result.json", account["chats"]["list"][0]))
     assert [role for _, role, _ in said(records)] == ["user", "other", "other"]
-    assert skips(records) == [("the start", "does not say who the user is; taken to be Cy, who speaks first")]
+    assert skips(records) == [("the start", "does not say who the user is; assumed to be Cy, who speaks first")]
 
 
 @pytest.mark.parametrize(("number", "writer"), [(11, 11 + 2**32), (7_000_000_011, "user7000000011")])

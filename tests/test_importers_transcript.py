@@ -128,12 +128,12 @@ def test_roles_come_from_names_or_from_who_speaks_first(tmp_path):
 
 def test_what_is_undated_to_come_empty_or_nobodys_is_noted(tmp_path):
     assert skips_of(tmp_path, "prose\nAnna: hi\nBen:\n") == [
-        ("line 1", "nobody has spoken yet"),
+        ("line 1", "text before the first speaker"),
         ("line 2", "no readable date; kept without one"),
         ("line 3", "empty turn"),
     ]
     assert ("line 1", "dated in the future; kept as it is") in skips_of(tmp_path, "# 2999-01-01\nAnna: hi\n")
-    assert ("line 1", "1 of U+0000 left out") in skips_of(tmp_path, "Anna: h\x00i\n")
+    assert ("line 1", "1 U+0000 characters removed") in skips_of(tmp_path, "Anna: h\x00i\n")
 
 
 def test_a_session_without_end_is_kept_in_parts(tmp_path, monkeypatch):

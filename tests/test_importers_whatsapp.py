@@ -79,7 +79,7 @@ def test_time_that_runs_backwards_tells_them_apart_too(tmp_path):
 def test_where_nothing_tells_them_apart_a_note_says_how_they_are_read(tmp_path):
     records = read_all(written(tmp_path, "05/05/24, 10:00 - Ana: a\n06/07/24, 10:00 - Bo: b\n"))
     assert turns(records)[1].said_at == at(2024, 7, 6, 10)
-    doubt = "nothing in the file tells day from month; 06/07/24, 10:00 and all dates are read as day/month/year"
+    doubt = "day and month cannot be told apart; 06/07/24, 10:00 and all other dates are read as day/month/year"
     assert ("line 2", doubt) in skips(records)
 
 
@@ -124,12 +124,12 @@ def test_an_androids_export_is_read_with_captions_but_without_media():
         "der Kuchen vom letzten Mal",
     ]
     assert skips(records) == [
-        ("line 1", "a line of WhatsApp itself, which nobody said"),
+        ("line 1", "a line by WhatsApp itself"),
         ("line 5", "only text is kept; left out: <Medien ausgeschlossen>"),
         ("line 6", "only text is kept; left out: IMG-20240513-WA0001.jpg"),
-        ("line 8", "a line of WhatsApp itself, which nobody said"),
+        ("line 8", "a line by WhatsApp itself"),
         ("line 9", "empty message"),
-        ("the file", "does not say who the user is; taken to be Bo, who speaks first"),
+        ("the file", "does not say who the user is; assumed to be Bo, who speaks first"),
     ]
 
 
@@ -151,7 +151,10 @@ def test_the_archive_of_an_iphone_names_the_chat(tmp_path):
     records = read_all(zipped)
     assert unpack(zipped).importer is whatsapp
     assert personas(records) == [PersonaDraft("WhatsApp Chat - Bo")]
-    assert skips(records)[-1] == ("00000005-PHOTO.jpg", "no text: of an archive, .json, .jsonl, .txt are read")
+    assert skips(records)[-1] == (
+        "00000005-PHOTO.jpg",
+        "not text; only .json, .jsonl, .txt files are read from an archive",
+    )
 
 
 def test_a_further_download_of_a_file_is_the_same_history(tmp_path):

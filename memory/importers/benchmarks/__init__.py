@@ -1,1 +1,1 @@
-"""The histories of published benchmarks."""
+"""Importers of the benchmarks' histories; their questions are read by `eval.benchmarks`."""

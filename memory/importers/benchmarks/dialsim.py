@@ -5,9 +5,9 @@
     <more of it, on a further line>
     [Scene: <what is seen>]
 
-A header begins a session "1994-09-22#1" at midnight of its day; a line that names no speaker goes on with the
-utterance before it; a line in brackets is kept as a turn of "Scene". Everybody is other: the script does not say whom
-the assistant plays. The history is named after the file. The official pickles are refused: unpickling can run code.
+A header begins a session "1994-09-22#1" at midnight of its day; a line without a speaker continues the turn before it;
+a line in brackets is a turn of "Scene". Every speaker has the role `other`: the script does not say whom the assistant
+plays. The history is named after the file. The official pickles are refused: unpickling can run code.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SCENE_SPEAKER = "Scene"
 
 
 def sniff(head: bytes) -> bool:
-    """Whether a line of it is a session's header."""
+    """Whether one of its lines is the header of a session."""
     return any(HEADER.fullmatch(line) for line in head_text(head).splitlines())
 
 
@@ -53,7 +53,7 @@ def read(path: Source) -> Iterator[Record]:
                 yield from session.finish()
             session = _open(header, place)
         elif text and session is None:
-            skips.append(Skip(place, "stands before the first session"))
+            skips.append(Skip(place, "text before the first session"))
         elif text and session:
             _take(session, text, place)
         if session and session.is_full:

@@ -4,10 +4,9 @@
       "session_1_date_time": "1:56 pm on 8 May, 2023",
       "session_1": [{"speaker": "...", "dia_id": "D1:1", "text": "...", "blip_caption": "..."}, ...], ...}}, ...]
 
-A conversation becomes a persona "<speaker a> & <speaker b>" found by its sample_id; `session_1` a session of that id;
-a turn keeps its dia_id, speaker a as the user and anyone else as other. A picture is read as its caption, in the
-turn's text. Questions, observations and summaries are derived from the dialogue, by people or models, and are not
-read.
+A conversation becomes a persona "<speaker a> & <speaker b>" identified by its sample_id; `session_1` a session of that
+id; a turn keeps its dia_id; speaker a is the user, everybody else has the role `other`. A picture becomes its caption
+in the turn's text. Questions, observations and summaries are derived from the dialogue and are not read.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ SESSION = re.compile(r"session_([0-9]{1,6})\Z")
 
 
 def sniff(head: bytes) -> bool:
-    """Whether it is a list of conversations, or of what LoCoMo puts before one."""
+    """Whether it is a list of conversations, or of the questions that LoCoMo puts before one."""
     return not outline(head).isdisjoint({("[]", "conversation", "speaker_a"), ("[]", "qa", "[]", "evidence")})
 
 
@@ -42,7 +41,7 @@ def read(path: Source) -> Iterator[Record]:
         speakers = [name for name in (conversation.text("speaker_a"), conversation.text("speaker_b")) if name]
         if not sample.values or not conversation.values:
             yield from pop_skips(skips)
-            yield Skip(format_place(place), "expected a conversation; passed over")
+            yield Skip(format_place(place), "expected a conversation; skipped")
             continue
         sample_id = sample.text("sample_id").strip() or f"conversation {place[0]}"
         yield PersonaDraft(name=" & ".join(speakers).strip() or sample_id, external_id=sample_id)

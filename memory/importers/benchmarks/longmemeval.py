@@ -3,11 +3,10 @@
     [{"question_id": "...", "haystack_dates": ["2023/05/01 (Mon) 11:16", ...], "haystack_session_ids": ["...", ...],
       "haystack_sessions": [[{"role": "user", "content": "..."}, ...], ...], "question": ..., "answer": ..., ...}, ...]
 
-A question becomes a persona found by its question_id; a haystack session a session with its id and date, in the file's
-order (not always that of time). A turn's external id is the official one, `<session id>_<n>` from 1, empty turns
-counted. The question, the answer, `answer_session_ids` and `has_answer` are gold: they are not read at all. A session
-id that occurs twice in one history is kept under `<id>#2`. Sessions are handed over one by one, so memory holds one at
-a time.
+A question becomes a persona identified by its question_id; a haystack session a session with its id and date, in the
+file's order, which is not always chronological. A turn's external id is the official one, `<session id>_<n>` from 1,
+counting empty turns. The question, the answer, `answer_session_ids` and `has_answer` are gold and are not read. A
+session id that occurs twice in one history becomes `<id>#2`. Only one session is in memory at a time.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from memory.types import PersonaDraft, SessionDraft, Skip, TurnDraft
 
 NAME = "LongMemEval"
 
-# What must be known of a question before its first session can be handed over; the official files give it first.
+# The fields that must be known before a session can be handed over; in the official files they come first.
 NEEDED = frozenset({"question_id", "haystack_dates", "haystack_session_ids"})
 SESSIONS = "haystack_sessions"
 WEEKDAY = re.compile(r"\s*\(\w+\)\s*")
@@ -55,7 +54,7 @@ def read(path: Source) -> Iterator[Record]:
 
 
 def read_question(index: int, values: Mapping[str, Any]) -> Iterator[Record]:
-    """One question's history, from the whole of its object; `index` is its place in the file."""
+    """One question's history, from its complete object; `index` is its place in the file."""
     question = _Question(index)
     for name, value in values.items():
         if name == SESSIONS and isinstance(value, list | dict):
@@ -71,7 +70,7 @@ def _is_opened(place: Place) -> bool:
 
 
 class _Question:
-    """A question whose fields are still coming in; sessions that come before what they need wait."""
+    """A question whose fields are still coming in; sessions wait until the needed fields are known."""
 
     def __init__(self, index: int) -> None:
         self.index = index
@@ -81,7 +80,7 @@ class _Question:
         self.is_named = False
 
     def take(self, place: Place, value: object) -> Iterator[Record]:
-        """One more field or session of the question."""
+        """Take a field or a session of the question."""
         if len(place) == 3 and isinstance(place[2], int):
             self.waiting.append((place, value))
         elif len(place) == 3:
@@ -92,7 +91,7 @@ class _Question:
             yield from self.release()
 
     def release(self) -> Iterator[Record]:
-        """Name the history, once, and hand over the sessions that wait."""
+        """Hand over the history's persona, once, and the sessions that wait."""
         skips: list[Skip] = []
         fields = Fields(self.fields, f"[{self.index}]", skips)
         if not self.is_named:

@@ -2,10 +2,9 @@
 
     {"1": {"time": "2023-12-25", "scene": "Activity", "emotion": "Happy", "event": "...", "user-id": 1, "id": "1"}}
 
-A line becomes an event with its emotion and scene, on the day it names, found by its number. Memories with a `user-id`
+A line becomes an event with its emotion and scene, on its day, identified by its number. Memories with a `user-id`
 belong to the history of that user ("madial-1"), those without one (all English ones) to one history ("madial"). The
-file is not sorted by user; it is handed over user by user. The dialogues are probes, not memories: the evaluation
-reads them.
+file is not sorted by user, but is handed over user by user. The dialogues are probes, which the evaluation reads.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ from memory.types import MemoryDraft, PersonaDraft, Skip
 
 NAME = "MADial-Bench"
 
-# The published bank has 171; a larger file is handed over in parts, each of which names the histories again.
-MOST_HELD = 10_000
+# The published bank has 171 memories; a larger file is handed over in parts, each of which names the histories again.
+MAX_BUFFERED = 10_000
 
 
 def sniff(head: bytes) -> bool:
-    """Whether its objects hold an event with a scene or an emotion under a number."""
+    """Whether its objects contain, under a number, an event with a scene or an emotion."""
     places = outline(head)
     events = {place[0] for place in places if place[1:] == ("event",) and place[0] != "[]"}
     return any((key, name) in places for key in events for name in ("scene", "emotion"))
@@ -35,8 +34,8 @@ def sniff(head: bytes) -> bool:
 
 @count_records
 def read(path: Source) -> Iterator[Record]:
-    """Each user's memories; up to `MOST_HELD` records are held to bring those of a user together."""
-    held: dict[PersonaDraft, list[MemoryDraft]] = {}
+    """Each user's memories; up to `MAX_BUFFERED` records are in memory to group them by user."""
+    buffered: dict[PersonaDraft, list[MemoryDraft]] = {}
     skips: list[Skip] = []
     try:
         for line in read_objects(path):
@@ -46,20 +45,20 @@ def read(path: Source) -> Iterator[Record]:
             for key, value, place in line.entries():
                 fields = Fields.of(value, place, skips)
                 if memory := _read_memory(key, fields):
-                    held.setdefault(_find_persona(fields.text("user-id")), []).append(memory)
-            if len(skips) + sum(map(len, held.values())) >= MOST_HELD:
-                yield from _release(held, skips)
+                    buffered.setdefault(_find_persona(fields.text("user-id")), []).append(memory)
+            if len(skips) + sum(map(len, buffered.values())) >= MAX_BUFFERED:
+                yield from _release(buffered, skips)
     except UnreadableFile:
-        yield from _release(held, skips)
+        yield from _release(buffered, skips)
         raise
-    yield from _release(held, skips)
+    yield from _release(buffered, skips)
 
 
-def _release(held: dict[PersonaDraft, list[MemoryDraft]], skips: list[Skip]) -> Iterator[Record]:
-    for persona, memories in held.items():
+def _release(buffered: dict[PersonaDraft, list[MemoryDraft]], skips: list[Skip]) -> Iterator[Record]:
+    for persona, memories in buffered.items():
         yield persona
         yield from memories
-    held.clear()
+    buffered.clear()
     yield from pop_skips(skips)
 
 

@@ -3,9 +3,9 @@
     {"<user>": {"name": "...", "history": {"2023-04-27": [{"query": "...", "response": "..."}, ...], ...},
       "meta_information": {"personality": "...", "hobbies": "...", "speaking_style": "..."}, "summary": {}, ...}}
 
-A user becomes a persona of that name, described by the meta-information; a date becomes a session found by it, each
-query a turn of the user, each response one of the assistant. Summaries and overall history are what MemoryBank itself
-derived and are not read.
+A user becomes a persona of that name, described by the meta-information; a date becomes a session identified by it,
+each query a turn of the user, each response one of the assistant. Summaries and the overall history were derived by
+MemoryBank and are not read.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ META = (("personality", "Personality"), ("hobbies", "Hobbies"), ("speaking_style
 
 
 def sniff(head: bytes) -> bool:
-    """Whether it is an object of users whose history holds queries, or that has MemoryBank's summaries."""
+    """Whether it is an object of users with a history of queries, or with MemoryBank's summaries."""
     return any(
         place[0] != "[]"
         and (place[1:] == ("overall_history",) or (len(place) == 5 and place[1] == "history" and place[4] == "query"))
@@ -44,7 +44,7 @@ def read(path: Source) -> Iterator[Record]:
         user = Fields.of(value, format_place(place), skips)
         if not place or not user.values:
             yield from pop_skips(skips)
-            yield Skip(format_place(place), "expected a user with a history; passed over")
+            yield Skip(format_place(place), "expected a user with a history; skipped")
             continue
         key = clean(str(place[0]))
         name = user.text("name").strip() or key.strip() or UNNAMED

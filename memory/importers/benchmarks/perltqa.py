@@ -5,14 +5,14 @@
       "events": {"4_2_0": {"summary": "...", "content": "...", "Creation Time": "October 2021", "Theme": "..."}},
       "dialogues": {"4_2_0#3": {"events": "4_2_0", "contents": {"2018-07-15 10:00": ["<speaker>: <text>", ...]}}}}}
 
-The first releases have a list of characters, each named in its profile, and in places a section written as Python.
+The first releases have a list of characters, each named in its profile, and some sections written as Python literals.
 
-A character becomes a persona, found by the name, whose description stays empty: the profile is what is asked about.
-Every memory keeps its id (a profile field its name) as external id, since the questions refer to it. A profile field
-reads "Occupation: ..."; a relation "<person> (<relation>): <description>"; an event "<summary>. <content>", its span
-as wide as its creation time is vague and its theme as attribute. Dialogues become sessions; turns are `<id>:<n>` from
-1, the protagonist (by name or nickname) the user, all others other. "Last Accessed Time" and "Characters" are not
-read.
+A character becomes a persona, identified by its name; the description stays empty, because the questions are about the
+profile. Every memory keeps its id (a profile field its name) as external id, since the questions refer to it. A profile
+field becomes "Occupation: ..."; a relation "<person> (<relation>): <description>"; an event "<summary>. <content>",
+with the span of its creation time and its theme as attribute. Dialogues become sessions; turns are `<id>:<n>` from 1;
+the protagonist (by name or nickname) is the user, the others have the role `other`. "Last Accessed Time" and
+"Characters" are not read.
 """
 
 from __future__ import annotations
@@ -52,16 +52,18 @@ def read(path: Source) -> Iterator[Record]:
 
 
 def read_character(place: Place, value: object) -> Iterator[Record]:
-    """One character, from its place in a bank and what stands there."""
+    """One character, from its place in the file and its value."""
     skips: list[Skip] = []
     name = name_of(place, value)
     character = Fields.of(value, format_place(place), skips)
     if not place or not character.values or not name:
         yield from pop_skips(skips)
         why = "a character with its memory" if name else "a profile with a Protagonist, who names the character"
-        yield Skip(format_place(place), f"expected {why}; passed over")
+        yield Skip(format_place(place), f"expected {why}; skipped")
         return
-    character = Fields({key: _unwritten(section) for key, section in character.values.items()}, character.place, skips)
+    character = Fields(
+        {key: _parse_section(section) for key, section in character.values.items()}, character.place, skips
+    )
     yield PersonaDraft(name=name, external_id=name)
     for section in (_read_profile, _read_relationships, _read_events):
         for memory in section(character):
@@ -76,23 +78,23 @@ def read_character(place: Place, value: object) -> Iterator[Record]:
 
 
 def name_of(place: Place, value: object) -> str:
-    """A character's name: its key, or in a list the protagonist of its profile; empty where neither says."""
+    """A character's name: its key, or in a list the protagonist of its profile; empty if there is neither."""
     if not place or isinstance(place[0], str):
         return clean(str(place[0]) if place else "").strip() or UNNAMED
-    profile = _unwritten(value.get("profile")) if isinstance(value, dict) else None
+    profile = _parse_section(value.get("profile")) if isinstance(value, dict) else None
     return Fields(profile, "").text("Protagonist").strip() if isinstance(profile, dict) else ""
 
 
-def literal(text: str) -> Any:  # noqa: ANN401  # whatever it says
-    """What a text says that is written as a Python literal; None if it is none, or holds what JSON has not."""
+def literal(text: str) -> Any:  # noqa: ANN401  # any JSON value
+    """The value of a Python literal; None if the text is none, or has values that JSON has not."""
     try:
         return json.loads(json.dumps(ast.literal_eval(text)))
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return None
 
 
-def _unwritten(section: object) -> object:
-    """A section that is written as Python, as what it says; anything else as it is."""
+def _parse_section(section: object) -> object:
+    """The value of a section that is written as a Python literal; any other section unchanged."""
     if isinstance(section, str) and section.lstrip().startswith("{"):
         return literal(section.strip()) or section
     return section
@@ -141,7 +143,7 @@ def _read_events(character: Fields) -> Iterator[MemoryDraft]:
 
 
 def _read_dialogue(character: Fields, name: str, key: str, dialogue: Fields) -> SessionDraft | None:
-    """One dialogue; the sample has one time in each, a further one would become the time of its turns."""
+    """One dialogue; the sample has one time in each, a second one would become the time of its turns."""
     contents = dialogue.object("contents")
     own_names = {name, character.object("profile").text("Nickname")} - {""}
     turns: list[TurnDraft] = []

@@ -1,1 +1,1 @@
-"""Exports of chat programs and of other assistants."""
+"""Importers of chat programs and other assistants."""

@@ -10,9 +10,9 @@ Newer archives hold conversations-000.json, -001.json and so on. Format as descr
 github.com/mitkury/chatgpt-export-parser (docs/chatgpt-data-export-format.md) and read by
 github.com/danny-avila/LibreChat (importers.js).
 
-One history, "ChatGPT"; a conversation is a session found by its id, a message a turn found by its node. What was shown
-is the path from the root to `current_node`. Kept is what the user and the assistant said to each other: not what is
-hidden, said by or to tools, or of a kind that is no text (thoughts, code that ran); pictures are named as left out.
+One history, "ChatGPT"; a conversation is a session identified by its id, a message a turn identified by its node. The
+path that was shown leads from the root to `current_node`. Only messages between the user and the assistant are kept,
+not hidden ones, messages by or to tools, or what is not text (thoughts, executed code). Pictures are reported.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TEXT_KINDS = frozenset({"text", "multimodal_text"})
 SPOKEN = frozenset({"text", "audio_transcription"})
 HIDDEN = ("is_visually_hidden_from_conversation", "is_user_system_message")
 
-# Where the page shows a footnote, the text has its source between two characters of a private use.
+# For a footnote of the page, the text contains its source between two private-use characters.
 FOOTNOTE = re.compile("\ue200[^\ue200\ue201]*\ue201")
 
 
@@ -62,7 +62,7 @@ def _read_conversation(conversation: Fields) -> SessionDraft | None:
         node = Fields.of(value, place, conversation.skips)
         parents[key] = node.text("parent")
         if node.values.get("message") is not None:
-            # The node's id, for the message's own is missing in old exports.
+            # The node's id, because old exports have no message id.
             message = node.object("message")
             messages[key] = Fields({**message.values, "id": key}, message.place, message.skips)
     shown = shown_path(parents, conversation.text("current_node"))
@@ -82,7 +82,7 @@ def _read_turn(message: Fields) -> TurnDraft | None:
 
 
 def _find_obstacle(message: Fields, role: str, name: str, kind: str) -> str:
-    """Why a message is not part of what was said; empty if it is."""
+    """Why a message is not part of the conversation; empty if it is."""
     metadata = message.values.get("metadata")
     recipient = message.text("recipient")
     if role == "tool":
@@ -94,5 +94,5 @@ def _find_obstacle(message: Fields, role: str, name: str, kind: str) -> str:
     if recipient not in ("", "all"):
         return f"said to a tool ({recipient})"
     if message.text("channel") == "analysis":
-        return "thought, not said"
-    return "" if kind in TEXT_KINDS else f"no text, but {kind or 'of no kind'}"
+        return "a thought, not part of the conversation"
+    return "" if kind in TEXT_KINDS else f"not text but {kind or 'of unknown type'}"

@@ -12,7 +12,7 @@ Format as described by github.com/Sinity/polylogue (docs/providers/claude-ai.md)
 
 One history an account; a conversation is a session found by its uuid. Where messages name their parents, the path to
 `current_leaf_message_uuid`, or else to the latest message, was shown; without parents all were. Thoughts and the use
-of tools are left out. An attached file is named in the message; its text was not said, and is left out with a note.
+of tools are left out. An attached file is named in the message; its text is left out with a skip.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from memory.importers.chats.conversation import (
     USER,
     index_messages,
     make_turn,
+    read_conversations,
     read_parts,
     read_session,
     read_shown,
     shown_path,
 )
-from memory.importers.reading.fields import Fields, pop_skips
-from memory.importers.reading.json_stream import format_place, outline, stream_values
+from memory.importers.reading.fields import Fields
+from memory.importers.reading.json_stream import outline
 from memory.importers.reading.source import Record, Source, count_records
-from memory.types import PersonaDraft, Role, SessionDraft, Skip, TurnDraft
+from memory.types import PersonaDraft, Role, SessionDraft, TurnDraft
 
 NAME = "Claude"
 
@@ -46,15 +47,12 @@ def sniff(head: bytes) -> bool:
 @count_records
 def read(path: Source) -> Iterator[Record]:
     """Each conversation in the order of the file, after the account it belongs to."""
-    skips: list[Skip] = []
-    for place, value in stream_values(path, lambda place: not place):
-        conversation = Fields.of(value, format_place(place), skips)
-        account = conversation.object("account").text("uuid")
-        yield PersonaDraft(NAME, f"claude-{account}" if account else "claude")
-        draft = _read_conversation(conversation)
-        yield from pop_skips(skips)
-        if draft:
-            yield draft
+    return read_conversations(path, _persona_of, _read_conversation)
+
+
+def _persona_of(conversation: Fields) -> PersonaDraft:
+    account = conversation.object("account").text("uuid")
+    return PersonaDraft(NAME, f"claude-{account}" if account else "claude")
 
 
 def _read_conversation(conversation: Fields) -> SessionDraft | None:
@@ -83,6 +81,6 @@ def _read_attachments(message: Fields) -> Iterator[str]:
         for value, place in message.items(name):
             attached = Fields.of(value, place, message.skips)
             if attached.text("extracted_content"):
-                attached.report("extracted_content", "the text of an attached file, which nobody said; left out")
+                attached.report("extracted_content", "the text of an attached file; left out")
             if file_name := attached.text("file_name").strip():
                 yield f"[attaches {file_name}]"

@@ -1,32 +1,48 @@
-"""What exports of chat programs share: a conversation with an assistant, a tree of messages of which one path shows.
+"""Read conversations with an assistant: a tree of messages, of which the program showed one path.
 
-Editing a message or asking for another answer begins a branch. What was shown is the path from the first message to
-the one that the program names as the current one; the messages beside it come as skips, each with its place.
+Editing a message or asking for another answer begins a branch. The path that was shown leads from the first message to
+the one that the program names as current; the messages on other branches come as skips.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from memory.importers.reading.dates import date_problem, parse_moment
-from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, Fields, clean_text
-from memory.types import Role, SessionDraft, TurnDraft
+from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, Fields, clean_text, pop_skips
+from memory.importers.reading.json_stream import format_place, stream_values
+from memory.importers.reading.source import Record, Source
+from memory.types import PersonaDraft, Role, SessionDraft, Skip, TurnDraft
 
 ReadTime = Callable[[str], datetime | None]
 ReadTurn = Callable[[Fields], TurnDraft | None]
 
 USER = "You"
-"""What the user is called where a chat program gives no name, as in Memoir's own chat."""
+"""The user's name if the program gives none, as in Memoir's own chat."""
 
 NOT_SHOWN = "on a branch that was not shown"
 
 
-def shown_path(parents: Mapping[str, str], leaf: str) -> list[str]:
-    """The messages from the first to a leaf, by the parent of each; a circle is left where it closes.
+def read_conversations(
+    path: Source, persona_of: Callable[[Fields], PersonaDraft], read: Callable[[Fields], SessionDraft | None]
+) -> Iterator[Record]:
+    """The conversations of a file that is a JSON list of them, each after the persona it belongs to."""
+    skips: list[Skip] = []
+    for place, value in stream_values(path, lambda place: not place):
+        conversation = Fields.of(value, format_place(place), skips)
+        yield persona_of(conversation)
+        draft = read(conversation)
+        yield from pop_skips(skips)
+        if draft:
+            yield draft
 
-    A leaf that is not among the messages is taken for the last one: at every branch the latest child.
+
+def shown_path(parents: Mapping[str, str], leaf: str) -> list[str]:
+    """The ids of the messages from the first to a leaf, given each one's parent; stops where parents form a circle.
+
+    If the leaf is not among the messages, the last one is used: at every branch the latest child.
     """
     current = leaf if leaf in parents else _last_leaf(parents)
     path: dict[str, None] = {}
@@ -38,7 +54,7 @@ def shown_path(parents: Mapping[str, str], leaf: str) -> list[str]:
 
 def _last_leaf(parents: Mapping[str, str]) -> str:
     last_child = {parent if parent in parents else "": message for message, parent in parents.items()}
-    # Without a first message all is one circle, which may be entered anywhere.
+    # Without a first message the parents form a circle, which may be entered anywhere.
     leaf = last_child.get("", next(iter(parents), ""))
     passed: set[str] = set()
     while leaf in last_child and leaf not in passed:
@@ -50,7 +66,7 @@ def _last_leaf(parents: Mapping[str, str]) -> str:
 def index_messages(
     values: Iterable[tuple[Any, str]], conversation: Fields, id_name: str, parent_name: str
 ) -> tuple[dict[str, Fields], dict[str, str]]:
-    """The messages of a list by their id, and the parent of each; one whose id is missing or taken has its place."""
+    """The messages of a list by id, and the parent of each; a missing or repeated id is replaced by the place."""
     messages: dict[str, Fields] = {}
     parents: dict[str, str] = {}
     for value, place in values:
@@ -63,9 +79,9 @@ def index_messages(
 
 
 def read_shown(messages: Mapping[str, Fields], shown: Sequence[str], read_turn: ReadTurn) -> tuple[TurnDraft, ...]:
-    """The turns of the messages that were shown, in their order; the others are noted.
+    """The turns of the messages that were shown, in order; the other messages are reported.
 
-    `read_turn` skips why it reads no turn from a message.
+    `read_turn` returns None for a message without a turn, and reports why.
     """
     path = set(shown)
     for key, message in messages.items():
@@ -77,9 +93,9 @@ def read_shown(messages: Mapping[str, Fields], shown: Sequence[str], read_turn: 
 def read_session(
     conversation: Fields, turns: tuple[TurnDraft, ...], names: tuple[str, str, str], read_time: ReadTime = parse_moment
 ) -> SessionDraft | None:
-    """A conversation as a session, by the names of its fields for id, title and start; a note if nothing was said.
+    """A conversation as a session; None if it has no turns, which is reported.
 
-    One that has no time of its own begins with the first message that has one.
+    `names` are its fields for id, title and start. Without a start, the time of the first dated message is used.
     """
     if not turns:
         conversation.report("", EMPTY_SESSION)
@@ -93,7 +109,7 @@ def read_session(
 
 
 def read_said_at(fields: Fields, name: str, read_time: ReadTime = parse_moment) -> datetime | None:
-    """A time that need not be given; one that is given but unreadable or yet to come is noted."""
+    """An optional time; if it is given but unreadable or in the future, that is reported."""
     return fields.moment(name, read_time) if fields.values.get(name) else None
 
 
@@ -104,7 +120,7 @@ def make_turn(
     names: tuple[str, str],
     read_time: ReadTime = parse_moment,
 ) -> TurnDraft | None:
-    """A message as a turn, by the names of its fields for id and time; a note if it has no text."""
+    """A message as a turn, given the names of its fields for id and time; None if it has no text, which is reported."""
     if not text.strip():
         message.report("", EMPTY_TURN)
         return None
@@ -116,7 +132,7 @@ def make_turn(
 def read_parts(
     fields: Fields, name: str, kind_name: str = "type", spoken: Collection[str] = frozenset({"text"})
 ) -> str:
-    """The text of a message that comes in parts; parts of other kinds than those spoken are named in one note."""
+    """The text of a message that consists of parts; the types of parts other than `spoken` are reported once."""
     texts: list[str] = []
     others: dict[str, None] = {}
     for value, place in fields.items(name):
@@ -124,7 +140,7 @@ def read_parts(
             texts.append(clean_text(value, place, fields.skips))
             continue
         part = Fields.of(value, place, fields.skips)
-        kind = part.text(kind_name) or "a part that does not say what it is"
+        kind = part.text(kind_name) or "a part of unknown type"
         if kind not in spoken:
             others[kind] = None
         elif isinstance(part.values.get("text"), dict):

@@ -10,8 +10,8 @@
 A recursive export has `messagesTree` (older ones `messages`) whose messages hold their `children`. Format as written by
 github.com/danny-avila/LibreChat (useExportConversation.ts, useBuildMessageTree.ts).
 
-One history, "LibreChat"; the conversation is a session found by its id. An export with branches does not say which of
-them was shown: LibreChat shows the latest, and so it is read. One without branches holds what was shown, in order.
+One history, "LibreChat"; the conversation is a session identified by its id. An export with branches does not say which
+of them was shown; the latest is read, which is what LibreChat shows. One without branches contains what was shown.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ def _read_conversation(conversation: Fields) -> SessionDraft | None:
     messages, parents = index_messages(given, conversation, "messageId", "parentMessageId")
     shown = shown_path(parents, "") if conversation.values.get("branches") else list(messages)
     turns = read_shown(messages, shown, _read_turn)
-    # `exportAt` is when it was exported, and names no day: the first message says when it began.
+    # `exportAt` is the time of day of the export; the first message says when the conversation began.
     return read_session(conversation, turns, ("conversationId", "title", "createdAt"))
 
 
 def _flatten(items: Iterator[tuple[Any, str]]) -> Iterator[tuple[Any, str]]:
-    """Each message before its children, which then name it as their parent; a stack, for chats are deep."""
+    """Each message before its children, which get it as their parent; with a stack, because trees are deep."""
     waiting = [items]
     while waiting:
         value, place = next(waiting[-1], (None, ""))
@@ -88,7 +88,7 @@ def _adopt(child: object, parent: object) -> object:
 
 def _read_turn(message: Fields) -> TurnDraft | None:
     if message.values.get("error"):
-        message.report("", "a message about an error, which nobody said")
+        message.report("", "an error message")
         return None
     text = read_parts(message, "content") or message.text("text")
     if message.values.get("files"):

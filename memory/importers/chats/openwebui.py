@@ -8,11 +8,11 @@
           "modelName": "Llama", "model": "llama3:8b", "timestamp": 1714500002}}}}}, ...]
 
 Format as written by github.com/open-webui/open-webui (Chat.svelte, and `ChatResponse` in models/chats.py). The oldest
-exports have `history` beside the title, or a list of `messages` alone, which is read as it stands.
+exports have `history` beside the title, or only a list of `messages`, which is read in order.
 
-One history a user, since administrators export everybody's chats. What was shown is the path to `currentId`; of
-answers by several models side by side that is the one the chat went on from. Thoughts and the use of tools, which Open
-WebUI writes into the text as `<details type="...">`, are left out of it.
+One history for each user, since administrators export everybody's chats. The path that was shown leads to `currentId`;
+of answers by several models side by side, it contains the one the chat continued from. Thoughts and the use of tools,
+which Open WebUI writes into the text as `<details type="...">`, are removed from it.
 """
 
 from __future__ import annotations
@@ -23,16 +23,17 @@ from memory.importers.chats.conversation import (
     USER,
     index_messages,
     make_turn,
+    read_conversations,
     read_parts,
     read_session,
     read_shown,
     shown_path,
 )
 from memory.importers.reading.dates import parse_epoch
-from memory.importers.reading.fields import Fields, pop_skips
-from memory.importers.reading.json_stream import format_place, outline, stream_values
+from memory.importers.reading.fields import Fields
+from memory.importers.reading.json_stream import outline
 from memory.importers.reading.source import Record, Source, count_records
-from memory.types import PersonaDraft, SessionDraft, Skip, TurnDraft
+from memory.types import PersonaDraft, SessionDraft, TurnDraft
 
 NAME = "Open WebUI"
 
@@ -50,15 +51,12 @@ def sniff(head: bytes) -> bool:
 @count_records
 def read(path: Source) -> Iterator[Record]:
     """Each chat in the order of the file, after the user it belongs to."""
-    skips: list[Skip] = []
-    for place, value in stream_values(path, lambda place: not place):
-        item = Fields.of(value, format_place(place), skips)
-        user = item.text("user_id")
-        yield PersonaDraft(NAME, f"openwebui-{user}" if user else "openwebui")
-        draft = _read_chat(item)
-        yield from pop_skips(skips)
-        if draft:
-            yield draft
+    return read_conversations(path, _persona_of, _read_chat)
+
+
+def _persona_of(item: Fields) -> PersonaDraft:
+    user = item.text("user_id")
+    return PersonaDraft(NAME, f"openwebui-{user}" if user else "openwebui")
 
 
 def _read_chat(item: Fields) -> SessionDraft | None:
@@ -100,7 +98,7 @@ def _read_turn(message: Fields) -> TurnDraft | None:
 
 
 def _without_details(message: Fields, text: str) -> str:
-    """An answer without the thoughts and calls that are folded away in it."""
+    """An answer without the thoughts and tool calls that the page folds away."""
     kept: list[str] = []
     at = 0
     while (start := text.find(DETAILS, at)) >= 0 and (end := text.find(DETAILS_END, start)) >= 0:

@@ -1,4 +1,4 @@
-"""SillyTavern's chats: JSON Lines, first who talks, then a message a line.
+"""SillyTavern's chats: JSON Lines; the first line names the speakers, each further line is a message.
 
     {"user_name": "Ana", "character_name": "Iris", "create_date": "2024-5-1@08h00m00s", "chat_metadata": {}}
     {"name": "Iris", "is_user": false, "is_system": false, "send_date": "May 1, 2024 8:00am", "mes": "Good morning.",
@@ -8,9 +8,8 @@
 Format as written by github.com/SillyTavern/SillyTavern (src/endpoints/chats.js) and read by
 github.com/dmitryplyaskin/SillyInnkeeper (types/card-chats); newer files call both "unused" in the first line.
 
-One history, named after the character who speaks first and found by that name; a pause of six hours begins a session.
-`mes` is the answer that was shown; the other swipes were not, and come as a note. Messages of the program itself are
-left out.
+One history, named after and identified by the character who speaks first; a pause of six hours begins a session. `mes`
+is the answer that was shown; the other swipes are reported, not kept. System messages are left out.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ def read(path: Source) -> Iterator[Record]:
 
 
 def _find_character(path: Source) -> str:
-    """Who the chat is with; a file that breaks off before that is reported when it is read."""
+    """The name of the character; a file that breaks off before it is reported when it is read."""
     with suppress(UnreadableFile):
         for line in read_objects(path):
             if isinstance(line, Skip) or line.values.get("is_user") or line.values.get("is_system"):
@@ -74,7 +73,7 @@ def _find_character(path: Source) -> str:
 
 def _read_turn(line: Fields) -> TurnDraft | None:
     if line.values.get("is_system"):
-        line.report("", "a message of the program, or one hidden from the character")
+        line.report("", "a system message, or one hidden from the character")
         return None
     swipes = line.values.get("swipes")
     if isinstance(swipes, list) and len(swipes) > 1:

@@ -9,10 +9,11 @@
 One chat alone has its `name`, `type`, `id` and `messages` at the top. Format as written by
 github.com/telegramdesktop/tdesktop (export_output_json.cpp).
 
-A chat is a history found by its id, and a pause of six hours begins a session, found by its first message. The user is
-who `personal_information` names; in one personal chat alone who is not the chat's id; otherwise who speaks first, and a
-note says so. A forwarded message says from whom. Left out, with skips: service messages, and pictures, files and polls
-beside the text. Times are exact in `date_unixtime`; `date` alone is read as UTC. Contacts and the like are not read.
+A chat is a history identified by its id; a pause of six hours begins a session, identified by its first message. The
+user is the one that `personal_information` names; in the export of one personal chat, the one who is not the chat's id;
+otherwise the first to speak, which is reported. A forwarded message says from whom. Left out, and reported: service
+messages, and pictures, files and polls beside the text. `date_unixtime` is exact; `date` alone is read as UTC. Contacts
+and the like are not read.
 """
 
 from __future__ import annotations
@@ -41,12 +42,12 @@ OF_TWO = frozenset({"personal_chat", "bot_chat"})
 MEDIA = ("media_type", "photo", "file", "poll", "location_information", "contact_information", "game_title")
 NOBODY = "Deleted account"
 
-# Before 2021 a user was a number with this bit set (export_data_types.cpp), and the chat with them was called so, too.
+# Before 2021 user ids were numbers with a higher bit set (export_data_types.cpp); a chat has the id of its user.
 BARE_ID = (1 << 32) - 1
 
 
 def sniff(head: bytes) -> bool:
-    """Whether it has messages as Telegram writes them, or the account they are of."""
+    """Whether it has messages as Telegram writes them, or the account they belong to."""
     return not SIGNS.isdisjoint(outline(head))
 
 
@@ -72,7 +73,7 @@ def _is_opened(place: Place) -> bool:
 
 
 def _chat_of(place: Place) -> Place | None:
-    """The place of the chat that a value belongs to; None if it is of no chat."""
+    """The place of the chat that a value belongs to; None if it belongs to none."""
     if place[:2] in LISTS:
         return place[:3]
     return () if place[:1] in (("name",), ("type",), ("id",), ("messages",)) else None
@@ -84,7 +85,7 @@ def _user_id(value: object) -> str:
 
 
 class _Chat:
-    """A chat whose messages are coming in, after what it is called."""
+    """A chat whose messages are coming in; its name and type come first."""
 
     def __init__(self, place: Place, user: str) -> None:
         self.place = place
@@ -116,11 +117,11 @@ class _Chat:
             yield from self.log.add(turn, place, turn.external_id)
 
     def finish(self) -> Iterator[Record]:
-        """What was said last, and whom the chat takes for the user without being told."""
+        """Hand over the last session, and report who was assumed to be the user."""
         yield from self.log.finish()
         where = format_place(self.place)
         if self.cast and self.cast.guess:
-            yield Skip(where, f"does not say who the user is; taken to be {self.cast.guess}, who speaks first")
+            yield Skip(where, f"does not say who the user is; assumed to be {self.cast.guess}, who speaks first")
         if self.head and self.cast is None:
             yield Skip(where, "a chat without messages")
 
@@ -144,7 +145,7 @@ def _read_message(message: Fields, cast: RoleAssigner) -> TurnDraft | None:
     kind = message.text("type")
     if kind != "message":
         action = message.text("action").replace("_", " ")
-        message.report("", f"nothing that somebody wrote, but {kind or 'of no kind'}{f' ({action})' if action else ''}")
+        message.report("", f"not a written message but {kind or 'of unknown type'}{f' ({action})' if action else ''}")
         return None
     text = _read_text(message).strip()
     if media := [name for name in MEDIA if message.values.get(name)]:
@@ -165,12 +166,12 @@ def _read_message(message: Fields, cast: RoleAssigner) -> TurnDraft | None:
 
 
 def _user_key(written: str) -> str:
-    """Whom a `from_id` names, in the spelling of today: "user22"."""
+    """A `from_id` in today's spelling, "user22"."""
     return f"user{int(written) & BARE_ID}" if written.isdecimal() and len(written) < 20 else written
 
 
 def _read_text(message: Fields) -> str:
-    """The text of a message, which is one string, or a list of strings and of objects for what is marked up."""
+    """The text of a message: one string, or a list of strings and, for marked-up text, objects."""
     if not isinstance(message.values.get("text"), list):
         return message.text("text")
     pieces = []

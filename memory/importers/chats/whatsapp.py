@@ -2,19 +2,19 @@
 
     [01/05/24, 08:00:05] Ana: Where is my kayak?                 iPhone
     05/01/24, 8:00 AM - Ana: Where is my kayak?                  Android
-    It was red.                                                  a further line of the same message
-    01.05.24, 08:01 - Messages and calls are end-to-end ...      a line of WhatsApp itself: no speaker
-    [01/05/24, 08:02:00] Bo: <U+200E>image omitted               what WhatsApp says for somebody
+    It was red.                                                  the next line of the same message
+    01.05.24, 08:01 - Messages and calls are end-to-end ...      a line by WhatsApp itself: no speaker
+    [01/05/24, 08:02:00] Bo: <U+200E>image omitted               text that WhatsApp writes for a speaker
 
-Dates are written as the phone's language has it; day and month are told apart by the whole file: by a number over 12,
-else by the order in which time does not run backwards, else as day before month, with a note. Clocks of 12 and of 24
-hours are read, also with the half of the day before the hour. Times are local and name no zone; they are read as UTC.
+The date format follows the phone's language. Whether the day or the month is first is decided from the whole file: by a
+number over 12, else by the order in which time does not run backwards, else the day is first, which is reported. Clocks
+of 12 and 24 hours are read, also with "PM" before the hour. Times are local without a zone and are read as UTC.
 Forms as parsed by github.com/realyuvishere/whatsapp-group-chat-analyzer-and-visualizer, github.com/pauloneves/bolsozap
 and others, and as documented for a Finnish iPhone ("12.3.2022 klo 14.08.18").
 
-One history, named after the file; a pause of six hours begins a session. The file names no user: it is who deleted a
-message as "You"; in a chat of two, who is not the one in the file's name ("WhatsApp Chat with Bo"); else who speaks
-first, with a note. Media are left out, the captions kept.
+One history, named after the file; a pause of six hours begins a session. The file does not name the user: it is the one
+who deleted a message as "You"; in a chat of two, the one who is not in the file's name ("WhatsApp Chat with Bo"); else
+the first to speak, which is reported. Media are left out, their captions kept.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ LONGEST_NAME = 100
 QUOTES = frozenset('"“”«»„')
 MARKS = "\u200e\u200f\u202a\u202b\u202c\u2068\u2069 \u00a0\u202f~"
 
-# U+200E before a text, or within it, is how an iPhone marks what WhatsApp says and nobody wrote.
-OWN_WORDS = "\u200e"
+# An iPhone marks text by WhatsApp itself with U+200E before or within a message.
+SYSTEM_MARK = "\u200e"
 EDITED = re.compile(r"\s*\u200e?<[^<>\n]{5,40}>\Z")
 EDITED_WORDS = ("edited", "bearbeitet", "editó", "editado", "editada", "modifié", "modificato", "bewerkt")
 # <Media omitted>, <Medien ausgeschlossen>, <attached: 00000012-PHOTO.jpg>, in any language: two words in brackets.
@@ -63,7 +63,7 @@ DELETED = DELETED_BY_USER | {"This message was deleted", "Diese Nachricht wurde 
 
 
 def sniff(head: bytes) -> bool:
-    """Whether it begins with a message whose date stands as WhatsApp writes it."""
+    """Whether the first line begins with a date as WhatsApp writes it."""
     first = next((line for line in head_text(head).splitlines() if line.strip()), "")
     stamp = read_message_time(first)
     return stamp is not None and is_whatsapp_time(stamp)
@@ -71,33 +71,33 @@ def sniff(head: bytes) -> bool:
 
 @count_records
 def read(path: Source) -> Iterator[Record]:
-    """The sessions of one chat; the file is read twice, first for who speaks in it and how it writes dates."""
+    """The sessions of one chat; the file is read twice, first for its speakers and date format."""
     survey = _survey(path)
     yield PersonaDraft(clean(COPY.sub("", path.stem)))
     yield from survey.skips
-    cast = survey.cast(COPY.sub("", path.stem))
-    reader = _Reader(survey.order, cast)
+    roles = survey.roles(COPY.sub("", path.stem))
+    reader = _Reader(survey.order, roles)
     for line in read_lines(path):
         if isinstance(line, Skip):
             yield line
         else:
             yield from reader.take(line)
     yield from reader.finish()
-    if cast.guess:
-        yield Skip("the file", f"does not say who the user is; taken to be {cast.guess}, who speaks first")
+    if roles.guess:
+        yield Skip("the file", f"does not say who the user is; assumed to be {roles.guess}, who speaks first")
 
 
 @dataclass(slots=True)
 class _Survey:
-    """What only the whole file tells: the order of day and month, and who may be the user."""
+    """What only the whole file shows: the order of day and month, and who may be the user."""
 
     order: Order = ORDERS[0]
     speakers: dict[str, None] = field(default_factory=dict)
     user: str = ""
     skips: list[Skip] = field(default_factory=list)
 
-    def cast(self, title: str) -> RoleAssigner:
-        """Who is the user, as far as the file tells."""
+    def roles(self, title: str) -> RoleAssigner:
+        """The roles of the speakers, as far as the file shows them."""
         named = [name for name in self.speakers if title.casefold().endswith(name.casefold())]
         others = named if len(self.speakers) == 2 and len(named) == 1 else []
         return RoleAssigner([self.user], []) if self.user else RoleAssigner([], others)
@@ -105,13 +105,13 @@ class _Survey:
 
 def _survey(path: Source) -> _Survey:
     survey, dates = _Survey(), DateOrders()
-    with suppress(UnreadableFile):  # told when the file is read, after what can be read of it
+    with suppress(UnreadableFile):  # raised when the file is read, after what can be read of it
         for line in read_lines(path):
             if isinstance(line, Skip) or (stamp := read_message_time(line.text)) is None:
                 continue
             dates.add(stamp, line.number)
             speaker, text = split_speaker(stamp.rest)
-            if speaker and not text.startswith(OWN_WORDS):
+            if speaker and not text.startswith(SYSTEM_MARK):
                 survey.speakers[speaker] = None
             if speaker and _bare(text) in DELETED_BY_USER:
                 survey.user = speaker
@@ -123,7 +123,7 @@ def _survey(path: Source) -> _Survey:
 
 @dataclass(slots=True)
 class _Message:
-    """A message whose further lines are still coming in."""
+    """A message whose lines are still coming in."""
 
     stamp: MessageTime
     speaker: str
@@ -133,16 +133,16 @@ class _Message:
 
 
 class _Reader:
-    """Puts lines together to messages, and messages to sessions."""
+    """Joins lines to messages, and messages to sessions."""
 
-    def __init__(self, order: Order, cast: RoleAssigner) -> None:
+    def __init__(self, order: Order, roles: RoleAssigner) -> None:
         self.order = order
-        self.cast = cast
+        self.roles = roles
         self.log = ChatLog()
         self.message: _Message | None = None
 
     def take(self, line: TextLine) -> Iterator[Record]:
-        """One line: a message begins, or goes on."""
+        """Take a line, which begins a message or continues one."""
         skips: list[Skip] = []
         place = f"line {line.number}"
         text = clean_text(line.text, place, skips)
@@ -159,10 +159,10 @@ class _Reader:
                 yield from self._release()
                 self.message = _Message(long.stamp, long.speaker, place, [])
         elif text.strip():
-            yield Skip(place, "stands before the first message")
+            yield Skip(place, "text before the first message")
 
     def finish(self) -> Iterator[Record]:
-        """Hand over what is still open."""
+        """Hand over the last message and session."""
         yield from self._release()
         yield from self.log.finish()
 
@@ -171,21 +171,21 @@ class _Reader:
         if message is None:
             return
         said_at = message.stamp.moment(self.order)
-        text, reason = what_is_said(message.speaker, "\n".join(message.lines))
+        text, reason = text_and_skip_reason(message.speaker, "\n".join(message.lines))
         if reason:
             yield Skip(message.place, reason)
         if said_at is None:
-            yield Skip(message.place, f"{message.stamp.text} is no date in this file's order; kept without one")
+            yield Skip(message.place, f"{message.stamp.text} is not a date as this file writes dates; kept without one")
         elif fault := date_problem(said_at):
             yield Skip(message.place, fault)
         if text:
-            role = self.cast.role_of(message.speaker)
+            role = self.roles.role_of(message.speaker)
             turn = TurnDraft(message.speaker, role, text, said_at, message.stamp.text)
             yield from self.log.add(turn, message.place)
 
 
 def split_speaker(rest: str) -> tuple[str, str]:
-    """Who says what; nobody, for a line of WhatsApp itself."""
+    """The speaker and the text; no speaker for a line by WhatsApp itself."""
     speaker, colon, text = rest.partition(":")
     speaker = speaker.strip(MARKS)
     is_name = 0 < len(speaker) <= LONGEST_NAME and QUOTES.isdisjoint(speaker)
@@ -194,24 +194,24 @@ def split_speaker(rest: str) -> tuple[str, str]:
     return speaker, text.removeprefix(" ")
 
 
-def what_is_said(speaker: str, text: str) -> tuple[str, str]:
-    """What somebody wrote of a message, and why the rest of it, or all, is left out; either may be empty."""
+def text_and_skip_reason(speaker: str, text: str) -> tuple[str, str]:
+    """The text that the speaker wrote, and why something is left out of the message; either may be empty."""
     if not speaker:
-        return "", "a line of WhatsApp itself, which nobody said"
+        return "", "a line by WhatsApp itself"
     if (edited := EDITED.search(text[-60:])) and any(word in edited[0] for word in EDITED_WORDS):
         text = text[: -len(edited[0])]
     if _bare(text) in DELETED:
-        return "", "deleted by who wrote it"
+        return "", "deleted by its author"
     if PLACEHOLDER.fullmatch(text.strip()):
         return "", f"only text is kept; left out: {_bare(text)}"
     if attached := ATTACHED.match(text):
-        return text[attached.end() :].strip(), f"only text is kept; left out: {attached['file'].strip(OWN_WORDS)}"
-    said, mark, own = text.partition(OWN_WORDS)
+        return text[attached.end() :].strip(), f"only text is kept; left out: {attached['file'].strip(SYSTEM_MARK)}"
+    said, mark, own = text.partition(SYSTEM_MARK)
     own, _, further = own.partition("\n")
     if mark and (not said.strip() or PLACEHOLDER.fullmatch(own.strip()) or own.rstrip().endswith("omitted")):
-        return f"{said}\n{further}".strip(), f"WhatsApp's own words, which nobody wrote: {own.strip()}"
+        return f"{said}\n{further}".strip(), f"text by WhatsApp itself: {own.strip()}"
     return text.strip(), "" if text.strip() else "empty message"
 
 
 def _bare(text: str) -> str:
-    return text.strip().strip(OWN_WORDS).rstrip(".").strip()
+    return text.strip().strip(SYSTEM_MARK).rstrip(".").strip()

@@ -1,4 +1,4 @@
-"""The date and time before a message of WhatsApp, in the order and spelling of the phone's language."""
+"""Parse the date and time before a WhatsApp message, in the order and spelling of the phone's language."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from memory.types import Skip
 Order = Literal["day/month/year", "month/day/year", "year/month/day"]
 
 ORDERS: tuple[Order, ...] = ("day/month/year", "month/day/year", "year/month/day")
-"""Where nothing tells them apart, the first is taken: most languages write so."""
+"""If nothing in a file decides, the first is used, which most languages write."""
 
 _MARK = "[\u200e\u200f\u202a-\u202e\u2066-\u2069]{0,3}"
 _SPACE = "[ \u00a0\u202f]"
 _HALF = rf"[^\W\d_]{{1,5}}(?:\.?{_SPACE}?[^\W\d_]{{1,3}})?\.?"
-# Digits of any script: a phone set to Arabic or Hindi writes its own.
+# Digits of any script: a phone set to Arabic or Hindi writes those.
 STAMP = re.compile(
     rf"{_MARK}(?P<open>\[?){_MARK}(?P<stamp>(?P<first>\d{{1,4}}){_MARK}(?P<mark>[./-]){_SPACE}?{_MARK}"
     rf"(?P<second>\d{{1,2}}){_MARK}[./-]{_SPACE}?{_MARK}(?P<third>\d{{1,4}})\.?(?P<comma>[,،]?){_SPACE}{{0,2}}{_MARK}"
@@ -25,18 +25,21 @@ STAMP = re.compile(
     rf"(?:{_SPACE}?(?P<after>{_HALF}))?){_MARK}(?:\]|{_SPACE}[-–]){_SPACE}(?P<rest>.*)",
     re.DOTALL,
 )
-# "a.m.", "p. m." and so on are read without their stops and spaces; other words before the hour ("klo", "um") say "at".
+# "a.m.", "p. m." and so on, without dots and spaces; other words before the hour ("klo", "um") mean "at".
 MORNING = frozenset({"am", "上午", "午前", "오전", "vorm", "πμ", "ص"})
 AFTERNOON = frozenset({"pm", "下午", "午後", "오후", "nachm", "μμ", "م"})
 SHORT_YEAR = 100
 CENTURY = 2000
 FIRST_YEAR = 2009
-"""WhatsApp is no older; and no message is later than its export."""
+"""The year in which WhatsApp appeared."""
 
 
 @dataclass(frozen=True, slots=True)
 class MessageTime:
-    """A date of three numbers and a clock time; `text` is how the file spells them, `rest` what follows."""
+    """A date of three numbers and a clock time; `text` is their spelling in the file, `rest` what follows.
+
+    `is_plain` marks a date that people, too, would write by hand.
+    """
 
     text: str
     numbers: tuple[int, int, int]
@@ -45,7 +48,7 @@ class MessageTime:
     is_plain: bool
 
     def moment(self, order: Order) -> datetime | None:
-        """The moment, its numbers read in this order; None if there is no such day."""
+        """The moment, with the numbers read in this order; None if there is no such day."""
         if order == "year/month/day":
             year, month, day = self.numbers
         elif order == "month/day/year":
@@ -59,7 +62,7 @@ class MessageTime:
 
 
 def read_message_time(line: str) -> MessageTime | None:
-    """The date and time a line begins with; None for a line that goes on with the message before it."""
+    """The date and time that a line begins with; None for a line that continues a message."""
     match = STAMP.match(line)
     if match is None:
         return None
@@ -71,19 +74,19 @@ def read_message_time(line: str) -> MessageTime | None:
     if clock >= (24, 0, 0) or max(clock[1:]) > 59:
         return None
     numbers = (int(match["first"]), int(match["second"]), int(match["third"]))
-    # A year first, no comma and no word: what people write down themselves looks so, too.
+    # The year first, without a comma or a word: people write this by hand, too.
     is_plain = len(match["first"]) == 4 and not match["comma"] and not match["before"]
     return MessageTime(match["stamp"], numbers, clock, match["rest"], is_plain)
 
 
 def is_whatsapp_time(stamp: MessageTime) -> bool:
-    """Whether a first line with this stamp is WhatsApp's rather than that of a transcript written by hand."""
+    """Whether a first line with this date is WhatsApp's, not that of a transcript written by hand."""
     return not stamp.is_plain and any(stamp.moment(order) for order in ORDERS)
 
 
 @dataclass(slots=True)
 class DateOrders:
-    """All dates of a file, and what each order of their numbers would make of them."""
+    """Counts, for each order of the numbers, the dates of a file that would be impossible or run backwards."""
 
     impossible: dict[Order, int] = field(default_factory=lambda: dict.fromkeys(ORDERS, 0))
     backwards: dict[Order, int] = field(default_factory=lambda: dict.fromkeys(ORDERS, 0))
@@ -93,7 +96,7 @@ class DateOrders:
     _example: str = ""
 
     def add(self, stamp: MessageTime, line: int) -> None:
-        """One more date, on that line."""
+        """Count a date, given the number of its line."""
         for order in ORDERS:
             moment = stamp.moment(order)
             if moment is None or not moment.year >= FIRST_YEAR or moment > self.tomorrow:
@@ -105,7 +108,7 @@ class DateOrders:
             self.first_told_apart, self._example = line, stamp.text
 
     def choose(self) -> tuple[Order, Skip | None]:
-        """The order with the fewest impossible days, then the fewest steps back in time; and a note if two tie."""
+        """The order with the fewest impossible dates, then the fewest steps back in time; and a skip if two tie."""
         by_day = ORDERS[:2]
         if all(self.impossible[order] > self.impossible["year/month/day"] for order in by_day):
             return "year/month/day", None
@@ -113,5 +116,5 @@ class DateOrders:
         best = min(by_day, key=lambda order: rank[order])
         if rank[by_day[0]] != rank[by_day[1]] or not self.first_told_apart:
             return best, None
-        doubt = f"nothing in the file tells day from month; {self._example} and all dates are read as {best}"
+        doubt = f"day and month cannot be told apart; {self._example} and all other dates are read as {best}"
         return best, Skip(f"line {self.first_told_apart}", doubt)

@@ -1,1 +1,1 @@
-"""Memoir's own formats, plain transcripts and character cards."""
+"""Importers of formats that no single program owns: Memoir's own, character cards, and plain transcripts."""

@@ -11,11 +11,10 @@ Versions 2 and 3 (`chara_card_v3`), and version 1, whose fields are at the top; 
 github.com/malfoyslastname/character-card-spec-v2 (spec_v2.md, spec_v1.md) and
 github.com/kwaroran/character-card-spec-v3 (SPEC_V3.md).
 
-A card becomes a persona, told from others of its name by what it says: description, personality and tags are taken,
-as far as a prompt has room for them, `{{char}}` and `{{user}}` spelled out. Its book of lore becomes memories about
-the world. What a card would put into a prompt or into the character's mouth is neither said nor obeyed: it is kept as
-it stands in one session, "The card", of which nothing is recalled. A card tells nothing of the user, and its scripts
-and extensions are not read.
+A card becomes a persona, identified by a hash of its fields. Description, personality and tags are used, as far as a
+prompt has room for them, with `{{char}}` and `{{user}}` replaced. The lorebook becomes memories of the store `world`.
+Prompts, instructions and greetings are stored, never followed: they go unchanged into one session, "The card", of which
+nothing is recalled. A card contains nothing about the user; its scripts and extensions are not read.
 """
 
 from __future__ import annotations
@@ -47,21 +46,21 @@ KEPT = {
     "creator_notes": "skips of the creator",
 }
 
-MOST_DESCRIPTION = 6_000
-"""Characters of a description: it is before a model's eyes at every question, beside what is remembered."""
-MOST_TRAITS = 30
-LONGEST_TRAIT = 200
+MAX_DESCRIPTION_CHARACTERS = 6_000
+"""The longest description: it is part of every prompt, beside the memories."""
+MAX_TRAITS = 30
+MAX_TRAIT_CHARACTERS = 200
 
 
 def sniff(head: bytes) -> bool:
-    """Whether it says that it is a card, or has the fields of the first version."""
+    """Whether it names a card's specification, or has the fields of version 1."""
     places = outline(head)
     return places >= SPECIFIED or places >= VERSION_1
 
 
 @count_records
 def read(path: Source) -> Iterator[Record]:
-    """The persona, what is kept of the card, and its lore."""
+    """The persona, the session with the rest of the card, and the lorebook."""
     skips: list[Skip] = []
     values = {str(place[0]): value for place, value in stream_values(path, lambda place: not place) if place}
     whole = Fields(values, "card", skips)
@@ -82,7 +81,7 @@ def read(path: Source) -> Iterator[Record]:
 
 def _read_persona(card: Fields, name: str) -> PersonaDraft:
     description, personality = (_spell_out(card.text(field), name) for field in ("description", "personality"))
-    traits = [personality] if len(personality) <= LONGEST_TRAIT else []
+    traits = [personality] if len(personality) <= MAX_TRAIT_CHARACTERS else []
     if not traits:
         description = f"{description}\n{personality}".strip()
     for value, place in card.items("tags"):
@@ -91,24 +90,24 @@ def _read_persona(card: Fields, name: str) -> PersonaDraft:
         else:
             card.skips.append(Skip(place, f"expected text, found {json_type(value)}"))
     traits = list(dict.fromkeys(trait for trait in traits if trait))
-    if len(description) > MOST_DESCRIPTION:
+    if len(description) > MAX_DESCRIPTION_CHARACTERS:
         card.report(
-            "description", f"{len(description):,} characters long; the first {MOST_DESCRIPTION:,} are the persona's"
+            "description", f"{len(description):,} characters; only the first {MAX_DESCRIPTION_CHARACTERS:,} are used"
         )
-    if len(traits) > MOST_TRAITS or any(len(trait) > LONGEST_TRAIT for trait in traits):
-        card.report("tags", f"more than {MOST_TRAITS}, or longer than {LONGEST_TRAIT} characters; shortened")
+    if len(traits) > MAX_TRAITS or any(len(trait) > MAX_TRAIT_CHARACTERS for trait in traits):
+        card.report("tags", f"more than {MAX_TRAITS}, or longer than {MAX_TRAIT_CHARACTERS} characters; shortened")
     identity = digest(*(card.values.get(field, "") for field in ("name", "description", "personality", *KEPT)))
     return PersonaDraft(
         name,
         f"card-{identity[:12]}",
-        description[:MOST_DESCRIPTION],
-        tuple(trait[:LONGEST_TRAIT] for trait in traits[:MOST_TRAITS]),
+        description[:MAX_DESCRIPTION_CHARACTERS],
+        tuple(trait[:MAX_TRAIT_CHARACTERS] for trait in traits[:MAX_TRAITS]),
     )
 
 
 def _read_kept(card: Fields) -> Iterator[TurnDraft]:
-    """What would steer a model, and a description too long to be the persona's, as turns that nobody recalls."""
-    long = {name: name for name in ("description", "personality") if len(card.text(name)) > MOST_DESCRIPTION}
+    """Instructions, and a description that is too long for the persona, as turns that are never recalled."""
+    long = {name: name for name in ("description", "personality") if len(card.text(name)) > MAX_DESCRIPTION_CHARACTERS}
     for field, label in {**long, **KEPT}.items():
         given = card.values.get(field)
         texts = [(given, card.place_of(field))] if not isinstance(given, list) else list(card.items(field))
@@ -127,15 +126,15 @@ def _read_lore(book: Fields, name: str) -> Iterator[MemoryDraft]:
             continue
         text = _spell_out(entry.text("content"), name)
         if entry.values.get("enabled") is False:
-            entry.report("", "an entry of the book that is switched off")
+            entry.report("", "a disabled entry of the lorebook")
         elif not text:
-            entry.report("content", "an entry of the book without text")
+            entry.report("content", "an entry of the lorebook without text")
         else:
             keys = ", ".join(key for key, _ in entry.items("keys") if isinstance(key, str))
             yield MemoryDraft("world", text, key=f"{keys}: {text}" if keys else "", external_id=f"lore-{number}")
 
 
 def _spell_out(text: str, name: str) -> str:
-    """A text of the card about the character, the marks for the two names replaced."""
-    # A function, for the name must not be read as a pattern's replacement.
+    """A text of the card with the placeholders of the two names replaced."""
+    # A function, because a name may contain what `re.sub` would expand.
     return USER.sub("the user", CHARACTER.sub(lambda _: name, text)).strip()

@@ -1,4 +1,4 @@
-"""Times written before what is said: `2024-05-01 18:22 Anna: hi`, `[18:22] Anna: hi`, and headings that are a date."""
+"""Parse the headings of a transcript and the times before its lines, as in `2024-05-01 18:22 Anna: hi`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HEADING = re.compile(r"#{1,6}\s*(?P<text>.*)")
 
 @dataclass(frozen=True, slots=True)
 class LineTime:
-    """The time before a line: its spelling, the moment if it can be read, whether it names the day; and the rest."""
+    """The time before a line: its spelling, its moment if known, whether it includes a day; and the rest."""
 
     text: str
     moment: datetime | None
@@ -32,7 +32,7 @@ class LineTime:
 
 
 def read_line_time(line: str, day: datetime | None = None) -> LineTime:
-    """The time a line begins with, an hour alone being of the given day; without one, the whole line is the rest."""
+    """The time that a line begins with, an hour alone on the given day; without a time, the rest is the whole line."""
     for form in FORMS:
         if match := form.fullmatch(line):
             rest = match["rest"].lstrip(AFTER_STAMP)
@@ -41,7 +41,7 @@ def read_line_time(line: str, day: datetime | None = None) -> LineTime:
 
 
 def read_date_heading(line: str) -> tuple[str, datetime] | None:
-    """The wording and the moment of a line that is nothing but a date; after `#` in any wording."""
+    """The text and moment of a line that is only a date, or of a `#` heading with a date in any wording."""
     heading = HEADING.fullmatch(line)
     text = (heading["text"] if heading else line).strip(" #")
     dated = FORMS[0].fullmatch(text)
@@ -54,7 +54,7 @@ def read_date_heading(line: str) -> tuple[str, datetime] | None:
 
 
 def read_title(line: str) -> str:
-    """The text of a `#` heading, whatever it says; empty for any other line."""
+    """The text of a `#` heading; empty for any other line."""
     heading = HEADING.fullmatch(line)
     return heading["text"].strip(" #") if heading else ""
 

@@ -1,6 +1,6 @@
-"""Memoir's own format as it is easiest to write by hand: JSON Lines, one record a line.
+"""Memoir's own format, version 1, which is easy to write by hand: JSON Lines, one record a line.
 
-What Memoir exports is version 2, which holds every row of a bank and is sealed: see `memory.exporting.format`.
+Memoir's exports are version 2, which contains every row of a bank and a checksum; see `memory.exporting.format`.
 
     {"memoir": 1, "persona": {"name": "Iris", "id": "iris", "description": "...", "traits": ["..."], "manner": "plain"}}
     {"session": {"id": "s1", "title": "...", "started_at": "2026-03-01T19:04:00+00:00", "turns": [
@@ -9,22 +9,20 @@ What Memoir exports is version 2, which holds every row of a bank and is sealed:
         "said_at": "", "valid_from": "", "valid_to": "", "emotion": "", "scene": "", "speaker": "", "attribute": "",
         "id": ""}}
 
-The first line holds `"memoir": 1`, the format's version. A persona line begins a history, and may begin a second one
-or take up an earlier one. A record stands on one line of at most 32 MB. The same as one JSON object, of any length and
-layout, whose first key is `memoir`: {"memoir": 1, "persona": {...}, "sessions": [{...}, ...], "memories": [{...},
-...]}
+The first line contains `"memoir": 1`, the version. A persona line begins a history, or returns to an earlier one. A
+record is one line of at most 32 MB. The same can be written as one JSON object, of any length and layout, whose first
+key is `memoir`: {"memoir": 1, "persona": {...}, "sessions": [{...}, ...], "memories": [{...}, ...]}
 
-- "proactive": false keeps a persona from bringing up a memory that nobody asked for.
-- Only a persona's name, a turn's text and a memory's store and text are needed; leave out what is empty or unknown.
+- "proactive": false: the persona does not bring up memories on its own.
+- Only a persona's name, a turn's text and a memory's store and text are required; leave out what is empty or unknown.
 - store: profile, relationship, world, event or dialogue. role: user, assistant or other; without one, the persona (by
-  name) is the assistant and anybody else the user. A turn without a speaker is spoken by its role.
-- Times are ISO 8601 ("2026-03-01T19:04:00+00:00") or a date in words ("October 2021"); UTC if they name no zone.
-  `started_text`, `said_text` and `event_text` say how the source put it, if it did so otherwise.
-- event_start alone is as wide as it is vague (a year, a month, a day, a minute). event_end ends the event: a clock
-  time is the moment at which it is over, a vaguer date belongs to it as a whole.
-  A turn may have all three fields too.
-- "recallable": false keeps a turn in its session without making a memory of it.
-- An id is the source's own name for a thing; importing it again under the same id adds nothing.
+  name) is the assistant and everybody else the user. A turn without a speaker is named after its role.
+- Times are ISO 8601 ("2026-03-01T19:04:00+00:00") or a date in words ("October 2021"); UTC unless they name a zone.
+  `started_text`, `said_text` and `event_text` are the source's own wording of the time, if it differs.
+- event_start alone covers what it names: a year, a month, a day or a minute. event_end ends the event: a clock time is
+  the moment when it is over; a day, month or year is part of it. A turn may have the three event fields, too.
+- "recallable": false stores a turn in its session without making a memory of it.
+- An id is the source's own; importing a record of the same id again adds nothing.
 """
 
 from __future__ import annotations
@@ -57,11 +55,11 @@ def sniff(head: bytes) -> bool:
 
 @count_records
 def read(path: Source) -> Iterator[Record]:
-    """The histories of a file: an export, or either layout of what was written by hand."""
+    """The histories of a file: an export of Memoir, JSON Lines, or one JSON object."""
     if memoir_sealed.is_sealed(path):
         yield from memoir_sealed.read_records(path)
     elif _is_one_object(read_head(path)):
-        yield from _read_whole(path)
+        yield from _read_one_object(path)
     else:
         yield from _read_lines(path)
 
@@ -69,7 +67,7 @@ def read(path: Source) -> Iterator[Record]:
 def dump_persona(persona: PersonaDraft) -> str:
     """The line that begins a persona's history."""
     who = {"name": persona.name, "id": persona.external_id, "description": persona.description}
-    fields = _given({**who, "traits": list(persona.traits), "manner": persona.manner})
+    fields = _without_empty({**who, "traits": list(persona.traits), "manner": persona.manner})
     return _dump({"memoir": VERSION, "persona": fields if persona.proactive else {**fields, "proactive": False}})
 
 
@@ -81,7 +79,7 @@ def dump_session(session: SessionDraft) -> str:
         "turns": [_turn_fields(turn) for turn in session.turns],
     }
     times = _time_fields("started", session.started_at, session.started_text)
-    return _dump({"session": _given({**fields, **times})})
+    return _dump({"session": _without_empty({**fields, **times})})
 
 
 def dump_memory(memory: MemoryDraft) -> str:
@@ -89,11 +87,11 @@ def dump_memory(memory: MemoryDraft) -> str:
     names = ("store", "text", "key", "event_text", "emotion", "scene", "speaker", "attribute")
     times = {name: _iso(getattr(memory, name)) for name in ("said_at", "valid_from", "valid_to")}
     fields = {name: getattr(memory, name) for name in names} | _event_fields(memory.event) | times
-    return _dump({"memory": _given({**fields, "id": memory.external_id})})
+    return _dump({"memory": _without_empty({**fields, "id": memory.external_id})})
 
 
 def dump_records(records: Iterable[Record]) -> Iterator[str]:
-    """Records as lines of this format, without line ends; a `Skip` holds nothing to keep."""
+    """Records as lines of this format, without line breaks; a `Skip` is left out."""
     for record in records:
         if isinstance(record, PersonaDraft):
             yield dump_persona(record)
@@ -138,7 +136,7 @@ def _read_lines(path: Source) -> Iterator[Record]:
         yield from pop_skips(line.skips)
 
 
-def _read_whole(path: Source) -> Iterator[Record]:
+def _read_one_object(path: Source) -> Iterator[Record]:
     skips: list[Skip] = []
     persona = read_persona(Fields.of(_find_persona(path), "persona", skips), clean(path.stem))
     yield persona
@@ -155,7 +153,7 @@ def _read_whole(path: Source) -> Iterator[Record]:
 
 
 def _find_persona(path: Source) -> object:
-    """The persona of a whole object, which may stand behind its sessions; a broken file is reported when it is read."""
+    """The persona, which may come after its sessions; a broken file is reported when it is read."""
     with suppress(UnreadableFile):
         for place, value in stream_values(path, _is_opened):
             if place == ("persona",):
@@ -171,14 +169,14 @@ def _check_version(path: Source, version: object) -> None:
     if version != VERSION:
         found = f"version {str(version)[:20]} of Memoir's format"
         raise UnreadableFile(
-            f"{path.name} holds {found}; this Memoir reads versions 1 and {memoir_rows.VERSION}. Update Memoir."
+            f"{path.name} is {found}; this Memoir reads versions 1 and {memoir_rows.VERSION}. Update Memoir."
         )
 
 
 def _turn_fields(turn: TurnDraft) -> dict[str, Any]:
     fields = {"speaker": turn.speaker, "role": turn.role, "text": turn.text, "id": turn.external_id}
     times = _time_fields("said", turn.said_at, turn.said_text) | _event_fields(turn.event)
-    given = _given({**fields, **times, "event_text": turn.event_text})
+    given = _without_empty({**fields, **times, "event_text": turn.event_text})
     return given if turn.recallable else {**given, "recallable": False}
 
 
@@ -194,7 +192,7 @@ def _iso(moment: datetime | None) -> str:
     return moment.astimezone(UTC).isoformat() if moment else ""
 
 
-def _given(fields: dict[str, Any]) -> dict[str, Any]:
+def _without_empty(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value}
 
 

@@ -1,5 +1,4 @@
-"""The records of Memoir's own format out of JSON objects; `memory.importers.generic.memoir` says what each field
-means."""
+"""Read the records of Memoir's own format, which `memory.importers.generic.memoir` describes, from JSON objects."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ LAST_MINUTE = datetime.max.replace(tzinfo=UTC) - MINUTE
 
 
 def read_persona(fields: Fields, fallback: str) -> PersonaDraft:
-    """A persona, under its id or the fallback if it has no name."""
+    """A persona; without a name it is named after its id or the fallback."""
     external_id = fields.text("id")
     name = fields.text("name")
     if not name.strip():
@@ -36,7 +35,7 @@ def read_persona(fields: Fields, fallback: str) -> PersonaDraft:
 
 
 def read_session(fields: Fields, persona: str) -> SessionDraft | None:
-    """A session of a persona, or None (and a note) if no turn of it can be used."""
+    """A session of a persona; None if it has no usable turn, which is reported."""
     turns = []
     for value, place in fields.items("turns"):
         turn = _read_turn(Fields.of(value, place, fields.skips), persona)
@@ -51,7 +50,7 @@ def read_session(fields: Fields, persona: str) -> SessionDraft | None:
 
 
 def read_memory(fields: Fields) -> MemoryDraft | None:
-    """A memory, or None (and a note) if it has no known store or no text."""
+    """A memory; None if it has no known store or no text, which is reported."""
     store, text = STORES.get(fields.text("store")), fields.text("text")
     if store is None:
         fields.report("store", f"expected one of {', '.join(STORES)}")
@@ -104,7 +103,7 @@ def _read_turn(fields: Fields, persona: str) -> TurnDraft | None:
 
 
 def _read_time(fields: Fields, name: str, may_be_ahead: bool = False) -> datetime | None:
-    """A moment that need not be given; one that is given is noted like any other date."""
+    """An optional moment; if it is given but unreadable or in the future, that is reported."""
     if not fields.values.get(name):
         return None
     if may_be_ahead and (moment := parse_moment(fields.text(name))):
@@ -113,14 +112,14 @@ def _read_time(fields: Fields, name: str, may_be_ahead: bool = False) -> datetim
 
 
 def _read_wording(fields: Fields, name: str, moment: datetime | None) -> str:
-    """How the source put a time: in a field of its own, or in the time's field if that is not Memoir's own spelling."""
+    """The source's wording of a time: from its own field, or from the time's field unless that is in ISO format."""
     given = fields.text(f"{name}_at")
     is_own = moment is not None and moment.isoformat() == given
     return fields.text(f"{name}_text") or ("" if is_own else given)
 
 
 def _read_event_text(fields: Fields) -> str:
-    """How the source put the event's time; nothing for an exact moment, whose words say no more than the moment."""
+    """The source's wording of the event's time; empty for an exact moment, whose wording adds nothing."""
     start = fields.text("event_start")
     return fields.text("event_text") or ("" if parse_iso_moment(start) else start)
 
@@ -142,7 +141,7 @@ def _read_event(fields: Fields) -> TimeSpan | None:
 
 
 def _span_of(text: str) -> TimeSpan | None:
-    """The stretch of time a date names; an exact moment is given a minute."""
+    """The time span of a date; an exact moment lasts a minute."""
     moment = parse_iso_moment(text)
     if moment is None:
         return parse_span(text)

@@ -1,15 +1,15 @@
-"""Any dialogue written down as text: one history a file, named after it. The last resort for what is text at all.
+"""Plain text transcripts of a dialogue: one history for each file, named after it. The last format that is tried.
 
     # 2024-05-01                        a date alone (with or without #) begins a session
-    Anna: Are you there?                "Speaker: text"; a line without a speaker goes on with the utterance before it
-    2024-05-01 18:22 Anna: hi           or with its time before it,
+    Anna: Are you there?                "Speaker: text"; a line without a speaker continues the one before it
+    2024-05-01 18:22 Anna: hi           with the time before it,
     [2024-05-01 18:22:05] Anna: hi      in brackets,
     18:22 Anna: hi                      or with the hour alone, on the session's day
 
-Dates are year first; others are ambiguous. With dated lines a pause of six hours begins a session too. "User", "Me"
-and "Human" are the user, "Assistant", "AI" and the like the assistant; otherwise the first to speak is the user and
-the others are other. Once lines bear times, a line without one begins an utterance only if its speaker has spoken
-before.
+Only dates with the year first are read; others are ambiguous. If lines are dated, a pause of six hours begins a
+session, too. "User", "Me" and "Human" are the user, "Assistant", "AI" and the like the assistant; otherwise the first
+to speak is the user, and the others have the role `other`. Once lines have times, a line without one is a new turn only
+if its speaker has spoken before.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from memory.types import PersonaDraft, Skip, TurnDraft
 
 NAME = "transcript"
 
-# Up to this many lines may all have different "speakers"; more of them are the keys of a settings file or a form.
+# Up to this many lines may all have different "speakers"; more are the keys of a settings file or a form.
 FEW_LINES = 4
 
 
@@ -51,7 +51,7 @@ def sniff(head: bytes) -> bool:
 def read(path: Source) -> Iterator[Record]:
     """The sessions of one transcript."""
     yield PersonaDraft(name=clean(path.stem))
-    scribe = _Scribe()
+    reader = _TranscriptReader()
     for line in read_lines(path):
         if isinstance(line, Skip):
             yield line
@@ -61,12 +61,12 @@ def read(path: Source) -> Iterator[Record]:
         text = clean_text(line.text, place, skips).strip()
         yield from skips
         if text:
-            yield from scribe.take(text, place)
-    yield from scribe.finish()
+            yield from reader.take(text, place)
+    yield from reader.finish()
 
 
-class _Scribe:
-    """Writes down a dialogue line by line."""
+class _TranscriptReader:
+    """Builds sessions from the lines of a transcript."""
 
     def __init__(self) -> None:
         self.session: SessionBuilder | None = None
@@ -75,7 +75,7 @@ class _Scribe:
         self.has_times = False
 
     def take(self, text: str, place: str) -> Iterator[Record]:
-        """One line: a heading, an utterance, or the last one going on."""
+        """Take a line: a heading, a new turn, or more of the last one."""
         if heading := read_date_heading(text):
             yield from self.finish()
             self.session = SessionBuilder(heading[1], heading[0], place=place)
@@ -83,20 +83,20 @@ class _Scribe:
         stamp = read_line_time(text, self.session.started_at if self.session else None)
         utterance = split_utterance(stamp.rest)
         if utterance and self._begins_utterance(stamp, utterance[0]):
-            yield from self._hear(stamp, *utterance, place)
+            yield from self._start_turn(stamp, *utterance, place)
         elif self.session and self.session.has_turns:
             self.session.continue_turn(text)
         elif title := read_title(text):
             self.session = self.session or SessionBuilder(place=place)
             self.session.title = title
         else:
-            yield Skip(place, "nobody has spoken yet")
+            yield Skip(place, "text before the first speaker")
         if self.session and self.session.is_full:
             full, self.session = self.session, self.session.split()
             yield from full.finish()
 
     def finish(self) -> Iterator[Record]:
-        """Hand over the session that is open."""
+        """Hand over the current session."""
         if self.session:
             released = list(self.session.finish())
             if self.session.turns and (fault := date_problem(self.session.started_at)):
@@ -104,7 +104,7 @@ class _Scribe:
             yield from released
         self.session = self.last = None
 
-    def _hear(self, stamp: LineTime, speaker: str, text: str, place: str) -> Iterator[Record]:
+    def _start_turn(self, stamp: LineTime, speaker: str, text: str, place: str) -> Iterator[Record]:
         if self.last and stamp.has_day and stamp.moment and stamp.moment - self.last > PAUSE:
             yield from self.finish()
         if self.session is None:

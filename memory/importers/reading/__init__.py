@@ -1,1 +1,1 @@
-"""Read files that may be large, broken or hostile: text, JSON, zip archives, pictures, dates."""
+"""Read files that may be large, broken or hostile: text, JSON, zip archives, PNG pictures, dates, dialogue."""

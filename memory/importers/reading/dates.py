@@ -1,4 +1,4 @@
-"""Dates as sources write them, read into aware moments; a source that names no zone is read as UTC."""
+"""Parse dates as sources write them into aware datetimes; a date without a time zone is read as UTC."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_DATE_LENGTH = 60
 DAY = timedelta(days=1)
 LAST_DAY = datetime(9999, 12, 31, tzinfo=UTC)
 
-# As seconds it lies in the year 5138, as milliseconds in 1973, before there was a chat to export.
+# As seconds this is the year 5138, as milliseconds 1973, before there were chats to export.
 FIRST_MILLISECONDS = 1e11
 
 NO_DATE = "no readable date; kept without one"
@@ -21,7 +21,7 @@ FUTURE_DATE = "dated in the future; kept as it is"
 
 
 def to_utc(moment: datetime) -> datetime | None:
-    """The moment in UTC; None at the very ends of the calendar, where no such moment exists."""
+    """The moment in UTC; None if that is outside the years 1 to 9999."""
     try:
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except OverflowError:
@@ -29,7 +29,7 @@ def to_utc(moment: datetime) -> datetime | None:
 
 
 def parse_with_format(text: str, form: str) -> datetime | None:
-    """The moment in one `strptime` format."""
+    """The moment that a `strptime` format reads; None if the text does not match."""
     try:
         return to_utc(datetime.strptime(text.strip(), form))
     except (ValueError, OverflowError):
@@ -49,7 +49,7 @@ def parse_iso_moment(text: str) -> datetime | None:
 
 
 def parse_epoch(text: str) -> datetime | None:
-    """The moment that many seconds after 1970 began, or milliseconds, as some programs count; fractions count."""
+    """The moment given as seconds or milliseconds since 1970, with or without a fraction."""
     try:
         seconds = float(text)
         return datetime.fromtimestamp(seconds / 1000 if abs(seconds) >= FIRST_MILLISECONDS else seconds, UTC)
@@ -58,14 +58,14 @@ def parse_epoch(text: str) -> datetime | None:
 
 
 def parse_span(text: str) -> TimeSpan | None:
-    """The stretch of time that a date in any wording names, as wide as it is vague."""
+    """The time span of a date in any wording: a whole month for "October 2021"."""
     if day := parse_with_format(text, "%Y-%m-%d"):
         return TimeSpan(day, day + DAY) if day < LAST_DAY else None
     return read_date(text) if text.strip() and len(text) <= MAX_DATE_LENGTH else None
 
 
 def parse_moment(text: str) -> datetime | None:
-    """The moment at which a date in any wording begins."""
+    """The first moment of a date in any wording."""
     if moment := parse_iso_moment(text):
         return moment
     span = parse_span(text)
@@ -73,7 +73,7 @@ def parse_moment(text: str) -> datetime | None:
 
 
 def date_problem(moment: datetime | None) -> str:
-    """Why a date deserves a second look, as the reason of a `Skip`; empty if it does not."""
+    """What is wrong with a date, as the reason of a `Skip`; empty if nothing is."""
     if moment is None:
         return NO_DATE
     return FUTURE_DATE if moment > datetime.now(UTC) else ""

@@ -1,4 +1,4 @@
-"""JSON objects read with suspicion: what is wrong with one is noted with its place, and the rest is kept."""
+"""Read the fields of JSON objects that may be malformed: what is wrong is reported with its place, the rest is kept."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ EMPTY_SESSION = "session without turns"
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """One JSON object, where it stands, and the skips on it so far (a list shared with what it holds).
+    """One JSON object with its place in the file and the list of skips, which it shares with the objects in it.
 
-    The fields of an object that is a line of its own stand at "line 12, name", of any other at "object.name".
+    The place of a field is "line 12, name" in an object that is a line of its own, "object.name" in any other.
     """
 
     values: Mapping[str, Any]
@@ -32,7 +32,7 @@ class Fields:
 
     @classmethod
     def of(cls, value: object, place: str, skips: list[Skip]) -> Fields:
-        """The object at a place; anything else is noted and read as an object without fields."""
+        """The object at a place; anything else is reported and read as an object without fields."""
         if isinstance(value, dict):
             return cls(value, place, skips)
         skips.append(Skip(place, f"expected an object, found {json_type(value)}"))
@@ -43,11 +43,11 @@ class Fields:
         return f"{self.place}{', ' if self.is_line else '.'}{name}"
 
     def report(self, name: str, reason: str) -> None:
-        """Note something about one field, or about the object itself if the name is empty."""
+        """Report a problem with a field, or with the object itself if the name is empty."""
         self.skips.append(Skip(self.place_of(name) if name else self.place, reason))
 
     def text(self, name: str) -> str:
-        """A field as text that a bank can hold: numbers are spelled out, a missing field is empty."""
+        """A field as text that a bank can store: numbers are converted, a missing field is empty."""
         value = self.values.get(name)
         if isinstance(value, str):
             return clean_text(value, self.place_of(name), self.skips)
@@ -58,14 +58,14 @@ class Fields:
         return number_text(value)
 
     def moment(self, name: str, read: Callable[[str], datetime | None] = parse_moment) -> datetime | None:
-        """A field as a moment; one that is missing, unreadable or yet to come is noted."""
+        """A field as a moment; one that is missing, unreadable or in the future is reported."""
         moment = read(self.text(name))
         if fault := date_problem(moment):
             self.report(name, fault)
         return moment
 
     def object(self, name: str) -> Fields:
-        """A field that holds an object; a missing one has no fields."""
+        """A field that is an object; a missing one has no fields."""
         return Fields.of(self.values.get(name) or {}, self.place_of(name), self.skips)
 
     def entries(self) -> Iterator[tuple[str, Any, str]]:
@@ -73,12 +73,12 @@ class Fields:
         return ((clean(key), value, self.place_of(key)) for key, value in self.values.items())
 
     def items(self, name: str) -> Iterator[tuple[Any, str]]:
-        """Each element of a field that holds a list, with its place."""
+        """Each element of a field that is a list, with its place."""
         return list_items(self.values.get(name), self.place_of(name), self.skips)
 
 
 def list_items(value: object, place: str, skips: list[Skip]) -> Iterator[tuple[Any, str]]:
-    """Each element of a list with its place; anything else is noted and read as an empty list."""
+    """Each element of a list with its place; anything else is reported and read as an empty list."""
     if isinstance(value, list):
         yield from ((element, f"{place}[{index}]") for index, element in enumerate(value))
     elif value is not None:
@@ -86,7 +86,7 @@ def list_items(value: object, place: str, skips: list[Skip]) -> Iterator[tuple[A
 
 
 def clean_text(text: str, place: str, skips: list[Skip]) -> str:
-    """The text as a bank can hold it; what had to change is noted."""
+    """The text as a bank can store it; what had to change is reported."""
     if change := describe_cleaning(text):
         skips.append(Skip(place, change))
         return clean(text)
@@ -94,19 +94,19 @@ def clean_text(text: str, place: str, skips: list[Skip]) -> str:
 
 
 def pop_skips(skips: list[Skip]) -> Iterator[Skip]:
-    """Hand over the skips and forget them."""
+    """Hand over the skips and empty the list."""
     yield from skips
     skips.clear()
 
 
 def json_type(value: object) -> str:
-    """What a JSON value is, in the reader's words."""
+    """The type of a JSON value in words, for reports."""
     names = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "nothing"}
     return names.get(type(value), "a number")
 
 
 def number_text(value: object) -> str:
-    """A number or truth value as text; a number of too many digits to spell out is empty."""
+    """A number or boolean as text; empty for a number with too many digits to convert."""
     try:
         return str(value)
     except ValueError:

@@ -1,4 +1,4 @@
-"""JSON Lines: one object a line, each line judged alone, so that a broken one costs only itself."""
+"""Read JSON Lines, one object a line; a broken line is skipped and the others are read."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from memory.types import Skip
 
 
 def read_objects(path: Source) -> Iterator[Fields | Skip]:
-    """Each line's object, placed at "line 12"; what is no object comes as a `Skip`.
+    """Each line's object, with the place "line 12"; a line that is no object comes as a `Skip`.
 
-    Raises `UnreadableFile` if the file ends in the middle of its last line.
+    Raises:
+        UnreadableFile: the file ends in the middle of its last line.
     """
     for line in read_lines(path):
         if isinstance(line, Skip):
@@ -24,7 +25,7 @@ def read_objects(path: Source) -> Iterator[Fields | Skip]:
 
 
 def is_truncated(text: str, fault: json.JSONDecodeError) -> bool:
-    """Whether JSON is wrong only in that it stops: a text cut off, or nothing left to read."""
+    """Whether the only fault of the JSON is that it ends too early."""
     return fault.pos >= len(text.rstrip()) or fault.msg.startswith("Unterminated string")
 
 

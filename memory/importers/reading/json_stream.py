@@ -1,4 +1,4 @@
-"""JSON files as a stream of values, each with its place, so that only one value is in memory at a time."""
+"""Stream the values of a JSON file, each with its place, so that only one value is in memory at a time."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from memory.importers.reading.source import Source, head_text, read_chunks
 Place = tuple[str | int, ...]
 Event = tuple[str, Any]
 
-# One session or one conversation; the largest of the benchmarks is under 1 MB.
+# One session or one conversation; the largest in the benchmarks is under 1 MB.
 MAX_VALUE_BYTES = 1 << 27
-# The parser reads a text that spans chunks again from its start for each: 32 MB of it take a second, 128 MB ten.
+# For each chunk the parser reads a long text again from its start: 32 MB take a second, 128 MB ten.
 MAX_TEXT_BYTES = 1 << 25
 OUTLINE_DEPTH = 5
 
 
 class Parser(Protocol):
-    """A parser that is pushed its bytes."""
+    """A push parser."""
 
     def send(self, chunk: bytes, /) -> object:
-        """Take the next bytes."""
+        """Parse the next bytes."""
 
     def close(self) -> None:
-        """Take the end of the file."""
+        """Parse the end of the file."""
 
 
 STARTS = frozenset({"start_map", "start_array"})
@@ -43,37 +43,41 @@ UNFINISHED_ESCAPE = re.compile(
 )
 
 
-def stream_values(path: Source, opened: Callable[[Place], bool]) -> Iterator[tuple[Place, Any]]:
-    """Each value of a JSON file with its place; a container that `opened` names is entered rather than built.
+def stream_values(path: Source, is_entered: Callable[[Place], bool]) -> Iterator[tuple[Place, Any]]:
+    """Each value of a JSON file with its place; `is_entered` says which containers to enter instead of building.
 
-    Raises `UnreadableFile` with file, place, line and byte where the JSON breaks off, after all that is complete.
+    For `{"a": [{"b": 1}, {"b": 2}]}` and containers entered at () and ("a",), this yields (("a", 0), {"b": 1}) and
+    (("a", 1), {"b": 2}).
+
+    Raises:
+        UnreadableFile: the JSON breaks off; names the file, place, line and byte. Complete values were handed over.
     """
     place: list[str | int] = []
-    yield from _walk(_read_events(path, place), place, opened)
+    yield from _values(_read_events(path, place), place, is_entered)
 
 
 @lru_cache(maxsize=1)  # every importer asks about the same head
 def outline(head: bytes) -> frozenset[tuple[str, ...]]:
-    """Which places the start of a JSON (or JSON Lines) file has, down to five levels, `[]` standing for any index."""
+    """The places in the start of a JSON or JSON Lines file, down to five levels, with `[]` for any index."""
     found: set[tuple[str, ...]] = set()
 
     def note(place: Place) -> bool:
         found.add(tuple("[]" if isinstance(step, int) else step for step in place))
         return len(place) < OUTLINE_DEPTH
 
-    for leaf, _ in _walk(_head_events(head), [], note):
+    for leaf, _ in _values(_head_events(head), [], note):
         note(leaf)
     return frozenset(found - {()})
 
 
 def format_place(place: Iterable[str | int]) -> str:
-    """A place as a reader writes it: `[3].haystack_sessions[12]`."""
+    """A place as text: `[3].haystack_sessions[12]`."""
     text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
     return text.removeprefix(".") or "the start"
 
 
-def _walk(
-    events: Iterable[Event], place: list[str | int], opened: Callable[[Place], bool]
+def _values(
+    events: Iterable[Event], place: list[str | int], is_entered: Callable[[Place], bool]
 ) -> Iterator[tuple[Place, Any]]:
     builder, depth = None, 0
     for event, value in events:
@@ -89,7 +93,7 @@ def _walk(
         elif event in ENDS:
             place.pop()
             _step(place)
-        elif event in STARTS and opened(tuple(place)):
+        elif event in STARTS and is_entered(tuple(place)):
             place.append(0 if event == "start_array" else "")
         elif event in STARTS:
             builder, depth = ijson.ObjectBuilder(), 1
@@ -100,13 +104,13 @@ def _walk(
 
 
 def _step(place: list[str | int]) -> None:
-    """Go on to the next index, if the innermost open container is a list."""
+    """Move to the next index, if the innermost open container is a list."""
     if place and isinstance(place[-1], int):
         place[-1] += 1
 
 
 def _read_events(path: Source, place: list[str | int]) -> Iterator[Event]:
-    """The events of a file, pushed through the parser chunk by chunk: its own iterators lose those before a fault."""
+    """The parser events of a file. Pushed chunk by chunk, because ijson's iterators lose the events before an error."""
     events = ijson.sendable_list()
     parser = ijson.basic_parse_coro(events, use_float=True)
     offset = moved_at = quiet = 0
@@ -117,7 +121,7 @@ def _read_events(path: Source, place: list[str | int]) -> Iterator[Event]:
         yield from events
         events.clear()
         if fault:
-            raise UnreadableFile(_say_break(path, place, offset, fault))
+            raise UnreadableFile(_describe_break(path, place, offset, fault))
         offset += len(chunk)
         if last_place != (last_place := tuple(place)):
             moved_at = offset
@@ -138,7 +142,7 @@ def _head_events(head: bytes) -> Iterator[Event]:
 
 
 def _push(parser: Parser, chunk: bytes | None) -> str:
-    """Give the parser its next bytes, or the end of the file for None; what it finds wrong, or nothing."""
+    """Push bytes, or the end of the file for None; returns the error message, or an empty string."""
     try:
         if chunk is None:
             parser.close()
@@ -149,8 +153,8 @@ def _push(parser: Parser, chunk: bytes | None) -> str:
     return ""
 
 
-def _say_break(path: Source, place: list[str | int], start: int, fault: str) -> str:
-    """Name the very byte: the parser knows only its chunk, so that chunk is read once more, byte by byte."""
+def _describe_break(path: Source, place: list[str | int], start: int, fault: str) -> str:
+    """The message with the exact byte: the parser knows only the chunk, so the chunk is parsed again byte by byte."""
     parser = ijson.basic_parse_coro(ijson.sendable_list(), use_float=True)
     offset, line = 0, 1
     for chunk in _mend_escapes(read_chunks(path)):
@@ -164,17 +168,17 @@ def _say_break(path: Source, place: list[str | int], start: int, fault: str) -> 
 
 
 def _mend_escapes(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Replace escaped halves of surrogate pairs by U+FFFD, byte for byte: the parser fails or writes `?` for them."""
-    held = b""
+    """Replace escaped unpaired surrogates by U+FFFD of the same length: the parser fails or writes `?` for them."""
+    rest = b""
     for chunk in chunks:
-        whole = held + chunk
-        held = b""
-        if b"\\" in whole[-LONGEST_ESCAPE:] and (tail := UNFINISHED_ESCAPE.search(whole)):
-            whole, held = whole[: tail.start(1)], tail[1]
-        if whole:
-            yield ESCAPE.sub(_mend, whole) if HALF_PAIR.search(whole) else whole
-    if held:
-        yield held
+        data = rest + chunk
+        rest = b""
+        if b"\\" in data[-LONGEST_ESCAPE:] and (tail := UNFINISHED_ESCAPE.search(data)):
+            data, rest = data[: tail.start(1)], tail[1]
+        if data:
+            yield ESCAPE.sub(_mend, data) if HALF_PAIR.search(data) else data
+    if rest:
+        yield rest
 
 
 def _mend(escape: re.Match[bytes]) -> bytes:

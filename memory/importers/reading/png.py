@@ -1,9 +1,9 @@
-"""Character cards in pictures: the text that a PNG carries beside its image, read like a file of its own.
+"""Find the character card in a PNG picture; its text is then read like a file.
 
 A PNG is a signature and chunks of length, type, data and checksum (W3C PNG specification, 5). SillyTavern and others
-keep a card in a `tEXt` chunk, keyword `chara` (version 2) or `ccv3` (version 3), as JSON in base64
-(github.com/malfoyslastname/character-card-spec-v2, github.com/kwaroran/character-card-spec-v3). Where both are there,
-the later version is read. The image itself is never decoded.
+store a card in a `tEXt` chunk, keyword `chara` (version 2) or `ccv3` (version 3), as JSON in base64
+(github.com/malfoyslastname/character-card-spec-v2, github.com/kwaroran/character-card-spec-v3). Of two cards, version 3
+is read. The image is never decoded, which is why no imaging library is used.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ CHUNK = struct.Struct(">L4s")
 CHECKSUM = struct.Struct(">L")
 
 MAX_TEXT_BYTES = 1 << 25
-"""Bytes of one text chunk; a card with a book of lore is under 1 MB."""
+"""The longest text chunk that is read; a card with a lorebook is under 1 MB."""
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedCard:
-    """The text that a picture carries, as if it were a file."""
+    """The text in a picture, as a source that importers read."""
 
     name: str
     stem: str
@@ -36,35 +36,35 @@ class EmbeddedCard:
 
     @property
     def size(self) -> int:
-        """How many bytes it has."""
+        """Its length in bytes."""
         return len(self.content)
 
     def open(self, mode: Literal["rb"]) -> io.BytesIO:
-        """Its bytes."""
+        """Open it for reading."""
         return io.BytesIO(self.content)
 
 
 def is_png(head: bytes) -> bool:
-    """Whether the start of a file is that of a PNG."""
+    """Whether a file that starts with these bytes is a PNG."""
     return head.startswith(SIGNATURE)
 
 
 def read_card(path: Path) -> EmbeddedCard | None:
-    """The card that a PNG carries, as JSON; None if it carries none.
+    """The card in a PNG, as JSON; None if there is none.
 
     Raises:
-        ValueError: the file breaks off, or its card is damaged or over `MOST_TEXT` bytes long; says so in words.
+        ValueError: the file breaks off, or its card is damaged or longer than `MAX_TEXT_BYTES`.
     """
-    held: dict[bytes, bytes] = {}
+    cards: dict[bytes, bytes] = {}
     try:
         with path.open("rb") as file:
             for data in _text_chunks(file):
                 keyword, _, text = data.partition(b"\x00")
                 if keyword in KEYWORDS:
-                    held[keyword] = base64.b64decode(text, validate=True)
+                    cards[keyword] = base64.b64decode(text, validate=True)
     except (EOFError, ValueError, OSError) as fault:
-        raise ValueError(f"{fault}; expected a whole PNG whose card is JSON in base64") from fault
-    found = next((held[keyword] for keyword in KEYWORDS if keyword in held), None)
+        raise ValueError(f"{fault}; expected a complete PNG whose card is JSON in base64") from fault
+    found = next((cards[keyword] for keyword in KEYWORDS if keyword in cards), None)
     return None if found is None else EmbeddedCard(path.name, path.stem, found)
 
 

@@ -1,4 +1,4 @@
-"""Files as they come: bytes checked to be text, lines of bounded length, text that a bank can hold."""
+"""Read text files: decode and check bytes, split lines of bounded length, and report what a bank cannot store."""
 
 from __future__ import annotations
 
@@ -32,33 +32,33 @@ MARKS = (
 
 
 class Readable(Protocol):
-    """Bytes that are open to be read."""
+    """An open binary file."""
 
     def read(self, size: int = -1, /) -> bytes:
-        """The next bytes, at most so many."""
+        """The next bytes, at most `size`."""
 
     def seek(self, offset: int, /) -> int:
-        """Go on reading from there."""
+        """Move to an offset."""
 
 
 class Source(Protocol):
-    """What can be read as a history: a file (any `Path` is one), or one that lies within another."""
+    """What an importer reads: a file (any `Path` is a source), or a file inside another one."""
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """The name that messages use."""
 
     @property
     def stem(self) -> str:
-        """Its name without the ending, for formats that name a history after the file."""
+        """The name without its suffix, for formats that name a history after the file."""
 
     def open(self, mode: Literal["rb"], /) -> AbstractContextManager[Readable]:
-        """Its bytes, from the start."""
+        """Open it for reading."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextLine:
-    """One line of a text file without its end; `ended` is false for a last line that has no line break."""
+    """One line of a text file without its line break; `ended` is false for a last line that has none."""
 
     number: int
     text: str
@@ -66,7 +66,7 @@ class TextLine:
 
 
 def find_encoding(head: bytes) -> tuple[str, int]:
-    """The encoding that a byte-order mark names (UTF-8 without one) and how many bytes the mark takes."""
+    """The encoding that a byte-order mark names (UTF-8 without one), and the length of the mark in bytes."""
     for mark, encoding in MARKS:
         if head.startswith(mark):
             return encoding, len(mark)
@@ -74,7 +74,7 @@ def find_encoding(head: bytes) -> tuple[str, int]:
 
 
 def head_text(head: bytes) -> str:
-    """The start of a file as text, with U+FFFD for what cannot be decoded."""
+    """The start of a file as text, with U+FFFD for bytes that cannot be decoded."""
     encoding, mark = find_encoding(head)
     return head[mark:].decode(encoding, "replace")
 
@@ -89,10 +89,10 @@ def read_head(path: Source) -> bytes:
 
 
 def read_chunks(path: Source) -> Iterator[bytes]:
-    """A file as pieces of valid UTF-8 without a byte-order mark, none empty, none ending within a character.
+    """Read a file as non-empty chunks of valid UTF-8 without a byte-order mark, none of which splits a character.
 
-    Raises `UnreadableFile` with the offset of the first byte that is not in the file's encoding, after handing over
-    what stands before it.
+    Raises:
+        UnreadableFile: a byte is not valid in the file's encoding; everything before it was handed over.
     """
     try:
         with path.open("rb") as file:
@@ -117,7 +117,7 @@ def read_chunks(path: Source) -> Iterator[bytes]:
 
 
 def read_lines(path: Source) -> Iterator[TextLine | Skip]:
-    """The lines of a text file, counted from 1; a line longer than `MAX_LINE` is passed over without being held."""
+    """The lines of a text file, numbered from 1; a line longer than `MAX_LINE_BYTES` is skipped and never in memory."""
     number, held, overlong = 1, bytearray(), False
     for chunk in read_chunks(path):
         pieces = chunk.split(b"\n")
@@ -136,17 +136,17 @@ def read_lines(path: Source) -> Iterator[TextLine | Skip]:
 
 
 def describe_cleaning(text: str) -> str:
-    """What `clean` does to the text, as the reason of a `Skip`; empty if nothing."""
+    """What `clean` would change in the text, as the reason of a `Skip`; empty if nothing."""
     zeros, surrogates = text.count("\x00"), len(SURROGATE.findall(text))
     parts = [
-        f"{zeros} of U+0000 left out" if zeros else "",
-        f"{surrogates} of half a surrogate pair replaced by U+FFFD" if surrogates else "",
+        f"{zeros} U+0000 characters removed" if zeros else "",
+        f"{surrogates} unpaired surrogates replaced by U+FFFD" if surrogates else "",
     ]
     return ", ".join(part for part in parts if part)
 
 
 def count_records(read: Callable[[Source], Iterator[Record]]) -> Callable[[Source], Iterator[Record]]:
-    """Let a reader that breaks off say how much of the file was handed over before."""
+    """Decorate a reader: if the file breaks off, the error says how much was read before."""
 
     @wraps(read)
     def read_and_count(path: Source) -> Iterator[Record]:
@@ -159,14 +159,14 @@ def count_records(read: Callable[[Source], Iterator[Record]]) -> Callable[[Sourc
                 yield record
         except UnreadableFile as fault:
             kept = f"{sessions} complete sessions and {memories} memories of {histories} histories"
-            raise UnreadableFile(f"{fault} Before that came {kept}.") from fault
+            raise UnreadableFile(f"{fault} Read up to there: {kept}.") from fault
 
     return read_and_count
 
 
 def _line(number: int, held: bytearray, overlong: bool, ended: bool) -> TextLine | Skip:
     if overlong:
-        return Skip(f"line {number}", f"longer than {MAX_LINE_BYTES:,} bytes; passed over")
+        return Skip(f"line {number}", f"longer than {MAX_LINE_BYTES:,} bytes; skipped")
     return TextLine(number, held.decode().removesuffix("\r"), ended)
 
 

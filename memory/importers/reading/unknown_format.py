@@ -1,4 +1,4 @@
-"""What a file that no importer knows looks like, for the message that refuses it."""
+"""Describe a file that no importer recognises, for the error message."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ SIGNATURES = (
     (b"\x80\x05", "a Python pickle, which could run code and is never opened; export its dialogues as text"),
 )
 CONTROLS = bytes(code for code in range(32) if code not in b"\t\n\r\f\x1b")
-# A text may hold a stray control character; a tenth of them is no text.
+# Text may contain a stray control character; with a tenth of them it is not text.
 MAX_CONTROL_SHARE = 0.1
 
 
 def why_unreadable(head: bytes) -> str:
-    """Why the start of a file cannot be text of any format; empty if it can."""
+    """Why a file that starts with these bytes cannot be text of any format; empty if it can."""
     if not head:
         return "it is empty (0 bytes)"
     for signature, meaning in SIGNATURES:
@@ -37,10 +37,10 @@ def why_unreadable(head: bytes) -> str:
 
 
 def describe(head: bytes) -> str:
-    """What decodable text of an unknown format looks like."""
+    """What text of an unknown format looks like."""
     text = head_text(head).lstrip()
     if not text:
-        return "it holds only blank space"
+        return "it contains only white space"
     if text[0] in "{[":
         keys = sorted({place[-1] for place in outline(head) if place[-1] != "[]" and len(place) < 3})[:8]
         return f"it looks like JSON with the keys {', '.join(keys)}" if keys else "it looks like JSON, but broken"
@@ -55,7 +55,7 @@ def _find_undecodable(head: bytes, encoding: str, mark: int) -> str:
             return ""
         found = f"byte 0x{fault.object[fault.start]:02x} at offset {fault.start + mark:,}"
         if not mark and _share(head, CONTROLS) > 0:
-            return f"it is binary ({found} is no text)"
+            return f"it is binary ({found} is not text)"
         return f"it is not {encoding.upper()} text ({found}); save it as UTF-8"
     return ""
 

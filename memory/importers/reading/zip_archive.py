@@ -1,7 +1,7 @@
-"""Zip archives read where they lie: nothing is unpacked to disk, and nothing that they say of themselves is trusted.
+"""Read the members of a zip archive in place: nothing is unpacked to disk, and nothing in its headers is trusted.
 
-A member can be read like a file. It is inflated piece by piece, never further than the size its archive declares, and
-what then turns out to be damaged is an `UnreadableFile` that names archive and member.
+A member is read like a file. It is inflated piece by piece, never beyond the size that the archive declares; damage is
+raised as an `UnreadableFile` that names the archive and the member.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ SIGNATURE = b"PK\x03\x04"
 EMPTY_SIGNATURE = b"PK\x05\x06"
 
 MAX_DIRECTORY_BYTES = 1 << 24
-"""Bytes of the list of members, which is held in memory: 100,000 pictures of a chat take 13 MB of it."""
+"""The largest list of members, which is in memory: 100,000 pictures of a chat take 13 MB."""
 
 MAX_MEMBER_BYTES = 1 << 31
-"""One member unpacked; the largest conversations.json that people report are under 1 GB."""
+"""The largest member, unpacked; the largest conversations.json that people report are under 1 GB."""
 
 MAX_RATIO = 250
-"""Unpacked to packed: text is packed to a tenth, a page that repeats itself to a hundredth, zeros to a thousandth."""
+"""The highest ratio of unpacked to packed size: text has 10, a repetitive page 100, zeros 1000."""
 
 RATIO_CHECKED_FROM_BYTES = 1 << 20
-"""Unpacked bytes below which no ratio is suspicious."""
+"""The unpacked size from which the ratio is checked."""
 
 TEXT_SUFFIXES = frozenset({".json", ".jsonl", ".txt"})
 ARCHIVE_SUFFIXES = frozenset({".zip", ".gz", ".tar", ".tgz", ".bz2", ".xz", ".7z", ".rar"})
 ENCRYPTED = 0x1
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError)
 
-# Where the end record (and its 64-bit form) keep the size of the directory; the end record is the last of the file,
-# but for a comment of at most 65,535 bytes.
+# The end record, and its 64-bit form, contain the size of the directory. The end record is the last in the file, except
+# for a comment of at most 65,535 bytes.
 END_RECORD = struct.Struct("<4s8xL6x")
 ZIP64_LOCATOR = struct.Struct("<4s4xQ4x")
 ZIP64_END_RECORD = struct.Struct("<4s36xQ8x")
@@ -50,7 +50,7 @@ ZIP64_MARKER = 0xFFFFFFFF
 
 @dataclass(frozen=True, slots=True)
 class ZipMember:
-    """One file in an archive, read like any file; the archive stays open as long as one of its members is held."""
+    """One file in an archive, read like any file; the archive stays open as long as one of its members exists."""
 
     archive: Path
     zipped: zipfile.ZipFile
@@ -58,41 +58,43 @@ class ZipMember:
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """The name that messages use."""
         return f"{self.archive.name}: {self.info.filename}"
 
     @property
     def stem(self) -> str:
-        """Its name without the ending; one that says nothing (WhatsApp's `_chat.txt`) gives way to the archive's."""
+        """The name without its suffix; for a generic one (WhatsApp's `_chat.txt`) that of the archive."""
         stem = PurePosixPath(self.info.filename).stem
         return self.archive.stem if stem.startswith("_") else stem
 
     @property
     def size(self) -> int:
-        """How many bytes it has unpacked."""
+        """Its unpacked size in bytes."""
         return self.info.file_size
 
     @contextmanager
     def open(self, mode: Literal["rb"]) -> Iterator[Readable]:
-        """Its bytes; whatever is wrong with them is raised as `UnreadableFile` while they are read."""
+        """Open it for reading; damage is raised as `UnreadableFile` while it is read."""
         try:
             with self.zipped.open(self.info) as file:
                 yield file
         except DAMAGED as fault:
-            raise UnreadableFile(f"{self.name} is damaged in its archive: {fault}. Get the archive anew.") from fault
+            raise UnreadableFile(
+                f"{self.name} is damaged in its archive: {fault}. Download or copy the archive again."
+            ) from fault
 
 
 def is_zip(head: bytes) -> bool:
-    """Whether the start of a file is that of a zip archive."""
+    """Whether a file that starts with these bytes is a zip archive."""
     return head.startswith((SIGNATURE, EMPTY_SIGNATURE))
 
 
 def list_members(path: Path) -> tuple[list[ZipMember], list[Skip]]:
-    """The members that may be histories, and why the others are not looked into.
+    """List the members that may be histories, and the reasons why the others are not read.
 
     Raises:
-        UnreadableFile: the archive is damaged, encrypted, names places outside itself, or unpacks to more than any
-            export does.
+        UnreadableFile: the archive is damaged or encrypted, contains paths outside itself, or unpacks to more than any
+            export.
     """
     try:
         with path.open("rb") as file:
@@ -101,7 +103,7 @@ def list_members(path: Path) -> tuple[list[ZipMember], list[Skip]]:
             raise _refusal(path, f"lists {size:,} bytes of files; expected at most {MAX_DIRECTORY_BYTES:,}")
         zipped = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, struct.error, ValueError, NotImplementedError, OSError) as fault:
-        raise _refusal(path, f"is damaged or breaks off ({fault}); expected a whole one, so get it anew") from fault
+        raise _refusal(path, f"is damaged or incomplete ({fault}); get it again") from fault
     members, skips = [], []
     for info in zipped.infolist():
         if reason := _find_danger(info):
@@ -122,7 +124,7 @@ def _refusal(path: Path, reason: str) -> UnreadableFile:
 
 
 def _directory_size(file: BinaryIO) -> int:
-    """How long the list of members is, from the end record, before anything reads that list into memory."""
+    """The size of the list of members, from the end record, before anything reads that list into memory."""
     start = max(0, file.seek(0, 2) - END_RECORD.size - MAX_COMMENT_BYTES)
     file.seek(start)
     tail = file.read()
@@ -140,31 +142,31 @@ def _directory_size(file: BinaryIO) -> int:
 
 
 def _find_danger(info: zipfile.ZipInfo) -> str:
-    """What no export does: encrypted members, and names that lead out of the folder one would unpack it to."""
+    """Why a member is dangerous: it is encrypted, or its path leads out of the folder; empty if it is not."""
     parts = info.filename.replace("\\", "/").split("/")
     if ".." in parts or not parts[0] or ":" in parts[0][1:2]:
-        return f"names a file outside of itself ({info.filename!r}); expected names of files within it"
+        return f"contains a path outside itself ({info.filename!r}); expected paths inside it"
     if info.flag_bits & ENCRYPTED:
         return f"{info.filename!r} in it is encrypted; expected an archive without a password"
     return ""
 
 
 def _why_not_read(name: str) -> str:
-    """Why a member is not looked into; empty if it may be a history."""
+    """Why a member is not read; empty if it may be a history."""
     path = PurePosixPath(name)
     if name.startswith("__MACOSX/") or path.name.startswith("._"):
-        return "a note of macOS on another file"
+        return "metadata added by macOS"
     if path.suffix.lower() in ARCHIVE_SUFFIXES:
-        return "an archive within the archive; unpack this one and import that one by itself"
+        return "an archive inside the archive; unpack this one and import that one by itself"
     if path.suffix.lower() not in TEXT_SUFFIXES:
-        return f"no text: of an archive, {', '.join(sorted(TEXT_SUFFIXES))} are read"
+        return f"not text; only {', '.join(sorted(TEXT_SUFFIXES))} files are read from an archive"
     return ""
 
 
 def _find_bomb(info: zipfile.ZipInfo) -> str:
-    """Why a member that would be read must not be."""
+    """Why a member may be a zip bomb; empty if it is not."""
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        # The others inflate a piece as a whole, however large it becomes.
+        # Other methods inflate a piece as a whole, however large it becomes.
         return f"{info.filename!r} in it is packed by method {info.compress_type}; expected deflate, as exports are"
     if info.file_size > MAX_MEMBER_BYTES:
         return f"{info.filename!r} in it unpacks to {info.file_size:,} bytes; expected at most {MAX_MEMBER_BYTES:,}"
