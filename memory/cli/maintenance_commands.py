@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory.bank import journal, maintenance
+from memory.bank import journal_entries, maintenance
 from memory.bank.bank import Bank
 from memory.cli.arguments import positive_number
 from memory.cli.command import AddCommand, Arguments, print_json, print_text
@@ -24,9 +24,9 @@ def add_commands(add: AddCommand) -> None:
 def show_journal(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     """Show the newest entries of the journal, or all as CSV."""
     if arguments.csv:
-        print(journal.as_csv(journal.entries(bank)), end="")
+        print(journal_entries.to_csv(journal_entries.read(bank)), end="")
         return 0
-    entries = journal.entries(bank, arguments.limit)
+    entries = journal_entries.read(bank, arguments.limit)
     if arguments.json:
         return print_json(to_json_values(entries))
     for entry in entries:
