@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import get_args
 
 from graph.assistant import Answer, Assistant
-from graph.learning.learner import consolidate
+from graph.learning.learner import learn_from_sessions
 from graph.models.measure import make_synthetic_model, measure
 from graph.models.quantization import Quantization
 from graph.models.registry import chat_model_or_none
@@ -142,7 +142,7 @@ def _cited(citation: Citation) -> str:
 
 def _learn(arguments: argparse.Namespace, settings: Settings) -> int:
     held = services(settings)
-    done = consolidate(held.bank, settings.learner, held.model)
+    done = learn_from_sessions(held.bank, settings.learner, held.model)
     indexer.embed_all(held.bank, held.searcher.embedder)
     stored = done.stored
     figures = {"sessions": done.sessions, "learned": stored.memories, "known": stored.known_memories}

@@ -162,7 +162,7 @@ def test_a_model_that_never_keeps_to_the_form_leaves_the_answer_to_the_extractiv
     reading = answer.reading
     assert reading.by == "extractive"
     assert "3 March 2024" in reading.answer
-    assert "did not keep to the form" in reading.notice
+    assert "did not reply in the requested form" in reading.notice
     assert line_of(answer).decided.startswith("extractive, since")
     assert line_of(answer).figures["tokens in"] == 22
     assert not reading.unreachable
@@ -258,7 +258,7 @@ def test_a_question_longer_than_the_model_can_read_is_said_to_be(marlow):
     with ChatServer("x") as server:
         answer = answered(marlow, server, "Where is Biscuit? " * 3000 + "Where is Biscuit?")
         assert server.requests == []
-    assert "Ask in fewer words" in answer.reading.notice
+    assert "Shorten the question" in answer.reading.notice
 
 
 def test_a_long_card_does_not_keep_the_memories_out(marlow):

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from graph.learning.corrections import Correcting, Retracting, correct, hear
+from graph.learning.corrections import Correction, Retraction, correct, parse_correction
 from memory.types import Memory, PersonaDraft
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -18,8 +18,8 @@ def said(text, number=1):
 
 
 def corrected(text, message):
-    heard = hear(message)
-    if not isinstance(heard, Correcting):
+    heard = parse_correction(message)
+    if not isinstance(heard, Correction):
         return None
     revision = correct(heard, [said(text)], lambda memory: [memory], NOW)
     return revision and revision.text
@@ -78,14 +78,14 @@ def test_where_it_is_not_clear_what_is_meant_nothing_is_changed(text, message):
     ],
 )
 def test_a_retraction_is_heard(message, what):
-    heard = hear(message)
-    assert isinstance(heard, Retracting)
+    heard = parse_correction(message)
+    assert isinstance(heard, Retraction)
     assert heard.what == what
 
 
 @pytest.mark.parametrize("message", ["Don't forget that!", "I forget that all the time.", "Did I forget that?"])
 def test_what_only_speaks_of_forgetting_retracts_nothing(message):
-    assert hear(message) is None
+    assert parse_correction(message) is None
 
 
 @pytest.fixture

@@ -26,12 +26,12 @@ ORDER = {
 
 @pytest.mark.parametrize(("text", "sides"), APART.items())
 def test_a_question_may_ask_how_far_apart_two_things_are(text, sides):
-    assert elapsed.parse(text) == elapsed.Compared("apart", sides)
+    assert elapsed.parse(text) == elapsed.Comparison("apart", sides)
 
 
 @pytest.mark.parametrize(("text", "asked"), ORDER.items())
 def test_a_question_may_ask_which_of_two_things_came_first_or_last(text, asked):
-    assert elapsed.parse(text) == elapsed.Compared(*asked)
+    assert elapsed.parse(text) == elapsed.Comparison(*asked)
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from graph.learning import from_model as by_model
 from graph.learning import from_rules as rules
 from graph.learning.feelings import emotion, scene
-from graph.learning.learner import Learner, consolidate
+from graph.learning.learner import Learner, learn_from_sessions
 from graph.learning.quotation import own_sentences
-from graph.learning.summary import Weights
+from graph.learning.summary import TermWeights
 from graph.models.calls import Unreachable
 from graph.models.registry import chat_model
 from memory.bank import learning_queue as consolidation
@@ -171,7 +171,7 @@ def test_a_page_of_anything_is_read_to_its_end():
 
 
 def test_texts_without_a_word_have_no_weights():
-    assert Weights.of(["...", "?!"]) is None
+    assert TermWeights.of(["...", "?!"]) is None
 
 
 # --- the queue
@@ -195,8 +195,8 @@ def learned(bank):
 
 def test_consolidating_twice_adds_nothing(bank):
     tell(bank, "I live in Porto.", "I planted a tree yesterday.")
-    first = consolidate(bank, "rules")
-    again = consolidate(bank, "rules")
+    first = learn_from_sessions(bank, "rules")
+    again = learn_from_sessions(bank, "rules")
     assert (first.sessions, first.stored.memories, again.sessions) == (1, 2, 0)
     assert learned(bank) == ["I planted a tree yesterday.", "Lives in Porto"]
 
@@ -205,9 +205,9 @@ def test_stopped_in_the_middle_the_rest_is_learned_later(bank):
     for n in range(4):
         tell(bank, f"My favourite colour is green{n}.", name=str(n))
     done = []
-    consolidate(bank, "rules", stopped=lambda: len(done) == 2, settled=lambda: done.append(1))
+    learn_from_sessions(bank, "rules", stopped=lambda: len(done) == 2, on_session=lambda: done.append(1))
     assert len(learned(bank)) == 2
-    assert consolidate(bank, "rules").sessions == 2
+    assert learn_from_sessions(bank, "rules").sessions == 2
 
 
 def test_killed_while_it_learns_it_loses_and_repeats_nothing(bank):
@@ -215,30 +215,30 @@ def test_killed_while_it_learns_it_loses_and_repeats_nothing(bank):
         tell(bank, f"My cat is called Ab{chr(97 + n)}.", name=str(n))
     dies = (
         "import os, signal, sys; from pathlib import Path; from memory.bank.bank import Bank\n"
-        "from graph.learning.learner import consolidate; done = []\n"
-        "def settled():\n    done.append(1)\n    len(done) == 2 and os.kill(os.getpid(), signal.SIGKILL)\n"
-        "consolidate(Bank(Path(sys.argv[1])), 'rules', settled=settled)"
+        "from graph.learning.learner import learn_from_sessions; done = []\n"
+        "def on_session():\n    done.append(1)\n    len(done) == 2 and os.kill(os.getpid(), signal.SIGKILL)\n"
+        "learn_from_sessions(Bank(Path(sys.argv[1])), 'rules', on_session=on_session)"
     )
     killed = subprocess.run([sys.executable, "-c", dies, str(bank.path)], cwd=ROOT, timeout=120, check=False)
     assert killed.returncode == -signal.SIGKILL
     assert (len(learned(bank)), consolidation.waiting(bank)) == (2, 2)
-    assert consolidate(bank, "rules").sessions == 2
+    assert learn_from_sessions(bank, "rules").sessions == 2
     assert learned(bank) == [f"Ab{letter} is your cat" for letter in "abcd"]
 
 
 def test_an_older_history_that_comes_later_does_not_close_what_is_newer(bank):
     tell(bank, "I moved to Lisbon.")
-    consolidate(bank, "rules")
+    learn_from_sessions(bank, "rules")
     older = TurnDraft("You", "user", "I live in Porto.", JULY - timedelta(days=400))
     bank.remember(1, [SessionDraft((older,), older.said_at, external_id="old")])
-    consolidate(bank, "rules")
+    learn_from_sessions(bank, "rules")
     held = {m.text: m.valid_to for m in bank.memories(1, store="profile")}
     assert held == {"Lives in Lisbon": None, "Lives in Porto": JULY}
 
 
 def test_nobody_learns_where_nobody_is_to(bank):
     tell(bank, "I live in Porto.")
-    assert consolidate(bank, "none").sessions == 0
+    assert learn_from_sessions(bank, "none").sessions == 0
     assert consolidation.waiting(bank) == 1
 
 
@@ -266,7 +266,7 @@ def test_at_the_end_all_chats_are_over(bank, embedder):
     tell(bank, "I planted a tree yesterday.", name="chat", source="chat")
     learner = Learner(bank, Indexer(bank, embedder), "rules")
     learner.stop()
-    assert consolidate(bank, "rules").sessions == 1
+    assert learn_from_sessions(bank, "rules").sessions == 1
 
 
 # --- by a chat model
@@ -290,7 +290,7 @@ def told(*items, summary="", ended=()):
 
 
 def by_server(bank, server):
-    return consolidate(bank, "llm", chat_model(server.model()))
+    return learn_from_sessions(bank, "llm", chat_model(server.model()))
 
 
 def test_a_model_learns_what_it_can_quote_and_nothing_else(bank):
@@ -352,7 +352,7 @@ def test_a_long_session_is_read_in_parts_with_the_right_quotes(bank):
 
 def test_without_a_model_rules_learn_and_say_so(bank):
     tell(bank, "I live in Porto.")
-    done = consolidate(bank, "llm", None)
+    done = learn_from_sessions(bank, "llm", None)
     assert learned(bank) == ["Lives in Porto"]
     assert "MEMOIR_MODEL" in done.notice
 
@@ -365,7 +365,7 @@ def test_what_was_talked_about_is_answered_by_the_summary_and_what_was_done_is_n
     for text in LONG:
         quill.say(text)
     consolidation.close(services.bank)
-    assert consolidate(services.bank, "rules").sessions > 0
+    assert learn_from_sessions(services.bank, "rules").sessions > 0
     later = quill.again(now=at(5, 20), chat_id="later")
     talked = later.say("What did we talk about in the first week of May?", remember=False)
     (gist,) = [m for m in services.bank.memories(quill.persona.id, store="event") if m.attribute == "summary"]

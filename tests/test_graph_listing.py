@@ -7,7 +7,7 @@ import pytest
 
 from graph.readers import listing
 from graph.readers.composing import MAX_WORDS
-from graph.readers.listing import Listed
+from graph.readers.listing import ListRequest
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TurnDraft
 
 TRIPS = (
@@ -55,7 +55,7 @@ def lines(reading):
     ],
 )
 def test_a_list_is_asked_for(text):
-    assert listing.parse(text) == Listed()
+    assert listing.parse(text) == ListRequest()
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_a_list_is_asked_for(text):
     ],
 )
 def test_a_count_names_what_it_counts(text, noun):
-    assert listing.parse(text) == Listed(frozenset(filter(None, [noun])))
+    assert listing.parse(text) == ListRequest(frozenset(filter(None, [noun])))
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_one_thing_or_a_time_is_no_list(text):
 
 
 def test_a_question_that_is_likely_to_ask_for_several_is_a_list_unless_it_asks_how_much():
-    assert listing.parse("Tell me everything that I planted.", many=True) == Listed()
+    assert listing.parse("Tell me everything that I planted.", many=True) == ListRequest()
     assert listing.parse("How much have I spent altogether?", many=True) is None
 
 

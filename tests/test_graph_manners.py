@@ -8,14 +8,14 @@ import pytest
 from graph.replies.manners import MANNERS, Manner, manner
 
 HOLES = {
-    "noted": {"told"},
-    "noted_on": {"told", "date"},
-    "corrected": {"told"},
-    "retracted": {"told"},
+    "noted": {"text"},
+    "noted_on": {"text", "date"},
+    "corrected": {"text"},
+    "retracted": {"text"},
     "unrecorded": set(),
     "greeting": set(),
     "unknown": {"why"},
-    "reminded": {"told"},
+    "reminded": {"text"},
 }
 
 
@@ -36,4 +36,4 @@ def test_a_manner_is_found_by_its_name_and_anything_else_is_plain():
 
 
 def test_braces_in_what_was_told_are_not_read_as_holes():
-    assert "{told} {0}" in manner("plain").noted.format(told="{told} {0}")
+    assert "{text} {0}" in manner("plain").noted.format(text="{text} {0}")

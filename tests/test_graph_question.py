@@ -40,7 +40,7 @@ def test_a_rare_word_weighs_more_than_a_common_one_and_a_frame_word_least():
 
 def test_a_name_that_no_memory_holds_is_unheard():
     asked = parse("When did Zebulon meet Olaf in March?", 10, {"olaf": 1})
-    assert asked.unheard == ("Zebulon",)
+    assert asked.unknown_names == ("Zebulon",)
     assert asked.names == {"zebulon", "olaf"}
 
 

@@ -218,7 +218,7 @@ def test_a_persona_keeps_its_manner(services, marlow, name):
     phrases = manner(name)
     assert chat.say("Good morning!").reading.answer == phrases.greeting
     assert chat.say("Where is my kite?").reading.answer.startswith(phrases.unknown.split("{")[0])
-    assert chat.say("I planted a tree.").reading.answer == phrases.noted.format(told="I planted a tree.")
+    assert chat.say("I planted a tree.").reading.answer == phrases.noted.format(text="I planted a tree.")
     assert chat.say("I planted a tree.", remember=False).reading.answer == phrases.unrecorded
 
 

@@ -120,7 +120,7 @@ def test_a_persona_can_have_it_off_and_on_again(quill):
     assert bank.persona(silent.id) == silent
     answer = quill.again(persona=silent).say(FEELING, remember=False)
     assert answer.reading.citations == ()
-    assert "this persona brings nothing up unasked" in traced(answer)
+    assert "this persona brings up nothing on its own" in traced(answer)
     assert set_proactive(bank, silent.id, proactive=True) == quill.persona
 
 

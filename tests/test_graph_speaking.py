@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.readers.citing import cite
-from graph.readers.prompts import Found
-from graph.readers.reply_formats import read_words
-from graph.readers.streaming import Speaking
+from graph.readers.prompts import PromptContent
+from graph.readers.reply_formats import parse_words
+from graph.readers.streaming import AnswerStream
 from graph.state import Ask
 from memory.quotes import holds
 from memory.types import Hit
@@ -21,16 +21,16 @@ def found(marlows_bank):
     persona = marlows_bank.persona("Marlow")
     hits = tuple(Hit(m, 1.0, {}) for m in marlows_bank.memories(persona.id)[:5])
     ask = Ask(persona, "Who?", datetime(2024, 7, 1, tzinfo=UTC), "chat")
-    return Found(ask, "Who?", (), hits, (1, 2), 2000)
+    return PromptContent(ask, "Who?", (), hits, (1, 2), 2000)
 
 
 def spoken(found, text, cuts):
     pieces = [text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
     said = []
-    speaking = Speaking(found, said.append)
+    stream = AnswerStream(found, said.append)
     for piece in pieces:
-        speaking.hear(piece)
-    speaking.end()
+        stream.feed(piece)
+    stream.end()
     return "".join(said)
 
 
@@ -44,7 +44,7 @@ WORDS = st.lists(
 @given(WORDS, st.data())
 def test_however_it_is_cut_the_stream_is_the_answer_with_its_marks_numbered(found, text, data):
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6)))
-    assert spoken(found, text, cuts).strip() == cite(read_words(text)[0], (), found).answer
+    assert spoken(found, text, cuts).strip() == cite(parse_words(text)[0], (), found).answer
 
 
 @given(st.lists(st.integers(0, 60), max_size=6))

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from graph.nodes.time_filter import keep, within_budget
+from graph.nodes.time_filter import drop_outside_time, within_budget
 from graph.understanding.times import is_of_time
 from memory.dates.expressions import TimeExpression, find_times
 from memory.types import Hit, Memory, TimeSpan
@@ -57,12 +57,12 @@ def kept(hits):
 
 
 def test_without_a_time_everything_is_kept():
-    hits, decided = keep([MARCH, APRIL, UNDATED], ())
+    hits, decided = drop_outside_time([MARCH, APRIL, UNDATED], ())
     assert (kept(hits), decided) == ([1, 2, 3], "no time asked about")
 
 
 def test_an_open_question_drops_what_is_of_another_time_and_says_why():
-    hits, decided = keep([MARCH, APRIL, UNDATED], asked("What happened in April?"), is_open=True)
+    hits, decided = drop_outside_time([MARCH, APRIL, UNDATED], asked("What happened in April?"), is_open=True)
     assert kept(hits) == [2, 3]
     assert hits[0].why == "not from April 2024"
     assert decided == "April 2024: kept 2 of 3"
@@ -70,7 +70,7 @@ def test_an_open_question_drops_what_is_of_another_time_and_says_why():
 
 def test_a_question_that_names_more_than_a_time_loses_no_talk_and_no_event():
     race = hit(4, NOW, event=day(2, 10), store="event")
-    hits, decided = keep([MARCH, APRIL, race, UNDATED], asked("Who visited me in April?"))
+    hits, decided = drop_outside_time([MARCH, APRIL, race, UNDATED], asked("Who visited me in April?"))
     assert kept(hits) == [1, 2, 4, 3]
     assert decided == "April 2024: kept 4 of 4, what is of then preferred"
 
@@ -80,13 +80,13 @@ def test_a_fact_that_did_not_hold_then_is_dropped_whatever_else_is_asked():
         hit(number, since, store="profile", valid_to=until)
         for number, since, until in ((4, day(2, 1).start, day(5, 1).start), (5, day(5, 1).start, None))
     )
-    hits, _ = keep([MARCH, new, old], asked("Where did I live in March?"))
+    hits, _ = drop_outside_time([MARCH, new, old], asked("Where did I live in March?"))
     assert kept(hits) == [1, 4]
 
 
 @pytest.mark.parametrize("is_open", [True, False])
 def test_a_time_that_leaves_nothing_drops_nothing(is_open):
-    hits, decided = keep([MARCH, APRIL], asked("What happened in January?"), is_open=is_open)
+    hits, decided = drop_outside_time([MARCH, APRIL], asked("What happened in January?"), is_open=is_open)
     assert kept(hits) == [1, 2]
     assert decided == "nothing from January 2024: all kept"
 
@@ -95,12 +95,12 @@ def test_a_time_that_leaves_nothing_drops_nothing(is_open):
 def test_an_unsure_time_drops_nothing(is_open):
     about_april = [TimeExpression("around then", 0, 11, day(4, 1, 30), sure=False)]
     ended = hit(4, day(1, 1).start, store="profile", valid_to=day(2, 1).start)
-    hits, _ = keep([MARCH, APRIL, ended], about_april, is_open=is_open)
+    hits, _ = drop_outside_time([MARCH, APRIL, ended], about_april, is_open=is_open)
     assert kept(hits) == [1, 2, 4]
 
 
 def test_of_several_times_one_is_enough():
-    hits, _ = keep([MARCH, APRIL, hit(4, NOW)], asked("Was it in March or in April?"), is_open=True)
+    hits, _ = drop_outside_time([MARCH, APRIL, hit(4, NOW)], asked("Was it in March or in April?"), is_open=True)
     assert kept(hits) == [1, 2]
 
 
@@ -145,7 +145,7 @@ def test_the_day_is_the_speakers_own():
 
 
 def test_no_more_are_kept_than_will_be_read():
-    dropped = keep([MARCH, APRIL, hit(4, APRIL.memory.said_at)], asked("In April?"), is_open=True)[0]
+    dropped = drop_outside_time([MARCH, APRIL, hit(4, APRIL.memory.said_at)], asked("In April?"), is_open=True)[0]
     cut = within_budget(dropped, 1)
     assert kept(cut) == [2]
     assert [h.why for h in cut] == ["not from April 2024", "", "beyond the 1 that are read"]

@@ -18,7 +18,7 @@ from eval.play.reader_input import EvidenceSearcher
 from eval.play.session_rewriter import SessionRewriter
 from eval.types import Costs, Gold, History, Prediction, Probe
 from graph.assistant import Assistant
-from graph.learning.learner import consolidate
+from graph.learning.learner import learn_from_sessions
 from graph.models.calls import ModelFailed
 from graph.settings import PipelineSettings
 from graph.state import Ask, Services
@@ -113,7 +113,7 @@ class MemoryUnderTest:
         if self._is_learned or not applies:
             return
         started = time.perf_counter()
-        consolidate(self._bank, self.experiment.pipeline.learner, self.models.chat)
+        learn_from_sessions(self._bank, self.experiment.pipeline.learner, self.models.chat)
         self.costs.import_s += time.perf_counter() - started
         self._ids.bank_changed()
         self._embed()

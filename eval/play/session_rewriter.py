@@ -14,7 +14,7 @@ from datetime import datetime
 
 from eval.experiment import Experiment, Granularity, Key
 from graph.learning.plain_facts import facts
-from graph.learning.summary import Weights
+from graph.learning.summary import TermWeights
 from graph.understanding.sentences import split
 from memory.types import Learned, MemoryDraft, Quote, SessionDraft, TurnDraft
 
@@ -43,7 +43,7 @@ class SessionRewriter:
         self.key: Key = experiment.key
         self.separate = experiment.keys == "separate"
         needs_words = self.granularity == "summary" or self.key in ("value+summary", "value+keyphrases")
-        self._weights = Weights.of([t.text for s in sessions for t in s.turns]) if needs_words else None
+        self._weights = TermWeights.of([t.text for s in sessions for t in s.turns]) if needs_words else None
 
     def rewrite(self, session: SessionDraft) -> tuple[SessionDraft, dict[str, tuple[str, ...]]]:
         """Return the session as it is stored, and which turns each of its stored turns holds, by external ids."""

@@ -73,7 +73,7 @@ _KINDS = tuple(
 
 
 @dataclass(frozen=True, slots=True)
-class Correcting:
+class Correction:
     """Words that are right, and those that were wrong, where it says so; the sentence that says it."""
 
     right: str
@@ -82,20 +82,20 @@ class Correcting:
 
 
 @dataclass(frozen=True, slots=True)
-class Retracting:
+class Retraction:
     """What is to be remembered no more; empty for what was said last."""
 
     what: str
     sentence: str
 
 
-Drawn = Callable[[Memory], Sequence[Memory]]
+FindDerived = Callable[[Memory], Sequence[Memory]]
 """All that was drawn from the turns of a memory, itself included."""
 
 
 def revise(ask: Ask, hits: Sequence[Hit], bank: Bank) -> Revision | None:
     """What a message corrects or takes back of what was said in this chat, or quoted in the reply before it."""
-    heard = hear(ask.text)
+    heard = parse_correction(ask.text)
     if heard is None:
         return None
     reply = next((turn.text for turn in reversed(ask.dialogue) if turn.role == "assistant"), "")
@@ -107,29 +107,29 @@ def revise(ask: Ask, hits: Sequence[Hit], bank: Bank) -> Revision | None:
     def drawn(memory: Memory) -> Sequence[Memory]:
         return bank.drawn(ask.persona.id, memory.id)
 
-    if isinstance(heard, Correcting):
+    if isinstance(heard, Correction):
         return correct(heard, said, drawn, ask.as_of)
     return retract(heard, said, hits, drawn)
 
 
-def hear(text: str) -> Correcting | Retracting | None:
+def parse_correction(text: str) -> Correction | Retraction | None:
     """What a message says is wrong, if it says so and does not ask."""
     if len(text) > LONGEST or "?" in text:
         return None
     plain = text.replace("’", "'").strip()
     found = _RETRACTS.match(plain)
     if found:
-        return Retracting((found["what"] or "").strip(), text)
+        return Retraction((found["what"] or "").strip(), text)
     first, *rest = split(plain) or [""]
     sentence = f"{first} {rest[0]}" if rest and _LEAD_ALONE.fullmatch(first) else first
     matches = (pattern.match(sentence) for pattern in _CORRECTS)
     found = next(filter(None, matches), None)
     if found is None:
         return None
-    return Correcting(found["right"].strip(" ,;.!"), (found["wrong"] or "").strip(" .!"), sentence)
+    return Correction(found["right"].strip(" ,;.!"), (found["wrong"] or "").strip(" .!"), sentence)
 
 
-def correct(heard: Correcting, said: Sequence[Memory], drawn: Drawn, now: datetime) -> Revision | None:
+def correct(heard: Correction, said: Sequence[Memory], drawn: FindDerived, now: datetime) -> Revision | None:
     """The first of what was said that the correction fits, corrected, with all that was drawn from it."""
     for memory in _stated(said, drawn):
         corrected = _corrected(heard, memory)
@@ -142,7 +142,7 @@ def correct(heard: Correcting, said: Sequence[Memory], drawn: Drawn, now: dateti
     return None
 
 
-def _stated(said: Sequence[Memory], drawn: Drawn) -> Iterator[Memory]:
+def _stated(said: Sequence[Memory], drawn: FindDerived) -> Iterator[Memory]:
     """What was said, each once; for a fact drawn from it, the statement itself first."""
     seen: set[int] = set()
     for memory in said:
@@ -153,7 +153,7 @@ def _stated(said: Sequence[Memory], drawn: Drawn) -> Iterator[Memory]:
                 yield each
 
 
-def retract(heard: Retracting, said: Sequence[Memory], hits: Sequence[Hit], drawn: Drawn) -> Revision | None:
+def retract(heard: Retraction, said: Sequence[Memory], hits: Sequence[Hit], drawn: FindDerived) -> Revision | None:
     """What is to be remembered no more: the last thing said or, where it is named, all that was found of its words."""
     meant = list(said[:1])
     if heard.what:
@@ -171,7 +171,7 @@ def retract(heard: Retracting, said: Sequence[Memory], hits: Sequence[Hit], draw
     return Revision(old, "", heard.sentence, taken_back=tuple(taken))
 
 
-def _corrected(heard: Correcting, memory: Memory) -> str:
+def _corrected(heard: Correction, memory: Memory) -> str:
     """The text of a memory with what is right in it; empty where the correction does not fit."""
     if heard.wrong:
         wrong = re.search(rf"(?<!\w){re.escape(heard.wrong)}(?!\w)", memory.text, re.IGNORECASE)
@@ -213,7 +213,7 @@ def _tells_the_same(clause: str, memory: Memory) -> bool:
 
 
 def _relearned(
-    heard: Correcting, memory: Memory, corrected: str, known: Sequence[Memory], now: datetime
+    heard: Correction, memory: Memory, corrected: str, known: Sequence[Memory], now: datetime
 ) -> Iterator[Learned]:
     """The memory as it is right, and what follows from it instead of what followed from the wrong one."""
     quotes = (Quote(0, heard.sentence, alone=False),)
@@ -248,7 +248,7 @@ def _draft(memory: Memory, text: str, now: datetime) -> MemoryDraft:
     )
 
 
-def _is_of(heard: Correcting, known: Memory, memory: Memory, corrected: str) -> bool:
+def _is_of(heard: Correction, known: Memory, memory: Memory, corrected: str) -> bool:
     """Whether something drawn from the memory says what was wrong in it."""
     if known.store == "dialogue":
         return known.id != memory.id and holds(memory.text, known.text)

@@ -18,7 +18,7 @@ from graph.learning.summary import summary
 from graph.models.calls import Messages, stream_reply
 from graph.models.tokens import UNKNOWN_CONTEXT, context_length, count_tokens
 from graph.readers.prompts import repair
-from graph.readers.reply_formats import Unreadable, read_json
+from graph.readers.reply_formats import UnusableReply, parse_json
 from graph.understanding.times import stated_time
 from memory.bank.learning_queue import Heard
 from memory.types import Learned, MemoryDraft, Quote, Store, Turn
@@ -83,7 +83,7 @@ class Item(_Strict):
     rests_on: list[int] = []
 
 
-class Told(_Strict):
+class SessionReply(_Strict):
     """What a session tells."""
 
     items: list[Item]
@@ -97,22 +97,22 @@ def learn(heard: Sequence[Heard], model: BaseChatModel) -> tuple[Learned, ...]:
     """What a chat model draws from the turns of a session; a long one is read in parts.
 
     Raises:
-        Unreadable: its reply is of no use, also at the second time.
+        UnusableReply: its reply is of no use, also at the second time.
         ModelFailed: it did not reply.
     """
     learned: list[Learned] = []
     for part in parts(heard, model):
         talk = prompt(part)
         try:
-            told = read_json(_ask(model, talk), Told)
-        except Unreadable as fault:
-            told = read_json(_ask(model, repair(talk, str(fault))), Told)
+            told = parse_json(_ask(model, talk), SessionReply)
+        except UnusableReply as fault:
+            told = parse_json(_ask(model, repair(talk, str(fault))), SessionReply)
         learned += _learned(told, heard, len(learned))
     return tuple(learned)
 
 
 def _ask(model: BaseChatModel, talk: Messages) -> str:
-    return asyncio.run(stream_reply(model, talk, schema=Told.model_json_schema())).text
+    return asyncio.run(stream_reply(model, talk, schema=SessionReply.model_json_schema())).text
 
 
 def parts(heard: Sequence[Heard], model: BaseChatModel) -> Iterator[list[tuple[int, Turn]]]:
@@ -146,7 +146,7 @@ def prompt(part: Sequence[tuple[int, Turn]]) -> Messages:
     return (("system", INSTRUCTION), ("human", data))
 
 
-def _learned(told: Told, heard: Sequence[Heard], offset: int) -> Iterator[Learned]:
+def _learned(told: SessionReply, heard: Sequence[Heard], offset: int) -> Iterator[Learned]:
     for place, item in enumerate(told.items):
         yield Learned(
             _draft(item, heard),

@@ -13,7 +13,7 @@ from datetime import datetime
 from graph.learning.feelings import emotion, scene
 from graph.learning.plain_facts import endings, facts
 from graph.learning.quotation import own_sentences
-from graph.learning.summary import Weights, summary
+from graph.learning.summary import TermWeights, summary
 from graph.understanding.times import stated_time
 from memory.bank.learning_queue import Heard
 from memory.types import Learned, MemoryDraft, Quote, Turn
@@ -38,12 +38,14 @@ def learn(heard: Sequence[Heard]) -> tuple[Learned, ...]:
         for place, each in enumerate(heard)
         if each.news
         for sentence in own_sentences(each.turn.text)
-        for item in of_sentence(sentence, each.turn, place, present)
+        for item in learn_from_sentence(sentence, each.turn, place, present)
     ]
     return (*told, *_summary(heard, told))
 
 
-def stated(sentence: str, speaker: str, said_at: datetime, place: int, present: Collection[str]) -> Iterator[Learned]:
+def stated_facts(
+    sentence: str, speaker: str, said_at: datetime, place: int, present: Collection[str]
+) -> Iterator[Learned]:
     """The facts and relations that a sentence of one's own states, and the facts that it ends.
 
     Those present are spoken to: "my father, Ida, laughs a lot" tells her of a father and does not make her one.
@@ -56,11 +58,11 @@ def stated(sentence: str, speaker: str, said_at: datetime, place: int, present: 
             yield Learned(fact, quotes)
 
 
-def of_sentence(sentence: str, turn: Turn, place: int, present: Collection[str]) -> Iterator[Learned]:
+def learn_from_sentence(sentence: str, turn: Turn, place: int, present: Collection[str]) -> Iterator[Learned]:
     """What one sentence of a turn teaches; of an assistant's only what it says of itself."""
     if turn.said_at is None:
         return
-    yield from stated(sentence, turn.speaker, turn.said_at, place, present)
+    yield from stated_facts(sentence, turn.speaker, turn.said_at, place, present)
     if turn.role != "assistant" and not _SUPPOSES.search(sentence):
         event = _event(sentence, turn.speaker, turn.said_at)
         if event is not None:
@@ -99,7 +101,7 @@ def _summary(heard: Sequence[Heard], told: Sequence[Learned]) -> Iterator[Learne
     said = sorted(((place, sentence) for sentence, place in first.items()), key=lambda pair: pair[0])
     times = [each.turn.said_at for each in heard if each.turn.said_at is not None]
     sentences = [sentence for _, sentence in said]
-    weights = Weights.of(sentences) if len(said) >= 2 * GIST and times else None
+    weights = TermWeights.of(sentences) if len(said) >= 2 * GIST and times else None
     if weights is None:
         return
     chosen = [said[n] for n in weights.nearest(sentences, GIST)]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from graph.learning import from_model as by_model
 from graph.learning import from_rules as rules
 from graph.models.calls import Unreachable
-from graph.readers.reply_formats import Unreadable
+from graph.readers.reply_formats import UnusableReply
 from graph.settings import LearnerEngine
 from memory.bank import learning_queue as consolidation
 from memory.bank.bank import Bank
@@ -31,7 +31,7 @@ BATCH = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Consolidated:
+class LearningResult:
     """What came of a run: sessions learned from, what was stored, and why rules stood in for the model, if they did."""
 
     sessions: int = 0
@@ -39,23 +39,23 @@ class Consolidated:
     notice: str = ""
 
 
-def consolidate(
+def learn_from_sessions(
     bank: Bank,
     engine: LearnerEngine,
     model: BaseChatModel | None = None,
     *,
     now: datetime | None = None,
     stopped: Callable[[], bool] = lambda: False,
-    settled: Callable[[], None] = lambda: None,
-) -> Consolidated:
-    """Learn from all sessions that are over, the oldest first; `settled` is told of each.
+    on_session: Callable[[], None] = lambda: None,
+) -> LearningResult:
+    """Learn from all sessions that are over, the oldest first; `on_session` is told of each.
 
     A chat model's reply that cannot be used is made up for by the rules, and the result says so.
 
     Raises:
         Unreachable: the chat model cannot be asked now; what is left stays in the queue.
     """
-    done = Consolidated()
+    done = LearningResult()
     while engine != "none" and not stopped():
         batch = consolidation.due(bank, now or datetime.now(UTC), BATCH)
         for session in batch:
@@ -65,8 +65,8 @@ def consolidate(
             learned, notice = _drawn(heard, engine, model)
             stored = consolidation.settle(bank, session, [each.turn for each in heard], learned)
             if stored is not None:
-                done = Consolidated(done.sessions + 1, done.stored + stored, notice or done.notice)
-                settled()
+                done = LearningResult(done.sessions + 1, done.stored + stored, notice or done.notice)
+                on_session()
         if not batch:
             break
     return done
@@ -81,7 +81,7 @@ def _drawn(heard: Sequence[Heard], engine: LearnerEngine, model: BaseChatModel |
         return by_model.learn(heard, model), ""
     except Unreachable:
         raise
-    except (MemoirError, Unreadable) as fault:
+    except (MemoirError, UnusableReply) as fault:
         return rules.learn(heard), f"{fault}: rules learned instead"
 
 
@@ -134,8 +134,8 @@ class Learner:
             self._work.wait(LOOK_EVERY)
             self._work.clear()
             try:
-                done = consolidate(
-                    self.bank, self._engine, self._model, stopped=self._stop.is_set, settled=self._indexer.wake
+                done = learn_from_sessions(
+                    self.bank, self._engine, self._model, stopped=self._stop.is_set, on_session=self._indexer.wake
                 )
                 self._notice = done.notice or self._notice
                 self._fault = None

@@ -12,7 +12,7 @@ from memory.bank.learning_queue import SUMMARY
 from memory.types import Learned, MemoryDraft, Quote, TimeSpan
 
 
-class Weights:
+class TermWeights:
     """TF-IDF weights of words and of pairs of words, as a collection of texts has them."""
 
     def __init__(self, vectorizer: Any) -> None:  # noqa: ANN401  # scikit-learn has no types
@@ -21,7 +21,7 @@ class Weights:
         self._names: Any = None
 
     @classmethod
-    def of(cls, texts: Sequence[str]) -> Weights | None:
+    def of(cls, texts: Sequence[str]) -> TermWeights | None:
         """The weights that these texts give; None where there is no word but such as every text has."""
         from sklearn.feature_extraction.text import TfidfVectorizer
 

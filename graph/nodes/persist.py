@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from langgraph.runtime import Runtime
 
-from graph.learning.from_rules import stated
+from graph.learning.from_rules import stated_facts
 from graph.learning.quotation import own_sentences
 from graph.state import USER, Ask, Message, Reading, Revision, Services, TraceLine, TurnState
 from graph.understanding.times import stated_time
@@ -65,7 +65,7 @@ def exchange(ask: Ask, message: Message, reply: Reading | None, revision: Revisi
         turns.append(replace(theirs, recallable=False, cites=relied_on))
     own = [sentence for told in statements for sentence in own_sentences(told)]
     present = (USER, ask.persona.name)
-    learned = (item for sentence in own for item in stated(sentence, USER, ask.as_of, 0, present))
+    learned = (item for sentence in own for item in stated_facts(sentence, USER, ask.as_of, 0, present))
     return SessionDraft(
         tuple(turns),
         ask.as_of,

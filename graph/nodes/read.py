@@ -13,7 +13,7 @@ from graph.models.calls import ModelFailed, Unreachable
 from graph.models.names import UnknownModel
 from graph.readers.interface import ReaderFailed, ReaderInput, ReaderOutput
 from graph.readers.registry import READERS
-from graph.readers.reply_formats import Unreadable
+from graph.readers.reply_formats import UnusableReply
 from graph.replies.acknowledgements import acknowledge, greet, revised
 from graph.replies.reminders import remind
 from graph.state import Ask, Message, Reading, Revision, Services, Token, TraceLine, TurnState
@@ -70,7 +70,7 @@ def _reminded(ask: Ask, message: Message, hits: Sequence[Hit], services: Service
     reminder, why = remind(ask, message, kept, services.bank, services.classifier)
     line = TraceLine("read", f"nothing was asked ({message.classes.likeliest_kind}); {why}")
     if reminder is not None:
-        reading = Reading(reminder.said, citations=(reminder.citation,))
+        reading = Reading(reminder.reply, citations=(reminder.citation,))
         return ReaderOutput(reading, _unread(hits, reminder.citation.memory.id), line)
     return ReaderOutput(Reading("" if message.statements else greet(ask.persona.manner)), _unread(hits), line)
 
@@ -105,8 +105,8 @@ async def _answered(given: ReaderInput, write: Write, before: str) -> ReaderOutp
 
 
 def _notice(model: str, fault: BaseException | None) -> str:
-    if isinstance(fault, Unreadable):
-        why = f"{model} did not keep to the form that its reply was to have ({fault}), also when asked again."
+    if isinstance(fault, UnusableReply):
+        why = f"{model} did not reply in the requested form ({fault}), even when asked again."
     else:
         why = f"{str(fault)[0].upper()}{str(fault)[1:]}."
     return f"{why} The extractive reader answered instead."

@@ -13,7 +13,7 @@ from graph.state import Services, TraceLine, TurnState
 from memory.types import Hit, Store
 
 SAME = 1e-9
-"""Scores no further apart than this are equal."""
+"""Scores that differ by no more than this count as equal."""
 
 
 async def rerank(state: TurnState, runtime: Runtime[Services]) -> TurnState:
@@ -21,7 +21,7 @@ async def rerank(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     hits = state.get("hits", ())
     if not hits:
         return {}
-    ordered = without_echoes(order(hits, state["message"].classes.stores, runtime.context.settings.rerank))
+    ordered = merge_events(order(hits, state["message"].classes.stores, runtime.context.settings.rerank))
     moved = sum(a.memory.id != b.memory.id for a, b in zip(hits, ordered, strict=True))
     return {"hits": ordered, "trace": (TraceLine("rerank", f"{moved} of {len(hits)} changed places"),)}
 
@@ -34,7 +34,7 @@ def order(hits: Sequence[Hit], classes: Mapping[Store, float], settings: RerankS
     """
     fused = np.array([hit.score for hit in hits])
     read = np.array([hit.score for hit in hits if hit.kept])
-    # Not whether the deviation is zero: the mean of equal scores is rounded, and the rounding would be blown up to it.
+    # Not "deviation > 0": the mean of equal scores is rounded, and that error would be scaled up.
     differ = len(read) > 0 and np.ptp(read) > SAME
     standard = (fused - read.mean()) / read.std() if differ else np.zeros(len(hits))
     fit = 1.0 / (1.0 + np.exp(-standard))
@@ -48,16 +48,16 @@ def order(hits: Sequence[Hit], classes: Mapping[Store, float], settings: RerankS
     return tuple(sorted(scored, key=lambda hit: (not hit.kept, -hit.score)))
 
 
-def without_echoes(hits: Sequence[Hit]) -> tuple[Hit, ...]:
-    """Read a turn once: an event drawn from one that was found, too, raises it and is not read itself."""
-    said = {hit.memory.turn_ids: hit for hit in hits if hit.kept and hit.memory.store == "dialogue"}
+def merge_events(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    """Drop events whose turn is a hit, too, and give the turn the higher score: each turn is read once."""
+    dialogue = {hit.memory.turn_ids: hit for hit in hits if hit.kept and hit.memory.store == "dialogue"}
     raised: dict[int, float] = {}
     kept = []
     for hit in hits:
-        own = said.get(hit.memory.turn_ids) if hit.kept and hit.memory.store == "event" else None
-        if own is not None and hit.memory.turn_ids:
-            raised[own.memory.id] = max(hit.score, own.score, raised.get(own.memory.id, 0.0))
-            kept.append(replace(hit, dropped="echo", why=f"said in memory {own.memory.id}, which is read"))
+        turn = dialogue.get(hit.memory.turn_ids) if hit.kept and hit.memory.store == "event" else None
+        if turn is not None and hit.memory.turn_ids:
+            raised[turn.memory.id] = max(hit.score, turn.score, raised.get(turn.memory.id, 0.0))
+            kept.append(replace(hit, dropped="echo", why=f"the same as memory {turn.memory.id}, which is read"))
         else:
             kept.append(hit)
     ordered = (replace(hit, score=raised.get(hit.memory.id, hit.score)) for hit in kept)

@@ -19,7 +19,7 @@ _OF_TALK = re.compile(r"\b(?:talk|spoke|speak|discuss|chat|convers|catch up|caug
 
 
 async def time_filter(state: TurnState, runtime: Runtime[Services]) -> TurnState:
-    """Drop what the time asked about rules out, then keep as many as will be read."""
+    """Drop the hits that the time asked about rules out, then keep as many as will be read."""
     hits, settings = state.get("hits", ()), runtime.context.settings
     if not hits:
         return {}
@@ -27,21 +27,20 @@ async def time_filter(state: TurnState, runtime: Runtime[Services]) -> TurnState
     window = message.asked.times if settings.time_filter else ()
     is_open = parse(message.question.text, 0, {}, [time.text for time in window]).open
     sums_up = is_open and bool(_OF_TALK.search(message.question.text))
-    kept, decided = keep(hits if sums_up else without_summaries(hits), window, is_open=is_open)
+    kept, decided = drop_outside_time(hits if sums_up else without_summaries(hits), window, is_open=is_open)
     cut = within_budget(kept, settings.budget)
     line = TraceLine("time_filter", decided, {"read": sum(hit.kept for hit in cut), "candidates": len(cut)})
     return {"hits": cut, "window": window, "trace": (line,)}
 
 
-def keep(
+def drop_outside_time(
     hits: Sequence[Hit], window: Sequence[TimeExpression], *, is_open: bool = False
 ) -> tuple[tuple[Hit, ...], str]:
-    """Drop what cannot be meant: facts that did not hold then and, of a question that is open, all that is not of then.
+    """Drop facts that did not hold at the time and, for an open question, all hits that are not of the time.
 
-    An open question names a time and nothing else ("What did I do last week?"): nothing but the time can tell what is
-    meant. Any other names more, and people speak of a thing days after it or years later: what is of the time is
-    preferred by its score, and nothing is lost. A weak filter that loses evidence is worse than none (LongMemEval,
-    Wu et al. 2025, table 11).
+    An open question names a time and nothing else ("What did I do last week?"), so only the time can select. Other
+    questions name more, and people speak of things days or years later: hits of the time are preferred by their score,
+    and none is dropped. A weak filter that loses evidence is worse than none (LongMemEval, Wu et al. 2025, table 11).
     """
     if not window:
         return tuple(hits), "no time asked about"
@@ -62,9 +61,9 @@ def keep(
 
 
 def without_summaries(hits: Sequence[Hit]) -> tuple[Hit, ...]:
-    """What sums a session up says what was talked about; of anything else the turns themselves tell more."""
+    """Drop summaries: they answer what was talked about, but for other questions the turns say more."""
     return tuple(
-        replace(hit, dropped="echo", why="sums up what was said")
+        replace(hit, dropped="echo", why="summary of the session")
         if hit.kept and hit.memory.attribute == SUMMARY
         else hit
         for hit in hits
@@ -72,7 +71,7 @@ def without_summaries(hits: Sequence[Hit]) -> tuple[Hit, ...]:
 
 
 def within_budget(hits: Sequence[Hit], budget: int) -> tuple[Hit, ...]:
-    """Keep the first `budget` of those still kept, and what is pinned."""
+    """Keep the first `budget` hits, and all that are pinned."""
     read = 0
     cut = []
     for hit in hits:

@@ -1,8 +1,8 @@
 """The reader by a chat model: notes on each memory, then an answer from the notes (Chain-of-Note, Yu et al. 2023).
 
-Methods and formats are those that LongMemEval compares (Wu et al. 2025, figure 6). What the model says is checked, not
-believed: a reply must be of its form, a citation must name a memory that was shown, a quote must stand in it. What
-cannot be used is asked for once more, and then given up.
+Methods and formats are those that LongMemEval compares (Wu et al. 2025, figure 6). Replies are checked: a reply must
+have its form, a citation must name a memory that was shown, and a quote must occur in that memory. A reply that cannot
+be used is requested once more.
 """
 
 from __future__ import annotations
@@ -19,9 +19,17 @@ from graph.models.tokens import UNKNOWN_CONTEXT, context_length, count_tokens, c
 from graph.readers.citing import cite
 from graph.readers.interface import ReaderFailed, ReaderInput, ReaderOutput, Say
 from graph.readers.intervals import AMONG
-from graph.readers.prompts import Found, prompt, repair
-from graph.readers.reply_formats import Noted, Notes, Read, Shape, Unreadable, read_json, read_words
-from graph.readers.streaming import Speaking
+from graph.readers.prompts import PromptContent, prompt, repair
+from graph.readers.reply_formats import (
+    NoteReply,
+    NotesReply,
+    ReadingReply,
+    Shape,
+    UnusableReply,
+    parse_json,
+    parse_words,
+)
+from graph.readers.streaming import AnswerStream
 from graph.replies.manners import manner
 from graph.settings import PipelineSettings
 from graph.state import Ask, Note, Reading, Reason, TraceLine
@@ -35,18 +43,18 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
 REPLY_ROOM = 1024
-"""Tokens of the context that are left to the reply: notes on eight memories and an answer take half of it."""
+"""Tokens of the context that are reserved for the reply: notes on eight memories and an answer take half of it."""
 
 REPAIR_ROOM = 128
-"""Tokens that are left to what is said of a reply that could not be used."""
+"""Tokens that are reserved for the problem report when a reply is requested again."""
 
 UNREAD = "beyond what the chat model can read at once"
 
 WHY: Mapping[Reason, str] = {
     "nothing found": "I remember nothing about that.",
-    "found but does not say": "I remember things near it, but none of them says.",
+    "found but does not say": "I remember something related, but not the answer.",
     "premise contradicted": "what I remember says otherwise.",
-    "outside the known time": "what I remember does not reach that time.",
+    "outside the known time": "I remember nothing from that time.",
 }
 
 
@@ -64,51 +72,51 @@ class ModelReader:
     replies: list[Completion] = field(default_factory=list)
 
     async def ask_for_json(self, talk: Messages, shape: type[Shape]) -> Shape:
-        """A reply of a form, asked for a second time if the first is not of it.
+        """Return a reply of this shape; ask a second time if the first does not have it.
 
         Raises:
-            Unreadable: the second is not, either.
-            ModelFailed: there is none.
+            UnusableReply: the second does not have it, either.
+            ModelFailed: there is no reply.
         """
         schema = shape.model_json_schema()
         self.replies.append(await stream_reply(self.model, talk, schema=schema))
         try:
-            return read_json(self.replies[-1].text, shape)
-        except Unreadable as fault:
+            return parse_json(self.replies[-1].text, shape)
+        except UnusableReply as fault:
             self.replies.append(await stream_reply(self.model, repair(talk, str(fault)), schema=schema))
-            return read_json(self.replies[-1].text, shape)
+            return parse_json(self.replies[-1].text, shape)
 
-    async def ask_for_words(self, talk: Messages, found: Found) -> str:
-        """A reply in words, streamed as it comes."""
-        speaking = Speaking(found, self.say)
-        self.replies.append(await stream_reply(self.model, talk, on_piece=speaking.hear))
-        speaking.end()
+    async def ask_for_words(self, talk: Messages, content: PromptContent) -> str:
+        """Return a reply in words, and stream it as it comes."""
+        answer = AnswerStream(content, self.say)
+        self.replies.append(await stream_reply(self.model, talk, on_piece=answer.feed))
+        answer.end()
         return self.replies[-1].text
 
 
 async def read(given: ReaderInput, say: Say) -> ReaderOutput:
-    """Let the chat model read as many hits as it can read at once, and answer from them.
+    """Let the chat model read as many hits as fit into its context, and answer from them.
 
     Raises:
-        ReaderFailed: it did not reply, what it replied is of no use, or it cannot read as much as the question alone.
+        ReaderFailed: it did not reply, its reply is unusable, or not even the question fits.
     """
     settings, model = given.services.settings, given.services.model
     if model is None:
         raise ValueError("the chain-of-note reader needs a chat model")
     reader = ModelReader(model, settings, say)
     try:
-        found, size, context = await asyncio.to_thread(_fitting_prompt, given, model)
-        reading, dropped = await METHODS[settings.method](reader, found)
-    except (Unreadable, MemoirError) as fault:
+        content, size, context = await asyncio.to_thread(_fitting_prompt, given, model)
+        reading, dropped = await METHODS[settings.method](reader, content)
+    except (UnusableReply, MemoirError) as fault:
         raise ReaderFailed(**_spent(reader)) from fault
     reading = replace(reading, by=settings.model)
-    shown = {hit.memory.id for hit in found.hits}
+    shown = {hit.memory.id for hit in content.hits}
     hits = tuple(
         replace(hit, dropped="budget", why=UNREAD) if hit.kept and hit.memory.id not in shown else hit
         for hit in given.hits
     )
     cited = {c.memory.id for c in reading.citations}
-    fits = [hit.scores.get("fused", 1.0) for hit in found.hits if hit.memory.id in cited]
+    fits = [hit.scores.get("fused", 1.0) for hit in content.hits if hit.memory.id in cited]
     spent = _spent(reader)
     figures = {
         "best note": 0.0 if reading.abstained else min(1.0, round(max(fits, default=0.0), 3)),
@@ -136,8 +144,8 @@ def _quantized(model: BaseChatModel) -> str:
     return f" in {resolve_quantization(model.quantization)}" if isinstance(model, LocalChat) else ""
 
 
-def _fitting_prompt(given: ReaderInput, model: BaseChatModel) -> tuple[Found, int, int]:
-    """What the prompt shows, its tokens, and those of the model's context; blocks while a server is asked for these.
+def _fitting_prompt(given: ReaderInput, model: BaseChatModel) -> tuple[PromptContent, int, int]:
+    """The prompt's content, its size and that of the model's context in tokens; blocks while a server is asked.
 
     Raises:
         ModelFailed: not even the question fits.
@@ -148,15 +156,15 @@ def _fitting_prompt(given: ReaderInput, model: BaseChatModel) -> tuple[Found, in
     task = "notes" if settings.method == "con-separate" else settings.method
     kept, question = given.kept, given.message.question.text
 
-    def written(shown: int) -> tuple[Found, int]:
-        found = _found(given.ask, question, given.window, kept[:shown], room)
-        return found, count_tokens(model, prompt(task, settings.format, found))
+    def written(shown: int) -> tuple[PromptContent, int]:
+        content = _content(given.ask, question, given.window, kept[:shown], room)
+        return content, count_tokens(model, prompt(task, settings.format, content))
 
     return *fitting(written, len(kept), room), context
 
 
-def fitting(written: Callable[[int], tuple[Found, int]], hits: int, room: int) -> tuple[Found, int]:
-    """What shows as many hits, from the best, as fit into the room, with its tokens.
+def fitting(written: Callable[[int], tuple[PromptContent, int]], hits: int, room: int) -> tuple[PromptContent, int]:
+    """The content with as many hits, best first, as fit into the room, and its size in tokens.
 
     Raises:
         ModelFailed: not even the question fits.
@@ -169,16 +177,18 @@ def fitting(written: Callable[[int], tuple[Found, int]], hits: int, room: int) -
         fits, over = (tried, over) if made[tried][1] <= room else (fits, tried)
     if fits < 0:
         raise ModelFailed(
-            f"the question has {made[0][1]:,} tokens and the chat model can read {room:,} beside its reply. Ask in "
-            "fewer words, or take a model with a longer context"
+            f"the question has {made[0][1]:,} tokens and the chat model can read {room:,} beside its reply. "
+            "Shorten the question, or choose a model with a longer context"
         )
     return made[fits]
 
 
-def _found(ask: Ask, question: str, window: Sequence[TimeExpression], best: Sequence[Hit], room: int) -> Found:
+def _content(
+    ask: Ask, question: str, window: Sequence[TimeExpression], best: Sequence[Hit], room: int
+) -> PromptContent:
     ordered = tuple(sorted(best, key=_when))
     numbers = {hit.memory.id: n for n, hit in enumerate(ordered, 1)}
-    return Found(ask, question, tuple(window), ordered, tuple(numbers[h.memory.id] for h in best[:AMONG]), room)
+    return PromptContent(ask, question, tuple(window), ordered, tuple(numbers[h.memory.id] for h in best[:AMONG]), room)
 
 
 def _when(hit: Hit) -> tuple[float, int]:
@@ -186,67 +196,69 @@ def _when(hit: Hit) -> tuple[float, int]:
     return (moment.timestamp() if moment else float("-inf"), hit.memory.id)
 
 
-# --- the methods
-
-Checked = tuple[Reading, int]
+CheckedReading = tuple[Reading, int]
 """A reading, and how many of its citations were dropped."""
 
 
-async def _con(reader: ModelReader, found: Found) -> Checked:
-    read = await reader.ask_for_json(prompt("con", reader.settings.format, found), Read)
-    notes, refused = _notes(read.notes, found)
-    reading, dropped = _reading(found, notes, read.answer, read.reason, [(c.memory, c.quote) for c in read.citations])
+async def _con(reader: ModelReader, content: PromptContent) -> CheckedReading:
+    reply = await reader.ask_for_json(prompt("con", reader.settings.format, content), ReadingReply)
+    notes, refused = _notes(reply.notes, content)
+    reading, dropped = _reading(
+        content, notes, reply.answer, reply.reason, [(c.memory, c.quote) for c in reply.citations]
+    )
     reader.say(reading.answer)
     return reading, refused + dropped
 
 
-async def _con_separate(reader: ModelReader, found: Found) -> Checked:
-    noted = await reader.ask_for_json(prompt("notes", reader.settings.format, found), Notes)
-    notes, refused = _notes(noted.notes, found)
-    held = {note.memory.id for note in notes}
-    shown = [n.model_dump() for n in noted.notes if (m := found.memory(n.memory)) and m.id in held]
-    talk = prompt("from notes", reader.settings.format, found, shown)
-    while shown and count_tokens(reader.model, talk) > found.room:
+async def _con_separate(reader: ModelReader, content: PromptContent) -> CheckedReading:
+    reply = await reader.ask_for_json(prompt("notes", reader.settings.format, content), NotesReply)
+    notes, refused = _notes(reply.notes, content)
+    accepted = {note.memory.id for note in notes}
+    shown = [n.model_dump() for n in reply.notes if (m := content.memory(n.memory)) and m.id in accepted]
+    talk = prompt("from notes", reader.settings.format, content, shown)
+    while shown and count_tokens(reader.model, talk) > content.room:
         shown.pop()
-        talk = prompt("from notes", reader.settings.format, found, shown)
-    reading, dropped = await _in_words(reader, talk, found, notes)
+        talk = prompt("from notes", reader.settings.format, content, shown)
+    reading, dropped = await _in_words(reader, talk, content, notes)
     return reading, refused + dropped
 
 
-async def _direct(reader: ModelReader, found: Found) -> Checked:
-    return await _in_words(reader, prompt("direct", reader.settings.format, found), found, ())
+async def _direct(reader: ModelReader, content: PromptContent) -> CheckedReading:
+    return await _in_words(reader, prompt("direct", reader.settings.format, content), content, ())
 
 
-async def _in_words(reader: ModelReader, talk: Messages, found: Found, notes: tuple[Note, ...]) -> Checked:
-    reading, dropped = _reading(found, notes, *read_words(await reader.ask_for_words(talk, found)), ())
-    if reading.abstained:  # held back until its words were known
+async def _in_words(
+    reader: ModelReader, talk: Messages, content: PromptContent, notes: tuple[Note, ...]
+) -> CheckedReading:
+    reading, dropped = _reading(content, notes, *parse_words(await reader.ask_for_words(talk, content)), ())
+    if reading.abstained:  # not streamed before its wording was known
         reader.say(reading.answer)
     return reading, dropped
 
 
-METHODS: Mapping[str, Callable[[ModelReader, Found], Awaitable[Checked]]] = {
+METHODS: Mapping[str, Callable[[ModelReader, PromptContent], Awaitable[CheckedReading]]] = {
     "con": _con,
     "con-separate": _con_separate,
     "direct": _direct,
 }
 
 
-def _notes(noted: Sequence[Noted], found: Found) -> tuple[tuple[Note, ...], int]:
-    """The notes whose words stand in the memory that they name, one a memory, and how many do not."""
-    scores = {hit.memory.id: hit.scores for hit in found.hits}
+def _notes(replied: Sequence[NoteReply], content: PromptContent) -> tuple[tuple[Note, ...], int]:
+    """The notes whose quotes occur in the memory that they name, one a memory, and how many were refused."""
+    scores = {hit.memory.id: hit.scores for hit in content.hits}
     kept: dict[int, Note] = {}
-    for note in noted:
-        memory = found.memory(note.memory)
+    for note in replied:
+        memory = content.memory(note.memory)
         if memory is not None and holds(memory.text, note.quote):
             dates = times_in(note.quote, memory.said_at)
             relevance = min(1.0, max(0.0, scores[memory.id].get("fused", 1.0)))
             kept.setdefault(memory.id, Note(memory, note.quote, relevance, dates, says=note.note))
-    refused = sum((m := found.memory(n.memory)) is None or not holds(m.text, n.quote) for n in noted)
+    refused = sum((m := content.memory(n.memory)) is None or not holds(m.text, n.quote) for n in replied)
     return tuple(kept.values()), refused
 
 
 def _reading(
-    found: Found,
+    content: PromptContent,
     notes: tuple[Note, ...],
     answer: str,
     reason: Reason | None,
@@ -254,11 +266,11 @@ def _reading(
 ) -> tuple[Reading, int]:
     if reason is not None or not answer.strip():
         reason = reason or "found but does not say"
-        spoken = answer.strip() or manner(found.ask.persona.manner).unknown.format(why=WHY[reason])
-        # What contradicts the premise is worth its sources; what is merely near is none.
-        checked = cite(spoken, (), found if reason == "premise contradicted" else replace(found, hits=()))
+        spoken = answer.strip() or manner(content.ask.persona.manner).unknown.format(why=WHY[reason])
+        # A contradiction of the premise needs its sources; memories that are merely related are none.
+        checked = cite(spoken, (), content if reason == "premise contradicted" else replace(content, hits=()))
         return Reading(checked.answer, notes, checked.citations, abstained=True, reason=reason), checked.dropped
     by_memory = {note.memory.id: note.quote for note in notes}
-    noted = {n: by_memory[h.memory.id] for n, h in enumerate(found.hits, 1) if h.memory.id in by_memory}
-    checked = cite(answer, quotes, found, noted)
+    noted = {n: by_memory[h.memory.id] for n, h in enumerate(content.hits, 1) if h.memory.id in by_memory}
+    checked = cite(answer, quotes, content, noted)
     return Reading(checked.answer, notes, checked.citations), checked.dropped

@@ -1,4 +1,4 @@
-"""Citations of a chat model's answer: those that hold are kept and numbered from 1, the rest dropped and counted."""
+"""Check the citations of a chat model's answer: keep and renumber the correct ones, drop and count the rest."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from graph.readers.prompts import Found
+from graph.readers.prompts import PromptContent
 from graph.state import Citation
 from graph.understanding.sentences import split
 from memory.quotes import holds
@@ -18,31 +18,33 @@ _QUOTED = re.compile(r"[“\"]([^“”\"]{3,})[”\"][.,;]?\s*\[(\d+)\]")
 
 
 @dataclass(frozen=True, slots=True)
-class Cited:
-    """An answer whose marks lead to `citations`, and how many citations were dropped."""
+class CheckedAnswer:
+    """An answer whose marks refer to `citations`, and how many citations were dropped."""
 
     answer: str
     citations: tuple[Citation, ...]
     dropped: int
 
 
-def cite(answer: str, quotes: Iterable[tuple[int, str]], found: Found, noted: Mapping[int, str] | None = None) -> Cited:
+def cite(
+    answer: str, quotes: Iterable[tuple[int, str]], found: PromptContent, noted: Mapping[int, str] | None = None
+) -> CheckedAnswer:
     """Check what an answer cites.
 
     Args:
         answer: With marks such as [2], by the numbers of the prompt.
-        quotes: (number, words) as the model listed them; an answer in words lists none.
+        quotes: (number, words) as the model listed them; an answer in words has no list.
         found: What the prompt showed.
-        noted: The words that notes quote, by number, for marks that nothing was listed for.
+        noted: The quotes of the notes, by number, for marks without a listed quote.
     """
     listed = dict(quotes)
-    said = {int(number): words for words, number in _QUOTED.findall(answer)}
+    inline = {int(number): words for words, number in _QUOTED.findall(answer)}
     marked = [int(n) for group in _MARK.findall(answer) for n in group.split(",")]
     wanted = list(dict.fromkeys([*marked, *listed]))
     kept: dict[int, Memory] = {}
     for number in wanted:
         memory = found.memory(number)
-        claims = [words for words in (listed.get(number), said.get(number)) if words]
+        claims = [words for words in (listed.get(number), inline.get(number)) if words]
         if memory is not None and all(holds(memory.text, words) for words in claims):
             kept[number] = memory
     places = {number: place for place, number in enumerate(kept, 1)}
@@ -53,16 +55,16 @@ def cite(answer: str, quotes: Iterable[tuple[int, str]], found: Found, noted: Ma
         Citation(
             places[n],
             memory,
-            listed.get(n) or said.get(n) or (noted or {}).get(n) or _telling(memory, answer),
+            listed.get(n) or inline.get(n) or (noted or {}).get(n) or _best_sentence(memory, answer),
             scores[memory.id],
         )
         for n, memory in kept.items()
     )
-    return Cited(written.strip(), citations, len(wanted) - len(kept))
+    return CheckedAnswer(written.strip(), citations, len(wanted) - len(kept))
 
 
 def renumbered(answer: str, place: Callable[[int], int | None]) -> str:
-    """The answer with each mark put for its place; marks that have none are left out."""
+    """The answer with each mark replaced by its place; marks without one are removed."""
 
     def put(found: re.Match[str]) -> str:
         places = [place(int(n)) for n in found[1].split(",")]
@@ -72,7 +74,7 @@ def renumbered(answer: str, place: Callable[[int], int | None]) -> str:
     return _MARK.sub(put, answer)
 
 
-def _telling(memory: Memory, answer: str) -> str:
-    """The sentence of a memory that shares most with the answer."""
-    said = frozenset(lexical.terms(answer))
-    return max(split(memory.text) or [memory.text], key=lambda s: len(said & frozenset(lexical.terms(s))))
+def _best_sentence(memory: Memory, answer: str) -> str:
+    """The sentence of a memory that shares most terms with the answer."""
+    terms = frozenset(lexical.terms(answer))
+    return max(split(memory.text) or [memory.text], key=lambda s: len(terms & frozenset(lexical.terms(s))))

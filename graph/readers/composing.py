@@ -1,4 +1,4 @@
-"""From notes to an answer that quotes and cites, or to an abstention that says why."""
+"""Compose an answer that quotes and cites notes, or an abstention that says why."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, tzinfo
 
 from graph.readers import elapsed
-from graph.readers.elapsed import Compared
+from graph.readers.elapsed import Comparison
 from graph.state import Citation, Note, Reading, Reason
 from graph.understanding.question import Question
 from graph.understanding.sentences import split
@@ -16,30 +16,30 @@ from memory.search import tokens as lexical
 from memory.types import SEMANTIC, Hit, TimeSpan
 
 Quoted = tuple[Note, str, str]
-"""A note, what is said before its quote, and the quote."""
+"""A note, the words before its quote, and the quote."""
 
 MAX_WORDS = 50
-"""Words of an answer (PerLTQA asks for at most 50)."""
+"""Most words of an answer (PerLTQA asks for at most 50)."""
 
-CARRIES = 0.45
-"""Relevance from which a note is taken to carry the question, set on our own benchmark: the best F1 of abstaining."""
+SUFFICIENT = 0.45
+"""Relevance from which a note answers the question; set on our own benchmark for the best F1 of abstaining."""
 
-OF_OTHER_CARRIES = 0.36
-"""Relevance from which a note of somebody else, or of another time, is what was meant: it carries the question in all
-but the person or the time."""
+OF_OTHER_SUFFICIENT = 0.36
+"""Relevance from which a note about somebody else, or another time, contradicts the question's premise: it would answer
+it but for the person or the time."""
 
 SEVERAL = 4
-"""Notes quoted at most; the best comes first, and what is near it may tell the rest."""
+"""Most notes that are quoted."""
 
 NEAR, NEAR_EXACT = 0.6, 0.7
 """Share of the best note's relevance that a further note must reach; the second where a time or a number is asked for,
-of which two are seldom both right."""
+because two different ones are seldom both right."""
 
 FURTHER_WORDS = 25
-"""Words of a further note's quote."""
+"""Most words of a further note's quote."""
 
 LEAST_WORDS = 8
-"""Room in which a further note is still worth quoting."""
+"""Fewest words to which a further note's quote may be cut."""
 
 
 def compose(
@@ -57,44 +57,44 @@ def compose(
         question: What is asked.
         notes: The reader's notes, best first.
         window: The times the question names.
-        known: From the first to the last thing the persona was told.
-        hits: What was found, for the scores of what is cited.
+        known: The time from the persona's first memory to its last.
+        hits: The hits, for the scores of the citations.
         asked_at: When it is asked, which "how long ago" counts from.
     """
-    reason = missing(question, notes, window, known)
+    reason = why_unanswered(question, notes, window, known)
     if reason is not None:
         return Reading(_why_not(question, notes, reason, known), tuple(notes), abstained=True, reason=reason)
     return _citing(_quoted(question, _chosen(question, notes), asked_at), notes, hits)
 
 
 def compare(
-    compared: Compared, sides: Sequence[tuple[Question, Sequence[Note]]], hits: Sequence[Hit], zone: tzinfo | None
+    compared: Comparison, sides: Sequence[tuple[Question, Sequence[Note]]], hits: Sequence[Hit], zone: tzinfo | None
 ) -> Reading | None:
-    """Answer a question about two things and the time between them; None where one of them is not remembered.
+    """Answer a question about two things and the time between them; None if one of them is not remembered.
 
     Args:
         compared: What is compared.
-        sides: For each of the two, what it asks for and the reader's notes on it, best first.
-        hits: What was found, for the scores of what is cited.
-        zone: Whose days are counted.
+        sides: For each of the two things, the question about it and the reader's notes, best first.
+        hits: The hits, for the scores of the citations.
+        zone: The time zone in which days are counted.
     """
-    if any(missing(question, notes) for question, notes in sides):
+    if any(why_unanswered(question, notes) for question, notes in sides):
         return None
     best = [notes[0] for _, notes in sides]
     days = [day for note in best if (day := day_happened(note.memory, note.occurrence, zone)) is not None]
     if len(set(days)) < 2:  # told on one day, which need not be the day that either happened
         return None
-    told = elapsed.told(compared, days)
-    room = (MAX_WORDS - len(told.split())) // 2
+    statement = elapsed.compare_days(compared, days)
+    room = (MAX_WORDS - len(statement.split())) // 2
     quoted: list[Quoted] = []
     for note, (question, _) in zip(best, sides, strict=True):
         frame = _frame(note, "", dated=True)
         quoted.append((note, frame, clip(note.quote, question, max(room - len(frame.split()) - 1, LEAST_WORDS))))
-    return _citing(quoted, best, hits, told)
+    return _citing(quoted, best, hits, statement)
 
 
 def _citing(quoted: Sequence[Quoted], notes: Sequence[Note], hits: Sequence[Hit], first: str = "") -> Reading:
-    """The reading that says `first`, if anything, and then a line a quote, each with its number."""
+    """The reading of `first`, if any, and one line for each quote with its number."""
     scores = {hit.memory.id: hit.scores for hit in hits}
     lines = [f"{frame}“{quote}” [{number}]" for number, (_, frame, quote) in enumerate(quoted, start=1)]
     citations = [
@@ -104,48 +104,48 @@ def _citing(quoted: Sequence[Quoted], notes: Sequence[Note], hits: Sequence[Hit]
     return Reading("\n".join(filter(None, [first, *lines])), tuple(notes), tuple(citations))
 
 
-def missing(
+def why_unanswered(
     question: Question,
     notes: Sequence[Note],
     window: Sequence[TimeExpression] = (),
     known: TimeSpan | None = None,
 ) -> Reason | None:
-    """Why notes, best first, do not answer a question; None if they do. The arguments are those of `compose`."""
+    """Why notes, best first, do not answer a question; None if they do. The arguments are as for `compose`."""
     if window and known is not None and not any(w.span.meets(known) for w in window):
         return "outside the known time"
     if not notes:
         return "nothing found"
     best = notes[0]
-    if not question.unheard and (best.of_other or best.of_other_time) and best.relevance >= OF_OTHER_CARRIES:
+    if not question.unknown_names and (best.of_other or best.of_other_time) and best.relevance >= OF_OTHER_SUFFICIENT:
         return "premise contradicted"
-    if question.unheard or question.vague or best.relevance < CARRIES:
+    if question.unknown_names or question.vague or best.relevance < SUFFICIENT:
         return "found but does not say"
     return None
 
 
 def _why_not(question: Question, notes: Sequence[Note], reason: Reason, known: TimeSpan | None) -> str:
     if reason == "outside the known time" and known is not None:
-        return f"what I remember runs from {describe_day(known.start)} to {describe_day(known.end)}."
+        return f"my memories run from {describe_day(known.start)} to {describe_day(known.end)}."
     if reason == "nothing found":
         return "I remember nothing about that."
     if reason == "premise contradicted":
         best, quote = notes[0], clip(notes[0].quote, question, MAX_WORDS // 2)
-        whose = f"{best.memory.speaker}'s" if best.of_other else f"of {_then(best)}"
+        whose = f"{best.memory.speaker}'s" if best.of_other else f"of {_describe_time(best)}"
         return f"what I remember of that is {whose}: “{quote}”"
-    if question.unheard:
-        return "I remember nothing about " + " or ".join(f"“{n}”" for n in question.unheard) + "."
-    return "I remember things near it, but none of them says."
+    if question.unknown_names:
+        return "I remember nothing about " + " or ".join(f"“{n}”" for n in question.unknown_names) + "."
+    return "I remember something related, but not the answer."
 
 
 def _chosen(question: Question, notes: Sequence[Note]) -> list[Note]:
     exact = question.expects in ("time", "ago", "number", "duration")
-    return near_best(notes, NEAR_EXACT if exact else NEAR)[:SEVERAL]
+    return notes_near_best(notes, NEAR_EXACT if exact else NEAR)[:SEVERAL]
 
 
-def near_best(notes: Sequence[Note], share: float) -> list[Note]:
+def notes_near_best(notes: Sequence[Note], share: float) -> list[Note]:
     """The best note and those within a share of its relevance that are of the same person and the same time.
 
-    After a fact that holds only other facts: talk may be of when it did not hold yet.
+    A current fact is followed by facts only: dialogue may be from before it held.
     """
     best = notes[0]
     further = [
@@ -159,9 +159,9 @@ def near_best(notes: Sequence[Note], share: float) -> list[Note]:
 
 
 def _quoted(question: Question, notes: Sequence[Note], asked_at: datetime) -> list[Quoted]:
-    """Notes with what is said before each and what is quoted of it, of `MAX_WORDS` words together.
+    """Notes with the words before each quote and the quote, `MAX_WORDS` words together.
 
-    The passages come first; what room is left goes to the sentences around them, those of the best before the others'.
+    The passages come first; the remaining room goes to the sentences around them, starting with the best note.
     """
     room = MAX_WORDS
     quoted: list[Quoted] = []
@@ -175,33 +175,33 @@ def _quoted(question: Question, notes: Sequence[Note], asked_at: datetime) -> li
         quoted.append((note, frame, quote))
         room = left - len(quote.split())
     for place, (note, frame, quote) in enumerate(quoted):
-        whole = grown(note, len(quote.split()) + room) if quote == note.quote else quote
-        room -= len(whole.split()) - len(quote.split())
-        quoted[place] = note, frame, whole
+        extended = with_surroundings(note, len(quote.split()) + room) if quote == note.quote else quote
+        room -= len(extended.split()) - len(quote.split())
+        quoted[place] = note, frame, extended
     return quoted
 
 
 def _frame(note: Note, when: str, *, dated: bool) -> str:
-    """Who told it and, if `dated`, on which day; `when` it happened comes before it."""
-    teller, said = note.memory.speaker, describe_day(note.memory.said_at)
-    if teller:
-        return f"{when}{teller}, on {said}: " if said and dated else f"{when}{teller}: "
+    """The speaker and, if `dated`, the day; `when` it happened comes first."""
+    speaker, day = note.memory.speaker, describe_day(note.memory.said_at)
+    if speaker:
+        return f"{when}{speaker}, on {day}: " if day and dated else f"{when}{speaker}: "
     if note.when:
         return when or f"{_capitalised(describe_span(note.when))}: "
-    return f"As of {said}: " if said else ""
+    return f"As of {day}: " if day else ""
 
 
 def _capitalised(words: str) -> str:
-    """Words that begin a line: "the morning of 8 May 2023" with a capital letter."""
+    """The words with a capital letter, as they begin a line: "The morning of 8 May 2023"."""
     return words[:1].upper() + words[1:]
 
 
-def _then(note: Note) -> str:
+def _describe_time(note: Note) -> str:
     return describe_span(note.when) if note.when is not None else describe_day(note.memory.said_at)
 
 
 def _when(question: Question, note: Note, asked_at: datetime) -> str:
-    """When it happened, or how long ago, where that is asked for."""
+    """When it happened, or how long ago, if that is asked for."""
     if question.expects == "ago":
         day = day_happened(note.memory, note.occurrence, asked_at.tzinfo)
         return f"{elapsed.ago(day, asked_at.date())}. " if day is not None else ""
@@ -213,8 +213,8 @@ def _when(question: Question, note: Note, asked_at: datetime) -> str:
     return f"{_capitalised(when)}. " if note.occurrence.sure else f"Perhaps {when}. "
 
 
-def grown(note: Note, room: int) -> str:
-    """The passage with the sentences after and before it in its memory, as far as they fit whole."""
+def with_surroundings(note: Note, room: int) -> str:
+    """The passage with as many of the sentences around it in its memory as fit."""
     sentences = split(note.memory.text)
     if note.quote not in sentences:
         return note.quote
@@ -237,7 +237,7 @@ def describe_day(moment: datetime | None) -> str:
 
 
 def clip(quote: str, question: Question, room: int) -> str:
-    """At most `room` words of a quote, from where it says most of what was asked; cuts are marked."""
+    """The `room` words of a quote that contain most of the question's terms; cuts are marked."""
     words = quote.split()
     if len(words) <= room:
         return quote

@@ -11,7 +11,7 @@ from typing import Literal
 from graph.readers.intervals import length
 
 LONGEST = 400
-"""Characters of a question that compares two things; the patterns would try a pasted page anew at every word."""
+"""Most characters of a question that is parsed: on a pasted page the patterns would be slow."""
 
 _SPAN = r"\bhow (?:long|much time|many (?:day|week|month|year)s)\b"
 _APART = tuple(
@@ -31,42 +31,42 @@ _ORDER = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
-    """A question about two things and the time between them: how far they are `apart`, which was `first`, or `last`."""
+class Comparison:
+    """A question about two things: how far they are `apart`, or which was `first` or `last`."""
 
     asks: Literal["apart", "first", "last"]
     sides: tuple[str, str]
 
 
-def parse(text: str) -> Compared | None:
+def parse(text: str) -> Comparison | None:
     """The two things that a question compares in time; None if it does not."""
     text = text.strip().rstrip("?？. ")
     if len(text) > LONGEST:
         return None
     for pattern in _APART:
         if found := pattern.search(text):
-            return Compared("apart", (found["a"].strip(), found["b"].strip()))
+            return Comparison("apart", (found["a"].strip(), found["b"].strip()))
     if found := _ORDER.search(text):
-        return Compared("last" if found["last"] else "first", (found["a"].strip(), found["b"].strip()))
+        return Comparison("last" if found["last"] else "first", (found["a"].strip(), found["b"].strip()))
     return None
 
 
-def told(compared: Compared, days: Sequence[date]) -> str:
-    """What the two days say to the question."""
+def compare_days(compared: Comparison, days: Sequence[date]) -> str:
+    """The answer to a comparison of two days."""
     first, second = days
     if compared.asks == "apart":
-        return f"{length(first, second)}, from {_said(min(days))} to {_said(max(days))}."
+        return f"{length(first, second)}, from {_format_day(min(days))} to {_format_day(max(days))}."
     order = sorted(zip(days, compared.sides, strict=True), reverse=compared.asks == "last")
     (day, side), (other_day, _) = order
-    return f"{side[:1].upper()}{side[1:]}: {_said(day)}; the other on {_said(other_day)}."
+    return f"{side[:1].upper()}{side[1:]}: {_format_day(day)}; the other on {_format_day(other_day)}."
 
 
 def ago(day: date, asked_on: date) -> str:
-    """How long before the day of asking it was, or after."""
+    """How long ago a day was on the day of asking, or how far ahead."""
     if day == asked_on:
         return "Today"
     return f"{length(day, asked_on)} {'ago' if day < asked_on else 'from now'}"
 
 
-def _said(day: date) -> str:
+def _format_day(day: date) -> str:
     return f"{day.day} {day:%B %Y}"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from graph.readers import composing, elapsed, listing
-from graph.readers.elapsed import Compared
+from graph.readers.elapsed import Comparison
 from graph.readers.interface import ReaderInput, ReaderOutput, Say
 from graph.readers.notes import take_notes
 from graph.replies.manners import manner
@@ -41,11 +41,11 @@ async def read(given: ReaderInput, say: Say) -> ReaderOutput:
 def answer(
     ask: Ask, message: Message, window: Sequence[TimeExpression], hits: Sequence[Hit], bank: Bank, searcher: Searcher
 ) -> Reading:
-    """The answer to a message's question from what may be read, best first; `window` is the time asked about."""
+    """The answer to a message's question from the hits, best first; `window` is the time asked about."""
     asked = message.question
     total, frequency = searcher.document_frequencies(ask.persona.id, question.terms_of(asked.text), ask.as_of)
     parsed = question.parse(asked.text, total, frequency, [w.text for w in window])
-    # "And when was that?" is about the question before it, but asks for what its own words say.
+    # "And when was that?" is about the question before it, but its own words say what it expects.
     own = ask.text if asked.text.endswith(ask.text) else asked.text
     if own != asked.text:
         parsed = replace(parsed, expects=question.parse(own, 0, {}).expects)
@@ -60,7 +60,7 @@ def answer(
     of_other_time = [m.id for m in memories if sure and not any(may_tell_of_time(m, time.span) for time in window)]
     encode = searcher.embedder.encode
     notes = take_notes(parsed, message.views[0].vector, hits, before, ask.persona.name, encode, of_other_time)
-    # What was told in June may tell of February: no time is outside what is known if something found is of it.
+    # A turn of June may be about February: a time that some hit is of is not outside the known time.
     of_then = any(moment_of(m) and is_of_time(m, time.span) for time in window for m in memories)
     known = None if of_then else _known_by(bank.time_range(ask.persona.id), ask.as_of)
     reading = composing.compose(parsed, notes, window=window, known=known, hits=hits, asked_at=ask.as_of)
@@ -71,9 +71,9 @@ def answer(
 
 
 def _compared(
-    compared: Compared, ask: Ask, hits: Sequence[Hit], before: Mapping[int, Turn], searcher: Searcher
+    compared: Comparison, ask: Ask, hits: Sequence[Hit], before: Mapping[int, Turn], searcher: Searcher
 ) -> Reading | None:
-    """The answer to a question about two things and the time between them, from notes on each."""
+    """The answer to a question about two things and the time between them, from notes on each, if there is one."""
     encode = searcher.embedder.encode
     sides = []
     for side, vector in zip(compared.sides, encode(compared.sides), strict=True):
@@ -83,8 +83,8 @@ def _compared(
     return composing.compare(compared, sides, hits, ask.as_of.tzinfo)
 
 
-def _known_by(told: TimeSpan | None, moment: datetime) -> TimeSpan | None:
-    """The part of what was told that had been told by a moment: how far the rest reaches is not to be given away."""
-    if told is None or told.start > moment:
+def _known_by(known: TimeSpan | None, moment: datetime) -> TimeSpan | None:
+    """The part of the known time up to a moment: an answer must not reveal how far the rest reaches."""
+    if known is None or known.start > moment:
         return None
-    return TimeSpan(told.start, min(told.end, moment + timedelta(microseconds=1)))
+    return TimeSpan(known.start, min(known.end, moment + timedelta(microseconds=1)))

@@ -13,7 +13,7 @@ from graph.understanding.times import Occurrence, day_happened, times_in, when_h
 from memory.types import Memory
 
 AMONG = 8
-"""Memories, the best, between which all intervals are given: 28 pairs of them; of 20 it would be 190."""
+"""Number of best memories between which all intervals are given: 28 pairs; 20 memories would make 190."""
 
 _COMPARES = re.compile(
     r"\b(?:how (?:long|many|much)|when|before|after|between|since|until|till|ago|first|last|latest|earliest|earlier"
@@ -23,13 +23,12 @@ _COMPARES = re.compile(
 
 
 def compares(question: str) -> bool:
-    """Whether a question may need to know how far apart two things are; any other is spared the list."""
+    """Whether a question may need the intervals between memories."""
     return bool(_COMPARES.search(question))
 
 
 def length(first: date, second: date) -> str:
-    """Whole days between two dates, and the same in weeks and in years and months: "45 days (6 weeks 3 days; 1 month
-    14 days)"."""
+    """Whole days between two dates, also in weeks and in months: "45 days (6 weeks 3 days; 1 month 14 days)"."""
     start, end = sorted((first, second))
     days = (end - start).days
     if days < 7:
@@ -46,7 +45,7 @@ def memory_time(memory: Memory) -> Occurrence | None:
 
 
 def between(memories: Sequence[tuple[int, Memory]], asked_at: datetime) -> list[str]:
-    """A line for each two days that memories are of, by the numbers of those: "from 1, 2 to 3: 45 days (...)"."""
+    """A line for each pair of days that numbered memories are of: "from 1, 2 to 3: 45 days (...)"."""
     of_day: dict[date, list[int]] = {}
     for number, memory in memories:
         day = day_happened(memory, memory_time(memory), asked_at.tzinfo)

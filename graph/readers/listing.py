@@ -1,7 +1,7 @@
-"""Questions for a list or a count: the distinct things that notes tell, in order of time, each with its source.
+"""Answer questions for a list or a count with the distinct items in the notes, in order of time, each with its source.
 
-An item is a line that was said, quoted and not put in other words. Lines that tell the same are one item with all their
-citations. A count says how many items were found, which are there to be checked, and not how many there are.
+An item is a quoted line. Lines that say the same are one item with all their citations. A count is the number of items
+that were found, which may be fewer than there were.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
 
-from graph.readers.composing import MAX_WORDS, clip, grown, missing, near_best
+from graph.readers.composing import MAX_WORDS, clip, notes_near_best, why_unanswered, with_surroundings
 from graph.readers.passages import NUMBER, UNCOUNTED_PENALTY
 from graph.state import Citation, Note, Reading
 from graph.understanding.question import ASKING, Question
@@ -21,7 +21,7 @@ from memory.search import tokens as lexical
 from memory.types import Hit
 
 LONGEST = 400
-"""Characters of a question that asks for a list; a pasted page does not."""
+"""Most characters of a question that is parsed; a pasted page does not ask for a list."""
 
 NEAR, NEAR_COUNTED = 0.55, 0.7
 """Share of the best note's relevance that an item must reach: one item too many makes a count wrong."""
@@ -30,44 +30,44 @@ TELLS = 0.5
 """Weighted share of the question's words that a counted item must hold in its own sentence."""
 
 SAME = 0.6
-"""Share of the terms of the shorter of two items, beyond the question's, from which they tell the same."""
+"""Share of the terms of the shorter of two items, beyond the question's, from which they say the same."""
 
 LEAST_NEW = 2
 """Terms beyond the question's that an item must hold: "Books are great!" names none."""
 
 LISTED, COUNTED = 6, 8
-"""Items at most."""
+"""Most items of a list, and of a count."""
 
 FIRST_WORDS, ITEM_WORDS, LEAST_WORDS = 25, 20, 6
-"""Words quoted of the best item and of each other one, and the room in which a further one is still worth quoting."""
+"""Most words quoted of the best item and of each other one, and the fewest to which a quote may be cut."""
 
 _WORD = re.compile(r"[^\W_]+(?:['’/-][^\W_]+)*")
 _VERBS = frozenset("am is are was were do does did has have had can could will would should may might".split())
 _AFTER = _VERBS | frozenset("of in on at to from for with by about that which who there".split())
 _NO_NOUNS = _AFTER | frozenset("i my the he she his her they their we our you your it its and or".split())
 _TIMES = frozenset("days weeks months years hours minutes seconds seasons dates".split())
-"""Which days, how many weeks: a time is asked for, not a list."""
+"""Nouns of time: "which days", "how many weeks" ask for a time, not for a list."""
 
 _DURATION = re.compile(r"\b\w+ (?:day|week|month|year|hour|minute|second)s?\b", re.IGNORECASE)
-"""Two trips in three days: the days are not what is counted."""
+"""Durations: in "two trips in three days" the days are not counted."""
 
 _ENUMERATES = re.compile(r"\w, [^,.!?]+,? (?:and|or) \w")
-"""One line that lists several things by itself is the list."""
+"""A line that lists several things by itself."""
 
 _NO_PLURALS = ("ss", "us", "is", "'s", "’s")
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """What a question asks to have listed; with `counted`, the terms of the noun that it counts, how many there are."""
+class ListRequest:
+    """A question for a list or, with `counted`, the terms of the noun that it counts, for a count."""
 
     counted: frozenset[str] | None = None
 
 
-def parse(text: str, *, many: bool = False) -> Listed | None:
-    """What a question asks to have listed or counted; None if it is but one thing, or how much.
+def parse(text: str, *, many: bool = False) -> ListRequest | None:
+    """The list or count that a question asks for; None if it asks for one thing, or an amount.
 
-    `many` says that it is likely to ask for several, where its words do not tell.
+    With `many`, it is likely to ask for several things where its words do not decide.
     """
     if len(text) > LONGEST:
         return None
@@ -75,34 +75,34 @@ def parse(text: str, *, many: bool = False) -> Listed | None:
     for place, (word, following) in enumerate(pairwise(words)):
         if word == "how" and following == "many":
             noun, _ = _noun(words[place + 2 :])
-            return None if noun in _TIMES else Listed(frozenset(lexical.terms(noun)) - ASKING)
+            return None if noun in _TIMES else ListRequest(frozenset(lexical.terms(noun)) - ASKING)
         if word in ("what", "which", "who") and following in ("are", "were"):
-            return Listed()
+            return ListRequest()
         if word in ("what", "which"):
             noun, rest = _noun(words[place + 1 :])
             # "Which firm pays my wages?", "What bus goes to the harbour?": without a further verb it was no noun.
             if _is_plural(noun) and noun not in _TIMES and _AFTER.issuperset(rest[:1]) and not _VERBS.isdisjoint(rest):
-                return Listed()
-    return Listed() if words[:1] == ["list"] or (many and "how" not in words) else None
+                return ListRequest()
+    return ListRequest() if words[:1] == ["list"] or (many and "how" not in words) else None
 
 
 def compose(
-    listed: Listed, question: Question, notes: Sequence[Note], hits: Sequence[Hit], asked_at: datetime
+    listed: ListRequest, question: Question, notes: Sequence[Note], hits: Sequence[Hit], asked_at: datetime
 ) -> Reading | None:
-    """The list or the count, of `MAX_WORDS` words; None where the notes tell fewer than two items.
+    """The list or the count, of `MAX_WORDS` words; None if the notes hold fewer than two items.
 
-    None, too, where the best line lists several things by itself, or names the number that is asked for.
+    None, too, if the best line lists several things by itself, or names the number that is asked for.
 
     Args:
-        listed: What is asked for.
-        question: The same, taken apart.
+        listed: The list or count that is asked for.
+        question: The parsed question.
         notes: The reader's notes, best first.
-        hits: What was found, for the scores of what is cited.
-        asked_at: When it is asked; dates of another year are given with it.
+        hits: The hits, for the scores of the citations.
+        asked_at: When it is asked; dates of another year show their year.
     """
     is_count = listed.counted is not None
     notes = _unpenalised(notes) if is_count else notes
-    if missing(question, notes) or _answers_alone(notes[0].quote, is_count=is_count):
+    if why_unanswered(question, notes) or _answers_alone(notes[0].quote, is_count=is_count):
         return None
     items = _items(listed, question, notes)
     if len(items) < 2:
@@ -125,7 +125,7 @@ def _answers_alone(quote: str, *, is_count: bool) -> bool:
 
 
 def _unpenalised(notes: Sequence[Note]) -> list[Note]:
-    """The notes of a count without what they lost for naming no number: what is to be counted names none."""
+    """The notes without the penalty for naming no number: the items of a count name none."""
     freed = (
         note if NUMBER.search(note.quote) else replace(note, relevance=min(note.relevance / UNCOUNTED_PENALTY, 1.0))
         for note in notes
@@ -133,43 +133,43 @@ def _unpenalised(notes: Sequence[Note]) -> list[Note]:
     return sorted(freed, key=lambda note: -note.relevance)
 
 
-def _items(listed: Listed, question: Question, notes: Sequence[Note]) -> list[list[Note]]:
-    """The notes that name something asked for, best first, those that tell the same together."""
+def _items(listed: ListRequest, question: Question, notes: Sequence[Note]) -> list[list[Note]]:
+    """The notes that name something asked for, best first, grouped by what they say."""
     asked = question.weights.keys() - question.names - ASKING
     is_count = listed.counted is not None
     items: list[tuple[list[Note], frozenset[str]]] = []
-    for note in near_best(notes, NEAR_COUNTED if is_count else NEAR):
+    for note in notes_near_best(notes, NEAR_COUNTED if is_count else NEAR):
         own = frozenset(lexical.terms(note.quote))
         new = frozenset(lexical.content_terms(note.quote)) - question.weights.keys()
         if note.quote.endswith(("?", "？")) or len(new) < LEAST_NEW or (asked and not asked & own):
             continue
         if listed.counted is not None and not (listed.counted <= own and _share(question, asked, own) >= TELLS):
             continue
-        twin = next((told for told, terms in items if len(new & terms) >= SAME * min(len(new), len(terms))), None)
+        twin = next((group for group, terms in items if len(new & terms) >= SAME * min(len(new), len(terms))), None)
         if twin is not None:
             twin.append(note)
         else:
             items.append(([note], new))
-    return [told for told, _ in items[: COUNTED if is_count else LISTED]]
+    return [group for group, _ in items[: COUNTED if is_count else LISTED]]
 
 
 def _quotes(items: Sequence[Sequence[Note]], question: Question, asked_at: datetime, room: int) -> list[str]:
-    """What is quoted of each item, of the best first; room that is left goes to the sentences around them.
+    """The quote of each item, best first; remaining room goes to the sentences around them.
 
-    All are quoted, each in so few words that they fit; where `LEAST_WORDS` of each do not fit, they take more room.
+    All items are quoted, each cut so that they fit; if `LEAST_WORDS` of each do not fit, they take more room.
     """
     quotes: list[str] = []
-    for place, told in enumerate(items):
-        around = len(_day(told[0], asked_at).split()) + 1  # its number
+    for place, group in enumerate(items):
+        around = len(_day(group[0], asked_at).split()) + 1  # its number
         for_others = (len(items) - place - 1) * (LEAST_WORDS + around)
         words = min(ITEM_WORDS if quotes else FIRST_WORDS, room - for_others - around)
-        quotes.append(clip(told[0].quote, question, max(words, LEAST_WORDS)))
+        quotes.append(clip(group[0].quote, question, max(words, LEAST_WORDS)))
         room -= len(quotes[-1].split()) + around
     for place, quote in enumerate(quotes):
         note = items[place][0]
-        whole = grown(note, len(quote.split()) + room) if quote == note.quote else quote
-        room -= len(whole.split()) - len(quote.split())
-        quotes[place] = whole
+        extended = with_surroundings(note, len(quote.split()) + room) if quote == note.quote else quote
+        room -= len(extended.split()) - len(quote.split())
+        quotes[place] = extended
     return quotes
 
 

@@ -1,8 +1,8 @@
-"""Reading without a language model: the sentences that bear on the question are the notes, the best the answer.
+"""Take notes without a chat model: the sentences that are most relevant to the question.
 
 Chain-of-Note (Yu et al. 2023) in its plainest form. Every candidate sentence gets a relevance from the words and
 the meaning that it shares with the question; relative dates in it are resolved against the day it was said; an answer
-quotes and cites it. Where no sentence carries the question, the reader says so and why.
+quotes and cites it. If no sentence answers the question, the reader says so and why.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from memory.types import Hit, Turn
 Encode = Callable[[Sequence[str]], Vectors]
 
 SENTENCES_ENCODED = 12
-"""Sentences whose meaning is compared with the question's; the encoder costs 4 ms a sentence."""
+"""Most sentences that are encoded and compared with the question; the encoder costs 4 ms a sentence."""
 
 OPEN_RELEVANCE = 0.5
-"""Relevance of whatever is from the time asked about, where only the time was asked ("What did I do in May?")."""
+"""Relevance of all notes from the time asked about, if only a time is asked about ("What did I do in May?")."""
 
 NOTES = 8
-"""Notes that are kept of one question."""
+"""Most notes on one question."""
 
 WORDS_WEIGHT = 0.55
-"""Share of shared words against shared meaning in a note's relevance."""
+"""Weight of shared words against shared meaning in a note's relevance."""
 
 MEANING_FLOOR, MEANING_CEILING = 0.15, 0.75
 """Cosines of MiniLM between unrelated and between near-equal sentences; in between lies the useful range."""
 
 NOT_OF_TIME = 0.6
-"""What a passage counts that is of another time than the question asks about."""
+"""Factor of a passage from another time than the question asks about."""
 
 NEWEST_BONUS = 0.05
-"""What the newest passage gains over the oldest: of two that answer equally, the later is likelier still true."""
+"""Bonus of the newest passage over the oldest: of two equal answers, the later is more likely still true."""
 
 
 def take_notes(
@@ -54,16 +54,16 @@ def take_notes(
     encode: Encode,
     of_other_time: Collection[int] = (),
 ) -> tuple[Note, ...]:
-    """The passages that bear most on the question, best first, one a memory.
+    """The passages that are most relevant to the question, best first, one for each memory.
 
     Args:
-        question: What is asked.
+        question: The parsed question.
         vector: The question's unit embedding, shape (d,).
-        hits: What may be read, best first.
-        before: By memory id, the turn said just before it in its session.
-        assistant: The persona's name; what it said itself tells less of the user than the user's own words.
+        hits: The hits that may be read, best first.
+        before: By memory id, the turn before it in its session.
+        assistant: The persona's name; its own turns say less about the user than the user's turns.
         encode: The encoder; called at most once.
-        of_other_time: By id, the memories of another time than the question asks about.
+        of_other_time: Ids of the memories from another time than the question asks about.
     """
     if question.open:
         then = [hit for hit in hits if hit.memory.id not in of_other_time]
@@ -96,22 +96,22 @@ def take_notes(
 
 
 def _of_user_first(hits: Sequence[Hit], assistant: str) -> list[Hit]:
-    """Events before talk, and the assistant's own talk last; otherwise as ranked."""
+    """The hits with events first and the assistant's own turns last; otherwise as ranked."""
     return sorted(hits, key=lambda hit: (hit.memory.store != "event", hit.memory.speaker in (assistant, "assistant")))
 
 
 def _first_note(hit: Hit) -> Note:
-    told = [s for s in sentences_of(hit.memory) if not s.endswith(("?", "？"))]
-    return Note(hit.memory, told[0] if told else hit.memory.text, OPEN_RELEVANCE if told else 0.0)
+    stating = [s for s in sentences_of(hit.memory) if not s.endswith(("?", "？"))]
+    return Note(hit.memory, stating[0] if stating else hit.memory.text, OPEN_RELEVANCE if stating else 0.0)
 
 
 def with_dates(note: Note) -> Note:
-    """The note with the dates that its passage names, resolved against the day it was said."""
+    """The note with the times that its passage names."""
     return replace(note, dates=times_in(note.quote, note.memory.said_at))
 
 
 def _meaning(vector: Vectors, passages: Sequence[Passage], shared: Scores, encode: Encode) -> Scores:
-    """Likeness of each passage to the question, 0..1; a memory of one sentence has its own vector already."""
+    """Similarity of each passage to the question, 0..1; a memory of one sentence has its own vector already."""
     cosine = np.array([p.hit.scores.get("dense", 0.0) for p in passages])
     whole = np.array([len(p.sentence) >= len(p.hit.memory.text.strip()) for p in passages])
     parts = [int(n) for n in np.argsort(-(shared + cosine), kind="stable") if not whole[n]][:SENTENCES_ENCODED]

@@ -1,7 +1,6 @@
-"""What a sentence of a memory is worth as an answer: the words it shares with the question, who says it, what it tells.
+"""Score a sentence of a memory as an answer: the words it shares with the question, its speaker, and its content.
 
-The factors are plain and few, and each says what it is for. They were set by hand on conversations of our own and on
-development portions, so none of them is fitted to more than two digits.
+The factors were set by hand on conversations of our own and on development portions, to two digits at most.
 """
 
 from __future__ import annotations
@@ -17,26 +16,26 @@ from memory.search import tokens as lexical
 from memory.types import SEMANTIC, Hit, Memory, Turn
 
 ASKED, ELSEWHERE = 0.75, 0.6
-"""What a word of the question counts that stands not in the sentence, but in the question that it answers, or in the
-rest of its memory."""
+"""Weight of a question's word that is not in the sentence, but in the question that the sentence answers, or elsewhere
+in its memory."""
 
 EXPECTED_BONUS = 0.08
 FACT_BONUS = 0.15
-"""What a fact that holds gains where facts are asked for: it says in short what talk says at length."""
+"""Bonus of a current fact if facts are asked for: it says in short what dialogue says at length."""
 
 NOTHING_NEW_PENALTY = 0.5
-"""What a passage counts that holds no word but the question's own: it cannot hold the answer, except to yes or no."""
+"""Factor of a passage with no words but the question's own: it can only answer a yes-or-no question."""
 
 UNCOUNTED_PENALTY = 0.7
-"""What a passage without any number counts where a number was asked for."""
+"""Factor of a passage without a number if a number is asked for."""
 
 ASKING_PENALTY = 0.5
 SPOKEN_OF = 0.8
 NOT_OF_SUBJECT = 0.6
-"""What a passage counts that is said not by the one asked about, but to or of them, or of somebody else."""
+"""Factors of a passage whose speaker is not the person asked about: it is about them, or about somebody else."""
 
 NAME_ONLY_PENALTY = 0.5
-"""What a passage counts that shares with the question no word but names: it is about the same person, no more."""
+"""Factor of a passage that shares only names with the question: it is about the same person, no more."""
 
 NUMBER = re.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|once|twice)\b", re.I
@@ -49,7 +48,7 @@ _NAMED = re.compile(r"(?<=[a-z,;:]\s)[A-Z]\w+")
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A sentence of a hit with what stands around it."""
+    """A sentence of a hit, with the terms of its memory (`beside`) and of the question that it answers (`answers`)."""
 
     hit: Hit
     sentence: str
@@ -58,17 +57,17 @@ class Passage:
 
     @property
     def terms(self) -> frozenset[str]:
-        """The sentence's own terms, with those of who said it."""
+        """The sentence's own terms, with those of its speaker's name."""
         return frozenset(lexical.terms(f"{self.hit.memory.speaker} {self.sentence}"))
 
 
 def sentences_of(memory: Memory) -> list[str]:
-    """The sentences of a memory; a summary is one, for it is told whole."""
+    """The sentences of a memory; a summary counts as one, because it is quoted whole."""
     return [memory.text] if memory.attribute == SUMMARY else split(memory.text)
 
 
 def passages_of(hit: Hit, before: Turn | None) -> list[Passage]:
-    """The sentences of a hit; `before` is the turn said just before it, which it answers if that one asks."""
+    """The sentences of a hit; `before` is the turn before it, which it answers if that is a question."""
     sentences = sentences_of(hit.memory)
     everything = frozenset(lexical.terms(hit.memory.text))
     asked = before is not None and before.text.rstrip().endswith(("?", "？")) and before.speaker != hit.memory.speaker
@@ -79,23 +78,23 @@ def passages_of(hit: Hit, before: Turn | None) -> list[Passage]:
 def coverage(question: Question, passage: Passage, subjects: frozenset[str]) -> float:
     """The weighted share of the question's terms that the passage holds, 0..1.
 
-    The name of whom it asks about is left out: that somebody is spoken to by name says nothing of them (`of_subject`).
+    The name of the person asked about is left out: addressing somebody by name says nothing about them (`of_subject`).
     """
     weights = {t: w for t, w in question.weights.items() if t not in subjects} or question.weights
     total = sum(weights.values())
     if not total:
         return 0.0
     own = passage.terms
-    held = sum(
+    shared = sum(
         weight
         * (1.0 if term in own else ASKED if term in passage.answers else ELSEWHERE if term in passage.beside else 0.0)
         for term, weight in weights.items()
     )
-    return held / total
+    return shared / total
 
 
 def worth(question: Question, passage: Passage, score: float, subjects: frozenset[str], assistant: str) -> float:
-    """The score of a passage by words and meaning, weighed by what it tells, and of whom."""
+    """The score of a passage by words and meaning, adjusted for its content and its speaker."""
     memory, sentence = passage.hit.memory, passage.sentence
     if sentence.endswith(("?", "？")):
         score *= ASKING_PENALTY
@@ -140,9 +139,9 @@ def _says_what_is_expected(question: Question, passage: Passage) -> bool:
 
 
 def of_subject(passage: Passage, subjects: frozenset[str]) -> float:
-    """How far what is said may be about whom the question is about: 1 if they say it, less if somebody else does.
+    """How likely a passage is about the person asked about: 1 if they say it themselves, less if somebody else does.
 
-    `subjects` are the terms of the names, in the question, of people who speak in the hits; without any it is open.
+    `subjects` are the terms of those names in the question whose bearers speak in the hits; without any it is 1.
     """
     speaker = frozenset(lexical.terms(passage.hit.memory.speaker))
     if not subjects or not speaker or subjects & speaker:

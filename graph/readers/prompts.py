@@ -1,7 +1,7 @@
-"""What a chat model is asked to read: an instruction that never changes, and a message that is nothing but data.
+"""The reader's prompts: a system message that never changes, and a user message that holds only data.
 
-All that people wrote, the card of the persona included, stands in the message as JSON strings with "<" escaped, so that
-it can end neither its quotation nor, in a local model's template, its turn. The instruction holds no word of it.
+Text that people wrote, the persona's card included, goes into the user message as JSON strings with "<" escaped. It can
+end neither its quotation nor, in a local model's template, its turn. The system message contains none of it.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from memory.types import Hit, Memory
 MAX_WORDS = 50
 
 TURNS, TURN_CHARACTERS = 6, 500
-"""What was said just before in this chat that goes with a question, and characters of each turn."""
+"""Turns of the chat before the question that go with it, and the most characters of each."""
 
 NOTED = 400
-"""Characters of a note, and of the words that it quotes, in the prompt for the answer."""
+"""Most characters of a note, and of its quote, in the prompt for the answer."""
 
 _WHO = """\
 You are a persona that remembers what the user and others told it in earlier conversations. You answer the user's \
@@ -106,10 +106,10 @@ TASKS: Mapping[str, str] = {"con": _CON, "notes": _NOTES_ALONE, "from notes": _F
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What a prompt is made of: the hits that it shows, in the order of time, and their numbers in that of rank.
+class PromptContent:
+    """The content of a prompt: `hits` in the order of time, and in `best` their numbers in the order of rank.
 
-    `room` is how many tokens the prompt may have.
+    `room` is the most tokens that the prompt may have.
     """
 
     ask: Ask
@@ -121,30 +121,32 @@ class Found:
 
     @property
     def longest(self) -> int:
-        """Characters of one memory or of the card: some quarter of the room, so that a long one keeps no other out."""
+        """Most characters of one memory or of the card: about a quarter of the room, so that others fit, too."""
         return max(self.room // 2, 1)
 
     def memory(self, number: int) -> Memory | None:
-        """The memory of a number; None for a number that the prompt does not hold."""
+        """The memory of a number; None for a number that is not in the prompt."""
         return self.hits[number - 1].memory if 0 < number <= len(self.hits) else None
 
 
 def instruction(task: str, form: Format) -> str:
-    """The system message: the same for everybody, whatever is asked and found."""
+    """The system message of a task; it does not depend on what is asked and found."""
     return "\n\n".join([_WHO, _JSON_DATA if form == "json" else _NL_DATA, _RULES, TASKS[task]])
 
 
-def prompt(task: str, form: Format, found: Found, notes: Sequence[Mapping[str, Any]] | None = None) -> Messages:
-    """What the model is asked: the instruction, and what was found as data.
+def prompt(
+    task: str, form: Format, content: PromptContent, notes: Sequence[Mapping[str, Any]] | None = None
+) -> Messages:
+    """The messages of a task: the instruction, and the content as data.
 
-    With `notes`, those taken before, it sees of the memories only when they were: it answers from the notes alone.
+    With `notes`, which were taken before, memories come without their text: the answer must come from the notes.
     """
-    data = _data(found, notes)
+    data = _data(content, notes)
     return [("system", instruction(task, form)), ("human", quoted(data) if form == "json" else _described(data))]
 
 
 def repair(talk: Messages, problem: str) -> Messages:
-    """The same once more, with what was wrong with the reply, which itself is left out: it is no better than data."""
+    """The same messages with the problem of the last reply; the reply itself is left out, as it is untrusted text."""
     *before, (role, text) = talk
     return [
         *before,
@@ -153,44 +155,44 @@ def repair(talk: Messages, problem: str) -> Messages:
 
 
 def quoted(data: object) -> str:
-    """JSON that holds no "<": no text in it can be read as one of the marks by which a chat template ends a turn."""
+    """JSON without "<", so that no text in it can imitate the marks with which a chat template ends a turn."""
     return json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
 
 
-def _data(found: Found, notes: Sequence[Mapping[str, Any]] | None) -> dict[str, Any]:
-    ask, persona = found.ask, found.ask.persona
+def _data(content: PromptContent, notes: Sequence[Mapping[str, Any]] | None) -> dict[str, Any]:
+    ask, persona = content.ask, content.ask.persona
     card = {
         "name": persona.name,
-        "description": _cut(persona.description, found.longest),
-        "traits": _cut("; ".join(persona.traits), found.longest),
+        "description": _cut(persona.description, content.longest),
+        "traits": _cut("; ".join(persona.traits), content.longest),
         "manner": persona.manner,
     }
-    compared = compares(found.question)
-    near = set(found.best) if notes is None else {int(note["memory"]) for note in notes}
-    numbered = [(n, hit.memory) for n, hit in enumerate(found.hits, 1) if notes is None or n in near]
+    compared = compares(content.question)
+    near = set(content.best) if notes is None else {int(note["memory"]) for note in notes}
+    numbered = [(n, hit.memory) for n, hit in enumerate(content.hits, 1) if notes is None or n in near]
     told = notes or ()
     data = {
-        "persona": _held(card),
+        "persona": _without_empty(card),
         "asked_on": f"{ask.as_of:%A, {ask.as_of.day} %B %Y, %H:%M}",
-        "times": [{"words": w.text, "mean": describe_span(w.span)} for w in found.window],
-        "memories": [_memory(n, memory, found, worded=notes is None) for n, memory in numbered],
+        "times": [{"words": w.text, "mean": describe_span(w.span)} for w in content.window],
+        "memories": [_memory(n, memory, content, worded=notes is None) for n, memory in numbered],
         "intervals": between([pair for pair in numbered if pair[0] in near], ask.as_of) if compared else [],
         "dialogue": [{"who": t.role, "text": _cut(t.text, TURN_CHARACTERS)} for t in ask.dialogue[-TURNS:]],
         "notes": [{**note, "quote": _cut(note["quote"], NOTED), "note": _cut(note["note"], NOTED)} for note in told],
-        "question": found.question,
+        "question": content.question,
     }
     return {name: value for name, value in data.items() if value or name in ("memories", "question")}
 
 
-def _memory(number: int, memory: Memory, found: Found, *, worded: bool) -> dict[str, Any]:
-    zone, today = found.ask.as_of.tzinfo, found.ask.as_of.date()
+def _memory(number: int, memory: Memory, content: PromptContent, *, worded: bool) -> dict[str, Any]:
+    zone, today = content.ask.as_of.tzinfo, content.ask.as_of.date()
     said = memory.said_at.astimezone(zone) if memory.said_at else None
     when = memory_time(memory)
     of_day = day_happened(memory, when, zone)
-    text = _cut(memory.text, found.longest)
+    text = _cut(memory.text, content.longest)
     dates = times_in(text, memory.said_at)
     ended, stale = memory.valid_to, memory.stale_since
-    return _held(
+    return _without_empty(
         {
             "number": number,
             "kind": memory.store,
@@ -198,8 +200,8 @@ def _memory(number: int, memory: Memory, found: Found, *, worded: bool) -> dict[
             "said_on": f"{said:%A}, {said.day} {said:%B %Y}" if said else "",
             "happened": describe_span(when.span) if when else "",
             "ago": length(of_day, today) if of_day and of_day <= today else "",
-            "held_until": f"{ended:%Y-%m-%d}" if ended and ended <= found.ask.as_of else "",
-            "doubtful_since": f"{stale:%Y-%m-%d}" if stale and stale <= found.ask.as_of else "",
+            "held_until": f"{ended:%Y-%m-%d}" if ended and ended <= content.ask.as_of else "",
+            "doubtful_since": f"{stale:%Y-%m-%d}" if stale and stale <= content.ask.as_of else "",
             "dates": [{"words": d.text, "mean": describe_span(d.span)} for d in dates],
             "text": text if worded else "",
         }
@@ -207,10 +209,10 @@ def _memory(number: int, memory: Memory, found: Found, *, worded: bool) -> dict[
 
 
 def _described(data: Mapping[str, Any]) -> str:
-    """The same data in sentences; every text of somebody's stays a JSON string in them."""
+    """The same data in sentences; text that people wrote stays in JSON strings."""
     parts = [f"## Who you are\n{_lines(data.get('persona', {}))}"]
     parts.append(f"## Today\nIt is {data['asked_on']}." + "".join(_means(w) for w in data.get("times", ())))
-    told = "\n".join(_told(memory) for memory in data["memories"]) or "Nothing was found."
+    told = "\n".join(_memory_line(memory) for memory in data["memories"]) or "Nothing was found."
     parts.append(f"## Memories, oldest first\n{told}")
     if "intervals" in data:
         parts.append("## Between them\n" + "\n".join(data["intervals"]))
@@ -222,7 +224,7 @@ def _described(data: Mapping[str, Any]) -> str:
     return "\n\n".join([*parts, f"## The question\n{quoted(data['question'])}"])
 
 
-def _told(memory: Mapping[str, Any]) -> str:
+def _memory_line(memory: Mapping[str, Any]) -> str:
     said = f" said on {memory['said_on']}" if "said_on" in memory else ""
     teller = f" by {quoted(memory['speaker'])}" if "speaker" in memory else ""
     happened = f", of {memory['happened']}" if "happened" in memory else ""
@@ -242,7 +244,7 @@ def _lines(card: Mapping[str, Any]) -> str:
     return "\n".join(f"{name}: {quoted(value)}" for name, value in card.items())
 
 
-def _held(values: Mapping[str, Any]) -> dict[str, Any]:
+def _without_empty(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value or value == 0}
 
 

@@ -1,4 +1,4 @@
-"""What a chat model's reading may look like, and how it is read: strictly, or not at all."""
+"""The forms of a chat model's reading, and how they are parsed: strictly, or not at all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _REASONING = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
 _UNKNOWN = re.compile(r"\A\s*\**UNKNOWN:\**\s*([^\n]*)\n?(.*)\Z", re.DOTALL | re.IGNORECASE)
 
 PROBLEM = 80
-"""Characters of what is said of a reply that cannot be read, and of where it goes wrong."""
+"""Characters of a problem report and of the place that it names."""
 
 REASONS: tuple[Reason, ...] = (
     "nothing found",
@@ -27,61 +27,63 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class Cited(_Strict):
+class CitationReply(_Strict):
     """A memory by its number in the prompt, and words of it."""
 
     memory: int
     quote: str
 
 
-class Noted(Cited):
-    """The same, and what they tell."""
+class NoteReply(CitationReply):
+    """The same, and what the words tell."""
 
     note: str
 
 
-class Notes(_Strict):
+class NotesReply(_Strict):
     """The first reply of "con-separate"."""
 
-    notes: list[Noted]
+    notes: list[NoteReply]
 
 
-class Read(Notes):
+class ReadingReply(NotesReply):
     """The only reply of "con"."""
 
     answer: str
-    citations: list[Cited]
+    citations: list[CitationReply]
     reason: Reason | None
 
 
 Shape = TypeVar("Shape", bound=BaseModel)
 
 
-class Unreadable(Exception):  # a reply to be asked for again, not a fault of the program
-    """A reply that is not of the form it was to have; the message says where it is not, in a line."""
+class UnusableReply(Exception):  # to be requested again, not an error of the program
+    """A reply without the requested form; the message says in a line where it differs."""
 
 
-def read_json(reply: str, shape: type[Shape]) -> Shape:
-    """The one JSON object of a reply; what stands around it (reasoning, a code fence) is passed over.
+def parse_json(reply: str, shape: type[Shape]) -> Shape:
+    """Parse the one JSON object of a reply; text around it (reasoning, a code fence) is ignored.
 
     Raises:
-        Unreadable: there is none, or it is not of this shape.
+        UnusableReply: there is no object, or it does not have this shape.
     """
     bare = _REASONING.sub("", reply)
     begin, end = bare.find("{"), bare.rfind("}")
     if begin < 0 or end < begin:
-        raise Unreadable("it holds no JSON object")
+        raise UnusableReply("it holds no JSON object")
     try:
         return shape.model_validate_json(bare[begin : end + 1])
     except ValidationError as fault:
         first = fault.errors(include_input=False, include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
         # A field may be of the model's own making, and as long as it likes.
-        raise Unreadable(f"{where[:PROBLEM]}: {first['msg'][:PROBLEM]}" if where else first["msg"][:PROBLEM]) from None
+        raise UnusableReply(
+            f"{where[:PROBLEM]}: {first['msg'][:PROBLEM]}" if where else first["msg"][:PROBLEM]
+        ) from None
 
 
-def read_words(reply: str) -> tuple[str, Reason | None]:
-    """A reply in words: the answer, and the reason if it says that it knows none."""
+def parse_words(reply: str) -> tuple[str, Reason | None]:
+    """Parse a reply in words: the answer, and the reason if it abstains."""
     bare = _REASONING.sub("", reply).strip()
     found = _UNKNOWN.match(bare)
     if found is None:

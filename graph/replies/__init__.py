@@ -1,1 +1,1 @@
-"""Replies to what is not a question, made by rules."""
+"""Replies to messages that are not questions, by rules: acknowledgements, greetings, and memories brought up."""

@@ -11,27 +11,27 @@ MAX_REPEATED = 300
 
 
 def greet(manner_name: str) -> str:
-    """The reply to small talk."""
+    """Greet, in reply to small talk."""
     return manner(manner_name).greeting
 
 
-TAKEN_BACK = "The history keeps it; to remove it for good, forget it under Memory."
-"""What is said after something was taken back: its words are still there."""
+RETRACTED = "It stays in the conversation. To delete it for good, forget it under Memory."
+"""Said after a retraction: the words are still in the bank."""
 
 
-TOO_MANY = "That fits {n} things that I remember, so I changed nothing. Say which one, or forget them under Memory."
-"""What is said where one message would take back more than anybody means to."""
+TOO_MANY = "That matches {n} memories, so I changed nothing. Say which one you mean, or forget them under Memory."
+"""Said where one message would retract too many memories."""
 
 
 def revised(revision: Revision, manner_name: str) -> str:
-    """Say what was corrected or taken back, in the persona's manner."""
+    """Confirm a correction or a retraction, in the persona's manner."""
     spoken = manner(manner_name)
     if revision.text:
-        return spoken.corrected.format(told=_shortened(revision.text))
+        return spoken.corrected.format(text=_shortened(revision.text))
     if not revision.taken_back:
         return TOO_MANY.format(n=len(revision.old))
-    told = "” “".join(_shortened(memory.text) for memory in revision.old)
-    return f"{spoken.retracted.format(told=told)}\n\n{TAKEN_BACK}"
+    quoted = "” “".join(_shortened(memory.text) for memory in revision.old)
+    return f"{spoken.retracted.format(text=quoted)}\n\n{RETRACTED}"
 
 
 def acknowledge(message: Message, manner_name: str, *, remembered: bool) -> str:
@@ -42,8 +42,8 @@ def acknowledge(message: Message, manner_name: str, *, remembered: bool) -> str:
     short = _shortened(" ".join(message.statements))
     when = message.stated_at
     if when is None or when.end > MAX_REPEATED:
-        return spoken.noted.format(told=short)
-    return spoken.noted_on.format(told=short, date=describe_span(when.span))
+        return spoken.noted.format(text=short)
+    return spoken.noted_on.format(text=short, date=describe_span(when.span))
 
 
 def _shortened(text: str) -> str:

@@ -1,4 +1,4 @@
-"""How a persona speaks where no language model speaks for it: a few phrases for each manner."""
+"""The phrases of each manner of speaking, for replies without a chat model."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """The phrases of one manner. `noted` and `noted_on` take what was told and its date, `corrected` what holds now,
-    `retracted` what does no more, `reminded` a quoted memory."""
+    """The phrases of one manner.
+
+    `noted` and `noted_on` take the statement and its date, `corrected` the corrected statement, `retracted` the
+    retracted one, `unknown` the reason for an abstention, and `reminded` a quoted memory.
+    """
 
     noted: str
     noted_on: str
@@ -22,48 +25,48 @@ class Manner:
 
 MANNERS: dict[str, Manner] = {
     "plain": Manner(
-        noted="Noted: “{told}”",
-        noted_on="Noted for {date}: “{told}”",
-        corrected="Corrected: “{told}”",
-        retracted="I no longer go by this: “{told}”",
+        noted="Noted: “{text}”",
+        noted_on="Noted for {date}: “{text}”",
+        corrected="Corrected: “{text}”",
+        retracted="I no longer rely on this: “{text}”",
         unrecorded="Understood. I am not remembering this chat.",
         greeting="Hello. Ask me about anything you have told me, or tell me something to remember.",
         unknown="I don't know: {why}",
-        reminded="That reminds me: {told}",
+        reminded="That reminds me: {text}",
     ),
     "warm": Manner(
-        noted="Thank you for telling me. I'll remember: “{told}”",
-        noted_on="Thank you for telling me. I'll remember it for {date}: “{told}”",
-        corrected="Thank you for putting me right. It is now: “{told}”",
-        retracted="All right, I've let go of this: “{told}”",
+        noted="Thank you for telling me. I'll remember: “{text}”",
+        noted_on="Thank you for telling me. I'll remember it for {date}: “{text}”",
+        corrected="Thank you for putting me right. It is now: “{text}”",
+        retracted="All right, I've let go of this: “{text}”",
         unrecorded="Thank you for telling me. I'll keep it between us: this chat is not being remembered.",
         greeting="Hello! It's good to hear from you. Ask me about anything we've talked about, or tell me how you are.",
         unknown="I'm sorry, I don't know: {why}",
-        reminded="That makes me think of something: {told}",
+        reminded="That makes me think of something: {text}",
     ),
     "playful": Manner(
-        noted="Ooh, that one goes in the book: “{told}”",
-        noted_on="Ooh, that goes in the book under {date}: “{told}”",
-        corrected="Eraser out, pencil in! It now says: “{told}”",
-        retracted="Crossed out, with a flourish: “{told}”",
+        noted="Ooh, that one goes in the book: “{text}”",
+        noted_on="Ooh, that goes in the book under {date}: “{text}”",
+        corrected="Eraser out, pencil in! It now says: “{text}”",
+        retracted="Crossed out, with a flourish: “{text}”",
         unrecorded="My pen is down! This chat is not being remembered.",
         greeting="Hey you! Quiz me on what you've told me, or give me something new to remember.",
         unknown="You've got me there, I don't know: {why}",
-        reminded="Ooh, that rings a bell: {told}",
+        reminded="Ooh, that rings a bell: {text}",
     ),
     "formal": Manner(
-        noted="Thank you. I have made a note of it: “{told}”",
-        noted_on="Thank you. I have made a note of it under {date}: “{told}”",
-        corrected="Thank you. I have corrected my note to: “{told}”",
-        retracted="As you wish. I have withdrawn this note: “{told}”",
+        noted="Thank you. I have made a note of it: “{text}”",
+        noted_on="Thank you. I have made a note of it under {date}: “{text}”",
+        corrected="Thank you. I have corrected my note to: “{text}”",
+        retracted="As you wish. I have withdrawn this note: “{text}”",
         unrecorded="Thank you. In accordance with your wish, this conversation is not being recorded.",
         greeting="Good day. You may ask me about anything you have told me, or tell me what I should remember.",
         unknown="I regret that I don't know: {why}",
-        reminded="If I may remind you: {told}",
+        reminded="If I may remind you: {text}",
     ),
 }
 
 
 def manner(name: str) -> Manner:
-    """The phrases of a manner; a description that is no manner's name is spoken plainly."""
+    """The phrases of a manner; any other description gets the plain phrases."""
     return MANNERS.get(name.strip().casefold(), MANNERS["plain"])

@@ -1,8 +1,8 @@
-"""What a feeling or a scene brings back unasked: at most one memory, quoted with its source.
+"""Bring up at most one memory that fits a feeling or a scene, quoted with its source.
 
-He et al. (2025, MADial-Bench) call it proactive recall: somebody tells how they are, and a fitting memory comes up that
-nobody asked for. Most of what is said in a chat should bring nothing back, so a memory comes up only where a feeling is
-told and the memory is near it, or where the memory is all but the same scene again.
+He et al. (2025, MADial-Bench) call it proactive recall: users tell how they are, and a fitting memory comes up without
+a question. Most messages should bring nothing up, so a memory comes up only if the message tells a feeling and the
+memory is similar, or if the memory is almost the same scene.
 """
 
 from __future__ import annotations
@@ -22,86 +22,86 @@ from memory.dates.expressions import describe_span
 from memory.search import tokens as lexical
 from memory.types import EPISODIC, Hit, Memory
 
-FELT = 0.3
-"""Probability of a feeling, in any way the message is put, from which one counts as told. Of what our own benchmark's
-lives tell, said again as chats, one in seven is above it, of its probes for proactive recall three in four."""
+FEELING = 0.3
+"""Probability of a feeling, in any view of the message, from which it counts as told. Of the messages of our own
+benchmark, replayed as chats, one in seven is above it; of its probes for proactive recall three in four."""
 
 FITS, SAME_SCENE = 0.3, 0.6
-"""Cosine of a memory to the message from which it fits a feeling, and from which it is the same scene again whatever is
-felt; set on the same lives: one message in ten brings a memory up."""
+"""Cosine of a memory and the message from which it fits a feeling, and from which it is the same scene without one. Set
+on the same histories: one message in ten brings a memory up."""
 
 CONSIDERED = 5
-"""Memories looked at, best first, for one that may be brought up; those further down seldom fit."""
+"""Most hits, best first, among which one may be brought up."""
 
 LEAST_NEW = 2
-"""Terms that a memory must hold beyond the words just said: anything less says them back."""
+"""Fewest terms of a memory beyond the words just said; with fewer it would only repeat them."""
 
 MAX_WORDS = 40
-"""Words that are quoted of it."""
+"""Most words that are quoted."""
 
 _QUOTED = re.compile(r"“([^“”…]{12,})")
 
 
 @dataclass(frozen=True, slots=True)
 class Reminder:
-    """A memory brought up: what is said of it, in the persona's manner, and what that relies on."""
+    """A memory brought up: the reply in the persona's manner, and its citation."""
 
-    said: str
+    reply: str
     citation: Citation
 
 
 def remind(
     ask: Ask, message: Message, hits: Sequence[Hit], bank: Bank, classifier: Classifier
 ) -> tuple[Reminder | None, str]:
-    """The memory that a message which asks nothing brings back, if one fits, and why or why not in words.
+    """The memory that a message without a question brings up, if one fits, and the reason in words.
 
     Args:
-        ask: What was said; nothing is brought up twice in its dialogue.
-        message: The same, classified.
-        hits: What was found for it and may be read, best first.
-        bank: Where they are from.
-        classifier: Tells whether a feeling is told, in the message alone or with what was said before it.
+        ask: The message; nothing is brought up twice in its dialogue.
+        message: The parsed message.
+        hits: The hits for it that may be read, best first.
+        bank: The bank of the hits.
+        classifier: Tells whether a view of the message tells a feeling.
     """
     if not ask.persona.proactive:
-        return None, "this persona brings nothing up unasked"
-    felt = max(classifier.classify(view.text, view.vector).state for view in message.views)
-    fits = FITS if felt >= FELT else SAME_SCENE
-    heard, quotes = _just_said(ask), _quoted(ask)
+        return None, "this persona brings up nothing on its own"
+    feeling = max(classifier.classify(view.text, view.vector).state for view in message.views)
+    fits = FITS if feeling >= FEELING else SAME_SCENE
+    recent, quotes = _recent_terms(ask), _quoted(ask)
     eligible = (
         hit
         for hit in hits[:CONSIDERED]
-        if _may_come_up(hit.memory, ask) and _tells_more(hit.memory, heard) and not _holds_any(hit.memory, quotes)
+        if _may_come_up(hit.memory, ask) and _adds_terms(hit.memory, recent) and not _holds_any(hit.memory, quotes)
     )
     best = next((hit for hit in eligible if not _is_of_this_chat(hit.memory, ask, bank)), None)
-    told = f"a feeling ({felt:.2f})" if felt >= FELT else f"no feeling ({felt:.2f})"
+    found = f"a feeling ({feeling:.2f})" if feeling >= FEELING else f"no feeling ({feeling:.2f})"
     if best is None:
-        return None, f"nothing brought up: {told}, and no memory that could be"
+        return None, f"nothing brought up: {found}, and no memory that could be"
     near = best.scores.get("dense", 0.0)
     if near < fits:
-        return None, f"nothing brought up: {told}, the best memory at {near:.2f} of {fits:g}"
-    return _told(best, ask), f"brought up a memory: {told}, as near as {near:.2f}"
+        return None, f"nothing brought up: {found}, the best memory at {near:.2f} of {fits:g}"
+    return _reminder(best, ask), f"brought up a memory: {found}, as near as {near:.2f}"
 
 
 def _may_come_up(memory: Memory, ask: Ask) -> bool:
-    """Whether it is something that happened or was told to the persona, and still holds."""
+    """Whether it is an event or a turn of the user, and still valid."""
     if memory.store not in EPISODIC or memory.speaker in (ask.persona.name, "assistant"):
         return False
     ends = (memory.valid_to, memory.taken_back, memory.stale_since)
     return all(end is None or end > ask.as_of for end in ends)
 
 
-def _just_said(ask: Ask) -> frozenset[str]:
-    """The terms of the message and of what the user said before it."""
-    mine = [turn.text for turn in ask.dialogue[-DIALOGUE_TURNS:] if turn.role == "user"]
-    return frozenset(lexical.terms(" ".join([*mine, ask.text])))
+def _recent_terms(ask: Ask) -> frozenset[str]:
+    """The terms of the message and of the user's turns before it."""
+    turns = [turn.text for turn in ask.dialogue[-DIALOGUE_TURNS:] if turn.role == "user"]
+    return frozenset(lexical.terms(" ".join([*turns, ask.text])))
 
 
-def _tells_more(memory: Memory, heard: frozenset[str]) -> bool:
-    return len(frozenset(lexical.content_terms(memory.text)) - heard) >= LEAST_NEW
+def _adds_terms(memory: Memory, known: frozenset[str]) -> bool:
+    return len(frozenset(lexical.content_terms(memory.text)) - known) >= LEAST_NEW
 
 
 def _quoted(ask: Ask) -> frozenset[str]:
-    """What the persona has quoted in this chat already, be it unasked or to answer."""
+    """All that the persona has quoted in this chat."""
     replies = (" ".join(turn.text.split()) for turn in ask.dialogue if turn.role == "assistant")
     return frozenset(quote for reply in replies for quote in _QUOTED.findall(reply))
 
@@ -117,29 +117,29 @@ def _is_of_this_chat(memory: Memory, ask: Ask, bank: Bank) -> bool:
     return bank.session(ask.persona.id, memory.session_id).external_id == ask.chat_id
 
 
-def _told(hit: Hit, ask: Ask) -> Reminder:
+def _reminder(hit: Hit, ask: Ask) -> Reminder:
     memory = hit.memory
     sentences = split(memory.text) or [memory.text]
-    heard = frozenset(lexical.content_terms(ask.text))
-    first = max(range(len(sentences)), key=lambda n: (len(heard & frozenset(lexical.terms(sentences[n]))), -n))
-    said = f"{_frame(memory)}“{_from(sentences[first:])}” [1]"
+    asked = frozenset(lexical.content_terms(ask.text))
+    first = max(range(len(sentences)), key=lambda n: (len(asked & frozenset(lexical.terms(sentences[n]))), -n))
+    quoted = f"{_frame(memory)}“{_from(sentences[first:])}” [1]"
     citation = Citation(1, memory, sentences[first], hit.scores)
-    return Reminder(manner(ask.persona.manner).reminded.format(told=said), citation)
+    return Reminder(manner(ask.persona.manner).reminded.format(text=quoted), citation)
 
 
 def _frame(memory: Memory) -> str:
-    """Who told it and when, or when it happened."""
+    """The speaker and the day, or when it happened."""
     day = describe_day(memory.said_at)
     if memory.speaker:
-        teller = "you" if memory.speaker == USER else memory.speaker
-        return f"on {day} {teller} told me: " if day else f"{teller} told me: "
+        speaker = "you" if memory.speaker == USER else memory.speaker
+        return f"on {day} {speaker} told me: " if day else f"{speaker} told me: "
     if memory.event is not None:
         return f"{describe_span(memory.event)}: "
     return f"as of {day}: " if day else ""
 
 
 def _from(sentences: Sequence[str]) -> str:
-    """As many whole sentences as fit, the first of them in any case, cut if need be."""
+    """As many whole sentences as fit; at least the first, cut if necessary."""
     words = sentences[0].split()
     if len(words) > MAX_WORDS:
         return " ".join(words[:MAX_WORDS]) + "…"

@@ -39,13 +39,13 @@ HEADS: Mapping[str, slice] = {
 """Which rows of the weight matrix make which prediction; a head of one row is a sigmoid, any other a softmax."""
 
 LONGEST_TEXT = 2_000
-"""Characters read of a message: the embedder stops after some 1,000, and a pasted page says no more of its kind."""
+"""Most characters of a message that are read: the embedder stops after some 1,000."""
 
 LEXICAL_WEIGHT = 1.0
-"""How much the words count beside the embedding, both of length 1; cross-validated: 0.5 and 2 are no better."""
+"""Weight of the words beside the embedding, both of length 1; cross-validated: 0.5 and 2 are no better."""
 
 LONG = 20
-"""Words from which on a message is simply long; below, one more or less tells "What is her job?" from an episode."""
+"""Words from which a message counts as long; below, the exact length is a feature."""
 
 _TOKEN = re.compile(r"'\w+|[^\W\d_]+(?:-[^\W\d_]+)*|\d+|[?!.]")
 _STOPS = frozenset("?!.")
@@ -123,17 +123,17 @@ GROUPS: Mapping[str, frozenset[str]] = {
         ),
     }.items()
 }
-"""Words that do the same work in a message, so that one seen in training speaks for those that were not."""
+"""Words with the same role in a message, so that one seen in training stands for the others."""
 GROUPED = frozenset().union(*GROUPS.values())
 
 
 @dataclass(frozen=True, slots=True)
 class Classification:
-    """What one message asks for, in probabilities.
+    """The classes of one message, as probabilities.
 
-    `stores` and `kind` sum to 1. `many` is for a list or a count over many sessions, `recall` for asking about what the
-    memory may hold (rather than general knowledge, advice or nothing), `state` for an emotion or a situation that
-    should bring a memory up unasked.
+    `stores` and `kind` each sum to 1. `many`: it asks for a list or a count. `recall`: it asks about something the
+    memory may hold, rather than for general knowledge or advice. `state`: it tells a feeling or a situation that
+    should bring a memory up.
     """
 
     stores: Mapping[Store, float]
@@ -144,7 +144,7 @@ class Classification:
 
     @classmethod
     def uniform(cls) -> Classification:
-        """The prior of a reader who knows nothing: every outcome of every head equally likely."""
+        """The uninformed prior: all outcomes of a head are equally likely."""
         return cls(dict.fromkeys(STORES, 1 / len(STORES)), dict.fromkeys(KINDS, 1 / len(KINDS)), 0.5, 0.5, 0.5)
 
     @property
@@ -180,7 +180,7 @@ class Classification:
 
 @dataclass(frozen=True, slots=True)
 class Classifier:
-    """The learned engine. It holds arrays that are only read, so one instance serves all threads.
+    """The learned classifier. Its arrays are only read, so all threads can share one instance.
 
     `weights` is (11, d + terms) with the rows of `HEADS`, `bias` is (11,), `vocabulary` numbers the lexical terms;
     d is the length of an embedding by `model`.
@@ -216,7 +216,7 @@ class Classifier:
     def classify(self, text: str, vector: Floats) -> Classification:
         """Classify one message.
 
-        The stores are learnt from questions alone: of any other message they say what a question so worded would ask.
+        The stores are learnt from questions alone; for other messages they say what a question in such words would ask.
 
         Args:
             text: The message; blank text gets the uniform prior, and only the first `LONGEST_TEXT` characters count.
@@ -263,7 +263,7 @@ def terms(text: str) -> list[str]:
 
 
 def _masked(tokens: Sequence[str]) -> Iterator[str]:
-    """Lower-cased tokens with names masked. What opens a sentence is no name, nor is "Monday" or "Mum"."""
+    """Lower-cased tokens with names masked. The first word of a sentence is not a name, nor is "Monday" or "Mum"."""
     in_name, opens = False, True
     for before, token in zip(["", *tokens], tokens, strict=False):
         if token == "." and before.lower() in _TITLES:

@@ -36,7 +36,7 @@ _REPLY = TypeAdapter(dict[Store, NonNegativeFloat])
 
 @dataclass(frozen=True, slots=True)
 class JudgedStores:
-    """P(store | question); `fault` says why it is only the uniform prior, where it is; and what it cost in tokens."""
+    """P(store | question) and its cost in tokens; `fault` says why it is only the uniform prior, if it is."""
 
     stores: Mapping[Store, float]
     fault: str = ""
@@ -45,18 +45,18 @@ class JudgedStores:
 
 
 async def judge_stores(question: str, model: BaseChatModel, *, examples: bool = False) -> JudgedStores:
-    """Ask a chat model for P(store | question); a reply that cannot be read, or none, gives the uniform prior."""
+    """Ask a chat model for P(store | question); without a usable reply it is the uniform prior."""
     try:
         reply = await stream_reply(model, [("human", prompt(question, examples=examples))])
     except ModelFailed as fault:
         return JudgedStores(Classification.uniform().stores, str(fault))
     stores = read_stores(reply.text)
-    unread = "" if stores else "its reply could not be read"
-    return JudgedStores(stores or Classification.uniform().stores, unread, reply.tokens_in, reply.tokens_out)
+    fault_of_reply = "" if stores else "its reply could not be parsed"
+    return JudgedStores(stores or Classification.uniform().stores, fault_of_reply, reply.tokens_in, reply.tokens_out)
 
 
 def prompt(question: str, *, examples: bool) -> str:
-    """What the model is asked; the question is quoted as JSON."""
+    """The prompt, with the question quoted as JSON."""
     shown = "\n".join(
         f"Question: {json.dumps(text)}\nReply: {json.dumps({s: float(s == store) for s in STORES})}"
         for store, text in (_examples() if examples else ())
@@ -66,7 +66,7 @@ def prompt(question: str, *, examples: bool) -> str:
 
 
 def read_stores(reply: str) -> dict[Store, float] | None:
-    """The probabilities of a reply, made to sum to 1; None if it is no such object. A store left out has none."""
+    """The probabilities in a reply, normalised; None if it is no such object. A store that is left out gets 0."""
     begin, end = reply.find("{"), reply.rfind("}")
     try:
         given = _REPLY.validate_json(reply[begin : end + 1])

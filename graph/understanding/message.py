@@ -21,39 +21,39 @@ from memory.search.scoring import Subject
 from memory.search.searcher import View
 
 MAX_SENTENCES = 6
-"""Parts that are classified one by one, to tell what is stated from what is asked; the last takes all the rest."""
+"""Most parts of a message that are classified one by one; the last part is all the rest."""
 
 CONTEXT_TURNS = 5
-"""What the user said last that goes with the message."""
+"""Last turns of the user that are searched with the message."""
 
 DIALOGUE_TURNS = 8
-"""What both said last that goes with it; the encoder reads some 250 tokens."""
+"""Last turns of both speakers that are searched with the message; the encoder reads some 250 tokens."""
 
 CONTEXT_WEIGHT = 1.0
-"""How much all of what was said before counts beside a question about the past: "Where does she live?" needs it, but a
-change of subject must not be drowned. What asks for no memory means what the dialogue is about, and every view of it
-counts alike (He et al. 2025 ask with the dialogue as a whole)."""
+"""Total weight of the preceding dialogue beside a question about the past: "Where does she live?" needs it, but a
+change of subject must not be drowned. A message that asks for no memory is about the dialogue, and all its views have
+the same weight (He et al. 2025 search with the dialogue as a whole)."""
 
 FULL_STOP = 50.0
-"""How much less likely a full stop makes a question. The classifier has learned from a file of nineteen questions in
-twenty; in a chat most sentences tell something. Set on the lives of our own benchmark, said again as chats: of 789
-messages without a question mark it took 554 to ask something, and takes 91 with this."""
+"""Factor by which a full stop makes a question less likely. Nineteen in twenty of the classifier's training messages
+are questions; in a chat most sentences are statements. Set on the histories of our own benchmark, replayed as chats: of
+789 messages without a question mark, 554 were classified as questions without this factor, and 91 are with it."""
 
 _WISHES = r"I(?:['’]d| would)? (?:like|love|want|need) to know|I(?:['’]m| am)? wonder(?:ing)?"
 _ASKS = "|".join([_WISHES, *sorted(GROUPS["asks"] | GROUPS["order"])])
 _STATES = re.compile(rf"^\W*(?!(?:{_ASKS})\b)\w[^?？]*[.!…][\"'”’)]*\s*$", re.IGNORECASE)
-"""A sentence that closes with a full stop and does not begin as a question or an order ("Tell me ...") does."""
+"""A sentence that ends with a full stop and does not begin as a question or an order ("Tell me ...")."""
 
 _BACK = re.compile(
     r"^\W*(?:and|but|or|so|then)\b|\b(?:that|this|it|there|then|those|these|he|him|his|she|hers?|they|them|theirs?)\b"
     r"|^\W*\w+(?:\s+\w+)?\W*$",
     re.IGNORECASE,
 )
-"""How a question takes up what was said: by a joining word, by a pronoun, or by being one or two words long."""
+"""Signs that a question refers to what was said: a joining word, a pronoun, or a length of one or two words."""
 
 
 async def understand(ask: Ask, services: Services) -> tuple[Message, TraceLine]:
-    """Parse a message with one call of the encoder and, where a chat model is to classify, one call of that."""
+    """Parse a message: one call of the encoder and, if a chat model classifies, one call of that."""
     message, question = await asyncio.to_thread(_parse, ask, services)
     judged = await _judge_stores(services, question, message.classes)
     if judged is not None:
@@ -62,7 +62,7 @@ async def understand(ask: Ask, services: Services) -> tuple[Message, TraceLine]:
 
 
 def _parse(ask: Ask, services: Services) -> tuple[Message, str]:
-    """The message as the learned classifier has it, and its question in its own words."""
+    """The message by the learned classifier, and its question in its own words."""
     sentences = _sentences(ask.text)
     context, dialogue = (_with_context(ask), _with_dialogue(ask)) if services.settings.views else ([], [])
     texts = [ask.text, *context, *sentences]
@@ -72,10 +72,10 @@ def _parse(ask: Ask, services: Services) -> tuple[Message, str]:
     stating, asking = _split_by_kind(services, parts or (own,))
     question = _together(asking) if stating and asking else own
     own_question = question.text
-    classes = _without_foreign_profiles(_classes(services, question), own_question, (ask.persona.name, *names))
+    classes = _without_profile_of_others(_classes(services, question), own_question, (ask.persona.name, *names))
     if _refers_back(own_question):
         question = before[0] if before and _refers_back(ask.text) else own
-    # What is looked up is in the voice of those it is about; what it is, the classifier tells by its own words.
+    # Searched in the voice of the person it is about, but classified by its own words.
     voiced_views = {view.text: replace(view, vector=voices[view.text]) for view in views}
     if question.text not in voiced_views:
         voiced_views[question.text] = _together([voiced_views[part.text] for part in asking])
@@ -101,17 +101,17 @@ def _split_by_kind(services: Services, parts: Sequence[View]) -> tuple[list[View
 def _views(
     services: Services, texts: Sequence[str], names: Sequence[str]
 ) -> tuple[tuple[View, ...], dict[str, Vectors]]:
-    """The texts as they stand, and their vectors in the voice of those who are named."""
-    put = {text: to_first_person(text, names) for text in texts}
-    views = services.searcher.views(list(dict.fromkeys([*texts, *put.values()])))
+    """The texts as they are, and their vectors in the voice of the people named."""
+    voiced = {text: to_first_person(text, names) for text in texts}
+    views = services.searcher.views(list(dict.fromkeys([*texts, *voiced.values()])))
     vectors = {view.text: view.vector for view in views}
-    return tuple(View(text, vectors[text]) for text in texts), {text: vectors[put[text]] for text in texts}
+    return tuple(View(text, vectors[text]) for text in texts), {text: vectors[voiced[text]] for text in texts}
 
 
 def _weighted(
     question: View, others: Sequence[View], voiced_views: Mapping[str, View], classes: Classification
 ) -> tuple[View, ...]:
-    """The question and, of less weight, what was said before it; where it asks for no memory, all alike."""
+    """The question and, with less weight, the dialogue before it; all with the same weight if it asks for no memory."""
     if classes.is_question and classes.asks_memory:
         texts = dict.fromkeys(view.text for view in others if view.text != question.text)
         weight = CONTEXT_WEIGHT / max(1, len(texts))
@@ -120,7 +120,7 @@ def _weighted(
 
 
 async def _judge_stores(services: Services, question: str, classes: Classification) -> JudgedStores | None:
-    """What a chat model says of the stores, where one is set to classify; only questions are put to it."""
+    """The stores of a question by a chat model, if one classifies."""
     engine = services.settings.classifier
     if engine not in ("llm", "llm-few-shot") or not classes.is_question:
         return None
@@ -138,7 +138,7 @@ def _trace_line(classes: Classification, judged: JudgedStores | None) -> TraceLi
 
 
 def _sentences(text: str) -> list[str]:
-    """The sentences of a message that has several; none is left out, or what it states would not be remembered."""
+    """The parts of a message of several sentences. None is left out, or its statements would not be remembered."""
     sentences = split(text)
     if len(sentences) < 2:
         return []
@@ -147,26 +147,26 @@ def _sentences(text: str) -> list[str]:
 
 
 def _with_context(ask: Ask) -> list[str]:
-    """The message after what the user said before it; where it names nothing itself, after the last words that did."""
-    mine = [t.text for t in ask.dialogue if t.role == "user"]
-    named = [text for text in mine if names_something(text)]
-    before = named[-1:] if _refers_back(ask.text) else mine[-CONTEXT_TURNS:]
+    """The message after the user's last turns; if it names nothing itself, after the last turn that did."""
+    turns = [t.text for t in ask.dialogue if t.role == "user"]
+    naming = [text for text in turns if names_something(text)]
+    before = naming[-1:] if _refers_back(ask.text) else turns[-CONTEXT_TURNS:]
     return [" ".join([*before, ask.text])] if before else []
 
 
 def _with_dialogue(ask: Ask) -> list[str]:
-    """The message after what both said."""
+    """The message after the last turns of both speakers."""
     before = [t.text for t in ask.dialogue[-DIALOGUE_TURNS:]]
     return [" ".join([*before, ask.text])] if before else []
 
 
 def _refers_back(text: str) -> bool:
-    """Whether a question is about what was said before it: "What is my name?" names as little as "When was that?"."""
+    """Whether a question refers to what was said, like "When was that?", and unlike "What is my name?"."""
     return not names_something(text) and bool(_BACK.search(text))
 
 
 def _together(views: Sequence[View]) -> View:
-    """Several sentences as one; the direction of the sum of their vectors stands for what they mean together."""
+    """Several sentences as one view, with the direction of the sum of their vectors."""
     total = np.sum([v.vector for v in views], axis=0)
     return View(" ".join(v.text for v in views), total / np.linalg.norm(total))
 
@@ -177,7 +177,7 @@ def _classes(services: Services, view: View) -> Classification:
         classes = replace(classes, stores=Classification.uniform().stores)
     kind = classes.kind
     if classes.likeliest_kind == "statement" and view.text.rstrip().endswith(("?", "？")):
-        # The words alone would state it ("I sold the canoe?"): the mark makes it a question.
+        # By its words "I sold the canoe?" is a statement; the question mark makes it a question.
         classes = replace(classes, kind={**kind, "statement": 0.0, "question": kind["question"] + kind["statement"]})
     elif _STATES.search(view.text):
         weighed = {**kind, "question": kind["question"] / FULL_STOP}
@@ -185,8 +185,8 @@ def _classes(services: Services, view: View) -> Classification:
     return classes
 
 
-def _without_foreign_profiles(classes: Classification, question: str, known: Sequence[str]) -> Classification:
-    """The classes, with none of a profile where it is about somebody else: a profile is of those whose memory it is."""
+def _without_profile_of_others(classes: Classification, question: str, known: Sequence[str]) -> Classification:
+    """The classes, without the profile store if it asks about somebody else: profiles are about the speakers."""
     others = 1 - classes.stores["profile"]
     if not is_about_others(question, known) or others <= 0:
         return classes

@@ -1,4 +1,4 @@
-"""What a question asks for, as far as its words tell."""
+"""Parse a question by its words: what it expects as an answer, and what it names."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ _FRAME = frozenset(
         since currently recently lately"""
     )
 )
-"""Words that put the question rather than name what it is about; a memory that answers need not hold them."""
+"""Words that ask rather than name the subject; a memory that answers need not contain them."""
 
 ASKING = _FRAME | frozenset(lexical.terms(" ".join(lexical.FUNCTION_WORDS)))
-"""All terms that ask and do not name."""
+"""All terms that ask rather than name the subject."""
 
 FRAME_WEIGHT = 0.15
 
 MAX_TERMS = 64
-"""Terms looked at; a pasted page is no sharper a question."""
+"""Most terms that are weighted."""
 
 _OF_USER = re.compile(r"\b(?:i|my|me|mine|we|our|us)\b", re.I)
 _NAME = re.compile(r"(?<![.!?…]\s)(?<!^)(?<!^[\"'“‘])\b[A-Z][\w’'-]+")
@@ -62,18 +62,18 @@ _NO_NAME = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question taken apart.
+    """A parsed question.
 
-    `weights` maps each content term to how telling it is, `names` are the terms of the proper names in it, `unheard`
-    those names that no memory holds, `of_user` says that it is about the one who asks ("I", "my"), and `timed` that it
-    names a time.
+    `weights` maps each content term to its weight, `names` are the terms of the proper names in it, `unknown_names` the
+    names that no memory contains, `of_user` says that it is about the user ("I", "my"), and `timed` that it names a
+    time.
     """
 
     text: str
     expects: Expects
     weights: Mapping[str, float]
     names: frozenset[str]
-    unheard: tuple[str, ...]
+    unknown_names: tuple[str, ...]
     of_user: bool
     timed: bool
 
@@ -93,20 +93,20 @@ class Question:
 
 
 def names_something(text: str) -> bool:
-    """Whether a question says what it is about, beyond asking."""
+    """Whether a question names a subject."""
     return bool(frozenset(lexical.terms(text)) - ASKING)
 
 
 def terms_of(text: str) -> list[str]:
-    """The terms that `parse` wants to know the frequency of."""
+    """The terms whose frequency `parse` needs."""
     return lexical.content_terms(text)[:MAX_TERMS]
 
 
 def parse(text: str, total: int, frequency: Mapping[str, int], times: Collection[str] = ()) -> Question:
-    """Take a question apart.
+    """Parse a question.
 
-    `frequency` says how many of the `total` memories hold each of its terms. The words of `times`, the expressions of
-    time in it, are no terms: a memory is of that time by its date, not by naming it.
+    `frequency` says how many of the `total` memories contain each of its terms. The words of `times`, the time
+    expressions in it, are not terms: a memory is of that time by its date, not by naming it.
     """
     expects: Expects = next((kind for kind, pattern in _EXPECTS if pattern.search(text)), "thing")
     timed = frozenset(term for expression in times for term in lexical.terms(expression))
@@ -116,19 +116,19 @@ def parse(text: str, total: int, frequency: Mapping[str, int], times: Collection
         if term not in timed
     }
     names = proper_names(text)
-    unheard = tuple(word for word, terms in names.items() if not any(frequency.get(t, 0) for t in terms))
+    unknown_names = tuple(word for word, terms in names.items() if not any(frequency.get(t, 0) for t in terms))
     return Question(
         text,
         expects,
         weights,
         frozenset(t for ts in names.values() for t in ts),
-        unheard,
+        unknown_names,
         bool(_OF_USER.search(text)),
         bool(timed),
     )
 
 
 def proper_names(text: str) -> dict[str, list[str]]:
-    """Capitalised words that do not merely begin a sentence, months and weekdays left out, with their terms."""
+    """The capitalised words within sentences, except months and weekdays, with their terms."""
     words = (re.sub(r"['’]s$", "", w) for w in _NAME.findall(text))
     return {w: lexical.terms(w) for w in words if w.lower() not in _NO_NAME}

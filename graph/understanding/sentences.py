@@ -1,21 +1,21 @@
-"""A text cut into sentences."""
+"""Split a text into sentences."""
 
 from __future__ import annotations
 
 import re
 
-# A sentence ends behind its quotation marks and brackets; a look-behind has one width, hence one for none, one and two.
+# A sentence ends after its quotation marks and brackets. A look-behind has a fixed width: one each for 0 to 2 marks.
 _END = re.compile(
     r"(?:(?<=[.!?…])|(?<=[.!?…][\"'”’)\]])|(?<=[.!?…][\"'”’)\]]{2}))\s+(?=[\"'“‘(\[]*[^\s.!?…,;a-z])|(?<=[。！？])|\n+"
 )
 _ABBREVIATION = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|etc|e\.g|i\.e|a\.m|p\.m|No|approx)|\b[A-Z])\.$")
 
 MAX_TEXT = 20_000
-"""Characters that are cut; a pasted book is not read to its end."""
+"""Most characters that are split; a pasted book is not read to its end."""
 
 
 def split(text: str) -> list[str]:
-    """The sentences of a text in order, without the space around them; list items and lines count as sentences."""
+    """The sentences of a text in order, stripped; list items and lines count as sentences."""
     sentences: list[str] = []
     for part in (p.strip() for p in _END.split(text[:MAX_TEXT])):
         if not part:
