@@ -22,7 +22,7 @@ from eval.evaluator import Evaluator
 from eval.settings import EvalSettings
 from eval.tab.evaluate_tab import evaluate_tab
 from graph.assistant import Assistant
-from graph.server.api import add_public_api
+from graph.server.api import PublicApi
 from graph.server.page_mount import LOGO, PERSONA_AVATAR, UPLOAD_CLEANUP, USER_AVATAR
 from graph.server.sample import example_questions
 from graph.server.services import Background
@@ -53,7 +53,7 @@ def build_page(settings: EvalSettings, services: Services, background: Backgroun
             if not user:
                 with gr.Tab("Evaluate", id="evaluate") as tab:
                     evaluate_tab(tab, Evaluator(settings), services.searcher.embedder)
-        add_public_api(assistant, background.indexer, background.learner)
+        PublicApi(assistant, background.indexer, background.learner).add_to_page()
         page.queue(api_open=False)
     return page
 

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from graph.server.login_backoff import FORGET_AFTER, MAX_WAIT, LoginBackoff
-from graph.server.request_limits import ADDRESSES, BURST, MOST_UPLOADS, PER_SECOND, Buckets
+from graph.server.request_limits import BURST, MAX_ADDRESSES, MAX_UPLOADS, PER_SECOND, RequestBudget
 from support.app_client import Program
 from support.browser_app import App
 
@@ -47,18 +47,18 @@ class Clock:
 
 def test_an_address_gets_its_requests_back_with_time() -> None:
     clock = Clock()
-    buckets = Buckets(clock)
-    assert sum(buckets.take("a") for _ in range(10_000)) == BURST
-    assert buckets.take("b")
+    budget = RequestBudget(clock)
+    assert sum(budget.take("a") for _ in range(10_000)) == BURST
+    assert budget.take("b")
     clock.now += 2
-    assert sum(buckets.take("a") for _ in range(10_000)) == 2 * PER_SECOND
+    assert sum(budget.take("a") for _ in range(10_000)) == 2 * PER_SECOND
 
 
 def test_only_so_many_addresses_are_counted() -> None:
-    buckets = Buckets(Clock())
-    for n in range(ADDRESSES + 100):
-        buckets.take(str(n))
-    assert len(buckets._left) == ADDRESSES
+    budget = RequestBudget(Clock())
+    for n in range(MAX_ADDRESSES + 100):
+        budget.take(str(n))
+    assert len(budget._left) == MAX_ADDRESSES
 
 
 def test_each_failure_doubles_the_wait_and_time_forgives() -> None:
@@ -148,8 +148,8 @@ def test_a_request_that_never_ends_is_broken_off(app: App) -> None:
 
 def test_uploads_are_not_served_and_only_so_many_wait(app: App) -> None:
     client = Program(app)
-    paths = [client.put(f"{n}.txt", b"%d" % n) for n in range(MOST_UPLOADS + 1)]
-    assert [answer.status_code for answer in paths[:MOST_UPLOADS]] == [200] * MOST_UPLOADS
+    paths = [client.put(f"{n}.txt", b"%d" % n) for n in range(MAX_UPLOADS + 1)]
+    assert [answer.status_code for answer in paths[:MAX_UPLOADS]] == [200] * MAX_UPLOADS
     assert paths[-1].status_code == 413
     assert "Import one of them" in paths[-1].text
     first = Path(paths[0].json()[0])

@@ -11,8 +11,8 @@ from fastapi import FastAPI
 from gradio import processing_utils
 from starlette.routing import Mount
 
-from graph.server.api import answer_in_json
-from graph.server.request_limits import LARGEST_UPLOAD
+from graph.server.api import return_json
+from graph.server.request_limits import MAX_UPLOAD_BYTES
 
 WEB = Path(__file__).parents[2] / "assets" / "web"
 
@@ -38,7 +38,7 @@ def mount_page(page: gr.Blocks, uploads: Path) -> FastAPI:
         favicon_path=str(LOGO),
         footer_links=[],
         run_history=False,  # it would keep in the browser what was said
-        max_file_size=LARGEST_UPLOAD,
+        max_file_size=MAX_UPLOAD_BYTES,
         ssr_mode=False,
         enable_monitoring=False,
         mcp_server=True,
@@ -47,7 +47,7 @@ def mount_page(page: gr.Blocks, uploads: Path) -> FastAPI:
     processing_utils.async_ssrf_protected_get = _fetch_nothing
     # Gradio checks that a file named in a request was uploaded only if it believes that the page was launched.
     page.has_launched = True
-    answer_in_json(page)
+    return_json(page)
     (mount,) = (route for route in app.routes if isinstance(route, Mount))
     mount.app.uploaded_file_dir = str(uploads)  # type: ignore[attr-defined]  # Gradio's app
     return app

@@ -1,4 +1,4 @@
-"""What no request gets past, whoever makes it: too many of them, too large, from another site, or for other files."""
+"""Refuse requests, whoever sends them: too many, too large, from another site, or for files that are not served."""
 
 from __future__ import annotations
 
@@ -15,70 +15,70 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from memory.exporting import downloads
 
 BURST, PER_SECOND = 2000, 50.0
-"""Requests of one address: at once (opening the page takes some 100), and for as long as it likes."""
+"""Requests that one address may send at once (opening the page takes about 100), and per second in the long run."""
 
-ADDRESSES = 10_000
-"""Addresses that are counted; beyond, those that have been quiet are forgotten."""
+MAX_ADDRESSES = 10_000
+"""Addresses that are counted; beyond, the one that has been quiet longest is dropped."""
 
-LARGEST_UPLOAD, LARGEST = 512 * 2**20, 32 * 2**20
-"""Bytes of an upload, and of any other request: a long chat is sent whole with each of its messages."""
+MAX_UPLOAD_BYTES, MAX_BODY_BYTES = 512 * 2**20, 32 * 2**20
+"""Most bytes of an upload, and of the body of any other request."""
 
-MOST_UPLOADS = 50
-"""Files of one user that may wait to be imported."""
+MAX_UPLOADS = 50
+"""Uploads of one user that may wait to be imported."""
 
 UPLOAD, FILE = "/gradio_api/upload", "/gradio_api/file"
 
 
-class Buckets:
-    """How many requests each address has left; they come back with time."""
+class RequestBudget:
+    """A token bucket for each address: requests use it up, and time refills it."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._left: dict[str, tuple[float, float]] = {}
 
     def take(self, address: str) -> bool:
-        """Take one of an address's requests; False if it has none left."""
+        """Count a request of an address; return False if it has none left."""
         now = self._clock()
         left, at = self._left.pop(address, (float(BURST), now))
         left = min(BURST, left + (now - at) * PER_SECOND)
-        if len(self._left) >= ADDRESSES:
-            self._left.pop(next(iter(self._left)))  # of all, the one that asked last the longest ago
+        if len(self._left) >= MAX_ADDRESSES:
+            self._left.pop(next(iter(self._left)))
         self._left[address] = (left - 1 if left >= 1 else left, now)
         return left >= 1
 
 
 class RequestLimits:
-    """Stands before the whole app. `hosts` are the names it answers to, any if None."""
+    """Middleware before the whole app; `hosts` are the host names it answers to, None for any."""
 
     def __init__(self, app: ASGIApp, *, hosts: Collection[str] | None) -> None:
         self._app = app
         self._hosts = hosts
-        self._buckets = Buckets()
+        self._budget = RequestBudget()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer the request, or hand it on."""
+        """Refuse the request, or pass it on."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        refused = PlainTextResponse("There is nothing here.", 404) if scope["type"] != "http" else self._refusal(scope)
+        refused = PlainTextResponse("Not found.", 404) if scope["type"] != "http" else self._refusal(scope)
         if refused is not None:
             await refused(scope, receive, send)
             return
-        await _Measured(self._app, _limit(scope["path"]))(scope, receive, send)
+        await _BodyLimit(self._app, _limit(scope["path"]))(scope, receive, send)
 
     def _refusal(self, scope: Scope) -> PlainTextResponse | None:
         headers, path = Headers(scope=scope), str(scope["path"])
         client = scope.get("client")
-        if not self._buckets.take(client[0] if client else ""):
+        if not self._budget.take(client[0] if client else ""):
             wait = {"Retry-After": str(math.ceil(1 / PER_SECOND))}
-            return PlainTextResponse("Too many requests. Wait a moment, then go on.", 429, wait)
+            return PlainTextResponse("Too many requests. Wait a moment and try again.", 429, wait)
         if self._hosts is not None and _host(headers.get("host", "")) not in self._hosts:
-            # A name that somebody else's server made point here lets that site's scripts read what they like.
+            # DNS rebinding: another site's name that resolves to this machine would let its scripts read everything.
             known = ", ".join(sorted(self._hosts))
-            return PlainTextResponse(f"Memoir answers as {known} only; other names need --auth.", 403)
+            return PlainTextResponse(f"Memoir answers only to {known}. To use another name, start it with --auth.", 403)
         if not _of_this_site(headers):
-            # To read, too: Gradio lets every page of this machine, whatever its port.
-            return PlainTextResponse("Only Memoir's own pages may do this.", 403)
+            # Reading, too: Gradio would allow it to any page of this machine, whatever its port.
+            return PlainTextResponse("Requests from other sites are not allowed.", 403)
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > _limit(path):
             return _too_large(path)
@@ -86,9 +86,9 @@ class RequestLimits:
 
 
 class FileLimits:
-    """Stands before one user's page, whose uploads and downloads lie in `folder`.
+    """Middleware before one user's page, whose uploads and downloads are in `folder`.
 
-    It serves the page's own pictures (`served`) and downloads, and takes in so many uploads at a time.
+    It serves no files but the page's own pictures (`served`) and the user's downloads, and limits the uploads.
     """
 
     def __init__(self, app: ASGIApp, folder: Path, served: Collection[Path]) -> None:
@@ -97,12 +97,12 @@ class FileLimits:
         self._served = frozenset(served)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand the request on, unless it is for another file, or one upload too many."""
+        """Refuse other files and further uploads; pass on everything else."""
         path = str(scope["path"])
         if path.startswith(FILE) and not self._serves(path.removeprefix(FILE)):
-            await PlainTextResponse("This file is not served.", 403)(scope, receive, send)
+            await PlainTextResponse("This file is not available.", 403)(scope, receive, send)
         elif path.startswith(UPLOAD) and self._full():
-            text = f"{MOST_UPLOADS} uploads wait already. Import one of them, or wait an hour."
+            text = f"{MAX_UPLOADS} uploads are waiting already. Import one of them, or wait an hour."
             await PlainTextResponse(text, 413)(scope, receive, send)
         else:
             await self._app(scope, receive, send)
@@ -113,41 +113,41 @@ class FileLimits:
         file = Path(asked[1:])
         if file in self._served:
             return ".." not in file.parts
-        # Resolved: neither ".." nor a link leads out of the folder, or to what was uploaded.
+        # Resolved, so that neither ".." nor a link leads out of the folder.
         file = file.resolve()
         return file.is_relative_to(self._folder.resolve()) and downloads.NAME_MARK in file.name
 
     def _full(self) -> bool:
-        # Each lies in a folder of its own.
-        return self._folder.is_dir() and sum(1 for _ in self._folder.rglob("*")) >= 2 * MOST_UPLOADS
+        # Each upload has a folder of its own.
+        return self._folder.is_dir() and sum(1 for _ in self._folder.rglob("*")) >= 2 * MAX_UPLOADS
 
 
-class _Measured:
-    """Hands on no more of a body than its limit: a client need not tell the length beforehand, or the true one."""
+class _BodyLimit:
+    """Cuts a body off at its limit, for clients that send no length or a wrong one."""
 
     def __init__(self, app: ASGIApp, limit: int) -> None:
         self._app = app
         self._left = limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def measured() -> Message:
+        async def receive_limited() -> Message:
             message = await receive()
             self._left -= len(message.get("body", b""))
             return message if self._left >= 0 else {"type": "http.disconnect"}
 
-        await self._app(scope, measured, send)
+        await self._app(scope, receive_limited, send)
 
 
 def _limit(path: str) -> int:
-    return LARGEST_UPLOAD if path.startswith(UPLOAD) else LARGEST
+    return MAX_UPLOAD_BYTES if path.startswith(UPLOAD) else MAX_BODY_BYTES
 
 
 def _too_large(path: str) -> PlainTextResponse:
-    return PlainTextResponse(f"At most {_limit(path) >> 20} MiB at once.", 413)
+    return PlainTextResponse(f"A request may have at most {_limit(path) >> 20} MiB.", 413)
 
 
 def _of_this_site(headers: Headers) -> bool:
-    """Whether a page of this app sent it, or a program that is no browser."""
+    """Whether a page of this app sent the request, or a program that is not a browser."""
     origin = headers.get("origin")
     return origin is None or urlsplit(origin).netloc in (headers.get("host"), headers.get("x-forwarded-host"))
 

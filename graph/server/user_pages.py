@@ -1,7 +1,7 @@
-"""The pages that are open: one for each user, made when they first come, over a bank of their own.
+"""Keep one page open for each user, opened at their first visit over a bank of their own.
 
-Nothing is shared between two pages but the models. So nothing that a request names (a persona, a memory, a window, an
-event of the queue) can mean anything of somebody else's: on this page there is no such thing.
+Pages share nothing but the models. So whatever a request names (a persona, a memory, a window, an event of the queue)
+can only be one of its own user's.
 """
 
 from __future__ import annotations
@@ -17,38 +17,38 @@ from starlette.types import ASGIApp
 
 
 class UserPages:
-    """Opens pages as they are asked for; `opening` makes one, by its user's id."""
+    """The open pages by user id; `open_page` opens one, for as long as its context lasts."""
 
-    def __init__(self, opening: Callable[[str], AbstractAsyncContextManager[ASGIApp]]) -> None:
-        self._opening = opening
-        self._open: dict[str, tuple[ASGIApp, CancelScope]] = {}
-        self._turn = anyio.Lock()
+    def __init__(self, open_page: Callable[[str], AbstractAsyncContextManager[ASGIApp]]) -> None:
+        self._open_page = open_page
+        self._pages: dict[str, tuple[ASGIApp, CancelScope]] = {}
+        self._opening = anyio.Lock()
         self._tasks: TaskGroup | None = None
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """While this lasts, pages can be opened; at its end all are closed."""
+        """Allow pages to be opened; at the end of the block, close all of them."""
         async with anyio.create_task_group() as self._tasks:
             yield
             self._tasks.cancel_scope.cancel()
 
     async def of(self, user_id: str) -> ASGIApp:
-        """The page of a user; nobody whose page is open waits for another's to be made, which takes seconds."""
+        """Return a user's page, opened first if necessary, which takes seconds; open pages are returned at once."""
         assert self._tasks is not None
-        if user_id not in self._open:
-            async with self._turn:  # one at a time: Gradio keeps what is being built in a global
-                if user_id not in self._open:
-                    self._open[user_id] = await self._tasks.start(self._keep, user_id)
-        return self._open[user_id][0]
+        if user_id not in self._pages:
+            async with self._opening:  # one at a time, so that two requests do not open the same page
+                if user_id not in self._pages:
+                    self._pages[user_id] = await self._tasks.start(self._keep_open, user_id)
+        return self._pages[user_id][0]
 
     def close_all_but(self, user_ids: Collection[str]) -> None:
-        """Close the pages of everybody else; what they have in hand is finished first, and nobody waits for it."""
-        for user_id in self._open.keys() - set(user_ids):
-            _, scope = self._open.pop(user_id)
+        """Close the pages of all other users, in the background; what they are doing is finished first."""
+        for user_id in self._pages.keys() - set(user_ids):
+            _, scope = self._pages.pop(user_id)
             scope.cancel()
 
-    async def _keep(self, user_id: str, *, task_status: TaskStatus[Any]) -> None:
+    async def _keep_open(self, user_id: str, *, task_status: TaskStatus[Any]) -> None:
         with CancelScope() as scope:
-            async with self._opening(user_id) as page:
+            async with self._open_page(user_id) as page:
                 task_status.started((page, scope))
                 await anyio.sleep_forever()
