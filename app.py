@@ -44,6 +44,8 @@ def build_page(settings: EvalSettings, services: Services, background: Backgroun
     assistant = Assistant(services)
     page: gr.Blocks
     with gr.Blocks(title="Memoir", analytics_enabled=False, delete_cache=UPLOAD_CLEANUP) as page:
+        # First: Gradio numbers later events of the same name ("forget_1").
+        PublicApi(assistant, background.indexer, background.learner).add_to_page()
         gr.HTML(render("page_header.html", logo=LOGO.as_posix(), user=user), padding=False)
         with gr.Tabs(elem_classes="memoir-tabs"):
             with gr.Tab("Chat", id="chat"):
@@ -53,7 +55,6 @@ def build_page(settings: EvalSettings, services: Services, background: Backgroun
             if not user:
                 with gr.Tab("Evaluate", id="evaluate") as tab:
                     evaluate_tab(tab, Evaluator(settings), services.searcher.embedder)
-        PublicApi(assistant, background.indexer, background.learner).add_to_page()
         page.queue(api_open=False)
     return page
 
