@@ -20,7 +20,7 @@ from starlette.applications import Starlette
 
 from eval.evaluator import Evaluator
 from eval.settings import EvalSettings
-from eval.tab.evaluate_tab import evaluate_tab
+from eval.tab.evaluate_tab import EvaluateTab
 from graph.assistant import Assistant
 from graph.server.api import PublicApi
 from graph.server.page_mount import LOGO, PERSONA_AVATAR, UPLOAD_CLEANUP, USER_AVATAR
@@ -54,7 +54,7 @@ def build_page(settings: EvalSettings, services: Services, background: Backgroun
                 MemoryTab(services.bank, services.searcher, tab, chat.persona)
             if not user:
                 with gr.Tab("Evaluate", id="evaluate") as tab:
-                    evaluate_tab(tab, Evaluator(settings), services.searcher.embedder)
+                    EvaluateTab(tab, Evaluator(settings), services.searcher.embedder)
         page.queue(api_open=False)
     return page
 

@@ -70,14 +70,14 @@ def test_one_click_measures_and_every_figure_leads_to_a_probe_with_its_evidence(
     expect(page.locator("#eval-summary")).to_contain_text(re.compile(r"answer accuracy\s*(1?\.\d{3})"))
     expect(page.locator("#eval-plot .js-plotly-plot")).to_be_visible(timeout=SLOW)
     expect(page.locator("#eval-groups")).to_contain_text("single-session")
-    page.get_by_role("tab", name="Figures").click()
+    page.get_by_role("tab", name="Metrics").click()
     cell(page, "eval-figures", "session_recall_all@5")
-    expect(page.locator("#eval-where")).to_contain_text(f"{PROBES} probes, the lowest session recall all@5 first")
+    expect(page.locator("#eval-where")).to_contain_text(f"{PROBES} probes, lowest session recall all@5 first")
     page.locator("#eval-probes .virtual-row .body-cell").nth(1).click()
     expect(page.locator("#eval-question")).to_contain_text("Right answer")
     expect(page.locator("#eval-evidence li").first).to_contain_text(re.compile(r"rank \d+|not found"))
     expect(page.locator("#eval-ranking .virtual-row").first).to_be_visible()
-    expect(page.locator("#eval-trace")).to_contain_text(re.compile(r"classify.*retrieve.*read.*ms in all", re.DOTALL))
+    expect(page.locator("#eval-trace")).to_contain_text(re.compile(r"classify.*retrieve.*read.*ms in total", re.DOTALL))
 
 
 def test_what_was_measured_can_be_taken_along(screen: Screen) -> None:
@@ -125,7 +125,7 @@ def test_a_run_belongs_to_no_window_and_stopping_keeps_what_is_done(app: App, br
     screen.evaluate()
     expect(page.locator("#eval-status")).to_contain_text("left")
     other.page.locator("#eval-stop").click()
-    expect(page.locator("#eval-status")).to_contain_text("Run with the same settings goes on", timeout=SLOW)
+    expect(page.locator("#eval-status")).to_contain_text("Run again with the same settings", timeout=SLOW)
     expect(page.locator("#eval-heading")).to_contain_text("unfinished")
     kept = stopped_at(page)
     assert 0 < kept < 168
@@ -147,7 +147,7 @@ def test_files_that_are_missing_are_told_with_what_to_do(screen: Screen) -> None
     page.locator("#eval-fetch").click()
     expect(page.locator("#eval-fetched")).to_contain_text("Licence of LoCoMo")
     page.locator("#eval-run").click()
-    expect(page.get_by_text("Name their file or folder, or get the official ones")).to_be_visible()
+    expect(page.get_by_text("Enter their file or folder, or download the official ones")).to_be_visible()
     page.locator("#eval-data :is(input, textarea)").fill("/nowhere/at/all.json")
     expect(page.locator("#eval-about")).to_contain_text("/nowhere/at/all.json does not exist")
 

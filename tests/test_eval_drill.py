@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from eval.benchmarks import BENCHMARKS
-from eval.tab import drill_down as drill
-from eval.tab.drill_down import ALL, Piece
+from eval.tab import drill_down
+from eval.tab.drill_down import ALL, EvidencePiece
 from eval.types import Gold, Prediction, Probe, RankedHit, Sample, ShownHit, Verdict
 
 MEMOIR = BENCHMARKS["memoir"]
@@ -28,13 +28,13 @@ SAMPLES = [
 ]
 
 
-def listed(metric, group=ALL, answered=True):
-    found = drill.lowest_first(SAMPLES, MEMOIR, metric, group, answered=answered)
+def listed(metric, group=ALL, has_reader=True):
+    found = drill_down.sort_by_metric(SAMPLES, MEMOIR, metric, group, has_reader=has_reader)
     return [(one.probe.id, value) for one, value in found]
 
 
 def test_groups_are_those_that_hold_a_probe():
-    assert drill.groups(SAMPLES, answered=True) == [
+    assert drill_down.group_names(SAMPLES, has_reader=True) == [
         ALL,
         "verdict: wrong",
         "verdict: right",
@@ -49,7 +49,7 @@ def test_groups_are_those_that_hold_a_probe():
 
 
 def test_without_a_reader_there_are_no_groups_of_answers():
-    assert drill.groups(SAMPLES, answered=False) == [
+    assert drill_down.group_names(SAMPLES, has_reader=False) == [
         ALL,
         "ability: never-mentioned",
         "ability: temporal",
@@ -71,10 +71,10 @@ def test_a_figure_of_a_whole_set_lists_what_it_is_made_from():
 
 
 @pytest.mark.parametrize(
-    ("place", "told"), [("read", "read"), ("beyond", "found, not read"), ("filtered", "dropped by its time")]
+    ("place", "told"), [("read", "read"), ("beyond", "found, not read"), ("filtered", "removed by the time filter")]
 )
 def test_each_piece_of_evidence_is_told_with_its_fate(place, told):
-    assert drill.evidence(sample("p1", place=place), {"t9": "Ada: Behind the seat."}) == [
-        Piece("t1", True, 2, told, "The canoe leaks."),
-        Piece("t9", False, None, "not found", "Ada: Behind the seat."),
+    assert drill_down.trace_evidence(sample("p1", place=place), {"t9": "Ada: Behind the seat."}) == [
+        EvidencePiece("t1", True, 2, told, "The canoe leaks."),
+        EvidencePiece("t9", False, None, "not found", "Ada: Behind the seat."),
     ]

@@ -46,11 +46,12 @@ def headlines(report: Report, most: int = 6) -> list[tuple[str, Figure]]:
 
 def format_figure(figure: Figure) -> str:
     """Format a figure with its interval: ".874 [.851, .893]"."""
-    return f"{_short(figure.value)} [{_short(figure.low)}, {_short(figure.high)}]"
+    return f"{format_fraction(figure.value)} [{format_fraction(figure.low)}, {format_fraction(figure.high)}]"
 
 
-def _short(value: float) -> str:
-    return f"{value:.3f}".removeprefix("0") if value >= 0 else f"-{_short(-value)}"
+def format_fraction(value: float) -> str:
+    """Format a fraction as papers print it: ".874"."""
+    return f"{value:.3f}".removeprefix("0") if value >= 0 else f"-{format_fraction(-value)}"
 
 
 def to_markdown(report: Report) -> str:
@@ -129,7 +130,7 @@ def abstention_rows(report: Report) -> list[tuple[str, int, int]]:
 
 def agreement_rows(agreement: Agreement) -> list[tuple[str, object]]:
     """How far judge and rule agree; None where nothing was scored by both, or everything alike."""
-    share, kappa = (None if v is None else _short(v) for v in (agreement.share, agreement.kappa))
+    share, kappa = (None if v is None else format_fraction(v) for v in (agreement.share, agreement.kappa))
     return [("scored by both", agreement.n), ("judged alike", share), ("Cohen's kappa", kappa)]
 
 
@@ -162,7 +163,7 @@ PUBLISHED_HEADER = ("metric", "ours", "theirs", "who", "under which conditions",
 def published_rows(report: Report) -> list[tuple[str, ...]]:
     """Our figures with those that others published."""
     return [
-        (p.metric, format_figure(report.metrics[p.metric]), _short(p.value), p.system, p.conditions, p.source)
+        (p.metric, format_figure(report.metrics[p.metric]), format_fraction(p.value), p.system, p.conditions, p.source)
         for p in report.published
         if p.metric in report.metrics
     ]
@@ -195,7 +196,9 @@ def comparison_rows(comparison: Comparison) -> list[tuple[str, ...]]:
     for name, d in comparison.differences.items():
         spread = f"{d.difference:+.3f} [{d.low:+.3f}, {d.high:+.3f}]"
         star = "*" if d.p < SIGNIFICANT else ""
-        rows.append((name, _short(d.value_a), _short(d.value_b), spread, f"{d.p:.3f}", str(d.n), star))
+        rows.append(
+            (name, format_fraction(d.value_a), format_fraction(d.value_b), spread, f"{d.p:.3f}", str(d.n), star)
+        )
     return rows
 
 

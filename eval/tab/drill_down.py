@@ -1,4 +1,4 @@
-"""From a figure to the probes behind it, and from a probe to what became of each piece of its evidence."""
+"""Find the probes behind a metric, and what became of each piece of a probe's evidence."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ ABSTENTION = (
 )
 """The cells of the 2x2."""
 
-KIND, DECLINED, ANSWERED_RIGHTLY = "kind told rightly", "declined", "answer_accuracy"
+KIND, DECLINED, ANSWERED_RIGHTLY = "kind predicted correctly", "declined", "answer_accuracy"
 
-OF_WHOLES: Mapping[str, str] = {
+SET_METRICS: Mapping[str, str] = {
     "classification_": KIND,
     "abstention_": DECLINED,
     "false_refusal_rate": DECLINED,
     "dist_": ANSWERED_RIGHTLY,
 }
-"""For figures that only a set of probes has: what of each probe they are made from, by how their name begins."""
+"""For metrics that only a set of probes has: what they are computed from in each probe, by the start of their name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """One piece of a probe's evidence: whether the bank holds it, at which rank it was found (from 1; None: not found
-    among those that were looked at), and what became of it there."""
+class EvidencePiece:
+    """One piece of a probe's evidence: whether the bank has it, its rank (from 1; None if it was not among the
+    candidates), and what became of it there."""
 
     unit: str
     stored: bool
@@ -47,9 +47,9 @@ class Piece:
     text: str = ""
 
 
-def groups(samples: Sequence[Sample], *, answered: bool) -> list[str]:
-    """The groups of probes that can be looked into, as "axis: name"; those without a probe are left out."""
-    found = {name for sample in samples for name in _groups_of(sample, answered)}
+def group_names(samples: Sequence[Sample], *, has_reader: bool) -> list[str]:
+    """List the groups that have probes, as "axis: name"."""
+    found = {name for sample in samples for name in _groups_of(sample, has_reader)}
     known = [f"{axis}: {name}" for axis in AXES for name in sorted(_names(samples, axis))]
     verdicts = [f"verdict: {state}" for state in ("wrong", "right", "unscored")]
     causes = [f"wrong because: {name}" for name in CAUSES]
@@ -61,10 +61,10 @@ def _names(samples: Iterable[Sample], axis: str) -> set[str]:
     return {name for sample in samples for name in AXES[axis](sample.probe)}
 
 
-def _groups_of(sample: Sample, answered: bool) -> Iterator[str]:
+def _groups_of(sample: Sample, has_reader: bool) -> Iterator[str]:
     for axis, of in AXES.items():
         yield from (f"{axis}: {name}" for name in of(sample.probe))
-    if not answered:
+    if not has_reader:
         return
     if sample.verdict is not None:
         yield f"verdict: {sample.verdict.state}"
@@ -78,32 +78,31 @@ def _cell(sample: Sample) -> str:
     return f"{declined}, {'can' if sample.probe.gold.answerable else 'cannot'} be answered"
 
 
-Ranked = list[tuple[Sample, float | None]]
-
-
-def lowest_first(samples: Iterable[Sample], benchmark: Benchmark, metric: str, group: str, *, answered: bool) -> Ranked:
-    """The probes of a group with what each has of a metric, the lowest first; those that have none come last."""
-    measure = _measure(benchmark, metric, answered)
-    chosen = [s for s in samples if group == ALL or group in _groups_of(s, answered)]
+def sort_by_metric(
+    samples: Iterable[Sample], benchmark: Benchmark, metric: str, group: str, *, has_reader: bool
+) -> list[tuple[Sample, float | None]]:
+    """Sort the probes of a group by a metric, lowest first; those without a value come last."""
+    measure = _measure_of(benchmark, metric, has_reader)
+    chosen = [s for s in samples if group == ALL or group in _groups_of(s, has_reader)]
     valued = [(sample, measure(sample)) for sample in chosen]
     return sorted(valued, key=lambda pair: (pair[1] is None, pair[1] or 0.0, pair[0].probe.id))
 
 
-def _measure(benchmark: Benchmark, metric: str, answered: bool) -> Callable[[Sample], float | None]:
+def _measure_of(benchmark: Benchmark, metric: str, has_reader: bool) -> Callable[[Sample], float | None]:
     name = metric.replace("geometric_mean@", "map@")
-    name = next((of for begins, of in OF_WHOLES.items() if name.startswith(begins)), name)
+    name = next((of for begins, of in SET_METRICS.items() if name.startswith(begins)), name)
     if name == KIND:
-        return _kind
+        return _kind_is_right
     if name == DECLINED:
         return lambda sample: float(sample.prediction.abstained)
-    return partial(_scored, benchmark, name, answered)
+    return partial(_score, benchmark, name, has_reader)
 
 
-def _scored(benchmark: Benchmark, name: str, answered: bool, sample: Sample) -> float | None:
-    return score(sample, benchmark.scoring, answered=answered).get(name)
+def _score(benchmark: Benchmark, name: str, has_reader: bool, sample: Sample) -> float | None:
+    return score(sample, benchmark.scoring, answered=has_reader).get(name)
 
 
-def _kind(sample: Sample) -> float | None:
+def _kind_is_right(sample: Sample) -> float | None:
     stores = sample.prediction.stores
     if sample.probe.gold.kind is None or not stores:
         return None
@@ -111,38 +110,43 @@ def _kind(sample: Sample) -> float | None:
     return float(semantic == (sample.probe.gold.kind == "semantic"))
 
 
-def evidence(sample: Sample, words: Mapping[str, str] | None = None) -> list[Piece]:
-    """What became of each piece of the evidence, on the finest level that the benchmark gives."""
+def trace_evidence(sample: Sample, texts: Mapping[str, str] | None = None) -> list[EvidencePiece]:
+    """Find what became of each piece of the evidence, on the finest level that the benchmark names.
+
+    `texts` are the texts of the history by id, for pieces that the reader did not get.
+    """
     gold = sample.probe.gold
-    said = {unit: shown.text for shown in sample.prediction.shown for unit in shown.units} | dict(words or {})
+    known = {unit: shown.text for shown in sample.prediction.shown for unit in shown.units} | dict(texts or {})
     pieces = []
     for unit in gold.turns or gold.items or gold.sessions:
         rank, place = _place(sample.prediction.found, unit)
-        pieces.append(Piece(unit, unit in sample.prediction.stored, rank, place, said.get(unit, "")))
+        pieces.append(EvidencePiece(unit, unit in sample.prediction.stored, rank, place, known.get(unit, "")))
     return pieces
 
 
 def _place(found: Sequence[RankedHit], unit: str) -> tuple[int | None, str]:
     for rank, hit in enumerate(found, start=1):
         if unit in hit.units or unit == hit.session:
-            return rank, {"read": "read", "beyond": "found, not read", "filtered": "dropped by its time"}[hit.place]
+            return rank, {"read": "read", "beyond": "found, not read", "filtered": "removed by the time filter"}[
+                hit.place
+            ]
     return None, "not found"
 
 
-def words(benchmark: Benchmark, path: Path, history_id: str) -> dict[str, str]:
-    """What was said, by id, in one history of a benchmark's files; sessions have the beginning of each turn.
+def load_texts(benchmark: Benchmark, path: Path, history_id: str) -> dict[str, str]:
+    """Load the texts of one history from a benchmark's files, by the id of a memory, turn or session.
 
     Raises:
-        UnreadableFile: the files are not there any more, or broken.
+        UnreadableFile: the files are missing or damaged.
     """
     history = next((h for h in benchmark.load(path) if h.id == history_id), None)
-    return _said(history) if history is not None else {}
+    return _texts(history) if history is not None else {}
 
 
-def _said(history: History) -> dict[str, str]:
-    said = {m.external_id: m.text for m in history.memories}
+def _texts(history: History) -> dict[str, str]:
+    texts = {m.external_id: m.text for m in history.memories}
     for session in history.sessions:
         lines = [(turn, f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text) for turn in session.turns]
-        said |= {turn.external_id: line for turn, line in lines}
-        said[session.external_id] = "\n".join(line for _, line in lines)
-    return said
+        texts |= {turn.external_id: line for turn, line in lines}
+        texts[session.external_id] = "\n".join(line for _, line in lines)
+    return texts

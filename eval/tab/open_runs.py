@@ -1,4 +1,4 @@
-"""Runs that are being looked at: their answers and their report, read once and kept while the files stay the same."""
+"""The runs that were opened last: answers and reports are read once and kept while the files stay the same."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from eval.benchmarks.types import Benchmark
 from eval.reporting.report import Report, report
 from eval.runs.folder import Runs
 from eval.runs.run import Run
-from eval.tab.drill_down import words
+from eval.tab.drill_down import load_texts
 from eval.types import Sample
 from memory.errors import MemoirError
 
-KEPT = 12
-"""Runs whose figures are kept at hand: a sweep's rows, and a few beside."""
+MAX_OPEN = 12
+"""Runs that are kept: the rows of a sweep and a few more."""
 
 Key = tuple[str, int, int, bool]
 
 
-class Opened:
+class OpenRun:
     """A run with what was read of it; each part is read when it is first asked for."""
 
     def __init__(self, run: Run) -> None:
@@ -30,78 +30,78 @@ class Opened:
 
     @property
     def benchmark(self) -> Benchmark:
-        """What it is a run of."""
+        """The benchmark of the run."""
         return benchmarks.find(self.run.spec.benchmark)
 
     @property
-    def answered(self) -> bool:
+    def has_reader(self) -> bool:
         """Whether there was a reader, so that there are answers to judge."""
         return self.run.spec.settings.get("reader") != "none"
 
     @cached_property
     def samples(self) -> list[Sample]:
-        """Its probes with their predictions."""
+        """The probes with their predictions."""
         return self.run.samples()
 
     @cached_property
     def report(self) -> Report:
-        """Its figures."""
+        """The metrics."""
         return report(self.run)
 
-    def put_down(self) -> None:
-        """Let go of the probes, which can be hundreds of megabytes; the figures stay."""
+    def drop_samples(self) -> None:
+        """Free the probes, which can take hundreds of megabytes; the report is kept."""
         self.__dict__.pop("samples", None)
 
-    def sample(self, history: str, probe: str) -> Sample:
-        """One probe of it.
+    def find_sample(self, history: str, probe: str) -> Sample:
+        """Find one probe.
 
         Raises:
-            MemoirError: it has none of that name.
+            MemoirError: the run has no such probe.
         """
         for sample in self.samples:
             if (sample.prediction.history_id, sample.probe.id) == (history, probe):
                 return sample
-        raise MemoirError(f"{self.run.name} has no probe {probe} any more; open the run again.")
+        raise MemoirError(f"{self.run.name} has no probe {probe} any more. Open the run again.")
 
 
-class Shelf:
+class OpenRuns:
     """The runs that were opened last."""
 
     def __init__(self, runs: Runs) -> None:
         self.runs = runs
-        self._held: OrderedDict[Key, Opened] = OrderedDict()
-        self._words: tuple[tuple[str, str], Mapping[str, str]] = (("", ""), {})
+        self._open: OrderedDict[Key, OpenRun] = OrderedDict()
+        self._texts: tuple[tuple[str, str], Mapping[str, str]] = (("", ""), {})
 
-    def open(self, name: str) -> Opened:
-        """The run of that name.
+    def open(self, name: str) -> OpenRun:
+        """Open the run of that name.
 
         Raises:
             UnknownRun: there is none, or it cannot be read.
         """
         run = self.runs.get(name)
         key = (run.name, _size(run, "predictions.jsonl"), _size(run, "verdicts.jsonl"), run.is_done)
-        opened = self._held.setdefault(key, Opened(run))
-        self._held.move_to_end(key)
-        while len(self._held) > KEPT:
-            self._held.popitem(last=False)
-        for other in self._held.values():
+        opened = self._open.setdefault(key, OpenRun(run))
+        self._open.move_to_end(key)
+        while len(self._open) > MAX_OPEN:
+            self._open.popitem(last=False)
+        for other in self._open.values():
             if other is not opened:
-                other.put_down()
+                other.drop_samples()
         return opened
 
-    def words(self, opened: Opened, history: str) -> Mapping[str, str]:
-        """What was said in a history, by id; nothing where the benchmark's files are not there any more."""
+    def texts(self, opened: OpenRun, history: str) -> Mapping[str, str]:
+        """The texts of a history, by id; none if the benchmark's files have moved."""
         data = opened.run.spec.data
-        if self._words[0] != (data, history):
+        if self._texts[0] != (data, history):
             try:
-                self._words = ((data, history), words(opened.benchmark, Path(data), history))
+                self._texts = ((data, history), load_texts(opened.benchmark, Path(data), history))
             except (MemoirError, OSError):
                 return {}
-        return self._words[1]
+        return self._texts[1]
 
 
-def answers(run: Run) -> int:
-    """How many probes of a run are answered, without reading the answers."""
+def count_answers(run: Run) -> int:
+    """Count the answered probes of a run without reading the answers."""
     path = run.folder / "predictions.jsonl"
     return path.read_bytes().count(b"\n") if path.exists() else 0
 

@@ -1,8 +1,9 @@
-"""Pictures of a report, drawn by plotly; half a second to import, so only where one is shown."""
+"""Plot a report; plotly takes half a second to import, so it is imported only to draw."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from eval.types import Figure as Value
@@ -13,16 +14,16 @@ if TYPE_CHECKING:
     from eval.metrics.abstention import Curve
 
 SOFT, GRID = "#968a76", "rgba(150,138,118,.25)"
-"""A grey and its wash that can be read on light and on dark paper."""
+"""A grey and its wash that can be read on a light and on a dark page."""
 
 INK, RIBBON, MOSS, VIOLET = "#4d86b5", "#c0552f", "#6a9a5f", "#8a74c4"
 
 
-def groups(metric: str, figures: Mapping[str, Value]) -> Figure:
-    """One metric of every group as bars from 0, with 95 % intervals."""
+def draw_groups(metric: str, figures: Mapping[str, Value]) -> Figure:
+    """Draw one metric of every group as bars from 0, with 95 % intervals."""
     from plotly.graph_objects import Bar, Figure
 
-    names = [f"{name} (n {value.n})" for name, value in figures.items()]
+    names = [f"{escape(name)} (n {value.n})" for name, value in figures.items()]
     values = list(figures.values())
     bars = Bar(
         x=[v.value for v in values],
@@ -43,14 +44,14 @@ def groups(metric: str, figures: Mapping[str, Value]) -> Figure:
     return _styled(
         figure,
         height=90 + 34 * len(values),
-        title=metric,
+        title=escape(metric),
         xaxis={"range": [0, 1.02], "gridcolor": GRID, "zerolinecolor": SOFT},
         yaxis={"autorange": "reversed", "automargin": True, "ticksuffix": "  "},
     )
 
 
-def abstention(curve: Curve) -> Figure:
-    """Precision, recall and F1 of declining, and false refusals, over the threshold on the reader's confidence."""
+def draw_abstention(curve: Curve) -> Figure:
+    """Draw precision, recall and F1 of abstaining, and false refusals, by threshold on the reader's confidence."""
     from plotly.graph_objects import Figure, Scatter
 
     figure = Figure()
@@ -65,15 +66,15 @@ def abstention(curve: Curve) -> Figure:
     return _styled(
         figure,
         height=340,
-        title="Were it to decline below this confidence",
+        title="If it abstained below this confidence",
         xaxis={"gridcolor": GRID, "zerolinecolor": SOFT, "title": {"text": "threshold", "font": {"size": 14}}},
         yaxis={"range": [0, 1.02], "gridcolor": GRID, "zerolinecolor": SOFT},
         legend={"orientation": "h", "y": -0.28, "x": 0},
     )
 
 
-def timing(spread: Mapping[str, Mapping[str, float]]) -> Figure:
-    """Milliseconds of each node: half of the questions took less than the first bar, 95 % less than the second."""
+def draw_timing(spread: Mapping[str, Mapping[str, float]]) -> Figure:
+    """Draw the milliseconds of each node, median and 95th percentile."""
     from plotly.graph_objects import Bar, Figure
 
     figure = Figure()
@@ -91,7 +92,7 @@ def timing(spread: Mapping[str, Mapping[str, float]]) -> Figure:
     return _styled(
         figure,
         height=110 + 40 * len(spread),
-        title="Milliseconds a question",
+        title="Milliseconds per question",
         barmode="group",
         xaxis={"gridcolor": GRID, "zerolinecolor": SOFT, "rangemode": "tozero"},
         yaxis={"autorange": "reversed", "automargin": True, "ticksuffix": "  "},

@@ -1,97 +1,129 @@
-"""The earlier runs, as the Evaluate tab lists them."""
+"""The earlier runs: a list to open, compare and delete them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
 
 from eval.benchmarks import BENCHMARKS
-from eval.reporting.render import COMPARISON_HEADER
+from eval.reporting.compare import compare_runs
+from eval.reporting.render import COMPARISON_HEADER, comparison_markdown, comparison_rows
+from eval.runs.folder import Runs
 from eval.runs.run import Run
-from eval.tab import views as panels
-from eval.tab.open_runs import answers
-from eval.tab.result_panel import Row, plain_table, widths
+from eval.tab.downloads import Download, connect_download
+from eval.tab.open_runs import count_answers
+from eval.tab.views import changed_settings, describe_run, render_run_card
+from memory.errors import MemoirError
+from memory.tab.events import PRIVATE, Update, show_errors
 from memory.tab.formatting import format_time
+from memory.tab.tables import build_table
+from memory.tab.templates import hint, render
 
-RUN_HEADERS = ["Started", "Benchmark", "Portion", "Answers", "State", "Settings that differ", "Run"]
+HEADERS = ("Started", "Benchmark", "Portion", "Answers", "State", "Changed settings", "Run")
 
 
-@dataclass(frozen=True, slots=True)
-class RunList:
-    """The parts that show the earlier runs."""
+class RunsPanel:
+    """The components of the panel; `selected` holds the name of the run that is selected in the list."""
 
-    listed: gr.Dataframe
-    chosen: gr.HTML
-    actions: gr.Row
-    open: gr.Button
-    delete: gr.Button
-    confirm: gr.Group
-    warning: gr.HTML
-    keep: gr.Button
-    sure: gr.Button
-    other: gr.Dropdown
-    compare: gr.Button
-    outcome: gr.HTML
-    differences: gr.Dataframe
-    markdown: gr.Button
+    def __init__(self, runs: Runs) -> None:
+        self.runs = runs
+        self.selected: gr.State = gr.State("")
+        with gr.Accordion("Earlier runs", open=False, elem_id="eval-runs"):
+            widths = (17, 17, 12, 8, 11, 20, 15)
+            self.table = build_table(
+                "eval-list", "Runs", HEADERS, widths=widths, clickable=True, show_label=False, max_height=320
+            )
+            self.card = gr.HTML(padding=False, elem_id="eval-chosen")
+            with gr.Row(visible=False, elem_classes="memoir-filters memoir-chosen") as self.actions:
+                self.open = gr.Button("Open", variant="primary", min_width=100, scale=1, elem_id="eval-open")
+                self.other = gr.Dropdown(label="Compare with", min_width=250, scale=4, elem_id="eval-other")
+                self.compare = gr.Button("Compare", min_width=110, scale=1, elem_id="eval-compare")
+                delete = gr.Button("Delete…", variant="stop", min_width=100, scale=1, elem_id="eval-delete")
+            with gr.Group(visible=False, elem_classes="memoir-confirm") as self.confirm:
+                self.warning = gr.HTML(padding=False)
+                with gr.Row():
+                    cancel = gr.Button("Cancel", size="md")
+                    self.sure = gr.Button("Delete for good", variant="stop", size="md", elem_id="eval-delete-sure")
+            self.outcome = gr.HTML(padding=False, elem_id="eval-outcome")
+            self.differences = build_table("eval-differences", "Differences", COMPARISON_HEADER, visible=False)
+            self.download = gr.Button(
+                "Download Markdown", size="sm", scale=0, min_width=160, visible=False, elem_id="eval-compare-markdown"
+            )
+        both = [self.selected, self.other]
+        self.table.select(self.select, None, self.outputs, **PRIVATE)
+        self.compare.click(self.show_comparison, both, self.outputs, **PRIVATE)
+        connect_download(self.download, self.export_comparison, both)
+        delete.click(self.ask_to_delete, self.selected, [self.warning, self.confirm], **PRIVATE)
+        cancel.click(lambda: gr.Group(visible=False), None, self.confirm, **PRIVATE)
 
     @property
     def outputs(self) -> list[Any]:
-        """Every part."""
-        return [getattr(self, name) for name in self.__slots__]
+        """The components that the handlers update."""
+        parts = [self.selected, self.table, self.card, self.actions, self.other, self.compare, self.confirm]
+        return [*parts, self.outcome, self.differences, self.download]
+
+    def show(self) -> Update:
+        """List the runs, none selected."""
+        runs = self.runs.all()
+        return {
+            self.table: [_row(run) for run in runs],
+            self.selected: "",
+            self.card: "" if runs else hint("No runs yet."),
+            self.actions: gr.Row(visible=False),
+            self.confirm: gr.Group(visible=False),
+            **self._hide_comparison(),
+        }
+
+    def _hide_comparison(self) -> Update:
+        hidden = {self.differences: gr.Dataframe(visible=False), self.download: gr.Button(visible=False)}
+        return {self.outcome: "", **hidden}
+
+    @show_errors
+    def select(self, event: gr.SelectData) -> Update:
+        """Show the run whose row was clicked, and those it can be compared with."""
+        run = self.runs.get(str(event.row_value[-1]))
+        others = [r for r in self.runs.all() if r.spec.benchmark == run.spec.benchmark and r.name != run.name]
+        choices = [(describe_run(other), other.name) for other in others]
+        return {
+            self.selected: run.name,
+            self.card: render_run_card(run),
+            self.actions: gr.Row(visible=True),
+            self.other: gr.Dropdown(choices, value=choices[0][1] if choices else None, interactive=bool(choices)),
+            self.compare: gr.Button(interactive=bool(choices)),
+            self.confirm: gr.Group(visible=False),
+            **self._hide_comparison(),
+        }
+
+    @show_errors
+    def show_comparison(self, name: str, other: str | None) -> Update:
+        """Compare the selected run with another."""
+        if not other:
+            raise MemoirError("There is no other run of this benchmark to compare with.")
+        comparison = compare_runs(self.runs.get(name), self.runs.get(other))
+        rows = [list(row) for row in comparison_rows(comparison)]
+        return {
+            self.outcome: render("run_comparison.html", comparison=comparison),
+            self.differences: gr.Dataframe(rows, visible=True),
+            self.download: gr.Button(visible=True),
+        }
+
+    @show_errors
+    def export_comparison(self, name: str, other: str) -> Download:
+        """Write the comparison as Markdown."""
+        text = comparison_markdown(compare_runs(self.runs.get(name), self.runs.get(other)))
+        return {"name": f"{name}-compared.md", "type": "text/markdown", "text": text}
+
+    @show_errors
+    def ask_to_delete(self, name: str) -> Update:
+        """Ask whether to delete the selected run."""
+        run = self.runs.get(name)
+        warning = render("run_delete.html", name=run.name, answers=count_answers(run))
+        return {self.warning: warning, self.confirm: gr.Group(visible=True)}
 
 
-def run_list() -> RunList:
-    """Lay out the earlier runs."""
-    with gr.Accordion("Earlier runs: open, compare, delete", open=False, elem_id="eval-runs"):
-        listed = plain_table(
-            "list",
-            "Runs",
-            RUN_HEADERS,
-            chosen=True,
-            show_label=False,
-            max_height=320,
-            column_widths=widths(17, 17, 12, 8, 11, 20, 15),
-        )
-        chosen = gr.HTML(padding=False, elem_id="eval-chosen")
-        with gr.Row(visible=False, elem_classes="memoir-filters memoir-chosen") as actions:
-            open_ = gr.Button("Open", variant="primary", min_width=100, scale=1, elem_id="eval-open")
-            other = gr.Dropdown(label="Compare it with", min_width=250, scale=4, elem_id="eval-other")
-            compare = gr.Button("Compare", min_width=110, scale=1, elem_id="eval-compare")
-            delete = gr.Button("Delete…", variant="stop", min_width=100, scale=1, elem_id="eval-delete")
-        with gr.Group(visible=False, elem_classes="memoir-confirm") as confirm:
-            warning = gr.HTML(padding=False)
-            with gr.Row():
-                keep = gr.Button("Keep it", size="md")
-                sure = gr.Button("Delete for good", variant="stop", size="md", elem_id="eval-delete-sure")
-        outcome = gr.HTML(padding=False, elem_id="eval-outcome")
-        differences = plain_table("differences", "Differences", list(COMPARISON_HEADER), visible=False)
-        markdown = gr.Button(
-            "Download Markdown", size="sm", scale=0, min_width=160, visible=False, elem_id="eval-compare-markdown"
-        )
-    return RunList(
-        listed,
-        chosen,
-        actions,
-        open_,
-        delete,
-        confirm,
-        warning,
-        keep,
-        sure,
-        other,
-        compare,
-        outcome,
-        differences,
-        markdown,
-    )
-
-
-def run_row(run: Run) -> Row:
-    """A run as a row of the list."""
-    title = BENCHMARKS[run.spec.benchmark].title if run.spec.benchmark in BENCHMARKS else run.spec.benchmark
-    state = "finished" if run.is_done else "unfinished"
-    changed = panels.differences(run.spec.settings)
-    return [format_time(run.created.astimezone()), title, run.spec.portion, answers(run), state, changed, run.name]
+def _row(run: Run) -> list[str | int]:
+    benchmark, spec = BENCHMARKS.get(run.spec.benchmark), run.spec
+    title, state = benchmark.title if benchmark else spec.benchmark, "finished" if run.is_done else "unfinished"
+    started, changed = format_time(run.created.astimezone()), changed_settings(spec.settings)
+    return [started, title, spec.portion, count_answers(run), state, changed, run.name]

@@ -8,9 +8,9 @@ from eval.benchmarks import PRESETS
 from eval.evaluator import Evaluator
 from eval.experiment import Experiment, UnknownSetting
 from eval.settings import EvalSettings
-from eval.tab.orders import CONTROLS, Form, Incomplete, initial, plan
+from eval.tab.plans import CONTROLS, FormValues, InvalidForm, initial_values, make_plan
 
-EMPTY = Form("memoir")
+EMPTY = FormValues("memoir")
 
 
 @pytest.fixture
@@ -19,11 +19,11 @@ def evaluator(tmp_path):
 
 
 def test_what_is_filled_in_at_first_runs_everything_as_usual(evaluator):
-    made = plan(evaluator, replace(EMPTY, controls=initial(evaluator)))
+    made = make_plan(evaluator, replace(EMPTY, controls=initial_values(evaluator)))
     assert not made.is_table
-    [(label, order)] = made.orders
-    assert (label, order.limit, order.data) == ("", None, None)
-    assert order.experiment == Experiment()
+    [(label, request)] = made.requests
+    assert (label, request.limit, request.data) == ("", None, None)
+    assert request.experiment == Experiment()
 
 
 def test_every_control_is_a_setting(evaluator):
@@ -31,16 +31,16 @@ def test_every_control_is_a_setting(evaluator):
 
 
 def test_controls_and_lines_change_settings_and_lines_come_last(evaluator):
-    made = plan(
+    made = make_plan(
         evaluator, replace(EMPTY, controls={"search.k": 5, "time_filter": "off"}, lines="search.k = 7\n\nseed=3\n")
     )
-    settings = made.orders[0][1].experiment.settings
+    settings = made.requests[0][1].experiment.settings
     assert (settings["search.k"], settings["time_filter"], settings["seed"]) == (7, False, 3)
 
 
 def test_a_sweep_makes_a_run_for_every_combination(evaluator):
-    made = plan(evaluator, replace(EMPTY, sweep="rerank.alpha=0,1\nsearch.k=5,10"))
-    assert [label for label, _ in made.orders] == [
+    made = make_plan(evaluator, replace(EMPTY, sweep="rerank.alpha=0,1\nsearch.k=5,10"))
+    assert [label for label, _ in made.requests] == [
         "rerank.alpha=0 search.k=5",
         "rerank.alpha=0 search.k=10",
         "rerank.alpha=1 search.k=5",
@@ -51,8 +51,8 @@ def test_a_sweep_makes_a_run_for_every_combination(evaluator):
 
 def test_a_papers_table_leaves_out_the_rows_that_cannot_be_run(evaluator, tmp_path):
     preset = PRESETS["perltqa-table-4"]
-    made = plan(evaluator, Form("perltqa", data=str(tmp_path), preset=preset.name))
-    assert [label for label, _ in made.orders] == [row.label for row in preset.rows if not row.needs]
+    made = make_plan(evaluator, FormValues("perltqa", data=str(tmp_path), preset=preset.name))
+    assert [label for label, _ in made.requests] == [row.label for row in preset.rows if not row.needs]
     assert len(made.left_out) == sum(bool(row.needs) for row in preset.rows)
     assert made.metrics == preset.metrics
 
@@ -62,18 +62,18 @@ def test_a_papers_table_leaves_out_the_rows_that_cannot_be_run(evaluator, tmp_pa
     [
         (replace(EMPTY, limit="some"), "“Probes” is 'some'"),
         (replace(EMPTY, limit="0"), "whole number from 1 on"),
-        (replace(EMPTY, controls={"search.k": None}), "“Candidates a store \\(k\\)” is empty"),
+        (replace(EMPTY, controls={"search.k": None}), "“Candidates per store \\(k\\)” is empty"),
         (replace(EMPTY, preset="perltqa-table-4", sweep="search.k=1,2"), "not both"),
         (replace(EMPTY, preset="perltqa-table-4"), "another benchmark"),
-        (Form("locomo"), "The files of LoCoMo are not here"),
+        (FormValues("locomo"), "The files of LoCoMo are missing"),
         (replace(EMPTY, data="/nowhere/x"), "/nowhere/x, which does not exist"),
     ],
 )
 def test_what_makes_no_run_is_refused_with_its_field(evaluator, form, message):
-    with pytest.raises(Incomplete, match=message):
-        plan(evaluator, form)
+    with pytest.raises(InvalidForm, match=message):
+        make_plan(evaluator, form)
 
 
 def test_an_unknown_setting_is_refused_with_those_there_are(evaluator):
     with pytest.raises(UnknownSetting, match=r"search\.k=10"):
-        plan(evaluator, replace(EMPTY, lines="search.kk=3"))
+        make_plan(evaluator, replace(EMPTY, lines="search.kk=3"))

@@ -7,7 +7,7 @@ import pytest
 
 from eval.evaluator import RunRequest
 from eval.play.execute import Progress
-from eval.tab.running import Busy, Plan, Runner
+from eval.tab.runner import AlreadyRunning, Plan, Runner
 from memory.errors import MemoirError
 
 ENCODER = SimpleNamespace(model="all-MiniLM-L6-v2")
@@ -42,23 +42,23 @@ class Evaluator:
 
 def finished(runner):
     for thread in threading.enumerate():
-        if thread is not threading.current_thread() and thread.daemon and thread.name.endswith("(_carry_out)"):
+        if thread is not threading.current_thread() and thread.daemon and thread.name.endswith("(_run)"):
             thread.join(WAIT)
-    return runner.going
+    return runner.status
 
 
 def test_all_orders_are_carried_out_one_after_another():
     runner = Runner(Evaluator(), ENCODER)
     runner.start(TWO)
-    going = finished(runner)
-    assert (going.stage, going.runs, going.share) == ("finished", (("first", "run-0"), ("second", "run-1")), 1.0)
+    status = finished(runner)
+    assert (status.stage, status.runs, status.share) == ("finished", (("first", "run-0"), ("second", "run-1")), 1.0)
 
 
 def test_a_second_start_is_refused_while_one_goes_on_and_leaves_it_alone():
     evaluator = Evaluator(free=False)
     runner = Runner(evaluator, ENCODER)
     assert runner.start(ONE).number == 1
-    with pytest.raises(Busy, match="another window"):
+    with pytest.raises(AlreadyRunning, match="another window"):
         runner.start(ONE)
     evaluator.let.release(4)
     assert finished(runner).stage == "finished"
@@ -74,9 +74,9 @@ def test_how_far_it_is_can_be_read_while_it_goes_on():
     evaluator.let.release(2)
     assert evaluator.asked.acquire(timeout=WAIT)
     assert evaluator.asked.acquire(timeout=WAIT)
-    going = runner.going
-    assert (going.at, going.done, going.total, going.history, going.share) == (0, 2, 4, "ines", 0.25)
-    assert going.seconds_left is not None
+    status = runner.status
+    assert (status.position, status.done, status.total, status.history, status.share) == (0, 2, 4, "ines", 0.25)
+    assert status.seconds_left is not None
     evaluator.let.release(6)
     finished(runner)
 
@@ -88,10 +88,10 @@ def test_stopping_ends_after_the_probe_at_hand_and_begins_no_other_order():
     evaluator.let.release()
     assert evaluator.asked.acquire(timeout=WAIT)
     runner.stop()
-    assert runner.going.stage == "stopping"
+    assert runner.status.stage == "stopping"
     evaluator.let.release(8)
-    going = finished(runner)
-    assert (going.stage, going.done, going.runs) == ("stopped", 2, (("first", "run-0"),))
+    status = finished(runner)
+    assert (status.stage, status.done, status.runs) == ("stopped", 2, (("first", "run-0"),))
 
 
 @pytest.mark.parametrize(
@@ -100,9 +100,9 @@ def test_stopping_ends_after_the_probe_at_hand_and_begins_no_other_order():
 def test_a_fault_ends_the_work_and_is_told(fault, told):
     runner = Runner(Evaluator(fault), ENCODER)
     runner.start(ONE)
-    going = finished(runner)
-    assert going.stage == "failed"
-    assert told in going.fault
+    status = finished(runner)
+    assert status.stage == "failed"
+    assert told in status.error
 
 
 def test_the_loaded_model_serves_only_orders_that_embed_with_it():

@@ -1,0 +1,153 @@
+"""Make a plan of runs from the values of the form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, get_args
+
+from eval import benchmarks
+from eval.benchmarks import PRESETS
+from eval.benchmarks.types import Preset
+from eval.evaluator import Evaluator, NoData, RunRequest
+from eval.experiment import Granularity, Key, ReaderInput, RememberedKinds, combinations, with_settings
+from eval.tab.runner import Plan
+from graph.settings import ClassifierEngine
+from memory.errors import MemoirError
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """A setting with a field of its own: its name, its label, and its choices or its range."""
+
+    setting: str
+    label: str
+    choices: tuple[str, ...] = ()
+    highest: float = 1
+    step: float = 0.05
+    lowest: float = 0
+
+
+CONTROLS: tuple[Control, ...] = (
+    Control("search.k", "Candidates per store (k)", (), 200, 1, 1),
+    Control("budget", "Memories to read", (), 200, 1, 1),
+    Control("search.dense_weight", "Meaning vs. words"),
+    Control("search.neighbours", "Boost for neighbours"),
+    Control("rerank.alpha", "Weight of the kind (alpha)"),
+    Control("rerank.beta", "Weight of the match (beta)"),
+    Control("classifier", "Classifier", get_args(ClassifierEngine)),
+    Control("time_filter", "Time filter", ("on", "off")),
+    Control("times", "Times to filter by", ("asked", "oracle")),
+    Control("granularity", "One memory per", get_args(Granularity)),
+    Control("key", "Index key", get_args(Key)),
+    Control("keys", "Extra keys", ("merged", "separate")),
+    Control("remembered", "Kinds remembered", get_args(RememberedKinds)),
+    Control("given", "Reader input", get_args(ReaderInput)),
+)
+"""The settings that are varied most; any other can be set by a line NAME=VALUE."""
+
+
+@dataclass(frozen=True, slots=True)
+class FormValues:
+    """The values of the form: `controls` by setting; `lines` and `sweep` are text with one setting per line."""
+
+    benchmark: str
+    data: str = ""
+    limit: str = ""
+    reader: str = "auto"
+    controls: Mapping[str, Any] | None = None
+    lines: str = ""
+    sweep: str = ""
+    preset: str = ""
+
+
+class InvalidForm(MemoirError):
+    """A field has a value that makes no run; the message says which field, and what it takes."""
+
+
+def initial_values(evaluator: Evaluator) -> dict[str, Any]:
+    """The value of each control at first, by setting."""
+    settings = evaluator.experiment.settings
+    values = {control.setting: settings[control.setting] for control in CONTROLS}
+    return {name: {True: "on", False: "off"}[v] if isinstance(v, bool) else v for name, v in values.items()}
+
+
+def presets_of(benchmark: str) -> list[Preset]:
+    """The tables of papers about a benchmark."""
+    return list(benchmarks.find(benchmark).presets)
+
+
+def make_plan(evaluator: Evaluator, form: FormValues) -> Plan:
+    """Make the plan of runs that the form describes.
+
+    Raises:
+        InvalidForm: a field has a value that it cannot have.
+        UnknownSetting: a setting does not exist, or cannot have that value.
+    """
+    benchmark, data = benchmarks.find(form.benchmark), _path(form.data)
+    try:
+        evaluator.data_of(benchmark, data)
+    except NoData as error:
+        problem = f"“Files” is {data}, which does not exist" if data else f"The files of {benchmark.title} are missing"
+        raise InvalidForm(f"{problem}. Enter their file or folder, or download the official ones.") from error
+    experiment = with_settings(evaluator.experiment, _assignments(form))
+    request, title = RunRequest(form.benchmark, data, experiment, _limit(form.limit)), benchmark.title
+    if form.preset and form.sweep.strip():
+        raise InvalidForm("Choose a table from a paper or enter a sweep, not both.")
+    if form.preset:
+        return _plan_table(PRESETS[form.preset], request)
+    if form.sweep.strip():
+        rows = tuple(
+            (label, replace(request, experiment=e)) for label, e in combinations(experiment, _lines(form.sweep))
+        )
+        return Plan(f"{title}, a sweep over {', '.join(_names(form.sweep))}", rows)
+    return Plan(title, (("", request),))
+
+
+def _plan_table(preset: Preset, request: RunRequest) -> Plan:
+    if preset.benchmark != request.benchmark:
+        raise InvalidForm(f"{preset.title} is about another benchmark. Choose {preset.benchmark} first.")
+    model = request.experiment.pipeline.model
+    rows = tuple(
+        (row.label, replace(request, experiment=with_settings(request.experiment, list(row.settings))))
+        for row in preset.rows
+        if row.runs_with(model)
+    )
+    if not rows:
+        raise InvalidForm(f"No row of {preset.title} can be run: each needs something that Memoir does not have yet.")
+    left_out = tuple(f"{row.label} (needs {row.needs})" for row in preset.rows if not row.runs_with(model))
+    return Plan(preset.title, rows, left_out, preset.metrics, preset.ability, preset.remark)
+
+
+def _assignments(form: FormValues) -> list[str]:
+    controls = [f"{name}={_typed(name, value)}" for name, value in (form.controls or {}).items()]
+    return [*controls, f"reader={form.reader}", *_lines(form.lines)]
+
+
+def _typed(name: str, value: object) -> str:
+    if value is None or value == "":
+        label = next(c.label for c in CONTROLS if c.setting == name)
+        raise InvalidForm(f"The setting “{label}” is empty. Enter a value.")
+    return f"{value:g}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+
+
+def _limit(typed: str) -> int | None:
+    text = typed.strip().casefold()
+    if text in ("", "all"):
+        return None
+    if not text.isdecimal() or int(text) < 1:
+        raise InvalidForm(f"“Probes” is {typed.strip()!r}. Enter a whole number from 1 on, or leave it empty for all.")
+    return int(text)
+
+
+def _path(text: str) -> Path | None:
+    return Path(text.strip()).expanduser() if text.strip() else None
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _names(sweep: str) -> Sequence[str]:
+    return [line.partition("=")[0].strip() for line in _lines(sweep)]

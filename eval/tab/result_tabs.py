@@ -1,0 +1,193 @@
+"""The tabs of a result: groups, metrics, published figures, abstention, errors and time, a class each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gradio as gr
+
+from eval.reporting.render import (
+    GROUP_METRICS,
+    PUBLISHED_HEADER,
+    abstention_rows,
+    format_figure,
+    format_fraction,
+    group_rows,
+    headlines,
+    metric_rows,
+    published_rows,
+    timing_rows,
+)
+from eval.reporting.report import AXES, Report
+from eval.tab import plots
+from eval.tab.views import metric_name
+from memory.tab.events import Update
+from memory.tab.tables import build_table
+from memory.tab.templates import hint
+
+
+def table_value(header: Sequence[str], rows: Sequence[Sequence[object]]) -> dict[str, Any]:
+    """The value of a table whose columns depend on the run."""
+    return {"headers": list(header), "data": [list(row) for row in rows]}
+
+
+def metric_choices(report: Report) -> list[tuple[str, str]]:
+    """The metrics of a report as choices, the headline ones first."""
+    first = [name for name, _ in headlines(report, len(report.metrics))]
+    return [(metric_name(name), name) for name in dict.fromkeys([*first, *report.metrics])]
+
+
+def default_metric(report: Report) -> str | None:
+    """The metric that is shown first."""
+    return next((m for m in GROUP_METRICS if m in report.metrics), next((m for _, m in metric_choices(report)), None))
+
+
+class GroupsTab:
+    """One metric of every group of probes, as a plot and a table."""
+
+    def __init__(self) -> None:
+        with gr.Row(elem_classes="memoir-filters"):
+            self.axis = gr.Radio(label="Group by", min_width=250, elem_id="eval-axis")
+            self.metric = gr.Dropdown(label="Metric", min_width=220, elem_id="eval-metric")
+        self.plot = gr.Plot(show_label=False, elem_id="eval-plot")
+        self.table = build_table("eval-groups", "Click a cell to list its probes", clickable=True)
+        self.outputs: list[Any] = [self.axis, self.metric, self.plot, self.table]
+
+    def show(self, report: Report) -> Update:
+        """Show the first axis that has groups."""
+        axes = [
+            axis for axis in AXES if len(report.by.get(axis, {})) > 1 or (axis == "ability" and report.by.get(axis))
+        ]
+        axis, metric = next(iter(axes), None), default_metric(report)
+        return {
+            self.axis: gr.Radio(axes, value=axis),
+            self.metric: gr.Dropdown(metric_choices(report), value=metric),
+            **self.show_axis(report, axis, metric),
+        }
+
+    def show_axis(self, report: Report, axis: str | None, metric: str | None) -> Update:
+        """Show the groups of an axis by a metric."""
+        groups = report.by.get(axis or "", {})
+        values = {name: figures[metric] for name, figures in groups.items() if metric and metric in figures}
+        header, rows = self.header(report, axis, metric), group_rows(groups)[1]
+        for row in rows:
+            missing = len(header) - len(row)
+            row += [format_figure(values[row[0]]) if row[0] in values else ""] * missing
+        figure = plots.draw_groups(metric_name(metric or ""), values) if values else None
+        return {
+            self.plot: gr.Plot(figure, visible=figure is not None),
+            self.table: gr.Dataframe(table_value(header, rows), visible=bool(rows)),
+        }
+
+    def header(self, report: Report, axis: str | None, metric: str | None) -> list[str]:
+        """The columns of the table: the axis, n, the metrics that tell groups apart, and the chosen one."""
+        header = group_rows(report.by.get(axis or "", {}))[0]
+        return [axis or "", *header[1:], *([metric] if metric and metric not in header else [])]
+
+
+class MetricsTab:
+    """All metrics of a run."""
+
+    def __init__(self) -> None:
+        self.table = build_table("eval-figures", "Click a metric to list its probes", clickable=True)
+        self.outputs: list[Any] = [self.table]
+
+    def show(self, report: Report) -> Update:
+        """Show the metrics of a report."""
+        metrics = {name: report.metrics[name] for _, name in metric_choices(report)}
+        return {self.table: table_value(("metric", "value [95 %]", "n"), metric_rows(metrics))}
+
+
+class PublishedTab:
+    """The figures that others published, beside ours."""
+
+    def __init__(self) -> None:
+        self.head = gr.HTML(padding=False, elem_classes="memoir-remark")
+        widths = (13, 15, 7, 14, 28, 23)
+        self.table = build_table("eval-published", "Published figures and ours", widths=widths)
+        self.outputs: list[Any] = [self.head, self.table]
+
+    def show(self, report: Report) -> Update:
+        """Show the published figures for the metrics of a report."""
+        rows = published_rows(report)
+        text = "Measured by others, under their own conditions; ours with its 95 % interval."
+        return {
+            self.head: hint(text if rows else "There are no published figures for these metrics."),
+            self.table: gr.Dataframe(table_value(PUBLISHED_HEADER, rows), visible=bool(rows)),
+        }
+
+
+class AbstentionTab:
+    """What was answered and declined, of what can and what cannot be answered."""
+
+    def __init__(self) -> None:
+        self.head = gr.HTML(padding=False, elem_classes="memoir-remark")
+        headers = ("Question", "Answered", "Declined")
+        self.table = build_table("eval-abstained", "Click a count to list its probes", headers, clickable=True)
+        self.curve = gr.Plot(show_label=False, elem_id="eval-curve")
+        self.outputs: list[Any] = [self.head, self.table, self.curve]
+
+    def show(self, report: Report) -> Update:
+        """Show the abstentions of a report."""
+        rows = abstention_rows(report)
+        figure = plots.draw_abstention(report.curve) if report.curve is not None else None
+        return {
+            self.head: hint("" if rows else "This run had no reader, so no question was answered or declined."),
+            self.table: gr.Dataframe([list(row) for row in rows], visible=bool(rows)),
+            self.curve: gr.Plot(figure, visible=figure is not None),
+        }
+
+
+class ErrorsTab:
+    """Where wrong answers went wrong, and what of the files was not used."""
+
+    def __init__(self) -> None:
+        self.head = gr.HTML(padding=False, elem_classes="memoir-remark")
+        label = "Wrong answers by cause; click one to list them"
+        self.causes = build_table("eval-causes", label, ("Cause", "Answers"), clickable=True)
+        self.skips = build_table("eval-skips", "Parts of the files that were not used", ("Reason", "Count"))
+        self.outputs: list[Any] = [self.head, self.causes, self.skips]
+
+    def show(self, report: Report) -> Update:
+        """Show the errors of a report."""
+        causes = [[name, n] for name, n in report.causes.items() if n]
+        none = "No answer with known evidence is wrong." if report.causes else "This run had no reader."
+        skips = [[reason, n] for reason, n in report.skips.items()]
+        return {
+            self.head: hint("" if causes else none),
+            self.causes: gr.Dataframe(causes, visible=bool(causes)),
+            self.skips: gr.Dataframe(skips, visible=bool(skips)),
+        }
+
+
+class TimeTab:
+    """How long each node took, and what was spent on language models."""
+
+    def __init__(self) -> None:
+        self.plot = gr.Plot(show_label=False, elem_id="eval-nodes")
+        self.table = build_table("eval-timing", "Milliseconds per question, and the cost of storing")
+        self.notes = gr.HTML(padding=False)
+        self.outputs: list[Any] = [self.plot, self.table, self.notes]
+
+    def show(self, report: Report) -> Update:
+        """Show the times of a report."""
+        nodes = {node: took for node, took in report.timing.items() if isinstance(took, Mapping)}
+        return {
+            self.plot: gr.Plot(plots.draw_timing(nodes) if nodes else None, visible=bool(nodes)),
+            self.table: table_value(("step", "p50", "p95"), timing_rows(report.timing)),
+            self.notes: hint(_describe_costs(report)),
+        }
+
+
+def _describe_costs(report: Report) -> str:
+    parts = []
+    if any(report.tokens.values()):
+        parts.append(f"{report.tokens['in']:,} tokens read and {report.tokens['out']:,} written by a language model.")
+    agreement = report.agreement
+    if agreement is not None and agreement.share is None:
+        parts.append("No answer was judged by both judge and rule.")
+    elif agreement is not None:
+        kappa = f", kappa {format_fraction(agreement.kappa)}" if agreement.kappa is not None else ""
+        parts.append(f"Judge and rule agree on {agreement.share:.0%} of {agreement.n:,}{kappa}.")
+    return " ".join([*parts, f"Measured on {report.machine}."])

@@ -1,0 +1,193 @@
+"""The form of the Evaluate tab: which benchmark to run, how much of it, and with which settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import gradio as gr
+
+from eval import benchmarks
+from eval.benchmarks import BENCHMARKS
+from eval.evaluator import Evaluator, NoData
+from eval.fetching.fetch import SOURCES, FetchFailed, fetch, manual_steps
+from eval.tab.plans import CONTROLS, Control, FormValues, initial_values, presets_of
+from eval.tab.runner import RunStatus
+from eval.tab.views import render_status
+from graph.settings import ReaderEngine
+from memory.progress import Task
+from memory.tab.events import PRIVATE, Update
+from memory.tab.task_panel import TaskPanel
+from memory.tab.templates import error_box, hint, render
+
+READER_NAMES = {"auto": "As in Chat", "extractive": "Extractive", "none": "None (retrieval only)"}
+OWN_BENCHMARK = next(iter(BENCHMARKS))
+"""Memoir's own benchmark, which is chosen at first."""
+
+
+class RunForm:
+    """The components of the form; `filled_for` holds the benchmark that it was filled in for."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator = evaluator
+        self.filled_for: gr.State = gr.State("")
+        self._build_first_row()
+        self.about = gr.HTML(padding=False, elem_id="eval-about")
+        with gr.Row(visible=False, elem_classes="memoir-filters") as self.missing:
+            self.source = gr.Dropdown(label="Files to download", scale=3, min_width=200, elem_id="eval-source")
+            fetch_button = gr.Button("Download the official files", scale=0, min_width=220, elem_id="eval-fetch")
+        self.task = TaskPanel("eval-fetch")
+        self.fetched = gr.HTML(padding=False, elem_id="eval-fetched")
+        self.status = gr.HTML(padding=False, elem_id="eval-status")
+        with gr.Accordion("Settings, sweeps and tables from papers", open=False, elem_id="eval-settings"):
+            self._build_settings()
+        self.filling: list[Any] = [
+            *(self.filled_for, self.data, self.preset, self.fetched, self.about, self.missing, self.source),
+        ]
+        self.status_outputs: list[Any] = [self.status, self.run, self.stop]
+        self.data.change(
+            self.show_files,
+            [self.benchmark, self.data],
+            [self.about, self.missing, self.source],
+            trigger_mode="always_last",
+            **PRIVATE,
+        )
+        fetch_button.click(
+            self.fetch_files, [self.benchmark, self.source], [*self.filling, *self.task.outputs], **PRIVATE
+        )
+
+    def _build_first_row(self) -> None:
+        choices = [(benchmark.title, benchmark.name) for benchmark in BENCHMARKS.values()]
+        readers = [(READER_NAMES.get(name, name), name) for name in get_args(ReaderEngine)]
+        with gr.Row(elem_classes="memoir-filters memoir-order"):
+            self.benchmark = gr.Dropdown(
+                choices, value=OWN_BENCHMARK, label="Benchmark", scale=3, min_width=200, elem_id="eval-benchmark"
+            )
+            self.data = gr.Textbox(
+                label="Files", placeholder="File or folder", scale=3, min_width=200, max_lines=1, elem_id="eval-data"
+            )
+            self.limit = gr.Textbox(
+                label="Probes", placeholder="all", scale=1, min_width=90, max_lines=1, elem_id="eval-limit"
+            )
+            self.reader = gr.Dropdown(
+                readers, value=readers[0][1], label="Reader", scale=2, min_width=150, elem_id="eval-reader"
+            )
+            with gr.Column(scale=1, min_width=110, elem_classes="memoir-go"):
+                self.run = gr.Button("Run", variant="primary", elem_id="eval-run")
+                self.stop = gr.Button("Stop", variant="stop", visible=False, elem_id="eval-stop")
+
+    def _build_settings(self) -> None:
+        values = initial_values(self.evaluator)
+        with gr.Row(elem_classes="memoir-controls"):
+            self.controls = [_build_control(control, values[control.setting]) for control in CONTROLS]
+        with gr.Row(elem_classes="memoir-filters"):
+            self.lines = gr.Textbox(
+                label="Other settings (one NAME=VALUE per line)",
+                placeholder="simulation.names=swapped",
+                lines=2,
+                min_width=250,
+                elem_id="eval-lines",
+            )
+            self.sweep = gr.Textbox(
+                label="Sweep (one NAME=VALUE,VALUE per line)",
+                placeholder="rerank.alpha=0,0.25,0.5",
+                lines=2,
+                min_width=250,
+                elem_id="eval-sweep",
+            )
+            self.preset = gr.Dropdown(label="Reproduce a table from a paper", min_width=250, elem_id="eval-preset")
+
+    @property
+    def inputs(self) -> list[Any]:
+        """The components whose values `read` takes, in its order."""
+        fields = [self.benchmark, self.data, self.limit, self.reader, self.lines, self.sweep, self.preset]
+        return [*fields, *self.controls]
+
+    @staticmethod
+    def read(*values: Any) -> FormValues:  # noqa: ANN401  # what the components hold
+        """Read the values of `inputs`."""
+        benchmark, data, limit, reader, lines, sweep, preset, *controls = values
+        settings = {control.setting: value for control, value in zip(CONTROLS, controls, strict=True)}
+        return FormValues(benchmark, data or "", limit or "", reader, settings, lines or "", sweep or "", preset or "")
+
+    def choose_benchmark(self, name: str) -> Update:
+        """Fill in the form for a benchmark, with its files if they are found."""
+        tables = [("None", ""), *((preset.title, preset.name) for preset in presets_of(name))]
+        try:
+            path = str(self.evaluator.data_of(benchmarks.find(name)))
+        except NoData:
+            path = ""
+        return {
+            self.filled_for: name,
+            self.data: path,
+            self.preset: gr.Dropdown(tables, value="", interactive=len(tables) > 1),
+            self.fetched: "",
+            **self.show_files(name, path),
+        }
+
+    def show_files(self, name: str, typed: str | None) -> Update:
+        """Show which files of a benchmark would be read, or how to get them."""
+        benchmark, path = benchmarks.find(name), (typed or "").strip()
+        sources = [(SOURCES[s].title, s) for s in SOURCES if s == name or s.startswith(f"{name}-")]
+        try:
+            found = self.evaluator.data_of(benchmark, Path(path).expanduser() if path else None)
+        except NoData as error:
+            problem = str(error) if path else f"The files of {benchmark.title} are not on this machine."
+            remedy = "Enter the file or folder above" + (", or download the official files." if sources else ".")
+            return {
+                self.about: error_box(f"{problem} {remedy}"),
+                self.missing: gr.Row(visible=bool(sources)),
+                self.source: gr.Dropdown(sources, value=sources[0][1] if sources else None, visible=len(sources) > 1),
+            }
+        return {self.about: hint(f"{benchmark.about} Read from {found}."), self.missing: gr.Row(visible=False)}
+
+    def fetch_files(self, name: str, source: str | None, request: gr.Request) -> Iterator[Update]:
+        """Download a benchmark's official files, or say how to get them by hand."""
+        wanted = source or name
+        folder = self.evaluator.settings.home / "benchmarks" / wanted
+        if not SOURCES[wanted].repo:
+            text = f"These files cannot be downloaded automatically.\n{manual_steps(wanted, folder)}"
+            yield {self.fetched: render("download_steps.html", title="Download by hand", text=text)}
+            return
+
+        def work(task: Task) -> Update:
+            shares: dict[str, float] = {}
+
+            def progress(file: str, received: int, total: int) -> None:
+                shares[file] = received / max(total, 1)
+                task.report(sum(shares.values()) / len(SOURCES[wanted].files))
+
+            try:
+                paths = fetch(wanted, folder, progress)
+            except FetchFailed as error:
+                return {self.fetched: render("download_steps.html", title="Download failed", text=str(error))}
+            path = str(paths[0] if len(paths) == 1 else folder)
+            return {self.fetched: hint("Downloaded and checked."), self.data: path, **self.show_files(name, path)}
+
+        yield {self.fetched: ""}
+        yield from self.task.run("Downloading", request, work)
+
+    def show_status(self, status: RunStatus) -> Update:
+        """Show the progress of a run, and the button that makes sense."""
+        return {
+            self.status: render_status(status),
+            self.run: gr.Button(visible=not status.is_active),
+            self.stop: gr.Button(visible=status.is_active, interactive=status.stage == "running"),
+        }
+
+
+def _build_control(control: Control, value: object) -> gr.Number | gr.Dropdown:
+    name = f"eval-{control.setting.replace('.', '-')}"
+    if control.choices:
+        return gr.Dropdown(list(control.choices), value=str(value), label=control.label, min_width=165, elem_id=name)
+    assert isinstance(value, int | float)
+    return gr.Number(
+        float(value),
+        label=control.label,
+        minimum=control.lowest,
+        maximum=control.highest,
+        step=control.step,
+        min_width=165,
+        elem_id=name,
+    )

@@ -1,0 +1,172 @@
+"""Run one plan at a time, in a thread that belongs to no browser window.
+
+A window may be closed, reloaded or opened twice: the run goes on, every window can see its progress, and none can start
+a second one.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from eval.evaluator import Evaluator, RunRequest
+from eval.play.execute import Progress
+from memory.embedding.embedder import Embedder
+from memory.errors import MemoirError
+
+log = logging.getLogger(__name__)
+
+Stage = Literal["idle", "running", "stopping", "finished", "stopped", "failed"]
+
+
+class AlreadyRunning(MemoirError):
+    """A run is in progress already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Runs to make one after another: requests with their labels.
+
+    `left_out` names the rows of a paper's table that cannot be run, and what they need. `metrics` are those of the
+    table, `ability` the part of the benchmark it is about, `remark` what differs from the paper.
+    """
+
+    title: str
+    requests: tuple[tuple[str, RunRequest], ...]
+    left_out: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()
+    ability: str = ""
+    remark: str = ""
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the runs are shown as the rows of one table."""
+        return len(self.requests) > 1 or bool(self.left_out)
+
+
+@dataclass(frozen=True, slots=True)
+class RunStatus:
+    """The progress of a plan.
+
+    `number` counts the plans since the process started, 0 for none yet. `position` is the request that is running,
+    `done` and `total` its probes, `resumed` how many of them an earlier attempt had answered, `history` the current
+    one. `runs` are the labels and names of the runs started so far. `seconds_left` is None if it cannot be estimated.
+    """
+
+    number: int = 0
+    stage: Stage = "idle"
+    plan: Plan | None = None
+    position: int = 0
+    done: int = 0
+    total: int = 0
+    resumed: int = 0
+    history: str = ""
+    runs: tuple[tuple[str, str], ...] = ()
+    seconds_left: float | None = None
+    error: str = ""
+
+    @property
+    def is_active(self) -> bool:
+        """Whether a run is in progress."""
+        return self.stage in ("running", "stopping")
+
+    @property
+    def share(self) -> float:
+        """The share of all probes of the plan that are answered, 0..1."""
+        if self.plan is None or not self.total:
+            return 0.0
+        return min(1.0, (self.position + self.done / self.total) / len(self.plan.requests))
+
+
+class Runner:
+    """Runs one plan at a time, with a loaded embedding model where it is the one that is asked for."""
+
+    def __init__(self, evaluator: Evaluator, embedder: Embedder) -> None:
+        self.evaluator = evaluator
+        self.embedder = embedder
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._status = RunStatus()
+
+    @property
+    def status(self) -> RunStatus:
+        """The progress of the latest plan."""
+        with self._lock:
+            return self._status
+
+    def start(self, plan: Plan) -> RunStatus:
+        """Start a plan and return at once.
+
+        Raises:
+            AlreadyRunning: another plan is running; it goes on.
+        """
+        with self._lock:
+            if self._status.is_active:
+                raise AlreadyRunning(
+                    "A run is in progress already, perhaps in another window. Wait for it, or stop it first."
+                )
+            self._stop = threading.Event()
+            self._status = RunStatus(self._status.number + 1, "running", plan)
+            threading.Thread(target=self._run, args=(plan, self._stop), daemon=True).start()
+            return self._status
+
+    def stop(self) -> None:
+        """Stop after the current probe; the answers so far are kept."""
+        with self._lock:
+            if self._status.is_active:
+                self._stop.set()
+                self._status = replace(self._status, stage="stopping")
+
+    def _run(self, plan: Plan, stop: threading.Event) -> None:
+        try:
+            self._run_requests(plan, stop)
+        except MemoirError as error:
+            self._update(stage="failed", error=str(error))
+        except Exception as error:  # this thread ends here, so the status must not stay active
+            log.exception("a run failed")
+            self._update(stage="failed", error=f"Memoir has a bug ({type(error).__name__}: {error})")
+        else:
+            self._update(stage="stopped" if stop.is_set() else "finished", seconds_left=None)
+
+    def _run_requests(self, plan: Plan, stop: threading.Event) -> None:
+        pace = _Pace(len(plan.requests))
+        for position, (label, request) in enumerate(plan.requests):
+            if stop.is_set():
+                return
+            self._update(position=position, done=0, total=0, resumed=0, history="")
+            run, total = started = self.evaluator.start(request)
+            resumed = len({(s.prediction.history_id, s.probe.id) for s in run.samples()})
+            self._update(done=resumed, total=total, resumed=resumed, runs=(*self.status.runs, (label, run.name)))
+
+            def watch(progress: Progress, position: int = position) -> None:
+                left = pace.seconds_left(position, progress)
+                self._update(done=progress.done, total=progress.total, history=progress.history, seconds_left=left)
+
+            embedder = self._embedder_of(request)
+            self.evaluator.run(request, stop=stop, watch=watch, encoder=embedder, started=started)
+
+    def _embedder_of(self, request: RunRequest) -> Embedder | None:
+        """The loaded model if the request embeds with it; None to load another."""
+        return self.embedder if request.experiment.embedding_model == self.embedder.model else None
+
+    def _update(self, **changes: object) -> None:
+        with self._lock:
+            self._status = replace(self._status, **changes)  # type: ignore[arg-type]  # the fields of RunStatus
+
+
+class _Pace:
+    """The time per probe so far; every request is expected to ask equally many."""
+
+    def __init__(self, requests: int) -> None:
+        self._requests = requests
+        self._started = time.monotonic()
+        self._asked = 0
+
+    def seconds_left(self, position: int, progress: Progress) -> float:
+        """Count one more probe, and estimate the time left."""
+        self._asked += 1
+        to_ask = progress.total - progress.done + (self._requests - position - 1) * progress.total
+        return (time.monotonic() - self._started) / self._asked * to_ask
