@@ -82,7 +82,7 @@ def test_axe_finds_nothing_grave_in_a_run_that_is_done(screen: Screen) -> None:
     page.locator("#eval-settings button").first.click()
     page.locator("#eval-runs button").first.click()
     found = []
-    for name in ("Groups", "Figures", "Probes"):
+    for name in ("Groups", "Metrics", "Probes"):
         tab = page.locator("#eval-tabs").get_by_role("tab", name=name)
         if tab.is_visible():  # a phone has those that do not fit in a menu
             tab.click()
