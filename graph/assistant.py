@@ -15,7 +15,7 @@ from graph.models.quantization import Quantization
 from graph.nodes.persist import persist_interrupted
 from graph.state import Ask, Reading, Services, Token, TraceLine, TurnState
 from memory.dates.expressions import TimeExpression
-from memory.types import Hit, Stored
+from memory.types import Hit, WriteCounts
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -36,7 +36,7 @@ class Answer:
     reading: Reading
     hits: tuple[Hit, ...]
     window: tuple[TimeExpression, ...]
-    stored: Stored | None
+    stored: WriteCounts | None
     trace: tuple[TraceLine, ...]
 
 

@@ -150,7 +150,7 @@ def _learn(arguments: argparse.Namespace, settings: Settings) -> int:
         {
             **figures,
             "refused (quoted nothing said)": stored.refused,
-            "still waiting": learning_queue.waiting(held.bank),
+            "still waiting": learning_queue.count_pending(held.bank),
         },
         as_json=arguments.json,
     )

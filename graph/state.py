@@ -16,7 +16,7 @@ from memory.bank.bank import Bank
 from memory.dates.expressions import TimeExpression
 from memory.search.scoring import Subject
 from memory.search.searcher import Searcher, View
-from memory.types import Hit, Learned, Memory, Persona, Stored, TimeSpan, TurnDraft
+from memory.types import Hit, LearnedMemory, Memory, Persona, TimeSpan, TurnDraft, WriteCounts
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -135,7 +135,7 @@ class Revision:
     old: tuple[Memory, ...]
     text: str
     sentence: str
-    learned: tuple[Learned, ...] = ()
+    learned: tuple[LearnedMemory, ...] = ()
     taken_back: tuple[int, ...] = ()
 
 
@@ -166,7 +166,7 @@ class TurnState(TypedDict, total=False):
     window: tuple[TimeExpression, ...]
     reading: Reading
     revision: Revision | None
-    stored: Stored
+    stored: WriteCounts
     trace: Annotated[tuple[TraceLine, ...], operator.add]
 
 

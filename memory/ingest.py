@@ -21,7 +21,7 @@ from memory.importers.generic import memoir
 from memory.importers.generic import memoir_export as memoir_sealed
 from memory.importers.history_file import MAX_LISTED_SKIPS, History, HistoryFile, size_of
 from memory.progress import Progress, without_progress
-from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Skip, Stored
+from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Skip, WriteCounts
 
 BATCH_TURNS = 2000
 """Turns a transaction: half a second in which another writer waits, and commits cost nothing."""
@@ -66,7 +66,7 @@ class HistoryReport:
     found_sessions: int
     found_turns: int
     found_memories: int
-    stored: Stored
+    stored: WriteCounts
     skips: tuple[Skip, ...]
     skipped: int
 
@@ -171,10 +171,10 @@ def _none_of(file: HistoryFile, choose: Collection[str]) -> str:
 
 def _sealed(path: Path) -> Unpacked | None:
     """What Memoir exported: the file itself, or the one that an archive holds."""
-    if memoir_sealed.is_sealed(path):
+    if memoir_sealed.is_export(path):
         return Unpacked(memoir, (path,), path.stat().st_size)
     found = unpack(path)
-    return found if memoir_sealed.is_sealed(found.sources[0]) else None
+    return found if memoir_sealed.is_export(found.sources[0]) else None
 
 
 def _moved(
@@ -188,7 +188,9 @@ def _moved(
     """Store what Memoir exported, row by row."""
     known = _find(bank, persona) if persona else None
     target, (source,) = known.name if known else persona, sealed.sources
-    done = moving.move(bank, source, choose, target, lambda read: progress(min(read / max(sealed.size, 1), 0.99)))
+    done = moving.restore_personas(
+        bank, source, choose, target, lambda read: progress(min(read / max(sealed.size, 1), 0.99))
+    )
     if not done:
         file = HistoryFile(path)
         for _ in file.read():
@@ -214,7 +216,7 @@ class _BatchWriter:
         self._history = History()
         self._sessions: list[SessionDraft] = []
         self._memories: list[MemoryDraft] = []
-        self._stored = Stored()
+        self._stored = WriteCounts()
         self._turns = self._bytes = 0
 
     def take(self, history: History, record: SessionDraft | MemoryDraft) -> None:
@@ -236,7 +238,7 @@ class _BatchWriter:
         """Store what waits, or say what was stored before."""
         if not self._sessions and not self._memories:
             return
-        stored = Stored()
+        stored = WriteCounts()
         try:
             persona = self.persona_of(self._history)
             if self._sessions:
@@ -258,10 +260,10 @@ class _BatchWriter:
             history.persona = self._target or self._bank.create_persona(history.header)
         return history.persona
 
-    def so_far(self, last: Stored | None = None) -> str:
+    def so_far(self, last: WriteCounts | None = None) -> str:
         """How much of the file is in the bank, with what was stored last."""
-        kept = self._stored + (last or Stored())
-        if kept == Stored():
+        kept = self._stored + (last or WriteCounts())
+        if kept == WriteCounts():
             return f"Nothing of {self._path.name} was stored."
         return (
             f"Of {self._path.name}, {kept.turns + kept.known_turns} turns in whole sessions and "
@@ -286,7 +288,7 @@ def _reports(taken: Iterable[History]) -> tuple[HistoryReport, ...]:
             sum(h.sessions for h in merged),
             sum(h.turns for h in merged),
             sum(h.memories for h in merged),
-            sum((h.stored for h in merged), Stored()),
+            sum((h.stored for h in merged), WriteCounts()),
             _listed(merged),
             sum(h.skipped for h in merged),
         )

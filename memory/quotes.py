@@ -1,25 +1,25 @@
-"""Words that are claimed to stand in a text, and whether they do."""
+"""Check whether a text contains a quotation."""
 
 from __future__ import annotations
 
-_UNEVEN = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "–": "-", "—": "-", "…": " "})
+_PUNCTUATION = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "–": "-", "—": "-", "…": " "})
 _AROUND = " .,;\"'"
 
 
-def holds(text: str, words: str) -> bool:
-    """Whether a text holds the words, whatever their case, spaces and kind of quotation marks."""
-    return bool(plain(words)) and plain(words) in plain(text)
+def contains(text: str, words: str) -> bool:
+    """Whether a text contains the words, whatever their case, spaces and kind of quotation marks."""
+    return bool(normalize(words)) and normalize(words) in normalize(text)
 
 
-def quoted(words: str, text: str) -> str:
-    """The words as they stand in the text; where only case, spaces or marks differ, as they were given; or nothing."""
+def find_quote(words: str, text: str) -> str:
+    """The words as the text spells them; as given where only case, spaces or marks differ; "" if it lacks them."""
     words = words.strip()
     at = text.find(words)
     if words and at >= 0:
         return text[at : at + len(words)]
-    return words if holds(text, words) else ""
+    return words if contains(text, words) else ""
 
 
-def plain(text: str) -> str:
-    """The text without what may differ between a quote and what it quotes."""
-    return " ".join(text.translate(_UNEVEN).casefold().split()).strip(_AROUND)
+def normalize(text: str) -> str:
+    """The text in one case, with single spaces and plain quotation marks and dashes."""
+    return " ".join(text.translate(_PUNCTUATION).casefold().split()).strip(_AROUND)

@@ -1,7 +1,7 @@
-"""The words of the domain, one frozen dataclass each.
+"""The domain's dataclasses: personas, sessions, turns, memories, hits.
 
-A `...Draft` is something found in a file or said in a chat that the bank has not stored yet; the bank hands back the
-stored thing, which has an id. All times are timezone-aware; a source that names no zone is read as UTC.
+A `...Draft` was read from a file or said in a chat and is not stored yet; the bank returns the stored object, which has
+an id. All times are timezone-aware; a source that names no zone is read as UTC.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import Literal, get_args
 
 Role = Literal["user", "assistant", "other"]
 Store = Literal["profile", "relationship", "world", "event", "dialogue"]
-Source = Literal["chat", "import"]
-Dropped = Literal["", "rank", "echo", "time", "budget", "unasked"]
+SessionSource = Literal["chat", "import"]
+DropReason = Literal["", "rank", "echo", "time", "budget", "unasked"]
 
 STORES: tuple[Store, ...] = get_args(Store)
 SEMANTIC: tuple[Store, ...] = ("profile", "relationship", "world")
-"""What holds: stores of facts. The other two, `EPISODIC`, hold what happened and what was said (Tulving 1972)."""
+"""The stores of facts. The other two, `EPISODIC`, hold what happened and what was said (Tulving 1972)."""
 EPISODIC: tuple[Store, ...] = ("event", "dialogue")
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class TimeSpan:
-    """A stretch of time, half-open: `start` belongs to it, `end` does not."""
+    """A half-open span of time: `start` belongs to it, `end` does not."""
 
     start: datetime
     end: datetime
@@ -35,7 +35,7 @@ class TimeSpan:
         if self.end <= self.start:
             raise ValueError(f"a time span must end after it starts, got {self.start} to {self.end}")
 
-    def meets(self, other: TimeSpan) -> bool:
+    def overlaps(self, other: TimeSpan) -> bool:
         """Whether the two spans share any moment."""
         return self.start < other.end and other.start < self.end
 
@@ -76,9 +76,9 @@ class Persona:
 class TurnDraft:
     """One utterance as found. `said_text` keeps the source's own spelling of the time, even one that cannot be read.
 
-    `recallable` says whether a dialogue memory is made of it: a question put to the persona and a reply that only
-    repeats memories stay in the session but are never recalled as if they were new. `event` is when what it tells of
-    happened, where the teller's words said so; `key` is what its memory is found by (the text, if empty). `cites` are
+    `recallable` says whether a dialogue memory is made of it: a question to the persona, and a reply that only repeats
+    memories, stay in the session but are never recalled as if they were new. `event` is when what it describes
+    happened, where its words say so; `key` is the text that its memory is indexed by (`text`, if empty). `cites` are
     the ids of the memories that an answer relied on.
     """
 
@@ -133,10 +133,10 @@ class MemoryDraft:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """Words of a turn that carry a memory; `turn` is its place among the turns that are learned from.
+    """Words of a turn that carry a memory; `turn` is its position among the turns that are learned from.
 
-    `alone` says whether they carry it without the memory's other quotes: a fact that was told twice stays when one
-    telling is forgotten; what was put together of two goes with either.
+    `alone` says whether they carry it without the memory's other quotes. A fact that was stated twice stays when one
+    statement is forgotten; what was concluded from two goes with either.
     """
 
     turn: int
@@ -145,18 +145,18 @@ class Quote:
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
-    """A memory drawn from turns, with the words that carry it; it is refused if none of them was said.
+class LearnedMemory:
+    """A memory learned from turns, with the words that carry it; it is refused if none of them was said.
 
-    `replaces` is the id of a memory that it corrects: that is taken back. `rests_on` are the places, among what is
+    `replaces` is the id of a memory that it corrects, which is retracted. `depends_on` are the positions, among what is
     learned together, of earlier ones without which this does not hold. One that `ends` is not stored: it says that the
-    fact of these words, where it is held, is so no more ("I no longer live in Porto").
+    fact of these words, if it is known, no longer holds ("I no longer live in Porto").
     """
 
     memory: MemoryDraft
     quotes: tuple[Quote, ...]
     replaces: int | None = None
-    rests_on: tuple[int, ...] = ()
+    depends_on: tuple[int, ...] = ()
     ends: bool = False
 
 
@@ -165,7 +165,7 @@ class SessionDraft:
     """One dialogue at one time, as found. A turn without a time of its own takes the session's.
 
     Remembering a session that the bank has (same `external_id`, or same start and first words) adds the turns it lacks.
-    `taken_back` are the ids of memories that its last turn takes back ("forget that").
+    `retracts` are the ids of memories that its last turn retracts ("forget that").
     """
 
     turns: tuple[TurnDraft, ...]
@@ -173,14 +173,14 @@ class SessionDraft:
     started_text: str = ""
     external_id: str = ""
     title: str = ""
-    source: Source = "import"
-    learned: tuple[Learned, ...] = ()
-    taken_back: tuple[int, ...] = ()
+    source: SessionSource = "import"
+    learned: tuple[LearnedMemory, ...] = ()
+    retracts: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """Something in a source that could not be stored: where it stands, and why."""
+    """Something in a source that could not be stored: its place in the source, and why."""
 
     place: str
     reason: str
@@ -194,7 +194,7 @@ class Session:
     persona_id: int
     external_id: str
     title: str
-    source: Source
+    source: SessionSource
     started_at: datetime | None
     started_text: str
     turn_count: int
@@ -216,7 +216,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class CitingAnswer:
     """An answer that relied on a memory, and the question before it."""
 
     question: str
@@ -227,9 +227,9 @@ class Use:
 class Memory:
     """A stored memory. `session_id` and `turn_ids` are its provenance, empty for what no turn said.
 
-    A fact that another followed held until `valid_to`. What was wrong or retracted was `taken_back`: from then on it is
-    not recalled, whatever time is asked about. `stale_since` is when something that it rests on ended. One that is
-    `pinned` is read whenever it is found at all.
+    A fact that a later one replaced holds until `valid_to`. What was wrong or withdrawn has a `retracted_at`: it is no
+    longer recalled, whatever time is asked about. `stale_since` is when something that it depends on ended. One that is
+    `pinned` is read whenever it is among the hits.
     """
 
     id: int
@@ -251,17 +251,17 @@ class Memory:
     external_id: str
     session_id: int | None
     turn_ids: tuple[int, ...] = ()
-    taken_back: datetime | None = None
+    retracted_at: datetime | None = None
     stale_since: datetime | None = None
     pinned: bool = False
     relation: Relation | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
-    """What a write added; what was there already is counted as known and was left as it was.
+class WriteCounts:
+    """What a write added. What the bank had already is counted as known and was left as it was.
 
-    `refused` counts what was to be learned and quoted nothing that was said.
+    `refused` counts what was to be learned but quotes nothing that was said.
     """
 
     sessions: int = 0
@@ -273,26 +273,26 @@ class Stored:
 
     @property
     def added(self) -> dict[str, int]:
-        """What is new, by name."""
+        """The counts of what is new, by kind."""
         return {"sessions": self.sessions, "turns": self.turns, "memories": self.memories}
 
-    def __add__(self, other: Stored) -> Stored:
-        return Stored(*(getattr(self, f) + getattr(other, f) for f in self.__slots__))
+    def __add__(self, other: WriteCounts) -> WriteCounts:
+        return WriteCounts(*(getattr(self, f) + getattr(other, f) for f in self.__slots__))
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A memory found for a question, with every score it got on the way and why it was kept or dropped.
+    """A memory found for a question, with every score it got and why it was kept or dropped.
 
-    `scores` maps a factor's name ("lexical", "dense", "fused", "class", ...) to its value, in the order given.
-    `dropped` says what kept it from being read: its rank in its store, that another holds the same words, the time
-    asked about, the reading budget, or that nothing was asked; `why` says it in words.
+    `scores` maps the name of a factor ("lexical", "dense", "fused", "class", ...) to its value, in the order computed.
+    `dropped` is why it is not read: its rank in its store, another memory with the same words, the time asked about,
+    the reading budget, or that nothing was asked; `why` explains it in words.
     """
 
     memory: Memory
     score: float
     scores: Mapping[str, float]
-    dropped: Dropped = ""
+    dropped: DropReason = ""
     why: str = ""
 
     @property

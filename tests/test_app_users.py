@@ -113,7 +113,7 @@ def test_another_users_chat_is_another_chat(ann: Program, ben: Program, app: App
     bank = Bank(bank_of(app, "ann"))
     quentin = bank.persona(CONFIDANT)
     (chat,) = {s.external_id for s in bank.sessions(quentin.id)}
-    assert Bank(bank_of(app, "ben")).told(quentin.id, chat, 10) == []
+    assert Bank(bank_of(app, "ben")).chat_memories(quentin.id, chat, 10) == []
     for event in ben.events():  # what they tell is read above; here, what they do
         ben.join(event["id"], [chat] * len(event["inputs"]), f"c{event['id']}")
     assert [s.external_id for s in bank.sessions(quentin.id)] == [chat]

@@ -116,7 +116,7 @@ def test_what_a_stopped_writer_left_in_its_log_is_never_read_past(tmp_path):
     bank = seeded(tmp_path)
     bank.path.with_name("bank.db-wal").write_bytes(b"part of the bank")
     with pytest.raises(sqlite3.OperationalError, match="the reason"):
-        opening.open_frozen(bank.path, sqlite3.OperationalError("the reason"))
+        opening.open_read_only(bank.path, sqlite3.OperationalError("the reason"))
 
 
 def test_a_limit_on_the_size_of_files_is_told_like_a_full_disk(home, tmp_path, monkeypatch):

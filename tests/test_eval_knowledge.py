@@ -15,7 +15,7 @@ from graph.learning.plain_facts import FORMS, facts
 from memory.bank.bank import Bank
 from memory.bank.relations import relation_of
 from memory.importers.benchmarks import perltqa
-from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TimeSpan, TurnDraft
+from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, SessionDraft, TimeSpan, TurnDraft
 
 
 def day(month, number=1, year=2026):
@@ -203,7 +203,7 @@ def test_the_one_who_chats_is_asked_about_in_the_first_person():
 def test_a_history_gets_questions_from_what_its_sessions_taught():
     turns = (TurnDraft("Pia", "other", "Hm."), TurnDraft("Ana", "user", "I live in Vellmar."))
     fact = told("home: Vellmar", "home")
-    session = SessionDraft(turns, day(3), external_id="s1", learned=(Learned(fact, (Quote(1, turns[1].text),)),))
+    session = SessionDraft(turns, day(3), external_id="s1", learned=(LearnedMemory(fact, (Quote(1, turns[1].text),)),))
     history = History("h", PersonaDraft("Kit"), (session,), LIFE[4:], ())
     made_of = graph_history(history, seed=1)
     home = next(p for p in made_of.probes if p.gold.answers == ("Vellmar",))

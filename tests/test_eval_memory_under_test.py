@@ -16,7 +16,7 @@ from eval.play.opaque_ids import Leak
 from eval.play.prediction import RANKED, trim_ranking
 from eval.types import Gold, Prediction, Probe, RankedHit, Sample
 from graph.readers import extractive
-from memory.types import Learned, MemoryDraft, Quote
+from memory.types import LearnedMemory, MemoryDraft, Quote
 from support.invented_history import ASKED, FIRST, PROBES, SESSIONS, life, session
 
 
@@ -241,7 +241,7 @@ def test_a_long_ranking_is_kept_short():
 
 
 def test_what_was_learned_from_turns_is_stored_under_other_ids_too(played):
-    told = Learned(
+    told = LearnedMemory(
         MemoryDraft("profile", "home: Turku", external_id="answer_77aa_fact"), (Quote(0, SESSIONS[0].turns[0].text),)
     )
     memory = played(life(sessions=(replace(SESSIONS[0], learned=(told,)), *SESSIONS[1:])))

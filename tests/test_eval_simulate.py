@@ -14,7 +14,7 @@ from eval.benchmarks.dialsim.adapter import load
 from eval.play.simulation.names import characters, rename, respeller, swapped
 from eval.play.simulation.simulate import TOO_LATE, SimulationSettings, plan, simulate, sort_by_time
 from eval.types import Gold, History, Prediction, Probe
-from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
+from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
 from support.dialsim_show import AGENT, PEOPLE, write_show
 
 SETTINGS = SimulationSettings()
@@ -164,7 +164,9 @@ def test_an_answer_that_comes_too_late_is_wrong_even_where_nothing_is_known(hist
 
 def test_memories_are_told_first_and_learned_ones_only_with_their_turns(history):
     fact = MemoryDraft("profile", "home: Vellmar", speaker="Pia")
-    first = replace(history.sessions[0], learned=(Learned(fact, (Quote(0, ""),)), Learned(fact, (Quote(7, ""),))))
+    first = replace(
+        history.sessions[0], learned=(LearnedMemory(fact, (Quote(0, ""),)), LearnedMemory(fact, (Quote(7, ""),)))
+    )
     told = []
 
     class Watching(ScriptedStage):

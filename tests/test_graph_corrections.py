@@ -97,7 +97,7 @@ def quill(services, marlow):
 def held(chat, store):
     """The texts of a store that are recalled."""
     found = chat.services.bank.memories(chat.persona.id, store=store)
-    return sorted(m.text for m in found if m.taken_back is None and m.valid_to is None)
+    return sorted(m.text for m in found if m.retracted_at is None and m.valid_to is None)
 
 
 def test_a_correction_changes_the_next_answer(quill):
@@ -116,7 +116,7 @@ def test_a_corrected_fact_holds_from_when_the_wrong_one_was_told(quill):
     quill.say("Sorry, I meant Braga.")
     assert held(quill, "profile") == ["Lives in Braga"]
     homes = {m.text: m for m in quill.services.bank.memories(quill.persona.id, store="profile")}
-    assert homes["Lives in Lisbon"].taken_back is not None
+    assert homes["Lives in Lisbon"].retracted_at is not None
     assert homes["Lives in Porto"].superseded_by == homes["Lives in Braga"].id
     assert "Braga" in quill.say("Where do I live?").reading.answer
 
@@ -138,7 +138,7 @@ def test_what_is_to_be_forgotten_is_recalled_no_more_and_stays_in_the_history(qu
     assert "forget it under Memory" in told
     assert held(quill, "profile") == ["Lives in Porto"]
     assert "Porto" in quill.say("Where do I live?").reading.answer
-    taken = [m.text for m in quill.services.bank.memories(quill.persona.id) if m.taken_back]
+    taken = [m.text for m in quill.services.bank.memories(quill.persona.id) if m.retracted_at]
     assert sorted(taken) == ["I moved to Lisbon.", "Lives in Lisbon"]
 
 

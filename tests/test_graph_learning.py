@@ -23,7 +23,7 @@ from graph.models.calls import Unreachable
 from graph.models.registry import chat_model
 from memory.bank import learning_queue as consolidation
 from memory.bank.bank import Bank
-from memory.bank.learning_queue import Heard
+from memory.bank.learning_queue import SessionTurn
 from memory.search import indexer
 from memory.search.indexer import Indexer
 from memory.types import PersonaDraft, SessionDraft, Turn, TurnDraft
@@ -37,7 +37,7 @@ def heard(*said, news=True):
     """Turns of a session, told by a user unless they come with a role."""
     told = [(each, "user", "You") if isinstance(each, str) else each for each in said]
     return [
-        Heard(Turn(n, 1, n, speaker, role, text, JULY + timedelta(minutes=n), "", ""), news)
+        SessionTurn(Turn(n, 1, n, speaker, role, text, JULY + timedelta(minutes=n), "", ""), news)
         for n, (text, role, speaker) in enumerate(told)
     ]
 
@@ -142,7 +142,7 @@ def test_a_summary_rests_on_the_facts_that_it_states():
     )
     (gist,) = [item for item in told if item.memory.attribute == "summary"]
     assert here in {quote.words for quote in gist.quotes}
-    assert {told[n].memory.text for n in gist.rests_on} == {"Lives in Porto"}
+    assert {told[n].memory.text for n in gist.depends_on} == {"Lives in Porto"}
 
 
 def test_what_was_said_twice_is_summed_up_once():
@@ -221,7 +221,7 @@ def test_killed_while_it_learns_it_loses_and_repeats_nothing(bank):
     )
     killed = subprocess.run([sys.executable, "-c", dies, str(bank.path)], cwd=ROOT, timeout=120, check=False)
     assert killed.returncode == -signal.SIGKILL
-    assert (len(learned(bank)), consolidation.waiting(bank)) == (2, 2)
+    assert (len(learned(bank)), consolidation.count_pending(bank)) == (2, 2)
     assert learn_from_sessions(bank, "rules").sessions == 2
     assert learned(bank) == [f"Ab{letter} is your cat" for letter in "abcd"]
 
@@ -239,7 +239,7 @@ def test_an_older_history_that_comes_later_does_not_close_what_is_newer(bank):
 def test_nobody_learns_where_nobody_is_to(bank):
     tell(bank, "I live in Porto.")
     assert learn_from_sessions(bank, "none").sessions == 0
-    assert consolidation.waiting(bank) == 1
+    assert consolidation.count_pending(bank) == 1
 
 
 def test_a_chat_is_learned_from_when_it_is_closed(bank, embedder):
@@ -334,7 +334,7 @@ def test_while_the_model_is_away_sessions_wait(bank):
     tell(bank, "I live in Porto.")
     with ChatServer(Broken(status=503, body="{}")) as server, pytest.raises(Unreachable):
         by_server(bank, server)
-    assert (learned(bank), consolidation.waiting(bank)) == ([], 1)
+    assert (learned(bank), consolidation.count_pending(bank)) == ([], 1)
 
 
 def test_a_long_session_is_read_in_parts_with_the_right_quotes(bank):
@@ -364,7 +364,7 @@ def test_what_was_talked_about_is_answered_by_the_summary_and_what_was_done_is_n
     quill = replace(marlow, persona=services.bank.create_persona(PersonaDraft("Quill")), now=at(5, 7))
     for text in LONG:
         quill.say(text)
-    consolidation.close(services.bank)
+    consolidation.close_chats(services.bank)
     assert learn_from_sessions(services.bank, "rules").sessions > 0
     later = quill.again(now=at(5, 20), chat_id="later")
     talked = later.say("What did we talk about in the first week of May?", remember=False)

@@ -12,7 +12,7 @@ from graph.readers.prompts import PromptContent
 from graph.readers.reply_formats import parse_words
 from graph.readers.streaming import AnswerStream
 from graph.state import Ask
-from memory.quotes import holds
+from memory.quotes import contains
 from memory.types import Hit
 
 
@@ -62,6 +62,6 @@ def test_what_only_begins_like_a_mark_is_shown(found, text):
 
 def test_a_quote_holds_whatever_its_case_spaces_and_quotation_marks(found):
     memory = replace(found.hits[0].memory, text="She said: “I’ll  be there”,\nat noon.")
-    assert holds(memory.text, 'she said: "I\'ll be there", at NOON')
-    assert not holds(memory.text, "I'll not be there")
-    assert not holds(memory.text, " … ")
+    assert contains(memory.text, 'she said: "I\'ll be there", at NOON')
+    assert not contains(memory.text, "I'll not be there")
+    assert not contains(memory.text, " … ")

@@ -10,7 +10,7 @@ from memory.importers.detect import unpack
 from memory.importers.generic import character_card as card
 from memory.importers.reading.png import SIGNATURE
 from memory.ingest import ingest, summarize
-from memory.types import Stored
+from memory.types import WriteCounts
 from support.export_files import EXPORTS, chunk, memories, personas, picture, read_all, sessions, skips, write_json
 
 FILE = EXPORTS / "card.json"
@@ -90,7 +90,7 @@ def test_importing_a_card_twice_adds_nothing_and_another_of_its_name_is_another(
     bank = Bank(tmp_path / "bank.db")
     ingest(bank, FILE)
     (again,) = ingest(bank, FILE).histories
-    assert again.stored == Stored(known_turns=again.found_turns, known_memories=1)
+    assert again.stored == WriteCounts(known_turns=again.found_turns, known_memories=1)
     other = tmp_path / "other.json"
     other.write_text(changed(description="A painter."))
     ingest(bank, other)

@@ -218,7 +218,7 @@ def test_a_restore_that_fails_at_any_step_leaves_the_bank_in_its_place(bank, kep
         bank.path.write_bytes(b"damaged " * 1000)
     before = bank.path.read_bytes()
     if step == "look":
-        looks = iter([backups.look(kept)])
+        looks = iter([backups.inspect(kept)])
         monkeypatch.setattr(backups, "look", lambda *_: next(looks, None) or fail())
     elif step == "replacing":
         monkeypatch.setattr(Bank, "replacing", fail_midway)

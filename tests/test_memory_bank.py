@@ -13,7 +13,17 @@ from memory.bank import facts as knowing
 from memory.bank import maintenance, schema
 from memory.bank.bank import Bank
 from memory.errors import BankTooNew, BankUnavailable, UnknownMemory, UnknownPersona
-from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, Relation, SessionDraft, Stored, TimeSpan, TurnDraft
+from memory.types import (
+    LearnedMemory,
+    MemoryDraft,
+    PersonaDraft,
+    Quote,
+    Relation,
+    SessionDraft,
+    TimeSpan,
+    TurnDraft,
+    WriteCounts,
+)
 
 MAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 
@@ -38,7 +48,7 @@ def ana(bank):
 
 def test_a_session_is_kept_with_its_turns_and_a_memory_for_each(bank, ana):
     stored = bank.remember(ana.id, [session("I bought a kayak.", "It is red.")])
-    assert stored == Stored(sessions=1, turns=2, memories=2)
+    assert stored == WriteCounts(sessions=1, turns=2, memories=2)
     kept = bank.sessions(ana.id)[0]
     assert (kept.started_at, kept.started_text, kept.turn_count) == (MAY, "8 May 2023", 2)
     assert [t.text for t in bank.turns(ana.id, kept.id)] == ["I bought a kayak.", "It is red."]
@@ -50,7 +60,7 @@ def test_a_session_is_kept_with_its_turns_and_a_memory_for_each(bank, ana):
 def test_remembering_twice_adds_nothing(bank, ana):
     draft = session("I bought a kayak.", "Yes.", "Yes.")
     bank.remember(ana.id, [draft])
-    assert bank.remember(ana.id, [draft]) == Stored(known_turns=3)
+    assert bank.remember(ana.id, [draft]) == WriteCounts(known_turns=3)
     assert bank.counts(ana.id) == {"sessions": 1, "turns": 3, "dialogue": 3}
 
 
@@ -85,7 +95,7 @@ def test_an_earlier_fact_that_comes_later_does_not_reopen_the_past(bank, ana):
 
 
 def test_a_learned_memory_points_to_its_turn(bank, ana):
-    fact = Learned(MemoryDraft("profile", "Has a kayak", said_at=MAY), (Quote(0, "bought a kayak"),))
+    fact = LearnedMemory(MemoryDraft("profile", "Has a kayak", said_at=MAY), (Quote(0, "bought a kayak"),))
     bank.remember(ana.id, [SessionDraft((turn("I bought a kayak."),), MAY, learned=(fact,))])
     learned = bank.memories(ana.id, store="profile")[0]
     assert [t.text for t in bank.sources(ana.id, learned.id)] == ["I bought a kayak."]
@@ -101,7 +111,7 @@ def test_a_failed_write_leaves_nothing_behind(bank, ana):
 def test_memories_are_handed_out_in_the_order_asked_for(bank, ana):
     bank.remember(ana.id, [session("One.", "Two.", "Three.")])
     newest, *_, oldest = (m.id for m in bank.memories(ana.id))
-    assert [m.id for m in bank.chosen(ana.id, [oldest, 99, newest])] == [oldest, newest]
+    assert [m.id for m in bank.memories_by_id(ana.id, [oldest, 99, newest])] == [oldest, newest]
 
 
 def test_personas_do_not_see_each_other(bank, ana):
@@ -109,10 +119,10 @@ def test_personas_do_not_see_each_other(bank, ana):
     bank.remember(ana.id, [session("Ana's secret.")])
     secret = bank.memories(ana.id)[0]
     assert bank.memories(bo.id) == []
-    assert bank.chosen(bo.id, [secret.id]) == []
+    assert bank.memories_by_id(bo.id, [secret.id]) == []
     assert bank.turns(bo.id, secret.session_id) == []
     assert bank.sources(bo.id, secret.id) == []
-    assert bank.turns_before(bo.id, [secret.id]) == {}
+    assert bank.preceding_turns(bo.id, [secret.id]) == {}
     for ask in (bank.memory, bank.session):
         with pytest.raises(UnknownMemory):
             ask(bo.id, 1)
@@ -206,7 +216,7 @@ def test_a_bank_of_version_5_opens_with_everything(version_5):
     lisbon, porto = memories["Lives in Lisbon"], memories["Lives in Porto"]
     assert (lisbon.pinned, porto.superseded_by, porto.valid_to) == (True, lisbon.id, lisbon.valid_from)
     assert version_5.quotes(iris.id, lisbon.id) == {3: "live in Lisbon"}
-    assert memories["Is fond of boats"].taken_back is not None
+    assert memories["Is fond of boats"].retracted_at is not None
     assert (memories["A trip to Porto"].event, memories["A trip to Porto"].event_text) == (
         TimeSpan(datetime(2023, 5, 8, 10, 30, tzinfo=UTC), datetime(2023, 5, 8, 13, 30, tzinfo=UTC)),
         "last May",
@@ -280,7 +290,7 @@ def test_a_new_fact_looks_at_the_facts_of_its_attribute_alone(bank, ana):
         with bank.writing() as db:
             db.conn.set_progress_handler(lambda: taken.append(1), 1000)
             draft = MemoryDraft("profile", f"Lives somewhere {len(held)}", said_at=MAY, attribute="home", speaker="Ana")
-            knowing.memory(db, ana.id, draft)
+            knowing.add_memory(db, ana.id, draft)
         return len(taken)
 
     held = []

@@ -7,7 +7,7 @@ import pytest
 from memory.bank.bank import Bank
 from memory.forgetting import forget
 from memory.tab.memory_card import render_memory
-from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
+from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
 
 MAY = datetime(2023, 5, 8, tzinfo=UTC)
 JUNE = MAY + timedelta(days=30)
@@ -22,7 +22,7 @@ def bank(tmp_path):
 
 def tell(bank, text, at=MAY, place="Porto"):
     fact = MemoryDraft("profile", f"Lives in {place}", said_at=at, attribute="home", speaker="You")
-    learned = (Learned(fact, (Quote(0, f"I live in {place}"),)),)
+    learned = (LearnedMemory(fact, (Quote(0, f"I live in {place}"),)),)
     bank.remember(1, [SessionDraft((TurnDraft("You", "user", text, at),), at, external_id=text, learned=learned)])
     return next(m for m in bank.memories(1, store="profile") if m.text == f"Lives in {place}")
 
@@ -52,7 +52,7 @@ def test_the_answers_that_relied_on_it_are_listed_and_nothing_in_them_is_markup(
     answered(bank, fact)
     shown = render_memory(bank, fact, 2)
     assert "Where do I live? — In &lt;b&gt;Porto&lt;/b&gt; [1]" in shown
-    (use,) = bank.uses(1, fact.id, 10)
+    (use,) = bank.citing_answers(1, fact.id, 10)
     assert (use.question, use.answer.role) == ("Where do I live?", "assistant")
 
 
@@ -60,10 +60,10 @@ def test_another_personas_answers_are_not_told(bank):
     fact = tell(bank, "I live in Porto, see.")
     answered(bank, fact)
     other = bank.create_persona(PersonaDraft("Bea"))
-    assert bank.uses(other.id, fact.id, 10) == []
+    assert bank.citing_answers(other.id, fact.id, 10) == []
     assert bank.quotes(other.id, fact.id) == {}
-    assert bank.drawn(other.id, fact.id) == []
-    assert bank.told(other.id, "chat", 10) == []
+    assert bank.memories_from_same_turns(other.id, fact.id) == []
+    assert bank.chat_memories(other.id, "chat", 10) == []
 
 
 def test_a_forgotten_answer_relied_on_nothing(bank):
@@ -71,7 +71,7 @@ def test_a_forgotten_answer_relied_on_nothing(bank):
     answered(bank, fact)
     (chat,) = [s.id for s in bank.sessions(1) if s.source == "chat"]
     forget.forget_session(bank, 1, chat)
-    assert bank.uses(1, fact.id, 10) == []
+    assert bank.citing_answers(1, fact.id, 10) == []
 
 
 def test_what_holds_no_more_says_so(bank):

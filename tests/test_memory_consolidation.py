@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from memory.bank import learning_queue as consolidation
 from memory.bank.bank import Bank
 from memory.forgetting import forget
-from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
+from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
 
 MAY = datetime(2023, 5, 8, tzinfo=UTC)
 JUNE, JULY, AUGUST = (MAY + timedelta(days=days) for days in (30, 60, 90))
@@ -30,7 +30,7 @@ def home(place, said_at=MAY):
 
 def tell(bank, text, *learned, at=MAY, name="a", source="import", taken_back=()):
     turn = TurnDraft("You", "user", text, at)
-    draft = SessionDraft((turn,), at, external_id=name, source=source, learned=learned, taken_back=taken_back)
+    draft = SessionDraft((turn,), at, external_id=name, source=source, learned=learned, retracts=taken_back)
     return bank.remember(1, [draft])
 
 
@@ -39,18 +39,22 @@ def profile(bank):
 
 
 def test_what_quotes_nothing_that_was_said_is_refused(bank):
-    made_up = Learned(home("Lisbon"), (Quote(0, "I live in Lisbon"),))
-    elsewhere = Learned(home("Rome"), (Quote(3, PORTO),))
-    nothing = Learned(home("Oslo"), (Quote(0, " "),))
-    stored = tell(bank, PORTO, made_up, elsewhere, nothing, Learned(home("Porto"), (Quote(0, "live  in Porto"),)))
+    made_up = LearnedMemory(home("Lisbon"), (Quote(0, "I live in Lisbon"),))
+    elsewhere = LearnedMemory(home("Rome"), (Quote(3, PORTO),))
+    nothing = LearnedMemory(home("Oslo"), (Quote(0, " "),))
+    stored = tell(bank, PORTO, made_up, elsewhere, nothing, LearnedMemory(home("Porto"), (Quote(0, "live  in Porto"),)))
     assert (stored.memories, stored.refused) == (2, 3)  # one is the turn's own
     assert list(profile(bank)) == ["Lives in Porto"]
 
 
 def test_a_fact_told_twice_is_one_memory_with_both_tellings(bank):
-    tell(bank, PORTO, Learned(home("Porto"), (Quote(0, PORTO),)))
+    tell(bank, PORTO, LearnedMemory(home("Porto"), (Quote(0, PORTO),)))
     stored = tell(
-        bank, "Still, I live in Porto.", Learned(home("Porto", JUNE), (Quote(0, "I live in Porto"),)), at=JUNE, name="b"
+        bank,
+        "Still, I live in Porto.",
+        LearnedMemory(home("Porto", JUNE), (Quote(0, "I live in Porto"),)),
+        at=JUNE,
+        name="b",
     )
     assert (stored.known_memories, stored.memories) == (1, 1)
     (fact,) = profile(bank).values()
@@ -62,7 +66,13 @@ def test_a_fact_told_twice_is_one_memory_with_both_tellings(bank):
 
 def test_one_comes_back_to_where_one_lived_before(bank):
     for at, place, name in ((MAY, "Porto", "a"), (JUNE, "Lisbon", "b"), (JULY, "Porto", "c"), (AUGUST, "Porto", "d")):
-        tell(bank, f"I live in {place}.", Learned(home(place, at), (Quote(0, f"I live in {place}"),)), at=at, name=name)
+        tell(
+            bank,
+            f"I live in {place}.",
+            LearnedMemory(home(place, at), (Quote(0, f"I live in {place}"),)),
+            at=at,
+            name=name,
+        )
     lived = sorted((m.valid_from, m.text, m.valid_to, len(m.turn_ids)) for m in bank.memories(1, store="profile"))
     assert lived == [
         (MAY, "Lives in Porto", JUNE, 1),
@@ -72,13 +82,13 @@ def test_one_comes_back_to_where_one_lived_before(bank):
 
 
 def test_a_correction_takes_back_what_was_wrong_and_holds_from_the_same_day(bank):
-    tell(bank, PORTO, Learned(home("Porto"), (Quote(0, PORTO),)))
-    tell(bank, LISBON, Learned(home("Lisbon", JUNE), (Quote(0, LISBON),)), at=JUNE, name="b")
+    tell(bank, PORTO, LearnedMemory(home("Porto"), (Quote(0, PORTO),)))
+    tell(bank, LISBON, LearnedMemory(home("Lisbon", JUNE), (Quote(0, LISBON),)), at=JUNE, name="b")
     wrong = profile(bank)["Lives in Lisbon"]
     right = MemoryDraft("profile", "Lives in Braga", said_at=JULY, valid_from=JUNE, attribute="home", speaker="You")
-    tell(bank, "No, I said Braga.", Learned(right, (Quote(0, "Braga"),), replaces=wrong.id), at=JULY, name="c")
+    tell(bank, "No, I said Braga.", LearnedMemory(right, (Quote(0, "Braga"),), replaces=wrong.id), at=JULY, name="c")
     held = profile(bank)
-    assert (held["Lives in Lisbon"].taken_back, held["Lives in Lisbon"].superseded_by) == (
+    assert (held["Lives in Lisbon"].retracted_at, held["Lives in Lisbon"].superseded_by) == (
         JULY,
         held["Lives in Braga"].id,
     )
@@ -91,18 +101,18 @@ def test_forgetting_a_correction_brings_back_what_it_corrected(bank):
     (correction,) = [s.id for s in bank.sessions(1) if s.external_id == "c"]
     forget.forget_session(bank, 1, correction)
     held = profile(bank)
-    assert held["Lives in Lisbon"].taken_back is None
+    assert held["Lives in Lisbon"].retracted_at is None
     assert held["Lives in Porto"].superseded_by == held["Lives in Lisbon"].id
     assert held["Lives in Porto"].valid_to == JUNE
 
 
 def test_what_is_taken_back_is_recalled_no_more_and_what_it_closed_holds_again(bank):
-    tell(bank, PORTO, Learned(home("Porto"), (Quote(0, PORTO),)))
-    tell(bank, LISBON, Learned(home("Lisbon", JUNE), (Quote(0, LISBON),)), at=JUNE, name="b")
+    tell(bank, PORTO, LearnedMemory(home("Porto"), (Quote(0, PORTO),)))
+    tell(bank, LISBON, LearnedMemory(home("Lisbon", JUNE), (Quote(0, LISBON),)), at=JUNE, name="b")
     tell(bank, "Forget that.", at=JULY, name="c", taken_back=(profile(bank)["Lives in Lisbon"].id,))
     held = profile(bank)
-    assert (held["Lives in Lisbon"].taken_back, held["Lives in Porto"].valid_to) == (JULY, None)
-    again = tell(bank, LISBON, Learned(home("Lisbon", JUNE), (Quote(0, LISBON),)), at=JUNE, name="b")
+    assert (held["Lives in Lisbon"].retracted_at, held["Lives in Porto"].valid_to) == (JULY, None)
+    again = tell(bank, LISBON, LearnedMemory(home("Lisbon", JUNE), (Quote(0, LISBON),)), at=JUNE, name="b")
     assert (again.memories, again.known_memories) == (0, 1)  # what was taken back is not learned again of the same turn
 
 
@@ -112,12 +122,12 @@ def test_what_rests_on_a_closed_fact_is_stale(bank):
     tell(
         bank,
         because,
-        Learned(home("Porto"), (Quote(0, "I live in Porto"),)),
-        Learned(tram, (Quote(0, because),), rests_on=(0,)),
+        LearnedMemory(home("Porto"), (Quote(0, "I live in Porto"),)),
+        LearnedMemory(tram, (Quote(0, because),), depends_on=(0,)),
     )
     (resting,) = bank.memories(1, store="world")
     assert resting.stale_since is None
-    tell(bank, LISBON, Learned(home("Lisbon", JUNE), (Quote(0, LISBON),)), at=JUNE, name="b")
+    tell(bank, LISBON, LearnedMemory(home("Lisbon", JUNE), (Quote(0, LISBON),)), at=JUNE, name="b")
     (resting,) = bank.memories(1, store="world")
     assert resting.stale_since == JUNE
 
@@ -125,7 +135,7 @@ def test_what_rests_on_a_closed_fact_is_stale(bank):
 def test_what_was_put_together_of_two_turns_goes_with_either(bank):
     turns = (TurnDraft("You", "user", "It is on Monday."), TurnDraft("You", "user", "No, Tuesday."))
     both = (Quote(0, "It is on", alone=False), Quote(1, "Tuesday", alone=False))
-    event = Learned(MemoryDraft("event", "It is on Tuesday.", said_at=MAY), both)
+    event = LearnedMemory(MemoryDraft("event", "It is on Tuesday.", said_at=MAY), both)
     bank.remember(1, [SessionDraft(turns, MAY, learned=(event,))])
     (second,) = [m for m in bank.memories(1) if m.text == "No, Tuesday."]
     assert forget.forget_memories(bank, 1, [second.id]).memories == 2
@@ -140,46 +150,48 @@ def test_an_import_is_due_at_once_and_a_chat_when_it_is_over(bank):
     tell(bank, "Two.", name="chat", source="chat")
     now = datetime.now(UTC)
     named = {s.id: s.external_id for s in bank.sessions(1)}
-    assert [named[d.session_id] for d in consolidation.due(bank, now)] == ["imported"]
-    assert len(consolidation.due(bank, now + timedelta(minutes=31))) == 2
-    consolidation.close(bank, "another")
-    assert len(consolidation.due(bank, now)) == 1
-    consolidation.close(bank, "chat")
-    assert len(consolidation.due(bank, now)) == 2
+    assert [named[d.session_id] for d in consolidation.pending_sessions(bank, now)] == ["imported"]
+    assert len(consolidation.pending_sessions(bank, now + timedelta(minutes=31))) == 2
+    consolidation.close_chats(bank, "another")
+    assert len(consolidation.pending_sessions(bank, now)) == 1
+    consolidation.close_chats(bank, "chat")
+    assert len(consolidation.pending_sessions(bank, now)) == 2
 
 
 def settled(bank, *learned):
-    (session,) = consolidation.due(bank, datetime.now(UTC))
-    turns = [heard.turn for heard in consolidation.heard(bank, session)]
-    return consolidation.settle(bank, session, turns, learned)
+    (session,) = consolidation.pending_sessions(bank, datetime.now(UTC))
+    turns = [heard.turn for heard in consolidation.session_turns(bank, session)]
+    return consolidation.store_learned(bank, session, turns, learned)
 
 
 def test_a_session_is_learned_from_once_until_its_turns_change(bank):
     tell(bank, PORTO)
-    assert settled(bank, Learned(home("Porto"), (Quote(0, PORTO),))).memories == 1
-    assert consolidation.due(bank, datetime.now(UTC)) == []
+    assert settled(bank, LearnedMemory(home("Porto"), (Quote(0, PORTO),))).memories == 1
+    assert consolidation.pending_sessions(bank, datetime.now(UTC)) == []
     bank.remember(1, [SessionDraft((TurnDraft("You", "user", "And more."),), MAY, external_id="a")])
-    assert settled(bank, Learned(home("Porto"), (Quote(0, PORTO),))).known_memories == 1
+    assert settled(bank, LearnedMemory(home("Porto"), (Quote(0, PORTO),))).known_memories == 1
     forget.forget_memories(bank, 1, [m.id for m in bank.memories(1) if m.text == "And more."])
-    assert len(consolidation.due(bank, datetime.now(UTC))) == 1
+    assert len(consolidation.pending_sessions(bank, datetime.now(UTC))) == 1
 
 
 def test_of_two_who_learn_from_a_session_the_second_stores_nothing(bank):
     tell(bank, PORTO)
-    (session,) = consolidation.due(bank, datetime.now(UTC))
-    turns = [heard.turn for heard in consolidation.heard(bank, session)]
-    learned = [Learned(home("Porto"), (Quote(0, PORTO),))]
-    assert consolidation.settle(bank, session, turns, learned) is not None
-    assert consolidation.settle(bank, session, turns, learned) is None
+    (session,) = consolidation.pending_sessions(bank, datetime.now(UTC))
+    turns = [heard.turn for heard in consolidation.session_turns(bank, session)]
+    learned = [LearnedMemory(home("Porto"), (Quote(0, PORTO),))]
+    assert consolidation.store_learned(bank, session, turns, learned) is not None
+    assert consolidation.store_learned(bank, session, turns, learned) is None
     tell(bank, "Two.", name="b")
-    (other,) = consolidation.due(bank, datetime.now(UTC))
+    (other,) = consolidation.pending_sessions(bank, datetime.now(UTC))
     forget.forget_session(bank, 1, other.session_id)
-    assert consolidation.settle(bank, other, [], []) is None
+    assert consolidation.store_learned(bank, other, [], []) is None
 
 
 def test_a_new_summary_takes_the_place_of_the_old(bank):
     def summary(text):
-        return Learned(MemoryDraft("event", text, said_at=MAY, attribute="summary"), (Quote(0, PORTO, alone=False),))
+        return LearnedMemory(
+            MemoryDraft("event", text, said_at=MAY, attribute="summary"), (Quote(0, PORTO, alone=False),)
+        )
 
     tell(bank, PORTO)
     settled(bank, summary("About Porto."))
@@ -195,11 +207,11 @@ def test_questions_replies_and_what_was_taken_back_are_no_news(bank):
         TurnDraft("You", "user", LISBON),
     )
     bank.remember(1, [SessionDraft(turns, MAY)])
-    (session,) = consolidation.due(bank, datetime.now(UTC))
-    assert [h.news for h in consolidation.heard(bank, session)] == [True, False, True]
+    (session,) = consolidation.pending_sessions(bank, datetime.now(UTC))
+    assert [h.news for h in consolidation.session_turns(bank, session)] == [True, False, True]
     (lisbon,) = [m.id for m in bank.memories(1) if m.text == LISBON]
     tell(bank, "Forget that.", name="b", taken_back=(lisbon,))
-    assert [h.news for h in consolidation.heard(bank, session)] == [True, False, False]
+    assert [h.news for h in consolidation.session_turns(bank, session)] == [True, False, False]
 
 
 PLACES = st.sampled_from(["Porto", "Lisbon", "Braga"])
@@ -214,7 +226,7 @@ def test_in_whatever_order_homes_are_told_each_time_has_one(tmp_path_factory, to
     for _ in range(2):  # telling all of it again adds nothing
         for day, place in told:
             at, text = MAY + timedelta(days=day), f"I live in {place}."
-            tell(bank, text, Learned(home(place, at), (Quote(0, text),)), at=at, name=str(day))
+            tell(bank, text, LearnedMemory(home(place, at), (Quote(0, text),)), at=at, name=str(day))
     held = bank.memories(1, store="profile")
     for day, place in told:
         at = MAY + timedelta(days=day)

@@ -16,7 +16,7 @@ from memory.errors import MemoirError
 from memory.forgetting import forget
 from memory.search import indexer
 from memory.search.searcher import Searcher
-from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
+from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
 
 MAY = datetime(2023, 5, 8, tzinfo=UTC)
 JUNE, JULY = MAY + timedelta(days=30), datetime(2033, 7, 1, tzinfo=UTC)
@@ -35,14 +35,14 @@ def bank(tmp_path):
 
 def tell(bank, text, place="", at=MAY):
     fact = MemoryDraft("profile", f"Lives in {place}", said_at=at, attribute="home", speaker="You")
-    learned = (Learned(fact, (Quote(0, text),)),) if place else ()
+    learned = (LearnedMemory(fact, (Quote(0, text),)),) if place else ()
     turns = (TurnDraft("You", "user", text, at),)
     bank.remember(1, [SessionDraft(turns, at, external_id=f"{text}{at}", learned=learned)])
     return {m.text: m for m in bank.memories(1)}
 
 
 def alive(bank):
-    return sorted(m.text for m in bank.memories(1) if m.taken_back is None)
+    return sorted(m.text for m in bank.memories(1) if m.retracted_at is None)
 
 
 def test_an_edit_is_a_new_version_and_the_old_one_is_kept(bank):
@@ -51,7 +51,7 @@ def test_an_edit_is_a_new_version_and_the_old_one_is_kept(bank):
     assert (new.text, new.event_text, new.turn_ids, new.said_at) == ("I bought a canoe.", "May 2023", old.turn_ids, MAY)
     kept = bank.memory(1, old.id)
     assert (kept.text, kept.superseded_by) == ("I bought a kayak.", new.id)
-    assert kept.taken_back is not None
+    assert kept.retracted_at is not None
 
 
 def test_a_new_answer_reflects_the_edit_at_once(bank, embedder):
@@ -212,7 +212,7 @@ def test_undoing_everything_leaves_the_bank_as_it_was(tmp_path_factory, changes)
     bank.add_memories(1, [MemoryDraft("profile", "LIVES IN PORTO", speaker="You")])
     before, done = state(bank), 0
     for kind, which in changes:
-        now = [m for m in bank.memories(1) if m.taken_back is None]
+        now = [m for m in bank.memories(1) if m.retracted_at is None]
         memory = now[which % len(now)] if now else None
         if memory is None:
             continue
@@ -246,4 +246,4 @@ def test_the_journal_tells_of_changes_in_numbers(bank):
 def test_a_version_says_what_the_memory_says(bank):
     memory = tell(bank, "I bought a kayak.")["I bought a kayak."]
     assert version_of(memory) == Version("I bought a kayak.", valid_from=MAY)
-    assert consolidation.waiting(bank) == 1
+    assert consolidation.count_pending(bank) == 1

@@ -33,7 +33,7 @@ def told(marlow, at):
 
 def moved(chat, other, tmp_path):
     bank, file = chat.services.bank, tmp_path / "marlow.jsonl"
-    export.write(bank, [bank.persona("Marlow")], file)
+    export.write_export(bank, [bank.persona("Marlow")], file)
     ingest.ingest(other, file)
     return bank, chat.persona, other.persona("Marlow"), file
 
@@ -77,7 +77,7 @@ def test_a_file_is_written_whole_or_not_at_all(told, tmp_path, monkeypatch):
 
     monkeypatch.setattr(export, "lines", breaks)
     with pytest.raises(OSError, match="full"):
-        export.write(bank, [told.persona], file)
+        export.write_export(bank, [told.persona], file)
     assert file.read_text() == "what was there before"
     assert [p.name for p in tmp_path.iterdir() if "half" in p.name] == []
 

@@ -9,7 +9,7 @@ from memory.bank.bank import Bank
 from memory.forgetting.forget import forget_memories, forget_persona, forget_session, preview_memories
 from memory.forgetting.residue import find_in_bank
 from memory.search import indexer
-from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
+from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
 
 MAY = datetime(2023, 5, 8, tzinfo=UTC)
 SECRET = "The safe behind the piano opens with 4711."
@@ -20,7 +20,7 @@ OTHER = "We painted the kitchen yellow."
 def made(tmp_path, embedder):
     bank = Bank(tmp_path / "bank.db")
     ana = bank.create_persona(PersonaDraft("Ana"))
-    fact = Learned(MemoryDraft("profile", "Owns a safe behind the piano", said_at=MAY), (Quote(0, SECRET),))
+    fact = LearnedMemory(MemoryDraft("profile", "Owns a safe behind the piano", said_at=MAY), (Quote(0, SECRET),))
     turns = (TurnDraft("Ana", "user", SECRET), TurnDraft("Ana", "user", OTHER))
     bank.remember(ana.id, [SessionDraft(turns, MAY, external_id="a", learned=(fact,))])
     bank.remember(ana.id, [SessionDraft((TurnDraft("Ana", "user", "Elsewhere."),), MAY, external_id="b")])

@@ -17,9 +17,9 @@ from memory.bank import learning_queue as consolidation
 from memory.bank.bank import Bank
 from memory.bank.journal_entries import Entry
 from memory.errors import BankUnavailable, MemoirError
-from memory.exporting.export import write
+from memory.exporting.export import write_export
 from memory.forgetting.forget import forget_memories, forget_persona
-from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
+from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
 
 MAY = datetime(2023, 5, 8, tzinfo=UTC)
 
@@ -62,9 +62,9 @@ def test_what_adds_nothing_is_not_told(bank):
 def test_an_import_is_one_line_a_batch_and_names_who_asked(bank, tmp_path):
     for number in range(3):
         bank.remember(1, [exchange(name=f"c{number}")])
-    write(bank, bank.personas(), tmp_path / "iris.jsonl")
+    write_export(bank, bank.personas(), tmp_path / "iris.jsonl")
     other = Bank(tmp_path / "other.db")
-    with journal.requested("Memory tab"):
+    with journal.requested_by("Memory tab"):
         ingest.ingest(other, tmp_path / "iris.jsonl")
     assert told(other) == [
         ("created", "Memory tab", {"personas": 1}, ""),
@@ -74,11 +74,13 @@ def test_an_import_is_one_line_a_batch_and_names_who_asked(bank, tmp_path):
 
 def test_learning_and_forgetting_leave_numbers_and_no_word(bank):
     bank.remember(1, [exchange()])
-    consolidation.close(bank)
-    (due,) = consolidation.due(bank, datetime.now(UTC))
-    turns = [h.turn for h in consolidation.heard(bank, due)]
-    fact = Learned(MemoryDraft("profile", "Has a cat called Comma", said_at=MAY), (Quote(0, "cat is called Comma"),))
-    consolidation.settle(bank, due, turns, [fact])
+    consolidation.close_chats(bank)
+    (due,) = consolidation.pending_sessions(bank, datetime.now(UTC))
+    turns = [h.turn for h in consolidation.session_turns(bank, due)]
+    fact = LearnedMemory(
+        MemoryDraft("profile", "Has a cat called Comma", said_at=MAY), (Quote(0, "cat is called Comma"),)
+    )
+    consolidation.store_learned(bank, due, turns, [fact])
     forget_memories(bank, 1, [1])
     bank.add_memories(1, [MemoryDraft("world", "Commas are small.")])
     forget_persona(bank, 1)
@@ -118,7 +120,7 @@ def test_no_cell_of_the_csv_is_a_formula_and_none_is_lost(names):
 @given(st.sets(st.integers(1, 60)))
 def test_ranges_hold_all_numbers_and_no_other(numbers):
     held = set()
-    for run in journal.ranges(numbers).split(", ") if numbers else []:
+    for run in journal.format_ranges(numbers).split(", ") if numbers else []:
         first, _, last = run.partition("-")
         held |= set(range(int(first), int(last or first) + 1))
     assert held == numbers

@@ -20,7 +20,7 @@ from memory.bank.bank import Bank
 from memory.errors import Cancelled, MemoirError, UnreadableFile
 from memory.exporting import export
 from memory.forgetting import forget
-from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TimeSpan, TurnDraft
+from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, SessionDraft, TimeSpan, TurnDraft
 from support.export_files import write_zip
 
 MAY = datetime(2023, 5, 8, 10, 30, tzinfo=UTC)
@@ -91,14 +91,17 @@ deeds = st.lists(
 def tell(bank, who, session, source, place, day, recallable, alone, learns):
     at, text = MAY + timedelta(days=day), f"I live in {place}."
     known = [m.id for m in bank.memories(who, store="profile")]
-    fact = Learned(home(place, at), (Quote(0, f"live in {place}", alone), Quote(1, "Really", alone)))
+    fact = LearnedMemory(home(place, at), (Quote(0, f"live in {place}", alone), Quote(1, "Really", alone)))
     learned = {
         "": (),
         "fact": (fact,),
-        "correction": (Learned(fact.memory, fact.quotes, replaces=known[0] if known else None),),
-        "end": (Learned(fact.memory, fact.quotes, ends=True),),
+        "correction": (LearnedMemory(fact.memory, fact.quotes, replaces=known[0] if known else None),),
+        "end": (LearnedMemory(fact.memory, fact.quotes, ends=True),),
         "retraction": (),
-        "dependent": (fact, Learned(MemoryDraft("world", f"{place} is near", said_at=at), fact.quotes, None, (0,))),
+        "dependent": (
+            fact,
+            LearnedMemory(MemoryDraft("world", f"{place} is near", said_at=at), fact.quotes, None, (0,)),
+        ),
     }[learns]
     turns = (
         TurnDraft("You", "user", text, at, f"{at:%d %B}", f"t{day}", recallable),
@@ -117,12 +120,12 @@ def do(bank, what):
         drafts = [MemoryDraft("event", f"A trip to {what['place']}", f"trip {what['place']}", span, "last May", MAY)]
         bank.add_memories(what["who"], drafts)
     elif what["deed"] == "close":
-        consolidation.close(bank)
+        consolidation.close_chats(bank)
     elif what["deed"] == "settle":
-        for due in consolidation.due(bank, datetime.now(UTC))[:1]:
-            turns = [h.turn for h in consolidation.heard(bank, due)]
+        for due in consolidation.pending_sessions(bank, datetime.now(UTC))[:1]:
+            turns = [h.turn for h in consolidation.session_turns(bank, due)]
             summary = MemoryDraft("event", "They spoke of towns", said_at=MAY, attribute=consolidation.SUMMARY)
-            consolidation.settle(bank, due, turns, [Learned(summary, (Quote(0, turns[0].text, False),))])
+            consolidation.store_learned(bank, due, turns, [LearnedMemory(summary, (Quote(0, turns[0].text, False),))])
     else:
         whose = [(p.id, m) for p in bank.personas() for m in bank.memories(p.id)]
         who, memory = whose[what["nth"] % len(whose)] if whose else (0, None)
@@ -174,7 +177,7 @@ def lived(two):
 
 def exported(bank, folder, *names):
     file = folder / "bank.jsonl"
-    export.write(bank, [p for p in bank.personas() if not names or p.name in names], file)
+    export.write_export(bank, [p for p in bank.personas() if not names or p.name in names], file)
     return file
 
 
@@ -410,8 +413,8 @@ def test_zeros_in_a_text_do_not_reach_the_bank(lived, tmp_path):
 
 def test_what_is_written_meanwhile_is_not_half_in_the_file(lived):
     bank, _ = lived
-    before = list(export.lines(bank, bank.personas()))
-    started = export.lines(bank, bank.personas())
+    before = list(export.export_lines(bank, bank.personas()))
+    started = export.export_lines(bank, bank.personas())
     first = next(started)
     tell(bank, 2, "later", "chat", "Rome", 20, True, True, "fact")
     assert [first, *started] == before

@@ -15,19 +15,19 @@ from memory.bank.backup import backup, restore
 from memory.bank.bank import Bank
 from memory.errors import MemoirError
 from memory.exporting import downloads
-from memory.exporting.export import write
+from memory.exporting.export import write_export
 from memory.forgetting import selection as scope
 from memory.forgetting.forget import forget_memories, forget_selected, preview_selected
 from memory.progress import Task
 from memory.search import indexer
-from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, SessionDraft, TimeSpan, TurnDraft
+from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, SessionDraft, TimeSpan, TurnDraft
 
 MAY, JUNE, JULY = (datetime(2023, month, 8, tzinfo=UTC) for month in (5, 6, 7))
 
 
 def fact(text, at, *quotes, alone=True, **more):
     said = tuple(Quote(place, words, alone) for place, words in enumerate(quotes))
-    return Learned(MemoryDraft("profile", text, said_at=at, speaker="You", **more), said)
+    return LearnedMemory(MemoryDraft("profile", text, said_at=at, speaker="You", **more), said)
 
 
 def chat(name, at, said, answer, *learned, cites=()):
@@ -164,15 +164,15 @@ def test_what_was_put_together_goes_with_any_of_its_parts(bank):
 
 
 def test_of_a_summary_that_mentions_it_the_turns_stay_that_do_not(bank):
-    consolidation.close(bank)
+    consolidation.close_chats(bank)
     (session,) = (s for s in bank.sessions(1) if s.external_id == "d")
     summary = MemoryDraft("event", "They spoke of a fair and of Petra.", said_at=JULY, attribute=consolidation.SUMMARY)
-    due = next(d for d in consolidation.due(bank, datetime.now(UTC)) if d.session_id == session.id)
-    turns = [h.turn for h in consolidation.heard(bank, due)]
-    consolidation.settle(bank, due, turns, [Learned(summary, (Quote(0, turns[0].text, False),))])
+    due = next(d for d in consolidation.pending_sessions(bank, datetime.now(UTC)) if d.session_id == session.id)
+    turns = [h.turn for h in consolidation.session_turns(bank, due)]
+    consolidation.store_learned(bank, due, turns, [LearnedMemory(summary, (Quote(0, turns[0].text, False),))])
     gone = forget_selected(bank, [1], scope.select_mentions("Petra"))
     assert (gone.memories, gone.turns) == (1, 0)
-    assert session.id in {d.session_id for d in consolidation.due(bank, datetime.now(UTC))}
+    assert session.id in {d.session_id for d in consolidation.pending_sessions(bank, datetime.now(UTC))}
 
 
 @pytest.mark.parametrize("kind", ["export", "backup"])
@@ -190,7 +190,7 @@ def test_what_is_being_made_for_download_while_something_is_forgotten_is_thrown_
 
     def make(path):
         if kind == "export":
-            write(bank, bank.personas(), path, forget_once)
+            write_export(bank, bank.personas(), path, forget_once)
         else:
             backup(bank, path, Task(forget_once))
 
@@ -204,7 +204,7 @@ def test_what_is_being_made_for_download_while_something_is_forgotten_is_thrown_
 
 def test_downloads_go_and_a_bank_kept_by_a_restore_is_named(bank, tmp_path):
     others = downloads.create(tmp_path / "other.db", "Iris", "jsonl", lambda path: path.write_text("the milkman"))
-    download = downloads.create(bank.path, "Iris", "jsonl", lambda path: write(bank, bank.personas(), path))
+    download = downloads.create(bank.path, "Iris", "jsonl", lambda path: write_export(bank, bank.personas(), path))
     backup(bank, tmp_path / "kept.bak")
     restore(bank, tmp_path / "kept.bak")
     gone = forget_selected(bank, [1], scope.select_mentions("milkman"))
@@ -247,7 +247,7 @@ def test_the_commands_show_first_and_remove_when_told(bank, monkeypatch, capsys)
 
 
 def test_what_was_forgotten_can_be_told_again(bank, tmp_path):
-    write(bank, [bank.persona("Iris")], tmp_path / "iris.jsonl")
+    write_export(bank, [bank.persona("Iris")], tmp_path / "iris.jsonl")
     before = texts(bank)
     forget_selected(bank, [1], scope.select_mentions("Zeppelin"))
     ingest.ingest(bank, tmp_path / "iris.jsonl")

@@ -63,7 +63,7 @@ class Stopping(Task):
 
 def take(what, bank, path, task):
     if what == "export":
-        return export.write(bank, bank.personas(), path, task.report)
+        return export.write_export(bank, bank.personas(), path, task.report)
     if what == "backup":
         return backup.backup(bank, path, task)
     if what == "persona":
@@ -93,10 +93,10 @@ def test_progress_begins_low_never_falls_and_ends_at_all(bank, tmp_path, what):
 @pytest.mark.parametrize("share", [0, 0.2, 0.6])
 @pytest.mark.parametrize("what", WHAT)
 def test_what_is_stopped_leaves_no_file_and_the_bank_as_it_was(bank, tmp_path, what, share):
-    before = list(export.lines(bank, bank.personas()))
+    before = list(export.export_lines(bank, bank.personas()))
     with pytest.raises(Cancelled, match="Nothing was changed"):
         take(what, bank, tmp_path / "out", Stopping(share))
-    assert list(export.lines(bank, bank.personas())) == before
+    assert list(export.export_lines(bank, bank.personas())) == before
     assert [path.name for path in tmp_path.iterdir()] == ["home"]
     assert not upkeep.verify(bank, "all-MiniLM-L6-v2")
 

@@ -84,8 +84,8 @@ class _PooledIds:
 
     def _session(self, session: SessionDraft, place: int, names: _Names) -> SessionDraft | None:
         own = f"{names.history}/{session.external_id or f'session {place}'}"
-        words = [(turn.speaker, turn.text, rows.stamp(turn.said_at)) for turn in session.turns]
-        name = self.stored.setdefault(rows.digest(rows.stamp(session.started_at), words), own)
+        words = [(turn.speaker, turn.text, rows.format_time(turn.said_at)) for turn in session.turns]
+        name = self.stored.setdefault(rows.digest(rows.format_time(session.started_at), words), own)
         names.sessions[session.external_id] = name
         units = [f"{name}/{n}" for n in range(1, len(session.turns) + 1)]
         names.turns.update(zip((turn.external_id for turn in session.turns), units, strict=True))

@@ -16,7 +16,7 @@ from eval.experiment import Experiment, Granularity, Key
 from graph.learning.plain_facts import facts
 from graph.learning.summary import TermWeights
 from graph.understanding.sentences import split
-from memory.types import Learned, MemoryDraft, Quote, SessionDraft, TurnDraft
+from memory.types import LearnedMemory, MemoryDraft, Quote, SessionDraft, TurnDraft
 
 PHRASES = 5
 """Key phrases of one memory."""
@@ -56,7 +56,7 @@ class SessionRewriter:
             merged = addition and not self.separate
             turns.append(replace(each.turn, key=f"{addition}\n{each.turn.text}") if merged else each.turn)
             if addition and self.separate:
-                learned.append(Learned(_extra_key(each.turn, addition, session), (Quote(place, each.turn.text),)))
+                learned.append(LearnedMemory(_extra_key(each.turn, addition, session), (Quote(place, each.turn.text),)))
         holds = {each.turn.external_id: each.holds for each in stored}
         return replace(session, turns=tuple(turns), learned=tuple(learned)), holds
 

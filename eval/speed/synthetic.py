@@ -22,7 +22,7 @@ from memory.bank import rows
 from memory.bank.bank import Bank
 from memory.embedding.embedder import Embedder, Vectors
 from memory.search import tokens as lexical
-from memory.types import Learned, MemoryDraft, Quote, SessionDraft, TimeSpan, TurnDraft
+from memory.types import LearnedMemory, MemoryDraft, Quote, SessionDraft, TimeSpan, TurnDraft
 
 TURNS = 19
 A_SESSION = TURNS + 1
@@ -116,7 +116,7 @@ class Life:
             TurnDraft(speakers[place % 2], "user", _sentence(words[end - length : end]), _minutes(started, place))
             for place, (length, end) in enumerate(zip(lengths, ends, strict=True))
         )
-        learned = Learned(self._learned(draw, number, started, speakers[1]), (Quote(0, turns[0].text),))
+        learned = LearnedMemory(self._learned(draw, number, started, speakers[1]), (Quote(0, turns[0].text),))
         return SessionDraft(turns, started, f"{started:%Y-%m-%d %H:%M}", f"session {number}", learned=(learned,))
 
     def _words(self, draw: np.random.Generator, n: int) -> list[str]:

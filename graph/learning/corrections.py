@@ -17,9 +17,9 @@ from graph.understanding.sentences import split
 from graph.understanding.times import stated_time, times_in
 from memory.bank.bank import Bank
 from memory.bank.learning_queue import SUMMARY
-from memory.quotes import holds
+from memory.quotes import contains
 from memory.search import tokens as lexical
-from memory.types import SEMANTIC, Hit, Learned, Memory, MemoryDraft, Quote
+from memory.types import SEMANTIC, Hit, LearnedMemory, Memory, MemoryDraft, Quote
 
 RECENT = 8
 """Things said last in a chat that a correction may be of."""
@@ -99,13 +99,13 @@ def revise(ask: Ask, hits: Sequence[Hit], bank: Bank) -> Revision | None:
     if heard is None:
         return None
     reply = next((turn.text for turn in reversed(ask.dialogue) if turn.role == "assistant"), "")
-    quoted = [hit.memory for hit in hits if any(holds(reply, sentence) for sentence in split(hit.memory.text))]
-    told = bank.told(ask.persona.id, ask.chat_id, RECENT)
+    quoted = [hit.memory for hit in hits if any(contains(reply, sentence) for sentence in split(hit.memory.text))]
+    told = bank.chat_memories(ask.persona.id, ask.chat_id, RECENT)
     # What the last reply spoke of goes first: "no, ..." is said to it.
-    said = [*(m for m in told if holds(reply, m.text)), *quoted, *told]
+    said = [*(m for m in told if contains(reply, m.text)), *quoted, *told]
 
     def drawn(memory: Memory) -> Sequence[Memory]:
-        return bank.drawn(ask.persona.id, memory.id)
+        return bank.memories_from_same_turns(ask.persona.id, memory.id)
 
     if isinstance(heard, Correction):
         return correct(heard, said, drawn, ask.as_of)
@@ -134,7 +134,7 @@ def correct(heard: Correction, said: Sequence[Memory], drawn: FindDerived, now: 
     for memory in _stated(said, drawn):
         corrected = _corrected(heard, memory)
         if corrected and corrected != memory.text:
-            known = [m for m in drawn(memory) if m.taken_back is None and m.attribute != SUMMARY]
+            known = [m for m in drawn(memory) if m.retracted_at is None and m.attribute != SUMMARY]
             learned = tuple(_relearned(heard, memory, corrected, known, now))
             replaced = {item.replaces for item in learned}
             wrong = [m for m in known if m.id not in replaced and _is_of(heard, m, memory, corrected)]
@@ -148,7 +148,7 @@ def _stated(said: Sequence[Memory], drawn: FindDerived) -> Iterator[Memory]:
     for memory in said:
         stated = [m for m in drawn(memory) if m.store == "dialogue"] if memory.store in SEMANTIC else []
         for each in (*stated, memory):
-            if each.id not in seen and each.attribute != SUMMARY and each.taken_back is None:
+            if each.id not in seen and each.attribute != SUMMARY and each.retracted_at is None:
                 seen.add(each.id)
                 yield each
 
@@ -163,7 +163,10 @@ def retract(heard: Retraction, said: Sequence[Memory], hits: Sequence[Hit], draw
         if len({m.turn_ids or m.id for m in meant}) > MOST_MEANT:
             return Revision(tuple(meant), "", heard.sentence)
     taken = {
-        m.id: m for memory in meant for m in (memory, *drawn(memory)) if m.taken_back is None and m.attribute != SUMMARY
+        m.id: m
+        for memory in meant
+        for m in (memory, *drawn(memory))
+        if m.retracted_at is None and m.attribute != SUMMARY
     }
     if not taken:
         return None
@@ -214,21 +217,21 @@ def _tells_the_same(clause: str, memory: Memory) -> bool:
 
 def _relearned(
     heard: Correction, memory: Memory, corrected: str, known: Sequence[Memory], now: datetime
-) -> Iterator[Learned]:
+) -> Iterator[LearnedMemory]:
     """The memory as it is right, and what follows from it instead of what followed from the wrong one."""
     quotes = (Quote(0, heard.sentence, alone=False),)
-    yield Learned(_draft(memory, corrected, now), quotes, replaces=memory.id)
+    yield LearnedMemory(_draft(memory, corrected, now), quotes, replaces=memory.id)
     anchor = memory.said_at or now
     held = [m for m in known if m.id != memory.id and m.store in SEMANTIC]
     for fact in facts(corrected, memory.speaker, anchor):
         same = [m for m in held if (m.store, m.attribute) == (fact.store, fact.attribute) and m.text != fact.text]
         right = replace(fact, said_at=now, valid_from=fact.valid_from or anchor)
         if not any(m.text == fact.text for m in held):
-            yield Learned(right, quotes, replaces=same[0].id if same else None)
+            yield LearnedMemory(right, quotes, replaces=same[0].id if same else None)
     for event in known:
         text = _corrected(heard, event) if event.store == "event" and not event.attribute else ""
         if text:
-            yield Learned(_draft(event, text, now), quotes, replaces=event.id)
+            yield LearnedMemory(_draft(event, text, now), quotes, replaces=event.id)
 
 
 def _draft(memory: Memory, text: str, now: datetime) -> MemoryDraft:
@@ -251,9 +254,11 @@ def _draft(memory: Memory, text: str, now: datetime) -> MemoryDraft:
 def _is_of(heard: Correction, known: Memory, memory: Memory, corrected: str) -> bool:
     """Whether something drawn from the memory says what was wrong in it."""
     if known.store == "dialogue":
-        return known.id != memory.id and holds(memory.text, known.text)
+        return known.id != memory.id and contains(memory.text, known.text)
     gone = frozenset(lexical.terms(memory.text)) - frozenset(lexical.terms(corrected))
-    return bool(gone & frozenset(lexical.terms(known.text))) or (bool(heard.wrong) and holds(known.text, heard.wrong))
+    return bool(gone & frozenset(lexical.terms(known.text))) or (
+        bool(heard.wrong) and contains(known.text, heard.wrong)
+    )
 
 
 def _sentence(clause: str) -> str:

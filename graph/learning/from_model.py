@@ -20,8 +20,8 @@ from graph.models.tokens import UNKNOWN_CONTEXT, context_length, count_tokens
 from graph.readers.prompts import repair
 from graph.readers.reply_formats import UnusableReply, parse_json
 from graph.understanding.times import stated_time
-from memory.bank.learning_queue import Heard
-from memory.types import Learned, MemoryDraft, Quote, Store, Turn
+from memory.bank.learning_queue import SessionTurn
+from memory.types import LearnedMemory, MemoryDraft, Quote, Store, Turn
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -93,14 +93,14 @@ class SessionReply(_Strict):
     keyphrases: list[str]
 
 
-def learn(heard: Sequence[Heard], model: BaseChatModel) -> tuple[Learned, ...]:
+def learn(heard: Sequence[SessionTurn], model: BaseChatModel) -> tuple[LearnedMemory, ...]:
     """What a chat model draws from the turns of a session; a long one is read in parts.
 
     Raises:
         UnusableReply: its reply is of no use, also at the second time.
         ModelFailed: it did not reply.
     """
-    learned: list[Learned] = []
+    learned: list[LearnedMemory] = []
     for part in parts(heard, model):
         talk = prompt(part)
         try:
@@ -115,7 +115,7 @@ def _ask(model: BaseChatModel, talk: Messages) -> str:
     return asyncio.run(stream_reply(model, talk, schema=SessionReply.model_json_schema())).text
 
 
-def parts(heard: Sequence[Heard], model: BaseChatModel) -> Iterator[list[tuple[int, Turn]]]:
+def parts(heard: Sequence[SessionTurn], model: BaseChatModel) -> Iterator[list[tuple[int, Turn]]]:
     """The turns that hold news, with their places, in stretches that the model can read at once."""
     room = (context_length(model) or UNKNOWN_CONTEXT) - REPLY_ROOM
     part: list[tuple[int, Turn]] = []
@@ -146,15 +146,15 @@ def prompt(part: Sequence[tuple[int, Turn]]) -> Messages:
     return (("system", INSTRUCTION), ("human", data))
 
 
-def _learned(told: SessionReply, heard: Sequence[Heard], offset: int) -> Iterator[Learned]:
+def _learned(told: SessionReply, heard: Sequence[SessionTurn], offset: int) -> Iterator[LearnedMemory]:
     for place, item in enumerate(told.items):
-        yield Learned(
+        yield LearnedMemory(
             _draft(item, heard),
             _quotes(item.quotes),
-            rests_on=tuple(offset + n for n in item.rests_on if 0 <= n < place),
+            depends_on=tuple(offset + n for n in item.rests_on if 0 <= n < place),
         )
     for item in told.ended:
-        yield Learned(_draft(item, heard), _quotes(item.quotes), ends=True)
+        yield LearnedMemory(_draft(item, heard), _quotes(item.quotes), ends=True)
     times = [each.turn.said_at for each in heard if each.turn.said_at is not None]
     if told.summary.strip() and times:
         phrases = [phrase[:MAX_TEXT] for phrase in told.keyphrases[:MOST_PHRASES]]
@@ -166,7 +166,7 @@ def _quotes(quoted: Sequence[Quoted]) -> tuple[Quote, ...]:
     return tuple(Quote(each.turn, each.words) for each in quoted)
 
 
-def _draft(item: Item, heard: Sequence[Heard]) -> MemoryDraft:
+def _draft(item: Item, heard: Sequence[SessionTurn]) -> MemoryDraft:
     """The item as a memory, dated by the words that it quotes."""
     spoken = [(heard[q.turn].turn, q.words) for q in item.quotes if 0 <= q.turn < len(heard)]
     said_at = spoken[0][0].said_at if spoken else None

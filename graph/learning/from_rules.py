@@ -15,8 +15,8 @@ from graph.learning.plain_facts import endings, facts
 from graph.learning.quotation import own_sentences
 from graph.learning.summary import TermWeights, summary
 from graph.understanding.times import stated_time
-from memory.bank.learning_queue import Heard
-from memory.types import Learned, MemoryDraft, Quote, Turn
+from memory.bank.learning_queue import SessionTurn
+from memory.types import LearnedMemory, MemoryDraft, Quote, Turn
 
 GIST = 3
 """Sentences of a summary; a session of fewer than twice as many is as short as its summary would be."""
@@ -30,7 +30,7 @@ LEAST_WORDS = 4
 _SUPPOSES = re.compile(r"\b(?:if|would|could|might|maybe|perhaps|wish|unless)\b", re.IGNORECASE)
 
 
-def learn(heard: Sequence[Heard]) -> tuple[Learned, ...]:
+def learn(heard: Sequence[SessionTurn]) -> tuple[LearnedMemory, ...]:
     """What the turns of a session teach; the places in its quotes are those of `heard`."""
     present = frozenset(each.turn.speaker for each in heard)
     told = [
@@ -45,20 +45,20 @@ def learn(heard: Sequence[Heard]) -> tuple[Learned, ...]:
 
 def stated_facts(
     sentence: str, speaker: str, said_at: datetime, place: int, present: Collection[str]
-) -> Iterator[Learned]:
+) -> Iterator[LearnedMemory]:
     """The facts and relations that a sentence of one's own states, and the facts that it ends.
 
     Those present are spoken to: "my father, Ida, laughs a lot" tells her of a father and does not make her one.
     """
     quotes = (Quote(place, sentence),)
     for fact in endings(sentence, speaker, said_at):
-        yield Learned(fact, quotes, ends=True)
+        yield LearnedMemory(fact, quotes, ends=True)
     for fact in facts(sentence, speaker, said_at):
         if fact.store != "relationship" or fact.relation is None or fact.relation.tail not in present:
-            yield Learned(fact, quotes)
+            yield LearnedMemory(fact, quotes)
 
 
-def learn_from_sentence(sentence: str, turn: Turn, place: int, present: Collection[str]) -> Iterator[Learned]:
+def learn_from_sentence(sentence: str, turn: Turn, place: int, present: Collection[str]) -> Iterator[LearnedMemory]:
     """What one sentence of a turn teaches; of an assistant's only what it says of itself."""
     if turn.said_at is None:
         return
@@ -66,7 +66,7 @@ def learn_from_sentence(sentence: str, turn: Turn, place: int, present: Collecti
     if turn.role != "assistant" and not _SUPPOSES.search(sentence):
         event = _event(sentence, turn.speaker, turn.said_at)
         if event is not None:
-            yield Learned(event, (Quote(place, sentence),))
+            yield LearnedMemory(event, (Quote(place, sentence),))
 
 
 def _event(sentence: str, speaker: str, said_at: datetime) -> MemoryDraft | None:
@@ -86,7 +86,7 @@ def _event(sentence: str, speaker: str, said_at: datetime) -> MemoryDraft | None
     )
 
 
-def _summary(heard: Sequence[Heard], told: Sequence[Learned]) -> Iterator[Learned]:
+def _summary(heard: Sequence[SessionTurn], told: Sequence[LearnedMemory]) -> Iterator[LearnedMemory]:
     """The sentences nearest to all that was said, found by the session's key phrases, too.
 
     It rests on the facts that its sentences state: where one of them ends, the summary is stale.

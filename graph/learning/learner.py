@@ -15,10 +15,10 @@ from graph.readers.reply_formats import UnusableReply
 from graph.settings import LearnerEngine
 from memory.bank import learning_queue as consolidation
 from memory.bank.bank import Bank
-from memory.bank.learning_queue import Heard
+from memory.bank.learning_queue import SessionTurn
 from memory.errors import MemoirError
 from memory.search.indexer import Indexer
-from memory.types import Learned, Stored
+from memory.types import LearnedMemory, WriteCounts
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -35,7 +35,7 @@ class LearningResult:
     """What came of a run: sessions learned from, what was stored, and why rules stood in for the model, if they did."""
 
     sessions: int = 0
-    stored: Stored = field(default_factory=Stored)
+    stored: WriteCounts = field(default_factory=WriteCounts)
     notice: str = ""
 
 
@@ -57,13 +57,13 @@ def learn_from_sessions(
     """
     done = LearningResult()
     while engine != "none" and not stopped():
-        batch = consolidation.due(bank, now or datetime.now(UTC), BATCH)
+        batch = consolidation.pending_sessions(bank, now or datetime.now(UTC), BATCH)
         for session in batch:
             if stopped():
                 return done
-            heard = consolidation.heard(bank, session)
+            heard = consolidation.session_turns(bank, session)
             learned, notice = _drawn(heard, engine, model)
-            stored = consolidation.settle(bank, session, [each.turn for each in heard], learned)
+            stored = consolidation.store_learned(bank, session, [each.turn for each in heard], learned)
             if stored is not None:
                 done = LearningResult(done.sessions + 1, done.stored + stored, notice or done.notice)
                 on_session()
@@ -72,7 +72,9 @@ def learn_from_sessions(
     return done
 
 
-def _drawn(heard: Sequence[Heard], engine: LearnerEngine, model: BaseChatModel | None) -> tuple[Sequence[Learned], str]:
+def _drawn(
+    heard: Sequence[SessionTurn], engine: LearnerEngine, model: BaseChatModel | None
+) -> tuple[Sequence[LearnedMemory], str]:
     if engine != "llm":
         return rules.learn(heard), ""
     if model is None:
@@ -111,7 +113,7 @@ class Learner:
     def close(self, chat_id: str) -> None:
         """Say that a chat is over, so that it is learned from at once."""
         if chat_id:
-            consolidation.close(self.bank, chat_id)
+            consolidation.close_chats(self.bank, chat_id)
             self.wake()
 
     def stop(self) -> None:
@@ -120,7 +122,7 @@ class Learner:
         self._work.set()
         if self._thread.is_alive():
             self._thread.join()
-        consolidation.close(self.bank)
+        consolidation.close_chats(self.bank)
 
     @property
     def state(self) -> str:

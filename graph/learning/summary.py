@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from memory.bank.learning_queue import SUMMARY
-from memory.types import Learned, MemoryDraft, Quote, TimeSpan
+from memory.types import LearnedMemory, MemoryDraft, Quote, TimeSpan
 
 
 class TermWeights:
@@ -50,8 +50,8 @@ def summary(
     phrases: Sequence[str],
     times: Sequence[datetime],
     quotes: tuple[Quote, ...],
-    rests_on: tuple[int, ...] = (),
-) -> Learned:
+    depends_on: tuple[int, ...] = (),
+) -> LearnedMemory:
     """The memory that sums a session up: found by its key phrases, too, and of the time from first to last word."""
     gist = MemoryDraft(
         "event",
@@ -61,4 +61,4 @@ def summary(
         said_at=max(times),
         attribute=SUMMARY,
     )
-    return Learned(gist, quotes, rests_on=rests_on)
+    return LearnedMemory(gist, quotes, depends_on=depends_on)

@@ -13,7 +13,7 @@ from graph.learning.quotation import own_sentences
 from graph.state import USER, Ask, Message, Reading, Revision, Services, TraceLine, TurnState
 from graph.understanding.times import stated_time
 from memory.bank.bank import Bank
-from memory.quotes import holds
+from memory.quotes import contains
 from memory.types import SessionDraft, TurnDraft
 
 
@@ -44,7 +44,7 @@ def exchange(ask: Ask, message: Message, reply: Reading | None, revision: Revisi
     """
     statements, event = message.statements, message.stated_at
     if revision is not None:
-        statements = tuple(text for text in statements if not holds(revision.sentence, text))
+        statements = tuple(text for text in statements if not contains(revision.sentence, text))
         event = stated_time(" ".join(statements), ask.as_of)
     said_text = ask.as_of.isoformat(timespec="seconds")  # with the zone, so that the speaker's own day is kept
     mine = TurnDraft(
@@ -74,5 +74,5 @@ def exchange(ask: Ask, message: Message, reply: Reading | None, revision: Revisi
         ask.text[:80],
         source="chat",
         learned=(*learned, *(revision.learned if revision else ())),
-        taken_back=revision.taken_back if revision else (),
+        retracts=revision.taken_back if revision else (),
     )

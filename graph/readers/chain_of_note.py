@@ -36,7 +36,7 @@ from graph.state import Ask, Note, Reading, Reason, TraceLine
 from graph.understanding.times import moment_of, times_in
 from memory.dates.expressions import TimeExpression
 from memory.errors import MemoirError
-from memory.quotes import holds
+from memory.quotes import contains
 from memory.types import Hit
 
 if TYPE_CHECKING:
@@ -249,11 +249,11 @@ def _notes(replied: Sequence[NoteReply], content: PromptContent) -> tuple[tuple[
     kept: dict[int, Note] = {}
     for note in replied:
         memory = content.memory(note.memory)
-        if memory is not None and holds(memory.text, note.quote):
+        if memory is not None and contains(memory.text, note.quote):
             dates = times_in(note.quote, memory.said_at)
             relevance = min(1.0, max(0.0, scores[memory.id].get("fused", 1.0)))
             kept.setdefault(memory.id, Note(memory, note.quote, relevance, dates, says=note.note))
-    refused = sum((m := content.memory(n.memory)) is None or not holds(m.text, n.quote) for n in replied)
+    refused = sum((m := content.memory(n.memory)) is None or not contains(m.text, n.quote) for n in replied)
     return tuple(kept.values()), refused
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from graph.readers.prompts import PromptContent
 from graph.state import Citation
 from graph.understanding.sentences import split
-from memory.quotes import holds
+from memory.quotes import contains
 from memory.search import tokens as lexical
 from memory.types import Memory
 
@@ -45,7 +45,7 @@ def cite(
     for number in wanted:
         memory = found.memory(number)
         claims = [words for words in (listed.get(number), inline.get(number)) if words]
-        if memory is not None and all(holds(memory.text, words) for words in claims):
+        if memory is not None and all(contains(memory.text, words) for words in claims):
             kept[number] = memory
     places = {number: place for place, number in enumerate(kept, 1)}
     written = renumbered(answer, places.get)

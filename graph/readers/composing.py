@@ -111,7 +111,7 @@ def why_unanswered(
     known: TimeSpan | None = None,
 ) -> Reason | None:
     """Why notes, best first, do not answer a question; None if they do. The arguments are as for `compose`."""
-    if window and known is not None and not any(w.span.meets(known) for w in window):
+    if window and known is not None and not any(w.span.overlaps(known) for w in window):
         return "outside the known time"
     if not notes:
         return "nothing found"

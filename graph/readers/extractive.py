@@ -50,7 +50,7 @@ def answer(
     if own != asked.text:
         parsed = replace(parsed, expects=question.parse(own, 0, {}).expects)
     dialogue = [hit.memory.id for hit in hits if hit.memory.store == "dialogue"]
-    before = bank.turns_before(ask.persona.id, dialogue)
+    before = bank.preceding_turns(ask.persona.id, dialogue)
     compared = elapsed.parse(asked.text)
     reading = _compared(compared, ask, hits, before, searcher) if compared else None
     if reading is not None:

@@ -86,7 +86,7 @@ def _may_come_up(memory: Memory, ask: Ask) -> bool:
     """Whether it is an event or a turn of the user, and still valid."""
     if memory.store not in EPISODIC or memory.speaker in (ask.persona.name, "assistant"):
         return False
-    ends = (memory.valid_to, memory.taken_back, memory.stale_since)
+    ends = (memory.valid_to, memory.retracted_at, memory.stale_since)
     return all(end is None or end > ask.as_of for end in ends)
 
 

@@ -176,7 +176,7 @@ def check_arguments(endpoint: Callable[P, Any]) -> Callable[P, Any]:
     @wraps(endpoint)
     def checked(*args: P.args, **kwargs: P.kwargs) -> Any:  # noqa: ANN401  # as the endpoint itself
         try:
-            with journal.requested(f"another program ({endpoint.__name__})"):
+            with journal.requested_by(f"another program ({endpoint.__name__})"):
                 return strict(*args, **kwargs)
         except ValidationError as error:
             expected = "; ".join(_describe(each, endpoint) for each in error.errors())

@@ -75,12 +75,12 @@ def is_of_time(memory: Memory, span: TimeSpan) -> bool:
     """Whether a memory held, happened, tells of, or was said in the span; what has no time may be of any."""
     if memory.store in SEMANTIC and memory.event is None and memory.valid_from is not None:
         return memory.valid_from < span.end and (memory.valid_to is None or memory.valid_to > span.start)
-    if memory.event is not None and memory.event.meets(span):
+    if memory.event is not None and memory.event.overlaps(span):
         return True
     if memory.said_at is None:
         return memory.event is None
-    return _day_of(memory.said_at).meets(span) or any(
-        time.span.meets(span) for time in times_in(memory.text, memory.said_at)
+    return _day_of(memory.said_at).overlaps(span) or any(
+        time.span.overlaps(span) for time in times_in(memory.text, memory.said_at)
     )
 
 

@@ -30,7 +30,7 @@ COPIED, CHECKED = 0.4, 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Holding:
+class BankSummary:
     """What a bank's file holds, and of which version it is."""
 
     version: int
@@ -42,14 +42,14 @@ class Holding:
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
+class RestoreResult:
     """What the bank holds now; `before` is where the bank that was there is kept, None if there was none."""
 
-    holding: Holding
+    holding: BankSummary
     before: Path | None
 
 
-def backup(bank: Bank, path: Path, task: Task | None = None) -> Holding:
+def backup(bank: Bank, path: Path, task: Task | None = None) -> BankSummary:
     """Copy the bank as it stands at one moment to a new file, and check the copy.
 
     Raises:
@@ -60,7 +60,7 @@ def backup(bank: Bank, path: Path, task: Task | None = None) -> Holding:
     task = task or Task()
     with _new_file(path) as half:
         _copy(bank, half, task, COPIED)
-        return look(half, task)
+        return inspect(half, task)
 
 
 def _copy(bank: Bank, path: Path, task: Task, share: float) -> None:
@@ -75,7 +75,7 @@ def _copy(bank: Bank, path: Path, task: Task, share: float) -> None:
         db.conn.backup(copy, pages=PIECE, progress=report)
 
 
-def restore(bank: Bank, path: Path) -> Restored:
+def restore(bank: Bank, path: Path) -> RestoreResult:
     """Put the bank of a backup in the place of the one that is there, which is kept beside it.
 
     The new bank is built and checked in full before the old one is touched. A program that has the bank open sees the
@@ -86,7 +86,7 @@ def restore(bank: Bank, path: Path) -> Restored:
         BankTooNew: a later Memoir wrote it; nothing was changed.
         BankUnavailable: the bank cannot be written; it is as it was.
     """
-    look(path)
+    inspect(path)
     new = bank.path.with_name(f".{bank.path.name}.half")
     try:
         bank.path.parent.mkdir(parents=True, exist_ok=True)
@@ -94,21 +94,21 @@ def restore(bank: Bank, path: Path) -> Restored:
         holding = _build(new, path, bank)
         with _kept_aside(bank) as before, closing(_open(new)) as source, bank.replacing() as target:
             source.backup(target)
-        return Restored(holding, before)
+        return RestoreResult(holding, before)
     except (sqlite3.Error, OSError) as fault:
         raise BankUnavailable(f"{faults.explain(bank.path, fault)}. It holds what it held before") from fault
     finally:
         _remove(new)
 
 
-def _build(new: Path, path: Path, bank: Bank) -> Holding:
+def _build(new: Path, path: Path, bank: Bank) -> BankSummary:
     """Make a bank of today's version from a backup, which itself is left as it is, and check it."""
     with closing(_open(path)) as source, closing(sqlite3.connect(new)) as copy:
         source.backup(copy)
     with closing(open_bank(new)) as db:
         _count_on(db.conn, bank)
-        journal.note(db, "restored", None, {"memories": db.table("memories").count})
-    return look(new)
+        journal.record(db, "restored", None, {"memories": db.table("memories").count})
+    return inspect(new)
 
 
 @contextmanager
@@ -149,7 +149,7 @@ def _move(old: Path, new: Path) -> None:
             file.replace(new.with_name(new.name + end))
 
 
-def look(path: Path, task: Task | None = None) -> Holding:
+def inspect(path: Path, task: Task | None = None) -> BankSummary:
     """Read a bank's file through and tell what it holds.
 
     Raises:
@@ -178,7 +178,7 @@ def look(path: Path, task: Task | None = None) -> Holding:
                 int(conn.execute(f"SELECT count(*) FROM {table}").fetchone()[0]) for table in tables
             )
             task.report(1)
-            return Holding(int(version), personas, sessions, turns, memories, path.stat().st_size)
+            return BankSummary(int(version), personas, sessions, turns, memories, path.stat().st_size)
     except (sqlite3.Error, OSError) as fault:
         raise UnreadableFile(faults.explain(path, fault)) from fault
 

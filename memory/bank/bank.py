@@ -18,9 +18,10 @@ from sqlite_utils import Database
 from memory.bank import facts as knowing
 from memory.bank import faults, journal, rows
 from memory.bank import sessions as writing
-from memory.bank.connection import open_bank, open_frozen
+from memory.bank.connection import open_bank, open_read_only
 from memory.errors import BankUnavailable, UnknownMemory, UnknownPersona
 from memory.types import (
+    CitingAnswer,
     Memory,
     MemoryDraft,
     Persona,
@@ -28,10 +29,9 @@ from memory.types import (
     Session,
     SessionDraft,
     Store,
-    Stored,
     TimeSpan,
     Turn,
-    Use,
+    WriteCounts,
 )
 
 MEMORY = """
@@ -68,7 +68,7 @@ class Bank:
                 # A read-only or full disk refuses the files beside the bank that reading needs, not the bank itself.
                 if not faults.is_fault(fault, *UNWRITABLE):
                     raise
-                db = open_frozen(self.path, fault)
+                db = open_read_only(self.path, fault)
             with closing(db):
                 yield db
 
@@ -134,27 +134,27 @@ class Bank:
     def create_persona(self, draft: PersonaDraft) -> Persona:
         """Make a persona, or hand back the one that the same source made before (same `external_id`, or same name)."""
         with self.writing() as db:
-            return writing.persona(db, draft)
+            return writing.find_or_create_persona(db, draft)
 
     # --- writing
 
-    def remember(self, persona_id: int, sessions: Sequence[SessionDraft]) -> Stored:
+    def remember(self, persona_id: int, sessions: Sequence[SessionDraft]) -> WriteCounts:
         """Store sessions with the dialogue memory of each turn and what was learned from them, all or nothing.
 
         What the bank has already, it leaves as it is: remembering twice adds nothing.
         """
         with self.writing() as db:
             _require_persona(db, persona_id)
-            stored = sum((writing.session(db, persona_id, s) for s in sessions), Stored())
-            writing.tell_journal(db, persona_id, sessions, stored)
+            stored = sum((writing.store_session(db, persona_id, s) for s in sessions), WriteCounts())
+            writing.record_sessions(db, persona_id, sessions, stored)
             return stored
 
-    def add_memories(self, persona_id: int, drafts: Sequence[MemoryDraft]) -> Stored:
+    def add_memories(self, persona_id: int, drafts: Sequence[MemoryDraft]) -> WriteCounts:
         """Store memories that no turn said (an imported profile, an event), all or nothing; known ones are left."""
         with self.writing() as db:
             _require_persona(db, persona_id)
-            stored = sum((knowing.memory(db, persona_id, d) for d in drafts), Stored())
-            journal.note(db, "imported", persona_id, stored.added)
+            stored = sum((knowing.add_memory(db, persona_id, d) for d in drafts), WriteCounts())
+            journal.record(db, "imported", persona_id, stored.added)
             return stored
 
     # --- reading
@@ -165,15 +165,15 @@ class Bank:
         Raises:
             UnknownMemory: it is not there, or another persona's.
         """
-        found = self.chosen(persona_id, [memory_id])
+        found = self.memories_by_id(persona_id, [memory_id])
         if not found:
             raise UnknownMemory(f"persona {persona_id} has no memory {memory_id}")
         return found[0]
 
-    def chosen(self, persona_id: int, ids: Sequence[int]) -> list[Memory]:
+    def memories_by_id(self, persona_id: int, ids: Sequence[int]) -> list[Memory]:
         """Those of a persona's memories that have these ids, in the order of the ids."""
         with self.reading() as db:
-            return chosen(db, persona_id, ids)
+            return memories_by_id(db, persona_id, ids)
 
     def memories(
         self,
@@ -255,7 +255,7 @@ class Bank:
         with self.reading() as db:
             return [rows.turn(r) for r in db.query(query, [persona_id, session_id, first, last])]
 
-    def told(self, persona_id: int, chat_id: str, limit: int) -> list[Memory]:
+    def chat_memories(self, persona_id: int, chat_id: str, limit: int) -> list[Memory]:
         """What was told in the session of that `external_id` and not taken back, the last first."""
         query = (
             f"{MEMORY} WHERE m.persona_id = ? AND m.store = 'dialogue' AND m.taken_back IS NULL AND m.session_id = "
@@ -264,7 +264,7 @@ class Bank:
         with self.reading() as db:
             return [rows.memory(r) for r in db.query(query, [persona_id, chat_id, limit])]
 
-    def drawn(self, persona_id: int, memory_id: int) -> list[Memory]:
+    def memories_from_same_turns(self, persona_id: int, memory_id: int) -> list[Memory]:
         """All that was drawn from the turns of a memory, itself included, in the order in which it was stored."""
         query = (
             f"{MEMORY} WHERE m.persona_id = ? AND m.id IN (SELECT memory_id FROM sources WHERE turn_id IN "
@@ -291,7 +291,7 @@ class Bank:
         with self.reading() as db:
             return dict(db.conn.execute(query, (persona_id, memory_id)).fetchall())
 
-    def uses(self, persona_id: int, memory_id: int, limit: int) -> list[Use]:
+    def citing_answers(self, persona_id: int, memory_id: int, limit: int) -> list[CitingAnswer]:
         """The answers that relied on a memory, the last first."""
         query = (
             "SELECT t.*, q.text AS question FROM cites c JOIN memories m ON m.id = c.memory_id JOIN turns t ON "
@@ -299,9 +299,11 @@ class Bank:
             "WHERE m.persona_id = ? AND m.id = ? ORDER BY t.id DESC LIMIT ?"
         )
         with self.reading() as db:
-            return [Use(r["question"] or "", rows.turn(r)) for r in db.query(query, [persona_id, memory_id, limit])]
+            return [
+                CitingAnswer(r["question"] or "", rows.turn(r)) for r in db.query(query, [persona_id, memory_id, limit])
+            ]
 
-    def turns_before(self, persona_id: int, memory_ids: Sequence[int]) -> dict[int, Turn]:
+    def preceding_turns(self, persona_id: int, memory_ids: Sequence[int]) -> dict[int, Turn]:
         """By memory id, the turn said just before the first of its sources, where there is one."""
         query = (
             "SELECT m.id AS memory_id, b.* FROM memories m JOIN turns t ON t.id = (SELECT min(turn_id) FROM sources "
@@ -312,7 +314,7 @@ class Bank:
             return {r["memory_id"]: rows.turn(r) for r in db.query(query, [persona_id, json.dumps(list(memory_ids))])}
 
 
-def chosen(db: Database, persona_id: int, ids: Sequence[int]) -> list[Memory]:
+def memories_by_id(db: Database, persona_id: int, ids: Sequence[int]) -> list[Memory]:
     """Those of a persona's memories that have these ids, in the order of the ids."""
     # The plus keeps SQLite from going by way of the persona's index to rows whose numbers are given.
     query = f"{MEMORY} WHERE +m.persona_id = ? AND m.id IN (SELECT value FROM json_each(?))"
@@ -329,7 +331,7 @@ def _which(persona_id: int, store: Store | None, during: TimeSpan | None) -> tup
         values |= {"store": store}
     if during is not None:
         where.append("coalesce(m.event_start, m.said_at) < :end AND coalesce(m.event_end, m.said_at) >= :start")
-        values |= {"start": rows.stamp(during.start), "end": rows.stamp(during.end)}
+        values |= {"start": rows.format_time(during.start), "end": rows.format_time(during.end)}
     return " AND ".join(where), values
 
 

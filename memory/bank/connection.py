@@ -40,7 +40,7 @@ def open_bank(path: Path) -> Database:
     return db
 
 
-def open_frozen(path: Path, fault: sqlite3.Error) -> Database:
+def open_read_only(path: Path, fault: sqlite3.Error) -> Database:
     """Open a bank of the newest version for reading where nothing can be written, not even a lock.
 
     Raises:

@@ -15,14 +15,14 @@ from uuid import uuid4
 from sqlite_utils import Database
 
 from memory.bank import journal, rows, validity
-from memory.bank.bank import MEMORY, Bank, chosen
+from memory.bank.bank import MEMORY, Bank, memories_by_id
 from memory.bank.rows import clean, insert, next_id
 from memory.errors import MemoirError
 from memory.types import Memory, TimeSpan
 
-Kind = Literal["edit", "wrong", "pin", "unpin", "merge"]
+ChangeKind = Literal["edit", "wrong", "pin", "unpin", "merge"]
 
-JOURNALLED: Mapping[Kind, str] = {
+JOURNALLED: Mapping[ChangeKind, str] = {
     "edit": "edited",
     "wrong": "marked wrong",
     "pin": "pinned",
@@ -40,7 +40,7 @@ class Outdated(MemoirError):
 class Change:
     """Something that was changed and can be undone; `other_id` is the new version, or what was merged with it."""
 
-    kind: Kind
+    kind: ChangeKind
     at: datetime
     memory_id: int
     other_id: int | None
@@ -85,8 +85,8 @@ def edit(bank: Bank, persona_id: int, memory_id: int, to: Version) -> Memory:
         timed = {
             **rows.event_columns(to.event),
             "event_text": to.event_text,
-            "valid_from": rows.stamp(to.valid_from),
-            "valid_to": rows.stamp(to.valid_to),
+            "valid_from": rows.format_time(to.valid_from),
+            "valid_to": rows.format_time(to.valid_to),
         }
         version = {"id": new_id, "identity": rows.digest("version", uuid4().hex), "recorded_at": _now()}
         insert(db, "memories", [{**old, **changed, **timed, **version}])
@@ -96,18 +96,18 @@ def edit(bank: Bank, persona_id: int, memory_id: int, to: Version) -> Memory:
             "SELECT ?, turn_id, quote, alone AND ? <> 'dialogue' FROM sources WHERE memory_id = ?",
             (new_id, old["store"], memory_id),
         )
-        validity.take_back(db, persona_id, memory_id, _now())
+        validity.retract(db, persona_id, memory_id, _now())
         db.conn.execute("UPDATE memories SET superseded_by = ? WHERE id = ?", (new_id, memory_id))
-        validity.settle(db, new_id)
+        validity.supersede(db, new_id)
         _note(db, persona_id, "edit", memory_id, new_id, touched)
-        return chosen(db, persona_id, [new_id])[0]
+        return memories_by_id(db, persona_id, [new_id])[0]
 
 
 def mark_wrong(bank: Bank, persona_id: int, memory_id: int) -> None:
     """Let a memory be recalled no more; it stays in the history."""
     with bank.writing() as db:
         touched = _let_rest_on(db, _current(db, persona_id, memory_id))
-        validity.take_back(db, persona_id, memory_id, _now())
+        validity.retract(db, persona_id, memory_id, _now())
         _note(db, persona_id, "wrong", memory_id, None, touched)
 
 
@@ -145,7 +145,7 @@ def merge(bank: Bank, persona_id: int, memory_id: int, others: Sequence[int]) ->
                 "SELECT ?, turn_id, quote, alone FROM sources WHERE memory_id = ?",
                 (memory_id, other),
             )
-            validity.take_back(db, persona_id, other, _now())
+            validity.retract(db, persona_id, other, _now())
             db.conn.execute("UPDATE memories SET superseded_by = ? WHERE id = ?", (memory_id, other))
             _note(db, persona_id, "merge", memory_id, other, taken)
 
@@ -169,7 +169,7 @@ def undo(bank: Bank, persona_id: int) -> int:
             raise MemoirError("There is no change left to undo.")
         memory_id, other, touched = row["memory_id"], row["other_id"], json.loads(row["touched"])
         db.conn.execute("DELETE FROM changes WHERE id = ?", (row["id"],))
-        journal.note(db, "undid", persona_id, {"memories": 1}, [memory_id], by="Memory tab")
+        journal.record(db, "undid", persona_id, {"memories": 1}, [memory_id], by="Memory tab")
         if row["kind"] in ("pin", "unpin"):
             db.conn.execute("UPDATE memories SET pinned = ? WHERE id = ?", (int(row["kind"] == "unpin"), memory_id))
         elif row["kind"] == "merge":
@@ -182,7 +182,7 @@ def undo(bank: Bank, persona_id: int) -> int:
                 "DELETE FROM rests_on WHERE memory_id = ? AND basis_id = ?", [(each, memory_id) for each in touched]
             )
             if other is not None:
-                validity.reopen(db, other)
+                validity.undo_effects(db, other)
                 db.conn.execute("DELETE FROM memories WHERE id = ?", (other,))
             else:
                 validity.reinstate(db, memory_id)
@@ -218,11 +218,11 @@ def _let_rest_on(db: Database, memory: Mapping[str, Any]) -> list[int]:
 
 
 def _note(
-    db: Database, persona_id: int, kind: Kind, memory_id: int, other_id: int | None, touched: Sequence[int]
+    db: Database, persona_id: int, kind: ChangeKind, memory_id: int, other_id: int | None, touched: Sequence[int]
 ) -> None:
     row = {"persona_id": persona_id, "at": _now(), "kind": kind, "memory_id": memory_id, "other_id": other_id}
     insert(db, "changes", [{**row, "touched": json.dumps(list(touched))}])
-    journal.note(db, JOURNALLED[kind], persona_id, {"memories": 1}, [memory_id], by="Memory tab")
+    journal.record(db, JOURNALLED[kind], persona_id, {"memories": 1}, [memory_id], by="Memory tab")
 
 
 def _last(db: Database, persona_id: int) -> dict[str, Any] | None:
@@ -231,4 +231,4 @@ def _last(db: Database, persona_id: int) -> dict[str, Any] | None:
 
 
 def _now() -> str | None:
-    return rows.stamp(datetime.now(UTC))
+    return rows.format_time(datetime.now(UTC))

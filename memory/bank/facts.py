@@ -13,53 +13,53 @@ from sqlite_utils import Database
 
 from memory.bank import rows
 from memory.bank.rows import clean_draft, insert, link_sources, memory_row, next_id
-from memory.bank.validity import end, settle, take_back, tell_again
-from memory.quotes import quoted
-from memory.types import Learned, MemoryDraft, Quote, Stored, Turn, TurnDraft
+from memory.bank.validity import end_fact, reassert, retract, supersede
+from memory.quotes import find_quote
+from memory.types import LearnedMemory, MemoryDraft, Quote, Turn, TurnDraft, WriteCounts
 
 
-def memory(db: Database, persona_id: int, draft: MemoryDraft) -> Stored:
+def add_memory(db: Database, persona_id: int, draft: MemoryDraft) -> WriteCounts:
     """Store one memory that no turn said, unless it is known, and settle which of two facts holds now."""
     draft = clean_draft(draft)
     identity = rows.memory_identity(draft)
     known = "SELECT 1 FROM memories WHERE persona_id = ? AND identity = ?"
     if db.conn.execute(known, (persona_id, identity)).fetchone():
-        return Stored(known_memories=1)
+        return WriteCounts(known_memories=1)
     _add(db, persona_id, None, identity, draft)
-    return Stored(memories=1)
+    return WriteCounts(memories=1)
 
 
 def _add(db: Database, persona_id: int, session_id: int | None, identity: str, draft: MemoryDraft) -> int:
     memory_id = next_id(db, "memories")
     insert(db, "memories", [memory_row(memory_id, persona_id, session_id, identity, draft)])
-    settle(db, memory_id)
+    supersede(db, memory_id)
     return memory_id
 
 
-def learned(
+def add_learned(
     db: Database,
     persona_id: int,
     session_id: int,
     turns: Sequence[tuple[int, TurnDraft | Turn]],
-    items: Sequence[Learned],
-) -> Stored:
+    items: Sequence[LearnedMemory],
+) -> WriteCounts:
     """Store what was learned from turns, given with their ids; what quotes nothing of them is refused."""
-    stored = Stored()
+    stored = WriteCounts()
     ids: list[int | None] = []
     for item in items:
         quotes = [(turns[q.turn][0], said, q.alone) for q in item.quotes if (said := _said(q, turns))]
         if not quotes:
             ids.append(None)
-            stored += Stored(refused=1)
+            stored += WriteCounts(refused=1)
             continue
         if item.ends:
             ids.append(None)
-            end(db, persona_id, item.memory, quotes[0][0])
+            end_fact(db, persona_id, item.memory, quotes[0][0])
             continue
         memory_id, new = _learn(db, persona_id, session_id, item, quotes)
         ids.append(memory_id)
-        stored += Stored(memories=1) if new else Stored(known_memories=1)
-        earlier = {ids[place] for place in item.rests_on if 0 <= place < len(ids)} - {None, memory_id}
+        stored += WriteCounts(memories=1) if new else WriteCounts(known_memories=1)
+        earlier = {ids[place] for place in item.depends_on if 0 <= place < len(ids)} - {None, memory_id}
         bases = [(memory_id, basis) for basis in earlier]
         db.conn.executemany("INSERT OR IGNORE INTO rests_on (memory_id, basis_id) VALUES (?, ?)", bases)
     return stored
@@ -67,15 +67,15 @@ def learned(
 
 def _said(quote: Quote, turns: Sequence[tuple[int, TurnDraft | Turn]]) -> str:
     """The quoted words as they stand in their turn, or nothing."""
-    return quoted(quote.words, turns[quote.turn][1].text) if 0 <= quote.turn < len(turns) else ""
+    return find_quote(quote.words, turns[quote.turn][1].text) if 0 <= quote.turn < len(turns) else ""
 
 
 def _learn(
-    db: Database, persona_id: int, session_id: int, item: Learned, quotes: Sequence[tuple[int, str, bool]]
+    db: Database, persona_id: int, session_id: int, item: LearnedMemory, quotes: Sequence[tuple[int, str, bool]]
 ) -> tuple[int, bool]:
     """The id of a learned memory, and whether it is new: told again while it holds, it has one more source."""
     draft = clean_draft(item.memory)
-    since = rows.stamp(draft.valid_from or draft.said_at) or ""
+    since = rows.format_time(draft.valid_from or draft.said_at) or ""
     turn_ids = {turn_id for turn_id, _, _ in quotes}
     for period in count():
         identity = rows.learned_identity(draft, period)
@@ -92,10 +92,10 @@ def _learn(
             link_sources(db, [(memory_id, *quote) for quote in quotes])
             return int(memory_id), False
     if item.replaces is not None:
-        take_back(db, persona_id, item.replaces, rows.stamp(draft.said_at))
+        retract(db, persona_id, item.replaces, rows.format_time(draft.said_at))
     memory_id = _add(db, persona_id, session_id, identity, draft)
     link_sources(db, [(memory_id, *quote) for quote in quotes])
-    tell_again(db, persona_id, memory_id)
+    reassert(db, persona_id, memory_id)
     if item.replaces is not None:
         db.conn.execute("UPDATE memories SET superseded_by = ? WHERE id = ?", (memory_id, item.replaces))
         # A correction is put together of what was said first and what was said of it.

@@ -22,7 +22,7 @@ _by: ContextVar[str] = ContextVar("by", default="app")
 
 
 @contextmanager
-def requested(by: str) -> Iterator[None]:
+def requested_by(by: str) -> Iterator[None]:
     """Say who asks for all that is written meanwhile in this thread: "command line", "Memory tab"."""
     token = _by.set(by)
     try:
@@ -31,7 +31,7 @@ def requested(by: str) -> Iterator[None]:
         _by.reset(token)
 
 
-def note(
+def record(
     db: Database,
     action: str,
     persona_id: int | None,
@@ -41,15 +41,15 @@ def note(
 ) -> None:
     """Write a line inside the transaction of what it tells of; none if nothing came of it."""
     happened = {name: n for name, n in counts.items() if n}
-    listed = ranges(memories)
+    listed = format_ranges(memories)
     if happened or listed:
         db.conn.execute(
             "INSERT INTO journal (at, action, request, persona_id, counts, memories) VALUES (?, ?, ?, ?, ?, ?)",
-            (rows.stamp(datetime.now(UTC)), action, by or _by.get(), persona_id, json.dumps(happened), listed),
+            (rows.format_time(datetime.now(UTC)), action, by or _by.get(), persona_id, json.dumps(happened), listed),
         )
 
 
-def ranges(numbers: Iterable[int]) -> str:
+def format_ranges(numbers: Iterable[int]) -> str:
     """Numbers in order, runs of them as "7-12"."""
     ordered = sorted(set(numbers))
     breaks = [0, *(place for place, (a, b) in enumerate(pairwise(ordered), start=1) if b != a + 1), len(ordered)]

@@ -16,9 +16,9 @@ from sqlite_utils import Database
 from memory.bank import facts as knowing
 from memory.bank import journal, rows
 from memory.bank.bank import Bank
-from memory.types import Learned, Stored, Turn
+from memory.types import LearnedMemory, Turn, WriteCounts
 
-IDLE = timedelta(minutes=30)
+IDLE_TIMEOUT = timedelta(minutes=30)
 """A chat in which nobody has spoken for so long is over."""
 
 SUMMARY = "summary"
@@ -28,7 +28,7 @@ _DUE = "NOT learned AND (heard_at IS NULL OR heard_at < :quiet)"
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class PendingSession:
     """A session that is to be learned from."""
 
     persona_id: int
@@ -36,21 +36,24 @@ class Due:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class SessionTurn:
     """A turn of such a session. It is `news` if it may be recalled: a question and a reply from memory are none."""
 
     turn: Turn
     news: bool
 
 
-def due(bank: Bank, now: datetime, limit: int = -1) -> list[Due]:
+def pending_sessions(bank: Bank, now: datetime, limit: int = -1) -> list[PendingSession]:
     """The sessions that are over at `now` and not learned from yet, the oldest first."""
     with bank.reading() as db:
         query = f"SELECT persona_id, id FROM sessions WHERE {_DUE} ORDER BY id LIMIT :limit"
-        return [Due(*row) for row in db.conn.execute(query, {"quiet": rows.stamp(now - IDLE), "limit": limit})]
+        return [
+            PendingSession(*row)
+            for row in db.conn.execute(query, {"quiet": rows.format_time(now - IDLE_TIMEOUT), "limit": limit})
+        ]
 
 
-def close(bank: Bank, chat_id: str | None = None) -> None:
+def close_chats(bank: Bank, chat_id: str | None = None) -> None:
     """Say that a chat, by its session's `external_id`, is over; or that all are."""
     with bank.writing() as db:
         db.conn.execute(
@@ -59,7 +62,7 @@ def close(bank: Bank, chat_id: str | None = None) -> None:
         )
 
 
-def heard(bank: Bank, session: Due) -> list[Heard]:
+def session_turns(bank: Bank, session: PendingSession) -> list[SessionTurn]:
     """The turns of a session in order; what was taken back since is no news any more."""
     query = """
         SELECT t.*, EXISTS (SELECT 1 FROM sources o JOIN memories m ON m.id = o.memory_id WHERE o.turn_id = t.id
@@ -67,10 +70,12 @@ def heard(bank: Bank, session: Due) -> list[Heard]:
         FROM turns t WHERE t.session_id = ? ORDER BY t.position
     """
     with bank.reading() as db:
-        return [Heard(rows.turn(r), bool(r["news"])) for r in db.query(query, [session.session_id])]
+        return [SessionTurn(rows.turn(r), bool(r["news"])) for r in db.query(query, [session.session_id])]
 
 
-def settle(bank: Bank, session: Due, turns: Sequence[Turn], learned: Sequence[Learned]) -> Stored | None:
+def store_learned(
+    bank: Bank, session: PendingSession, turns: Sequence[Turn], learned: Sequence[LearnedMemory]
+) -> WriteCounts | None:
     """Store what was learned from a session's turns, all of them, and take it from the queue; all or nothing.
 
     None, and nothing stored, if the session changed meanwhile or another process was first. A summary takes the place
@@ -84,13 +89,13 @@ def settle(bank: Bank, session: Due, turns: Sequence[Turn], learned: Sequence[Le
             return None
         _drop_summary(db, session.session_id, learned)
         said = [(turn.id, turn) for turn in turns]
-        stored = knowing.learned(db, session.persona_id, session.session_id, said, learned)
+        stored = knowing.add_learned(db, session.persona_id, session.session_id, said, learned)
         db.conn.execute("UPDATE sessions SET learned = 1 WHERE id = ?", of_session)
-        journal.note(db, "learned", session.persona_id, {"memories": stored.memories, "refused": stored.refused})
+        journal.record(db, "learned", session.persona_id, {"memories": stored.memories, "refused": stored.refused})
     return stored
 
 
-def _drop_summary(db: Database, session_id: int, learned: Sequence[Learned]) -> None:
+def _drop_summary(db: Database, session_id: int, learned: Sequence[LearnedMemory]) -> None:
     """Remove what sums the session up, unless it is learned again word by word."""
     kept = [item.memory.text for item in learned if item.memory.attribute == SUMMARY]
     db.conn.execute(
@@ -100,7 +105,7 @@ def _drop_summary(db: Database, session_id: int, learned: Sequence[Learned]) -> 
     )
 
 
-def waiting(bank: Bank) -> int:
+def count_pending(bank: Bank) -> int:
     """How many sessions are over and not learned from yet."""
     with bank.reading() as db:
-        return db.table("sessions").count_where(_DUE, {"quiet": rows.stamp(datetime.now(UTC) - IDLE)})
+        return db.table("sessions").count_where(_DUE, {"quiet": rows.format_time(datetime.now(UTC) - IDLE_TIMEOUT)})

@@ -25,12 +25,14 @@ def begun(db: Database, persona_id: int, draft: SessionDraft) -> tuple[int, Said
     # What its source gives a name of its own is no other; a log's session is named after its first message, if at all.
     if first is None or first.said_at is None or draft.external_id != first.external_id:
         return None
-    at = rows.stamp(first.said_at)
+    at = rows.format_time(first.said_at)
     query = (
         "SELECT DISTINCT m.session_id FROM memories m JOIN sessions s ON s.id = m.session_id "
         "WHERE m.persona_id = ? AND m.said_at = ? AND m.store = 'dialogue' AND s.source = 'import'"
     )
-    told = [_sign(t.external_id, t.speaker, t.text, rows.stamp(t.said_at or draft.started_at)) for t in draft.turns]
+    told = [
+        _sign(t.external_id, t.speaker, t.text, rows.format_time(t.said_at or draft.started_at)) for t in draft.turns
+    ]
     for (session_id,) in db.conn.execute(query, (persona_id, at)).fetchall():
         turns = "SELECT external_id, speaker, text, said_at FROM turns WHERE session_id = ? ORDER BY position"
         held = db.conn.execute(turns, (session_id,)).fetchall()

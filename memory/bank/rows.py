@@ -53,12 +53,12 @@ def digest(*parts: object) -> str:
     return hashlib.blake2b(json.dumps([str(p) for p in parts]).encode(), digest_size=16).hexdigest()
 
 
-def listed(ids: Iterable[int]) -> str:
+def json_list(ids: Iterable[int]) -> str:
     """Numbers as `json_each` takes them: a statement has room for a few thousand values, a list for any number."""
     return json.dumps(list(ids))
 
 
-def stamp(moment: datetime | None) -> str | None:
+def format_time(moment: datetime | None) -> str | None:
     """A time as the bank keeps it: UTC, ISO 8601, sortable as text."""
     if moment is None:
         return None
@@ -67,7 +67,7 @@ def stamp(moment: datetime | None) -> str | None:
     return moment.astimezone(UTC).isoformat(timespec="microseconds")
 
 
-def moment(text: str | None, original: str = "") -> datetime | None:
+def parse_time(text: str | None, original: str = "") -> datetime | None:
     """A kept time; in the zone that its original string names, if that is an ISO time, so that "yesterday" said at
     half past midnight in Lisbon stays the day it was there."""
     if text is None:
@@ -82,7 +82,7 @@ def moment(text: str | None, original: str = "") -> datetime | None:
         return kept
 
 
-def span(start: str | None, end: str | None) -> TimeSpan | None:
+def parse_span(start: str | None, end: str | None) -> TimeSpan | None:
     """A kept span of time."""
     if start is None or end is None:
         return None
@@ -102,7 +102,7 @@ def memory_identity(draft: MemoryDraft) -> str:
         draft.speaker,
         draft.attribute,
         draft.event_text,
-        stamp(draft.said_at),
+        format_time(draft.said_at),
         draft.external_id,
     )
 
@@ -115,8 +115,8 @@ def learned_identity(draft: MemoryDraft, period: int) -> str:
         draft.text,
         draft.speaker,
         draft.attribute,
-        stamp(draft.event.start) if draft.event else None,
-        stamp(draft.event.end) if draft.event else None,
+        format_time(draft.event.start) if draft.event else None,
+        format_time(draft.event.end) if draft.event else None,
         draft.external_id,
         period,
     )
@@ -125,7 +125,7 @@ def learned_identity(draft: MemoryDraft, period: int) -> str:
 # --- rows to dataclasses
 
 _FROM_SQL: Mapping[str, Callable[[Any], Any]] = {
-    "time": moment,
+    "time": parse_time,
     "flag": bool,
     "list": lambda text: tuple(json.loads(text)),
 }
@@ -155,33 +155,34 @@ def persona(row: Row) -> Persona:
 def session(row: Row) -> Session:
     """A row of `sessions` with its `turn_count`."""
     values = _values(row, _SESSION)
-    values["started_at"] = moment(row["started_at"], row["started_text"])
+    values["started_at"] = parse_time(row["started_at"], row["started_text"])
     return Session(**values, turn_count=row["turn_count"])
 
 
 def turn(row: Row) -> Turn:
     """A row of `turns`."""
     values = _values(row, _TURN)
-    values["said_at"] = moment(row["said_at"], row["said_text"])
+    values["said_at"] = parse_time(row["said_at"], row["said_text"])
     return Turn(**values)
 
 
 def memory(row: Row) -> Memory:
     """A row of `memories` with `turn_ids`, its sources joined by commas, and `said_text` of the first of them."""
     values = _values(row, _MEMORY)
-    values["said_at"] = moment(row["said_at"], row["said_text"] or "")
+    values["said_at"] = parse_time(row["said_at"], row["said_text"] or "")
     return Memory(
         **values,
-        event=span(row["event_start"], row["event_end"]),
+        event=parse_span(row["event_start"], row["event_end"]),
         relation=relation(row),
+        retracted_at=parse_time(row["taken_back"]),
         turn_ids=tuple(int(i) for i in (row["turn_ids"] or "").split(",") if i),
-        stale_since=moment(row["stale_since"]),
+        stale_since=parse_time(row["stale_since"]),
     )
 
 
 def memory_draft(row: Row) -> MemoryDraft:
     """A row of `memories` as the draft that it was stored from."""
-    event = span(row["event_start"], row["event_end"])
+    event = parse_span(row["event_start"], row["event_end"])
     return MemoryDraft(**_values(row, _MEMORY_DRAFT), event=event, relation=relation(row))
 
 
@@ -214,7 +215,8 @@ _DRAFTS: Mapping[type, tuple[tuple[str, bool], ...]] = {
 def draft_columns(draft: PersonaDraft | SessionDraft | TurnDraft | MemoryDraft) -> dict[str, Any]:
     """The columns that a draft has as fields of the same name, as the bank keeps them."""
     return {
-        name: stamp(getattr(draft, name)) if is_time else getattr(draft, name) for name, is_time in _DRAFTS[type(draft)]
+        name: format_time(getattr(draft, name)) if is_time else getattr(draft, name)
+        for name, is_time in _DRAFTS[type(draft)]
     }
 
 
@@ -231,8 +233,8 @@ def memory_row(
         **key_columns(draft.speaker, draft.key or draft.text),
         **event_columns(draft.event),
         **relation_columns(draft),
-        "recorded_at": stamp(datetime.now(UTC)),
-        "valid_from": stamp(draft.valid_from or draft.said_at),
+        "recorded_at": format_time(datetime.now(UTC)),
+        "valid_from": format_time(draft.valid_from or draft.said_at),
     }
 
 
@@ -244,7 +246,7 @@ def key_columns(speaker: str, key: str) -> dict[str, str]:
 def event_columns(event: TimeSpan | None) -> dict[str, str | None]:
     """The columns that hold when something happened."""
     start, end = (event.start, event.end) if event else (None, None)
-    return {"event_start": stamp(start), "event_end": stamp(end)}
+    return {"event_start": format_time(start), "event_end": format_time(end)}
 
 
 def relation_columns(draft: MemoryDraft) -> dict[str, str]:

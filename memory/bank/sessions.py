@@ -15,15 +15,15 @@ from typing import Any
 from sqlite_utils import Database
 
 from memory.bank import journal, overlap, rows
-from memory.bank.facts import learned
+from memory.bank.facts import add_learned
 from memory.bank.overlap import Said
 from memory.bank.rows import clean_draft, draft_columns, insert, link_sources, memory_row, next_id
-from memory.bank.validity import take_back
+from memory.bank.validity import retract
 from memory.errors import UnknownPersona
-from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Stored, TurnDraft
+from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, TurnDraft, WriteCounts
 
 
-def persona(db: Database, draft: PersonaDraft, created_at: str | None = None) -> Persona:
+def find_or_create_persona(db: Database, draft: PersonaDraft, created_at: str | None = None) -> Persona:
     """The persona of a draft inside a transaction; made, now or as of `created_at`, if the bank has none."""
     draft = clean_draft(draft)
     name = " ".join(draft.name.split())
@@ -40,48 +40,48 @@ def persona(db: Database, draft: PersonaDraft, created_at: str | None = None) ->
             **draft_columns(draft),
             "name": name,
             "traits": json.dumps([rows.clean(t) for t in draft.traits], ensure_ascii=False),
-            "created_at": created_at or rows.stamp(datetime.now(UTC)),
+            "created_at": created_at or rows.format_time(datetime.now(UTC)),
         }
     )
     made = rows.persona(next(db.query("SELECT * FROM personas WHERE id = ?", [table.last_pk])))
-    journal.note(db, "created", made.id, {"personas": 1})
+    journal.record(db, "created", made.id, {"personas": 1})
     return made
 
 
-def session(db: Database, persona_id: int, draft: SessionDraft) -> Stored:
+def store_session(db: Database, persona_id: int, draft: SessionDraft) -> WriteCounts:
     """Store one session, its turns, a dialogue memory a turn, and what was learned from it."""
     draft = replace(clean_draft(draft), turns=tuple(clean_draft(t) for t in draft.turns))
     session_id, before, new = _session(db, persona_id, draft)
     turn_ids, fresh = _turns(db, session_id, draft, before)
-    stored = Stored(sessions=int(new), turns=len(fresh), known_turns=len(draft.turns) - len(fresh))
+    stored = WriteCounts(sessions=int(new), turns=len(fresh), known_turns=len(draft.turns) - len(fresh))
     stored += _dialogue(db, persona_id, session_id, [(draft.turns[i], turn_ids[i], identity) for i, identity in fresh])
-    stored += learned(db, persona_id, session_id, list(zip(turn_ids, draft.turns, strict=True)), draft.learned)
-    if draft.taken_back:
-        at = rows.stamp(draft.turns[-1].said_at or draft.started_at or datetime.now(UTC))
-        for memory_id in draft.taken_back:
-            take_back(db, persona_id, memory_id, at)
+    stored += add_learned(db, persona_id, session_id, list(zip(turn_ids, draft.turns, strict=True)), draft.learned)
+    if draft.retracts:
+        at = rows.format_time(draft.turns[-1].said_at or draft.started_at or datetime.now(UTC))
+        for memory_id in draft.retracts:
+            retract(db, persona_id, memory_id, at)
     if fresh:
-        heard = rows.stamp(datetime.now(UTC)) if draft.source == "chat" else None
+        heard = rows.format_time(datetime.now(UTC)) if draft.source == "chat" else None
         db.conn.execute("UPDATE sessions SET learned = 0, heard_at = ? WHERE id = ?", (heard, session_id))
     return stored
 
 
-def tell_journal(db: Database, persona_id: int, sessions: Sequence[SessionDraft], stored: Stored) -> None:
+def record_sessions(db: Database, persona_id: int, sessions: Sequence[SessionDraft], stored: WriteCounts) -> None:
     """Tell the journal what came of sessions: an exchange of a chat with what it recalled, or a batch of an import."""
     if not stored.turns:
         return
     chats = [s.external_id for s in sessions if s.source == "chat"]
     recalled = {i for s in sessions for t in s.turns for i in t.cites}
-    counts = {**stored.added, "recalled": len(recalled), "taken back": sum(len(s.taken_back) for s in sessions)}
+    counts = {**stored.added, "recalled": len(recalled), "taken back": sum(len(s.retracts) for s in sessions)}
     action, by = ("talked", f"chat {chats[0]}") if len(chats) == len(sessions) == 1 else ("imported", "")
-    journal.note(db, action, persona_id, counts, recalled, by)
+    journal.record(db, action, persona_id, counts, recalled, by)
 
 
 def _session(db: Database, persona_id: int, draft: SessionDraft) -> tuple[int, Said, bool]:
     """The session of a draft, what was said in it before the draft begins, and whether it had to be made."""
     first = draft.turns[0] if draft.turns else TurnDraft("", "other", "")
     identity = rows.digest(
-        draft.external_id or (draft.started_text, rows.stamp(draft.started_at), first.speaker, first.text)
+        draft.external_id or (draft.started_text, rows.format_time(draft.started_at), first.speaker, first.text)
     )
     held = db.conn.execute(
         "SELECT id FROM sessions WHERE persona_id = ? AND identity = ?", (persona_id, identity)
@@ -131,7 +131,7 @@ def _turns(db: Database, session_id: int, draft: SessionDraft, before: Said) -> 
                 "session_id": session_id,
                 "position": position + 1 + len(new_rows),
                 "identity": identity,
-                "said_at": rows.stamp(turn.said_at or draft.started_at),
+                "said_at": rows.format_time(turn.said_at or draft.started_at),
                 "said_text": turn.said_text or draft.started_text,
             }
         )
@@ -143,7 +143,9 @@ def _turns(db: Database, session_id: int, draft: SessionDraft, before: Said) -> 
     return ids, fresh
 
 
-def _dialogue(db: Database, persona_id: int, session_id: int, said: Sequence[tuple[TurnDraft, int, str]]) -> Stored:
+def _dialogue(
+    db: Database, persona_id: int, session_id: int, said: Sequence[tuple[TurnDraft, int, str]]
+) -> WriteCounts:
     first_id = next_id(db, "memories")
     new_rows: list[dict[str, Any]] = []
     links: list[tuple[int, int, str, bool]] = []
@@ -168,4 +170,4 @@ def _dialogue(db: Database, persona_id: int, session_id: int, said: Sequence[tup
         links.append((memory_id, turn_id, "", True))
     insert(db, "memories", new_rows)
     link_sources(db, links)
-    return Stored(memories=len(new_rows))
+    return WriteCounts(memories=len(new_rows))

@@ -34,7 +34,7 @@ class Tie:
     text: str
 
 
-def kept_by_month(bank: Bank, persona_id: int) -> Months:
+def memories_by_month(bank: Bank, persona_id: int) -> Months:
     """How many memories of each store happened, were said or came to hold in each month."""
     query = (
         "SELECT store, substr(coalesce(event_start, said_at, valid_from), 1, 7), count(*) FROM memories "
@@ -59,7 +59,7 @@ def _months(bank: Bank, persona_id: int, query: str, kinds: Sequence[str]) -> Mo
     return counted
 
 
-def cut(months: Months) -> tuple[Months, int]:
+def trim_sparse_ends(months: Months) -> tuple[Months, int]:
     """The months without the fiftieth that lies first and the one that lies last, and how much is left out by it.
 
     A childhood that is told of once would else squeeze the year that a thousand memories are of into one bar.
@@ -83,7 +83,7 @@ def _after(order: Sequence[int], total: Counter[int], room: int) -> int:
     return 0
 
 
-def width(months: Months) -> int:
+def bin_width(months: Months) -> int:
     """How many months a bin must hold so that there is room for all of them."""
     known = [month for counted in months.values() for month in counted]
     if not known:
@@ -92,7 +92,7 @@ def width(months: Months) -> int:
     return next((wide for wide in (1, 3, 12, 120) if reach / wide < BINS - 1), 1200)
 
 
-def binned(counted: dict[int, int], wide: int) -> dict[datetime, int]:
+def bin_counts(counted: dict[int, int], wide: int) -> dict[datetime, int]:
     """The counts of months put together, by when each bin begins; in order."""
     total: Counter[int] = Counter()
     for month, n in counted.items():
@@ -100,7 +100,7 @@ def binned(counted: dict[int, int], wide: int) -> dict[datetime, int]:
     return {datetime(month // 12, month % 12 + 1, 1, tzinfo=UTC): total[month] for month in sorted(total)}
 
 
-def facts(bank: Bank, persona_id: int) -> list[Memory]:
+def dated_facts(bank: Bank, persona_id: int) -> list[Memory]:
     """The facts of which it is known since when they hold: first those that ended, then the newest."""
     query = (
         f"{MEMORY} WHERE m.persona_id = ? AND m.store IN ('profile', 'relationship', 'world') AND m.taken_back IS NULL "
@@ -122,7 +122,7 @@ def relations(bank: Bank, persona_id: int, name: str, as_of: datetime) -> list[T
         "AND (said_at IS NULL OR said_at <= :at) ORDER BY coalesce(valid_from, said_at) DESC, id DESC LIMIT :limit"
     )
     with bank.reading() as db:
-        found = list(db.query(query, {"persona": persona_id, "at": rows.stamp(as_of), "limit": RELATIONS}))
+        found = list(db.query(query, {"persona": persona_id, "at": rows.format_time(as_of), "limit": RELATIONS}))
     stated = [Tie(**row) for row in found if row["tail"]]
     middle = next((head for head, _ in Counter(tie.head for tie in stated if tie.head).most_common(1)), name)
     known: dict[tuple[str, str], Tie] = {}
@@ -139,6 +139,6 @@ def _most_connected(known: list[Tie]) -> list[Tie]:
     return [tie for tie in known if tie.tail in shown and tie.head in shown]
 
 
-def stores_of(months: Months) -> list[Store]:
+def dated_stores(months: Months) -> list[Store]:
     """The stores of which anything has a date."""
     return [store for store in STORES if months[store]]

@@ -14,10 +14,10 @@ from memory.bank.rows import insert, next_id
 from memory.types import SEMANTIC, MemoryDraft
 
 
-def end(db: Database, persona_id: int, fact: MemoryDraft, turn_id: int) -> None:
+def end_fact(db: Database, persona_id: int, fact: MemoryDraft, turn_id: int) -> None:
     """Close a fact, if it is held, by what the turn said."""
     values: dict[str, object] = {"persona": persona_id, "store": fact.store, "text": fact.text, "speaker": fact.speaker}
-    values |= {"attribute": fact.attribute, "turn": turn_id, "since": rows.stamp(fact.valid_from or fact.said_at)}
+    values |= {"attribute": fact.attribute, "turn": turn_id, "since": rows.format_time(fact.valid_from or fact.said_at)}
     said = "SELECT o.memory_id FROM sources o JOIN memories d ON d.id = o.memory_id WHERE o.turn_id = :turn"
     found = db.conn.execute(f"{said} AND d.store = 'dialogue'", values).fetchone()
     if found is None:
@@ -29,10 +29,10 @@ def end(db: Database, persona_id: int, fact: MemoryDraft, turn_id: int) -> None:
         "AND taken_back IS NULL AND valid_from <= :since AND (valid_to IS NULL OR valid_to > :since)",
         {**values, "by": found[0]},
     )
-    tell_again(db, persona_id, found[0])
+    reassert(db, persona_id, found[0])
 
 
-def take_back(db: Database, persona_id: int, memory_id: int, at: str | None) -> None:
+def retract(db: Database, persona_id: int, memory_id: int, at: str | None) -> None:
     """Let a memory be recalled no more from `at` on; what it had closed holds as long as if it had not been told."""
     values = {"persona": persona_id, "id": memory_id, "at": at}
     taken = db.conn.execute(
@@ -48,7 +48,7 @@ def take_back(db: Database, persona_id: int, memory_id: int, at: str | None) -> 
         )
 
 
-def reopen(db: Database, memory_id: int) -> None:
+def undo_effects(db: Database, memory_id: int) -> None:
     """Undo what a memory did to others, for it is forgotten: what it closed or corrected holds on."""
     corrected = db.conn.execute(
         "SELECT id FROM memories WHERE superseded_by = ? AND taken_back IS NOT NULL", (memory_id,)
@@ -61,7 +61,7 @@ def reopen(db: Database, memory_id: int) -> None:
 def reinstate(db: Database, memory_id: int) -> None:
     """Let what was taken back be recalled again."""
     db.conn.execute("UPDATE memories SET taken_back = NULL, superseded_by = NULL WHERE id = ?", (memory_id,))
-    settle(db, memory_id)
+    supersede(db, memory_id)
 
 
 def _reopen_closed(db: Database, memory_id: int) -> None:
@@ -73,7 +73,7 @@ def _reopen_closed(db: Database, memory_id: int) -> None:
     )
 
 
-def settle(db: Database, new_id: int) -> None:
+def supersede(db: Database, new_id: int) -> None:
     """Of two facts about one attribute of one person, let the later said hold from then on and close the earlier."""
     persona_id, store, attribute, speaker, since = db.conn.execute(
         "SELECT persona_id, store, attribute, speaker, valid_from FROM memories WHERE id = ?", (new_id,)
@@ -101,7 +101,7 @@ def settle(db: Database, new_id: int) -> None:
         )
 
 
-def tell_again(db: Database, persona_id: int, new_id: int) -> None:
+def reassert(db: Database, persona_id: int, new_id: int) -> None:
     """Let a fact that was told again after the new one came to hold hold again from then on.
 
     Told twice, it was one memory; what is told of the time between makes it two.
@@ -131,4 +131,4 @@ def tell_again(db: Database, persona_id: int, new_id: int) -> None:
             "UPDATE sources SET memory_id = ? WHERE memory_id = ? AND turn_id = ?",
             [(again["id"], row["id"], turn_id) for turn_id, _ in tellings],
         )
-        settle(db, again["id"])
+        supersede(db, again["id"])

@@ -26,7 +26,7 @@ def main(argv: list[str] | None = None) -> int:
     def run() -> int:
         settings = BankSettings()
         command: Command = arguments.command
-        with journal.requested("command line"):
+        with journal.requested_by("command line"):
             return command(arguments, Bank(settings.bank_path), settings)
 
     return run_command(run, "Interrupted. What was stored before is kept; run the same command again to continue.")

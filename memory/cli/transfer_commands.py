@@ -33,12 +33,12 @@ def export_personas(arguments: Arguments, bank: Bank, settings: BankSettings) ->
     names = ", ".join(p.name for p in personas)
     if arguments.output is None:
         with progress_bar("Exporting") as task:
-            for line in export.lines(bank, personas, task.report):
+            for line in export.export_lines(bank, personas, task.report):
                 print(line)
         return 0
     try:
         with progress_bar("Exporting") as task:
-            lines = export.write(bank, personas, arguments.output, task.report)
+            lines = export.write_export(bank, personas, arguments.output, task.report)
     except OSError as fault:
         raise MemoirError(f"{arguments.output}: not written ({fault.strerror or fault}); left as it was") from fault
     if arguments.json:
@@ -64,5 +64,5 @@ def restore(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     return print_text(f"{bank.path}: {_describe(done.holding)}{before}")
 
 
-def _describe(held: backup.Holding) -> str:
+def _describe(held: backup.BankSummary) -> str:
     return f"{held.personas} personas, {held.sessions} sessions, {held.turns} turns, {held.memories} memories"

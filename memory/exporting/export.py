@@ -26,7 +26,7 @@ from memory.exporting.format import (
     SessionRow,
     SourceRow,
     TurnRow,
-    dump,
+    dump_line,
     fields_of,
 )
 from memory.progress import Progress, without_progress
@@ -55,7 +55,7 @@ FROM memories m WHERE persona_id = ? ORDER BY id
 """
 
 
-def lines(bank: Bank, personas: Sequence[Persona], progress: Progress = without_progress) -> Iterator[str]:
+def export_lines(bank: Bank, personas: Sequence[Persona], progress: Progress = without_progress) -> Iterator[str]:
     """Each persona with its sessions and memories, then the seal; all as it stands at one moment."""
     digest, counted, session = hashlib.sha256(), Counter[str](), 0
     with bank.reading() as db:
@@ -68,18 +68,18 @@ def lines(bank: Bank, personas: Sequence[Persona], progress: Progress = without_
                     session = line.session.n
                 counted.update(personas=int(line.persona is not None), memories=int(line.memory is not None))
                 progress((counted["turns"] + MEMORY * counted["memories"]) / total)
-                text = dump(line)
+                text = dump_line(line)
                 digest.update(text.encode() + b"\n")
                 yield text
-    yield dump(Line(end=End(**counted, sha256=digest.hexdigest())))
+    yield dump_line(Line(end=End(**counted, sha256=digest.hexdigest())))
 
 
-def write(bank: Bank, personas: Sequence[Persona], path: Path, progress: Progress = without_progress) -> int:
+def write_export(bank: Bank, personas: Sequence[Persona], path: Path, progress: Progress = without_progress) -> int:
     """Write the lines to a file, whole or not at all; returns how many."""
     half = path.with_name(f".{path.name}.half")
     try:
         with half.open("w", encoding="utf-8", newline="\n") as file:
-            written = sum(file.write(line + "\n") > 0 for line in lines(bank, personas, progress))
+            written = sum(file.write(line + "\n") > 0 for line in export_lines(bank, personas, progress))
         half.replace(path)
     finally:
         half.unlink(missing_ok=True)
@@ -93,7 +93,7 @@ def _effort(db: Database, personas: Sequence[Persona]) -> int:
             + :memory * (SELECT count(*) FROM memories WHERE persona_id = p.id)
         FROM personas p WHERE id IN (SELECT value FROM json_each(:whose))
     """
-    values = {"memory": MEMORY, "whose": rows.listed(persona.id for persona in personas)}
+    values = {"memory": MEMORY, "whose": rows.json_list(persona.id for persona in personas)}
     return sum(n for (n,) in db.conn.execute(query, values)) or 1
 
 

@@ -35,10 +35,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model, model_validator
 
-from memory.bank.rows import Row, clean, memory_draft, stamp
+from memory.bank.rows import Row, clean, format_time, memory_draft
 from memory.bank.schema import MEMORIES, PERSONAS, SESSIONS, TURNS, Columns
 from memory.types import MemoryDraft, PersonaDraft, Role, Store
-from memory.types import Source as CameFrom
+from memory.types import SessionSource as CameFrom
 
 VERSION = 2
 LARGEST = 2**53
@@ -47,7 +47,7 @@ LARGEST = 2**53
 
 def _canonical(text: str) -> str:
     try:
-        return stamp(datetime.fromisoformat(text)) or ""
+        return format_time(datetime.fromisoformat(text)) or ""
     except OverflowError as fault:
         raise ValueError(f"{text} is outside the calendar") from fault
 
@@ -216,6 +216,6 @@ class Line(_Row):
         return self
 
 
-def dump(line: Line) -> str:
+def dump_line(line: Line) -> str:
     """A line without its line end."""
     return line.model_dump_json(exclude_defaults=True)

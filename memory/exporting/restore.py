@@ -18,7 +18,7 @@ from memory.bank import journal, rows
 from memory.bank import sessions as writing
 from memory.bank.bank import Bank
 from memory.bank.rows import insert, key_columns, link_sources, next_id, relation_columns
-from memory.bank.validity import settle
+from memory.bank.validity import supersede
 from memory.errors import Cancelled, UnreadableFile
 from memory.exporting.format import (
     MEMORY_COLUMNS,
@@ -33,11 +33,11 @@ from memory.exporting.format import (
 )
 from memory.importers.generic import memoir_export as memoir_sealed
 from memory.importers.reading.source import Source
-from memory.types import Persona, PersonaDraft, Stored
+from memory.types import Persona, PersonaDraft, WriteCounts
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class RestoredPersona:
     """What became of one persona of a file, which was called by these names there.
 
     `memories` leaves out those of single turns, as other imports do.
@@ -48,12 +48,12 @@ class Moved:
     sessions: int
     turns: int
     memories: int
-    stored: Stored
+    stored: WriteCounts
 
 
-def move(
+def restore_personas(
     bank: Bank, path: Source, wanted: Collection[str] | None, target: str | None, progress: Callable[[int], None]
-) -> list[Moved]:
+) -> list[RestoredPersona]:
     """Store the personas of an export, or those whose id or name (case-folded) is wanted.
 
     `target` is the name of the one persona that takes all, instead of the one that the file names. `progress` is told
@@ -63,23 +63,23 @@ def move(
         UnreadableFile: the file was cut off or changed; nothing was stored.
         Cancelled: the user cancelled; the message says which personas are stored.
     """
-    memoir_sealed.check(path)
-    moved: list[Moved] = []
+    memoir_sealed.verify_checksum(path)
+    moved: list[RestoredPersona] = []
     try:
         for header, lines in _personas(path, progress):
             if wanted is None or {header.id.casefold(), header.name.casefold()} & set(wanted):
                 with bank.writing() as db:
                     draft = PersonaDraft(target) if target else header.draft
-                    persona = writing.persona(db, draft, None if target else header.created_at)
+                    persona = writing.find_or_create_persona(db, draft, None if target else header.created_at)
                     taken = _Mover(db, header, persona, path).take(lines)
-                    journal.note(db, "imported", persona.id, taken.stored.added)
+                    journal.record(db, "imported", persona.id, taken.stored.added)
                 moved.append(taken)
     except Cancelled as cancelled:
         raise Cancelled(f"Cancelled. {_so_far(path, moved)}") from cancelled
     return moved
 
 
-def _so_far(path: Source, moved: Sequence[Moved]) -> str:
+def _so_far(path: Source, moved: Sequence[RestoredPersona]) -> str:
     if not moved:
         return f"Nothing of {path.name} was stored."
     whole = ", ".join(each.persona.name for each in moved)
@@ -97,7 +97,7 @@ def _personas(path: Source, progress: Callable[[int], None]) -> Iterator[tuple[P
         progress(seen)
         return header
 
-    for persona, lines in groupby(memoir_sealed.read(path), belongs):
+    for persona, lines in groupby(memoir_sealed.read_lines(path), belongs):
         assert persona is not None  # `read` refuses a file that does not begin with one
         yield persona, (line for line, _ in lines)
 
@@ -118,9 +118,9 @@ class _Mover:
         self._new: list[MemoryRow] = []
         self._changes: list[ChangeRow] = []
         self._untold = 0
-        self._stored = Stored()
+        self._stored = WriteCounts()
 
-    def take(self, lines: Iterable[Line]) -> Moved:
+    def take(self, lines: Iterable[Line]) -> RestoredPersona:
         """Store everything that follows a persona's own line."""
         for line in lines:
             if line.session is not None:
@@ -132,7 +132,7 @@ class _Mover:
         self._connect()
         self._take_changes()
         found = (len(self._sessions), len(self._turns), self._untold)
-        return Moved(self._names, self._persona, *found, self._stored)
+        return RestoredPersona(self._names, self._persona, *found, self._stored)
 
     def _take_session(self, row: SessionRow) -> None:
         known = "SELECT id FROM sessions WHERE persona_id = ? AND identity = ?"
@@ -142,7 +142,7 @@ class _Mover:
             values = {**columns_of(row, SESSION_COLUMNS), "id": session_id, "persona_id": self._persona.id}
             insert(self._db, "sessions", [values])
             self._made.add(session_id)
-            self._stored += Stored(sessions=1)
+            self._stored += WriteCounts(sessions=1)
         else:
             session_id = int(held[0])
         self._sessions[row.n] = session_id
@@ -168,7 +168,7 @@ class _Mover:
         insert(self._db, "turns", fresh)
         if fresh and session_id not in self._made:
             self._db.conn.execute("UPDATE sessions SET learned = 0 WHERE id = ?", (session_id,))
-        self._stored += Stored(turns=len(fresh), known_turns=len(row.turns) - len(fresh))
+        self._stored += WriteCounts(turns=len(fresh), known_turns=len(row.turns) - len(fresh))
 
     def _take_memory(self, row: MemoryRow) -> None:
         self._untold += row.identity is not None
@@ -178,11 +178,11 @@ class _Mover:
         held = self._db.conn.execute(known, (self._persona.id, identity)).fetchone()
         if held is not None:
             self._memories[row.n] = int(held[0])
-            self._stored += Stored(known_memories=1)
+            self._stored += WriteCounts(known_memories=1)
         else:
             self._memories[row.n] = self._add(row, session_id, identity)
             self._new.append(row)
-            self._stored += Stored(memories=1)
+            self._stored += WriteCounts(memories=1)
         links = [
             (self._memories[row.n], self._meant(self._turns, s.turn, "turn"), s.quote, s.alone) for s in row.sources
         ]
@@ -222,7 +222,7 @@ class _Mover:
         if self._knew:
             for row in self._new:
                 if row.valid_to is None and row.taken_back is None:
-                    settle(self._db, self._memories[row.n])
+                    supersede(self._db, self._memories[row.n])
 
     def _take_changes(self) -> None:
         """Store what can be undone, unless it is known; what has been forgotten since is not touched any more."""

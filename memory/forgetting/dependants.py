@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sqlite_utils import Database
 
-from memory.bank.rows import listed
+from memory.bank.rows import json_list
 from memory.forgetting.selection import Selection, query_ids
 
 MIN_PROOF_CHARACTERS = 12
@@ -31,7 +31,7 @@ def preview_lines(db: Database, selected: Selection) -> tuple[str, ...]:
         UNION ALL SELECT speaker, text FROM memories m WHERE id IN (SELECT value FROM json_each(:memories))
             AND NOT EXISTS (SELECT 1 FROM sources WHERE memory_id = m.id) LIMIT :shown
     """
-    values = {"turns": listed(selected.turns), "memories": listed(selected.memories), "shown": PREVIEW_LINES}
+    values = {"turns": json_list(selected.turns), "memories": json_list(selected.memories), "shown": PREVIEW_LINES}
     return tuple(f"{speaker}: {text}" if speaker else text for speaker, text in db.conn.execute(query, values))
 
 
@@ -43,7 +43,7 @@ def texts_of(db: Database, memories: Sequence[int], turns: Sequence[int]) -> set
         UNION SELECT text FROM turns WHERE id IN (SELECT value FROM json_each(:turns))
         UNION SELECT quote FROM sources WHERE turn_id IN (SELECT value FROM json_each(:turns))
     """
-    values = {"memories": listed(memories), "turns": listed(turns)}
+    values = {"memories": json_list(memories), "turns": json_list(turns)}
     return {str(t) for (t,) in db.conn.execute(query, values)}
 
 
@@ -62,7 +62,7 @@ def _repeating_replies(db: Database, persona_id: int, memories: Sequence[int], t
     for text in texts_of(db, memories, turns):
         if len(text) >= MIN_PROOF_CHARACTERS:
             by_start.setdefault(text[:MIN_PROOF_CHARACTERS], []).append(text)
-    values = {"persona": persona_id, "turns": listed(turns), "memories": listed(memories)}
+    values = {"persona": persona_id, "turns": json_list(turns), "memories": json_list(memories)}
     replies = db.conn.execute(query, values)
     return [int(turn_id) for turn_id, text, refers in replies if refers or _contains_any(text, by_start)]
 
@@ -83,7 +83,7 @@ def _orphaned_memories(db: Database, turns: Iterable[int]) -> list[int]:
         WHERE memory_id IN (SELECT memory_id FROM sources WHERE turn_id IN (SELECT value FROM json_each(:turns)))
         GROUP BY memory_id HAVING sum(alone AND turn_id NOT IN (SELECT value FROM json_each(:turns))) = 0
     """
-    return [int(i) for (i,) in db.conn.execute(query, {"turns": listed(turns)})]
+    return [int(i) for (i,) in db.conn.execute(query, {"turns": json_list(turns)})]
 
 
 def _emptied_sessions(db: Database, turns: Iterable[int]) -> list[int]:
@@ -92,4 +92,4 @@ def _emptied_sessions(db: Database, turns: Iterable[int]) -> list[int]:
         SELECT session_id FROM turns WHERE id IN (SELECT value FROM json_each(?)) GROUP BY session_id
         HAVING count(*) = (SELECT count(*) FROM turns t WHERE t.session_id = turns.session_id)
     """
-    return query_ids(db, query, listed(turns))
+    return query_ids(db, query, json_list(turns))

@@ -18,7 +18,7 @@ from sqlite_utils import Database
 from memory.bank import journal, validity
 from memory.bank.backup import KEPT_SUFFIX
 from memory.bank.bank import Bank
-from memory.bank.rows import listed
+from memory.bank.rows import json_list
 from memory.exporting import downloads
 from memory.forgetting import residue
 from memory.forgetting.dependants import (
@@ -159,7 +159,7 @@ def _delete_selected(
 
 def _log_forget(db: Database, persona_id: int, memories: Sequence[int], turns: int, sessions: int) -> None:
     counts = {"sessions": sessions, "turns": turns, "memories": len(memories)}
-    journal.note(db, "forgot", persona_id, counts, memories)
+    journal.record(db, "forgot", persona_id, counts, memories)
 
 
 def _ids_of_persona(db: Database, persona_id: int) -> tuple[list[int], list[int], int]:
@@ -175,7 +175,7 @@ def _clear_titles(db: Database, selected: Selection) -> None:
         "UPDATE sessions SET title = '' WHERE title <> '' AND (id IN (SELECT value FROM json_each(:titles)) OR "
         "EXISTS (SELECT 1 FROM turns t WHERE t.session_id = sessions.id AND instr(t.text, sessions.title) "
         "AND t.id IN (SELECT value FROM json_each(:turns))))",
-        {"titles": listed(selected.titles), "turns": listed(selected.turns)},
+        {"titles": json_list(selected.titles), "turns": json_list(selected.turns)},
     )
 
 
@@ -188,7 +188,7 @@ def _move_shared_memories(db: Database, sessions: Sequence[int]) -> None:
     db.conn.execute(
         f"UPDATE memories SET session_id = {other} WHERE session_id IN (SELECT value FROM json_each(:ids)) "
         f"AND {other} IS NOT NULL",
-        {"ids": listed(sessions)},
+        {"ids": json_list(sessions)},
     )
 
 
@@ -198,20 +198,20 @@ def _requeue_sessions(db: Database, selected: Selection) -> None:
         "UPDATE sessions SET learned = 0 WHERE id IN (SELECT session_id FROM turns "
         "WHERE id IN (SELECT value FROM json_each(:turns)) OR id IN "
         "(SELECT turn_id FROM sources WHERE memory_id IN (SELECT value FROM json_each(:memories))))",
-        {"turns": listed(selected.turns), "memories": listed(selected.memories)},
+        {"turns": json_list(selected.turns), "memories": json_list(selected.memories)},
     )
 
 
 def _reopen_superseded(db: Database, memories: Sequence[int]) -> None:
     """Restore the validity of what the memories had closed or corrected."""
     for memory_id in sorted(memories, reverse=True):
-        validity.reopen(db, memory_id)
+        validity.undo_effects(db, memory_id)
 
 
 def _delete(db: Database, table: str, ids: Sequence[int], progress: Progress = without_progress) -> None:
     for first in range(0, len(ids), ROWS_PER_STATEMENT):
         db.table(table).delete_where(
-            "id IN (SELECT value FROM json_each(?))", [listed(ids[first : first + ROWS_PER_STATEMENT])]
+            "id IN (SELECT value FROM json_each(?))", [json_list(ids[first : first + ROWS_PER_STATEMENT])]
         )
         progress(min(1.0, (first + ROWS_PER_STATEMENT) / len(ids)))
 

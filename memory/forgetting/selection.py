@@ -43,9 +43,9 @@ def select_memories(ids: Sequence[int]) -> Selector:
 
     def find(db: Database, persona_id: int) -> Selection:
         query = "SELECT id FROM memories WHERE persona_id = ? AND id IN (SELECT value FROM json_each(?))"
-        memories = query_ids(db, query, persona_id, rows.listed(ids))
+        memories = query_ids(db, query, persona_id, rows.json_list(ids))
         turns = "SELECT DISTINCT turn_id FROM sources WHERE memory_id IN (SELECT value FROM json_each(?))"
-        return Selection(memories, query_ids(db, turns, rows.listed(memories)))
+        return Selection(memories, query_ids(db, turns, rows.json_list(memories)))
 
     return find
 
@@ -68,7 +68,7 @@ def select_before(moment: datetime) -> Selector:
     """
 
     def find(db: Database, persona_id: int) -> Selection:
-        at = rows.stamp(moment)
+        at = rows.format_time(moment)
         turns = (
             "SELECT t.id FROM turns t JOIN sessions s ON s.id = t.session_id WHERE s.persona_id = ? AND t.said_at < ?"
         )

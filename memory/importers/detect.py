@@ -71,7 +71,7 @@ def _unpack_archive(path: Path) -> Unpacked:
         if i is not chosen
     ]
     sources = tuple(m for i, m in known if i is chosen)
-    if len(sources) > 1 and any(memoir_export.is_sealed(m) for m in sources):
+    if len(sources) > 1 and any(memoir_export.is_export(m) for m in sources):
         names = ", ".join(m.info.filename for m in sources[:3]) + (", ..." if len(sources) > 3 else "")
         raise UnreadableFile(
             f"{path.name} contains {len(sources)} files of {chosen.NAME} ({names}), but only one export can be "

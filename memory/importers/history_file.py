@@ -12,7 +12,7 @@ from memory.errors import UnreadableFile
 from memory.importers.detect import unpack
 from memory.importers.reading.source import Record
 from memory.progress import Progress, without_progress
-from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Skip, Stored
+from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Skip, WriteCounts
 
 MAX_LISTED_SKIPS = 200
 """Skips of one history that a report lists in full; the rest is counted."""
@@ -34,7 +34,7 @@ class History:
     skips: list[Skip] = field(default_factory=list)
     skipped: int = 0
     persona: Persona | None = None
-    stored: Stored = field(default_factory=Stored)
+    stored: WriteCounts = field(default_factory=WriteCounts)
 
     @property
     def names(self) -> set[str]:

@@ -23,7 +23,7 @@ from memory.search.fusion import Scores
 from memory.search.names import possible_names
 from memory.search.scoring import Breakdown, Candidates, SearchSettings, Subject, score
 from memory.search.tokens import content_terms, limit_terms
-from memory.types import STORES, Dropped, Hit
+from memory.types import STORES, DropReason, Hit
 
 MAX_NAMES = 64
 """Possible names looked up of one text: each is compared with the speaker of every turn."""
@@ -93,8 +93,8 @@ class Searcher:
             candidates, pinned = self._candidates(db, persona_id, index, views, as_of, settings, subject)
             scores = score(candidates, [view.weight for view in views], subject, settings)
             best, ranked = _rank(candidates, scores, pinned, as_of, settings, subject)
-            memories = bank.chosen(db, persona_id, candidates.ids[[*best, *ranked]].tolist())
-        unread: tuple[Dropped, str] = ("rank", f"not among the {settings.k} best of its kind")
+            memories = bank.memories_by_id(db, persona_id, candidates.ids[[*best, *ranked]].tolist())
+        unread: tuple[DropReason, str] = ("rank", f"not among the {settings.k} best of its kind")
         return tuple(
             Hit(m, float(scores.total[place]), scores.row(place), *(unread if n >= len(best) else ()))
             for n, (m, place) in enumerate(zip(memories, [*best, *ranked], strict=True))

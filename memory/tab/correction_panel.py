@@ -10,13 +10,13 @@ import gradio as gr
 
 from memory.bank import corrections
 from memory.bank.bank import Bank
-from memory.bank.corrections import Change, Kind, Version, version_of
+from memory.bank.corrections import Change, ChangeKind, Version, version_of
 from memory.dates.expressions import describe_span
 from memory.tab.events import PRIVATE, Update, show_errors
 from memory.tab.formatting import format_day, parse_date
 from memory.types import SEMANTIC, Memory
 
-CHANGE_NAMES: Mapping[Kind, str] = {
+CHANGE_NAMES: Mapping[ChangeKind, str] = {
     "edit": "the edit of No. {memory}",
     "wrong": "marking No. {memory} as wrong",
     "pin": "pinning No. {memory}",
@@ -69,7 +69,7 @@ class CorrectionPanel:
 
     def show(self, persona_id: int | None, memory: Memory | None) -> Update:
         """Show what can be done with a memory, and what can be undone."""
-        current = memory if memory is not None and memory.taken_back is None else None
+        current = memory if memory is not None and memory.retracted_at is None else None
         same = corrections.duplicates(self.bank, current.persona_id, current.id) if current else []
         last = corrections.last_change(self.bank, persona_id) if persona_id is not None else None
         duplicates = ", ".join(f"No. {each.id}" for each in same)

@@ -72,7 +72,7 @@ class ExportPanel:
 
     def _write_export(self, personas: Sequence[Persona], name: str, task: Task) -> Path:
         return downloads.create(
-            self.bank.path, name, "jsonl", lambda path: export.write(self.bank, personas, path, task.report)
+            self.bank.path, name, "jsonl", lambda path: export.write_export(self.bank, personas, path, task.report)
         )
 
     def _offer(self, request: gr.Request, title: str, make: Callable[[Task], Path]) -> Iterator[Update]:

@@ -70,7 +70,7 @@ class ForgetPanel:
         """Forget what was previewed."""
 
         def work(task: Task) -> Update:
-            with journal.requested("Memory tab"):
+            with journal.requested_by("Memory tab"):
                 gone = forget.forget_selected(self.bank, [persona_id], _selector(words, before), task)
             return {self.result: render("forget_report.html", gone=gone), self.forgotten: times + 1}
 

@@ -91,7 +91,7 @@ class ImportPanel:
         def work(task: Task) -> Update:
             file = Path(path)
             try:
-                with journal.requested("upload"):
+                with journal.requested_by("upload"):
                     choose = chosen if has_choice and not everything else None
                     report = ingest.ingest(self.bank, file, choose=choose, progress=task.report)
             except (UnreadableFile, BankUnavailable) as error:

@@ -45,7 +45,7 @@ def _values(memory: Memory, successor: Memory | None) -> dict[str, str]:
         "Said": format_time(memory.said_at),
         "Recorded": format_time(memory.recorded_at),
         "Valid": valid,
-        "Retracted": format_time(memory.taken_back),
+        "Retracted": format_time(memory.retracted_at),
         "May be out of date": f"a fact it depends on ended on {format_day(memory.stale_since)}"
         if memory.stale_since
         else "",
@@ -66,7 +66,7 @@ def _successor(bank: Bank, memory: Memory) -> Memory | None:
 
 def render_origin(bank: Bank, memory: Memory, reach: int) -> Markup:
     """Render the conversation around the source turns of a memory, and the answers that relied on it."""
-    uses = bank.uses(memory.persona_id, memory.id, MAX_USES)
+    uses = bank.citing_answers(memory.persona_id, memory.id, MAX_USES)
     return render("memory_origin.html", sources=render_sources(bank, memory, reach), uses=uses)
 
 

@@ -55,7 +55,7 @@ class Query:
         if self.during is None:
             return True
         if memory.event is not None:
-            return memory.event.meets(self.during)
+            return memory.event.overlaps(self.during)
         return memory.said_at is not None and self.during.start <= memory.said_at < self.during.end
 
 
@@ -148,7 +148,7 @@ def _between(since: str | None, until: str | None) -> TimeSpan | None:
 
 def _row(memory: Memory) -> list[str | int]:
     text = ("📌 " if memory.pinned else "") + clip(memory.text)
-    if memory.taken_back is not None:
+    if memory.retracted_at is not None:
         text += " (retracted)"
     elif memory.superseded_by is not None or memory.valid_to is not None:
         text += " (no longer true)"

@@ -99,7 +99,7 @@ class MemoryTab:
     @show_errors
     def forget(self, persona_id: int, memory_id: int, page: int, *filters: str | None) -> Update:
         """Forget the selected memory, and show the list without it."""
-        with journal.requested("Memory tab"):
+        with journal.requested_by("Memory tab"):
             gone = forget.forget_memories(self.bank, persona_id, [memory_id])
         report = render("forget_report.html", gone=gone)
         shown = {**self.list.show(persona_id, page, *filters), **self.detail.clear(persona_id)}

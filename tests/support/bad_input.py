@@ -10,7 +10,7 @@ from pathlib import Path
 
 from memory.bank import maintenance as upkeep
 from memory.bank.bank import Bank
-from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Stored, TurnDraft
+from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TurnDraft, WriteCounts
 
 MAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,7 +40,7 @@ def assert_true_report(bank, report):
     for h in report.histories:
         counts = bank.counts(h.persona.id)
         memories = sum(n for name, n in counts.items() if name not in ("sessions", "turns"))
-        assert h.stored == Stored(counts["sessions"], counts["turns"], memories, *astuple(h.stored)[3:])
+        assert h.stored == WriteCounts(counts["sessions"], counts["turns"], memories, *astuple(h.stored)[3:])
         assert h.found_sessions >= h.stored.sessions
         assert h.found_turns == h.stored.turns + h.stored.known_turns
         dialogue = counts.get("dialogue", 0)

@@ -56,7 +56,7 @@ def sniff(head: bytes) -> bool:
 @count_records
 def read(path: Source) -> Iterator[Record]:
     """The histories of a file: an export of Memoir, JSON Lines, or one JSON object."""
-    if memoir_sealed.is_sealed(path):
+    if memoir_sealed.is_export(path):
         yield from memoir_sealed.read_records(path)
     elif _is_one_object(read_head(path)):
         yield from _read_one_object(path)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from memory.bank.rows import moment
+from memory.bank.rows import parse_time
 from memory.errors import UnreadableFile
 from memory.exporting.format import VERSION, End, Line, SessionRow
 from memory.importers.reading.source import CHUNK_BYTES, MAX_LINE_BYTES, Record, Source
@@ -24,7 +24,7 @@ TAIL_BYTES = 1024
 """The last line is shorter."""
 
 
-def is_sealed(path: Source) -> bool:
+def is_export(path: Source) -> bool:
     """Whether a file begins or ends as this version does; one that cannot be opened is not."""
     try:
         with path.open("rb") as file:
@@ -42,7 +42,7 @@ def _end(path: Path) -> bytes:
         return file.read().rstrip().rpartition(b"\n")[2]
 
 
-def check(path: Source) -> End:
+def verify_checksum(path: Source) -> End:
     """Read a file to its end and compare it with its last line.
 
     Raises:
@@ -68,7 +68,7 @@ def check(path: Source) -> End:
     return end
 
 
-def read(path: Source) -> Iterator[tuple[Line, int]]:
+def read_lines(path: Source) -> Iterator[tuple[Line, int]]:
     """The lines of a file that was checked but for the end, each with how many bytes were read.
 
     Raises:
@@ -96,9 +96,9 @@ def read(path: Source) -> Iterator[tuple[Line, int]]:
 
 def read_records(path: Source) -> Iterator[Record]:
     """The same as records that know no numbers: what a file holds, for those who want no more than the history."""
-    check(path)
+    verify_checksum(path)
     held: SessionRow | None = None
-    for line, _ in read(path):
+    for line, _ in read_lines(path):
         more = line.session
         if held is not None and more is not None and more.n == held.n:
             held = held.model_copy(update={"turns": held.turns + more.turns})
@@ -116,11 +116,11 @@ def read_records(path: Source) -> Iterator[Record]:
 
 def _session(row: SessionRow) -> SessionDraft:
     turns = tuple(
-        TurnDraft(t.speaker, t.role, t.text, moment(t.said_at, t.said_text), t.said_text, t.id, t.recallable)
+        TurnDraft(t.speaker, t.role, t.text, parse_time(t.said_at, t.said_text), t.said_text, t.id, t.recallable)
         for t in row.turns
     )
     return SessionDraft(
-        turns, moment(row.started_at, row.started_text), row.started_text, row.id, row.title, row.source
+        turns, parse_time(row.started_at, row.started_text), row.started_text, row.id, row.title, row.source
     )
 
 
