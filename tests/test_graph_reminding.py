@@ -100,7 +100,7 @@ def test_nothing_said_later_is_brought_up(quill):
     assert early.say(FEELING, remember=False).reading.citations == ()
 
 
-@pytest.mark.parametrize("ended", ["valid_to", "retracted_at"])
+@pytest.mark.parametrize("ended", ["valid_to", "taken_back"])
 def test_what_holds_no_more_or_is_taken_back_is_not_brought_up(quill, ended):
     with quill.services.bank.writing() as db:
         db.execute(f"UPDATE memories SET {ended} = '2024-05-01T00:00:00+00:00' WHERE text = ?", [NERVES])
