@@ -152,7 +152,7 @@ class PublicApi:
 
     def _check_known(self, persona: Persona, memory_ids: list[int]) -> None:
         """Make one wrong number refuse the whole call."""
-        unknown = set(memory_ids) - {memory.id for memory in self._bank.chosen(persona.id, memory_ids)}
+        unknown = set(memory_ids) - {memory.id for memory in self._bank.memories_by_id(persona.id, memory_ids)}
         if unknown:
             listed = ", ".join(map(str, sorted(unknown)))
             raise UnknownMemory(f"{persona.name} has no memory {listed}; nothing was forgotten")
