@@ -58,7 +58,7 @@ def run_tasks(program: Program, stop: threading.Event) -> None:
         program.look_into(path)
 
 
-def test_nothing_of_one_user_gets_into_the_page_of_another_that_is_being_built(app: App) -> None:
+def test_parts_and_tasks_of_one_user_do_not_reach_a_page_under_construction(app: App) -> None:
     users = Users(app.home)
     ann = Program(app, "ann")
     ann.events()  # her own page is there

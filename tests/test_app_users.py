@@ -56,7 +56,7 @@ def leaks(text: str) -> bool:
     return SECRET in text or CONFIDANT in text
 
 
-def test_a_user_finds_what_they_told_and_another_does_not(ann: Program, ben: Program) -> None:
+def test_search_finds_a_users_own_memories_only(ann: Program, ben: Program) -> None:
     assert leaks(ann.call("search_memory", CONFIDANT, "spare key", 10, None, None).text)
     assert leaks(ann.call("list_personas").text)
     assert not leaks(ben.call("list_personas").text)
@@ -65,7 +65,7 @@ def test_a_user_finds_what_they_told_and_another_does_not(ann: Program, ben: Pro
         assert not leaks(ben.call("ask", persona, "Where does my spare key lie?", None, False).text)
 
 
-def test_the_numbers_of_another_users_persona_and_memories_mean_nothing(ann: Program, ben: Program) -> None:
+def test_ids_of_another_user_are_unknown(ann: Program, ben: Program) -> None:
     quentin = next(p for p in told(ann.call("list_personas")) if p["name"] == CONFIDANT)
     found = told(ann.call("search_memory", CONFIDANT, "spare key", 10, None, None))
     for persona in (CONFIDANT, str(quentin["id"])):
@@ -76,7 +76,7 @@ def test_the_numbers_of_another_users_persona_and_memories_mean_nothing(ann: Pro
     assert told(ann.call("search_memory", CONFIDANT, "spare key", 10, None, None)) == found
 
 
-def test_no_event_of_the_page_tells_another_users_words(ann: Program, ben: Program) -> None:
+def test_no_private_event_returns_another_users_words(ann: Program, ben: Program) -> None:
     for event in ben.events():
         for value in (1, 2):
             session = f"s{event['id']}x{value}"
@@ -84,7 +84,7 @@ def test_no_event_of_the_page_tells_another_users_words(ann: Program, ben: Progr
                 assert not leaks(ben.hear(session))
 
 
-def test_another_users_window_is_unknown(ann: Program, ben: Program) -> None:
+def test_another_users_window_cannot_be_read(ann: Program, ben: Program) -> None:
     number = next(e["id"] for e in ann.events() if any(t[1] == "load" for t in e["targets"]) and not e["inputs"])
     event = ann.join(number, [], "window-of-ann")
     assert event
@@ -93,7 +93,7 @@ def test_another_users_window_is_unknown(ann: Program, ben: Program) -> None:
     assert ben.http.post(f"/gradio_api/stream/{event}/close").status_code == 404
 
 
-def test_nobody_stops_an_event_or_follows_an_upload_of_another(ann: Program, ben: Program) -> None:
+def test_events_and_uploads_of_another_user_cannot_be_stopped_or_followed(ann: Program, ben: Program) -> None:
     number = next(e["id"] for e in ann.events() if any(t[1] == "load" for t in e["targets"]) and not e["inputs"])
     for attempt in range(5):
         stopped = {"session_hash": f"window-{attempt}", "fn_index": number}
@@ -108,7 +108,7 @@ def test_nobody_stops_an_event_or_follows_an_upload_of_another(ann: Program, ben
     assert ben.http.get("/gradio_api/upload_progress?upload_id=of-ann").status_code == 404
 
 
-def test_another_users_chat_is_another_chat(ann: Program, ben: Program, app: App) -> None:
+def test_a_chat_id_is_looked_up_in_the_users_own_bank(ann: Program, ben: Program, app: App) -> None:
     """Whatever a request names as its chat, it is looked up in the bank of who asks."""
     bank = Bank(bank_of(app, "ann"))
     quentin = bank.persona(CONFIDANT)
@@ -138,7 +138,7 @@ def test_no_file_is_served_but_the_pages_own(app: App, ann: Program, ben: Progra
         assert "root:" not in ben.http.get(asked).text
 
 
-def test_a_download_is_served_to_its_own_user_alone(app: App, ann: Program, ben: Program) -> None:
+def test_a_download_is_served_to_its_own_user_only(app: App, ann: Program, ben: Program) -> None:
     number = next(e["id"] for e in ann.events() if _is_backup(ann, e["targets"]))
     ann.join(number, [], "backup")
     (path,) = set(re.findall(r'"path":"([^"]+\.db)"', ann.hear("backup")))
@@ -193,7 +193,7 @@ def test_an_upload_lies_in_a_folder_of_its_own_whatever_its_name(app: App, ben: 
     assert not (app.home / "users" / "x").exists()
 
 
-def test_nothing_but_the_login_page_is_there_for_nobody(app: App, ann: Program) -> None:
+def test_without_a_login_only_the_login_page_is_served(app: App, ann: Program) -> None:
     nobody = Program(app)
     gradio = GradioApp.create_app(gr.Blocks(), mcp_server=True)
     inner = [route for held in gradio.routes for route in getattr(getattr(held, "original_router", None), "routes", ())]
@@ -210,7 +210,7 @@ def test_nothing_but_the_login_page_is_there_for_nobody(app: App, ann: Program) 
 
 
 @pytest.mark.parametrize("cookie", ["x", "ann", "null", "../ann", "a" * 4000])
-def test_a_made_up_session_or_token_is_nobodys(app: App, cookie: str) -> None:
+def test_an_invented_cookie_or_token_is_refused(app: App, cookie: str) -> None:
     nobody = Program(app)
     assert nobody.http.get("/config", headers={"Cookie": f"memoir-session={cookie}"}).status_code == 401
     assert nobody.http.get("/config", headers={"Authorization": f"Bearer {cookie}"}).status_code == 401
@@ -236,7 +236,7 @@ def test_gradio_client_logs_in_with_name_and_password(app: App, ann: Program) ->
         Client(app.url, auth=("ben", "wrong password"), verbose=False)
 
 
-def test_the_model_and_the_benchmarks_are_not_a_users_to_choose(ben: Program) -> None:
+def test_users_can_neither_choose_the_model_nor_evaluate(ben: Program) -> None:
     held = str([c["props"].get("elem_id") for c in ben.http.get("/config").json()["components"]])
     assert "composer" in held
     for closed in ("eval-run", "model-test", "model-panel"):
@@ -246,7 +246,7 @@ def test_the_model_and_the_benchmarks_are_not_a_users_to_choose(ben: Program) ->
 @pytest.mark.parametrize(
     "path", ["vibe-edit", "vibe-code", "undo-vibe-edit", "run-history/connect", "component_server"]
 )
-def test_what_gradio_has_for_developers_is_closed(app: App, ben: Program, path: str) -> None:
+def test_gradios_developer_routes_are_closed(app: App, ben: Program, path: str) -> None:
     asked = {"prompt": "x", "code": "x", "hash": "x"}
     sent = asked | {"data": {}, "component_id": 1, "session_hash": "x", "fn_name": "ls"}
     assert ben.http.post(f"/gradio_api/{path}", json=sent).status_code >= 400
@@ -261,7 +261,7 @@ def test_logging_out_ends_the_session_for_good(app: App) -> None:
     assert answer.status_code == 401
 
 
-def test_another_password_and_a_removed_account_end_what_was_begun(app: App) -> None:
+def test_a_new_password_or_removal_ends_logins_and_tokens(app: App) -> None:
     users = Users(app.home)
     users.add("cat", "a password of cat")
     bearer = {"Authorization": f"Bearer {users.new_token('cat')}"}
@@ -285,7 +285,7 @@ def test_another_site_can_neither_log_in_nor_out(app: App) -> None:
 
 
 @pytest.mark.parametrize("name", ["dora", "ann"])
-def test_guessing_is_slowed_down_and_holds_up_nobody_else(app: App, name: str) -> None:
+def test_guessing_passwords_is_slowed_down_for_the_guesser_only(app: App, name: str) -> None:
     guesser = Program(app)
     answers = [guesser.log_in(name, f"guess number {n}") for n in range(8)]
     assert [a.status_code for a in answers[:3]] == [401] * 3
@@ -295,7 +295,7 @@ def test_guessing_is_slowed_down_and_holds_up_nobody_else(app: App, name: str) -
     assert Program(app, "ben").http.get("/config").status_code == 200
 
 
-def test_the_cookie_is_for_this_site_and_no_script(app: App) -> None:
+def test_the_login_cookie_is_same_site_and_http_only(app: App) -> None:
     held = Program(app).log_in("ben", PASSWORDS["ben"]).headers["set-cookie"].lower()
     assert "httponly" in held
     assert "samesite=lax" in held

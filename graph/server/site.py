@@ -25,6 +25,7 @@ from graph.server.user_pages import UserPages
 from graph.settings import Settings
 from memory.bank.bank import Bank
 from memory.errors import MemoirError
+from memory.tab.formatting import format_count
 from memory.users import Users
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -104,5 +105,5 @@ def _check_port(host: str, port: int) -> None:
 
 
 def _greeting(settings: Settings, users: Users) -> str:
-    memory = f"{len(users.all())} users" if settings.auth else f"its memory: {settings.bank_path}"
+    memory = format_count(len(users.all()), "user") if settings.auth else f"memory: {settings.bank_path}"
     return f"Memoir is at http://{settings.host}:{settings.port} ({memory})"

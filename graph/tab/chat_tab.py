@@ -290,7 +290,7 @@ def _welcome(bank: Bank, persona: Persona | None) -> Markup:
             f"{persona.name} remembers nothing yet", "Say something about yourself, or import a conversation."
         )
     memories = sum(n for store, n in counts.items() if store not in ("sessions", "turns"))
-    period = f"{format_day(known.start)} to {format_day(known.end)}"
+    period = " to ".join(dict.fromkeys([format_day(known.start), format_day(known.end)]))
     return empty_state(
         f"Talk with {persona.name}",
         f"{format_count(memories, 'memory', 'memories')}, {period}. Ask a question, or tell something new.",

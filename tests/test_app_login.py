@@ -1,4 +1,4 @@
-"""What becomes of a user's page, streams and threads when they log out, are removed, or others come."""
+"""Pages, streams and threads of users who log out, are removed, or arrive while another page is opened."""
 
 from __future__ import annotations
 
@@ -61,9 +61,7 @@ def at_work() -> list[str]:
     return sorted(thread.name for thread in threading.enumerate() if thread.name in ("indexer", "learner"))
 
 
-def test_a_removed_users_page_closes_and_nothing_begins_their_bank_again(
-    client: TestClient, users: Users, tmp_path: Path
-) -> None:
+def test_removing_a_user_closes_their_page_and_leaves_no_bank(client: TestClient, users: Users, tmp_path: Path) -> None:
     assert client.post("/login", data=FORM).status_code == 200
     assert client.get("/config").status_code == 200
     (path,) = client.post("/gradio_api/upload", files={"files": ("a.txt", b"Ann: hello")}).json()
@@ -78,7 +76,7 @@ def test_a_removed_users_page_closes_and_nothing_begins_their_bank_again(
     assert client.get("/config").status_code == 401
 
 
-def test_who_is_removed_while_their_page_is_made_gets_nobody_elses(
+def test_a_user_removed_while_their_page_opens_is_refused(
     client: TestClient, users: Users, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bearer = {"Authorization": f"Bearer {users.new_token('ann')}"}
@@ -87,7 +85,7 @@ def test_who_is_removed_while_their_page_is_made_gets_nobody_elses(
     assert not (tmp_path / "bank.db").exists()
 
 
-def test_nobody_whose_page_is_open_waits_for_anothers_to_be_made() -> None:
+def test_an_open_page_answers_while_another_is_being_opened() -> None:
     async def nothing(scope: Scope, receive: Receive, send: Send) -> None: ...
 
     async def waited() -> None:
@@ -112,7 +110,7 @@ def test_nobody_whose_page_is_open_waits_for_anothers_to_be_made() -> None:
     run(waited)
 
 
-def test_the_sample_comes_once_and_not_again_where_all_was_forgotten(tmp_path: Path) -> None:
+def test_the_sample_is_imported_once_and_not_after_everything_was_forgotten(tmp_path: Path) -> None:
     bank = Bank(tmp_path / "bank.db")
     for _ in range(2):
         import_sample(bank)
@@ -131,7 +129,7 @@ class Clock:
 
 
 @pytest.mark.parametrize("end", ["removed", "another password", "logged out"])
-def test_a_stream_ends_with_the_login_that_began_it(users: Users, end: str) -> None:
+def test_a_stream_ends_with_its_login(users: Users, end: str) -> None:
     clock = Clock()
 
     async def told() -> bytes:
@@ -153,8 +151,8 @@ def test_a_stream_ends_with_the_login_that_began_it(users: Users, end: str) -> N
             yield stream
 
         pages = UserPages(opening)
-        door = LoginMiddleware(users, pages, clock)
-        async with pages.running(), httpx.AsyncClient(transport=httpx.ASGITransport(door), base_url="http://x") as ann:
+        login = LoginMiddleware(users, pages, clock)
+        async with pages.running(), httpx.AsyncClient(transport=httpx.ASGITransport(login), base_url="http://x") as ann:
             assert (await ann.post("/login", data=FORM)).status_code == 200
             return (await ann.get("/stream")).content
 

@@ -1,4 +1,4 @@
-"""What no request gets past: too many, too large, from another site, by another name, for other files."""
+"""Requests that are refused: too many, too large, from another site, to another host name, for other files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ socket.getaddrinfo = lambda host, *rest, **more: was("127.0.0.1" if host == "hug
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     (tmp_path_factory.getbasetemp() / "sitecustomize.py").write_text(ELSEWHERE)
-    running = App(tmp_path_factory.mktemp("gate"))
+    running = App(tmp_path_factory.mktemp("limits"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(tmp_path_factory.getbasetemp()))
         running.start()
@@ -45,7 +45,7 @@ class Clock:
         return self.now
 
 
-def test_an_address_gets_its_requests_back_with_time() -> None:
+def test_the_request_budget_of_an_address_refills_with_time() -> None:
     clock = Clock()
     budget = RequestBudget(clock)
     assert sum(budget.take("a") for _ in range(10_000)) == BURST
@@ -54,14 +54,14 @@ def test_an_address_gets_its_requests_back_with_time() -> None:
     assert sum(budget.take("a") for _ in range(10_000)) == 2 * PER_SECOND
 
 
-def test_only_so_many_addresses_are_counted() -> None:
+def test_the_number_of_counted_addresses_is_limited() -> None:
     budget = RequestBudget(Clock())
     for n in range(MAX_ADDRESSES + 100):
         budget.take(str(n))
     assert len(budget._left) == MAX_ADDRESSES
 
 
-def test_each_failure_doubles_the_wait_and_time_forgives() -> None:
+def test_failed_logins_back_off_exponentially_until_forgotten() -> None:
     clock = Clock()
     backoff = LoginBackoff(clock)
     waits = []
@@ -75,7 +75,7 @@ def test_each_failure_doubles_the_wait_and_time_forgives() -> None:
     assert backoff.wait({"ann": 3}) == 0
 
 
-def test_ten_thousand_requests_are_cut_short_and_another_client_is_served(app: App) -> None:
+def test_a_flood_of_requests_is_refused_while_another_client_is_served(app: App) -> None:
     try:
         socket.create_server(("127.0.0.3", 0)).close()
     except OSError:
@@ -94,23 +94,23 @@ def test_ten_thousand_requests_are_cut_short_and_another_client_is_served(app: A
         assert Program(app).http.get("/config").status_code == 200
 
 
-def test_it_listens_on_this_machine_alone(app: App) -> None:
+def test_the_app_listens_on_loopback_only(app: App) -> None:
     heard = [c.laddr for c in psutil.Process(app.pid).net_connections("inet") if c.status == psutil.CONN_LISTEN]
     assert [(where.ip, where.port) for where in heard] == [("127.0.0.1", app.port)]
 
 
 @pytest.mark.parametrize("host", ["elsewhere.invalid", "127.0.0.1.elsewhere.invalid", "", "[", "127.0.0.2"])
-def test_a_name_made_to_point_here_is_not_answered(app: App, host: str) -> None:
+def test_a_foreign_host_name_is_refused(app: App, host: str) -> None:
     assert httpx.get(f"{app.url}config", headers={"Host": host}).status_code in (400, 403)
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]"])
-def test_its_own_names_are_answered(app: App, host: str) -> None:
+def test_own_host_names_are_answered(app: App, host: str) -> None:
     assert httpx.get(f"{app.url}config", headers={"Host": f"{host}:{app.port}"}).status_code == 200
 
 
 @pytest.mark.parametrize("origin", ["http://elsewhere.invalid", "null", "http://127.0.0.1:1", "x"])
-def test_another_sites_page_neither_reads_nor_changes_anything_here(app: App, origin: str) -> None:
+def test_requests_from_another_origin_are_refused(app: App, origin: str) -> None:
     client = Program(app).http
     for path, sent in (
         ("/gradio_api/run/remember", {"json": {"data": ["Ida", "A gull sat on the roof.", None]}}),
@@ -124,7 +124,7 @@ def test_another_sites_page_neither_reads_nor_changes_anything_here(app: App, or
 
 
 @pytest.mark.parametrize(("path", "size"), [("/gradio_api/upload", 2**29 + 1), ("/gradio_api/run/ask", 2**25 + 1)])
-def test_a_request_that_says_it_is_too_large_is_refused_before_it_is_read(app: App, path: str, size: int) -> None:
+def test_a_request_declared_too_large_is_refused_unread(app: App, path: str, size: int) -> None:
     line = http.client.HTTPConnection("127.0.0.1", app.port, timeout=30)
     line.putrequest("POST", path)
     line.putheader("Content-Length", str(size))
@@ -133,7 +133,7 @@ def test_a_request_that_says_it_is_too_large_is_refused_before_it_is_read(app: A
     line.close()
 
 
-def test_a_request_that_never_ends_is_broken_off(app: App) -> None:
+def test_a_body_without_a_length_is_cut_off_at_the_limit(app: App) -> None:
     def endless() -> Iterator[bytes]:
         for _ in range(64):
             yield b" " * 2**20
@@ -146,7 +146,7 @@ def test_a_request_that_never_ends_is_broken_off(app: App) -> None:
     assert Program(app).http.get("/config").status_code == 200
 
 
-def test_uploads_are_not_served_and_only_so_many_wait(app: App) -> None:
+def test_uploads_are_not_served_and_their_number_is_limited(app: App) -> None:
     client = Program(app)
     paths = [client.put(f"{n}.txt", b"%d" % n) for n in range(MAX_UPLOADS + 1)]
     assert [answer.status_code for answer in paths[:MAX_UPLOADS]] == [200] * MAX_UPLOADS
@@ -158,7 +158,7 @@ def test_uploads_are_not_served_and_only_so_many_wait(app: App) -> None:
     assert client.http.get(f"/gradio_api/file={app.home / 'bank.db'}").status_code == 403
 
 
-def test_an_address_given_instead_of_a_file_is_not_fetched(app: App) -> None:
+def test_an_url_in_place_of_a_file_is_not_fetched(app: App) -> None:
     asked: list[str] = []
 
     class Elsewhere(BaseHTTPRequestHandler):
