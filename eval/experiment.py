@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from itertools import product
 from typing import Any, Literal
 
@@ -75,8 +75,7 @@ def with_setting(experiment: Experiment, name: str, value: str) -> Experiment:
     path = name.split(".")
     if path[0] not in {f.name for f in fields(Experiment)}:
         path = ["pipeline", *path]
-    values = _nested(experiment)
-    inner = values
+    values = inner = asdict(experiment)
     for step in path[:-1]:
         inner = inner[step]
     inner[path[-1]] = value
@@ -111,12 +110,6 @@ def combinations(experiment: Experiment, sweeps: list[str]) -> Iterator[tuple[st
         axes.append([f"{name.strip()}={value.strip()}" for value in values.split(",")])
     for combination in product(*axes):
         yield " ".join(combination), with_settings(experiment, list(combination))
-
-
-def _nested(thing: Any) -> Any:  # noqa: ANN401  # dataclasses all the way down
-    if is_dataclass(thing):
-        return {f.name: _nested(getattr(thing, f.name)) for f in fields(thing)}
-    return thing
 
 
 def _flat(thing: object, prefix: str = "") -> Iterator[tuple[str, Any]]:

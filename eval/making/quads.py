@@ -1,7 +1,7 @@
-"""What is known of people as a temporal knowledge graph: who, in what relation, to whom or what, from when until when.
+"""Read the relations of a memory as a temporal knowledge graph: head, relation, tail, and when it held.
 
-DialSim (Kim et al. 2024, section 3.2) asks from quadruples [head, relation, tail, date] that were taken from TV
-scripts; here they come from the profile and relationship memories of a bank or of a file.
+DialSim (Kim et al. 2024, section 3.2) makes questions from quadruples [head, relation, tail, date] of TV scripts;
+here they come from the profile and relationship memories of a bank or of a file.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from memory.types import Memory, MemoryDraft, Store, TimeSpan
 class Quad:
     """One fact: `head` has `tail` as its `relation`.
 
-    It holds from `since` until `until` (which does not belong to it), without bound where there is none. It is known
-    from when it was `said`. `source` is the id of the memory or turn it comes from, `session` that of the session, if
-    one said it.
+    It holds from `since` until before `until`, without bound where one is None. It is known from when it was `said`.
+    `source` is the id of the memory or turn that it comes from, `session` that of the session, if any.
     """
 
     head: str
@@ -35,11 +34,11 @@ class Quad:
 
     @property
     def key(self) -> tuple[str, str]:
-        """Whose relation it is, in any spelling."""
+        """Head and relation, for comparison."""
         return folded(self.head), self.relation
 
     def is_known(self, as_of: datetime) -> bool:
-        """Whether it had been said by then; what has no date always had."""
+        """Whether it had been said by then; facts without a date are always known."""
         known = self.said or self.since
         return known is None or known <= as_of
 
@@ -48,17 +47,17 @@ class Quad:
         return (self.since is None or self.since < span.end) and (self.until is None or span.start < self.until)
 
     def covers(self, span: TimeSpan) -> bool:
-        """Whether it holds all through the span."""
+        """Whether it holds throughout the span."""
         return (self.since is None or self.since <= span.start) and (self.until is None or span.end <= self.until)
 
 
 def folded(name: str) -> str:
-    """A name as names are compared: in one case, without what stands around it."""
+    """Normalise a name for comparison: case-folded, without surrounding punctuation."""
     return " ".join(name.casefold().split()).strip(" .,;")
 
 
 class Knowledge:
-    """Facts by whom they are about."""
+    """Facts, indexed by head and relation."""
 
     def __init__(self, quads: Iterable[Quad]) -> None:
         self.quads = tuple(sorted(quads, key=_order))
@@ -67,36 +66,36 @@ class Knowledge:
             self._by_key[quad.key].append(quad)
 
     def about(self, head: str, relation: str) -> Sequence[Quad]:
-        """All facts of one relation of one head, whenever they held."""
+        """All facts with a head and a relation, whenever they held."""
         return self._by_key.get((folded(head), relation), ())
 
     def one(self, head: str, relation: str, span: TimeSpan, as_of: datetime) -> Quad | None:
-        """The fact that held all through a span, by what was known then; None if there is none, or any other."""
+        """The only known fact that holds throughout a span; None if there is none, or another holds in it too."""
         met = [q for q in self.about(head, relation) if q.is_known(as_of) and q.meets(span)]
         if len({folded(q.tail) for q in met}) != 1:
             return None
         return next((q for q in met if q.covers(span)), None)
 
     def follow(self, head: str, relations: Sequence[str], span: TimeSpan, as_of: datetime) -> list[Quad] | None:
-        """The facts that lead from a head over its relations, each the only one; None where the way ends or parts."""
-        way: list[Quad] = []
+        """The path of facts from a head over relations; None unless each step has exactly one fact."""
+        path: list[Quad] = []
         for relation in relations:
-            found = self.one(way[-1].tail if way else head, relation, span, as_of)
+            found = self.one(path[-1].tail if path else head, relation, span, as_of)
             if found is None:
                 return None
-            way.append(found)
-        return way
+            path.append(found)
+        return path
 
 
 def quads(memories: Iterable[Memory | MemoryDraft], whose: str = "") -> Iterator[Quad]:
-    """The facts in profile and relationship memories that hold a relation.
+    """Yield the facts in profile and relationship memories that have a relation.
 
     `whose` is the head where neither the relation nor the memory's speaker names one (PerLTQA's profiles). A profile
-    holds one fact of a relation at a time: as in the bank, a later one ends those before it. Several relationships of a
-    kind may hold together.
+    has one fact of a relation at a time: as in the bank, a later one ends earlier ones. Several relationships of a kind
+    may hold at once.
     """
     read = [quad for number, memory in enumerate(memories) if (quad := _quad(memory, whose, f"memory {number}"))]
-    yield from _settled(read)
+    yield from _with_ends(read)
 
 
 def _quad(memory: Memory | MemoryDraft, whose: str, unnamed: str) -> Quad | None:
@@ -120,8 +119,8 @@ def _quad(memory: Memory | MemoryDraft, whose: str, unnamed: str) -> Quad | None
     )
 
 
-def _settled(found: Sequence[Quad]) -> Iterator[Quad]:
-    """The facts with the end of each profile fact set to when the next of its kind begins, if it had none before."""
+def _with_ends(found: Sequence[Quad]) -> Iterator[Quad]:
+    """End each profile fact when the next of its kind begins, unless it ends earlier."""
     later: defaultdict[tuple[str, str], list[datetime]] = defaultdict(list)
     for quad in found:
         if quad.store == "profile" and quad.since is not None:

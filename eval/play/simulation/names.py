@@ -7,13 +7,13 @@ under each other's.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from random import Random
-from typing import Literal
+from typing import Any, Literal, cast
 
 from eval.types import Gold, History, Probe
-from memory.types import MemoryDraft, Relation, SessionDraft
+from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, Relation, SessionDraft, TurnDraft
 
 Names = Literal["original", "anonymised", "swapped"]
 Respell = Callable[[str], str]
@@ -41,7 +41,7 @@ def rename(history: History, names: Names, seed: int = 0) -> History:
     possessives and capitals ("ANA") with them; nicknames stay, as in DialSim.
     """
     mapping = new_names(history, names, seed)
-    return _respell_history(history, respeller(mapping)) if mapping else history
+    return cast("History", _respell_all(history, respeller(mapping))) if mapping else history
 
 
 def new_names(history: History, names: Names, seed: int = 0) -> dict[str, str]:
@@ -88,62 +88,27 @@ def _words(history: History) -> set[str]:
     return {word.casefold() for text in texts for word in re.findall(r"\w+", text)}
 
 
-def _respell_history(history: History, respell: Respell) -> History:
-    return replace(
-        history,
-        persona=replace(
-            history.persona,
-            name=respell(history.persona.name),
-            description=respell(history.persona.description),
-        ),
-        sessions=tuple(_session(session, respell) for session in history.sessions),
-        memories=tuple(_memory(memory, respell) for memory in history.memories),
-        probes=tuple(_probe(probe, respell) for probe in history.probes),
-    )
+TEXTS: Mapping[type, tuple[str, ...]] = {
+    History: ("persona", "sessions", "memories", "probes"),
+    PersonaDraft: ("name", "description"),
+    SessionDraft: ("title", "turns", "learned"),
+    TurnDraft: ("speaker", "text", "key"),
+    Learned: ("memory", "quotes"),
+    Quote: ("words",),
+    MemoryDraft: ("text", "key", "speaker", "relation"),
+    Relation: ("head", "tail"),
+    Probe: ("question", "gold", "dialogue", "choices", "askers"),
+    Gold: ("answers", "anchors"),
+}
+"""The fields that hold names, or something that does; ids are not among them."""
 
 
-def _session(session: SessionDraft, respell: Respell) -> SessionDraft:
-    turns = tuple(
-        replace(turn, speaker=respell(turn.speaker), text=respell(turn.text), key=respell(turn.key))
-        for turn in session.turns
-    )
-    learned = tuple(
-        replace(
-            each,
-            memory=_memory(each.memory, respell),
-            quotes=tuple(replace(quote, words=respell(quote.words)) for quote in each.quotes),
-        )
-        for each in session.learned
-    )
-    return replace(session, title=respell(session.title), turns=turns, learned=learned)
-
-
-def _memory(memory: MemoryDraft, respell: Respell) -> MemoryDraft:
-    known = memory.relation and Relation(
-        respell(memory.relation.head), memory.relation.name, respell(memory.relation.tail)
-    )
-    return replace(
-        memory,
-        text=respell(memory.text),
-        key=respell(memory.key),
-        speaker=respell(memory.speaker),
-        relation=known,
-    )
-
-
-def _probe(probe: Probe, respell: Respell) -> Probe:
-    gold: Gold = replace(
-        probe.gold, answers=_all(probe.gold.answers, respell), anchors=_all(probe.gold.anchors, respell)
-    )
-    return replace(
-        probe,
-        question=respell(probe.question),
-        gold=gold,
-        dialogue=tuple(replace(t, speaker=respell(t.speaker), text=respell(t.text)) for t in probe.dialogue),
-        choices=_all(probe.choices, respell),
-        askers={respell(asker): respell(text) for asker, text in probe.askers.items()},
-    )
-
-
-def _all(texts: Sequence[str], respell: Respell) -> tuple[str, ...]:
-    return tuple(map(respell, texts))
+def _respell_all(value: Any, respell: Respell) -> Any:  # noqa: ANN401  # any part of a history
+    if isinstance(value, str):
+        return respell(value)
+    if isinstance(value, tuple):
+        return tuple(_respell_all(each, respell) for each in value)
+    if isinstance(value, Mapping):
+        return {respell(key): respell(text) for key, text in value.items()}
+    changed = {name: _respell_all(getattr(value, name), respell) for name in TEXTS.get(type(value), ())}
+    return replace(value, **changed) if changed else value
