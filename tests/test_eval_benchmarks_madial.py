@@ -183,7 +183,7 @@ def test_both_languages_in_one_folder_are_ambiguous(tmp_path):
 def test_dialogues_without_their_bank_are_refused(tmp_path):
     write(tmp_path, [DIALOGUE])
     (tmp_path / "MADial-Bench-en-memory.json").unlink()
-    with pytest.raises(UnreadableFile, match=r"expected MADial-Bench-en-memory\.json beside it, found none"):
+    with pytest.raises(UnreadableFile, match=r"expected MADial-Bench-en-memory\.json in the same folder, found none"):
         list(load(tmp_path))
 
 

@@ -100,7 +100,7 @@ def test_evidence_that_cannot_be_recalled_is_left_out_and_noted(lives):
     place = "pia.probes.jsonl, line 1, evidence"
     assert history.skips == (
         Skip(place, "'pia-s02-t01' is later than the question; left out"),
-        Skip(place, "'nowhere' is no turn or memory of this life; left out"),
+        Skip(place, "'nowhere' is not a turn or memory of this life; left out"),
         Skip(place, "'pia-m02' is later than the question; left out"),
     )
 

@@ -193,13 +193,13 @@ def test_a_release_in_a_folder_of_its_own_is_found(tmp_path):
 def test_half_of_a_release_is_refused(tmp_path):
     loaded(tmp_path)
     (tmp_path / "perltmem_en_v2.json").unlink()
-    with pytest.raises(UnreadableFile, match=r"needs perltmem_en_v2\.json beside it"):
+    with pytest.raises(UnreadableFile, match=r"needs perltmem_en_v2\.json in the same folder"):
         list(load(tmp_path))
 
 
 def test_questions_about_nobody_in_the_bank_are_refused(tmp_path):
     write(tmp_path, {"Mo": CHARACTER}, [{"Pia Lund": QUESTIONS}])
-    with pytest.raises(UnreadableFile, match="holds none of the characters"):
+    with pytest.raises(UnreadableFile, match="has none of the characters"):
         list(load(tmp_path))
 
 

@@ -109,7 +109,7 @@ def test_a_file_over_the_limit_is_not_read(tmp_path):
     ids=["memo", "frame", "string"],
 )
 def test_a_few_bytes_cannot_claim_a_lot_of_memory(tmp_path, data):
-    with pytest.raises(UnreadableFile, match="no complete pickle"):
+    with pytest.raises(UnreadableFile, match="not a complete pickle"):
         read_pickle(written(tmp_path, data))
 
 

@@ -31,7 +31,7 @@ PRESETS: Mapping[str, Preset] = {
 
 
 class NoProbes(MemoirError):
-    """A file, or the part chosen of it, holds no question that can be asked."""
+    """A file, or the chosen part of it, has no question that can be asked."""
 
 
 class UnknownBenchmark(MemoirError):
@@ -57,7 +57,7 @@ def histories(
     """Read the histories that have probes: the first `limit` probes, of the histories in `only` if any are named.
 
     Raises:
-        NoProbes: the file, or the part chosen of it, holds nothing to ask.
+        NoProbes: the file, or the chosen part of it, has nothing to ask.
         UnreadableFile: it is not a file of this benchmark.
     """
     left = limit
@@ -75,7 +75,7 @@ def histories(
             return
     if is_empty:
         where = f" in {', '.join(only)}" if only else ""
-        raise NoProbes(f"{path}, read as {benchmark.title}, holds no question that can be asked{where}")
+        raise NoProbes(f"{path}, read as {benchmark.title}, has no question that can be asked{where}")
 
 
 def count_probes(histories: Iterable[History]) -> int:

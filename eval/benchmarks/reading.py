@@ -113,8 +113,8 @@ def _only(folder: Path, patterns: list[str], title: str) -> Path:
         found = sorted(file for file in folder.glob(pattern) if file.is_file())
         if len(found) > 1:
             names = ", ".join(str(file.relative_to(folder)) for file in found)
-            raise UnreadableFile(f"{folder} holds several files of {title}: {names}. Name one of them.")
+            raise UnreadableFile(f"{folder} has several files of {title}: {names}. Name one of them.")
         if found:
             return found[0]
     expected = " or ".join(patterns)
-    raise UnreadableFile(f"{folder} holds no file of {title}; expected {expected}. Put it there, or name the file.")
+    raise UnreadableFile(f"{folder} has no file of {title}; expected {expected}. Put it there, or name the file.")

@@ -73,7 +73,7 @@ def load(path: Path) -> Iterator[History]:
     files = [file for file in sorted(path.iterdir()) if _is_show(file) or _is_script(file)]
     if not files:
         raise UnreadableFile(
-            f"{path} holds neither a pickle of DialSim (friends_dialsim.pickle) nor a script (.txt). Name the folder "
+            f"{path} has neither a pickle of DialSim (friends_dialsim.pickle) nor a script (.txt). Name the folder "
             "into which dialsim_v1.1.zip was unpacked."
         )
     for file in files:
@@ -100,8 +100,8 @@ def _script(path: Path) -> History:
         elif isinstance(record, Skip):
             skips.append(record)
     if not sessions:
-        raise UnreadableFile(f"{path.name} holds no session; expected lines such as [Date: March 3, 2001, Session #1].")
-    skips.append(Skip(path.name, "a script has no questions of its own; make some from what is known of its people"))
+        raise UnreadableFile(f"{path.name} has no session; expected lines such as [Date: March 3, 2001, Session #1].")
+    skips.append(Skip(path.name, "a script has no questions of its own; run it with --set questions=graph"))
     return History(persona.external_id, persona, tuple(sessions), (), (), tuple(skips))
 
 
@@ -116,7 +116,7 @@ def _show(path: Path) -> History:
         show.read_episode(named(episode), episode, data.pop(episode))
     if not show.sessions:
         raise UnreadableFile(
-            f"{path.name} holds no session with a script; expected episode, session, then script, date, hard_q, easy_q."
+            f"{path.name} has no session with a script; expected episode, session, then script, date, hard_q, easy_q."
         )
     persona = PersonaDraft(AGENTS.get(name, name), name)
     probes = tuple(in_rounds(show.probes, show.sessions))
@@ -147,7 +147,7 @@ class _Show:
             where = f"{place}, session {named(number)}"
             if len(self.sessions) >= MOST_SESSIONS:
                 raise UnreadableFile(
-                    f"{self.name} has more than {MOST_SESSIONS:,} sessions; that is no show. See {where}."
+                    f"{self.name} has more than {MOST_SESSIONS:,} sessions, more than any show. See {where}."
                 )
             if not isinstance(found, dict):
                 self.skips.append(Skip(where, f"expected an object with script and date, found {json_type(found)}"))

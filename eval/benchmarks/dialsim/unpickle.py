@@ -60,7 +60,7 @@ def read_pickle(path: Path, most_bytes: int = MOST_BYTES) -> Any:  # noqa: ANN40
     except _FAULTS as fault:
         why = str(fault) or type(fault).__name__
         raise UnreadableFile(
-            f"{path.name} is no complete pickle ({why}); nothing of it was kept. Download it again."
+            f"{path.name} is not a complete pickle ({why}). Nothing of it was kept. Download it again."
         ) from fault
 
 
@@ -121,5 +121,5 @@ def _wish(name: str, argument: object, words: deque[str]) -> str:
 def _refuse(path: Path, wish: str) -> NoReturn:
     raise UnreadableFile(
         f"{path.name} asks {wish}; only dict, list, tuple, str, int, float, bool and None are built. A file that asks "
-        "for more may run a program: nothing of it was run or kept. Get it from the benchmark's own page."
+        "for more may run a program: nothing of it was run or kept. Download it from the benchmark's own page."
     )

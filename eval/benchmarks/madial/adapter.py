@@ -94,7 +94,7 @@ def _find_bank(dialogues: Path) -> Path:
     if len(banks) != 1:
         found = ", ".join(bank.name for bank in banks) or "none"
         raise UnreadableFile(
-            f"the memory bank of {dialogues} is missing: expected {twin.name} beside it, found {found}."
+            f"the memory bank of {dialogues} is missing: expected {twin.name} in the same folder, found {found}."
         )
     if not importer.sniff(read_head(banks[0])):
         raise UnreadableFile(f"{banks[0]} does not look like a memory bank of {TITLE}. Nothing was read.")

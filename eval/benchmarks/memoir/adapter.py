@@ -49,7 +49,7 @@ def load(path: Path) -> Iterator[History]:
         return
     files = sorted(path.glob(f"*{PROBES}"))
     if not files:
-        raise UnreadableFile(f"{path} holds no probes; expected NAME.jsonl and NAME{PROBES}.")
+        raise UnreadableFile(f"{path} has no probes; expected NAME.jsonl and NAME{PROBES}.")
     for file in files:
         yield _history(file)
 
@@ -62,7 +62,7 @@ def _history(probes_file: Path) -> History:
             raise UnreadableFile(f"{file} is missing; a life is NAME.jsonl and NAME{PROBES} in one folder.")
     lives = gather(importer.read(life))
     if not lives:
-        raise UnreadableFile(f"{life} holds no persona; expected Memoir's own format.")
+        raise UnreadableFile(f"{life} has no persona; expected Memoir's own format.")
     imported = lives[0]
     imported.skips.extend(
         Skip(life.name, f"a second persona, {other.persona.name}, is left out") for other in lives[1:]
@@ -131,7 +131,7 @@ def _evidence(fields: Fields, known: Known, asked_at: datetime) -> tuple[str, ..
     for name in _texts(fields, "evidence"):
         _, said_at = known.get(name, ("", None))
         if name not in known:
-            fields.report("evidence", f"{name!r} is no turn or memory of this life; left out")
+            fields.report("evidence", f"{name!r} is not a turn or memory of this life; left out")
         elif said_at and said_at > asked_at:
             fields.report("evidence", f"{name!r} is later than the question; left out")
         else:

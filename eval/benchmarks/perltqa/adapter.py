@@ -89,7 +89,7 @@ def load(path: Path) -> Iterator[History]:
         early_skips = []
         previous = _history(imported, questions_file.name, questions.pop(name))
     if previous is None:
-        raise UnreadableFile(f"{bank} holds none of the characters whom {questions_file.name} asks about.")
+        raise UnreadableFile(f"{bank} has none of the characters that {questions_file.name} asks about.")
     left = [
         Skip(questions_file.name, f"{name} is not in the bank; none of their questions is asked") for name in questions
     ]
@@ -112,7 +112,7 @@ def _twin(file: Path, name: str, other: str) -> Path:
     twin = file.with_name(file.name.replace(name, other))
     if twin == file or not twin.is_file():
         raise UnreadableFile(
-            f"{file} needs {file.name.replace(name, other)} beside it: bank and questions are two files."
+            f"{file} needs {file.name.replace(name, other)} in the same folder: bank and questions are two files."
         )
     return twin
 
