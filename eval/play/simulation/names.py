@@ -13,7 +13,7 @@ from random import Random
 from typing import Any, Literal, cast
 
 from eval.types import Gold, History, Probe
-from memory.types import Learned, MemoryDraft, PersonaDraft, Quote, Relation, SessionDraft, TurnDraft
+from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, Relation, SessionDraft, TurnDraft
 
 Names = Literal["original", "anonymised", "swapped"]
 Respell = Callable[[str], str]
@@ -93,7 +93,7 @@ TEXTS: Mapping[type, tuple[str, ...]] = {
     PersonaDraft: ("name", "description"),
     SessionDraft: ("title", "turns", "learned"),
     TurnDraft: ("speaker", "text", "key"),
-    Learned: ("memory", "quotes"),
+    LearnedMemory: ("memory", "quotes"),
     Quote: ("words",),
     MemoryDraft: ("text", "key", "speaker", "relation"),
     Relation: ("head", "tail"),
