@@ -30,12 +30,12 @@ class Control:
 
 
 CONTROLS: tuple[Control, ...] = (
-    Control("search.k", "Candidates per store (k)", (), 200, 1, 1),
+    Control("search.k", "Candidates per store", (), 200, 1, 1),
     Control("budget", "Memories to read", (), 200, 1, 1),
     Control("search.dense_weight", "Meaning vs. words"),
     Control("search.neighbours", "Boost for neighbours"),
-    Control("rerank.alpha", "Weight of the kind (alpha)"),
-    Control("rerank.beta", "Weight of the match (beta)"),
+    Control("rerank.alpha", "Kind weight (alpha)"),
+    Control("rerank.beta", "Match weight (beta)"),
     Control("classifier", "Classifier", get_args(ClassifierEngine)),
     Control("time_filter", "Time filter", ("on", "off")),
     Control("times", "Times to filter by", ("asked", "oracle")),

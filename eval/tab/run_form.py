@@ -40,7 +40,7 @@ class RunForm:
         self.task = TaskPanel("eval-fetch")
         self.fetched = gr.HTML(padding=False, elem_id="eval-fetched")
         self.status = gr.HTML(padding=False, elem_id="eval-status")
-        with gr.Accordion("Settings, sweeps and tables from papers", open=False, elem_id="eval-settings"):
+        with gr.Accordion("Advanced settings", open=False, elem_id="eval-settings"):
             self._build_settings()
         self.filling: list[Any] = [
             *(self.filled_for, self.data, self.preset, self.fetched, self.about, self.missing, self.source),
