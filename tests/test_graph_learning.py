@@ -327,7 +327,7 @@ def test_a_reply_of_no_form_is_asked_for_once_more_and_then_rules_learn(bank):
         done = by_server(bank, server)
         assert len(server.requests) == 2
     assert learned(bank) == ["Lives in Porto"]
-    assert "rules learned instead" in done.notice
+    assert "Rules learned instead" in done.notice
 
 
 def test_while_the_model_is_away_sessions_wait(bank):

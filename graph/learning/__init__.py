@@ -1,4 +1,5 @@
-"""What is learned from talk that is over: facts, relations, events, how somebody felt and where, and a summary.
+"""Learn from finished sessions: facts, relations, events, feelings, scenes and a summary; and correct what was learned.
 
-`rules` and `by_model` draw it, `corrections` hears what was wrong, `learner` goes through the bank's queue of sessions.
+`from_rules` and `from_model` read a session, `learner` works through the bank's queue of sessions, and `corrections`
+reads messages that correct or retract something.
 """

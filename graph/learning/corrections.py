@@ -1,7 +1,7 @@
-"""Hearing that something was wrong ("no, I said Tuesday") or is to be remembered no more ("forget that").
+"""Read messages that correct something ("no, I said Tuesday") or retract it ("forget that").
 
-A correction is put in the place of the words that it corrects, in the thing said last that has words of their kind;
-where it is not clear what is meant, nothing is changed. What was said first is kept as history, taken back.
+The corrected words replace words of their kind in the last statement that has such words; if it is not clear what is
+meant, nothing changes. The first version is kept as history, marked as taken back.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from memory.search import tokens as lexical
 from memory.types import SEMANTIC, Hit, LearnedMemory, Memory, MemoryDraft, Quote
 
 RECENT = 8
-"""Things said last in a chat that a correction may be of."""
+"""Last statements of a chat that a message may correct."""
 
 MOST_MEANT = 3
-"""Things said that one message may take back by naming them: "forget about Ann" is not to empty a bank."""
+"""Most statements that one message may retract by naming them: "forget about Ann" must not empty a bank."""
 
 LONGEST = 300
-"""Characters of a message that may correct something; a longer one tells a story."""
+"""Most characters of a message that may correct something; a longer one tells a story."""
 
 _LEAD = (
     r"(?:\b(?:no|nope|sorry|oops|wait|actually|correction|hm+|not quite|that(?:'s| is| was) (?:wrong|not right))\b\W+)"
@@ -69,12 +69,12 @@ _KINDS = tuple(
         r"(?:19|20)\d\d",
     )
 )
-"""Parts of a time that are corrected by themselves: "Monday at 3 pm" keeps its hour where only the day was wrong."""
+"""Parts of a time that are corrected alone: "Monday at 3 pm" keeps its hour if only the day was wrong."""
 
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """Words that are right, and those that were wrong, where it says so; the sentence that says it."""
+    """The right words, the wrong ones if the message names them, and the sentence that corrects."""
 
     right: str
     wrong: str
@@ -83,37 +83,37 @@ class Correction:
 
 @dataclass(frozen=True, slots=True)
 class Retraction:
-    """What is to be remembered no more; empty for what was said last."""
+    """The words that name what to retract, empty for the last statement; and the sentence that retracts."""
 
     what: str
     sentence: str
 
 
 FindDerived = Callable[[Memory], Sequence[Memory]]
-"""All that was drawn from the turns of a memory, itself included."""
+"""Finds all memories from the turns of a memory, including itself."""
 
 
 def revise(ask: Ask, hits: Sequence[Hit], bank: Bank) -> Revision | None:
-    """What a message corrects or takes back of what was said in this chat, or quoted in the reply before it."""
-    heard = parse_correction(ask.text)
-    if heard is None:
+    """What a message corrects or retracts of this chat's statements, or of the memories quoted in the last reply."""
+    parsed = parse_correction(ask.text)
+    if parsed is None:
         return None
     reply = next((turn.text for turn in reversed(ask.dialogue) if turn.role == "assistant"), "")
     quoted = [hit.memory for hit in hits if any(contains(reply, sentence) for sentence in split(hit.memory.text))]
-    told = bank.chat_memories(ask.persona.id, ask.chat_id, RECENT)
-    # What the last reply spoke of goes first: "no, ..." is said to it.
-    said = [*(m for m in told if contains(reply, m.text)), *quoted, *told]
+    recent = bank.chat_memories(ask.persona.id, ask.chat_id, RECENT)
+    # What the last reply quotes comes first: "no, ..." answers it.
+    statements = [*(m for m in recent if contains(reply, m.text)), *quoted, *recent]
 
-    def drawn(memory: Memory) -> Sequence[Memory]:
+    def derived(memory: Memory) -> Sequence[Memory]:
         return bank.memories_from_same_turns(ask.persona.id, memory.id)
 
-    if isinstance(heard, Correction):
-        return correct(heard, said, drawn, ask.as_of)
-    return retract(heard, said, hits, drawn)
+    if isinstance(parsed, Correction):
+        return correct(parsed, statements, derived, ask.as_of)
+    return retract(parsed, statements, hits, derived)
 
 
 def parse_correction(text: str) -> Correction | Retraction | None:
-    """What a message says is wrong, if it says so and does not ask."""
+    """Parse a message that corrects or retracts something; None for any other, and for questions."""
     if len(text) > LONGEST or "?" in text:
         return None
     plain = text.replace("’", "'").strip()
@@ -129,63 +129,68 @@ def parse_correction(text: str) -> Correction | Retraction | None:
     return Correction(found["right"].strip(" ,;.!"), (found["wrong"] or "").strip(" .!"), sentence)
 
 
-def correct(heard: Correction, said: Sequence[Memory], drawn: FindDerived, now: datetime) -> Revision | None:
-    """The first of what was said that the correction fits, corrected, with all that was drawn from it."""
-    for memory in _stated(said, drawn):
-        corrected = _corrected(heard, memory)
+def correct(
+    correction: Correction, statements: Sequence[Memory], derived: FindDerived, now: datetime
+) -> Revision | None:
+    """Correct the first statement that the correction fits, and all memories from its turns."""
+    for memory in _originals(statements, derived):
+        corrected = _corrected(correction, memory)
         if corrected and corrected != memory.text:
-            known = [m for m in drawn(memory) if m.retracted_at is None and m.attribute != SUMMARY]
-            learned = tuple(_relearned(heard, memory, corrected, known, now))
+            known = [m for m in derived(memory) if m.retracted_at is None and m.attribute != SUMMARY]
+            learned = tuple(_relearned(correction, memory, corrected, known, now))
             replaced = {item.replaces for item in learned}
-            wrong = [m for m in known if m.id not in replaced and _is_of(heard, m, memory, corrected)]
-            return Revision((memory,), corrected, heard.sentence, learned, tuple(m.id for m in wrong))
+            wrong = [m for m in known if m.id not in replaced and _repeats_error(correction, m, memory, corrected)]
+            return Revision((memory,), corrected, correction.sentence, learned, tuple(m.id for m in wrong))
     return None
 
 
-def _stated(said: Sequence[Memory], drawn: FindDerived) -> Iterator[Memory]:
-    """What was said, each once; for a fact drawn from it, the statement itself first."""
+def _originals(statements: Sequence[Memory], derived: FindDerived) -> Iterator[Memory]:
+    """The statements, each once; a fact comes after the dialogue that it was learned from."""
     seen: set[int] = set()
-    for memory in said:
-        stated = [m for m in drawn(memory) if m.store == "dialogue"] if memory.store in SEMANTIC else []
-        for each in (*stated, memory):
+    for memory in statements:
+        dialogue = [m for m in derived(memory) if m.store == "dialogue"] if memory.store in SEMANTIC else []
+        for each in (*dialogue, memory):
             if each.id not in seen and each.attribute != SUMMARY and each.retracted_at is None:
                 seen.add(each.id)
                 yield each
 
 
-def retract(heard: Retraction, said: Sequence[Memory], hits: Sequence[Hit], drawn: FindDerived) -> Revision | None:
-    """What is to be remembered no more: the last thing said or, where it is named, all that was found of its words."""
-    meant = list(said[:1])
-    if heard.what:
-        wanted = frozenset(lexical.content_terms(heard.what))
-        found = [*said, *(hit.memory for hit in hits)]
+def retract(
+    retraction: Retraction, statements: Sequence[Memory], hits: Sequence[Hit], derived: FindDerived
+) -> Revision | None:
+    """Retract the last statement or, if the message names something, all statements and hits with those words."""
+    meant = list(statements[:1])
+    if retraction.what:
+        wanted = frozenset(lexical.content_terms(retraction.what))
+        found = [*statements, *(hit.memory for hit in hits)]
         meant = [m for m in found if wanted and wanted <= frozenset(lexical.content_terms(f"{m.text} {m.key}"))]
         if len({m.turn_ids or m.id for m in meant}) > MOST_MEANT:
-            return Revision(tuple(meant), "", heard.sentence)
+            return Revision(tuple(meant), "", retraction.sentence)
     taken = {
         m.id: m
         for memory in meant
-        for m in (memory, *drawn(memory))
+        for m in (memory, *derived(memory))
         if m.retracted_at is None and m.attribute != SUMMARY
     }
     if not taken:
         return None
     old = tuple({m.id: m for m in meant}.values())
-    return Revision(old, "", heard.sentence, taken_back=tuple(taken))
+    return Revision(old, "", retraction.sentence, taken_back=tuple(taken))
 
 
-def _corrected(heard: Correction, memory: Memory) -> str:
-    """The text of a memory with what is right in it; empty where the correction does not fit."""
-    if heard.wrong:
-        wrong = re.search(rf"(?<!\w){re.escape(heard.wrong)}(?!\w)", memory.text, re.IGNORECASE)
-        return memory.text[: wrong.start()] + heard.right + memory.text[wrong.end() :] if wrong else ""
-    if _CLAUSE.match(heard.right):
-        return _sentence(heard.right) if _tells_the_same(heard.right, memory) else ""
-    return _put(heard.right, memory)
+def _corrected(correction: Correction, memory: Memory) -> str:
+    """The corrected text of a memory; empty if the correction does not fit."""
+    right = correction.right
+    if correction.wrong:
+        wrong = re.search(rf"(?<!\w){re.escape(correction.wrong)}(?!\w)", memory.text, re.IGNORECASE)
+        return memory.text[: wrong.start()] + right + memory.text[wrong.end() :] if wrong else ""
+    if _CLAUSE.match(right):
+        return _sentence(right) if _is_about_same(right, memory) else ""
+    return _replace_same_kind(right, memory)
 
 
-def _put(right: str, memory: Memory) -> str:
-    """What is right in the place of the only words of its kind: a time, a number or a name."""
+def _replace_same_kind(right: str, memory: Memory) -> str:
+    """The text with the right words in place of the only words of their kind: a time, a number or a name."""
     text, anchor = memory.text, memory.said_at
     times = times_in(text, anchor)
     bare = _BEFORE.sub("", right)
@@ -204,8 +209,8 @@ def _put(right: str, memory: Memory) -> str:
     return ""
 
 
-def _tells_the_same(clause: str, memory: Memory) -> bool:
-    """Whether a clause says another thing of what the memory is about."""
+def _is_about_same(clause: str, memory: Memory) -> bool:
+    """Whether a clause is about the same subject as the memory."""
     anchor = memory.said_at
     if anchor is not None:
         about = {(f.store, f.attribute) for f in facts(clause, memory.speaker, anchor) if f.attribute}
@@ -216,26 +221,28 @@ def _tells_the_same(clause: str, memory: Memory) -> bool:
 
 
 def _relearned(
-    heard: Correction, memory: Memory, corrected: str, known: Sequence[Memory], now: datetime
+    correction: Correction, memory: Memory, corrected: str, known: Sequence[Memory], now: datetime
 ) -> Iterator[LearnedMemory]:
-    """The memory as it is right, and what follows from it instead of what followed from the wrong one."""
-    quotes = (Quote(0, heard.sentence, alone=False),)
+    """The corrected memory, and the facts and events that follow from it instead of the old ones."""
+    quotes = (Quote(0, correction.sentence, alone=False),)
     yield LearnedMemory(_draft(memory, corrected, now), quotes, replaces=memory.id)
     anchor = memory.said_at or now
-    held = [m for m in known if m.id != memory.id and m.store in SEMANTIC]
+    known_facts = [m for m in known if m.id != memory.id and m.store in SEMANTIC]
     for fact in facts(corrected, memory.speaker, anchor):
-        same = [m for m in held if (m.store, m.attribute) == (fact.store, fact.attribute) and m.text != fact.text]
+        same = [
+            m for m in known_facts if (m.store, m.attribute) == (fact.store, fact.attribute) and m.text != fact.text
+        ]
         right = replace(fact, said_at=now, valid_from=fact.valid_from or anchor)
-        if not any(m.text == fact.text for m in held):
+        if not any(m.text == fact.text for m in known_facts):
             yield LearnedMemory(right, quotes, replaces=same[0].id if same else None)
     for event in known:
-        text = _corrected(heard, event) if event.store == "event" and not event.attribute else ""
+        text = _corrected(correction, event) if event.store == "event" and not event.attribute else ""
         if text:
             yield LearnedMemory(_draft(event, text, now), quotes, replaces=event.id)
 
 
 def _draft(memory: Memory, text: str, now: datetime) -> MemoryDraft:
-    """The memory in other words, said now, of the time that the words mean as they were said first."""
+    """The memory with a new text, said now; its event time is relative to when it was said first."""
     when = stated_time(text, memory.said_at)
     return MemoryDraft(
         memory.store,
@@ -251,13 +258,13 @@ def _draft(memory: Memory, text: str, now: datetime) -> MemoryDraft:
     )
 
 
-def _is_of(heard: Correction, known: Memory, memory: Memory, corrected: str) -> bool:
-    """Whether something drawn from the memory says what was wrong in it."""
+def _repeats_error(correction: Correction, known: Memory, memory: Memory, corrected: str) -> bool:
+    """Whether a memory from the same turns repeats what was wrong."""
     if known.store == "dialogue":
         return known.id != memory.id and contains(memory.text, known.text)
     gone = frozenset(lexical.terms(memory.text)) - frozenset(lexical.terms(corrected))
     return bool(gone & frozenset(lexical.terms(known.text))) or (
-        bool(heard.wrong) and contains(known.text, heard.wrong)
+        bool(correction.wrong) and contains(known.text, correction.wrong)
     )
 
 

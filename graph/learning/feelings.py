@@ -1,7 +1,7 @@
-"""How somebody says they feel, and where something happens: plain English words for both.
+"""Find the feeling that a speaker names, and the kind of place or occasion of a sentence.
 
-The emotions are those of GoEmotions (Demszky et al. 2020) that people name in their own talk, with the everyday words
-for each. A word counts only where somebody is said to feel it: "I was furious", not "a furious storm".
+The emotions are those of GoEmotions (Demszky et al. 2020) that people name themselves, with everyday words for each. A
+word counts only if it says how somebody feels: "I was furious", not "a furious storm".
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SCENES = (
     "stadium/market/supermarket/shop/mall/library/concert/festival/wedding/funeral/party/birthday/barbecue/picnic/camp/"
     "campsite/hotel/farm/zoo/train/plane/bus/boat/ship/car/workshop/studio/class/court/playground/balcony"
 ).split("/")
-"""Places and occasions that a scene is set in."""
+"""Places and occasions."""
 
 _MEANS = {word: emotion for emotion, words in EMOTIONS.items() for word in words.split("/")}
 _WORD = rf"(?P<word>{'|'.join(_MEANS)})\b"
@@ -55,10 +55,10 @@ _COURTEOUS = re.compile(
     r"(?:to|for you|that|you|your|we|my|it)\b",
     re.IGNORECASE,
 )
-"""What is said for politeness ("I'm glad you like it", "I'm happy to help") tells of no feeling worth keeping."""
+"""Polite phrases ("I'm glad you like it", "I'm happy to help") are not feelings."""
 
 LEAST_WORDS = 5
-"""Words of a sentence that tells what somebody felt, and of what; "I'm excited!" tells only the first."""
+"""Fewest words of a sentence that tells a feeling and its cause; "I'm excited!" tells no cause."""
 
 _MADE = re.compile(
     rf"\b(?:makes|made|leaves|left) (?:me|us)(?: feel)?(?: so| very| really)? {_WORD}",
@@ -73,7 +73,7 @@ _SCENE = re.compile(
 
 
 def emotion(sentence: str) -> str:
-    """The emotion that the one who says it says they feel or felt; empty where they name none."""
+    """The emotion that the speaker feels or felt; empty if they name none."""
     plain = sentence.replace("’", "'")
     if len(plain.split()) < LEAST_WORDS or _COURTEOUS.search(plain):
         return ""
@@ -82,6 +82,6 @@ def emotion(sentence: str) -> str:
 
 
 def scene(sentence: str) -> str:
-    """The kind of place or occasion that a sentence is set in; empty where it names none."""
+    """The kind of place or occasion of a sentence; empty if it names none."""
     found = _SCENE.search(sentence.replace("’", "'"))
     return found["scene"].casefold() if found else ""

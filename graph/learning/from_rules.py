@@ -1,6 +1,6 @@
-"""Learning by rules: plain forms of statements, dated sentences, named feelings, and the sentences that say the gist.
+"""Learn from a session by rules: facts in plain forms, dated events, feelings, and a summary.
 
-What a rule draws is in the words that were said; a sentence that asks, supposes, quotes or reports teaches nothing.
+All texts are in the words that were said. Sentences that ask, suppose, quote or report are ignored.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ from memory.bank.learning_queue import SessionTurn
 from memory.types import LearnedMemory, MemoryDraft, Quote, Turn
 
 GIST = 3
-"""Sentences of a summary; a session of fewer than twice as many is as short as its summary would be."""
+"""Sentences of a summary; a session of fewer than twice as many gets none."""
 
 PHRASES = 5
-"""Key phrases of a session: with its summary, what that is found by."""
+"""Key phrases of a session, by which its summary is found, too."""
 
 LEAST_WORDS = 4
-"""Words of a sentence that may stand in a summary."""
+"""Fewest words of a sentence in a summary."""
 
 _SUPPOSES = re.compile(r"\b(?:if|would|could|might|maybe|perhaps|wish|unless)\b", re.IGNORECASE)
 
 
 def learn(heard: Sequence[SessionTurn]) -> tuple[LearnedMemory, ...]:
-    """What the turns of a session teach; the places in its quotes are those of `heard`."""
+    """Learn from the turns of a session; the places in the quotes are those in `heard`."""
     present = frozenset(each.turn.speaker for each in heard)
-    told = [
+    learned = [
         item
         for place, each in enumerate(heard)
         if each.news
         for sentence in own_sentences(each.turn.text)
         for item in learn_from_sentence(sentence, each.turn, place, present)
     ]
-    return (*told, *_summary(heard, told))
+    return (*learned, *_summary(heard, learned))
 
 
 def stated_facts(
     sentence: str, speaker: str, said_at: datetime, place: int, present: Collection[str]
 ) -> Iterator[LearnedMemory]:
-    """The facts and relations that a sentence of one's own states, and the facts that it ends.
+    """The facts and relations that a sentence states in the speaker's own words, and the facts that it ends.
 
     Those present are spoken to: "my father, Ida, laughs a lot" tells her of a father and does not make her one.
     """
@@ -59,7 +59,7 @@ def stated_facts(
 
 
 def learn_from_sentence(sentence: str, turn: Turn, place: int, present: Collection[str]) -> Iterator[LearnedMemory]:
-    """What one sentence of a turn teaches; of an assistant's only what it says of itself."""
+    """Learn from one sentence of a turn; of an assistant's turn only what it says about itself."""
     if turn.said_at is None:
         return
     yield from stated_facts(sentence, turn.speaker, turn.said_at, place, present)
@@ -70,7 +70,7 @@ def learn_from_sentence(sentence: str, turn: Turn, place: int, present: Collecti
 
 
 def _event(sentence: str, speaker: str, said_at: datetime) -> MemoryDraft | None:
-    """What a sentence tells that happened at a time it names, or that somebody felt something at."""
+    """The event of a sentence that names a time or a feeling."""
     when, felt = stated_time(sentence, said_at), emotion(sentence)
     if when is None and not felt:
         return None
@@ -86,10 +86,10 @@ def _event(sentence: str, speaker: str, said_at: datetime) -> MemoryDraft | None
     )
 
 
-def _summary(heard: Sequence[SessionTurn], told: Sequence[LearnedMemory]) -> Iterator[LearnedMemory]:
-    """The sentences nearest to all that was said, found by the session's key phrases, too.
+def _summary(heard: Sequence[SessionTurn], learned: Sequence[LearnedMemory]) -> Iterator[LearnedMemory]:
+    """A summary of the most central sentences.
 
-    It rests on the facts that its sentences state: where one of them ends, the summary is stale.
+    It depends on the facts that its sentences state: when one of them ends, the summary is stale.
     """
     first = {
         sentence: place
@@ -109,6 +109,8 @@ def _summary(heard: Sequence[SessionTurn], told: Sequence[LearnedMemory]) -> Ite
     text = " ".join(f"{heard[place].turn.speaker}: {sentence}" for place, sentence in chosen)
     phrases = weights.phrases(" ".join(sentences), PHRASES)
     bases = (
-        n for n, item in enumerate(told) if not item.ends and {replace(q, alone=False) for q in item.quotes} & {*quotes}
+        n
+        for n, item in enumerate(learned)
+        if not item.ends and {replace(q, alone=False) for q in item.quotes} & {*quotes}
     )
-    yield summary(text, phrases, times, quotes, tuple(n for n in bases if told[n].memory.store != "event"))
+    yield summary(text, phrases, times, quotes, tuple(n for n in bases if learned[n].memory.store != "event"))

@@ -1,4 +1,4 @@
-"""Goes through the bank's queue of sessions that are over, in the background, and learns from each."""
+"""Learn from the finished sessions in the bank's queue, in the background."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from graph.learning import from_model as by_model
-from graph.learning import from_rules as rules
+from graph.learning import from_model, from_rules
 from graph.models.calls import Unreachable
 from graph.readers.reply_formats import UnusableReply
 from graph.settings import LearnerEngine
-from memory.bank import learning_queue as consolidation
+from memory.bank import learning_queue
 from memory.bank.bank import Bank
 from memory.bank.learning_queue import SessionTurn
 from memory.errors import MemoirError
@@ -24,15 +23,15 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
 LOOK_EVERY = 60.0
-"""Seconds between two looks for chats that have fallen silent."""
+"""Seconds between two searches for chats that have ended."""
 
 BATCH = 64
-"""Sessions that are looked up at a time."""
+"""Sessions that are fetched at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class LearningResult:
-    """What came of a run: sessions learned from, what was stored, and why rules stood in for the model, if they did."""
+    """The sessions learned from, what was stored, and why rules replaced the chat model, if they did."""
 
     sessions: int = 0
     stored: WriteCounts = field(default_factory=WriteCounts)
@@ -48,22 +47,22 @@ def learn_from_sessions(
     stopped: Callable[[], bool] = lambda: False,
     on_session: Callable[[], None] = lambda: None,
 ) -> LearningResult:
-    """Learn from all sessions that are over, the oldest first; `on_session` is told of each.
+    """Learn from all finished sessions, the oldest first, and call `on_session` after each.
 
-    A chat model's reply that cannot be used is made up for by the rules, and the result says so.
+    If a chat model's reply is unusable, rules learn instead, and the notice says so.
 
     Raises:
-        Unreachable: the chat model cannot be asked now; what is left stays in the queue.
+        Unreachable: the chat model cannot be reached; the remaining sessions stay in the queue.
     """
     done = LearningResult()
     while engine != "none" and not stopped():
-        batch = consolidation.pending_sessions(bank, now or datetime.now(UTC), BATCH)
+        batch = learning_queue.pending_sessions(bank, now or datetime.now(UTC), BATCH)
         for session in batch:
             if stopped():
                 return done
-            heard = consolidation.session_turns(bank, session)
-            learned, notice = _drawn(heard, engine, model)
-            stored = consolidation.store_learned(bank, session, [each.turn for each in heard], learned)
+            heard = learning_queue.session_turns(bank, session)
+            learned, notice = _learn(heard, engine, model)
+            stored = learning_queue.store_learned(bank, session, [each.turn for each in heard], learned)
             if stored is not None:
                 done = LearningResult(done.sessions + 1, done.stored + stored, notice or done.notice)
                 on_session()
@@ -72,23 +71,21 @@ def learn_from_sessions(
     return done
 
 
-def _drawn(
-    heard: Sequence[SessionTurn], engine: LearnerEngine, model: BaseChatModel | None
-) -> tuple[Sequence[LearnedMemory], str]:
+def _learn(heard: Sequence[SessionTurn], engine: LearnerEngine, model: BaseChatModel | None) -> tuple[Sequence[LearnedMemory], str]:
     if engine != "llm":
-        return rules.learn(heard), ""
+        return from_rules.learn(heard), ""
     if model is None:
-        return rules.learn(heard), "no chat model is set (MEMOIR_MODEL): rules learned instead"
+        return from_rules.learn(heard), "no chat model is set (MEMOIR_MODEL). Rules learned instead"
     try:
-        return by_model.learn(heard, model), ""
+        return from_model.learn(heard, model), ""
     except Unreachable:
         raise
     except (MemoirError, UnusableReply) as fault:
-        return rules.learn(heard), f"{fault}: rules learned instead"
+        return from_rules.learn(heard), f"{fault}. Rules learned instead"
 
 
 class Learner:
-    """A thread that learns from sessions as they end; woken, or on its own once a minute."""
+    """A thread that learns from sessions as they end; it looks once a minute, or when it is woken."""
 
     def __init__(self, bank: Bank, indexer: Indexer, engine: LearnerEngine, model: BaseChatModel | None = None) -> None:
         self.bank = bank
@@ -102,34 +99,34 @@ class Learner:
         self._thread = threading.Thread(target=self._run, name="learner", daemon=True)
 
     def start(self) -> None:
-        """Start the thread; it goes on where the last run stopped."""
+        """Start the thread; it continues where the last run stopped."""
         self._work.set()
         self._thread.start()
 
     def wake(self) -> None:
-        """Say that a session is over."""
+        """Make the thread look for finished sessions."""
         self._work.set()
 
     def close(self, chat_id: str) -> None:
-        """Say that a chat is over, so that it is learned from at once."""
+        """End a chat, so that it is learned from at once."""
         if chat_id:
-            consolidation.close_chats(self.bank, chat_id)
+            learning_queue.close_chats(self.bank, chat_id)
             self.wake()
 
     def stop(self) -> None:
-        """End the thread after the session in hand; all chats are over, and the next start learns from them."""
+        """End the thread after its current session, and all chats; the next start learns from them."""
         self._stop.set()
         self._work.set()
         if self._thread.is_alive():
             self._thread.join()
-        consolidation.close_chats(self.bank)
+        learning_queue.close_chats(self.bank)
 
     @property
     def state(self) -> str:
-        """What stops it, or why rules stood in for the chat model, in words; empty if all is well."""
+        """Why it stopped, or why rules replaced the chat model; empty if all is well."""
         if self._fault is not None:
-            return f"What was said is kept, but not learned from yet: {self._fault}"
-        return f"Learning from what was said: {self._notice}" if self._notice else ""
+            return f"Your messages are kept, but not learned from yet: {self._fault}"
+        return f"Learning from your messages: {self._notice}" if self._notice else ""
 
     def _run(self) -> None:
         while not self._stop.is_set():
@@ -141,5 +138,5 @@ class Learner:
                 )
                 self._notice = done.notice or self._notice
                 self._fault = None
-            except Exception as fault:  # a thread has no caller: the fault is shown by `fault`
+            except Exception as fault:  # a thread has no caller: `state` reports the fault
                 self._fault = fault

@@ -1,4 +1,4 @@
-"""Facts in a person's own words: a few plain forms in which people state what holds of them.
+"""Read facts from plain forms of statements ("I live in Porto").
 
 Each fact carries the words it was read from. A form that may mean something else ("I'm a bit tired", "I moved to the
 sofa") is left out: a fact that is missed can still be found in the dialogue, a wrong one misleads.
@@ -133,12 +133,12 @@ _SENTENCE = re.compile(r"(?<=[.!?])(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bDr\.)
 
 
 def facts(text: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]:
-    """The facts that a statement by `speaker` holds of them; none from a sentence that is unsure or asks."""
+    """The facts that a statement says about its speaker; none from sentences that ask or are unsure."""
     return _read(FORMS, _UNSURE, text, speaker, said_at)
 
 
 def endings(text: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]:
-    """The facts that a statement by `speaker` says hold no more; `valid_from` is since when, where it says so."""
+    """The facts that a statement ends; `valid_from` is since when, if it says so."""
     return _read(ENDINGS, _ASKS, text, speaker, said_at)
 
 

@@ -1,4 +1,4 @@
-"""What of a turn its speaker says themselves: what they quote or report is somebody else's word, or an old one."""
+"""Select the sentences of a turn in the speaker's own words, without quotations and reports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CITED = re.compile(r"\[\d{1,3}\]")
 
 
 def own_sentences(text: str) -> Iterator[str]:
-    """The sentences that state something in the speaker's own words, as they stand."""
+    """The sentences that state something in the speaker's own words."""
     for sentence in split(text):
         if sentence.startswith(">") or sentence.rstrip("\"'”’)").endswith(("?", "？")):
             continue

@@ -1,4 +1,4 @@
-"""What many sentences are about: the nearest to the whole (centroid of TF-IDF; Radev et al. 2004), and key phrases."""
+"""Summarise sentences: those nearest to the centroid of TF-IDF (Radev et al. 2004), and key phrases."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memory.types import LearnedMemory, MemoryDraft, Quote, TimeSpan
 
 
 class TermWeights:
-    """TF-IDF weights of words and of pairs of words, as a collection of texts has them."""
+    """TF-IDF weights of words and of pairs of words in a collection of texts."""
 
     def __init__(self, vectorizer: Any) -> None:  # noqa: ANN401  # scikit-learn has no types
         self._vectorizer = vectorizer
@@ -22,7 +22,7 @@ class TermWeights:
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> TermWeights | None:
-        """The weights that these texts give; None where there is no word but such as every text has."""
+        """The weights in these texts; None if they hold only stop words."""
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         try:
@@ -31,13 +31,13 @@ class TermWeights:
             return None
 
     def nearest(self, sentences: Sequence[str], n: int) -> list[int]:
-        """The places of the n sentences nearest to all of them together, in the order in which they stand."""
+        """The places of the n sentences nearest to the centroid, in their order."""
         rows = self._vectorizer.transform(sentences)
         near = np.asarray(rows @ rows.mean(axis=0).T).ravel()
         return sorted(int(place) for place in np.argsort(-near, kind="stable")[:n])
 
     def phrases(self, text: str, n: int) -> list[str]:
-        """The n words or pairs of words of a text with the most weight, the weightiest first."""
+        """The n words or pairs of words of a text with the most weight, best first."""
         if self._names is None:
             self._names = self._vectorizer.get_feature_names_out()
         row, names = self._vectorizer.transform([text]), self._names
@@ -52,7 +52,7 @@ def summary(
     quotes: tuple[Quote, ...],
     depends_on: tuple[int, ...] = (),
 ) -> LearnedMemory:
-    """The memory that sums a session up: found by its key phrases, too, and of the time from first to last word."""
+    """The summary of a session as a memory, with its key phrases in the key and the session's time as event time."""
     gist = MemoryDraft(
         "event",
         text,
