@@ -42,14 +42,14 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def message(text: str) -> str:
-    """A message that says something."""
+    """A message that is not blank."""
     if not text.strip():
-        raise argparse.ArgumentTypeError("say something; an empty message asks nothing and tells nothing")
+        raise argparse.ArgumentTypeError("the message is empty; write a question or a statement")
     return text.strip()
 
 
 def services(settings: Settings) -> Services:
-    """What a turn needs, over the bank that the settings name."""
+    """The services of a turn, over the bank in the settings."""
     bank, embedder = Bank(settings.bank_path), Embedder(settings.embedding_model)
     classifier = Classifier.load(embedding_model=embedder.model)
     model = chat_model_or_none(settings.model, settings.quantization)
@@ -66,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--forgetful", action="store_true", help="do not remember this exchange")
     command.add_argument("--json", action="store_true", help="print JSON")
     command.set_defaults(command=_ask)
-    command = commands.add_parser("learn", help="Learn from all talk that is over; the app does it by itself.")
+    command = commands.add_parser("learn", help="Learn from all finished sessions; the app does it by itself.")
     command.add_argument("--json", action="store_true", help="print JSON")
     command.set_defaults(command=_learn)
     command = commands.add_parser("bench", help="Measure a chat turn, the app's start and its idle memory.")
@@ -77,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     command.set_defaults(command=_bench)
     command = commands.add_parser("models", help="Measure a chat model: load time, memory, tokens a second.")
     command.add_argument("name", nargs="?", help="the model; MEMOIR_MODEL if left out")
-    command.add_argument("--quantization", choices=get_args(Quantization), help="how a local model's weights are held")
+    command.add_argument("--quantization", choices=get_args(Quantization), help="precision of a local model's weights")
     command.add_argument("--made-up", choices=get_args(Shape), help="a model of this shape with random weights")
     command.add_argument("--folder", type=Path, help="where the made-up model is written (and found again)")
     command.add_argument("--json", action="store_true", help="print JSON")
@@ -86,12 +86,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _ask(arguments: argparse.Namespace, settings: Settings) -> int:
-    held = services(settings)
-    persona = held.bank.persona(arguments.persona)
-    indexer.embed_all(held.bank, held.searcher.embedder, persona.id)
+    parts = services(settings)
+    persona = parts.bank.persona(arguments.persona)
+    indexer.embed_all(parts.bank, parts.searcher.embedder, persona.id)
     moment = arguments.as_of or datetime.now(UTC).astimezone()
     ask = Ask(persona, arguments.text, moment, uuid.uuid4().hex, remember=not arguments.forgetful)
-    answer = Assistant(held).ask(ask)
+    answer = Assistant(parts).ask(ask)
     if arguments.json:
         print(json.dumps(as_json(answer), ensure_ascii=False, indent=2))
         return 0
@@ -104,7 +104,7 @@ def _ask(arguments: argparse.Namespace, settings: Settings) -> int:
 
 
 def as_json(answer: Answer) -> dict[str, object]:
-    """An answer as plain JSON values: what was said, what it relies on, and how it came about."""
+    """An answer as plain JSON values: its text, its sources, and its trace."""
     reading = answer.reading
     return {
         "answer": reading.answer,
@@ -136,21 +136,21 @@ def _cited(citation: Citation) -> str:
     memory = citation.memory
     where = f"memory {memory.id}" + (f", session {memory.session_id}" if memory.session_id else "")
     when = f", {memory.said_at:%Y-%m-%d}" if memory.said_at else ""
-    teller = f"{memory.speaker}: " if memory.speaker else ""
-    return f"[{citation.number}] {memory.store}, {where}{when}: {teller}{citation.quote}"
+    speaker = f"{memory.speaker}: " if memory.speaker else ""
+    return f"[{citation.number}] {memory.store}, {where}{when}: {speaker}{citation.quote}"
 
 
 def _learn(arguments: argparse.Namespace, settings: Settings) -> int:
-    held = services(settings)
-    done = learn_from_sessions(held.bank, settings.learner, held.model)
-    indexer.embed_all(held.bank, held.searcher.embedder)
+    parts = services(settings)
+    done = learn_from_sessions(parts.bank, settings.learner, parts.model)
+    indexer.embed_all(parts.bank, parts.searcher.embedder)
     stored = done.stored
     figures = {"sessions": done.sessions, "learned": stored.memories, "known": stored.known_memories}
     _print(
         {
             **figures,
             "refused (quoted nothing said)": stored.refused,
-            "still waiting": learning_queue.count_pending(held.bank),
+            "still waiting": learning_queue.count_pending(parts.bank),
         },
         as_json=arguments.json,
     )

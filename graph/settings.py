@@ -1,9 +1,9 @@
-"""Everything that can be set, from the environment (`MEMOIR_...`) or a `.env` file, with default and meaning."""
+"""All settings, read from the environment (`MEMOIR_...`) or a `.env` file, with defaults and descriptions."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -21,7 +21,7 @@ Format = Literal["json", "nl"]
 
 @dataclass(frozen=True, slots=True)
 class RerankSettings:
-    """`alpha` weighs what kind of memory is asked for, `beta` how well this one fits (PerLTQA, eq. 3)."""
+    """`alpha` is the weight of the store asked for, `beta` that of the fit (PerLTQA, eq. 3)."""
 
     alpha: float = 0.05
     beta: float = 0.5
@@ -31,13 +31,13 @@ class RerankSettings:
 class PipelineSettings:
     """How one turn is answered; every field is a switch of one node.
 
-    `views` says whether a message is looked up together with the dialogue before it, too.
-    The `reader` "auto" is the chat model where one is named and the extractive reader elsewhere; with "none" nothing is
-    answered: what was found is all there is to see. `model` names the chat model that reads, and that the classifiers
-    "llm" and "llm-few-shot" ask (see `graph.models`), `quantization` how a local one's weights are held. It reads by
-    `method`: notes and answer in one reply ("con", Chain-of-Note), one after the other ("con-separate"), or without
-    notes ("direct"); memories are put to it in `format`, JSON or sentences ("nl"; Wu et al. 2025, figure 6).
-    `learner` draws facts, events and summaries from sessions that are over: "rules", "llm" (the model), or nobody.
+    - `views`: search with the dialogue before a message, too.
+    - `reader`: "auto" is the chat model if one is set, else the extractive reader; "none" only retrieves.
+    - `model`: the chat model that reads, and that the classifiers "llm" and "llm-few-shot" ask (see `graph.models`);
+      `quantization`: the weights of a local one.
+    - `method`: notes and answer in one reply ("con", Chain-of-Note), one after the other ("con-separate"), or no notes
+      ("direct"). `format`: memories as JSON or as sentences ("nl"; Wu et al. 2025, figure 6).
+    - `learner`: learns facts, events and summaries from finished sessions by "rules" or by the model ("llm").
     """
 
     classifier: ClassifierEngine = "learned"
@@ -58,53 +58,50 @@ _SEARCH, _RERANK = SearchSettings(), RerankSettings()
 
 
 class Settings(BankSettings):
-    """What the environment may say of the whole program."""
+    """The settings of the whole program."""
 
     host: str = Field("127.0.0.1", description="address the app listens on")
     port: int = Field(7860, ge=0, le=65535, description="port the app listens on")
-    auth: bool = Field(False, description="whether users log in, each to a bank of their own")
+    auth: bool = Field(False, description="users log in, each to a bank of their own")
     classifier: ClassifierEngine = Field(
-        "learned", description="how a question's stores are told: learned, none, llm or llm-few-shot"
+        "learned", description="classifier of messages: learned, none, llm or llm-few-shot"
     )
-    views: bool = Field(True, description="whether what was said before is looked up with a message")
+    views: bool = Field(True, description="search with the dialogue before a message, too")
     model: str = Field(NONE, description="chat model: none, openai:NAME, ADDRESS#NAME or hf:REPO_OR_FOLDER")
     quantization: Quantization = Field("auto", description="weights of a local model: auto, nf4, int8, bf16, fp32")
-    reader: ReaderEngine = Field("auto", description="who reads: auto (the chat model, if any), extractive or none")
+    reader: ReaderEngine = Field("auto", description="reader: auto (the chat model, if any), extractive or none")
     method: Method = Field("con", description="how a chat model reads: con, con-separate or direct")
-    format: Format = Field("json", description="how memories are put to it: json or nl")
-    learner: LearnerEngine = Field("rules", description="who learns from talk that is over: rules, llm or none")
-    ranker: Literal["postings", "rank-bm25"] = Field("postings", description="who scores words")
+    format: Format = Field("json", description="format of memories in its prompt: json or nl")
+    learner: LearnerEngine = Field("rules", description="learner from finished sessions: rules, llm or none")
+    ranker: Literal["postings", "rank-bm25"] = Field("postings", description="engine that scores words")
     k: int = Field(10, ge=1, le=200, description="candidates of each store")
     dense_weight: float = Field(_SEARCH.dense_weight, ge=0, le=1, description="share of meaning against words")
     coverage: float = Field(
-        _SEARCH.coverage, ge=0, le=1, description="how much of that share words get where one memory holds them all"
+        _SEARCH.coverage, ge=0, le=1, description="part of that share that words get if one memory holds them all"
     )
-    length: float = Field(_SEARCH.length, ge=0, le=1, description="what a longer memory counts more")
-    voice: bool = Field(_SEARCH.voice, description="whether a question is put in the words of who it is about")
-    speaker: float = Field(_SEARCH.speaker, ge=0, le=2, description="what the words of who it is about count more")
-    time: float = Field(_SEARCH.time, ge=0, le=2, description="what the time asked about counts more")
+    length: float = Field(_SEARCH.length, ge=0, le=1, description="boost for longer memories")
+    voice: bool = Field(_SEARCH.voice, description="search in the voice of the person a question is about")
+    speaker: float = Field(
+        _SEARCH.speaker, ge=0, le=2, description="boost for turns spoken by the person a question is about"
+    )
+    time: float = Field(_SEARCH.time, ge=0, le=2, description="boost for the time asked about")
     neighbours: float = Field(
-        _SEARCH.neighbours, ge=0, le=1, description="share of its score that a turn lends to those next to it"
+        _SEARCH.neighbours, ge=0, le=1, description="share of a turn's score that the turns next to it gain"
     )
-    session: float = Field(_SEARCH.session, ge=0, le=1, description="what the best session lends to its turns")
+    session: float = Field(_SEARCH.session, ge=0, le=1, description="boost for turns of the best sessions")
     alpha: float = Field(_RERANK.alpha, ge=0, le=1, description="weight of the store asked for, in rerank")
     beta: float = Field(_RERANK.beta, ge=0, le=1, description="weight of the fit, in rerank")
-    time_filter: bool = Field(True, description="whether dates in a question cut the candidates")
+    time_filter: bool = Field(True, description="drop candidates outside the time asked about")
     budget: int = Field(20, ge=1, le=200, description="memories that are read")
 
     def pipeline(self) -> PipelineSettings:
-        """The part that the nodes read."""
+        """The settings that the nodes read."""
         return PipelineSettings(
-            self.classifier,
-            self.views,
-            SearchSettings(**{f.name: getattr(self, f.name) for f in fields(SearchSettings) if hasattr(self, f.name)}),
-            RerankSettings(self.alpha, self.beta),
-            self.time_filter,
-            self.budget,
-            model=self.model,
-            quantization=self.quantization,
-            reader=self.reader,
-            method=self.method,
-            format=self.format,
-            learner=self.learner,
+            search=SearchSettings(**self._named(SearchSettings)),
+            rerank=RerankSettings(**self._named(RerankSettings)),
+            **self._named(PipelineSettings),
         )
+
+    def _named(self, group: type) -> dict[str, Any]:
+        """The settings that bear the name of a field of this group."""
+        return {field.name: getattr(self, field.name) for field in fields(group) if hasattr(self, field.name)}

@@ -1,4 +1,4 @@
-"""What passes between the nodes of one turn, and what they may use."""
+"""The state of one turn, its parts, and the services that nodes use."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ Reason = Literal["nothing found", "found but does not say", "premise contradicte
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One message to a persona. `dialogue` is what was said before it in this chat, the oldest first.
+    """One message to a persona. `dialogue` holds the turns before it in this chat, the oldest first.
 
-    `as_of` is the moment the message is said: nothing later is known, and "yesterday" is the day before it. `times` is
+    `as_of` is when the message is said: nothing later is known, and "yesterday" is the day before it. `times` is
     what it is about, where that is known from elsewhere; None leaves it to the words. `turn_id` identifies the message
     in the bank, so that it is stored only once.
     """
@@ -49,10 +49,10 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What a message is: its classes, which of its sentences state something, and what it asks.
+    """A parsed message: its classes, the sentences that state something, and its question.
 
-    `question` is what is to be answered: the sentences that ask, after the question before them where they name nothing
-    by themselves ("And when was that?"). `views` are the ways of putting it in a search, `asked` says whom and which
+    `question` holds the sentences that ask, after the user's question before them if they name nothing by themselves
+    ("And when was that?"). `views` are the forms in which it is searched, `asked` says about whom and about which
     times it is about, `stated_at` when what it states happened.
     """
 
@@ -66,10 +66,10 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What the reader took from one hit: a passage, how well it bears on the question, and the dates it names.
+    """What the reader took from one hit: a passage, its relevance to the question, and the times that it names.
 
-    `says` is what a chat model notes of it in its own words.
-    `of_other` says that it tells of somebody else than the question asks about, `of_other_time` of another time.
+    `says` is a chat model's note in its own words. `of_other` marks a passage about somebody else than the question
+    asks about, `of_other_time` one about another time.
     """
 
     memory: Memory
@@ -82,18 +82,18 @@ class Note:
 
     @property
     def occurrence(self) -> Occurrence | None:
-        """When what the passage tells of happened, as its memory or its words say."""
+        """When it happened, by its memory or its words."""
         return when_happened(self.memory, self.dates)
 
     @property
     def when(self) -> TimeSpan | None:
-        """When it happened, if something says so for sure."""
+        """When it happened, if that is sure."""
         return self.occurrence.span if self.occurrence is not None and self.occurrence.sure else None
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A line that the answer relies on; `number` is how the answer refers to it."""
+    """A line that the answer relies on; the answer refers to it by `number`."""
 
     number: int
     memory: Memory
@@ -105,9 +105,8 @@ class Citation:
 class Reading:
     """Notes, answer and citations, or an abstention with its reason.
 
-    `by` is who read: "extractive", or a chat model's name; empty where nothing was asked. Where the chat model was to
-    read and could not, `notice` says in words for the user what happened and what to do; `unreachable` that it might
-    well read on another day.
+    `by` is the reader, "extractive" or the name of a chat model; empty if nothing was asked. If a chat model failed,
+    `notice` tells the user what happened and what to do, and `unreachable` says that it may work later.
     """
 
     answer: str
@@ -127,9 +126,9 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """What a message changes: `old` as it was held, `text` as it is now held (empty if taken back), and the writing.
+    """What a message changes: the `old` memories, the new `text` (empty for a retraction), and what `persist` writes.
 
-    Where nothing is written, too much was meant for one message to change.
+    Without anything to write, the message matched too many memories.
     """
 
     old: tuple[Memory, ...]

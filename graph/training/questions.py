@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from graph.understanding.classifier import GROUPED, QUESTIONS, Kind
+from graph.understanding.classifier import QUESTIONS, Kind
+from graph.understanding.word_groups import GROUPED
 from memory.types import Store
 
 NAMES = tuple(

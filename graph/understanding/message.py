@@ -10,11 +10,12 @@ from dataclasses import replace
 import numpy as np
 
 from graph.state import Ask, Message, Services, TraceLine
-from graph.understanding.classifier import GROUPS, Classification
+from graph.understanding.classifier import Classification
 from graph.understanding.llm_classifier import JudgedStores, judge_stores
 from graph.understanding.question import names_something
 from graph.understanding.sentences import split
 from graph.understanding.times import stated_time, times_in
+from graph.understanding.word_groups import GROUPS
 from memory.embedding.embedder import Vectors
 from memory.search.names import is_about_others, is_about_self, possible_names, to_first_person
 from memory.search.scoring import Subject
