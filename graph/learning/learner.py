@@ -71,7 +71,9 @@ def learn_from_sessions(
     return done
 
 
-def _learn(heard: Sequence[SessionTurn], engine: LearnerEngine, model: BaseChatModel | None) -> tuple[Sequence[LearnedMemory], str]:
+def _learn(
+    heard: Sequence[SessionTurn], engine: LearnerEngine, model: BaseChatModel | None
+) -> tuple[Sequence[LearnedMemory], str]:
     if engine != "llm":
         return from_rules.learn(heard), ""
     if model is None:
