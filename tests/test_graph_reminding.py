@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from graph.replies.manners import manner
-from memory.bank.personas import set_proactive
 from memory.errors import UnknownPersona
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TimeSpan, TurnDraft
 
@@ -116,12 +115,12 @@ def test_what_the_persona_said_itself_and_what_is_a_mere_fact_are_not_brought_up
 
 def test_a_persona_can_have_it_off_and_on_again(quill):
     bank = quill.services.bank
-    silent = set_proactive(bank, quill.persona.id, proactive=False)
+    silent = bank.set_proactive(quill.persona.id, proactive=False)
     assert bank.persona(silent.id) == silent
     answer = quill.again(persona=silent).say(FEELING, remember=False)
     assert answer.reading.citations == ()
     assert "this persona brings up nothing on its own" in traced(answer)
-    assert set_proactive(bank, silent.id, proactive=True) == quill.persona
+    assert bank.set_proactive(silent.id, proactive=True) == quill.persona
 
 
 @pytest.mark.parametrize("name", ["warm", "playful", "formal"])
@@ -154,7 +153,7 @@ def test_a_question_brings_nothing_up_beside_its_answer(quill):
 
 def test_a_persona_that_is_not_there_cannot_be_switched(services):
     with pytest.raises(UnknownPersona):
-        set_proactive(services.bank, 99, proactive=False)
+        services.bank.set_proactive(99, proactive=False)
 
 
 def test_a_long_chat_of_long_messages_brings_a_memory_up_like_any_other(quill):

@@ -134,7 +134,7 @@ def test_a_backup_that_fails_leaves_nothing(bank, tmp_path, monkeypatch):
     def breaks(*_):
         raise UnreadableFile("damaged")
 
-    monkeypatch.setattr(backups, "look", breaks)
+    monkeypatch.setattr(backups, "inspect", breaks)
     with pytest.raises(UnreadableFile):
         backup(bank, tmp_path / "kept.db")
     with pytest.raises(MemoirError, match="not written"):
@@ -205,7 +205,7 @@ def fail_midway(self):
     yield
 
 
-STEPS = ["_count_on", "open_bank", "look", "_copy", "replacing", "note", "replace", "mkdir"]
+STEPS = ["_count_on", "open_bank", "inspect", "_copy", "replacing", "record", "replace", "mkdir"]
 
 
 # That a bank is damaged shows as it is copied.
@@ -217,13 +217,13 @@ def test_a_restore_that_fails_at_any_step_leaves_the_bank_in_its_place(bank, kep
     if damaged:
         bank.path.write_bytes(b"damaged " * 1000)
     before = bank.path.read_bytes()
-    if step == "look":
+    if step == "inspect":
         looks = iter([backups.inspect(kept)])
-        monkeypatch.setattr(backups, "look", lambda *_: next(looks, None) or fail())
+        monkeypatch.setattr(backups, "inspect", lambda *_: next(looks, None) or fail())
     elif step == "replacing":
         monkeypatch.setattr(Bank, "replacing", fail_midway)
-    elif step == "note":
-        monkeypatch.setattr(backups.journal, "note", fail)
+    elif step == "record":
+        monkeypatch.setattr(backups.journal, "record", fail)
     elif step in ("replace", "mkdir"):
         monkeypatch.setattr(Path, step, fail)
     else:

@@ -6,7 +6,6 @@ import pytest
 
 from memory import ingest
 from memory.bank.bank import Bank
-from memory.bank.personas import set_proactive
 from memory.exporting import export
 
 
@@ -84,7 +83,7 @@ def test_a_file_is_written_whole_or_not_at_all(told, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("proactive", [True, False])
 def test_whether_a_persona_brings_memories_up_comes_back(marlow, other, tmp_path, proactive):
-    set_proactive(marlow.services.bank, marlow.persona.id, proactive=proactive)
+    marlow.services.bank.set_proactive(marlow.persona.id, proactive=proactive)
     *_, theirs, file = moved(marlow, other, tmp_path)
     assert theirs.proactive is proactive
     assert ("proactive" in file.read_text(encoding="utf-8").splitlines()[0]) is not proactive

@@ -41,7 +41,6 @@ from graph.tab.request import build_ask, wait_until_ready
 from graph.tab.sources_view import render_answer_sources
 from graph.tab.trace_panel import TracePanel
 from memory.bank.bank import Bank
-from memory.bank.personas import set_proactive
 from memory.errors import MemoirError
 from memory.search.indexer import Indexer, count_pending
 from memory.tab.events import PRIVATE, UNCHANGED, Update, show_errors, to_gradio_error
@@ -165,7 +164,7 @@ class ChatTab:
     def set_proactive(self, chat: Chat, proactive: bool) -> None:
         """Keep whether the persona brings up memories on its own."""
         if chat.persona_id is not None:
-            set_proactive(self.bank, chat.persona_id, proactive=proactive)
+            self.bank.set_proactive(chat.persona_id, proactive=proactive)
 
     @show_errors
     def find_last_day(self, chat: Chat) -> str:

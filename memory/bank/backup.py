@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from memory.bank import faults, journal, schema
+from memory.bank import journal, schema
 from memory.bank.bank import Bank
-from memory.bank.connection import open_bank
+from memory.bank.connection import explain, is_fault, open_bank
 from memory.errors import BankTooNew, BankUnavailable, MemoirError, UnreadableFile
 from memory.progress import Task
 
@@ -96,7 +96,7 @@ def restore(bank: Bank, path: Path) -> RestoreResult:
             source.backup(target)
         return RestoreResult(holding, before)
     except (sqlite3.Error, OSError) as fault:
-        raise BankUnavailable(f"{faults.explain(bank.path, fault)}. It holds what it held before") from fault
+        raise BankUnavailable(f"{explain(bank.path, fault)}. It holds what it held before") from fault
     finally:
         _remove(new)
 
@@ -126,7 +126,7 @@ def _kept_aside(bank: Bank) -> Iterator[Path | None]:
         with _new_file(aside) as half:
             _copy(bank, half, Task(), 1.0)
     except BankUnavailable as fault:
-        if not faults.is_fault(fault.__cause__, "SQLITE_CORRUPT", "SQLITE_NOTADB"):
+        if not is_fault(fault.__cause__, "SQLITE_CORRUPT", "SQLITE_NOTADB"):
             raise
     else:
         yield aside
@@ -180,7 +180,7 @@ def inspect(path: Path, task: Task | None = None) -> BankSummary:
             task.report(1)
             return BankSummary(int(version), personas, sessions, turns, memories, path.stat().st_size)
     except (sqlite3.Error, OSError) as fault:
-        raise UnreadableFile(faults.explain(path, fault)) from fault
+        raise UnreadableFile(explain(path, fault)) from fault
 
 
 def _open(path: Path) -> sqlite3.Connection:

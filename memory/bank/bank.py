@@ -1,25 +1,21 @@
-"""One user's memory: one SQLite file, opened for each operation, so that any thread and any process may use it.
+"""Read and write one user's memory.
 
-Every question about memories names a persona, and every answer holds that persona's memories only.
+Every query for memories names a persona and returns that persona's memories only.
 """
 
 from __future__ import annotations
 
 import json
-import sqlite3
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from pathlib import Path
 
 from sqlite_utils import Database
 
 from memory.bank import facts as knowing
-from memory.bank import faults, journal, rows
+from memory.bank import journal, rows
 from memory.bank import sessions as writing
-from memory.bank.connection import open_bank, open_read_only
-from memory.errors import BankUnavailable, UnknownMemory, UnknownPersona
+from memory.bank.connection import BankFile
+from memory.errors import UnknownMemory, UnknownPersona
 from memory.types import (
     CitingAnswer,
     Memory,
@@ -44,68 +40,9 @@ LEFT JOIN turns t ON t.id = (SELECT min(turn_id) FROM sources WHERE memory_id = 
 
 SESSION = "SELECT s.*, (SELECT count(*) FROM turns WHERE session_id = s.id) AS turn_count FROM sessions s"
 
-UNWRITABLE = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_FULL", "SQLITE_IOERR")
-"""Faults of a disk that can still be read. Never SQLITE_BUSY: the file may be half written at that moment."""
 
-
-class Bank:
-    """A bank's file, and every way in and out of it but search (`memory.search.searcher`) and upkeep
-    (`memory.bank.maintenance`)."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        # SQLite starves one of several waiting writers for seconds; a lock of our own is fair enough and free.
-        self._writer = threading.Lock()
-        self._folder_made = False
-
-    @contextmanager
-    def reading(self) -> Iterator[Database]:
-        """A connection to read by, closed at the end; one consistent view if used within one transaction."""
-        with self._explained():
-            try:
-                db = self._open()
-            except sqlite3.OperationalError as fault:
-                # A read-only or full disk refuses the files beside the bank that reading needs, not the bank itself.
-                if not faults.is_fault(fault, *UNWRITABLE):
-                    raise
-                db = open_read_only(self.path, fault)
-            with closing(db):
-                yield db
-
-    @contextmanager
-    def writing(self) -> Iterator[Database]:
-        """One transaction that is kept whole or not at all; waits for its turn behind other writers."""
-        with self._writer, self._explained(), closing(self._open()) as db:
-            # Immediate: a transaction that reads first and writes later fails at once when another wrote in between.
-            db.conn.execute("BEGIN IMMEDIATE")
-            try:
-                yield db
-                db.conn.execute("UPDATE revision SET value = value + 1")
-                db.conn.execute("COMMIT")
-            except BaseException:
-                if db.conn.in_transaction:
-                    db.conn.execute("ROLLBACK")
-                raise
-
-    @contextmanager
-    def replacing(self) -> Iterator[sqlite3.Connection]:
-        """A connection that a backup can be copied to, all of it at once; waits for its turn behind other writers."""
-        with self._writer, self._explained(), closing(self._open()) as db:
-            yield db.conn
-            db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-
-    def _open(self) -> Database:
-        if not self._folder_made:  # once: where a user was removed with their bank, nothing begins an empty one
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._folder_made = True
-        return open_bank(self.path)
-
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        try:
-            yield
-        except (sqlite3.Error, OSError) as fault:
-            raise BankUnavailable(faults.explain(self.path, fault)) from fault
+class Bank(BankFile):
+    """A bank: what is read from it and written to it, apart from search (`memory.search.searcher`) and upkeep."""
 
     # --- personas
 
@@ -135,6 +72,19 @@ class Bank:
         """Make a persona, or hand back the one that the same source made before (same `external_id`, or same name)."""
         with self.writing() as db:
             return writing.find_or_create_persona(db, draft)
+
+    def set_proactive(self, persona_id: int, *, proactive: bool) -> Persona:
+        """Set whether a persona may bring up a memory that nobody asked for.
+
+        Raises:
+            UnknownPersona: there is none of that number.
+        """
+        with self.writing() as db:
+            db.execute("UPDATE personas SET proactive = ? WHERE id = ?", [int(proactive), persona_id])
+            found = list(db.query("SELECT * FROM personas WHERE id = ?", [persona_id]))
+            if not found:
+                raise UnknownPersona(f"no persona {persona_id} in {self.path}")
+            return rows.persona(found[0])
 
     # --- writing
 

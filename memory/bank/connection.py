@@ -1,16 +1,19 @@
-"""How a bank's file is opened: brought to the newest version first, or refused as it is."""
+"""Open a bank's file, bring it to the newest version, and explain what SQLite reports of it."""
 
 from __future__ import annotations
 
+import errno
 import random
 import sqlite3
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from sqlite_utils import Database
 
 from memory.bank import schema
-from memory.bank.faults import is_fault
 from memory.errors import BankTooNew, BankUnavailable
 
 BUSY_SECONDS = 60.0
@@ -19,6 +22,92 @@ BUSY_SECONDS = 60.0
 CACHE_KB = 1 << 16
 """Pages that a connection keeps, at most. An import touches thousands of pages all over the indexes in one transaction:
 with SQLite's own 2 MB each is read a hundred times over."""
+
+_UNWRITABLE = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_FULL", "SQLITE_IOERR")
+"""Faults of a disk that can still be read. Never SQLITE_BUSY: the file may be half written at that moment."""
+
+_UNDONE = "what was being written was undone, all before it is kept"
+_REMEDY = "Nothing was changed. Point MEMOIR_HOME at a folder that can be written"
+
+# By the beginning of SQLite's or the system's own name of the fault, which, unlike its wording, never changes.
+_MEANINGS: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("SQLITE_FULL", "ENOSPC", "EDQUOT"), f"the disk is full ({{said}}); {_UNDONE}. Make room and try again"),
+    (("SQLITE_IOERR", "EIO", "EFBIG"), f"the disk is full, limited or failing ({{said}}); {_UNDONE}"),
+    (("EEXIST", "ENOTDIR"), f"its folder is a file, not a folder ({{said}}). {_REMEDY}"),
+    (
+        ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "EROFS", "EACCES", "EPERM", "ENAMETOOLONG"),
+        f"cannot be opened for writing ({{said}}). {_REMEDY}",
+    ),
+    (
+        ("SQLITE_BUSY", "SQLITE_LOCKED"),
+        "another process has been writing for too long ({said}). Nothing was changed, try again",
+    ),
+    (
+        ("SQLITE_NOTADB", "SQLITE_CORRUPT"),
+        "is no bank, or is damaged ({said}). Nothing was changed. Restore a copy, or move it away",
+    ),
+    (("SQLITE_CONSTRAINT",), "refused what breaks a rule of the bank ({said}); nothing of it was kept"),
+    (("SQLITE_TOOBIG",), "a text is longer than SQLite can hold ({said}); nothing of it was kept"),
+)
+
+
+class BankFile:
+    """A bank's file, opened for each operation, so that any thread and any process may use it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        # SQLite starves one of several waiting writers for seconds; a lock of our own is fair enough and free.
+        self._writer = threading.Lock()
+        self._folder_made = False
+
+    @contextmanager
+    def reading(self) -> Iterator[Database]:
+        """A connection to read by, closed at the end; one consistent view if used within one transaction."""
+        with self._explained():
+            try:
+                db = self._open()
+            except sqlite3.OperationalError as fault:
+                # A read-only or full disk refuses the files beside the bank that reading needs, not the bank itself.
+                if not is_fault(fault, *_UNWRITABLE):
+                    raise
+                db = open_read_only(self.path, fault)
+            with closing(db):
+                yield db
+
+    @contextmanager
+    def writing(self) -> Iterator[Database]:
+        """One transaction that is kept whole or not at all; waits for its turn behind other writers."""
+        with self._writer, self._explained(), closing(self._open()) as db:
+            # Immediate: a transaction that reads first and writes later fails at once when another wrote in between.
+            db.conn.execute("BEGIN IMMEDIATE")
+            try:
+                yield db
+                db.conn.execute("UPDATE revision SET value = value + 1")
+                db.conn.execute("COMMIT")
+            except BaseException:
+                if db.conn.in_transaction:
+                    db.conn.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def replacing(self) -> Iterator[sqlite3.Connection]:
+        """A connection that a backup can be copied to, all of it at once; waits for its turn behind other writers."""
+        with self._writer, self._explained(), closing(self._open()) as db:
+            yield db.conn
+            db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def _open(self) -> Database:
+        if not self._folder_made:  # once: where a user was removed with their bank, nothing begins an empty one
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._folder_made = True
+        return open_bank(self.path)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as fault:
+            raise BankUnavailable(explain(self.path, fault)) from fault
 
 
 def open_bank(path: Path) -> Database:
@@ -126,3 +215,19 @@ def _migrate(db: Database, path: Path) -> None:
         if conn.in_transaction:
             conn.execute("ROLLBACK")
         raise
+
+
+def is_fault(fault: BaseException | None, *names: str) -> bool:
+    """Whether a fault is one of SQLite's named kinds, such as "SQLITE_BUSY"; extended kinds count as their base."""
+    return (getattr(fault, "sqlite_errorname", None) or "").startswith(names)
+
+
+def explain(path: Path, fault: Exception) -> str:
+    """A fault met at the bank's file, in words: the file, what happened, what was kept and what to do."""
+    number = fault.errno if isinstance(fault, OSError) else None
+    name = errno.errorcode.get(number or 0, "") or getattr(fault, "sqlite_errorname", None) or ""
+    said = fault.strerror if isinstance(fault, OSError) and fault.strerror else str(fault)
+    for beginnings, meaning in _MEANINGS:
+        if name.startswith(beginnings):
+            return f"{path}: {meaning.format(said=said)}"
+    return f"{path}: {said}; {_UNDONE}"

@@ -6,6 +6,7 @@ A session that comes again is found by its identity and given only the turns it 
 from __future__ import annotations
 
 import json
+import operator
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,13 +15,15 @@ from typing import Any
 
 from sqlite_utils import Database
 
-from memory.bank import journal, overlap, rows
+from memory.bank import journal, rows
 from memory.bank.facts import add_learned
-from memory.bank.overlap import Said
 from memory.bank.rows import clean_draft, draft_columns, insert, link_sources, memory_row, next_id
 from memory.bank.validity import retract
 from memory.errors import UnknownPersona
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, TurnDraft, WriteCounts
+
+EarlierTurns = Sequence[tuple[str, str, str]]
+"""Turns by what equal ones are counted by: their source's name for them, the speaker, and the words."""
 
 
 def find_or_create_persona(db: Database, draft: PersonaDraft, created_at: str | None = None) -> Persona:
@@ -77,7 +80,7 @@ def record_sessions(db: Database, persona_id: int, sessions: Sequence[SessionDra
     journal.record(db, action, persona_id, counts, recalled, by)
 
 
-def _session(db: Database, persona_id: int, draft: SessionDraft) -> tuple[int, Said, bool]:
+def _session(db: Database, persona_id: int, draft: SessionDraft) -> tuple[int, EarlierTurns, bool]:
     """The session of a draft, what was said in it before the draft begins, and whether it had to be made."""
     first = draft.turns[0] if draft.turns else TurnDraft("", "other", "")
     identity = rows.digest(
@@ -88,8 +91,8 @@ def _session(db: Database, persona_id: int, draft: SessionDraft) -> tuple[int, S
     ).fetchone()
     if held is not None:
         return int(held[0]), (), False
-    if draft.source == "import" and (begun := overlap.begun(db, persona_id, draft)):
-        return *begun, False
+    if draft.source == "import" and (overlap := _find_overlap(db, persona_id, draft)):
+        return *overlap, False
     table = db.table("sessions").insert(
         {
             **draft_columns(draft),
@@ -101,7 +104,44 @@ def _session(db: Database, persona_id: int, draft: SessionDraft) -> tuple[int, S
     return table.last_pk, (), True
 
 
-def _turns(db: Database, session_id: int, draft: SessionDraft, before: Said) -> tuple[list[int], list[tuple[int, str]]]:
+def _find_overlap(db: Database, persona_id: int, draft: SessionDraft) -> tuple[int, EarlierTurns] | None:
+    """The session whose later turns a log repeats, and its turns before those.
+
+    A log that is exported again may begin anywhere, though it was cut at the same pauses. From where it begins, it must
+    agree with the known session line by line; then a message of the same words in the same minute is neither lost nor
+    stored twice.
+    """
+    first = draft.turns[0] if draft.turns else None
+    # What its source gives a name of its own is no other; a log's session is named after its first message, if at all.
+    if first is None or first.said_at is None or draft.external_id != first.external_id:
+        return None
+    at = rows.format_time(first.said_at)
+    query = (
+        "SELECT DISTINCT m.session_id FROM memories m JOIN sessions s ON s.id = m.session_id "
+        "WHERE m.persona_id = ? AND m.said_at = ? AND m.store = 'dialogue' AND s.source = 'import'"
+    )
+    told = [
+        _signature(t.external_id, t.speaker, t.text, rows.format_time(t.said_at or draft.started_at))
+        for t in draft.turns
+    ]
+    for (session_id,) in db.conn.execute(query, (persona_id, at)).fetchall():
+        turns = "SELECT external_id, speaker, text, said_at FROM turns WHERE session_id = ? ORDER BY position"
+        held = db.conn.execute(turns, (session_id,)).fetchall()
+        signatures = [_signature(*row) for row in held]
+        for place, signature in enumerate(signatures):
+            if signature == told[0] and all(map(operator.eq, signatures[place:], told)):
+                return session_id, [row[:3] for row in held[:place]]
+    return None
+
+
+def _signature(external_id: str, speaker: str, text: str, said_at: str | None) -> object:
+    """What distinguishes one message of a log from another."""
+    return external_id or (speaker, text, said_at)
+
+
+def _turns(
+    db: Database, session_id: int, draft: SessionDraft, before: EarlierTurns
+) -> tuple[list[int], list[tuple[int, str]]]:
     """Insert the turns that are new; the ids of all, and the places in the draft (with identity) of the new ones."""
     known = {
         str(identity): int(i)
