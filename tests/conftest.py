@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from graph.assistant import Answer, Assistant
 from graph.state import Ask, Services
@@ -27,6 +28,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Two workers on two cores, and what they start: threads that spin while they wait take the other worker's core.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+# An example that takes long says that the machine is busy, not that the code is wrong; `timeout` ends what hangs.
+settings.register_profile("memoir", deadline=None)
+settings.load_profile("memoir")
 
 SHARED_DATA = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
 
