@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from graph.assistant import Answer, Assistant
 from graph.state import Ask, Services
@@ -30,7 +30,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 # An example that takes long says that the machine is busy, not that the code is wrong; `timeout` ends what hangs.
-settings.register_profile("memoir", deadline=None)
+settings.register_profile("memoir", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("memoir")
 
 SHARED_DATA = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"

@@ -15,6 +15,8 @@ from memory.bank.bank import Bank
 from support.browser_app import App
 from support.mcp_client import Tools
 
+pytestmark = pytest.mark.slow
+
 CALLS = ["ask", "forget", "list_personas", "remember", "search_memory"]
 
 

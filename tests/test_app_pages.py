@@ -15,6 +15,8 @@ from memory.users import Users
 from support.app_client import Program, two_users
 from support.browser_app import App
 
+pytestmark = pytest.mark.slow
+
 MARK = "only-anns-words"
 VISITORS = [f"visitor{n}" for n in range(3)]
 

@@ -16,6 +16,8 @@ import pytest
 
 from support.browser_app import ROOT, free_port
 
+pytestmark = pytest.mark.slow
+
 
 def start(home: Path, port: int) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "MEMOIR_HOME": str(home), "MEMOIR_PORT": str(port)}

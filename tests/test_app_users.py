@@ -18,6 +18,8 @@ from support.app_client import PASSWORDS, Program, told, two_users
 from support.browser_app import App
 from support.mcp_client import Tools
 
+pytestmark = pytest.mark.slow
+
 SECRET = "blue flowerpot"
 CONFIDANT = "Quentin"
 NAMES = ["../../../users/x/bank.db", "/etc/cron.d/x", "..", "a\x00b.txt", "x" * 300, "..\\..\\x"]

@@ -10,6 +10,8 @@ import pytest
 from memory.bank.bank import Bank
 from support.bad_input import assert_unharmed, history, seeded, start
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def bank(tmp_path, monkeypatch):

@@ -15,6 +15,8 @@ from memory.errors import UnreadableFile
 from memory.ingest import ingest
 from support.bad_input import ROOT, assert_true_report, assert_unharmed, persona, seeded, session, write_lines
 
+pytestmark = pytest.mark.slow
+
 GIGABYTE = 1 << 30
 
 # Imports a file and prints, in kilobytes, the peak of memory before and after; `ru_maxrss` would be the parent's, too.

@@ -22,6 +22,8 @@ from eval.settings import EvalSettings
 from memory.errors import MemoirError
 from support.dialsim_show import write_show
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -110,7 +112,7 @@ def test_a_run_killed_at_any_moment_goes_on_to_the_same_figures(home, whole, job
     (half,) = Evaluator(EvalSettings(home=home)).runs.all()
     assert 0 < len(half.samples()) < 70
     done = command(home, *arguments)
-    out, err = done.communicate(timeout=120)
+    out, err = done.communicate(timeout=240)
     assert done.returncode == 0, err
     (run,) = Evaluator(EvalSettings(home=home)).runs.all()
     assert run.name == half.name
@@ -119,7 +121,7 @@ def test_a_run_killed_at_any_moment_goes_on_to_the_same_figures(home, whole, job
     assert {name: f["value"] for name, f in json.loads(out)["metrics"].items()} == pytest.approx(ours)
 
 
-def wait_for(true, seconds=90):
+def wait_for(true, seconds=240):
     until = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < until, "it did not come about"

@@ -16,6 +16,8 @@ from graph.models.registry import chat_model
 from graph.models.trial import try_out
 from support.tiny_models import made_up
 
+pytestmark = pytest.mark.slow
+
 TALK = [("system", "Be brief."), ("human", "Where is the key?")]
 
 

@@ -15,7 +15,7 @@ from memory.dates.expressions import MONTH_NAMES
 from memory.search import indexer
 from memory.search.searcher import Searcher
 
-pytestmark = pytest.mark.data
+pytestmark = [pytest.mark.data, pytest.mark.quality]
 
 WHEN = 2
 """LoCoMo's category of questions about a time."""

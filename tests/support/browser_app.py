@@ -20,6 +20,8 @@ DATA = Path(__file__).parents[1] / "data" / "browser"
 SLOW = 120_000
 """Milliseconds that a page may take where the encoder still loads and the machine is shared."""
 
+expect.set_options(timeout=30_000)
+
 START_SECONDS = 180
 """What the app may take to start where other tests have the cores."""
 
