@@ -1,7 +1,7 @@
-"""A file of somebody's history into the bank, with an account of what was stored and what was not.
+"""Import a file into the bank, and report what was stored and what was not.
 
-The file is read once, record by record, and stored in batches of whole sessions: stopping at any moment leaves whole
-sessions only, and taking the same file again goes on from there.
+The file is read once, record by record, and stored in batches of whole sessions. An import that was interrupted leaves
+whole sessions only, and importing the same file again adds the rest.
 """
 
 from __future__ import annotations
@@ -15,24 +15,23 @@ from pathlib import Path
 
 from memory.bank.bank import Bank
 from memory.errors import Cancelled, MemoirError, UnreadableFile
-from memory.exporting import restore as moving
+from memory.exporting import restore
 from memory.importers.detect import Unpacked, unpack
-from memory.importers.generic import memoir
-from memory.importers.generic import memoir_export as memoir_sealed
+from memory.importers.generic import memoir, memoir_export
 from memory.importers.history_file import MAX_LISTED_SKIPS, History, HistoryFile, size_of
 from memory.progress import Progress, without_progress
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Skip, WriteCounts
 
 BATCH_TURNS = 2000
-"""Turns a transaction: half a second in which another writer waits, and commits cost nothing."""
+"""Turns stored in one transaction: other writers wait half a second, and the cost of commits is small."""
 
 BATCH_BYTES = 1 << 22
-"""Text a transaction: some histories say in one turn what others say in thousands, and all of a batch is in memory."""
+"""Bytes of text in one transaction, all of which is in memory; a single turn may be as long as thousands."""
 
 
 @dataclass(frozen=True, slots=True)
 class HistorySummary:
-    """One history in a file, before anything of it is stored."""
+    """What a file contains of one history."""
 
     external_id: str
     name: str
@@ -45,7 +44,7 @@ class HistorySummary:
 
 @dataclass(frozen=True, slots=True)
 class FileSummary:
-    """What a file holds. `fault` says where and why it breaks off, if it does."""
+    """What a file contains. `fault` says where and why it breaks off, if it does."""
 
     format: str
     histories: tuple[HistorySummary, ...]
@@ -56,10 +55,10 @@ class FileSummary:
 
 @dataclass(frozen=True, slots=True)
 class HistoryReport:
-    """What became of one history: what was found is stored now or was known before.
+    """How many records of one history were found in the file, and how many of them were stored or already known.
 
-    `stored.memories` counts the dialogue memories made of the turns, too. `skips` are what is not among the found, and
-    what is but deserves a look; `skipped` is how many there are in all.
+    `stored.memories` includes the dialogue memories made from turns. `skips` are records that were left out, or stored
+    but need a look; `skipped` is their full number.
     """
 
     persona: Persona
@@ -73,7 +72,7 @@ class HistoryReport:
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What became of a file. All that a `fault` left readable is stored; `missing` was chosen but is not in it."""
+    """The result of an import. All before a `fault` is stored; `missing` are chosen histories not in the file."""
 
     path: Path
     format: str
@@ -83,12 +82,10 @@ class ImportReport:
 
 
 def summarize(path: Path, progress: Progress = without_progress) -> FileSummary:
-    """Read a file to its end and tell what histories it holds; stores nothing.
-
-    `progress` is told the share that has been read.
+    """Read a file to its end and list the histories in it; stores nothing. `progress` gets the share that was read.
 
     Raises:
-        UnreadableFile: it is no known format, or nothing in it can be read.
+        UnreadableFile: the file is of no known format, or nothing in it can be read.
     """
     file = HistoryFile(path, progress)
     for _ in file.read():
@@ -112,101 +109,101 @@ def ingest(
     """Store the histories of a file, each as a persona of its own; a second time adds nothing.
 
     Args:
-        bank: Where to.
-        path: What from; the format is told by its content.
-        choose: Source ids or names of the histories to take; all if None.
-        persona: The name or number of the one persona that everything taken goes to; made if missing.
-        progress: Told the share of the file that has been read, 0..1.
+        bank: The bank to store them in.
+        path: The file, whose format is recognised by its content.
+        choose: Source ids or names of the histories to import; all if None.
+        persona: Name or number of a persona to import everything into; created if missing.
+        progress: Called with the share of the file that was read, 0..1.
 
     Raises:
-        UnreadableFile: no known format, nothing readable, or nothing in it is called as chosen. A file that breaks off
-            later is stored up to there, and the report says so.
-        Cancelled: the user cancelled; the message says what of the file is stored.
-        BankUnavailable: the bank cannot be written (any more); the message says what of the file is stored.
+        UnreadableFile: no known format, nothing readable, or none of the chosen histories. A file that breaks off later
+            is stored up to that point, and the report says so.
+        Cancelled: the user cancelled; the message says what was stored.
+        BankUnavailable: the bank cannot be written; the message says what was stored.
     """
-    if sealed := _sealed(path):
-        report = _moved(bank, path, sealed, _wanted(choose), persona, progress)
+    if export := _find_export(path):
+        report = _restore_export(bank, path, export, _casefolded(choose), persona, progress)
     else:
-        report = _taken(bank, path, choose, persona, progress)
-    with suppress(Cancelled):  # too late: it is done
+        report = _store_records(bank, path, choose, persona, progress)
+    with suppress(Cancelled):  # too late, everything is stored
         progress(1.0)
     return report
 
 
-def _taken(
+def _store_records(
     bank: Bank, path: Path, choose: Collection[str] | None, persona: str | None, progress: Progress
 ) -> ImportReport:
-    """Store what is no export of Memoir's, history by history."""
-    wanted = _wanted(choose)
+    """Import a file of any format except Memoir's exports."""
+    wanted = _casefolded(choose)
     file = HistoryFile(path, progress)
-    intake = _BatchWriter(bank, path, persona)
+    writer = _BatchWriter(bank, path, persona)
     try:
         for history, record in file.read():
             if wanted is None or history.names & wanted:
-                intake.take(history, record)
-        intake.flush()
+                writer.add(history, record)
+        writer.flush()
     except Cancelled as cancelled:
-        raise Cancelled(f"Cancelled. {intake.so_far()}") from cancelled
-    taken = [h for h in file.histories.values() if wanted is None or h.names & wanted]
-    if not taken:
-        raise UnreadableFile(_none_of(file, choose or ()))
-    if file.fault and not any(h.persona for h in taken):
+        raise Cancelled(f"Cancelled. {writer.so_far()}") from cancelled
+    chosen = [h for h in file.histories.values() if wanted is None or h.names & wanted]
+    if not chosen:
+        raise UnreadableFile(_describe_missing(file, choose or ()))
+    if file.fault and not any(h.persona for h in chosen):
         raise UnreadableFile(file.fault)
-    for history in taken:
+    for history in chosen:
         if not file.fault:
-            intake.persona_of(history)
-    missing = tuple(c for c in choose or () if not any(c.casefold() in h.names for h in taken))
-    return ImportReport(path, file.importer.NAME, _reports(taken), file.fault, missing)
+            writer.persona_of(history)
+    missing = tuple(c for c in choose or () if not any(c.casefold() in h.names for h in chosen))
+    return ImportReport(path, file.importer.NAME, _reports(chosen), file.fault, missing)
 
 
-def _wanted(choose: Collection[str] | None) -> set[str] | None:
+def _casefolded(choose: Collection[str] | None) -> set[str] | None:
     return None if choose is None else {c.casefold() for c in choose}
 
 
-def _none_of(file: HistoryFile, choose: Collection[str]) -> str:
-    held = ", ".join([h.header.external_id or h.header.name for h in file.histories.values()][:20])
-    asked = f"{file.path.name}, read as {file.importer.NAME}, holds none of {', '.join(choose)}; it has {held}."
-    return f"{asked} Nothing was stored. {file.fault}".strip()
+def _describe_missing(file: HistoryFile, choose: Collection[str]) -> str:
+    names = ", ".join([h.header.external_id or h.header.name for h in file.histories.values()][:20])
+    missing = f"{file.path.name}, read as {file.importer.NAME}, has no history {', '.join(choose)}; it has {names}."
+    return f"{missing} Nothing was stored. {file.fault}".strip()
 
 
-def _sealed(path: Path) -> Unpacked | None:
-    """What Memoir exported: the file itself, or the one that an archive holds."""
-    if memoir_sealed.is_export(path):
+def _find_export(path: Path) -> Unpacked | None:
+    """An export of Memoir's: the file itself, or the one in an archive; None for any other file."""
+    if memoir_export.is_export(path):
         return Unpacked(memoir, (path,), path.stat().st_size)
-    found = unpack(path)
-    return found if memoir_sealed.is_export(found.sources[0]) else None
+    unpacked = unpack(path)
+    return unpacked if memoir_export.is_export(unpacked.sources[0]) else None
 
 
-def _moved(
+def _restore_export(
     bank: Bank,
     path: Path,
-    sealed: Unpacked,
+    export: Unpacked,
     choose: Collection[str] | None,
     persona: str | None,
     progress: Progress,
 ) -> ImportReport:
-    """Store what Memoir exported, row by row."""
+    """Import an export of Memoir's, row by row."""
     known = _find(bank, persona) if persona else None
-    target, (source,) = known.name if known else persona, sealed.sources
-    done = moving.restore_personas(
-        bank, source, choose, target, lambda read: progress(min(read / max(sealed.size, 1), 0.99))
+    target, (source,) = known.name if known else persona, export.sources
+    done = restore.restore_personas(
+        bank, source, choose, target, lambda read: progress(min(read / max(export.size, 1), 0.99))
     )
     if not done:
         file = HistoryFile(path)
         for _ in file.read():
             pass
-        raise UnreadableFile(_none_of(file, choose or ()))
-    skips = [sealed.skips, *([()] * len(done))]
+        raise UnreadableFile(_describe_missing(file, choose or ()))
+    skips = [export.skips, *([()] * len(done))]
     reports = tuple(
-        HistoryReport(m.persona, m.sessions, m.turns, m.memories, m.stored, beside[:MAX_LISTED_SKIPS], len(beside))
-        for m, beside in zip(done, skips, strict=False)
+        HistoryReport(m.persona, m.sessions, m.turns, m.memories, m.stored, left_out[:MAX_LISTED_SKIPS], len(left_out))
+        for m, left_out in zip(done, skips, strict=False)
     )
-    met = {name.casefold() for m in done for name in m.names}
-    return ImportReport(path, memoir.NAME, reports, "", tuple(c for c in choose or () if c.casefold() not in met))
+    names = {name.casefold() for m in done for name in m.names}
+    return ImportReport(path, memoir.NAME, reports, "", tuple(c for c in choose or () if c.casefold() not in names))
 
 
 class _BatchWriter:
-    """Stores histories in batches; no persona is made before there is something to store for it."""
+    """Stores histories in batches; a persona is created only when there is something to store for it."""
 
     def __init__(self, bank: Bank, path: Path, persona: str | None) -> None:
         self._bank = bank
@@ -219,8 +216,8 @@ class _BatchWriter:
         self._stored = WriteCounts()
         self._turns = self._bytes = 0
 
-    def take(self, history: History, record: SessionDraft | MemoryDraft) -> None:
-        """Keep a record for the next batch."""
+    def add(self, history: History, record: SessionDraft | MemoryDraft) -> None:
+        """Add a record to the next batch."""
         if history is not self._history:
             self.flush()
             self._history = history
@@ -235,7 +232,7 @@ class _BatchWriter:
             self.flush()
 
     def flush(self) -> None:
-        """Store what waits, or say what was stored before."""
+        """Store the batch; an error says what was stored before."""
         if not self._sessions and not self._memories:
             return
         stored = WriteCounts()
@@ -253,7 +250,7 @@ class _BatchWriter:
         self._turns = self._bytes = 0
 
     def persona_of(self, history: History) -> Persona:
-        """Who the history goes to; made if it is new."""
+        """The persona of a history; created if it is new."""
         if self._target is None and self._persona is not None:
             self._target = _find(self._bank, self._persona) or self._bank.create_persona(PersonaDraft(self._persona))
         if history.persona is None:
@@ -261,13 +258,14 @@ class _BatchWriter:
         return history.persona
 
     def so_far(self, last: WriteCounts | None = None) -> str:
-        """How much of the file is in the bank, with what was stored last."""
+        """How much of the file is in the bank, as a sentence; `last` was stored but is not counted yet."""
         kept = self._stored + (last or WriteCounts())
         if kept == WriteCounts():
-            return f"Nothing of {self._path.name} was stored."
+            return f"Nothing from {self._path.name} was stored."
+        turns, memories = kept.turns + kept.known_turns, kept.memories + kept.known_memories
         return (
-            f"Of {self._path.name}, {kept.turns + kept.known_turns} turns in whole sessions and "
-            f"{kept.memories + kept.known_memories} memories are in the bank; import it again to take the rest."
+            f"{turns} turns in whole sessions and {memories} memories from {self._path.name} are in the bank. "
+            "Import it again to add the rest."
         )
 
 
@@ -276,10 +274,10 @@ def _find(bank: Bank, persona: str) -> Persona | None:
     return next((p for p in bank.personas() if asked in (p.name.casefold(), p.external_id.casefold(), str(p.id))), None)
 
 
-def _reports(taken: Iterable[History]) -> tuple[HistoryReport, ...]:
-    """One report a persona, though several histories may have gone to it."""
+def _reports(histories: Iterable[History]) -> tuple[HistoryReport, ...]:
+    """One report for each persona, which may have got several histories."""
     by_persona: dict[int, list[History]] = {}
-    for history in taken:
+    for history in histories:
         if history.persona is not None:
             by_persona.setdefault(history.persona.id, []).append(history)
     return tuple(

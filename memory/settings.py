@@ -1,4 +1,4 @@
-"""Where the bank is and what embeds it, from the environment (`MEMOIR_...`) or a `.env` file."""
+"""The settings of the bank, from the environment (`MEMOIR_...`) or a `.env` file."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from memory.embedding.embedder import DEFAULT_MODEL
 
 
 class BankSettings(BaseSettings):
-    """What the environment may say of the bank; a value that does not fit is refused with the field's name."""
+    """The bank's folder and its embedding model; an invalid value raises an error with the name of the field."""
 
     model_config = SettingsConfigDict(env_prefix="MEMOIR_", env_file=".env", extra="ignore")
 
     home: Path = Field(
-        default_factory=lambda: Path(platformdirs.user_data_dir("memoir")), description="folder that holds the bank"
+        default_factory=lambda: Path(platformdirs.user_data_dir("memoir")), description="folder of the bank"
     )
     embedding_model: str = Field(DEFAULT_MODEL, description="a sentence-transformers name or folder")
 
     @property
     def bank_path(self) -> Path:
-        """Where the bank is."""
+        """The bank's file."""
         return self.home / "bank.db"

@@ -1,6 +1,6 @@
-"""Who may log in, and where the bank of each lies; kept in MEMOIR_HOME/users.json, which its owner alone may read.
+"""The users who can log in, in MEMOIR_HOME/users.json, which only its owner can read.
 
-A password is kept as its argon2 hash, the token that programs log in with as a digest: neither can be read back.
+Passwords are stored as argon2 hashes, the tokens of users' programs as SHA-256 digests: neither can be read back.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from memory.errors import MemoirError
 
 NAME_PATTERN = re.compile(r"[\w.@-]{1,64}")
 MIN_PASSWORD, MAX_PASSWORD = 8, 1000
-"""Characters of a password; a longer one would only cost time to hash."""
+"""Characters of a password; a longer one would only take time to hash."""
 
 
 class UnknownUser(MemoirError):
-    """Nobody of that name may log in."""
+    """No user has that name."""
 
 
 class InvalidAccount(MemoirError):
-    """A name is taken or none, or a password is too short or too long."""
+    """A name is taken or not allowed, or a password is too short or too long."""
 
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Somebody who may log in. `id` is random and names the folder; `token` is empty where there is none."""
+    """A user who can log in. `id` is random and names the user's folder; `password` and `token` are hashes."""
 
     id: str
     name: str
@@ -48,7 +48,7 @@ class User:
 
 
 class Users:
-    """The accounts of one home; each question reads the file anew, for a command may have changed it."""
+    """The users of one MEMOIR_HOME; every call reads the file again, because a command may have changed it."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
@@ -56,41 +56,41 @@ class Users:
         self._hasher = PasswordHasher()
 
     def all(self) -> tuple[User, ...]:
-        """Everybody who may log in, the oldest account first.
+        """All users, the oldest first.
 
         Raises:
-            MemoirError: the file holds something else.
+            MemoirError: the file is damaged.
         """
         try:
-            return tuple(User(**held) for held in json.loads(self.path.read_text("utf-8")))
+            return tuple(User(**fields) for fields in json.loads(self.path.read_text("utf-8")))
         except FileNotFoundError:
             return ()
         except (ValueError, TypeError) as fault:
-            raise MemoirError(f"{self.path} does not hold accounts ({fault}); restore it, or move it away") from fault
+            raise MemoirError(f"{self.path} is not a list of users ({fault}). Restore it, or move it away.") from fault
 
     def folder_of(self, user: User) -> Path:
         """The folder of a user's bank."""
         return self._home / "users" / user.id
 
     def get(self, user_id: str) -> User | None:
-        """The user of that id."""
+        """The user with that id; None if there is none."""
         return next((u for u in self.all() if u.id == user_id), None)
 
-    # --- logging in
+    # --- login
 
     def authenticate(self, name: str, password: str) -> User | None:
-        """Who has that name and password, if anybody; it takes as long where there is nobody of that name."""
+        """The user with that name and password; None if there is none, which takes as long for an unknown name."""
         user = next((u for u in self.all() if _same_name(u.name, name)), None)
-        nobodys = self._dummy_hash  # made for everybody's first try, not for nobody's alone
+        dummy = self._dummy_hash  # computed at every first call, so that it costs no extra time for unknown names
         try:
-            # Verifying fails for most passwords by raising; it is made for nobody, too, so that time tells no names.
-            self._hasher.verify(user.password if user else nobodys, password[:MAX_PASSWORD])
+            # Verify a dummy password, too, so that unknown names take as long as known ones.
+            self._hasher.verify(user.password if user else dummy, password[:MAX_PASSWORD])
         except (VerificationError, InvalidHashError, UnicodeEncodeError):
             return None
         return user
 
     def authenticate_token(self, token: str) -> User | None:
-        """Who has that token, if anybody."""
+        """The user with that token; None if there is none."""
         digest = _digest(token)
         return next((u for u in self.all() if u.token and hmac.compare_digest(u.token, digest)), None)
 
@@ -98,52 +98,54 @@ class Users:
     def _dummy_hash(self) -> str:
         return self._hasher.hash(secrets.token_hex())
 
-    # --- accounts
+    # --- changes
 
     def add(self, name: str, password: str) -> User:
-        """Make an account.
+        """Add a user.
 
         Raises:
-            InvalidAccount: the name or the password will not do.
+            InvalidAccount: the name or the password is not allowed.
         """
         name = name.strip()
         if not NAME_PATTERN.fullmatch(name):
-            raise InvalidAccount(f"{name!r} is no name for a user: letters, digits and . @ _ -, at most 64 of them")
+            raise InvalidAccount(f"{name!r} cannot be a user name. Use at most 64 letters, digits and . @ _ -")
         user = User(secrets.token_hex(16), name, self._hash(password))
         with self._editing() as users:
             if any(_same_name(u.name, name) for u in users):
-                raise InvalidAccount(f"there is a user {name!r} already")
+                raise InvalidAccount(f"There is already a user {name!r}.")
             users.append(user)
         self.folder_of(user).mkdir(parents=True, mode=0o700)
         (self._home / "users").chmod(0o700)
         return user
 
     def set_password(self, name: str, password: str) -> None:
-        """Give a user another password; whoever is logged in by the old one no longer is."""
+        """Change a user's password, which ends the logins made with the old one."""
         self._update(name, password=self._hash(password))
 
     def new_token(self, name: str) -> str:
-        """A token for a user's programs, told this once; the one before it no longer counts."""
+        """Create a token for a user's programs and return it; it replaces the previous one and cannot be read again."""
         token = secrets.token_urlsafe(32)
         self._update(name, token=_digest(token))
         return token
 
     def remove(self, name: str, *, with_memory: bool = False) -> Path:
-        """End an account; the folder of its bank, which is deleted only if asked for."""
+        """Remove a user and return the folder of their bank, which is deleted only `with_memory`."""
         with self._editing() as users:
-            gone = _find(users, name)
-            users.remove(gone)
+            user = _find(users, name)
+            users.remove(user)
         if with_memory:
-            shutil.rmtree(self.folder_of(gone), ignore_errors=True)
-        return self.folder_of(gone)
+            shutil.rmtree(self.folder_of(user), ignore_errors=True)
+        return self.folder_of(user)
 
     def _hash(self, password: str) -> str:
         if not MIN_PASSWORD <= len(password) <= MAX_PASSWORD:
-            raise InvalidAccount(f"a password has {MIN_PASSWORD} to {MAX_PASSWORD:,} characters")
+            raise InvalidAccount(f"A password must have {MIN_PASSWORD} to {MAX_PASSWORD:,} characters.")
         try:
             return self._hasher.hash(password)
         except UnicodeEncodeError as fault:
-            raise InvalidAccount("the password has bytes that are no characters; is the terminal UTF-8?") from fault
+            raise InvalidAccount(
+                "The password contains bytes that are not UTF-8. Check the encoding of your terminal."
+            ) from fault
 
     def _update(self, name: str, **fields: str) -> None:
         with self._editing() as users:
@@ -152,7 +154,7 @@ class Users:
 
     @contextmanager
     def _editing(self) -> Iterator[list[User]]:
-        """The accounts, to change in place; written whole or not at all, one command at a time."""
+        """The users as a list to change in place; written completely or not at all, by one process at a time."""
         self._home.mkdir(parents=True, exist_ok=True)
         with FileLock(self.path.with_suffix(".lock"), mode=0o600):
             users = list(self.all())
@@ -167,10 +169,10 @@ class Users:
 
 
 def _find(users: list[User], name: str) -> User:
-    found = next((u for u in users if _same_name(u.name, name)), None)
-    if found is None:
-        raise UnknownUser(f"there is no user {name!r}; `python -m memory user list` tells who there is")
-    return found
+    user = next((u for u in users if _same_name(u.name, name)), None)
+    if user is None:
+        raise UnknownUser(f"There is no user {name!r}. `python -m memory user list` lists the users.")
+    return user
 
 
 def _same_name(one: str, other: str) -> bool:

@@ -128,7 +128,7 @@ def test_waiting_too_long_for_another_writer_is_told(home, tmp_path, monkeypatch
         assert main(["import", str(path)]) == 1
     message = capsys.readouterr().err
     assert f"{bank.path}: another process has been writing for too long (database is locked)" in message
-    assert "Nothing of h.jsonl was stored." in message
+    assert "Nothing from h.jsonl was stored." in message
     assert main(["import", str(path)]) == 0
     assert_unharmed(bank)
 
@@ -200,7 +200,7 @@ def test_forgetting_a_persona_during_its_import_is_told(home, tmp_path, monkeypa
             with bank.writing() as db:
                 db.conn.execute("DELETE FROM personas WHERE name = 'Zoe'")
 
-    with pytest.raises(UnknownPersona, match=r"nothing was stored\. Of h\.jsonl, \d+ turns in whole sessions"):
+    with pytest.raises(UnknownPersona, match=r"nothing was stored\. \d+ turns in whole sessions"):
         ingest(bank, path, progress=forget)
     assert_unharmed(bank)
 

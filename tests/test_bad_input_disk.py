@@ -57,7 +57,7 @@ def test_a_disk_that_fills_up_keeps_the_whole_sessions_before(home, mount, tmp_p
     counts = bank.counts(bank.persona("Zoe").id)
     assert 0 < counts["sessions"] < 600
     assert counts["turns"] == counts["dialogue"] == counts["sessions"] * 20
-    assert f"Of long.jsonl, {counts['turns']} turns in whole sessions and {counts['turns']} memories are" in message
+    assert f"{counts['turns']} turns in whole sessions and {counts['turns']} memories from long.jsonl are" in message
     assert_unharmed(bank)
 
     mount("remount,size=32m")
@@ -77,7 +77,7 @@ def test_on_a_full_disk_reading_goes_on(home, mount, tmp_path, capsys):
         assert "Iris" in capsys.readouterr().out
     assert main(["import", str(path)]) == 1
     assert "the disk is full" in (message := capsys.readouterr().err)
-    assert "Nothing of h.jsonl was stored." in message
+    assert "Nothing from h.jsonl was stored." in message
     (home / "filling").unlink()
     assert main(["import", str(path)]) == 0
     assert_unharmed(bank)
@@ -132,5 +132,5 @@ def test_a_limit_on_the_size_of_files_is_told_like_a_full_disk(home, tmp_path, m
     assert f"memoir: {bank.path}: the disk is full, limited or failing (disk I/O error)".encode() in done.stderr
     counts = bank.counts(bank.persona("Zoe").id)
     assert counts["turns"] == counts["sessions"] * 20
-    assert f"Of long.jsonl, {counts['turns']} turns in whole sessions".encode() in done.stderr
+    assert f"{counts['turns']} turns in whole sessions".encode() in done.stderr
     assert_unharmed(bank)

@@ -160,7 +160,7 @@ def test_progress_never_goes_back_and_ends_at_one(bank, tmp_path):
 def test_a_choice_that_the_file_lacks_is_named(bank, tmp_path, capsys):
     path = write_lines(tmp_path / "h.jsonl", persona("Zoe"), session(1), persona("Max"), session(2))
     assert main(["import", str(path), "--only", "nobody"]) == 1
-    assert "h.jsonl, read as Memoir, holds none of nobody; it has zoe, max. Nothing" in capsys.readouterr().err
+    assert "h.jsonl, read as Memoir, has no history nobody; it has zoe, max. Nothing" in capsys.readouterr().err
     assert main(["import", str(path), "--only", "zoe", "--only", "nobody"]) == 1
     assert "has no history nobody" in capsys.readouterr().err
     assert [p.name for p in bank.personas()] == ["Iris", "Zoe"]

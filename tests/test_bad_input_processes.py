@@ -101,7 +101,7 @@ def test_stopping_an_import_with_ctrl_c_says_so(bank, tmp_path):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert re.match(rb"memoir: Cancelled\. Of \S+, \d+ turns in whole sessions and \d+ memories are in the bank", err)
+    assert re.match(rb"memoir: Cancelled\. \d+ turns in whole sessions and \d+ memories from \S+ are in the bank", err)
     assert err.count(b"\n") == 1
     counts = bank.counts(bank.persona("Zoe").id)
     assert counts["turns"] == counts["dialogue"] == counts["sessions"] * 20

@@ -82,13 +82,13 @@ def test_a_small_file_is_checked_by_the_checksum_that_git_gives_it(hub, tmp_path
     assert path.read_bytes() == CONTENT
     hub.sent["memories.json"] = CONTENT[::-1]
     path.unlink()
-    assert "came damaged or altered" in failure(tmp_path)
+    assert "was damaged or altered on the way" in failure(tmp_path)
 
 
 def test_another_file_of_the_name_is_left_as_it_is(hub, tmp_path):
     for other in (b"my own notes", CONTENT[::-1]):
         (tmp_path / "memories.json").write_bytes(other)
-        assert f"{tmp_path}/memories.json is there already" in failure(tmp_path)
+        assert f"{tmp_path}/memories.json exists already" in failure(tmp_path)
         assert (tmp_path / "memories.json").read_bytes() == other
 
 
@@ -107,7 +107,7 @@ def interrupt(name, here, total):
 
 def test_an_interrupted_download_goes_on_next_time(hub, tmp_path):
     hub.gate = threading.Event()
-    assert "it was interrupted; what came is kept" in failure(tmp_path, interrupt)
+    assert "it was interrupted; the part that was downloaded is kept" in failure(tmp_path, interrupt)
     (part,) = tmp_path.glob("memories.json.*.part")
     came = part.read_bytes()
     assert CONTENT.startswith(came)
@@ -130,7 +130,7 @@ def test_a_progress_that_raises_stops_the_download(hub, tmp_path):
 
 def test_a_connection_that_keeps_breaking_off_is_given_up(hub, tmp_path):
     hub.cuts.extend([1_000_000] + [0] * 5)
-    assert "the connection broke off 5 times on end" in failure(tmp_path)
+    assert "the connection broke 5 times in a row" in failure(tmp_path)
     assert fetch("memories", tmp_path, quietly)[0].read_bytes() == CONTENT
     assert hub.asked[-1][0] == "bytes=1000000-"
 
@@ -160,7 +160,7 @@ def test_a_wrong_checksum_is_said_and_the_file_put_aside(hub, tmp_path):
     hub.sent["memories.json"] = altered
     said = failure(tmp_path)
     wrong, right = (hashlib.sha256(content).hexdigest() for content in (altered, CONTENT))
-    assert f"its checksum is {wrong}, the hub says {right}" in said
+    assert f"its checksum is {wrong}, the hub's is {right}" in said
     (aside,) = tmp_path.glob("*.wrong")
     assert str(aside) in said
     assert aside.read_bytes() == altered
@@ -173,9 +173,9 @@ def test_a_wrong_checksum_is_said_and_the_file_put_aside(hub, tmp_path):
 @pytest.mark.parametrize(
     ("refusal", "said"),
     [
-        ((403, "GatedRepo"), f"its licence has to be accepted first. Log in at https://huggingface.co/datasets/{REPO}"),
-        ((404, "EntryNotFound"), "the hub refused (404)"),
-        ((503, ""), "the hub refused (503)"),
+        ((403, "GatedRepo"), f"its licence must be accepted first. Log in at https://huggingface.co/datasets/{REPO}"),
+        ((404, "EntryNotFound"), "the hub refused the request (404)"),
+        ((503, ""), "the hub refused the request (503)"),
     ],
 )
 def test_a_refusal_says_what_it_means(hub, tmp_path, refusal, said):
@@ -186,12 +186,12 @@ def test_a_refusal_says_what_it_means(hub, tmp_path, refusal, said):
 
 def test_a_repository_that_is_gone_is_said(hub, tmp_path):
     hub.repo = "somebody/else"
-    assert f"the hub knows no https://huggingface.co/datasets/{REPO}" in failure(tmp_path)
+    assert f"https://huggingface.co/datasets/{REPO} does not exist" in failure(tmp_path)
 
 
 def test_a_file_that_is_gone_is_said(hub, tmp_path):
     hub.files.clear()
-    assert f"the hub's {REPO} holds no memories or memories.json" in failure(tmp_path)
+    assert f"{REPO} on the hub no longer contains memories or memories.json" in failure(tmp_path)
 
 
 def test_no_network_is_said(hub, tmp_path, monkeypatch):
@@ -201,7 +201,7 @@ def test_no_network_is_said(hub, tmp_path, monkeypatch):
 
 def test_a_page_in_between_is_said(hub, tmp_path, monkeypatch):
     monkeypatch.setattr(hub, "info", lambda path: "please log in")
-    assert "does not speak as the hub does" in failure(tmp_path)
+    assert "the answer is not from the hub" in failure(tmp_path)
 
 
 def test_too_little_room_is_said_before_anything_is_downloaded(hub, tmp_path):
@@ -223,7 +223,7 @@ def test_a_disk_that_fills_up_is_said_and_the_part_kept(hub, tmp_path):
 
 def test_a_folder_that_cannot_be_made_is_said(hub, tmp_path):
     (tmp_path / "file").write_text("")
-    assert "file/folder cannot be made" in failure(tmp_path / "file" / "folder")
+    assert "file/folder cannot be created" in failure(tmp_path / "file" / "folder")
 
 
 def test_a_token_goes_to_the_hub_alone_and_into_no_message(hub, tmp_path, monkeypatch):
@@ -245,7 +245,7 @@ def test_two_downloads_into_one_folder_do_not_mix(hub, tmp_path):
             hub.gate.set()
 
     assert fetch("memories", tmp_path, meanwhile)[0].read_bytes() == CONTENT
-    assert f"another download into {tmp_path} is at work" in said[0]
+    assert f"another download into {tmp_path} is running" in said[0]
 
 
 def test_the_download_ends_when_whoever_started_it_is_killed(hub, tmp_path):
@@ -293,7 +293,7 @@ def test_what_the_hub_does_not_hold_is_told_by_hand(tmp_path, monkeypatch):
 
 
 def test_an_unknown_name_is_told_the_known_ones(tmp_path):
-    with pytest.raises(FetchFailed, match="'memory'; there are: memories"):
+    with pytest.raises(FetchFailed, match="'memory'. Known sources: memories"):
         fetch("memory", tmp_path, quietly)
 
 

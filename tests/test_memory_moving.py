@@ -216,7 +216,7 @@ def test_one_persona_goes_alone_and_one_of_several_is_chosen(lived, tmp_path):
     assert [h.persona.name for h in report.histories] == ["Iris"]
     assert report.missing == ("nobody",)
     assert held(other) == held(bank) or [p.name for p in other.personas()] == ["Bo", "Iris"]
-    with pytest.raises(UnreadableFile, match="holds none of nobody; it has iris-1, Bo"):
+    with pytest.raises(UnreadableFile, match="has no history nobody; it has iris-1, Bo"):
         ingest.ingest(other, file, choose=["nobody"])
 
 

@@ -67,13 +67,13 @@ def test_the_file_is_the_owners_alone_and_holds_no_secret(users: Users, tmp_path
 
 @pytest.mark.parametrize("name", ["", "a b", "../ann", "a/b", "x" * 65, "a\nb"])
 def test_a_name_that_is_none_is_refused(users: Users, name: str) -> None:
-    with pytest.raises(InvalidAccount, match="is no name"):
+    with pytest.raises(InvalidAccount, match="cannot be a user name"):
         users.add(name, PASSWORD)
 
 
 @pytest.mark.parametrize("password", ["", "short", "x" * 1001, "no characters \ud800"])
 def test_a_password_too_short_or_too_long_or_of_no_characters_is_refused(users: Users, password: str) -> None:
-    with pytest.raises(InvalidAccount, match="characters"):
+    with pytest.raises(InvalidAccount, match="characters|not UTF-8"):
         users.add("ann", password)
     assert users.all() == ()
     assert users.authenticate("ann", password) is None
@@ -118,7 +118,7 @@ def test_accounts_made_at_once_are_all_kept(users: Users) -> None:
 
 def test_a_broken_file_lets_nobody_in_and_is_left_alone(users: Users, tmp_path: Path) -> None:
     (tmp_path / "users.json").write_text("[{")
-    with pytest.raises(MemoirError, match="does not hold accounts"):
+    with pytest.raises(MemoirError, match="is not a list of users"):
         users.authenticate("ann", PASSWORD)
     with pytest.raises(MemoirError):
         users.add("ann", PASSWORD)

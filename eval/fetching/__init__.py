@@ -1,1 +1,1 @@
-"""The benchmarks' official files, downloaded where that is possible and explained where it is not."""
+"""Download the benchmarks' official files, or explain how to get them."""

@@ -1,8 +1,8 @@
-"""Getting the benchmarks' official files: over the hub where they are there, by hand where they are not.
+"""Download the benchmarks' official files from the Hugging Face hub, or explain how to get them by hand.
 
-The download runs in a process of its own (`eval.fetching.transfer`). The app sets HF_HUB_OFFLINE for itself, which
-huggingface_hub reads once and for all when it is imported; only a fresh process can be online while the app stays
-offline. It can also be stopped at any moment: what has come is kept and the next fetch goes on from there.
+The download runs in a separate process (`eval.fetching.transfer`). The app sets HF_HUB_OFFLINE, which huggingface_hub
+reads only when it is imported, so only a new process can be online while the app stays offline. The process can also be
+ended at any moment: the part that was downloaded is kept, and the next download continues from there.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from pathlib import Path
 from memory.errors import Cancelled, MemoirError
 
 Progress = Callable[[str, int, int], None]
-"""Told the file's name, the bytes that are here and the bytes there will be; raising stops the download."""
+"""Called with a file's name, the bytes downloaded so far and its size; may raise to end the download."""
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 class FetchFailed(MemoirError):
-    """The files could not be downloaded; the message says why, what was kept, and how to get them by hand."""
+    """The files could not be downloaded; the message says why, what is kept, and how to get them by hand."""
 
 
 @dataclass(frozen=True, slots=True)
 class HubFile:
-    """A file of a dataset repository: its path there (the first that exists of several), and its name here."""
+    """A file of a dataset repository: its possible paths there (the first that exists is used), and its local name."""
 
     paths: tuple[str, ...]
     name: str
@@ -37,10 +37,10 @@ class HubFile:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a benchmark's files come from.
+    """Where to get a benchmark's files.
 
-    `repo` and `files` are of the Hugging Face hub, empty where the authors publish elsewhere. `steps` says how to get
-    them by hand, one step each; `{folder}` stands for where they go.
+    `repo` and `files` are on the Hugging Face hub, and empty if the authors publish elsewhere. `steps` explain how to
+    get the files by hand; `{folder}` stands for the folder to save them in.
     """
 
     title: str
@@ -108,42 +108,42 @@ SOURCES: Mapping[str, Source] = {
         ),
     ),
 }
-"""By the name that `python -m eval fetch` takes. A repository stands here only if its authors own it and it holds the
-files that the adapter reads; jiho283/dialsim-* on the hub are tables of another shape, adymaharana/locomo is empty."""
+"""Sources by the name that `python -m eval fetch` takes. A repository is listed only if the authors own it and it has
+the files that the adapter reads: jiho283/dialsim-* has tables of another shape, adymaharana/locomo is empty."""
 
 
 def fetch(name: str, folder: Path, progress: Progress) -> list[Path]:
-    """Download a benchmark's files into the folder; where each is.
+    """Download a benchmark's files into a folder and return their paths.
 
-    Each file is checked against the hub's SHA-256; one that is there already and right is not downloaded again. What
-    came of an interrupted download stays as `NAME.CHECKSUM.part` and is gone on with.
+    Each file is checked against the hub's SHA-256; a correct one is not downloaded again. An interrupted download is
+    kept as `NAME.CHECKSUM.part` and continued.
 
     Raises:
-        FetchFailed: unknown name, nothing to download, no network, a licence to be accepted first, a file that is not
-            there, a full disk, a wrong checksum, or another download at work.
+        FetchFailed: unknown name, nothing to download, no network, a licence that must be accepted first, a missing
+            file, a full disk, a wrong checksum, or another download that is running.
         Cancelled: the user cancelled.
     """
     if name not in SOURCES:
-        raise FetchFailed(f"no files are known for {name!r}; there are: {', '.join(SOURCES)}")
+        raise FetchFailed(f"There is no source for {name!r}. Known sources: {', '.join(SOURCES)}.")
     source = SOURCES[name]
     if not source.repo:
-        raise _failed(name, folder, "its authors do not publish it where it could be downloaded for you")
+        raise _failed(name, folder, "its authors publish it where it cannot be downloaded automatically")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as fault:
-        raise _failed(name, folder, f"{folder} cannot be made ({fault.strerror})") from fault
-    return _transferred(name, source, folder, progress)
+        raise _failed(name, folder, f"the folder {folder} cannot be created ({fault.strerror})") from fault
+    return _run_transfer(name, source, folder, progress)
 
 
 def manual_steps(name: str, folder: Path) -> str:
-    """How to get a benchmark's files by hand, as numbered lines that end with the licence."""
+    """How to get a benchmark's files by hand: numbered steps, then the licence."""
     source = SOURCES[name]
     steps = [step.format(folder=folder) for step in source.steps]
     lines = [f"  {number}. {step}" for number, step in enumerate(steps, 1)]
     return "\n".join([*lines, f"  Licence of {source.title}: {source.licence}."])
 
 
-def _transferred(name: str, source: Source, folder: Path, progress: Progress) -> list[Path]:
+def _run_transfer(name: str, source: Source, folder: Path, progress: Progress) -> list[Path]:
     order = json.dumps(
         {"repo": source.repo, "files": [asdict(f) for f in source.files], "folder": str(folder.resolve())}
     )
@@ -154,7 +154,7 @@ def _transferred(name: str, source: Source, folder: Path, progress: Progress) ->
         encoding="utf-8",
         cwd=ROOT,
         env=_online(),
-        start_new_session=True,  # Ctrl-C reaches this process alone, which ends the other one in order
+        start_new_session=True,  # Ctrl-C must reach only this process, which then ends the other one
     )
     assert running.stdin is not None
     assert running.stdout is not None
@@ -162,21 +162,25 @@ def _transferred(name: str, source: Source, folder: Path, progress: Progress) ->
         running.stdin.write(order)
         running.stdin.close()
         for line in running.stdout:
-            told = json.loads(line)
-            if "fault" in told:
-                raise _failed(name, folder, told["fault"])
-            if "paths" in told:
-                return [Path(path) for path in told["paths"]]
-            progress(told["file"], told["here"], told["total"])
+            event = json.loads(line)
+            if "fault" in event:
+                raise _failed(name, folder, event["fault"])
+            if "paths" in event:
+                return [Path(path) for path in event["paths"]]
+            progress(event["file"], event["here"], event["total"])
         running.wait()
     except BrokenPipeError:
-        running.wait()  # it ended before it had read what to do
+        running.wait()  # it ended before it had read its input
     except Cancelled:
         raise Cancelled(
             "Cancelled. The part that was downloaded is kept; the next download continues from there."
         ) from None
     except KeyboardInterrupt:
-        raise _failed(name, folder, "it was interrupted; what came is kept, and is gone on with next time") from None
+        raise _failed(
+            name,
+            folder,
+            "it was interrupted; the part that was downloaded is kept, and the next download continues from there",
+        ) from None
     finally:
         running.kill()
         running.stdout.close()
@@ -184,12 +188,12 @@ def _transferred(name: str, source: Source, folder: Path, progress: Progress) ->
     raise _failed(
         name,
         folder,
-        f"the download ended unexpectedly (exit status {status}); what came is kept, and is gone on with next time",
+        f"the download ended unexpectedly (exit status {status}); the part that was downloaded is kept",
     )
 
 
 def _online() -> dict[str, str]:
-    """This process's environment without what keeps huggingface_hub offline."""
+    """The environment without the variables that keep huggingface_hub offline."""
     offline = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
     kept = {name: value for name, value in os.environ.items() if name not in offline}
     path = os.pathsep.join([str(ROOT), *filter(None, [kept.get("PYTHONPATH")])])

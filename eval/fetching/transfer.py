@@ -1,11 +1,11 @@
-"""The download itself, as a process of its own: reads what to do as JSON on stdin, tells how far it is on stdout.
+"""The process that downloads: reads a request as JSON from stdin, and writes its progress to stdout.
 
     {"repo": "owner/name", "files": [{"paths": ["a.json"], "name": "a.json"}], "folder": "/somewhere"}
 
-Each line it prints is one of `{"file": ..., "here": bytes, "total": bytes}`, `{"paths": [...]}` when all is done, or
-`{"fault": "why"}`. It asks `huggingface_hub` where a file is, how large it should be and what its checksum is, and
-reads the bytes through its session. It does not call `hf_hub_download`, which throws away what came when it is
-interrupted (huggingface_hub 1.33, `_download_to_tmp_and_move`); the largest file has 2.7 GB.
+Each line it prints is `{"file": ..., "here": bytes, "total": bytes}`, at the end `{"paths": [...]}` or `{"fault":
+"why"}`. `huggingface_hub` says where a file is, its size and its checksum, and its session reads the bytes.
+`hf_hub_download` is not used, because it deletes what was downloaded when it is interrupted (huggingface_hub 1.33,
+`_download_to_tmp_and_move`); the largest file has 2.7 GB.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ STEP = 1 << 20
 """Bytes between two lines of progress."""
 
 QUIET_SECONDS = 30.0
-"""How long the hub may send nothing before the connection counts as broken off."""
+"""How long the hub may send nothing before the connection counts as broken."""
 
 ATTEMPTS = 5
-"""How often a broken connection is taken up again without a single byte having come in between."""
+"""How often a broken connection is resumed without receiving a single byte in between."""
 
 PAUSE_SECONDS = 1.0
-KEPT = "what came is kept, and fetching again goes on from there"
+KEPT = "the part that was downloaded is kept, and the next download continues from there"
 
 
 class TransferFailed(MemoirError):
-    """The download could not be finished; the message says why and what was kept."""
+    """The download could not be finished; the message says why and what is kept."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """A file as the hub has it, and where it goes. `checksum` is its SHA-256, or git's own for a small file."""
+class RemoteFile:
+    """A file on the hub and its local path. `checksum` is its SHA-256, or the SHA-1 of git's blob for a small file."""
 
     remote: str
     path: Path
@@ -58,31 +58,31 @@ class Wanted:
 
     @property
     def part(self) -> Path:
-        """Where it grows; named after the checksum, so that two versions of a file are never sewn together."""
+        """The unfinished download; named after the checksum, so that two versions of a file are never joined."""
         return self.path.with_name(f"{self.path.name}.{self.checksum[:12]}.part")
 
 
 def main() -> int:
-    """Do what stdin says; the exit status is 0 also for a fault, since that was told."""
-    order = json.load(sys.stdin)
+    """Run the request from stdin; the exit status is 0 also after a fault, which is printed."""
+    request = json.load(sys.stdin)
     try:
-        with _faults(order["repo"]):
-            paths = transfer(order["repo"], order["files"], Path(order["folder"]))
-        _tell(paths=[str(path) for path in paths])
+        with _translated_errors(request["repo"]):
+            paths = transfer(request["repo"], request["files"], Path(request["folder"]))
+        _print_event(paths=[str(path) for path in paths])
     except TransferFailed as fault:
-        _tell(fault=str(fault))
+        _print_event(fault=str(fault))
     except BrokenPipeError:
-        # Whoever started this is gone. What came is on disk; Python would complain when it closes the stream.
+        # The process that started this one has ended. Python would complain when it closes the stream.
         sys.stdout = None
     return 0
 
 
 def transfer(repo: str, files: list[dict[str, Any]], folder: Path) -> list[Path]:
-    """Bring each file into the folder, whole and checked.
+    """Download and check each file.
 
     Raises:
-        TransferFailed: a file is not there, is here with other content or came damaged; too little room; another
-            download into the folder is at work.
+        TransferFailed: a file is not on the hub, exists here with other content, or was damaged; the disk is too full;
+            another download into the folder is running.
     """
     from filelock import FileLock, Timeout
 
@@ -90,12 +90,12 @@ def transfer(repo: str, files: list[dict[str, Any]], folder: Path) -> list[Path]
         with FileLock(folder / ".fetching", timeout=0):
             wanted = _look_up(repo, files, folder)
             _require_room(wanted, folder)
-            return [_bring(repo, file) for file in wanted]
+            return [_fetch_file(repo, file) for file in wanted]
     except Timeout:
-        raise TransferFailed(f"another download into {folder} is at work; wait for it to end") from None
+        raise TransferFailed(f"another download into {folder} is running; wait until it ends") from None
 
 
-def _look_up(repo: str, files: list[dict[str, Any]], folder: Path) -> list[Wanted]:
+def _look_up(repo: str, files: list[dict[str, Any]], folder: Path) -> list[RemoteFile]:
     from huggingface_hub import HfApi, RepoFile
 
     paths = [path for file in files for path in file["paths"]]
@@ -105,16 +105,16 @@ def _look_up(repo: str, files: list[dict[str, Any]], folder: Path) -> list[Wante
     for file in files:
         info = next((there[path] for path in file["paths"] if path in there), None)
         if info is None:
-            raise TransferFailed(f"the hub's {repo} holds no {' or '.join(file['paths'])} (any more)")
-        wanted.append(_wanted(info, folder / file["name"]))
+            raise TransferFailed(f"{repo} on the hub no longer contains {' or '.join(file['paths'])}")
+        wanted.append(_remote_file(info, folder / file["name"]))
     return wanted
 
 
-def _wanted(info: RepoFile, path: Path) -> Wanted:
-    return Wanted(info.path, path, info.size, info.lfs.sha256 if info.lfs else info.blob_id)
+def _remote_file(info: RepoFile, path: Path) -> RemoteFile:
+    return RemoteFile(info.path, path, info.size, info.lfs.sha256 if info.lfs else info.blob_id)
 
 
-def _require_room(wanted: list[Wanted], folder: Path) -> None:
+def _require_room(wanted: list[RemoteFile], folder: Path) -> None:
     needed = sum(file.size - _size(file.part) for file in wanted if not file.path.exists())
     free = shutil.disk_usage(folder).free
     if needed > free:
@@ -123,14 +123,14 @@ def _require_room(wanted: list[Wanted], folder: Path) -> None:
         )
 
 
-def _bring(repo: str, file: Wanted) -> Path:
+def _fetch_file(repo: str, file: RemoteFile) -> Path:
     if file.path.exists():
         if _size(file.path) == file.size and _checksum(file.path, file) == file.checksum:
-            _tell(file=file.path.name, here=file.size, total=file.size)
+            _print_event(file=file.path.name, here=file.size, total=file.size)
             return file.path
         raise TransferFailed(
-            f"{file.path} is there already, but is not the file that the hub has now (checksum {file.checksum}); "
-            "it was left as it is. Move it away to fetch that one"
+            f"{file.path} exists already, but differs from the file on the hub (checksum {file.checksum}); "
+            "it was left unchanged. Move it away to download the hub's file"
         )
     _download(repo, file)
     found = _checksum(file.part, file)
@@ -139,35 +139,35 @@ def _bring(repo: str, file: Wanted) -> Path:
     aside = file.path.with_name(f"{file.path.name}.{found[:12]}.wrong")
     file.part.replace(aside)
     raise TransferFailed(
-        f"{file.path.name} came damaged or altered: its checksum is {found}, the hub says {file.checksum}. "
-        f"It was put aside as {aside}; fetch again to start anew"
+        f"{file.path.name} was damaged or altered on the way: its checksum is {found}, the hub's is {file.checksum}. "
+        f"It was renamed to {aside}; download again to start over"
     )
 
 
-def _download(repo: str, file: Wanted) -> None:
-    """Fill the part file up; a connection that breaks off is taken up where it did."""
+def _download(repo: str, file: RemoteFile) -> None:
+    """Complete the part file; a broken connection is resumed where it ended."""
     import httpx
 
     with file.part.open("ab") as part:
         if part.tell() > file.size:
             _empty(part)
-        _tell(file=file.path.name, here=part.tell(), total=file.size)
+        _print_event(file=file.path.name, here=part.tell(), total=file.size)
         left = ATTEMPTS
         while part.tell() < file.size:
-            before, fault = part.tell(), "too little came"
+            before, fault = part.tell(), "the hub sent too little"
             try:
                 _append(repo, file, part)
             except httpx.TransportError as broken:
-                fault = _words(broken)
+                fault = _describe(broken)
             left = ATTEMPTS if part.tell() > before else left - 1
             if left == 0:
-                raise TransferFailed(f"the connection broke off {ATTEMPTS} times on end ({fault}); {KEPT}")
+                raise TransferFailed(f"the connection broke {ATTEMPTS} times in a row ({fault}); {KEPT}")
             if left < ATTEMPTS:
                 time.sleep(PAUSE_SECONDS)
 
 
-def _append(repo: str, file: Wanted, part: BinaryIO) -> None:
-    """Ask for the rest and append what comes; httpx leaves the token out where the hub refers to another host."""
+def _append(repo: str, file: RemoteFile, part: BinaryIO) -> None:
+    """Request the rest of a file and append it; httpx drops the token when the hub redirects to another host."""
     from huggingface_hub import get_session, get_token, hf_hub_url
     from huggingface_hub.utils import hf_raise_for_status  # type: ignore[attr-defined]  # public, but not declared so
 
@@ -179,14 +179,14 @@ def _append(repo: str, file: Wanted, part: BinaryIO) -> None:
         if reply.is_error:
             reply.read()
         hf_raise_for_status(reply)
-        if reply.status_code != PARTIAL:  # the whole file comes, whatever was asked for
+        if reply.status_code != PARTIAL:  # the server sends the whole file, whatever range was requested
             _empty(part)
-        told = part.tell()
+        reported = part.tell()
         for piece in reply.iter_raw():
             part.write(piece)
-            if part.tell() - told >= STEP or part.tell() == file.size:
-                told = part.tell()
-                _tell(file=file.path.name, here=told, total=file.size)
+            if part.tell() - reported >= STEP or part.tell() == file.size:
+                reported = part.tell()
+                _print_event(file=file.path.name, here=reported, total=file.size)
 
 
 def _empty(part: BinaryIO) -> None:
@@ -198,8 +198,8 @@ def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def _checksum(path: Path, file: Wanted) -> str:
-    """Of the kind that the hub gave: SHA-256 for a large file, for a small one the SHA-1 of git's blob."""
+def _checksum(path: Path, file: RemoteFile) -> str:
+    """The checksum of the same kind as the hub's: SHA-256, or the SHA-1 of git's blob for a small file."""
     with path.open("rb") as content:
         if len(file.checksum) == SHA256_DIGITS:
             return hashlib.file_digest(content, "sha256").hexdigest()
@@ -210,8 +210,8 @@ def _checksum(path: Path, file: Wanted) -> str:
 
 
 @contextmanager
-def _faults(repo: str) -> Iterator[None]:
-    """What the libraries and the system report, as a `TransferFailed` that says what it means."""
+def _translated_errors(repo: str) -> Iterator[None]:
+    """Translate errors of the libraries and the system into a `TransferFailed` with an explanation."""
     import httpx
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError
 
@@ -219,31 +219,33 @@ def _faults(repo: str) -> Iterator[None]:
     try:
         yield
     except GatedRepoError as fault:
-        why = f"its licence has to be accepted first. Log in at {page}, accept it, make a token and set it as HF_TOKEN"
+        why = f"its licence must be accepted first. Log in at {page}, accept it, create a token and set it as HF_TOKEN"
         raise TransferFailed(why) from fault
     except RepositoryNotFoundError as fault:
-        raise TransferFailed(f"the hub knows no {page}, or does not show it to you") from fault
+        raise TransferFailed(f"{page} does not exist, or is not visible to you") from fault
     except HfHubHTTPError as fault:
-        raise TransferFailed(f"the hub refused ({fault.response.status_code}); {KEPT}") from fault
+        raise TransferFailed(f"the hub refused the request ({fault.response.status_code}); {KEPT}") from fault
     except httpx.TransportError as fault:
-        raise TransferFailed(f"the hub cannot be reached ({_words(fault)}); there may be no network here") from fault
+        raise TransferFailed(
+            f"the hub cannot be reached ({_describe(fault)}). Check your network connection"
+        ) from fault
     except BrokenPipeError:
         raise
     except OSError as fault:
         full = fault.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-        what = "the disk is full, or files are limited in size" if full else "a file cannot be written"
-        raise TransferFailed(f"{what} ({_words(fault)}); {KEPT}") from fault
+        what = "the disk is full, or the size of files is limited" if full else "a file cannot be written"
+        raise TransferFailed(f"{what} ({_describe(fault)}); {KEPT}") from fault
     except (ValueError, TypeError, LookupError) as fault:
-        why = f"what answered does not speak as the hub does ({_words(fault)}); a login page may stand in between"
+        why = f"the answer is not from the hub ({_describe(fault)}); a login page of your network may be in between"
         raise TransferFailed(why) from fault
 
 
-def _words(fault: Exception) -> str:
+def _describe(fault: Exception) -> str:
     return f"{type(fault).__name__}: {fault}"
 
 
-def _tell(**what: object) -> None:
-    print(json.dumps(what), flush=True)
+def _print_event(**event: object) -> None:
+    print(json.dumps(event), flush=True)
 
 
 if __name__ == "__main__":

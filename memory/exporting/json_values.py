@@ -1,4 +1,4 @@
-"""Things of the domain as plain JSON values, for `--json` and for export."""
+"""Convert domain objects to JSON values, for `--json` and the API."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 
-def to_json_values(thing: object) -> Any:  # noqa: ANN401  # JSON values are of any type
-    """Dataclasses as objects by field name, times as ISO 8601, anything else as JSON has it."""
-    if is_dataclass(thing) and not isinstance(thing, type):
-        return {f.name: to_json_values(getattr(thing, f.name)) for f in fields(thing)}
-    if isinstance(thing, datetime):
-        return thing.isoformat()
-    if isinstance(thing, dict):
-        return {str(k): to_json_values(v) for k, v in thing.items()}
-    if isinstance(thing, (list, tuple, set, frozenset)):
-        return [to_json_values(v) for v in thing]
-    return str(thing) if isinstance(thing, Path) else thing
+def to_json_values(value: object) -> Any:  # noqa: ANN401  # JSON values are of any type
+    """Convert dataclasses to objects of their fields, times to ISO 8601, paths to text; keep other values."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: to_json_values(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, dict):
+        return {str(k): to_json_values(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [to_json_values(v) for v in value]
+    return str(value) if isinstance(value, Path) else value

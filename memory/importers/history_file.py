@@ -1,4 +1,4 @@
-"""The histories of a file while it is read: what has been met of each, and where the file breaks off."""
+"""Read a file history by history: count the records of each, and remember where the file breaks off."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from memory.progress import Progress, without_progress
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Skip, WriteCounts
 
 MAX_LISTED_SKIPS = 200
-"""Skips of one history that a report lists in full; the rest is counted."""
+"""The most skips of one history that a report lists; the others are only counted."""
 
 MAX_SKIP_CHARACTERS = 300
-"""Characters of a place or reason, which may quote the file, in a report."""
+"""The longest place or reason in a report; they may quote the file."""
 
 
 @dataclass
 class History:
-    """What has been met of one history so far, and what has been stored of it."""
+    """The records of one history so far: how many were read, and how many stored."""
 
     header: PersonaDraft = field(default_factory=lambda: PersonaDraft(""))
     sessions: int = 0
@@ -38,7 +38,7 @@ class History:
 
     @property
     def names(self) -> set[str]:
-        """What it can be chosen by."""
+        """The names by which the user can choose it."""
         return {self.header.external_id.casefold(), self.header.name.casefold()} - {""}
 
     def count(self, record: SessionDraft | MemoryDraft | Skip) -> None:
@@ -51,19 +51,19 @@ class History:
             self.sessions += 1
             self.turns += len(record.turns)
             for moment in (record.started_at, *(turn.said_at for turn in record.turns)):
-                self._meet_time(moment)
+                self._count_time(moment)
         else:
             self.memories += 1
-            self._meet_time(record.event.start if record.event else record.said_at)
+            self._count_time(record.event.start if record.event else record.said_at)
 
-    def _meet_time(self, moment: datetime | None) -> None:
+    def _count_time(self, moment: datetime | None) -> None:
         if moment is not None:
             self.first = min(self.first or moment, moment)
             self.last = max(self.last or moment, moment)
 
 
 class HistoryFile:
-    """A file as it is read: the histories met so far, each once, and where it breaks off."""
+    """A file while it is read: its histories so far, and where it breaks off."""
 
     def __init__(self, path: Path, progress: Progress = without_progress) -> None:
         self.path = path
@@ -74,51 +74,51 @@ class HistoryFile:
         self._progress = progress
 
     def read(self) -> Iterator[tuple[History, SessionDraft | MemoryDraft]]:
-        """Each session and memory, counted, with the history it belongs to.
+        """Read each session and memory, with the history it belongs to.
 
         Raises:
-            UnreadableFile: nothing in the file can be stored. A fault after something came is kept in `fault`.
+            UnreadableFile: nothing in the file can be stored. Where the file breaks off later is kept in `fault`.
         """
-        # What cannot be read before the first history is named is told with that one.
-        history = nobody = History()
+        # Skips before the first history are reported with that history.
+        history = unnamed = History()
         try:
-            for record in _observed(self._records(), self._unpacked.size, self._progress):
+            for record in _with_progress(self._records(), self._unpacked.size, self._progress):
                 if isinstance(record, PersonaDraft):
-                    history = self._turn_to(record, nobody)
+                    history = self._history_of(record, unnamed)
                     continue
                 history.count(record)
                 if not isinstance(record, Skip):
                     yield history, record
         except UnreadableFile as broken:
             self.fault = str(broken)
-        self._check(nobody)
+        self._check(unnamed)
 
     def _records(self) -> Iterator[Record]:
         yield from chain.from_iterable(self.importer.read(source) for source in self._unpacked.sources)
         yield from self._unpacked.skips
 
-    def _turn_to(self, header: PersonaDraft, nobody: History) -> History:
+    def _history_of(self, header: PersonaDraft, unnamed: History) -> History:
         if not self.histories:
-            nobody.header = header
+            unnamed.header = header
         return self.histories.setdefault(
-            header.external_id or header.name, History(header) if self.histories else nobody
+            header.external_id or header.name, History(header) if self.histories else unnamed
         )
 
-    def _check(self, nobody: History) -> None:
-        everyone = self.histories.values()
-        # A character card may hold nothing but who somebody is.
-        if any(h.sessions or h.memories or h.header.description or h.header.traits for h in everyone):
+    def _check(self, unnamed: History) -> None:
+        histories = self.histories.values()
+        # A character card may contain only a persona.
+        if any(h.sessions or h.memories or h.header.description or h.header.traits for h in histories):
             return
-        skips = [skip for h in everyone or [nobody] for skip in h.skips]
-        if self.fault or skips or not everyone:
-            why = f"{skips[0].place}: {skips[0].reason}" if skips else "it holds no history"
+        skips = [skip for h in histories or [unnamed] for skip in h.skips]
+        if self.fault or skips or not histories:
+            why = f"{skips[0].place}: {skips[0].reason}" if skips else "it contains no history"
             raise UnreadableFile(
                 self.fault or f"{self.path.name}, read as {self.importer.NAME}, has nothing to store. {why}."
             )
 
 
-def _observed(records: Iterator[Record], size: int, progress: Progress) -> Iterator[Record]:
-    """The same records; after each the share that was read is told, judged by their text, since parsers read ahead."""
+def _with_progress(records: Iterator[Record], size: int, progress: Progress) -> Iterator[Record]:
+    """Report the share that was read after each record, estimated from the length of its text: parsers read ahead."""
     read = 0
     for record in records:
         yield record
@@ -131,7 +131,7 @@ def _clip(text: str) -> str:
 
 
 def size_of(record: Record) -> int:
-    """About how much of a file a record takes up."""
+    """Roughly the size of a record in its file, in bytes."""
     if isinstance(record, SessionDraft):
         return sum(len(t.text.encode()) + len(t.speaker) + 30 for t in record.turns)
     return len(record.text.encode()) if isinstance(record, MemoryDraft) else 0
