@@ -293,7 +293,7 @@ def test_what_the_hub_does_not_hold_is_told_by_hand(tmp_path, monkeypatch):
 
 
 def test_an_unknown_name_is_told_the_known_ones(tmp_path):
-    with pytest.raises(FetchFailed, match="'memory'. Known sources: memories"):
+    with pytest.raises(FetchFailed, match=r"'memory'\. Known sources: memories"):
         fetch("memory", tmp_path, quietly)
 
 

@@ -73,7 +73,7 @@ def test_a_name_that_is_none_is_refused(users: Users, name: str) -> None:
 
 @pytest.mark.parametrize("password", ["", "short", "x" * 1001, "no characters \ud800"])
 def test_a_password_too_short_or_too_long_or_of_no_characters_is_refused(users: Users, password: str) -> None:
-    with pytest.raises(InvalidAccount, match="characters|not UTF-8"):
+    with pytest.raises(InvalidAccount, match=r"characters|not UTF-8"):
         users.add("ann", password)
     assert users.all() == ()
     assert users.authenticate("ann", password) is None

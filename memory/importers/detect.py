@@ -75,7 +75,7 @@ def _unpack_archive(path: Path) -> Unpacked:
         names = ", ".join(m.info.filename for m in sources[:3]) + (", ..." if len(sources) > 3 else "")
         raise UnreadableFile(
             f"{path.name} contains {len(sources)} files of {chosen.NAME} ({names}), but only one export can be "
-            "imported at a time. Nothing was stored. Unpack the archive and import each file by itself."
+            "imported at a time. Nothing was stored. Unpack the archive and import each by itself."
         )
     return Unpacked(chosen, sources, sum(m.size for m in sources), tuple(skips))
 
