@@ -41,7 +41,7 @@ def test_vectors_are_of_length_one_and_near_those_of_the_library(embedder):
 
 
 def test_what_follows_the_longest_text_is_not_read(embedder):
-    words = minilm.LONGEST - 2  # the model adds a token at each end
+    words = minilm.MAX_TOKENS - 2  # the model adds a token at each end
     whole, longer, shorter = embedder.encode(["heron " * n for n in (words, 4 * words, words - 1)])
     assert np.array_equal(whole, longer)
     assert not np.array_equal(whole, shorter)

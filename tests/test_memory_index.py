@@ -1,6 +1,6 @@
-"""The index is what the rows say, however it came about, and finds in many what a look at all would find."""
+"""The index equals the rows, however it was built, and among many memories it finds what a full scan finds."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
@@ -103,11 +103,11 @@ steps = st.lists(st.sampled_from(["say", "say much", "tell", "embed", "pack", "f
 
 @given(steps)
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_whatever_happens_the_held_index_is_what_the_rows_say(tmp_path_factory, small, happens):
+def test_whatever_happens_the_cached_index_equals_the_rows(tmp_path_factory, small, happens):
     bank = Bank(tmp_path_factory.mktemp("index") / "bank.db")
     persona = bank.create_persona(PersonaDraft("Ana")).id
     bank.remember(bank.create_persona(PersonaDraft("Bo")).id, [talk([10**6])])
-    held, numbers, draw = IndexCache(MODEL, DIMENSIONS), count(), np.random.default_rng(1)
+    cache, numbers, draw = IndexCache(MODEL, DIMENSIONS), count(), np.random.default_rng(1)
     for step in happens:
         if step.startswith("say"):
             bank.remember(persona, [talk([next(numbers) for _ in range(20 if "much" in step else 1)])])
@@ -120,11 +120,11 @@ def test_whatever_happens_the_held_index_is_what_the_rows_say(tmp_path_factory, 
         elif step == "forget" and (memories := bank.memories(persona)):
             forget_memories(bank, persona, [memories[int(draw.integers(len(memories)))].id])
         else:
-            read(bank, persona, held)
-    assert_same(read(bank, persona, held), read(bank, persona))
+            read(bank, persona, cache)
+    assert_same(read(bank, persona, cache), read(bank, persona))
     assert upkeep.verify(bank, MODEL) == []
     upkeep.rebuild(bank)
-    assert_same(read(bank, persona, held), read(bank, persona))
+    assert_same(read(bank, persona, cache), read(bank, persona))
     assert upkeep.verify(bank, MODEL) == []
 
 
@@ -136,18 +136,25 @@ def test_what_is_packed_is_not_read_again_and_after_a_turn_only_the_turn_is(ana,
     of, load = segments.Columns.build, packing.load
     monkeypatch.setattr(segments.Columns, "build", lambda values: rows.append(len(values[0])) or of(values))
     monkeypatch.setattr(packing, "load", lambda db, number: loads.append(number) or load(db, number))
-    held = IndexCache(MODEL, DIMENSIONS)
-    read(bank, persona, held)
+    cache = IndexCache(MODEL, DIMENSIONS)
+    read(bank, persona, cache)
     assert (sum(rows), len(loads)) == (0, 5)
     for n in range(60, 66):
         rows.clear()
         bank.remember(persona, [talk([n])])
-        assert len(read(bank, persona, held)) == n + 1
+        assert len(read(bank, persona, cache)) == n + 1
         assert (sum(rows), len(loads)) == (1, 5)
     forget_memories(bank, persona, [7])
     rows.clear()
-    read(bank, persona, held)
+    read(bank, persona, cache)
     assert (sum(rows), len(loads)) == (11 + 6, 5)
+
+
+def test_the_layout_names_these_arrays():
+    """Packed segments of banks have these arrays in this order: if they change, `LAYOUT` must change, too."""
+    parts = (segments.Columns, segments.Postings, segments.SegmentVectors)
+    assert [len(fields(part)) for part in parts] == [8, 5, 4]
+    assert segments.LAYOUT == "9873aa8e86cf43df"
 
 
 def test_segments_stay_few_as_memories_come_one_by_one(ana, small):
@@ -156,9 +163,9 @@ def test_segments_stay_few_as_memories_come_one_by_one(ana, small):
         bank.remember(persona, [talk([n])])
         indexer.embed_all(bank, EMBEDDER)
     with bank.reading() as db:
-        held = packing.list_packed(db, persona, MODEL)
-    assert sum(p.size for p in held) > 100 - packing.MIN_ROWS
-    assert len(held) <= 16
+        packed = packing.list_packed(db, persona, MODEL)
+    assert sum(p.size for p in packed) > 100 - packing.MIN_ROWS
+    assert len(packed) <= 16
 
 
 def test_a_forgotten_memory_takes_its_packed_segment_with_it(ana, small):
@@ -182,8 +189,8 @@ def test_a_fact_that_no_longer_holds_leaves_its_segment_packed(ana, small):
     with bank.reading() as db:
         before = packing.list_packed(db, persona, MODEL)
     bank.add_memories(persona, [fact(6)])
-    held = read(bank, persona)
-    assert held.closed_rows.tolist() == [0, 1, 2, 3, 4]
+    read_index = read(bank, persona)
+    assert read_index.closed_rows.tolist() == [0, 1, 2, 3, 4]
     with bank.reading() as db:
         assert packing.list_packed(db, persona, MODEL) == before
 
@@ -218,13 +225,13 @@ def test_only_the_personas_asked_last_are_kept(ana, monkeypatch):
     personas = [first, *(bank.create_persona(PersonaDraft(f"Persona {n}")).id for n in range(9))]
     for persona in personas:
         bank.remember(persona, [talk(range(persona * 100, persona * 100 + 20))])
-    held = IndexCache(MODEL, DIMENSIONS)
+    cache = IndexCache(MODEL, DIMENSIONS)
     monkeypatch.setattr(index, "CACHE_BYTES", 3 * read(bank, first).size)
-    kept = [read(bank, persona, held) for persona in personas]
-    assert len(held._indexes) == 3
-    again = [read(bank, persona, held) for persona in personas[-3:]]
+    kept = [read(bank, persona, cache) for persona in personas]
+    assert len(cache._indexes) == 3
+    again = [read(bank, persona, cache) for persona in personas[-3:]]
     assert all(one is other for one, other in zip(again, kept[-3:], strict=True))
-    assert read(bank, first, held) is not kept[0]
+    assert read(bank, first, cache) is not kept[0]
 
 
 def test_among_very_many_the_likely_ones_are_those_a_look_at_all_finds(ana, monkeypatch):
@@ -234,17 +241,17 @@ def test_among_very_many_the_likely_ones_are_those_a_look_at_all_finds(ana, monk
     while indexer.embed_pending(bank, EMBEDDER, limit=6000):
         pass
     packing.pack(bank, MODEL, DIMENSIONS)
-    held, exact = read(bank, persona), EMBEDDER.encode([f"topic{n % 40} number{n}" for n in range(6000)])
+    read_index, exact = read(bank, persona), EMBEDDER.encode([f"topic{n % 40} number{n}" for n in range(6000)])
     queries = EMBEDDER.encode([f"topic{n % 40} asked{n}" for n in range(60)])
-    words = held.lexical_scores([[f"number{n}"] for n in range(60)])
+    words = read_index.lexical_scores([[f"number{n}"] for n in range(60)])
     monkeypatch.setattr(candidates, "MAX_ROWS", 1000)
     monkeypatch.setattr(candidates, "COARSE", 400)
     monkeypatch.setattr(candidates, "KEPT", 50)
     found = []
     for n, query in enumerate(queries):
-        meaning = held.dense_scores(query[None])
+        meaning = read_index.dense_scores(query[None])
         best = set(np.argsort(-(exact @ query))[:10].tolist())
-        rows = candidates.select(held, words[n : n + 1], meaning, LATER, (), 10)
+        rows = candidates.select(read_index, words[n : n + 1], meaning, LATER, (), 10)
         assert len(rows) < 1500
         assert n in rows  # the one that holds the word
         cosine = meaning.cosine(rows)[0]
@@ -257,10 +264,10 @@ def test_what_was_not_said_yet_is_never_weighed(ana, monkeypatch):
     bank.remember(persona, [SessionDraft(tuple(TurnDraft("Bo", "user", f"a{n}", MAY + n * DAY) for n in range(50)))])
     monkeypatch.setattr(candidates, "MAX_ROWS", 10)
     monkeypatch.setattr(candidates, "KEPT", 3)
-    held = read(bank, persona)
+    read_index = read(bank, persona)
     later_is_better = np.arange(50.0)[None]
     week = [TimeSpan(MAY, MAY + 7 * DAY)]
-    meaning = replace(held.dense_scores(EMBEDDER.encode(["a1"])), coarse=later_is_better.astype(np.float32))
-    rows = candidates.select(held, later_is_better, meaning, MAY + 20 * DAY, week, 1)
+    meaning = replace(read_index.dense_scores(EMBEDDER.encode(["a1"])), coarse=later_is_better.astype(np.float32))
+    rows = candidates.select(read_index, later_is_better, meaning, MAY + 20 * DAY, week, 1)
     assert rows.max() == 20
     assert {6, 7} <= set(rows.tolist())

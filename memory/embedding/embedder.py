@@ -1,7 +1,7 @@
-"""Sentence embeddings: texts in, unit vectors out.
+"""Embed texts as unit vectors.
 
-The default model travels in a Python package, so it works with no network and no download. Any other model is named as
-sentence-transformers names it (a hub id that is cached, or a folder).
+The default model comes in a Python package, so no network and no download are needed. Other models have the names that
+sentence-transformers uses (a cached hub id, or a folder).
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ DEFAULT_MODEL = "all-MiniLM-L6-v2"
 """384 dimensions, reads at most 256 tokens (Reimers & Gurevych 2019; distilled MiniLM of Wang et al. 2020)."""
 
 ENCODING = 2
-"""Counts the ways in which vectors of one model were made (1: PyTorch; 2: bytes): a cache must not mix them."""
+"""Version of the computation (1: PyTorch; 2: quantized to bytes): a cache must not mix vectors of two versions."""
 
 BATCH = 32
-"""Texts a batch at most."""
+"""Texts of a batch at most."""
 
 STEP = 16
-"""Texts are padded to the next multiple of so many tokens, and only texts of one such length share a batch: the vector
-of a text is then the same to the last bit whatever it is encoded with, and less is padded than in batches by rank."""
+"""Texts are padded to a multiple of so many tokens, and only texts of one padded length share a batch: a vector is then
+the same to the last bit whatever else is encoded, and there is less padding than in batches of sorted texts."""
 
 
 class Encoder(Protocol):
-    """A loaded model. A text's vector is the same to the last bit whatever it is encoded with, in whatever thread."""
+    """A loaded model. A text's vector is the same to the last bit whatever else is encoded, and in any thread."""
 
     @property
     def dimensions(self) -> int:
@@ -47,7 +47,7 @@ class Encoder(Protocol):
 
 
 class Embedder:
-    """Turns texts into unit vectors. Loading waits for the first use; one model serves all threads."""
+    """Embeds texts as unit vectors. The model is loaded on first use and shared among threads."""
 
     def __init__(self, model: str = DEFAULT_MODEL) -> None:
         self.model = model
@@ -61,7 +61,7 @@ class Embedder:
 
     @property
     def dimensions(self) -> int:
-        """The length of a vector; of the default model, known without its weights."""
+        """The length of a vector; for the default model, known without loading it."""
         return minilm.DIMENSIONS if self.model == DEFAULT_MODEL else self.load().dimensions
 
     def encode(self, texts: Sequence[str]) -> Vectors:
@@ -79,25 +79,25 @@ class Embedder:
         return minilm.share_in_vocabulary(text) if self.model == DEFAULT_MODEL else 1.0
 
     def load(self) -> Encoder:
-        """Load the weights unless they are: the first text does so too, and waits for it."""
+        """Load the weights unless they are loaded; the first `encode` does so, too."""
         with self._lock:
             if self._encoder is None:
-                self._encoder = minilm.MiniLM() if self.model == DEFAULT_MODEL else LibraryModel(self.model)
+                self._encoder = minilm.MiniLM() if self.model == DEFAULT_MODEL else LibraryEncoder(self.model)
             return self._encoder
 
     def sentence_transformer(self) -> SentenceTransformer:
-        """The model as sentence-transformers loads it, to measure against."""
+        """The same model in sentence-transformers, to compare with."""
         return _sentence_transformer(str(minilm.folder()) if self.model == DEFAULT_MODEL else self.model)
 
 
-class LibraryModel:
-    """A model that sentence-transformers loads, in the precision and on the device that it chooses."""
+class LibraryEncoder:
+    """A model of sentence-transformers, in the precision and on the device that it chooses."""
 
     def __init__(self, model: str) -> None:
         self._lock = threading.Lock()
         self._model = _sentence_transformer(model)
         size = self._model.get_embedding_dimension()
-        assert size is not None, f"{model} names no embedding dimension"
+        assert size is not None, f"{model} does not state its embedding dimension"
         self.dimensions = int(size)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
@@ -107,7 +107,7 @@ class LibraryModel:
 
 
 def _sentence_transformer(model: str) -> SentenceTransformer:
-    # Imported here: it takes seconds, and the default model does without.
+    # Imported here: it takes seconds, and the default model does not need it.
     from sentence_transformers import SentenceTransformer
     from transformers.utils.logging import disable_progress_bar
 
@@ -120,18 +120,18 @@ def _encode(encoder: SentenceTransformer, texts: Sequence[str]) -> Vectors:
 
     tokenizer: Any = encoder.tokenizer
     prompt = encoder.prompts.get(encoder.default_prompt_name or "") or ""
-    read = tokenizer([prompt + text for text in texts], truncation=True, max_length=encoder.max_seq_length)
-    names = read.keys()
+    tokens = tokenizer([prompt + text for text in texts], truncation=True, max_length=encoder.max_seq_length)
+    names = tokens.keys()
     by_length: dict[int, list[int]] = defaultdict(list)
-    for row, tokens in enumerate(read["input_ids"]):
-        by_length[-(-len(tokens) // STEP) * STEP].append(row)
+    for row, ids in enumerate(tokens["input_ids"]):
+        by_length[-(-len(ids) // STEP) * STEP].append(row)
     vectors = np.zeros((len(texts), encoder.get_embedding_dimension() or 0), dtype=np.float32)
     for length, rows in by_length.items():
         for start in range(0, len(rows), BATCH):
             batch = rows[start : start + BATCH]
-            held = {name: [read[name][row] for row in batch] for name in names}
-            padded = tokenizer.pad(held, padding="max_length", max_length=length, return_tensors="pt")
+            inputs = {name: [tokens[name][row] for row in batch] for name in names}
+            padded = tokenizer.pad(inputs, padding="max_length", max_length=length, return_tensors="pt")
             with torch.inference_mode():
-                made = encoder.forward(dict(padded.to(encoder.device)))["sentence_embedding"]
-            vectors[batch] = torch.nn.functional.normalize(made.float(), dim=1).cpu().numpy()
+                embedded = encoder.forward(dict(padded.to(encoder.device)))["sentence_embedding"]
+            vectors[batch] = torch.nn.functional.normalize(embedded.float(), dim=1).cpu().numpy()
     return vectors
