@@ -1,6 +1,14 @@
 from __future__ import annotations
 
-from graph.tab.messages import CUT, SHOWN, Bubble, draft_bubble, latest, notice, shown, user_bubble
+from pathlib import Path
+
+import pytest
+
+from graph.tab.messages import CUT, SHOWN, Bubble, Chat, draft_bubble, latest, notice, shown, user_bubble
+from graph.tab.request import build_ask
+from memory.bank.bank import Bank
+from memory.errors import MemoirError
+from memory.types import PersonaDraft
 
 
 def chat(exchanges: range) -> list[Bubble]:
@@ -34,3 +42,16 @@ def test_a_text_is_shown_as_it_was_written_and_kept_as_it_is() -> None:
     bubble = user_bubble("I like *stars* and <b>bold</b>.")
     assert bubble.text == "I like *stars* and <b>bold</b>."
     assert shown([bubble])[0]["content"] == r"I like \*stars\* and \<b\>bold\<\/b\>\."
+
+
+def test_a_chat_gives_what_was_said_in_it_and_no_notices(tmp_path: Path) -> None:
+    bank = Bank(tmp_path / "bank.db")
+    persona = bank.create_persona(PersonaDraft("Marlow"))
+    said = (user_bubble("I like *stars*."), *notice("Stopped", "The reply was stopped."), draft_bubble("So do I."))
+    ask = build_ask(bank, "Why?", Chat("chat-1", persona.id, said), None, remember=True)
+    assert [(turn.role, turn.text) for turn in ask.dialogue] == [("user", "I like *stars*."), ("assistant", "So do I.")]
+
+
+def test_a_chat_that_the_server_lost_asks_to_reload_the_page(tmp_path: Path) -> None:
+    with pytest.raises(MemoirError, match="Reload the page"):
+        build_ask(Bank(tmp_path / "bank.db"), "Why?", Chat(), None, remember=True)

@@ -26,8 +26,10 @@ def build_ask(bank: Bank, text: str, chat: Chat, as_of: str | None, *, remember:
     """Build the question to answer.
 
     Raises:
-        MemoirError: the chat has no persona, the message is too long, or `as_of` is not a date.
+        MemoirError: the chat was lost or has no persona, the message is too long, or `as_of` is not a date.
     """
+    if not chat.id:  # the server was restarted, or dropped the state of a window that was out of touch for an hour
+        raise MemoirError("This page has lost its chat. Reload the page to continue; what was said is remembered.")
     if chat.persona_id is None:
         raise MemoirError("There is nobody to talk with yet. Create a persona first.")
     if len(text) > MAX_MESSAGE:
