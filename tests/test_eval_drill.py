@@ -1,4 +1,4 @@
-"""From figures to probes, and from a probe to its evidence."""
+"""From metrics to probes, and from a probe to its evidence."""
 
 from datetime import UTC, datetime
 
@@ -33,7 +33,7 @@ def listed(metric, group=ALL, has_reader=True):
     return [(one.probe.id, value) for one, value in found]
 
 
-def test_groups_are_those_that_hold_a_probe():
+def test_groups_without_probes_are_left_out():
     assert drill_down.group_names(SAMPLES, has_reader=True) == [
         ALL,
         "verdict: wrong",
@@ -57,23 +57,23 @@ def test_without_a_reader_there_are_no_groups_of_answers():
     ]
 
 
-def test_the_lowest_come_first_and_those_without_the_figure_last():
+def test_the_lowest_come_first_and_those_without_the_metric_last():
     assert listed("token_f1") == [("p2", 0.0), ("p1", 1.0), ("p3", None)]
 
 
-def test_a_group_holds_only_its_own():
+def test_a_group_lists_only_its_own_probes():
     assert [name for name, _ in listed("token_f1", "ability: temporal")] == ["p2", "p1"]
     assert [name for name, _ in listed("token_f1", "abstention: declined, cannot be answered")] == ["p3"]
 
 
-def test_a_figure_of_a_whole_set_lists_what_it_is_made_from():
+def test_a_metric_of_a_set_lists_what_it_is_computed_from():
     assert listed("abstention_f1") == [("p1", 0.0), ("p2", 1.0), ("p3", 1.0)]
 
 
 @pytest.mark.parametrize(
     ("place", "told"), [("read", "read"), ("beyond", "found, not read"), ("filtered", "removed by the time filter")]
 )
-def test_each_piece_of_evidence_is_told_with_its_fate(place, told):
+def test_each_piece_of_evidence_says_what_became_of_it(place, told):
     assert drill_down.trace_evidence(sample("p1", place=place), {"t9": "Ada: Behind the seat."}) == [
         EvidencePiece("t1", True, 2, told, "The canoe leaks."),
         EvidencePiece("t9", False, None, "not found", "Ada: Behind the seat."),

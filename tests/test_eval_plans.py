@@ -1,4 +1,4 @@
-"""What is filled in on the screen becomes a plan of runs, or is refused with the field's name."""
+"""The values of the form become a plan of runs, or are refused with the name of the field."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ def evaluator(tmp_path):
     return Evaluator(EvalSettings(home=tmp_path, data=None))
 
 
-def test_what_is_filled_in_at_first_runs_everything_as_usual(evaluator):
+def test_the_initial_values_run_everything_with_the_defaults(evaluator):
     made = make_plan(evaluator, replace(EMPTY, controls=initial_values(evaluator)))
     assert not made.is_table
     [(label, request)] = made.requests
@@ -69,7 +69,7 @@ def test_a_papers_table_leaves_out_the_rows_that_cannot_be_run(evaluator, tmp_pa
         (replace(EMPTY, data="/nowhere/x"), "/nowhere/x, which does not exist"),
     ],
 )
-def test_what_makes_no_run_is_refused_with_its_field(evaluator, form, message):
+def test_a_field_that_makes_no_run_is_named_in_the_error(evaluator, form, message):
     with pytest.raises(InvalidForm, match=message):
         make_plan(evaluator, form)
 

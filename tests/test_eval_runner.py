@@ -1,4 +1,4 @@
-"""One piece of work at a time, seen from anywhere, stopped without loss."""
+"""One plan runs at a time, every window sees its progress, and stopping loses nothing."""
 
 import threading
 from types import SimpleNamespace
@@ -47,14 +47,14 @@ def finished(runner):
     return runner.status
 
 
-def test_all_orders_are_carried_out_one_after_another():
+def test_all_requests_run_one_after_another():
     runner = Runner(Evaluator(), ENCODER)
     runner.start(TWO)
     status = finished(runner)
     assert (status.stage, status.runs, status.share) == ("finished", (("first", "run-0"), ("second", "run-1")), 1.0)
 
 
-def test_a_second_start_is_refused_while_one_goes_on_and_leaves_it_alone():
+def test_a_second_start_is_refused_while_one_is_running():
     evaluator = Evaluator(free=False)
     runner = Runner(evaluator, ENCODER)
     assert runner.start(ONE).number == 1
@@ -67,7 +67,7 @@ def test_a_second_start_is_refused_while_one_goes_on_and_leaves_it_alone():
     finished(runner)
 
 
-def test_how_far_it_is_can_be_read_while_it_goes_on():
+def test_the_progress_can_be_read_while_it_runs():
     evaluator = Evaluator(free=False)
     runner = Runner(evaluator, ENCODER)
     runner.start(TWO)
@@ -81,7 +81,7 @@ def test_how_far_it_is_can_be_read_while_it_goes_on():
     finished(runner)
 
 
-def test_stopping_ends_after_the_probe_at_hand_and_begins_no_other_order():
+def test_stopping_ends_after_the_current_probe_and_starts_no_other_request():
     evaluator = Evaluator(free=False)
     runner = Runner(evaluator, ENCODER)
     runner.start(TWO)
@@ -97,7 +97,7 @@ def test_stopping_ends_after_the_probe_at_hand_and_begins_no_other_order():
 @pytest.mark.parametrize(
     ("fault", "told"), [(MemoirError("no such file"), "no such file"), (ValueError("x"), "ValueError: x")]
 )
-def test_a_fault_ends_the_work_and_is_told(fault, told):
+def test_an_error_ends_the_run_and_is_shown(fault, told):
     runner = Runner(Evaluator(fault), ENCODER)
     runner.start(ONE)
     status = finished(runner)
@@ -105,7 +105,7 @@ def test_a_fault_ends_the_work_and_is_told(fault, told):
     assert told in status.error
 
 
-def test_the_loaded_model_serves_only_orders_that_embed_with_it():
+def test_the_loaded_model_serves_only_requests_that_embed_with_it():
     evaluator = Evaluator()
     runner = Runner(evaluator, SimpleNamespace(model="another"))
     runner.start(ONE)

@@ -1,4 +1,4 @@
-"""One memory on the screen says all that is known of it, where it was said, and which answers relied on it."""
+"""The card of a memory shows what is known of it, where it was said, and which answers relied on it."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -33,12 +33,12 @@ def answered(bank, memory, question="Where do I live?", answer="In <b>Porto</b> 
     bank.remember(1, [SessionDraft((asked, reply), JUNE, external_id="chat", source="chat")])
 
 
-def test_the_words_that_carry_it_are_marked_where_they_were_said(bank):
+def test_the_words_a_fact_comes_from_are_marked_in_their_turn(bank):
     fact = tell(bank, "So I live in Porto, as you know.")
     assert "So <mark>I live in Porto</mark>, as you know." in render_memory(bank, fact, 2)
 
 
-def test_every_conversation_that_told_it_is_shown(bank):
+def test_every_conversation_that_says_it_is_shown(bank):
     tell(bank, "I live in Porto, see.")
     fact = tell(bank, "Yes, I live in Porto.", JUNE)
     shown = render_memory(bank, fact, 2)
@@ -56,7 +56,7 @@ def test_the_answers_that_relied_on_it_are_listed_and_nothing_in_them_is_markup(
     assert (use.question, use.answer.role) == ("Where do I live?", "assistant")
 
 
-def test_another_personas_answers_are_not_told(bank):
+def test_another_personas_answers_are_not_shown(bank):
     fact = tell(bank, "I live in Porto, see.")
     answered(bank, fact)
     other = bank.create_persona(PersonaDraft("Bea"))
@@ -74,7 +74,7 @@ def test_a_forgotten_answer_relied_on_nothing(bank):
     assert bank.citing_answers(1, fact.id, 10) == []
 
 
-def test_what_holds_no_more_says_so(bank):
+def test_an_outdated_fact_says_how_long_it_was_true(bank):
     fact = tell(bank, "I live in Porto.")
     tell(bank, "I live in Lisbon.", JUNE, "Lisbon")
     shown = render_memory(bank, bank.memory(1, fact.id), 2)

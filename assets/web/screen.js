@@ -1,13 +1,13 @@
-// What the page does by itself: citations open their sources, and parts that Gradio leaves without a name get one.
+// What the page does without the server: citations open their sources, and Gradio's gaps in accessibility are filled.
 
-window.showQuoted = (card) => {
+window.scrollToQuote = (card) => {
   const list = card?.querySelector(".memoir-transcript ol"), line = list?.querySelector(".memoir-turn-cited");
   if (line) list.scrollTop = line.offsetTop - (list.clientHeight - line.clientHeight) / 2;
 };
 
-// An opened source shows the quoted line.
+// An opened source scrolls to the quoted line.
 document.addEventListener("toggle", (event) => {
-  if (event.target.matches?.(".memoir-source[open]")) window.showQuoted(event.target);
+  if (event.target.matches?.(".memoir-source[open]")) window.scrollToQuote(event.target);
 }, true);
 
 // A citation in an answer opens its source.
@@ -22,33 +22,33 @@ document.addEventListener("click", (event) => {
   card.scrollIntoView({ block: "nearest" });
 }, true);
 
-const give = (part, name, value) => {
-  if (part.getAttribute(name) !== value) part.setAttribute(name, value);
+const setOnce = (element, name, value) => {
+  if (element.getAttribute(name) !== value) element.setAttribute(name, value);
 };
 
-// Gradio leaves the parts of a date without a name, and a table in which no cell is chosen out of the reach of keys.
-const mend = () => {
+// Gradio gives the inputs of a date no label, and lets no key reach a table in which no cell is selected.
+const fillGaps = () => {
   for (const box of document.querySelectorAll(".timebox")) {
     const label = box.parentElement.querySelector('[data-testid="block-info"], .label-content')?.textContent.trim();
-    if (label) box.querySelectorAll("input").forEach((input) => give(input, "aria-label", label));
-    box.querySelectorAll(".calendar").forEach((open) => give(open, "aria-label", `Choose a day: ${label || "date"}`));
+    if (label) box.querySelectorAll("input").forEach((input) => setOnce(input, "aria-label", label));
+    box.querySelectorAll(".calendar").forEach((open) => setOnce(open, "aria-label", `Choose a day: ${label || "date"}`));
   }
   for (const table of document.querySelectorAll('.table-wrap[role="grid"]')) {
     const chosen = table.querySelector('.body-cell[aria-selected="true"]');
-    // A phone hides some columns.
-    const way = chosen ?? [...table.querySelectorAll(".body-cell")].find((cell) => cell.checkVisibility());
-    table.querySelectorAll('.body-cell[tabindex="0"]').forEach((cell) => cell === way || give(cell, "tabindex", "-1"));
-    if (way) give(way, "tabindex", "0");
+    // A phone hides some columns, so take the first visible cell.
+    const entry = chosen ?? [...table.querySelectorAll(".body-cell")].find((cell) => cell.checkVisibility());
+    table.querySelectorAll('.body-cell[tabindex="0"]').forEach((cell) => cell === entry || setOnce(cell, "tabindex", "-1"));
+    if (entry) setOnce(entry, "tabindex", "0");
   }
 };
 
-// At most once a frame: while an answer streams, the page changes all the time.
-let due = false;
+// At most once per frame: the page changes all the time while an answer streams.
+let scheduled = false;
 new MutationObserver(() => {
-  if (due) return;
-  due = true;
+  if (scheduled) return;
+  scheduled = true;
   requestAnimationFrame(() => {
-    due = false;
-    mend();
+    scheduled = false;
+    fillGaps();
   });
 }).observe(document.documentElement, { childList: true, subtree: true, attributeFilter: ["tabindex"] });

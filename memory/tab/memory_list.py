@@ -79,7 +79,7 @@ class MemoryList:
         self.filters: list[Any] = [self.persona, self.text, self.store, self.since, self.until]
 
     def build_table(self) -> None:
-        """Build the table and its pages, which stand in another column than the filters."""
+        """Build the table and its pages, which are in another column than the filters."""
         self.table = build_table(
             "memory-table",
             "Memories",

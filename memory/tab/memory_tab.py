@@ -17,7 +17,7 @@ from memory.tab.memory_list import MemoryList, persona_choices
 from memory.tab.plots_panel import PlotsPanel
 from memory.tab.templates import render
 
-SHOW_QUOTED = "() => window.showQuoted(document.querySelector('#memory-origin'))"
+SCROLL_TO_QUOTE = "() => window.scrollToQuote(document.querySelector('#memory-origin'))"
 """Scrolls a transcript to the line that is marked in it; assets/web/screen.js has the function."""
 
 
@@ -57,7 +57,7 @@ class MemoryTab:
         chosen = rows.table.select(
             self.select, [persona, selected], detail.outputs, trigger_mode="always_last", **PRIVATE
         )
-        chosen.then(None, js=SHOW_QUOTED)
+        chosen.then(None, js=SCROLL_TO_QUOTE)
         changed.change(self.show_changed, [persona, changed, page, *filters], outputs, **PRIVATE)
         removed = detail.sure.click(self.forget, [persona, selected, page, *filters], outputs, **PRIVATE)
         self.bulk.forgotten.change(self.show_all, rows.filters, outputs, **PRIVATE)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from html import escape
 from typing import TYPE_CHECKING
 
-from memory.bank import statistics as overview
+from memory.bank import statistics
 from memory.bank.bank import Bank
 from memory.bank.relations import YOU
 from memory.bank.statistics import Months, Tie
@@ -34,13 +34,13 @@ def draw_stores(bank: Bank, persona_id: int) -> tuple[Figure | None, str]:
     """Draw the memories by store and month as stacked bars, and describe the plot."""
     from plotly.graph_objects import Bar  # takes half a second to import, and only plots need it
 
-    months, beyond = overview.trim_sparse_ends(overview.memories_by_month(bank, persona_id))
-    wide, stores = overview.bin_width(months), overview.dated_stores(months)
+    months, beyond = statistics.trim_sparse_ends(statistics.memories_by_month(bank, persona_id))
+    wide, stores = statistics.bin_width(months), statistics.dated_stores(months)
     if not stores:
         return None, "No memory has a date yet."
     figure = _figure(300)
     for store in stores:
-        bins = overview.bin_counts(months[store], wide)
+        bins = statistics.bin_counts(months[store], wide)
         figure.add_trace(
             Bar(
                 x=list(bins),
@@ -63,18 +63,18 @@ def draw_timeline(bank: Bank, persona_id: int, now: datetime | None = None) -> t
     """Draw conversations and events by month, and each fact as a bar for as long as it was true; describe the plot."""
     now = now or datetime.now(UTC)
     found: Months = {
-        "Events": overview.memories_by_month(bank, persona_id)["event"],
-        "Conversations": overview.sessions_by_month(bank, persona_id)["session"],
+        "Events": statistics.memories_by_month(bank, persona_id)["event"],
+        "Conversations": statistics.sessions_by_month(bank, persona_id)["session"],
     }
-    months, beyond = overview.trim_sparse_ends(found)
-    facts = overview.dated_facts(bank, persona_id)
+    months, beyond = statistics.trim_sparse_ends(found)
+    facts = statistics.dated_facts(bank, persona_id)
     if not facts and not any(months.values()):
         return None, "No conversation, event or fact has a date yet."
     figure = _figure(170 + 22 * len(facts))
     _bars_of_facts(figure, facts, now)
-    wide = overview.bin_width(months)
+    wide = statistics.bin_width(months)
     for place, (name, counted) in enumerate(months.items(), len(facts)):
-        _row_of_counts(figure, place, name, overview.bin_counts(counted, wide), UNITS[wide])
+        _row_of_counts(figure, place, name, statistics.bin_counts(counted, wide), UNITS[wide])
     names = [*(escape(clip(fact.text, 22)) for fact in facts), *months]
     figure.update_layout(showlegend=False, barmode="overlay")
     figure.update_xaxes(type="date")
@@ -131,7 +131,7 @@ def _validity(fact: Memory) -> str:
 def draw_people(bank: Bank, persona_id: int, as_of: datetime) -> tuple[Figure | None, str]:
     """Draw people and their relationships at a moment as a graph, and describe the plot."""
     name = bank.persona(persona_id).name
-    known = overview.relations(bank, persona_id, name, as_of)
+    known = statistics.relations(bank, persona_id, name, as_of)
     if not known:
         return None, f"No relationships are known on {format_day(as_of)}."
     figure = _figure(520)

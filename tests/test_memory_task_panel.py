@@ -1,4 +1,4 @@
-"""What the screen shows of long work: a bar for whoever began it, a button that stops it, and in the end what came."""
+"""The panel of a long task: its progress for the window that started it, a button that stops it, and the result."""
 
 import threading
 from collections import Counter
@@ -54,7 +54,7 @@ def begin(bar, work, **how):
     return shown, first
 
 
-def test_a_bar_and_its_button_are_shown_until_the_result_is_there(bar, work):
+def test_progress_and_button_are_shown_until_the_result_is_there(bar, work):
     shown, _ = begin(bar, work)
     going = next(shown)
     assert "Baking" in going[bar.status]
@@ -67,7 +67,7 @@ def test_a_bar_and_its_button_are_shown_until_the_result_is_there(bar, work):
     assert not last[bar.stop].visible
 
 
-def test_only_the_window_that_began_it_stops_it(bar, work):
+def test_only_the_window_that_started_a_task_stops_it(bar, work):
     shown, _ = begin(bar, work)
     bar.cancel(ELSEWHERE)
     assert not work.task.cancelled
@@ -78,14 +78,14 @@ def test_only_the_window_that_began_it_stops_it(bar, work):
 
 
 @pytest.mark.parametrize("outlives", [True, False])
-def test_a_page_that_is_closed_stops_what_is_only_for_it(bar, work, outlives):
+def test_closing_the_page_stops_a_task_that_does_not_outlive_it(bar, work, outlives):
     shown, _ = begin(bar, work, outlives_page=outlives)
     shown.close()
     assert work.task.cancelled is not outlives
     assert outlives or work.ended.wait(10)
 
 
-def test_a_fault_ends_the_bar_and_is_told(bar):
+def test_an_error_ends_the_task_and_is_shown(bar):
     def fails(task):
         raise MemoirError("no <flour>")
 
@@ -95,7 +95,7 @@ def test_a_fault_ends_the_bar_and_is_told(bar):
         next(shown)
 
 
-def test_what_is_past_stopping_says_so_instead_of_offering_it(bar, work):
+def test_a_task_that_cannot_be_stopped_says_so_and_shows_no_button(bar, work):
     shown, _ = begin(bar, work)
     work.task.make_uncancellable()
     bar.cancel(HERE)

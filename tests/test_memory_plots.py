@@ -1,3 +1,5 @@
+"""Plots of a memory: what they count, how many marks they draw, and that texts in them are escaped."""
+
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
@@ -7,8 +9,7 @@ from typing import Any
 import pytest
 
 from graph.learning.plain_facts import facts
-from memory.bank import corrections
-from memory.bank import statistics as overview
+from memory.bank import corrections, statistics
 from memory.bank.bank import Bank
 from memory.ingest import ingest
 from memory.tab import plots
@@ -37,13 +38,13 @@ def marks(figure: Any) -> int:
     return sum(len(trace.x) for trace in figure.data)
 
 
-def test_an_empty_memory_is_told_in_words(bank: Bank, ana: Persona) -> None:
+def test_an_empty_memory_has_no_plots_and_says_so(bank: Bank, ana: Persona) -> None:
     assert plots.draw_timeline(bank, ana.id, NOW) == (None, "No conversation, event or fact has a date yet.")
     assert plots.draw_stores(bank, ana.id) == (None, "No memory has a date yet.")
     assert plots.draw_people(bank, ana.id, NOW) == (None, "No relationships are known on 20 November 2026.")
 
 
-def test_what_is_held_is_counted_by_store_and_month(bank: Bank) -> None:
+def test_memories_are_counted_by_store_and_month(bank: Bank) -> None:
     ingest(bank, SAMPLE)
     persona = bank.personas()[0]
     figure, words = plots.draw_stores(bank, persona.id)
@@ -55,7 +56,7 @@ def test_what_is_held_is_counted_by_store_and_month(bank: Bank) -> None:
     assert words.endswith("with a date, one bar per month.")
 
 
-def test_a_childhood_told_of_once_does_not_squeeze_the_year_that_the_rest_is_of(bank: Bank, ana: Persona) -> None:
+def test_one_old_event_does_not_squeeze_the_rest_of_the_plot(bank: Bank, ana: Persona) -> None:
     year = [MemoryDraft("profile", f"Fact {n}", said_at=NOW - timedelta(days=n)) for n in range(300)]
     childhood = datetime(1962, 3, 1, tzinfo=UTC)
     bank.add_memories(
@@ -82,11 +83,11 @@ def test_ten_thousand_memories_over_forty_years_make_a_bounded_number_of_marks(b
     assert timeline is not None
     assert "one bar per year" in words
     assert sum(sum(trace.y) for trace in held.data) in range(9_750, 10_201)
-    assert marks(held) <= overview.BINS * 5
-    assert marks(timeline) <= overview.BINS * 2 + overview.FACTS
+    assert marks(held) <= statistics.BINS * 5
+    assert marks(timeline) <= statistics.BINS * 2 + statistics.FACTS
 
 
-def test_a_fact_is_drawn_for_as_long_as_it_held(bank: Bank, ana: Persona) -> None:
+def test_a_fact_is_drawn_for_as_long_as_it_was_true(bank: Bank, ana: Persona) -> None:
     since, until = datetime(2025, 1, 1, tzinfo=UTC), datetime(2025, 2, 1, tzinfo=UTC)
     bank.add_memories(ana.id, [MemoryDraft("profile", "Lives in Porto", valid_from=since, valid_to=until)])
     figure, _ = plots.draw_timeline(bank, ana.id, NOW)
@@ -97,7 +98,7 @@ def test_a_fact_is_drawn_for_as_long_as_it_held(bank: Bank, ana: Persona) -> Non
     assert "from 1 January 2025 to 1 February 2025" in bars.text[0]
 
 
-def test_who_is_what_to_whom_is_what_held_at_the_moment(bank: Bank, ana: Persona) -> None:
+def test_relationships_are_those_at_the_given_moment(bank: Bank, ana: Persona) -> None:
     may, july = datetime(2026, 5, 1, tzinfo=UTC), datetime(2026, 7, 1, tzinfo=UTC)
     told = [
         relation("Leila is Noor's younger sister, a midwife in Utrecht.", may),
@@ -108,7 +109,7 @@ def test_who_is_what_to_whom_is_what_held_at_the_moment(bank: Bank, ana: Persona
     bank.add_memories(ana.id, told)
 
     def known(at: datetime) -> set[tuple[str, str, str]]:
-        return {(r.tail, r.name, r.head) for r in overview.relations(bank, ana.id, "Ana", at)}
+        return {(r.tail, r.name, r.head) for r in statistics.relations(bank, ana.id, "Ana", at)}
 
     always = {("Leila", "younger sister", "Noor"), ("Tomas", "partner", "Noor")}
     assert known(may) == {*always, ("Graham Pell", "boss (was)", "Noor")}
@@ -131,30 +132,30 @@ def test_who_is_what_to_whom_is_what_held_at_the_moment(bank: Bank, ana: Persona
         ("Cy's visit to Utrecht was fun", None),
     ],
 )
-def test_who_is_what_is_read_in_many_words_and_never_guessed(
+def test_relationships_are_read_from_many_phrasings_and_never_guessed(
     bank: Bank, ana: Persona, text: str, known: tuple[str, str, str] | None
 ) -> None:
     bank.add_memories(ana.id, [MemoryDraft("relationship", text, speaker="Cy", said_at=NOW)])
-    found = [(r.tail, r.name, r.head) for r in overview.relations(bank, ana.id, "Ana", NOW)]
+    found = [(r.tail, r.name, r.head) for r in statistics.relations(bank, ana.id, "Ana", NOW)]
     assert found == ([known] if known else [])
 
 
-def test_whom_one_told_of_in_the_chat_is_among_the_people(bank: Bank, ana: Persona) -> None:
+def test_a_relative_mentioned_in_the_chat_is_among_the_people(bank: Bank, ana: Persona) -> None:
     bank.add_memories(ana.id, facts("My sister is called Eve.", "You", NOW))
     _, words = plots.draw_people(bank, ana.id, NOW)
     assert words == "2 names and 1 relationship on 20 November 2026: Eve, your sister."
 
 
-def test_of_many_people_those_with_most_ties_are_drawn(bank: Bank, ana: Persona) -> None:
+def test_of_many_people_the_most_connected_are_drawn(bank: Bank, ana: Persona) -> None:
     names = [f"{a}{b}" for a in "BCDFGHJKLM" for b in ("ana", "ela", "ino", "oru", "una", "ako")]
     bank.add_memories(ana.id, [relation(f"{name} is Ana's friend.", NOW) for name in names])
     figure, words = plots.draw_people(bank, ana.id, NOW)
     assert figure is not None
-    assert len(figure.data[2].x) == overview.PEOPLE
-    assert words.startswith(f"{overview.PEOPLE} names and {overview.PEOPLE - 1} relationships")
+    assert len(figure.data[2].x) == statistics.PEOPLE
+    assert words.startswith(f"{statistics.PEOPLE} names and {statistics.PEOPLE - 1} relationships")
 
 
-def test_texts_in_the_pictures_are_escaped(bank: Bank, ana: Persona) -> None:
+def test_texts_in_the_plots_are_escaped(bank: Bank, ana: Persona) -> None:
     since = datetime(2026, 5, 1, tzinfo=UTC)
     bank.add_memories(ana.id, [relation("Bo is Ana's friend <img src=x onerror=alert(1)>", since)])
     for figure, _ in (plots.draw_timeline(bank, ana.id, NOW), plots.draw_people(bank, ana.id, NOW)):
@@ -167,7 +168,7 @@ def test_a_relation_that_comes_as_data_is_shown_whatever_the_words(bank: Bank, a
     bank.add_memories(ana.id, [MemoryDraft("relationship", "rents from him", said_at=NOW, relation=known)])
     (memory,) = bank.memories(ana.id)
     assert memory.relation == known
-    (tie,) = overview.relations(bank, ana.id, "Ana", NOW)
+    (tie,) = statistics.relations(bank, ana.id, "Ana", NOW)
     assert (tie.head, tie.name, tie.tail) == ("Ana", "landlord", "Mr Poe")
 
 
