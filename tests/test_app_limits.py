@@ -18,6 +18,8 @@ from graph.server.request_limits import BURST, MAX_ADDRESSES, MAX_UPLOADS, PER_S
 from support.app_client import Program
 from support.browser_app import App
 
+pytestmark = pytest.mark.slow
+
 ELSEWHERE = """
 import socket
 was = socket.getaddrinfo
