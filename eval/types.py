@@ -6,7 +6,7 @@ answers (`Gold`) are apart from the questions, so that they reach neither the ba
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
@@ -17,6 +17,9 @@ State = Literal["right", "wrong", "unscored"]
 Cause = Literal["not stored", "not retrieved", "filtered out", "misread"]
 Kind = Literal["semantic", "episodic"]
 Place = Literal["read", "beyond", "filtered"]
+
+Watch = Callable[[str, int, int], None]
+"""Called with what is being done, how much of it is done, and how much there is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from tqdm import tqdm
 
-Watch = Callable[[str, int, int], None]
-"""Called with what is being done, how much of it is done, and how much there is."""
+from eval.types import Watch
 
 
 def show(arguments: argparse.Namespace, value: object, text: str) -> int:

@@ -25,9 +25,6 @@ class Progress:
     history: str
 
 
-Watch = Callable[[Progress], None]
-
-
 def execute(
     run: Run,
     histories: Iterable[History],
@@ -38,7 +35,7 @@ def execute(
     jobs: int = 1,
     models: Models | None = None,
     stop: Stop | None = None,
-    watch: Watch = lambda progress: None,
+    watch: Callable[[Progress], None] = lambda progress: None,
 ) -> bool:
     """Replay what the run has not answered yet; return whether all of it is done.
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from eval.speed.synthetic import A_SESSION, Life, fill
+from eval.speed.synthetic import A_SESSION, Life, add_vectors
+from eval.types import Watch
 from memory.bank.bank import Bank
 from memory.embedding.embedder import Embedder
 from memory.search.indexer import embed_all
@@ -19,9 +20,6 @@ from memory.types import PersonaDraft, SessionDraft
 
 BATCH = 100
 """Sessions in one transaction, as when a large file is imported."""
-
-Watch = Callable[[str, int, int], None]
-"""Called with what is being done, how much of it is done, and how much there is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +63,7 @@ def make(folder: Path, size: Size, life: Life, texts: Sequence[str], embedder: E
     home.mkdir(parents=True)
     bank = Bank(home / "bank.db")
     personas, import_s = _store_sessions(bank, size, life, watch)
-    fill(bank, embedder, texts, partial(watch, f"{size}: vectors"))
+    add_vectors(bank, embedder, texts, partial(watch, f"{size}: vectors"))
     started = time.perf_counter()
     embed_all(bank, embedder)  # all is embedded already; what is left is packing
     pack_s = time.perf_counter() - started

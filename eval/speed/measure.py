@@ -14,9 +14,10 @@ import numpy as np
 from eval.play.embeddings import CachedEmbedder
 from eval.speed import banks, references
 from eval.speed.asking import TOP, Job, Measured, Ranking, ask
-from eval.speed.banks import BankOfSize, Size, Watch
+from eval.speed.banks import BankOfSize, Size
 from eval.speed.references import EXACT_MEANING, EXACT_WORDS, REFERENCES, Corpus, Question, Reference
 from eval.speed.synthetic import A_SESSION, Life
+from eval.types import Watch
 from memory.bank.bank import Bank
 from memory.embedding.embedder import Embedder
 from memory.search import tokens as lexical

@@ -9,6 +9,7 @@ Since a million encodings take an hour, only the first texts get vectors of thei
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 from memory.bank import rows
 from memory.bank.bank import Bank
+from memory.bank.indexing import hashes_without_vector, store_vectors
 from memory.embedding.embedder import Embedder, Vectors
 from memory.search import tokens as lexical
 from memory.types import LearnedMemory, MemoryDraft, Quote, SessionDraft, TimeSpan, TurnDraft
@@ -181,26 +183,25 @@ class Mixtures:
 
 
 CHUNK = 10_000
-Watch = Callable[[int, int], None]
+"""Vectors stored in one transaction."""
 
 
-def fill(bank: Bank, embedder: Embedder, texts: Sequence[str], watch: Watch = lambda done, total: None) -> None:
+def add_vectors(
+    bank: Bank, embedder: Embedder, texts: Sequence[str], watch: Callable[[int, int], None] = lambda done, total: None
+) -> None:
     """Give every memory a vector: those of `texts` their own, all others mixtures of these.
 
     `watch` is called with how many have one, and how many there are.
     """
     own = dict(zip((rows.digest(text) for text in texts), embedder.encode(texts), strict=True))
     mixtures = Mixtures(np.stack(list(own.values())))
+    personas = [persona.id for persona in bank.personas()]
     with bank.reading() as db:
-        # In key order, so that rows are appended to the table.
-        query = "SELECT DISTINCT key_hash FROM memories ORDER BY key_hash"
-        hashes = [str(h) for (h,) in db.conn.execute(query)]
+        missing = [hashes_without_vector(db, embedder.model, persona, 0, sys.maxsize) for persona in personas]
+    hashes = sorted(set().union(*missing))  # in key order, so that rows are appended to the table
     for start in range(0, len(hashes), CHUNK):
         part = hashes[start : start + CHUNK]
-        made = mixtures.make(len(part))
+        made = zip(part, mixtures.make(len(part)), strict=True)
         with bank.writing() as db:
-            db.conn.executemany(
-                "INSERT OR IGNORE INTO vectors (model, key_hash, vector) VALUES (?, ?, ?)",
-                [(embedder.model, h, own.get(h, v).tobytes()) for h, v in zip(part, made, strict=True)],
-            )
+            store_vectors(db, embedder.model, {h: own.get(h, vector).tobytes() for h, vector in made})
         watch(start + len(part), len(hashes))

@@ -17,7 +17,7 @@ from urllib.request import urlopen
 import numpy as np
 from tabulate import tabulate
 
-from eval.speed.synthetic import A_SESSION, Life, content_words, fill
+from eval.speed.synthetic import A_SESSION, Life, add_vectors, content_words
 from graph.assistant import Assistant
 from graph.settings import Settings
 from graph.state import Ask, Services
@@ -61,7 +61,7 @@ def chat_turns(settings: Settings, memories: int, turns: int) -> Figures:
         persona = bank.create_persona(PersonaDraft("Bench"))
         life, draw = Life(), np.random.default_rng(0)
         bank.remember(persona.id, list(life.sessions(memories)))
-        fill(bank, embedder, [t.text for s in life.sessions(min(memories, ENCODED)) for t in s.turns])
+        add_vectors(bank, embedder, [t.text for s in life.sessions(min(memories, ENCODED)) for t in s.turns])
         questions = life.questions(WARM_UP + turns, range(memories // A_SESSION), draw)
         indexer = Indexer(bank, embedder)
         held = Services(
