@@ -52,7 +52,7 @@ class Message:
     """A parsed message: its classes, the sentences that state something, and its question.
 
     `question` holds the sentences that ask, after the user's question before them if they name nothing by themselves
-    ("And when was that?"). `views` are the forms in which it is searched, `asked` says about whom and about which
+    ("And when was that?"). `views` are the forms in which it is searched, `subject` says about whom and about which
     times it is about, `stated_at` when what it states happened.
     """
 
@@ -60,7 +60,7 @@ class Message:
     statements: tuple[str, ...]
     question: View
     views: tuple[View, ...]
-    asked: Subject
+    subject: Subject
     stated_at: TimeExpression | None = None
 
 

@@ -87,7 +87,7 @@ def test_what_is_told_and_what_is_asked_in_one_message_are_kept_apart(message):
     assert both.statements == ("I planted a quince tree yesterday.",)
     assert both.question.text == "When did I adopt Biscuit?"
     assert both.classes.is_question
-    assert both.asked.times == ()
+    assert both.subject.times == ()
 
 
 def test_nothing_of_a_long_message_is_left_out(message):
@@ -146,7 +146,7 @@ def test_without_a_classifier_every_store_is_as_likely(message):
 
 
 def test_the_times_that_are_asked_about_are_read_from_when_it_is_asked(message, marlow):
-    (time,) = message("What did I do last month?").asked.times
+    (time,) = message("What did I do last month?").subject.times
     assert (time.span.start.month, time.span.start.year) == (marlow.now.month - 1, marlow.now.year)
 
 
@@ -170,7 +170,7 @@ def test_one_call_of_the_encoder_is_enough(marlow, embedder):
 
 def test_a_question_about_a_speaker_is_looked_up_in_the_first_person(message, embedder):
     asked = message("What instruments does Tilde play?")
-    assert asked.asked.names == ("Tilde",)
+    assert asked.subject.names == ("Tilde",)
     assert asked.question.text == asked.views[0].text == "What instruments does Tilde play?"
     np.testing.assert_allclose(asked.views[0].vector, embedder.encode(["What instruments does I play?"])[0], atol=1e-5)
     np.testing.assert_allclose(asked.question.vector, embedder.encode([asked.question.text])[0], atol=1e-5)
@@ -180,24 +180,24 @@ def test_a_question_about_a_speaker_is_looked_up_in_the_first_person(message, em
 def test_who_is_only_talked_of_keeps_their_name(message, embedder, name):
     text = f"What did {name} repair?"
     asked = message(text)
-    assert asked.asked.names == ()
+    assert asked.subject.names == ()
     np.testing.assert_allclose(asked.views[0].vector, embedder.encode([text])[0], atol=1e-5)
 
 
 def test_who_is_spoken_to_is_not_asked_about(message):
-    assert message("Marlow, when did I adopt Biscuit?").asked.names == ()
-    assert message("Where is my key, Marlow?").asked.names == ()
-    assert message("What did Marlow ask me about the canoe?").asked.names == ("Marlow",)
+    assert message("Marlow, when did I adopt Biscuit?").subject.names == ()
+    assert message("Where is my key, Marlow?").subject.names == ()
+    assert message("What did Marlow ask me about the canoe?").subject.names == ("Marlow",)
 
 
 def test_a_name_is_of_those_asked_about_only_if_the_question_holds_it(message):
-    assert message("I spoke to Tilde yesterday. When did Olaf visit?").asked.names == ()
-    assert message("I spoke to Olaf yesterday. When did Tilde win?").asked.names == ("Tilde",)
+    assert message("I spoke to Tilde yesterday. When did Olaf visit?").subject.names == ()
+    assert message("I spoke to Olaf yesterday. When did Tilde win?").subject.names == ("Tilde",)
 
 
 def test_a_question_with_my_is_about_the_one_who_asks(message):
-    assert message("When did I adopt Biscuit?").asked.about_self
-    assert not message("When was Biscuit adopted?").asked.about_self
+    assert message("When did I adopt Biscuit?").subject.about_self
+    assert not message("When was Biscuit adopted?").subject.about_self
 
 
 def test_what_is_told_is_looked_up_with_what_both_said(marlow):

@@ -13,15 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graph.learning import from_model as by_model
-from graph.learning import from_rules as rules
+from graph.learning import from_model, from_rules
 from graph.learning.feelings import emotion, scene
 from graph.learning.learner import Learner, learn_from_sessions
 from graph.learning.quotation import own_sentences
 from graph.learning.summary import TermWeights
 from graph.models.calls import Unreachable
 from graph.models.registry import chat_model
-from memory.bank import learning_queue as consolidation
+from memory.bank import learning_queue
 from memory.bank.bank import Bank
 from memory.bank.learning_queue import SessionTurn
 from memory.search import indexer
@@ -43,7 +42,7 @@ def heard(*said, news=True):
 
 
 def drawn(*said, store):
-    return [item.memory for item in rules.learn(heard(*said)) if item.memory.store == store and not item.ends]
+    return [item.memory for item in from_rules.learn(heard(*said)) if item.memory.store == store and not item.ends]
 
 
 # --- rules
@@ -91,26 +90,26 @@ def test_a_feeling_counts_where_somebody_is_said_to_feel_it(sentence, felt, wher
     ],
 )
 def test_what_asks_supposes_quotes_or_reports_teaches_nothing(text):
-    assert rules.learn(heard(text)) == ()
+    assert from_rules.learn(heard(text)) == ()
 
 
 def test_only_news_is_learned_from():
-    assert rules.learn(heard("I live in Porto.", news=False)) == ()
+    assert from_rules.learn(heard("I live in Porto.", news=False)) == ()
 
 
 def test_what_an_assistant_says_is_learned_as_its_own():
     said = ("I live in Porto. The bridge was built in 1886.", "assistant", "Iris")
-    (fact,) = rules.learn(heard(said))
+    (fact,) = from_rules.learn(heard(said))
     assert (fact.memory.text, fact.memory.speaker) == ("Lives in Porto", "Iris")
 
 
 def test_who_is_spoken_to_is_not_taken_for_who_is_spoken_of():
     turns = ("My father, Ida, laughs a lot.", ("Does he.", "assistant", "Ida"), "My sister, Kim, sings.")
-    assert [item.memory.text for item in rules.learn(heard(*turns))] == ["Kim is your sister"]
+    assert [item.memory.text for item in from_rules.learn(heard(*turns))] == ["Kim is your sister"]
 
 
 def test_a_fact_that_is_no_more_so_ends():
-    (ended,) = rules.learn(heard("I no longer live in Porto."))
+    (ended,) = from_rules.learn(heard("I no longer live in Porto."))
     assert (ended.ends, ended.memory.text, ended.memory.attribute) == (True, "Lives in Porto", "home")
 
 
@@ -126,18 +125,18 @@ LONG = (
 
 
 def test_a_session_is_summed_up_in_sentences_that_were_said():
-    (gist,) = [item for item in rules.learn(heard(*LONG)) if item.memory.attribute == "summary"]
-    assert len(gist.quotes) == rules.GIST
+    (gist,) = [item for item in from_rules.learn(heard(*LONG)) if item.memory.attribute == "summary"]
+    assert len(gist.quotes) == from_rules.GIST
     assert all(quote.words in LONG and not quote.alone for quote in gist.quotes)
     assert gist.memory.text == " ".join(f"You: {quote.words}" for quote in gist.quotes)
     phrases, words = gist.memory.key.split("\n")
-    assert len(phrases.split("; ")) == rules.PHRASES
+    assert len(phrases.split("; ")) == from_rules.PHRASES
     assert words == gist.memory.text
 
 
 def test_a_summary_rests_on_the_facts_that_it_states():
     here = "I live in Porto, and in Porto I live by the river."
-    told = rules.learn(
+    told = from_rules.learn(
         heard(here, "Porto is a river town.", "The river at Porto is wide.", *LONG[3:], "I live in Porto.")
     )
     (gist,) = [item for item in told if item.memory.attribute == "summary"]
@@ -146,19 +145,19 @@ def test_a_summary_rests_on_the_facts_that_it_states():
 
 
 def test_what_was_said_twice_is_summed_up_once():
-    (gist,) = [item for item in rules.learn(heard(*LONG, *LONG)) if item.memory.attribute == "summary"]
-    assert len({quote.words for quote in gist.quotes}) == rules.GIST
+    (gist,) = [item for item in from_rules.learn(heard(*LONG, *LONG)) if item.memory.attribute == "summary"]
+    assert len({quote.words for quote in gist.quotes}) == from_rules.GIST
 
 
 def test_a_short_session_has_no_summary():
-    assert all(item.memory.attribute != "summary" for item in rules.learn(heard(*LONG[:5])))
+    assert all(item.memory.attribute != "summary" for item in from_rules.learn(heard(*LONG[:5])))
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.text(max_size=200), max_size=12))
 def test_whatever_was_said_every_item_quotes_it(said):
     turns = heard(*said)
-    for item in rules.learn(turns):
+    for item in from_rules.learn(turns):
         assert item.quotes
         for quote in item.quotes:
             assert quote.words in turns[quote.turn].turn.text
@@ -166,7 +165,7 @@ def test_whatever_was_said_every_item_quotes_it(said):
 
 def test_a_page_of_anything_is_read_to_its_end():
     for page in ("I was so " * 20_000, '"' * 100_000, "I felt " + "very " * 20_000, "in the " * 30_000, "a" * 100_000):
-        rules.learn(heard(page))
+        from_rules.learn(heard(page))
         list(own_sentences(page))
 
 
@@ -221,7 +220,7 @@ def test_killed_while_it_learns_it_loses_and_repeats_nothing(bank):
     )
     killed = subprocess.run([sys.executable, "-c", dies, str(bank.path)], cwd=ROOT, timeout=120, check=False)
     assert killed.returncode == -signal.SIGKILL
-    assert (len(learned(bank)), consolidation.count_pending(bank)) == (2, 2)
+    assert (len(learned(bank)), learning_queue.count_pending(bank)) == (2, 2)
     assert learn_from_sessions(bank, "rules").sessions == 2
     assert learned(bank) == [f"Ab{letter} is your cat" for letter in "abcd"]
 
@@ -239,7 +238,7 @@ def test_an_older_history_that_comes_later_does_not_close_what_is_newer(bank):
 def test_nobody_learns_where_nobody_is_to(bank):
     tell(bank, "I live in Porto.")
     assert learn_from_sessions(bank, "none").sessions == 0
-    assert consolidation.count_pending(bank) == 1
+    assert learning_queue.count_pending(bank) == 1
 
 
 def test_a_chat_is_learned_from_when_it_is_closed(bank, embedder):
@@ -316,7 +315,7 @@ def test_what_was_said_stands_only_in_the_data(bank):
     with ChatServer(told()) as server:
         by_server(bank, server)
         system, human = (message["content"] for message in server.requests[0]["messages"])
-    assert system == by_model.INSTRUCTION
+    assert system == from_model.INSTRUCTION
     assert [turn["text"] for turn in json.loads(human)["turns"]] == [evil]
     assert "<" not in human
 
@@ -334,7 +333,7 @@ def test_while_the_model_is_away_sessions_wait(bank):
     tell(bank, "I live in Porto.")
     with ChatServer(Broken(status=503, body="{}")) as server, pytest.raises(Unreachable):
         by_server(bank, server)
-    assert (learned(bank), consolidation.count_pending(bank)) == ([], 1)
+    assert (learned(bank), learning_queue.count_pending(bank)) == ([], 1)
 
 
 def test_a_long_session_is_read_in_parts_with_the_right_quotes(bank):
@@ -364,7 +363,7 @@ def test_what_was_talked_about_is_answered_by_the_summary_and_what_was_done_is_n
     quill = replace(marlow, persona=services.bank.create_persona(PersonaDraft("Quill")), now=at(5, 7))
     for text in LONG:
         quill.say(text)
-    consolidation.close_chats(services.bank)
+    learning_queue.close_chats(services.bank)
     assert learn_from_sessions(services.bank, "rules").sessions > 0
     later = quill.again(now=at(5, 20), chat_id="later")
     talked = later.say("What did we talk about in the first week of May?", remember=False)

@@ -98,13 +98,13 @@ def _summary(heard: Sequence[SessionTurn], learned: Sequence[LearnedMemory]) -> 
         for sentence in own_sentences(each.turn.text)
         if len(sentence.split()) >= LEAST_WORDS
     }
-    said = sorted(((place, sentence) for sentence, place in first.items()), key=lambda pair: pair[0])
+    candidates = sorted(((place, sentence) for sentence, place in first.items()), key=lambda pair: pair[0])
     times = [each.turn.said_at for each in heard if each.turn.said_at is not None]
-    sentences = [sentence for _, sentence in said]
-    weights = TermWeights.of(sentences) if len(said) >= 2 * GIST and times else None
+    sentences = [sentence for _, sentence in candidates]
+    weights = TermWeights.of(sentences) if len(candidates) >= 2 * GIST and times else None
     if weights is None:
         return
-    chosen = [said[n] for n in weights.nearest(sentences, GIST)]
+    chosen = [candidates[n] for n in weights.nearest(sentences, GIST)]
     quotes = tuple(Quote(place, sentence, alone=False) for place, sentence in chosen)
     text = " ".join(f"{heard[place].turn.speaker}: {sentence}" for place, sentence in chosen)
     phrases = weights.phrases(" ".join(sentences), PHRASES)

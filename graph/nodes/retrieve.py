@@ -23,25 +23,25 @@ async def retrieve(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     """
     ask, message, services = state["ask"], state["message"], runtime.context
     settings = services.settings
-    asked = message.asked if settings.time_filter else replace(message.asked, times=())
+    subject = message.subject if settings.time_filter else replace(message.subject, times=())
     hits = await asyncio.to_thread(
-        services.searcher.search, ask.persona.id, message.views, ask.as_of, settings.search, asked
+        services.searcher.search, ask.persona.id, message.views, ask.as_of, settings.search, subject
     )
     found = Counter(hit.memory.store for hit in hits if hit.kept)
     listed = ", ".join(f"{n} {store}" for store, n in found.items()) or "nothing"
     line = TraceLine("retrieve", f"found {listed}", {str(store): n for store, n in found.items()})
-    return {"hits": hits, "trace": (line, *_factors(asked, message.views, hits, settings.search))}
+    return {"hits": hits, "trace": (line, *_factors(subject, message.views, hits, settings.search))}
 
 
 def _factors(
-    asked: Subject, views: Sequence[View], hits: Sequence[Hit], settings: SearchSettings
+    subject: Subject, views: Sequence[View], hits: Sequence[Hit], settings: SearchSettings
 ) -> Iterator[TraceLine]:
     """A trace line for each scoring factor that changed a score, beside the match of each memory alone."""
-    whose = " and ".join(asked.names) or ("the one who asks" if asked.about_self else "")
+    whose = " and ".join(subject.names) or ("the one who asks" if subject.about_self else "")
     if len(views) > 1:
         yield TraceLine("views", f"put in {len(views)} ways, the dialogue before it among them", {"views": len(views)})
-    if settings.voice and asked.names:
-        yield TraceLine("voice", f"put as {to_first_person(views[0].text, asked.names)!r}")
+    if settings.voice and subject.names:
+        yield TraceLine("voice", f"put as {to_first_person(views[0].text, subject.names)!r}")
     share = min((hit.scores.get("meaning", 1.0) for hit in hits), default=1.0)  # what was handed in has none
     if share < settings.dense_weight:
         yield TraceLine("coverage", f"memories hold words of it, so meaning counts {share:.0%}", {"meaning": share})

@@ -24,7 +24,7 @@ async def time_filter(state: TurnState, runtime: Runtime[Services]) -> TurnState
     if not hits:
         return {}
     message = state["message"]
-    window = message.asked.times if settings.time_filter else ()
+    window = message.subject.times if settings.time_filter else ()
     is_open = parse(message.question.text, 0, {}, [time.text for time in window]).open
     sums_up = is_open and bool(_OF_TALK.search(message.question.text))
     kept, decided = drop_outside_time(hits if sums_up else without_summaries(hits), window, is_open=is_open)

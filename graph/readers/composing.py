@@ -10,7 +10,7 @@ from graph.readers.elapsed import Comparison
 from graph.state import Citation, Note, Reading, Reason
 from graph.understanding.question import Question
 from graph.understanding.sentences import split
-from graph.understanding.times import day_happened
+from graph.understanding.times import day_happened, describe_day
 from memory.dates.expressions import TimeExpression, describe_span
 from memory.search import tokens as lexical
 from memory.types import SEMANTIC, Hit, TimeSpan
@@ -229,11 +229,6 @@ def with_surroundings(note: Note, room: int) -> str:
             first, words = first - 1, words + before
         else:
             return " ".join(sentences[first : last + 1])
-
-
-def describe_day(moment: datetime | None) -> str:
-    """The day of a moment, for people; empty for none."""
-    return f"{moment.day} {moment:%B %Y}" if moment else ""
 
 
 def clip(quote: str, question: Question, room: int) -> str:

@@ -9,6 +9,7 @@ from datetime import date
 from typing import Literal
 
 from graph.readers.intervals import length
+from graph.understanding.times import describe_day
 
 LONGEST = 400
 """Most characters of a question that is parsed: on a pasted page the patterns would be slow."""
@@ -55,10 +56,10 @@ def compare_days(compared: Comparison, days: Sequence[date]) -> str:
     """The answer to a comparison of two days."""
     first, second = days
     if compared.asks == "apart":
-        return f"{length(first, second)}, from {_format_day(min(days))} to {_format_day(max(days))}."
+        return f"{length(first, second)}, from {describe_day(min(days))} to {describe_day(max(days))}."
     order = sorted(zip(days, compared.sides, strict=True), reverse=compared.asks == "last")
     (day, side), (other_day, _) = order
-    return f"{side[:1].upper()}{side[1:]}: {_format_day(day)}; the other on {_format_day(other_day)}."
+    return f"{side[:1].upper()}{side[1:]}: {describe_day(day)}; the other on {describe_day(other_day)}."
 
 
 def ago(day: date, asked_on: date) -> str:
@@ -66,7 +67,3 @@ def ago(day: date, asked_on: date) -> str:
     if day == asked_on:
         return "Today"
     return f"{length(day, asked_on)} {'ago' if day < asked_on else 'from now'}"
-
-
-def _format_day(day: date) -> str:
-    return f"{day.day} {day:%B %Y}"

@@ -170,7 +170,6 @@ def _data(content: PromptContent, notes: Sequence[Mapping[str, Any]] | None) -> 
     compared = compares(content.question)
     near = set(content.best) if notes is None else {int(note["memory"]) for note in notes}
     numbered = [(n, hit.memory) for n, hit in enumerate(content.hits, 1) if notes is None or n in near]
-    told = notes or ()
     data = {
         "persona": _without_empty(card),
         "asked_on": f"{ask.as_of:%A, {ask.as_of.day} %B %Y, %H:%M}",
@@ -178,7 +177,9 @@ def _data(content: PromptContent, notes: Sequence[Mapping[str, Any]] | None) -> 
         "memories": [_memory(n, memory, content, worded=notes is None) for n, memory in numbered],
         "intervals": between([pair for pair in numbered if pair[0] in near], ask.as_of) if compared else [],
         "dialogue": [{"who": t.role, "text": _cut(t.text, TURN_CHARACTERS)} for t in ask.dialogue[-TURNS:]],
-        "notes": [{**note, "quote": _cut(note["quote"], NOTED), "note": _cut(note["note"], NOTED)} for note in told],
+        "notes": [
+            {**note, "quote": _cut(note["quote"], NOTED), "note": _cut(note["note"], NOTED)} for note in notes or ()
+        ],
         "question": content.question,
     }
     return {name: value for name, value in data.items() if value or name in ("memories", "question")}
@@ -212,8 +213,8 @@ def _described(data: Mapping[str, Any]) -> str:
     """The same data in sentences; text that people wrote stays in JSON strings."""
     parts = [f"## Who you are\n{_lines(data.get('persona', {}))}"]
     parts.append(f"## Today\nIt is {data['asked_on']}." + "".join(_means(w) for w in data.get("times", ())))
-    told = "\n".join(_memory_line(memory) for memory in data["memories"]) or "Nothing was found."
-    parts.append(f"## Memories, oldest first\n{told}")
+    memories = "\n".join(_memory_line(memory) for memory in data["memories"]) or "Nothing was found."
+    parts.append(f"## Memories, oldest first\n{memories}")
     if "intervals" in data:
         parts.append("## Between them\n" + "\n".join(data["intervals"]))
     if "dialogue" in data:

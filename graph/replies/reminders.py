@@ -11,12 +11,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from graph.readers.composing import describe_day
 from graph.replies.manners import manner
 from graph.state import USER, Ask, Citation, Message
 from graph.understanding.classifier import Classifier
 from graph.understanding.message import DIALOGUE_TURNS
 from graph.understanding.sentences import split
+from graph.understanding.times import describe_day
 from memory.bank.bank import Bank
 from memory.dates.expressions import describe_span
 from memory.search import tokens as lexical

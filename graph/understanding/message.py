@@ -83,11 +83,11 @@ def _parse(ask: Ask, services: Services) -> tuple[Message, str]:
     others = (own, *before, *views[len(texts) :])
     times = times_in(question.text, ask.as_of) if ask.times is None else ask.times
     named = frozenset(possible_names(question.text))
-    asked = Subject(tuple(name for name in names if name in named), is_about_self(question.text), times)
+    subject = Subject(tuple(name for name in names if name in named), is_about_self(question.text), times)
     statements = tuple(part.text for part in stating)
     looked_up = _weighted(question, others, voiced_views, classes)
     stated_at = stated_time(" ".join(statements), ask.as_of)
-    return Message(classes, statements, question, looked_up, asked, stated_at), own_question
+    return Message(classes, statements, question, looked_up, subject, stated_at), own_question
 
 
 def _split_by_kind(services: Services, parts: Sequence[View]) -> tuple[list[View], list[View]]:

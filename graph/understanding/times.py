@@ -71,6 +71,11 @@ def moment_of(memory: Memory) -> datetime | None:
     return memory.event.start if memory.event else memory.said_at
 
 
+def describe_day(moment: date | None) -> str:
+    """The day of a moment in words; empty for none."""
+    return f"{moment.day} {moment:%B %Y}" if moment else ""
+
+
 def is_of_time(memory: Memory, span: TimeSpan) -> bool:
     """Whether a memory held, happened, tells of, or was said in the span; what has no time may be of any."""
     if memory.store in SEMANTIC and memory.event is None and memory.valid_from is not None:
