@@ -35,7 +35,7 @@ def build_site(settings: Settings, build_page: BuildPage) -> Starlette:
     """Build the app that any ASGI server can run.
 
     Raises:
-        MemoirError: the bank cannot be used, or nobody could log in.
+        MemoirError: the bank cannot be used, or there are no users to log in.
     """
     users = Users(settings.home)
     _check_bank(settings, users)
@@ -67,7 +67,7 @@ def serve(settings: Settings, build_page: BuildPage) -> None:
     """Serve the app until it is interrupted.
 
     Raises:
-        MemoirError: the port is taken, the bank cannot be used, or nobody could log in.
+        MemoirError: the port is taken, the bank cannot be used, or there are no users to log in.
     """
     _check_port(settings.host, settings.port)
     if not settings.auth and settings.host not in LOOPBACK:

@@ -11,13 +11,13 @@ _CITATION = re.compile(r"\\\[(\d+)\\\]")
 
 
 def to_markdown(text: str) -> str:
-    """A text that shows as it is: every mark that Markdown might read is escaped."""
+    """Escape every character that Markdown could read as markup."""
     lines = (_PUNCTUATION.sub(r"\\\1", line.strip()) for line in text.strip().splitlines())
     return "\n".join(lines)
 
 
 def link_citations(reading: Reading, answer_number: int) -> str:
-    """The Markdown of an answer whose citations link to their sources."""
+    """Escape an answer, and link its citations to their sources."""
     known = {c.number for c in reading.citations}
 
     def link(found: re.Match[str]) -> str:

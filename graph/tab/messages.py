@@ -24,7 +24,7 @@ STATUS = {
     "time_filter": "Reading the memories…",
     "read": "Saving this exchange…",
 }
-"""What goes on once a node is done."""
+"""What is being done after each node, as the chat shows it."""
 
 SHOWN = 200
 """Messages of a chat that the page shows: all are sent to it with each word of an answer."""
@@ -34,7 +34,7 @@ CUT = ("Earlier messages", "Earlier messages of this chat are no longer shown. F
 
 @dataclass(frozen=True, slots=True)
 class Bubble:
-    """One message of the chat: what was said, and its Markdown. With a title it is a notice that nobody said."""
+    """One message of the chat: what was said, and its Markdown. With a title it is a notice of the page."""
 
     role: Literal["user", "assistant"]
     text: str
@@ -62,32 +62,32 @@ class Chat:
 
 
 def user_bubble(text: str) -> Bubble:
-    """What the user said."""
+    """Make the bubble of what the user said."""
     return Bubble("user", text, to_markdown(text))
 
 
 def draft_bubble(text: str) -> Bubble:
-    """An answer that is still being written."""
+    """Make the bubble of an answer that is still being written."""
     return Bubble("assistant", text, to_markdown(text))
 
 
 def answer_bubble(reading: Reading, answer_number: int) -> Bubble:
-    """An answer whose citations link to their sources."""
+    """Make the bubble of an answer, its citations linked to their sources."""
     return Bubble("assistant", reading.answer, link_citations(reading, answer_number))
 
 
 def status(text: str) -> Bubble:
-    """What goes on while an answer is on its way."""
+    """Make the bubble that says what is being done for an answer."""
     return Bubble("assistant", "", "\u200b", title=text, pending=True)
 
 
 def notice(title: str, text: str) -> list[Bubble]:
-    """A notice in the chat; none, if there is no text."""
+    """Make a notice in the chat; none, if there is no text."""
     return [Bubble("assistant", text, to_markdown(text), title)] if text else []
 
 
 def shown(bubbles: Sequence[Bubble]) -> list[dict[str, Any]]:
-    """The bubbles as the chat box takes them."""
+    """Convert bubbles to what the chat box takes."""
     return [_shown(bubble) for bubble in bubbles]
 
 
@@ -99,7 +99,7 @@ def _shown(bubble: Bubble) -> dict[str, Any]:
 
 
 def latest(bubbles: Sequence[Bubble]) -> list[Bubble]:
-    """The end of a long chat, from a message of the user on, under a notice that earlier ones are not shown."""
+    """Return the end of a long chat, from a message of the user on, under a notice that earlier ones are not shown."""
     if len(bubbles) <= SHOWN:
         return list(bubbles)
     rest = list(bubbles[-SHOWN + 1 :])
@@ -109,12 +109,12 @@ def latest(bubbles: Sequence[Bubble]) -> list[Bubble]:
 
 
 def busy() -> gr.Textbox:
-    """The composer while an answer is on its way: what is written meanwhile stays, and waits to be sent."""
+    """Update the composer for the time of answering: the user can write the next message, but not send it."""
     writing = "Memoir is answering. You can write your next message, or press Stop."
     return gr.Textbox("", submit_btn=False, stop_btn=STOP, placeholder=writing)
 
 
 def ready(text: str | None = None) -> gr.Textbox:
-    """The composer once a message may be sent; with a text only where that is given back."""
+    """Update the composer once a message can be sent; a text is put back into it."""
     look: dict[str, Any] = {"submit_btn": SEND, "stop_btn": False, "placeholder": ASK}
     return gr.Textbox(**look) if text is None else gr.Textbox(text, **look)
