@@ -1,0 +1,44 @@
+"""The templates of the Memory tab: each compiles, says what happened, and escapes every text."""
+
+from pathlib import Path
+
+import pytest
+
+from memory.forgetting.forget import ForgetReport
+from memory.tab import templates
+from memory.tab.templates import render
+
+BAD = "<img src=x onerror=alert(1)>"
+
+
+@pytest.mark.parametrize("path", sorted(templates.TEMPLATES.glob("*.html")), ids=lambda path: path.stem)
+def test_every_template_compiles(path):
+    assert templates._environment.get_template(path.name)
+
+
+def test_a_preview_lists_what_would_be_forgotten():
+    shown = render("forget_preview.html", gone=ForgetReport(3, 1, 1, lines=(BAD,)))
+    assert "3 memories, 1 turn, 1 whole conversation" in shown
+    assert "&lt;img" in shown
+    assert "<img" not in shown
+    assert "… and more." in shown
+
+
+def test_a_preview_of_everything_it_lists_says_no_more():
+    assert "and more" not in render("forget_preview.html", gone=ForgetReport(1, 1, 0, lines=("One.",)))
+
+
+def test_a_report_says_what_is_left_and_where():
+    clean = render("forget_report.html", gone=ForgetReport(1, 2, 0))
+    assert "1 memory, 2 turns; 0 traces left in the file." in clean
+    assert "report this" not in clean
+    left = render("forget_report.html", gone=ForgetReport(1, 2, 0, residue=2, copies=(Path(f"/{BAD}.db"),)))
+    assert "2 traces left in the file. Please report this as a bug." in left
+    assert "&lt;img src=x onerror=alert(1)&gt;.db. Delete that file too." in left
+
+
+def test_totals_count_each_kind_of_memory():
+    counts = {"sessions": 2, "turns": 1200, "event": 1200}
+    shown = render("persona_totals.html", counts=counts, memories=1200)
+    assert "<strong>1,200 memories</strong> from 2 conversations, 1,200 turns" in shown
+    assert "Profile" not in shown
