@@ -90,12 +90,12 @@ def summarize(path: Path, progress: Progress = without_progress) -> FileSummary:
     file = HistoryFile(path, progress)
     for _ in file.read():
         pass
-    everyone = file.histories.values()
-    found = tuple(
+    histories = file.histories.values()
+    summaries = tuple(
         HistorySummary(h.header.external_id, h.header.name, h.sessions, h.turns, h.memories, h.first, h.last)
-        for h in everyone
+        for h in histories
     )
-    return FileSummary(file.importer.NAME, found, _listed(everyone), sum(h.skipped for h in everyone), file.fault)
+    return FileSummary(file.importer.NAME, summaries, _listed(histories), sum(h.skipped for h in histories), file.fault)
 
 
 def ingest(

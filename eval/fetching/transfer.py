@@ -99,8 +99,8 @@ def _look_up(repo: str, files: list[dict[str, Any]], folder: Path) -> list[Remot
     from huggingface_hub import HfApi, RepoFile
 
     paths = [path for file in files for path in file["paths"]]
-    found = HfApi().get_paths_info(repo, paths, repo_type="dataset")
-    there = {info.path: info for info in found if isinstance(info, RepoFile)}
+    infos = HfApi().get_paths_info(repo, paths, repo_type="dataset")
+    there = {info.path: info for info in infos if isinstance(info, RepoFile)}
     wanted = []
     for file in files:
         info = next((there[path] for path in file["paths"] if path in there), None)
@@ -133,14 +133,14 @@ def _fetch_file(repo: str, file: RemoteFile) -> Path:
             "it was left unchanged. Move it away to download the hub's file"
         )
     _download(repo, file)
-    found = _checksum(file.part, file)
-    if found == file.checksum:
+    checksum = _checksum(file.part, file)
+    if checksum == file.checksum:
         return file.part.replace(file.path)
-    aside = file.path.with_name(f"{file.path.name}.{found[:12]}.wrong")
+    aside = file.path.with_name(f"{file.path.name}.{checksum[:12]}.wrong")
     file.part.replace(aside)
     raise TransferFailed(
-        f"{file.path.name} was damaged or altered on the way: its checksum is {found}, the hub's is {file.checksum}. "
-        f"It was renamed to {aside}; download again to start over"
+        f"{file.path.name} was damaged or altered on the way: its checksum is {checksum}, "
+        f"the hub's is {file.checksum}. It was renamed to {aside}; download again to start over"
     )
 
 

@@ -49,10 +49,10 @@ def export_personas(arguments: Arguments, bank: Bank, settings: BankSettings) ->
 def back_up(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     """Copy the bank to a new file."""
     with progress_bar("Copying") as task:
-        held = backup.backup(bank, arguments.file, task)
+        summary = backup.backup(bank, arguments.file, task)
     if arguments.json:
-        return print_json({"file": str(arguments.file), **to_json_values(held)})
-    return print_text(f"{arguments.file}: {_describe(held)}; checked")
+        return print_json({"file": str(arguments.file), **to_json_values(summary)})
+    return print_text(f"{arguments.file}: {_describe(summary)}; checked")
 
 
 def restore(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
@@ -64,5 +64,7 @@ def restore(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     return print_text(f"{bank.path}: {_describe(done.holding)}{before}")
 
 
-def _describe(held: backup.BankSummary) -> str:
-    return f"{held.personas} personas, {held.sessions} sessions, {held.turns} turns, {held.memories} memories"
+def _describe(summary: backup.BankSummary) -> str:
+    return (
+        f"{summary.personas} personas, {summary.sessions} sessions, {summary.turns} turns, {summary.memories} memories"
+    )

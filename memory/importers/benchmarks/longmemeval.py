@@ -108,23 +108,23 @@ class _Question:
     def _read_session(self, fields: Fields, place: Place, value: object) -> SessionDraft | None:
         index, where = int(place[2]), format_place(place)
         ids, dates = (_list_of(fields, name) for name in ("haystack_session_ids", "haystack_dates"))
-        given = Fields({"id": _get(ids, index), "date": _get(dates, index)}, where, fields.skips)
-        session_id = self._disambiguate(given)
+        entry = Fields({"id": _get(ids, index), "date": _get(dates, index)}, where, fields.skips)
+        session_id = self._disambiguate(entry)
         turns = tuple(_read_turns(value, where, session_id, fields.skips))
         if not turns:
-            given.report("", EMPTY_SESSION)
+            entry.report("", EMPTY_SESSION)
             return None
         return SessionDraft(
-            turns, given.moment("date", _read_date), started_text=given.text("date"), external_id=session_id
+            turns, entry.moment("date", _read_date), started_text=entry.text("date"), external_id=session_id
         )
 
-    def _disambiguate(self, given: Fields) -> str:
-        session_id = given.text("id")
+    def _disambiguate(self, entry: Fields) -> str:
+        session_id = entry.text("id")
         self.seen[session_id] += 1
         if not session_id or self.seen[session_id] == 1:
             return session_id
         renamed = f"{session_id}#{self.seen[session_id]}"
-        given.report("", f"a session id used before in this history; kept as {renamed}")
+        entry.report("", f"a session id used before in this history; kept as {renamed}")
         return renamed
 
 

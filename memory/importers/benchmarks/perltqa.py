@@ -149,8 +149,8 @@ def _read_dialogue(character: Fields, name: str, key: str, dialogue: Fields) -> 
     turns: list[TurnDraft] = []
     first_time = next(iter(contents.values), "")
     for time, lines in contents.values.items():
-        given = Fields({"time": time}, contents.place_of(time), contents.skips)
-        moment, said_text = given.moment("time"), given.text("time")
+        entry = Fields({"time": time}, contents.place_of(time), contents.skips)
+        moment, said_text = entry.moment("time"), entry.text("time")
         if time == first_time:
             started_at, moment, said_text = moment, None, ""
         for line, place in list_items(lines, contents.place_of(time), contents.skips):

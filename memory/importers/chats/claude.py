@@ -10,9 +10,9 @@
 Format as described by github.com/Sinity/polylogue (docs/providers/claude-ai.md), with the parents that exports since
 2025 have, as seen in published ones.
 
-One history an account; a conversation is a session found by its uuid. Where messages name their parents, the path to
-`current_leaf_message_uuid`, or else to the latest message, was shown; without parents all were. Thoughts and the use
-of tools are left out. An attached file is named in the message; its text is left out with a skip.
+One history for each account; a conversation is a session identified by its uuid. Where messages name their parents, the
+path to `current_leaf_message_uuid`, or else to the latest message, was shown; without parents all were. Thoughts and
+the use of tools are left out. An attached file is named in the message; its text is left out with a skip.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def _persona_of(conversation: Fields) -> PersonaDraft:
 
 
 def _read_conversation(conversation: Fields) -> SessionDraft | None:
-    given = conversation.items("chat_messages")
-    messages, parents = index_messages(given, conversation, "uuid", "parent_message_uuid")
+    items = conversation.items("chat_messages")
+    messages, parents = index_messages(items, conversation, "uuid", "parent_message_uuid")
     shown = list(messages)
     if any(parents.values()):
         leaf = conversation.text("current_leaf_message_uuid")
@@ -71,8 +71,8 @@ def _read_turn(message: Fields) -> TurnDraft | None:
     if sender not in SPEAKERS:
         message.report("sender", f"said by {sender or 'nobody'}, not by human or assistant")
         return None
-    said = read_parts(message, "content") or message.text("text").strip()
-    text = "\n".join(part for part in (said, *_read_attachments(message)) if part)
+    text = read_parts(message, "content") or message.text("text").strip()
+    text = "\n".join(part for part in (text, *_read_attachments(message)) if part)
     return make_turn(message, SPEAKERS[sender], text, ("uuid", "created_at"))
 
 

@@ -7,8 +7,8 @@
         {"messageId": "m-2", "parentMessageId": "m-1", "sender": "GPT-4", "isCreatedByUser": false, "text": "",
          "content": [{"type": "text", "text": "In the shed."}], "createdAt": "2024-05-01T08:00:02.000Z"}]}
 
-A recursive export has `messagesTree` (older ones `messages`) whose messages hold their `children`. Format as written by
-github.com/danny-avila/LibreChat (useExportConversation.ts, useBuildMessageTree.ts).
+A recursive export has `messagesTree` (older ones `messages`) whose messages contain their `children`. Format as written
+by github.com/danny-avila/LibreChat (useExportConversation.ts, useBuildMessageTree.ts).
 
 One history, "LibreChat"; the conversation is a session identified by its id. An export with branches does not say which
 of them was shown; the latest is read, which is what LibreChat shows. One without branches contains what was shown.
@@ -59,8 +59,8 @@ def read(path: Source) -> Iterator[Record]:
 
 def _read_conversation(conversation: Fields) -> SessionDraft | None:
     tree = "messagesTree" if "messagesTree" in conversation.values else "messages"
-    given = _flatten(conversation.items(tree))
-    messages, parents = index_messages(given, conversation, "messageId", "parentMessageId")
+    items = _flatten(conversation.items(tree))
+    messages, parents = index_messages(items, conversation, "messageId", "parentMessageId")
     shown = shown_path(parents, "") if conversation.values.get("branches") else list(messages)
     turns = read_shown(messages, shown, _read_turn)
     # `exportAt` is the time of day of the export; the first message says when the conversation began.

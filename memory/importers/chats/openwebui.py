@@ -63,8 +63,8 @@ def _read_chat(item: Fields) -> SessionDraft | None:
     chat = item.object("chat") if "chat" in item.values else item
     history = chat.object("history")
     if history.values:
-        given = ((_named(value, key), place) for key, value, place in history.object("messages").entries())
-        messages, parents = index_messages(given, item, "id", "parentId")
+        items = ((_named(value, key), place) for key, value, place in history.object("messages").entries())
+        messages, parents = index_messages(items, item, "id", "parentId")
         shown = shown_path(parents, history.text("currentId"))
     else:
         messages, _ = index_messages(chat.items("messages"), item, "id", "parentId")
@@ -88,8 +88,8 @@ def _read_turn(message: Fields) -> TurnDraft | None:
         return None
     if message.values.get("files"):
         message.report("files", "only text is kept; left out: the files")
-    given = message.values.get("content")
-    text = read_parts(message, "content") if isinstance(given, list) else message.text("content")
+    content = message.values.get("content")
+    text = read_parts(message, "content") if isinstance(content, list) else message.text("content")
     names = ("id", "timestamp")
     if role == "user":
         return make_turn(message, (USER, "user"), text, names, parse_epoch)
@@ -99,11 +99,11 @@ def _read_turn(message: Fields) -> TurnDraft | None:
 
 def _without_details(message: Fields, text: str) -> str:
     """An answer without the thoughts and tool calls that the page folds away."""
-    kept: list[str] = []
+    parts: list[str] = []
     at = 0
     while (start := text.find(DETAILS, at)) >= 0 and (end := text.find(DETAILS_END, start)) >= 0:
-        kept.append(text[at:start])
+        parts.append(text[at:start])
         at = end + len(DETAILS_END)
     if at:
         message.report("content", "only what was said is kept; left out: thoughts or the use of tools")
-    return "".join([*kept, text[at:]])
+    return "".join([*parts, text[at:]])

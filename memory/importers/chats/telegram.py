@@ -80,8 +80,8 @@ def _chat_of(place: Place) -> Place | None:
 
 
 def _user_id(value: object) -> str:
-    given = Fields(value, "").text("user_id") if isinstance(value, dict) else ""
-    return f"user{given}" if given else ""
+    user_id = Fields(value, "").text("user_id") if isinstance(value, dict) else ""
+    return f"user{user_id}" if user_id else ""
 
 
 class _Chat:

@@ -149,8 +149,8 @@ class _Reader:
         yield from skips
         if stamp := read_message_time(text):
             yield from self._release()
-            speaker, said = split_speaker(stamp.rest)
-            self.message = _Message(stamp, speaker, place, [said])
+            speaker, first_line = split_speaker(stamp.rest)
+            self.message = _Message(stamp, speaker, place, [first_line])
         elif self.message:
             self.message.lines.append(text)
             self.message.size += len(text)
@@ -206,10 +206,10 @@ def text_and_skip_reason(speaker: str, text: str) -> tuple[str, str]:
         return "", f"only text is kept; left out: {_bare(text)}"
     if attached := ATTACHED.match(text):
         return text[attached.end() :].strip(), f"only text is kept; left out: {attached['file'].strip(SYSTEM_MARK)}"
-    said, mark, own = text.partition(SYSTEM_MARK)
+    written, mark, own = text.partition(SYSTEM_MARK)
     own, _, further = own.partition("\n")
-    if mark and (not said.strip() or PLACEHOLDER.fullmatch(own.strip()) or own.rstrip().endswith("omitted")):
-        return f"{said}\n{further}".strip(), f"text by WhatsApp itself: {own.strip()}"
+    if mark and (not written.strip() or PLACEHOLDER.fullmatch(own.strip()) or own.rstrip().endswith("omitted")):
+        return f"{written}\n{further}".strip(), f"text by WhatsApp itself: {own.strip()}"
     return text.strip(), "" if text.strip() else "empty message"
 
 

@@ -69,10 +69,10 @@ def read(path: Source) -> Iterator[Record]:
     persona = _read_persona(card, name)
     yield persona
     yield from pop_skips(skips)
-    kept = tuple(_read_kept(card))
+    turns = tuple(_read_kept(card))
     yield from pop_skips(skips)
-    if kept:
-        yield SessionDraft(kept, external_id="card", title="The card")
+    if turns:
+        yield SessionDraft(turns, external_id="card", title="The card")
     for memory in _read_lore(card.object("character_book"), name):
         yield from pop_skips(skips)
         yield memory
@@ -109,8 +109,8 @@ def _read_kept(card: Fields) -> Iterator[TurnDraft]:
     """Instructions, and a description that is too long for the persona, as turns that are never recalled."""
     long = {name: name for name in ("description", "personality") if len(card.text(name)) > MAX_DESCRIPTION_CHARACTERS}
     for field, label in {**long, **KEPT}.items():
-        given = card.values.get(field)
-        texts = [(given, card.place_of(field))] if not isinstance(given, list) else list(card.items(field))
+        content = card.values.get(field)
+        texts = [(content, card.place_of(field))] if not isinstance(content, list) else list(card.items(field))
         for value, place in texts:
             if isinstance(value, str) and value.strip():
                 text = clean_text(value, place, card.skips)

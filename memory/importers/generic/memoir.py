@@ -176,8 +176,8 @@ def _check_version(path: Source, version: object) -> None:
 def _turn_fields(turn: TurnDraft) -> dict[str, Any]:
     fields = {"speaker": turn.speaker, "role": turn.role, "text": turn.text, "id": turn.external_id}
     times = _time_fields("said", turn.said_at, turn.said_text) | _event_fields(turn.event)
-    given = _without_empty({**fields, **times, "event_text": turn.event_text})
-    return given if turn.recallable else {**given, "recallable": False}
+    filled = _without_empty({**fields, **times, "event_text": turn.event_text})
+    return filled if turn.recallable else {**filled, "recallable": False}
 
 
 def _event_fields(event: TimeSpan | None) -> dict[str, str]:

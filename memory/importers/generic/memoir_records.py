@@ -82,12 +82,12 @@ def _read_turn(fields: Fields, persona: str) -> TurnDraft | None:
         if fields.values:
             fields.report("text", EMPTY_TURN)
         return None
-    speaker, given = fields.text("speaker"), fields.text("role")
+    speaker, role_name = fields.text("speaker"), fields.text("role")
     role: Role = "assistant" if speaker == persona else "user"
-    if given and given not in ROLES:
+    if role_name and role_name not in ROLES:
         fields.report("role", f"expected one of {', '.join(ROLES)}; kept as other")
-    if given:
-        role = ROLES.get(given, "other")
+    if role_name:
+        role = ROLES.get(role_name, "other")
     said_at = _read_time(fields, "said_at")
     return TurnDraft(
         speaker or role,
@@ -113,9 +113,9 @@ def _read_time(fields: Fields, name: str, may_be_ahead: bool = False) -> datetim
 
 def _read_wording(fields: Fields, name: str, moment: datetime | None) -> str:
     """The source's wording of a time: from its own field, or from the time's field unless that is in ISO format."""
-    given = fields.text(f"{name}_at")
-    is_own = moment is not None and moment.isoformat() == given
-    return fields.text(f"{name}_text") or ("" if is_own else given)
+    written = fields.text(f"{name}_at")
+    is_own = moment is not None and moment.isoformat() == written
+    return fields.text(f"{name}_text") or ("" if is_own else written)
 
 
 def _read_event_text(fields: Fields) -> str:

@@ -59,15 +59,15 @@ def stream_values(path: Source, is_entered: Callable[[Place], bool]) -> Iterator
 @lru_cache(maxsize=1)  # every importer asks about the same head
 def outline(head: bytes) -> frozenset[tuple[str, ...]]:
     """The places in the start of a JSON or JSON Lines file, down to five levels, with `[]` for any index."""
-    found: set[tuple[str, ...]] = set()
+    places: set[tuple[str, ...]] = set()
 
     def note(place: Place) -> bool:
-        found.add(tuple("[]" if isinstance(step, int) else step for step in place))
+        places.add(tuple("[]" if isinstance(step, int) else step for step in place))
         return len(place) < OUTLINE_DEPTH
 
     for leaf, _ in _values(_head_events(head), [], note):
         note(leaf)
-    return frozenset(found - {()})
+    return frozenset(places - {()})
 
 
 def format_place(place: Iterable[str | int]) -> str:

@@ -64,8 +64,8 @@ def read_card(path: Path) -> EmbeddedCard | None:
                     cards[keyword] = base64.b64decode(text, validate=True)
     except (EOFError, ValueError, OSError) as fault:
         raise ValueError(f"{fault}; expected a complete PNG whose card is JSON in base64") from fault
-    found = next((cards[keyword] for keyword in KEYWORDS if keyword in cards), None)
-    return None if found is None else EmbeddedCard(path.name, path.stem, found)
+    card = next((cards[keyword] for keyword in KEYWORDS if keyword in cards), None)
+    return None if card is None else EmbeddedCard(path.name, path.stem, card)
 
 
 def _text_chunks(file: BinaryIO) -> Iterator[bytes]:

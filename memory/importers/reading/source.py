@@ -101,12 +101,12 @@ def read_chunks(path: Source) -> Iterator[bytes]:
             decoder = codecs.getincrementaldecoder(encoding)()
             while True:
                 chunk = file.read(CHUNK_BYTES)
-                held = len(decoder.getstate()[0])
+                pending = len(decoder.getstate()[0])
                 try:
                     text = decoder.decode(chunk, final=not chunk)
                 except UnicodeDecodeError as fault:
                     yield from filter(None, [fault.object[: fault.start].decode(encoding).encode()])
-                    raise UnreadableFile(_undecodable(path, fault, offset - held + fault.start)) from fault
+                    raise UnreadableFile(_undecodable(path, fault, offset - pending + fault.start)) from fault
                 if text:
                     yield text.encode()
                 if not chunk:
@@ -118,21 +118,21 @@ def read_chunks(path: Source) -> Iterator[bytes]:
 
 def read_lines(path: Source) -> Iterator[TextLine | Skip]:
     """The lines of a text file, numbered from 1; a line longer than `MAX_LINE_BYTES` is skipped and never in memory."""
-    number, held, overlong = 1, bytearray(), False
+    number, line, overlong = 1, bytearray(), False
     for chunk in read_chunks(path):
         pieces = chunk.split(b"\n")
         for index, piece in enumerate(pieces):
-            overlong = overlong or len(held) + len(piece) > MAX_LINE_BYTES
+            overlong = overlong or len(line) + len(piece) > MAX_LINE_BYTES
             if overlong:
-                held.clear()
+                line.clear()
             else:
-                held += piece
+                line += piece
             if index < len(pieces) - 1:
-                yield _line(number, held, overlong, ended=True)
+                yield _line(number, line, overlong, ended=True)
                 number, overlong = number + 1, False
-                held.clear()
-    if held or overlong:
-        yield _line(number, held, overlong, ended=False)
+                line.clear()
+    if line or overlong:
+        yield _line(number, line, overlong, ended=False)
 
 
 def describe_cleaning(text: str) -> str:
@@ -164,10 +164,10 @@ def count_records(read: Callable[[Source], Iterator[Record]]) -> Callable[[Sourc
     return read_and_count
 
 
-def _line(number: int, held: bytearray, overlong: bool, ended: bool) -> TextLine | Skip:
+def _line(number: int, line: bytearray, overlong: bool, ended: bool) -> TextLine | Skip:
     if overlong:
         return Skip(f"line {number}", f"longer than {MAX_LINE_BYTES:,} bytes; skipped")
-    return TextLine(number, held.decode().removesuffix("\r"), ended)
+    return TextLine(number, line.decode().removesuffix("\r"), ended)
 
 
 def _undecodable(path: Source, fault: UnicodeDecodeError, offset: int) -> str:
