@@ -77,7 +77,7 @@ def test_what_is_restored_is_what_was_and_what_was_there_is_kept_beside(bank, ke
     tell(bank, "Later.", name="b")
     done = restore(bank, kept)
     assert texts(bank) == {"We painted the kitchen yellow."}
-    assert (done.holding.sessions, done.before) == (1, bank.path.with_name("bank.db.before-restore"))
+    assert (done.summary.sessions, done.before) == (1, bank.path.with_name("bank.db.before-restore"))
     assert texts(Bank(done.before)) == {"We painted the kitchen yellow.", "Later."}
     assert restore(bank, done.before).before == bank.path.with_name("bank.db.before-restore-2")
     assert "Later." in texts(bank)

@@ -74,7 +74,7 @@ def test_a_file_is_written_whole_or_not_at_all(told, tmp_path, monkeypatch):
         yield "one line"
         raise OSError("the disk is full")
 
-    monkeypatch.setattr(export, "lines", breaks)
+    monkeypatch.setattr(export, "export_lines", breaks)
     with pytest.raises(OSError, match="full"):
         export.write_export(bank, [told.persona], file)
     assert file.read_text() == "what was there before"

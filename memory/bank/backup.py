@@ -1,7 +1,7 @@
-"""The whole bank as one file and back: a backup while others read and write, and its restoring.
+"""Back up the bank to one file while others read and write it, and restore a backup.
 
-Both go through SQLite's own backup, which copies the pages of one moment in one transaction: what is copied to is the
-old or the new, never half of either, whoever has it open.
+Both use SQLite's own backup, which copies all pages of one moment in one transaction: the target holds the old content
+or the new, never half of each, whoever has it open.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from memory.errors import BankTooNew, BankUnavailable, MemoirError, UnreadableFi
 from memory.progress import Task
 
 PIECE = 4096
-"""Pages copied at a time, of 4 kB each: some tens of milliseconds."""
+"""Pages of 4 kB that are copied at a time, which takes some tens of milliseconds."""
 
 KEPT_SUFFIX = ".before-restore"
 """Appended to the name of the bank that a restore keeps."""
 
 COPIED, CHECKED = 0.4, 0.9
-"""How much of a backup is done, in seconds, when all is copied, and when its pages are checked."""
+"""The share of a backup's time that has passed when all is copied, and when the pages are checked."""
 
 
 @dataclass(frozen=True, slots=True)
 class BankSummary:
-    """What a bank's file holds, and of which version it is."""
+    """The version of a bank's file, and how much it holds."""
 
     version: int
     personas: int
@@ -43,14 +43,14 @@ class BankSummary:
 
 @dataclass(frozen=True, slots=True)
 class RestoreResult:
-    """What the bank holds now; `before` is where the bank that was there is kept, None if there was none."""
+    """What the bank holds now; `before` is the file that keeps the bank of before, None if there was none."""
 
-    holding: BankSummary
+    summary: BankSummary
     before: Path | None
 
 
 def backup(bank: Bank, path: Path, task: Task | None = None) -> BankSummary:
-    """Copy the bank as it stands at one moment to a new file, and check the copy.
+    """Copy the bank as it is at one moment to a new file, and check the copy.
 
     Raises:
         MemoirError: the file is there already, or cannot be written; nothing is left of it then.
@@ -76,7 +76,7 @@ def _copy(bank: Bank, path: Path, task: Task, share: float) -> None:
 
 
 def restore(bank: Bank, path: Path) -> RestoreResult:
-    """Put the bank of a backup in the place of the one that is there, which is kept beside it.
+    """Replace the bank with that of a backup; the old one is kept beside it.
 
     The new bank is built and checked in full before the old one is touched. A program that has the bank open sees the
     other one from its next operation on.
@@ -91,10 +91,10 @@ def restore(bank: Bank, path: Path) -> RestoreResult:
     try:
         bank.path.parent.mkdir(parents=True, exist_ok=True)
         _remove(new)
-        holding = _build(new, path, bank)
+        summary = _build(new, path, bank)
         with _kept_aside(bank) as before, closing(_open(new)) as source, bank.replacing() as target:
             source.backup(target)
-        return RestoreResult(holding, before)
+        return RestoreResult(summary, before)
     except (sqlite3.Error, OSError) as fault:
         raise BankUnavailable(f"{explain(bank.path, fault)}. It holds what it held before") from fault
     finally:
@@ -150,7 +150,7 @@ def _move(old: Path, new: Path) -> None:
 
 
 def inspect(path: Path, task: Task | None = None) -> BankSummary:
-    """Read a bank's file through and tell what it holds.
+    """Check a bank's file and count what it holds.
 
     Raises:
         UnreadableFile: it is missing, damaged or no bank.
@@ -184,7 +184,7 @@ def inspect(path: Path, task: Task | None = None) -> BankSummary:
 
 
 def _open(path: Path) -> sqlite3.Connection:
-    """A connection that writes nothing: not even beside the file, unless something of it still stands in its log."""
+    """A connection that writes nothing, not even beside the file, unless its log still holds a part of it."""
     if not path.is_file():
         raise UnreadableFile(f"{path} is not there. Nothing was changed.")
     log = path.with_name(path.name + "-wal")
@@ -193,7 +193,7 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 def _count_on(conn: sqlite3.Connection, bank: Bank) -> None:
-    """Let the revisions be higher than any that was seen of the bank: who remembers one has to look again."""
+    """Set the revisions above any that the bank has had, so that every cache reads the rows again."""
     revision = "SELECT value, rewritten FROM revision"
     seen = [tuple(conn.execute(revision).fetchone())]
     if bank.path.exists():

@@ -11,10 +11,10 @@ from datetime import datetime, timedelta
 
 from sqlite_utils import Database
 
-from memory.bank import facts as knowing
 from memory.bank import journal, rows
-from memory.bank import sessions as writing
 from memory.bank.connection import BankFile
+from memory.bank.facts import add_memory
+from memory.bank.sessions import find_or_create_persona, record_sessions, store_session
 from memory.errors import UnknownMemory, UnknownPersona
 from memory.types import (
     CitingAnswer,
@@ -55,7 +55,7 @@ class Bank(BankFile):
         """The persona of that number, name or source id ("conv-26"); case does not matter.
 
         Raises:
-            UnknownPersona: none is meant, or more than one.
+            UnknownPersona: no persona matches, or several do.
         """
         everyone = self.personas()
         asked = str(wanted).strip().casefold()
@@ -69,9 +69,9 @@ class Bank(BankFile):
         raise UnknownPersona(f"no persona {wanted!r} in {self.path}; known: {known}")
 
     def create_persona(self, draft: PersonaDraft) -> Persona:
-        """Make a persona, or hand back the one that the same source made before (same `external_id`, or same name)."""
+        """Create a persona, or return the one that the same source created (same `external_id`, or same name)."""
         with self.writing() as db:
-            return writing.find_or_create_persona(db, draft)
+            return find_or_create_persona(db, draft)
 
     def set_proactive(self, persona_id: int, *, proactive: bool) -> Persona:
         """Set whether a persona may bring up a memory that nobody asked for.
@@ -89,21 +89,21 @@ class Bank(BankFile):
     # --- writing
 
     def remember(self, persona_id: int, sessions: Sequence[SessionDraft]) -> WriteCounts:
-        """Store sessions with the dialogue memory of each turn and what was learned from them, all or nothing.
+        """Store sessions with a dialogue memory for each turn and what was learned from them, all or nothing.
 
-        What the bank has already, it leaves as it is: remembering twice adds nothing.
+        What the bank has already is left as it is: remembering twice adds nothing.
         """
         with self.writing() as db:
             _require_persona(db, persona_id)
-            stored = sum((writing.store_session(db, persona_id, s) for s in sessions), WriteCounts())
-            writing.record_sessions(db, persona_id, sessions, stored)
+            stored = sum((store_session(db, persona_id, s) for s in sessions), WriteCounts())
+            record_sessions(db, persona_id, sessions, stored)
             return stored
 
     def add_memories(self, persona_id: int, drafts: Sequence[MemoryDraft]) -> WriteCounts:
-        """Store memories that no turn said (an imported profile, an event), all or nothing; known ones are left."""
+        """Store memories that no turn said (an imported profile, an event), all or nothing, except known ones."""
         with self.writing() as db:
             _require_persona(db, persona_id)
-            stored = sum((knowing.add_memory(db, persona_id, d) for d in drafts), WriteCounts())
+            stored = sum((add_memory(db, persona_id, d) for d in drafts), WriteCounts())
             journal.record(db, "imported", persona_id, stored.added)
             return stored
 
@@ -134,11 +134,11 @@ class Bank(BankFile):
         limit: int = -1,
         offset: int = 0,
     ) -> list[Memory]:
-        """A persona's memories, those that are pinned first, then the newest.
+        """A persona's memories, pinned ones first, then the newest.
 
-        `during` keeps what happened in the span, or was said in it where no event time is known.
+        `during` keeps those that happened in the span, or were said in it where no event time is known.
         """
-        where, values = _which(persona_id, store, during)
+        where, values = _condition(persona_id, store, during)
         values |= {"limit": limit, "offset": offset}
         order = "m.pinned DESC, coalesce(m.event_start, m.said_at, m.recorded_at) DESC, m.id DESC"
         query = f"{MEMORY} WHERE {where} ORDER BY {order} LIMIT :limit OFFSET :offset"
@@ -146,13 +146,13 @@ class Bank(BankFile):
             return [rows.memory(r) for r in db.query(query, values)]
 
     def count_memories(self, persona_id: int, *, store: Store | None = None, during: TimeSpan | None = None) -> int:
-        """How many memories `memories` would give for the same store and time, were there no limit."""
-        where, values = _which(persona_id, store, during)
+        """The number of memories of a store and time; see `memories`."""
+        where, values = _condition(persona_id, store, during)
         with self.reading() as db:
             return int(db.conn.execute(f"SELECT count(*) FROM memories m WHERE {where}", values).fetchone()[0])
 
     def counts(self, persona_id: int) -> dict[str, int]:
-        """How many `sessions`, `turns` and memories of each store a persona has."""
+        """The number of `sessions`, `turns` and memories of each store that a persona has."""
         with self.reading() as db:
             sessions, turns = next(
                 db.conn.execute(
@@ -167,9 +167,9 @@ class Bank(BankFile):
         return {"sessions": sessions, "turns": turns, **dict(stores)}
 
     def time_range(self, persona_id: int) -> TimeSpan | None:
-        """From the first to just after the last thing said, or None where nothing has a date."""
+        """The span from the first dated turn to just after the last, or None if none has a date."""
         with self.reading() as db:
-            # Each by itself is one look into the index; both in one query would read it all.
+            # Each query alone reads one entry of the index; both in one would scan it.
             query = "SELECT {}(said_at) FROM memories WHERE persona_id = ?"
             (first,), (last,) = (db.conn.execute(query.format(end), (persona_id,)).fetchone() for end in ("min", "max"))
         if first is None:
@@ -206,7 +206,7 @@ class Bank(BankFile):
             return [rows.turn(r) for r in db.query(query, [persona_id, session_id, first, last])]
 
     def chat_memories(self, persona_id: int, chat_id: str, limit: int) -> list[Memory]:
-        """What was told in the session of that `external_id` and not taken back, the last first."""
+        """The dialogue memories of the session with that `external_id`, without retracted ones, the newest first."""
         query = (
             f"{MEMORY} WHERE m.persona_id = ? AND m.store = 'dialogue' AND m.taken_back IS NULL AND m.session_id = "
             "(SELECT id FROM sessions WHERE persona_id = m.persona_id AND external_id = ?) ORDER BY m.id DESC LIMIT ?"
@@ -215,7 +215,7 @@ class Bank(BankFile):
             return [rows.memory(r) for r in db.query(query, [persona_id, chat_id, limit])]
 
     def memories_from_same_turns(self, persona_id: int, memory_id: int) -> list[Memory]:
-        """All that was drawn from the turns of a memory, itself included, in the order in which it was stored."""
+        """All memories from the turns of a memory, itself included, in the order in which they were stored."""
         query = (
             f"{MEMORY} WHERE m.persona_id = ? AND m.id IN (SELECT memory_id FROM sources WHERE turn_id IN "
             "(SELECT turn_id FROM sources WHERE memory_id = ?)) ORDER BY m.id"
@@ -224,7 +224,7 @@ class Bank(BankFile):
             return [rows.memory(r) for r in db.query(query, [persona_id, memory_id])]
 
     def sources(self, persona_id: int, memory_id: int) -> list[Turn]:
-        """The turns that a memory was drawn from, in order."""
+        """The turns that a memory came from, in order."""
         query = (
             "SELECT t.* FROM turns t JOIN sources o ON o.turn_id = t.id JOIN memories m ON m.id = o.memory_id "
             "WHERE m.persona_id = ? AND m.id = ? ORDER BY t.session_id, t.position"
@@ -233,7 +233,7 @@ class Bank(BankFile):
             return [rows.turn(r) for r in db.query(query, [persona_id, memory_id])]
 
     def quotes(self, persona_id: int, memory_id: int) -> dict[int, str]:
-        """By turn id, the words that carry a memory; none for a turn that is remembered as it stands."""
+        """The words that carry a memory, by turn id; a dialogue memory, which is its whole turn, has none."""
         query = (
             "SELECT o.turn_id, o.quote FROM sources o JOIN memories m ON m.id = o.memory_id "
             "WHERE m.persona_id = ? AND m.id = ? AND o.quote <> ''"
@@ -242,7 +242,7 @@ class Bank(BankFile):
             return dict(db.conn.execute(query, (persona_id, memory_id)).fetchall())
 
     def citing_answers(self, persona_id: int, memory_id: int, limit: int) -> list[CitingAnswer]:
-        """The answers that relied on a memory, the last first."""
+        """The answers that relied on a memory, the newest first."""
         query = (
             "SELECT t.*, q.text AS question FROM cites c JOIN memories m ON m.id = c.memory_id JOIN turns t ON "
             "t.id = c.turn_id LEFT JOIN turns q ON q.session_id = t.session_id AND q.position = t.position - 1 "
@@ -254,7 +254,7 @@ class Bank(BankFile):
             ]
 
     def preceding_turns(self, persona_id: int, memory_ids: Sequence[int]) -> dict[int, Turn]:
-        """By memory id, the turn said just before the first of its sources, where there is one."""
+        """The turn just before the first source of each memory, by memory id, where there is one."""
         query = (
             "SELECT m.id AS memory_id, b.* FROM memories m JOIN turns t ON t.id = (SELECT min(turn_id) FROM sources "
             "WHERE memory_id = m.id) JOIN turns b ON b.session_id = t.session_id AND b.position = t.position - 1 "
@@ -266,14 +266,14 @@ class Bank(BankFile):
 
 def memories_by_id(db: Database, persona_id: int, ids: Sequence[int]) -> list[Memory]:
     """Those of a persona's memories that have these ids, in the order of the ids."""
-    # The plus keeps SQLite from going by way of the persona's index to rows whose numbers are given.
+    # The plus keeps SQLite from using the persona's index to reach rows whose ids are given.
     query = f"{MEMORY} WHERE +m.persona_id = ? AND m.id IN (SELECT value FROM json_each(?))"
     found = {r["id"]: rows.memory(r) for r in db.query(query, [persona_id, json.dumps(list(ids))])}
     return [found[i] for i in ids if i in found]
 
 
-def _which(persona_id: int, store: Store | None, during: TimeSpan | None) -> tuple[str, dict[str, object]]:
-    """The condition that picks memories `m`, and its values."""
+def _condition(persona_id: int, store: Store | None, during: TimeSpan | None) -> tuple[str, dict[str, object]]:
+    """The SQL condition that selects memories `m`, and its values."""
     where = ["m.persona_id = :persona"]
     values: dict[str, object] = {"persona": persona_id}
     if store is not None:

@@ -1,6 +1,6 @@
-"""What the user changes of a memory by hand, each undone by `undo`: nothing is lost but by forgetting.
+"""Edit, pin, merge or reject memories by hand, and undo it; only forgetting deletes anything.
 
-A changed memory is a new version; the old one is kept as history, taken back.
+An edited memory is a new version; the old one is kept as history, retracted.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ JOURNALLED: Mapping[ChangeKind, str] = {
     "unpin": "unpinned",
     "merge": "merged",
 }
-"""What the journal calls each."""
+"""The journal's word for each change."""
 
 
 class Outdated(MemoirError):
-    """The memory was changed, or forgotten, since it was looked at; nothing was changed now."""
+    """The memory was changed or forgotten since it was displayed; nothing was changed now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Something that was changed and can be undone; `other_id` is the new version, or what was merged with it."""
+    """A change that can be undone; `other_id` is the new version, or the memory that was merged in."""
 
     kind: ChangeKind
     at: datetime
@@ -48,7 +48,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """What of a memory can be edited: its words, when it happened, and from when to when it held."""
+    """What can be edited of a memory: its text, when it happened, and from when to when it holds."""
 
     text: str
     event: TimeSpan | None = None
@@ -58,25 +58,25 @@ class Version:
 
 
 def version_of(memory: Memory) -> Version:
-    """A memory as it stands."""
+    """The editable fields of a memory as they are now."""
     return Version(memory.text, memory.event, memory.event_text, memory.valid_from, memory.valid_to)
 
 
 def edit(bank: Bank, persona_id: int, memory_id: int, to: Version) -> Memory:
-    """Put a new version in the place of a memory; what was drawn from the old words alone is stale from now on.
+    """Replace a memory with a new version; what was learned from the old words alone becomes stale.
 
     Raises:
-        MemoirError: there are no words left, or it ends before it begins.
-        Outdated: somebody else changed it first.
+        MemoirError: the text is empty, or it ends before it begins.
+        Outdated: the memory was changed or forgotten meanwhile.
     """
     text = clean(to.text).strip()
     if not text:
-        raise MemoirError("A memory needs words; to remove it, forget it. Nothing was changed.")
+        raise MemoirError("A memory cannot be empty. To remove it, delete it. Nothing was changed.")
     if to.valid_from and to.valid_to and to.valid_to <= to.valid_from:
-        raise MemoirError(f"It would end ({to.valid_to:%Y-%m-%d}) before it begins. Nothing was changed.")
+        raise MemoirError(f"The end ({to.valid_to:%Y-%m-%d}) must be after the beginning. Nothing was changed.")
     with bank.writing() as db:
         old = _current(db, persona_id, memory_id)
-        touched = _let_rest_on(db, old)
+        touched = _add_dependants(db, old)
         new_id = next_id(db, "memories")
         key = old["key"] if text == old["text"] else text
         changed = {"text": text, **rows.key_columns(old["speaker"], key)}
@@ -90,7 +90,7 @@ def edit(bank: Bank, persona_id: int, memory_id: int, to: Version) -> Memory:
         }
         version = {"id": new_id, "identity": rows.digest("version", uuid4().hex), "recorded_at": _now()}
         insert(db, "memories", [{**old, **changed, **timed, **version}])
-        # A statement in other words is no longer what its turn alone carries.
+        # An edited statement no longer says what its turn alone says.
         db.conn.execute(
             "INSERT INTO sources (memory_id, turn_id, quote, alone) "
             "SELECT ?, turn_id, quote, alone AND ? <> 'dialogue' FROM sources WHERE memory_id = ?",
@@ -99,28 +99,28 @@ def edit(bank: Bank, persona_id: int, memory_id: int, to: Version) -> Memory:
         validity.retract(db, persona_id, memory_id, _now())
         db.conn.execute("UPDATE memories SET superseded_by = ? WHERE id = ?", (new_id, memory_id))
         validity.supersede(db, new_id)
-        _note(db, persona_id, "edit", memory_id, new_id, touched)
+        _record(db, persona_id, "edit", memory_id, new_id, touched)
         return memories_by_id(db, persona_id, [new_id])[0]
 
 
 def mark_wrong(bank: Bank, persona_id: int, memory_id: int) -> None:
-    """Let a memory be recalled no more; it stays in the history."""
+    """Stop recalling a memory; it stays in the history."""
     with bank.writing() as db:
-        touched = _let_rest_on(db, _current(db, persona_id, memory_id))
+        touched = _add_dependants(db, _current(db, persona_id, memory_id))
         validity.retract(db, persona_id, memory_id, _now())
-        _note(db, persona_id, "wrong", memory_id, None, touched)
+        _record(db, persona_id, "wrong", memory_id, None, touched)
 
 
 def pin(bank: Bank, persona_id: int, memory_id: int, *, pinned: bool) -> None:
-    """Have a memory read whenever it is found at all, or no longer."""
+    """Pin a memory, so that it is read whenever it is among the hits, or unpin it."""
     with bank.writing() as db:
         _current(db, persona_id, memory_id)
         db.conn.execute("UPDATE memories SET pinned = ? WHERE id = ?", (int(pinned), memory_id))
-        _note(db, persona_id, "pin" if pinned else "unpin", memory_id, None, [])
+        _record(db, persona_id, "pin" if pinned else "unpin", memory_id, None, [])
 
 
 def duplicates(bank: Bank, persona_id: int, memory_id: int) -> list[Memory]:
-    """The other memories of the same kind and speaker that say the same words and are recalled, too."""
+    """The other memories of the same store and speaker with the same text that are still recalled."""
     query = (
         f"{MEMORY} JOIN memories o ON o.id = :id AND o.persona_id = m.persona_id AND o.store = m.store "
         "AND o.speaker = m.speaker AND o.text = m.text COLLATE NOCASE "
@@ -131,7 +131,7 @@ def duplicates(bank: Bank, persona_id: int, memory_id: int) -> list[Memory]:
 
 
 def merge(bank: Bank, persona_id: int, memory_id: int, others: Sequence[int]) -> None:
-    """Make one memory of several: it takes over the tellings of the others, which stay in the history."""
+    """Merge others into a memory: it takes over their sources, and they stay in the history."""
     with bank.writing() as db:
         for other in others:
             _current(db, persona_id, memory_id)
@@ -147,26 +147,26 @@ def merge(bank: Bank, persona_id: int, memory_id: int, others: Sequence[int]) ->
             )
             validity.retract(db, persona_id, other, _now())
             db.conn.execute("UPDATE memories SET superseded_by = ? WHERE id = ?", (memory_id, other))
-            _note(db, persona_id, "merge", memory_id, other, taken)
+            _record(db, persona_id, "merge", memory_id, other, taken)
 
 
 def last_change(bank: Bank, persona_id: int) -> Change | None:
-    """What `undo` would undo."""
+    """The change that `undo` would undo."""
     with bank.reading() as db:
         row = _last(db, persona_id)
     return Change(row["kind"], datetime.fromisoformat(row["at"]), row["memory_id"], row["other_id"]) if row else None
 
 
 def undo(bank: Bank, persona_id: int) -> int:
-    """Undo the last change; returns the id of the memory that it was made to.
+    """Undo the last change and return the id of the memory that was changed.
 
     Raises:
-        MemoirError: nothing is left to undo.
+        MemoirError: there is nothing to undo.
     """
     with bank.writing() as db:
         row = _last(db, persona_id)
         if row is None:
-            raise MemoirError("There is no change left to undo.")
+            raise MemoirError("There is nothing to undo.")
         memory_id, other, touched = row["memory_id"], row["other_id"], json.loads(row["touched"])
         db.conn.execute("DELETE FROM changes WHERE id = ?", (row["id"],))
         journal.record(db, "undid", persona_id, {"memories": 1}, [memory_id], by="Memory tab")
@@ -193,14 +193,14 @@ def _current(db: Database, persona_id: int, memory_id: int) -> dict[str, Any]:
     """The row of a memory that may be changed."""
     found = list(db.query("SELECT * FROM memories WHERE persona_id = ? AND id = ?", [persona_id, memory_id]))
     if not found:
-        raise Outdated(f"Memory {memory_id} is not there any more: it was forgotten, perhaps in another window.")
+        raise Outdated(f"Memory {memory_id} no longer exists. It was deleted, perhaps in another window.")
     if found[0]["taken_back"] is not None:
-        raise Outdated(f"Memory {memory_id} was changed or marked wrong before, perhaps in another window. Look again.")
+        raise Outdated(f"Memory {memory_id} was changed or marked wrong, perhaps in another window. Reload it.")
     return found[0]
 
 
-def _let_rest_on(db: Database, memory: Mapping[str, Any]) -> list[int]:
-    """Let what was drawn from a statement, and from no other, rest on it; the ids of those that do anew."""
+def _add_dependants(db: Database, memory: Mapping[str, Any]) -> list[int]:
+    """Make what was learned from this statement alone depend on it; the ids of the memories that newly do."""
     if memory["store"] != "dialogue":
         return []
     query = """
@@ -211,13 +211,13 @@ def _let_rest_on(db: Database, memory: Mapping[str, Any]) -> list[int]:
         EXCEPT SELECT memory_id FROM rests_on WHERE basis_id = :id
         EXCEPT SELECT id FROM memories WHERE store = 'dialogue'
     """
-    resting = [int(each) for (each,) in db.conn.execute(query, {"id": memory["id"]})]
-    bases = [(each, memory["id"]) for each in resting]
+    dependants = [int(each) for (each,) in db.conn.execute(query, {"id": memory["id"]})]
+    bases = [(each, memory["id"]) for each in dependants]
     db.conn.executemany("INSERT INTO rests_on (memory_id, basis_id) VALUES (?, ?)", bases)
-    return resting
+    return dependants
 
 
-def _note(
+def _record(
     db: Database, persona_id: int, kind: ChangeKind, memory_id: int, other_id: int | None, touched: Sequence[int]
 ) -> None:
     row = {"persona_id": persona_id, "at": _now(), "kind": kind, "memory_id": memory_id, "other_id": other_id}

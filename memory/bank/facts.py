@@ -1,7 +1,7 @@
-"""What becomes a memory but an utterance: given as one, or learned from turns.
+"""Store facts that were stated or learned: memories that are not an utterance.
 
-What is learned quotes the turns, or is refused. Told again while it holds, it is one memory with both tellings as its
-sources; a correction takes the place of what was wrong.
+A learned memory quotes its turns, or is refused. Stated again while it holds, it stays one memory with both turns as
+its sources; a correction replaces what was wrong.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from memory.types import LearnedMemory, MemoryDraft, Quote, Turn, TurnDraft, Wri
 
 
 def add_memory(db: Database, persona_id: int, draft: MemoryDraft) -> WriteCounts:
-    """Store one memory that no turn said, unless it is known, and settle which of two facts holds now."""
+    """Store a memory that no turn said, unless it is known, and close the fact that it supersedes."""
     draft = clean_draft(draft)
     identity = rows.memory_identity(draft)
     known = "SELECT 1 FROM memories WHERE persona_id = ? AND identity = ?"
@@ -43,11 +43,11 @@ def add_learned(
     turns: Sequence[tuple[int, TurnDraft | Turn]],
     items: Sequence[LearnedMemory],
 ) -> WriteCounts:
-    """Store what was learned from turns, given with their ids; what quotes nothing of them is refused."""
+    """Store what was learned from turns, given with their ids; an item without a quote from them is refused."""
     stored = WriteCounts()
     ids: list[int | None] = []
     for item in items:
-        quotes = [(turns[q.turn][0], said, q.alone) for q in item.quotes if (said := _said(q, turns))]
+        quotes = [(turns[q.turn][0], words, q.alone) for q in item.quotes if (words := _find_words(q, turns))]
         if not quotes:
             ids.append(None)
             stored += WriteCounts(refused=1)
@@ -65,15 +65,15 @@ def add_learned(
     return stored
 
 
-def _said(quote: Quote, turns: Sequence[tuple[int, TurnDraft | Turn]]) -> str:
-    """The quoted words as they stand in their turn, or nothing."""
+def _find_words(quote: Quote, turns: Sequence[tuple[int, TurnDraft | Turn]]) -> str:
+    """The quoted words as their turn spells them, or "" if it lacks them."""
     return find_quote(quote.words, turns[quote.turn][1].text) if 0 <= quote.turn < len(turns) else ""
 
 
 def _learn(
     db: Database, persona_id: int, session_id: int, item: LearnedMemory, quotes: Sequence[tuple[int, str, bool]]
 ) -> tuple[int, bool]:
-    """The id of a learned memory, and whether it is new: told again while it holds, it has one more source."""
+    """The id of a learned memory, and whether it is new; one stated again while it holds gets one more source."""
     draft = clean_draft(item.memory)
     since = rows.format_time(draft.valid_from or draft.said_at) or ""
     turn_ids = {turn_id for turn_id, _, _ in quotes}
@@ -98,7 +98,7 @@ def _learn(
     reassert(db, persona_id, memory_id)
     if item.replaces is not None:
         db.conn.execute("UPDATE memories SET superseded_by = ? WHERE id = ?", (memory_id, item.replaces))
-        # A correction is put together of what was said first and what was said of it.
+        # A correction is drawn from the first statement and from the one that corrects it.
         db.conn.execute(
             "INSERT OR IGNORE INTO sources (memory_id, turn_id, quote, alone) "
             "SELECT ?, turn_id, quote, 0 FROM sources WHERE memory_id = ?",

@@ -1,7 +1,8 @@
-"""What is still to be learned from: the queue of sessions that are over, kept in the bank's own rows.
+"""The queue of finished sessions that are still to be learned from, kept in the bank's rows.
 
-A session is due when it is closed and was not learned from since its turns changed: killed at any point, the next start
-goes on where this one stopped; run twice, nothing is added; a turn that came or went makes it due again.
+A session is pending when it is over and was not learned from since its turns changed. A process that is killed loses
+nothing: the next one goes on where it stopped. Learning twice adds nothing; a turn that is added or deleted makes its
+session pending again.
 """
 
 from __future__ import annotations
@@ -13,23 +14,23 @@ from datetime import UTC, datetime, timedelta
 
 from sqlite_utils import Database
 
-from memory.bank import facts as knowing
 from memory.bank import journal, rows
 from memory.bank.bank import Bank
+from memory.bank.facts import add_learned
 from memory.types import LearnedMemory, Turn, WriteCounts
 
 IDLE_TIMEOUT = timedelta(minutes=30)
-"""A chat in which nobody has spoken for so long is over."""
+"""A chat is over when nobody has spoken for this long."""
 
 SUMMARY = "summary"
-"""The attribute of the one memory that sums a session up."""
+"""The attribute of the one memory that summarises a session."""
 
 _DUE = "NOT learned AND (heard_at IS NULL OR heard_at < :quiet)"
 
 
 @dataclass(frozen=True, slots=True)
 class PendingSession:
-    """A session that is to be learned from."""
+    """A session that is over and was not learned from yet."""
 
     persona_id: int
     session_id: int
@@ -37,14 +38,14 @@ class PendingSession:
 
 @dataclass(frozen=True, slots=True)
 class SessionTurn:
-    """A turn of such a session. It is `news` if it may be recalled: a question and a reply from memory are none."""
+    """A turn of such a session. It is `news` unless it is a question or a reply from memory, or was retracted."""
 
     turn: Turn
     news: bool
 
 
 def pending_sessions(bank: Bank, now: datetime, limit: int = -1) -> list[PendingSession]:
-    """The sessions that are over at `now` and not learned from yet, the oldest first."""
+    """The sessions that are over at `now` and were not learned from yet, the oldest first."""
     with bank.reading() as db:
         query = f"SELECT persona_id, id FROM sessions WHERE {_DUE} ORDER BY id LIMIT :limit"
         return [
@@ -54,7 +55,7 @@ def pending_sessions(bank: Bank, now: datetime, limit: int = -1) -> list[Pending
 
 
 def close_chats(bank: Bank, chat_id: str | None = None) -> None:
-    """Say that a chat, by its session's `external_id`, is over; or that all are."""
+    """Mark a chat, given by its session's `external_id`, as over; or all chats."""
     with bank.writing() as db:
         db.conn.execute(
             "UPDATE sessions SET heard_at = NULL WHERE heard_at IS NOT NULL AND external_id = coalesce(?, external_id)",
@@ -63,7 +64,7 @@ def close_chats(bank: Bank, chat_id: str | None = None) -> None:
 
 
 def session_turns(bank: Bank, session: PendingSession) -> list[SessionTurn]:
-    """The turns of a session in order; what was taken back since is no news any more."""
+    """The turns of a session in order."""
     query = """
         SELECT t.*, EXISTS (SELECT 1 FROM sources o JOIN memories m ON m.id = o.memory_id WHERE o.turn_id = t.id
             AND o.alone AND m.store = 'dialogue' AND m.taken_back IS NULL) AS news
@@ -76,10 +77,10 @@ def session_turns(bank: Bank, session: PendingSession) -> list[SessionTurn]:
 def store_learned(
     bank: Bank, session: PendingSession, turns: Sequence[Turn], learned: Sequence[LearnedMemory]
 ) -> WriteCounts | None:
-    """Store what was learned from a session's turns, all of them, and take it from the queue; all or nothing.
+    """Store what was learned from all turns of a session and remove it from the queue, in one transaction.
 
-    None, and nothing stored, if the session changed meanwhile or another process was first. A summary takes the place
-    of the one that the session had.
+    Returns None, and stores nothing, if the session changed meanwhile or another process was first. A summary replaces
+    the one that the session had.
     """
     with bank.writing() as db:
         of_session = (session.session_id,)
@@ -89,14 +90,14 @@ def store_learned(
             return None
         _drop_summary(db, session.session_id, learned)
         said = [(turn.id, turn) for turn in turns]
-        stored = knowing.add_learned(db, session.persona_id, session.session_id, said, learned)
+        stored = add_learned(db, session.persona_id, session.session_id, said, learned)
         db.conn.execute("UPDATE sessions SET learned = 1 WHERE id = ?", of_session)
         journal.record(db, "learned", session.persona_id, {"memories": stored.memories, "refused": stored.refused})
     return stored
 
 
 def _drop_summary(db: Database, session_id: int, learned: Sequence[LearnedMemory]) -> None:
-    """Remove what sums the session up, unless it is learned again word by word."""
+    """Delete the session's summary, unless the new one has the same words."""
     kept = [item.memory.text for item in learned if item.memory.attribute == SUMMARY]
     db.conn.execute(
         "DELETE FROM memories WHERE session_id = ? AND store = 'event' AND attribute = ? "
@@ -106,6 +107,6 @@ def _drop_summary(db: Database, session_id: int, learned: Sequence[LearnedMemory
 
 
 def count_pending(bank: Bank) -> int:
-    """How many sessions are over and not learned from yet."""
+    """The number of sessions that are over and were not learned from yet."""
     with bank.reading() as db:
         return db.table("sessions").count_where(_DUE, {"quiet": rows.format_time(datetime.now(UTC) - IDLE_TIMEOUT)})

@@ -1,6 +1,6 @@
-"""How personas and sessions become rows, inside a transaction that the bank opened.
+"""Store personas and sessions, inside a transaction that the bank opened.
 
-A session that comes again is found by its identity and given only the turns it lacks.
+A session that comes again is found by its identity and gets only the turns it lacks.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ EarlierTurns = Sequence[tuple[str, str, str]]
 
 
 def find_or_create_persona(db: Database, draft: PersonaDraft, created_at: str | None = None) -> Persona:
-    """The persona of a draft inside a transaction; made, now or as of `created_at`, if the bank has none."""
+    """The persona of a draft; created, now or as of `created_at`, if the bank has none."""
     draft = clean_draft(draft)
     name = " ".join(draft.name.split())
     if not name:
@@ -52,7 +52,7 @@ def find_or_create_persona(db: Database, draft: PersonaDraft, created_at: str | 
 
 
 def store_session(db: Database, persona_id: int, draft: SessionDraft) -> WriteCounts:
-    """Store one session, its turns, a dialogue memory a turn, and what was learned from it."""
+    """Store a session, its turns, a dialogue memory for each, and what was learned from it."""
     draft = replace(clean_draft(draft), turns=tuple(clean_draft(t) for t in draft.turns))
     session_id, before, new = _session(db, persona_id, draft)
     turn_ids, fresh = _turns(db, session_id, draft, before)
@@ -70,7 +70,7 @@ def store_session(db: Database, persona_id: int, draft: SessionDraft) -> WriteCo
 
 
 def record_sessions(db: Database, persona_id: int, sessions: Sequence[SessionDraft], stored: WriteCounts) -> None:
-    """Tell the journal what came of sessions: an exchange of a chat with what it recalled, or a batch of an import."""
+    """Record sessions in the journal: an exchange of a chat with what it recalled, or a batch of an import."""
     if not stored.turns:
         return
     chats = [s.external_id for s in sessions if s.source == "chat"]
@@ -81,7 +81,7 @@ def record_sessions(db: Database, persona_id: int, sessions: Sequence[SessionDra
 
 
 def _session(db: Database, persona_id: int, draft: SessionDraft) -> tuple[int, EarlierTurns, bool]:
-    """The session of a draft, what was said in it before the draft begins, and whether it had to be made."""
+    """The session of a draft, its turns before those of the draft, and whether it is new."""
     first = draft.turns[0] if draft.turns else TurnDraft("", "other", "")
     identity = rows.digest(
         draft.external_id or (draft.started_text, rows.format_time(draft.started_at), first.speaker, first.text)
@@ -142,7 +142,7 @@ def _signature(external_id: str, speaker: str, text: str, said_at: str | None) -
 def _turns(
     db: Database, session_id: int, draft: SessionDraft, before: EarlierTurns
 ) -> tuple[list[int], list[tuple[int, str]]]:
-    """Insert the turns that are new; the ids of all, and the places in the draft (with identity) of the new ones."""
+    """Insert the new turns; returns the ids of all turns, and the position and identity of each new one."""
     known = {
         str(identity): int(i)
         for i, identity in db.conn.execute("SELECT id, identity FROM turns WHERE session_id = ?", (session_id,))

@@ -1,6 +1,6 @@
-"""What a persona's memory holds, counted for pictures: so much of it, however much there is, that a picture can show.
+"""Count what a persona's memory holds, for the plots of the Memory tab.
 
-Counting happens in the bank: rows come back by month, or up to a limit, never all of them.
+SQLite does the counting: queries return rows by month, or up to a limit, never all of them.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from memory.bank.bank import MEMORY, Bank
 from memory.types import STORES, Memory, Store
 
 BINS = 60
-"""Stretches of time that a picture has room for; a longer life is counted by quarters, years or decades."""
+"""Bins that a plot has room for; a longer life is counted by quarters, years or decades."""
 
 FACTS, RELATIONS, PEOPLE = 30, 400, 40
-"""Facts and people that a picture has room for, and relations that are read for it."""
+"""Facts and people that a plot has room for, and relations that are read for it."""
 
 Months = dict[str, dict[int, int]]
-"""By what is counted, how many there are by month; a month is counted from the year 0."""
+"""For each kind, its counts by month; months are numbered from the year 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Tie:
 
 
 def memories_by_month(bank: Bank, persona_id: int) -> Months:
-    """How many memories of each store happened, were said or came to hold in each month."""
+    """The number of memories of each store by the month in which they happened, were said or began to hold."""
     query = (
         "SELECT store, substr(coalesce(event_start, said_at, valid_from), 1, 7), count(*) FROM memories "
         "WHERE persona_id = ? AND taken_back IS NULL GROUP BY 1, 2"
@@ -44,7 +44,7 @@ def memories_by_month(bank: Bank, persona_id: int) -> Months:
 
 
 def sessions_by_month(bank: Bank, persona_id: int) -> Months:
-    """How many conversations began in each month."""
+    """The number of conversations by the month in which they began."""
     query = "SELECT 'session', substr(started_at, 1, 7), count(*) FROM sessions WHERE persona_id = ? GROUP BY 2"
     return _months(bank, persona_id, query, ["session"])
 
@@ -60,9 +60,9 @@ def _months(bank: Bank, persona_id: int, query: str, kinds: Sequence[str]) -> Mo
 
 
 def trim_sparse_ends(months: Months) -> tuple[Months, int]:
-    """The months without the fiftieth that lies first and the one that lies last, and how much is left out by it.
+    """The months without the first and the last 2 % of what is counted, and how much that leaves out.
 
-    A childhood that is told of once would else squeeze the year that a thousand memories are of into one bar.
+    Otherwise one memory of a childhood would squeeze the year that a thousand memories are about into one bar.
     """
     total: Counter[int] = Counter()
     for counted in months.values():
@@ -74,7 +74,7 @@ def trim_sparse_ends(months: Months) -> tuple[Months, int]:
 
 
 def _after(order: Sequence[int], total: Counter[int], room: int) -> int:
-    """The first month that is more than there is room to leave out; 0 where there is none at all."""
+    """The first month at which the running total exceeds `room`; 0 if there is none."""
     passed = 0
     for month in order:
         passed += total[month]
@@ -84,7 +84,7 @@ def _after(order: Sequence[int], total: Counter[int], room: int) -> int:
 
 
 def bin_width(months: Months) -> int:
-    """How many months a bin must hold so that there is room for all of them."""
+    """The number of months per bin for which all bins fit."""
     known = [month for counted in months.values() for month in counted]
     if not known:
         return 1
@@ -93,7 +93,7 @@ def bin_width(months: Months) -> int:
 
 
 def bin_counts(counted: dict[int, int], wide: int) -> dict[datetime, int]:
-    """The counts of months put together, by when each bin begins; in order."""
+    """The counts of months summed by bin, by the beginning of each bin, in order."""
     total: Counter[int] = Counter()
     for month, n in counted.items():
         total[max(month - month % wide, 12)] += n  # there is no year 0
@@ -101,7 +101,7 @@ def bin_counts(counted: dict[int, int], wide: int) -> dict[datetime, int]:
 
 
 def dated_facts(bank: Bank, persona_id: int) -> list[Memory]:
-    """The facts of which it is known since when they hold: first those that ended, then the newest."""
+    """The facts with a known beginning: those that ended first, then the newest."""
     query = (
         f"{MEMORY} WHERE m.persona_id = ? AND m.store IN ('profile', 'relationship', 'world') AND m.taken_back IS NULL "
         "AND m.valid_from IS NOT NULL ORDER BY m.valid_to IS NULL, m.valid_from DESC, m.id DESC LIMIT ?"
@@ -140,5 +140,5 @@ def _most_connected(known: list[Tie]) -> list[Tie]:
 
 
 def dated_stores(months: Months) -> list[Store]:
-    """The stores of which anything has a date."""
+    """The stores with at least one dated memory."""
     return [store for store in STORES if months[store]]

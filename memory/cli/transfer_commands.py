@@ -61,7 +61,7 @@ def restore(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     if arguments.json:
         return print_json(to_json_values(done))
     before = f"; the previous bank is kept as {done.before}" if done.before else ""
-    return print_text(f"{bank.path}: {_describe(done.holding)}{before}")
+    return print_text(f"{bank.path}: {_describe(done.summary)}{before}")
 
 
 def _describe(summary: backup.BankSummary) -> str:

@@ -1,7 +1,7 @@
-"""Exported personas into a bank as they were: every row but for its number (see `memory.exporting.format`).
+"""Restore exported personas, every row as it was except for its number (see `memory.exporting.format`).
 
-A persona comes whole or not at all. What the bank has already stays as it is there, so that a second time adds nothing;
-facts that are new to a persona who knew others are settled with those.
+A persona is restored completely or not at all. What the bank has already is left as it is, so that restoring twice adds
+nothing. A new fact supersedes, or is superseded by, those that the persona knew.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Any
 from sqlite_utils import Database
 
 from memory.bank import journal, rows
-from memory.bank import sessions as writing
 from memory.bank.bank import Bank
 from memory.bank.rows import insert, key_columns, link_sources, next_id, relation_columns
+from memory.bank.sessions import find_or_create_persona
 from memory.bank.validity import supersede
 from memory.errors import Cancelled, UnreadableFile
 from memory.exporting.format import (
@@ -38,9 +38,9 @@ from memory.types import Persona, PersonaDraft, WriteCounts
 
 @dataclass(frozen=True, slots=True)
 class RestoredPersona:
-    """What became of one persona of a file, which was called by these names there.
+    """The outcome for one persona of a file; `names` are its id and name there.
 
-    `memories` leaves out those of single turns, as other imports do.
+    `memories` does not count dialogue memories, as in other imports.
     """
 
     names: tuple[str, ...]
@@ -70,7 +70,7 @@ def restore_personas(
             if wanted is None or {header.id.casefold(), header.name.casefold()} & set(wanted):
                 with bank.writing() as db:
                     draft = PersonaDraft(target) if target else header.draft
-                    persona = writing.find_or_create_persona(db, draft, None if target else header.created_at)
+                    persona = find_or_create_persona(db, draft, None if target else header.created_at)
                     taken = _Mover(db, header, persona, path).take(lines)
                     journal.record(db, "imported", persona.id, taken.stored.added)
                 moved.append(taken)
@@ -211,7 +211,7 @@ class _Mover:
         return memory_id
 
     def _connect(self) -> None:
-        """Let the new memories point to others, of which some came after them."""
+        """Set the references of new memories to others, some of which came later in the file."""
         closed = [(row.superseded_by, row.n) for row in self._new if row.superseded_by is not None]
         bases = [(row.n, basis) for row in self._new for basis in row.rests_on]
         update = "UPDATE memories SET superseded_by = ? WHERE id = ?"
