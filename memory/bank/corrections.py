@@ -71,7 +71,7 @@ def edit(bank: Bank, persona_id: int, memory_id: int, to: Version) -> Memory:
     """
     text = clean(to.text).strip()
     if not text:
-        raise MemoirError("A memory cannot be empty. To remove it, delete it. Nothing was changed.")
+        raise MemoirError("A memory cannot be empty. To remove it, forget it. Nothing was changed.")
     if to.valid_from and to.valid_to and to.valid_to <= to.valid_from:
         raise MemoirError(f"The end ({to.valid_to:%Y-%m-%d}) must be after the beginning. Nothing was changed.")
     with bank.writing() as db:
@@ -193,7 +193,7 @@ def _current(db: Database, persona_id: int, memory_id: int) -> dict[str, Any]:
     """The row of a memory that may be changed."""
     found = list(db.query("SELECT * FROM memories WHERE persona_id = ? AND id = ?", [persona_id, memory_id]))
     if not found:
-        raise Outdated(f"Memory {memory_id} no longer exists. It was deleted, perhaps in another window.")
+        raise Outdated(f"Memory {memory_id} no longer exists. It was forgotten, perhaps in another window.")
     if found[0]["taken_back"] is not None:
         raise Outdated(f"Memory {memory_id} was changed or marked wrong, perhaps in another window. Reload it.")
     return found[0]

@@ -1,8 +1,8 @@
-"""What was written, learned, recalled and forgotten, when and by which request: numbers only, never a text.
+"""The audit log: what was written, learned, recalled and forgotten, when and at whose request; ids and counts, no text.
 
-A line is written in the transaction of what it tells of, so that neither is there without the other: one an answer, one
-a batch of an import. What is forgotten leaves its numbers, which mean nothing any more. Lines are never changed or
-removed; a persona's stay when it goes. Of answers that were not to be remembered there is none.
+An entry is written in the transaction that it describes, so that neither exists without the other: one for each answer
+and each batch of an import. Forgetting leaves an entry with ids that no longer mean anything. Entries are never changed
+or deleted, not even with their persona. An answer that was not to be remembered has no entry.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _by: ContextVar[str] = ContextVar("by", default="app")
 
 @contextmanager
 def requested_by(by: str) -> Iterator[None]:
-    """Say who asks for all that is written meanwhile in this thread: "command line", "Memory tab"."""
+    """Name who requests all that this thread writes meanwhile: "command line", "Memory tab"."""
     token = _by.set(by)
     try:
         yield
@@ -39,7 +39,7 @@ def record(
     memories: Iterable[int] = (),
     by: str = "",
 ) -> None:
-    """Write a line inside the transaction of what it tells of; none if nothing came of it."""
+    """Add an entry inside the transaction that it describes; none if nothing happened."""
     happened = {name: n for name, n in counts.items() if n}
     listed = format_ranges(memories)
     if happened or listed:
@@ -50,7 +50,7 @@ def record(
 
 
 def format_ranges(numbers: Iterable[int]) -> str:
-    """Numbers in order, runs of them as "7-12"."""
+    """Numbers in order, with runs as "7-12"."""
     ordered = sorted(set(numbers))
     breaks = [0, *(place for place, (a, b) in enumerate(pairwise(ordered), start=1) if b != a + 1), len(ordered)]
     runs = (ordered[a:b] for a, b in pairwise(breaks) if a < b)

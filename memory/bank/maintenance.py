@@ -1,4 +1,4 @@
-"""Proof that what is derived agrees with what is stored, and making it anew."""
+"""Verify that derived data agrees with the rows, and rebuild it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memory.search import indexer
 
 
 def verify(bank: Bank, model: str) -> list[str]:
-    """Everything that is wrong with a bank, in words; empty if all is well."""
+    """A description of each fault of a bank; empty if there is none."""
     with bank.reading() as db:
         conn = db.conn
         faults = [f"file: {m}" for (m,) in conn.execute("PRAGMA integrity_check") if m != "ok"]
@@ -40,7 +40,7 @@ def verify(bank: Bank, model: str) -> list[str]:
 
 
 def rebuild(bank: Bank) -> None:
-    """Make index words anew from the rows; vectors and packed segments follow as the indexer gets to them."""
+    """Rebuild the index words from the rows; the indexer then makes vectors and segments again."""
     with bank.writing() as db:
         fresh = [
             (rows.digest(key), index_terms(speaker, key), memory_id)

@@ -1,4 +1,4 @@
-"""Personas as Memoir's own JSON Lines (see `memory.exporting.format`), which importing makes equal ones of."""
+"""Export personas as Memoir's own JSON Lines (see `memory.exporting.format`); importing them gives equal personas."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from memory.types import Persona
 
 LINE_TURNS = 2000
 LINE_CHARACTERS = 1 << 22
-"""Turns and text of a session that one line holds: a reader takes lines of at most 32 MB."""
+"""Turns and characters of a session in one line, at most: a reader accepts lines of up to 32 MB."""
 
 MEMORY = 6
-"""How many turns are written while one memory is."""
+"""The time it takes to write a memory, in turns."""
 
 _SESSIONS = "SELECT * FROM sessions WHERE persona_id = ? ORDER BY id"
 _TURNS = """
@@ -56,7 +56,7 @@ FROM memories m WHERE persona_id = ? ORDER BY id
 
 
 def export_lines(bank: Bank, personas: Sequence[Persona], progress: Progress = without_progress) -> Iterator[str]:
-    """Each persona with its sessions and memories, then the seal; all as it stands at one moment."""
+    """The lines of each persona with its sessions and memories, then the checksum; all as of one moment."""
     digest, counted, session = hashlib.sha256(), Counter[str](), 0
     with bank.reading() as db:
         db.conn.execute("BEGIN")  # one view, however much is written meanwhile
@@ -75,7 +75,7 @@ def export_lines(bank: Bank, personas: Sequence[Persona], progress: Progress = w
 
 
 def write_export(bank: Bank, personas: Sequence[Persona], path: Path, progress: Progress = without_progress) -> int:
-    """Write the lines to a file, whole or not at all; returns how many."""
+    """Write the lines to a file, completely or not at all, and return their number."""
     half = path.with_name(f".{path.name}.half")
     try:
         with half.open("w", encoding="utf-8", newline="\n") as file:
@@ -87,7 +87,7 @@ def write_export(bank: Bank, personas: Sequence[Persona], path: Path, progress: 
 
 
 def _effort(db: Database, personas: Sequence[Persona]) -> int:
-    """How much there is to write, in turns; 1 for nothing."""
+    """The amount to write, in turns; 1 for nothing."""
     query = """
         SELECT (SELECT count(*) FROM turns t JOIN sessions s ON s.id = t.session_id WHERE s.persona_id = p.id)
             + :memory * (SELECT count(*) FROM memories WHERE persona_id = p.id)
@@ -114,7 +114,7 @@ def _of_persona(db: Database, persona: Persona) -> Iterator[Line]:
 
 
 def _pieces(db: Database, session_id: int) -> Iterator[tuple[TurnRow, ...]]:
-    """The turns of a session, as many as a line may hold at a time; once nothing for a session without turns."""
+    """The turns of a session in batches that fit one line; one empty batch for a session without turns."""
     piece: list[TurnRow] = []
     characters = pieces = 0
     for row in db.query(_TURNS, [session_id]):

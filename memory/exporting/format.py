@@ -111,7 +111,7 @@ class PersonaRow(_model(PERSONA_COLUMNS)):  # type: ignore[misc]
 
     @property
     def draft(self) -> PersonaDraft:
-        """The persona as one that is to be made."""
+        """The persona to create."""
         return PersonaDraft(
             name=self.name,
             external_id=self.id,
@@ -175,12 +175,12 @@ class MemoryRow(_model(MEMORY_COLUMNS)):  # type: ignore[misc]
 
     @property
     def draft(self) -> MemoryDraft:
-        """The memory as one that is to be stored."""
+        """The memory to store."""
         return memory_draft(columns_of(self, MEMORY_COLUMNS))
 
 
 class ChangeRow(_Row):
-    """A row of `changes`, by which the user's corrections are undone; of a merge, `touched` are turns."""
+    """A row of `changes`, which lets the user undo a correction; of a merge, `touched` are turns."""
 
     kind: Literal["edit", "wrong", "pin", "unpin", "merge"]
     at: Stamp
@@ -190,7 +190,7 @@ class ChangeRow(_Row):
 
 
 class End(_Row):
-    """What a file holds, and the seal on it."""
+    """The last line: what the file holds, and the checksum of all lines before."""
 
     personas: int = 0
     sessions: int = 0
@@ -217,5 +217,5 @@ class Line(_Row):
 
 
 def dump_line(line: Line) -> str:
-    """A line without its line end."""
+    """A line as JSON, without its line end."""
     return line.model_dump_json(exclude_defaults=True)

@@ -54,7 +54,7 @@ class RestoredPersona:
 def restore_personas(
     bank: Bank, path: Source, wanted: Collection[str] | None, target: str | None, progress: Callable[[int], None]
 ) -> list[RestoredPersona]:
-    """Store the personas of an export, or those whose id or name (case-folded) is wanted.
+    """Restore the personas of an export, or those whose case-folded id or name is in `wanted`.
 
     `target` is the name of the one persona that takes all, instead of the one that the file names. `progress` is told
     how many bytes were read.
@@ -103,7 +103,7 @@ def _personas(path: Source, progress: Callable[[int], None]) -> Iterator[tuple[P
 
 
 class _Mover:
-    """Stores the lines of one persona inside a transaction; keeps which number of the file became which of the bank."""
+    """Store the lines of one persona inside a transaction, and map the file's numbers to the bank's ids."""
 
     def __init__(self, db: Database, header: PersonaRow, persona: Persona, path: Source) -> None:
         self._db = db
@@ -121,7 +121,7 @@ class _Mover:
         self._stored = WriteCounts()
 
     def take(self, lines: Iterable[Line]) -> RestoredPersona:
-        """Store everything that follows a persona's own line."""
+        """Store all lines that follow a persona's own line."""
         for line in lines:
             if line.session is not None:
                 self._take_session(line.session)
@@ -149,7 +149,7 @@ class _Mover:
         self._take_turns(row, session_id)
 
     def _take_turns(self, row: SessionRow, session_id: int) -> None:
-        """Store the turns that the session lacks: at their places, or after those that the bank had before."""
+        """Store the turns that the session lacks, at their positions, or after those that the bank had before."""
         query = "SELECT identity, id, position FROM turns WHERE session_id = ?"
         held = {
             identity: (turn_id, position) for identity, turn_id, position in self._db.conn.execute(query, (session_id,))
@@ -225,7 +225,7 @@ class _Mover:
                     supersede(self._db, self._memories[row.n])
 
     def _take_changes(self) -> None:
-        """Store what can be undone, unless it is known; what has been forgotten since is not touched any more."""
+        """Store the changes that can be undone, except known ones, without rows that were forgotten since."""
         for row in self._changes:
             touched = self._turns if row.kind == "merge" else self._memories
             values = {

@@ -1,4 +1,4 @@
-"""Reading what Memoir exported (`memory.exporting.format`), after its seal was found whole."""
+"""Read an export of Memoir (`memory.exporting.format`) after its checksum was verified."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from memory.importers.reading.source import CHUNK_BYTES, MAX_LINE_BYTES, Record,
 from memory.types import SessionDraft, TurnDraft
 
 FIRST, LAST = b'{"memoir":2,', b'{"end":{'
-"""What the first line begins with, and the last, spaces aside."""
+"""How the first line and the last line begin, apart from spaces."""
 
 TAIL_BYTES = 1024
-"""The last line is shorter."""
+"""More than the length of the last line."""
 
 
 def is_export(path: Source) -> bool:
-    """Whether a file begins or ends as this version does; one that cannot be opened is not."""
+    """Whether a file begins or ends like an export of version 2; False for one that cannot be opened."""
     try:
         with path.open("rb") as file:
             start = file.read(len(FIRST) + 8).lstrip()
@@ -43,7 +43,7 @@ def _end(path: Path) -> bytes:
 
 
 def verify_checksum(path: Source) -> End:
-    """Read a file to its end and compare it with its last line.
+    """Read a file to its end and compare it with the checksum in its last line.
 
     Raises:
         UnreadableFile: it was cut off or changed, or cannot be read.
@@ -69,7 +69,7 @@ def verify_checksum(path: Source) -> End:
 
 
 def read_lines(path: Source) -> Iterator[tuple[Line, int]]:
-    """The lines of a file that was checked but for the end, each with how many bytes were read.
+    """The lines of a verified file except the last, each with the number of bytes read so far.
 
     Raises:
         UnreadableFile: a line does not hold what it should, though the seal fits.
@@ -95,7 +95,7 @@ def read_lines(path: Source) -> Iterator[tuple[Line, int]]:
 
 
 def read_records(path: Source) -> Iterator[Record]:
-    """The same as records that know no numbers: what a file holds, for those who want no more than the history."""
+    """The file's personas, sessions and memories as drafts, for callers that want only the history."""
     verify_checksum(path)
     held: SessionRow | None = None
     for line, _ in read_lines(path):
@@ -125,7 +125,7 @@ def _session(row: SessionRow) -> SessionDraft:
 
 
 def _raw(path: Source) -> Iterator[tuple[int, bytes]]:
-    """The numbered lines of a file as they stand there, with their ends."""
+    """The lines of a file with their line ends, numbered from 1."""
     number, held = 1, b""
     try:
         with path.open("rb") as file:
