@@ -182,26 +182,26 @@ def choose(occurrences: Iterable[Stretch], now: datetime, which: Which, tense: T
     month or year) that does; "nearest" is the latest that has begun or, in the future tense, the first not yet over.
     """
     today = midnight(now)
-    found = tuple(occurrences)
+    in_order = tuple(occurrences)
     if which == "this":
         around = unit_at(cycle, now)
-        holding = [one for one in found if one.start <= now < one.end]
-        return next(iter(holding), next((one for one in found if around.start <= one.start < around.end), None))
+        holding = [one for one in in_order if one.start <= now < one.end]
+        return next(iter(holding), next((one for one in in_order if around.start <= one.start < around.end), None))
     if which == "next":
-        return next((one for one in found if one.start > today), None)
+        return next((one for one in in_order if one.start > today), None)
     if which == "last":
-        return next((one for one in reversed(found) if one.end <= today), None)
+        return next((one for one in reversed(in_order) if one.end <= today), None)
     if tense == "future":
-        return next((one for one in found if one.end > now), None)
-    return next((one for one in reversed(found) if one.start <= now), None)
+        return next((one for one in in_order if one.end > now), None)
+    return next((one for one in reversed(in_order) if one.start <= now), None)
 
 
 def nth_weekday(within: Stretch, weekday: int, nth: int) -> datetime | None:
     """The nth (1, 2, ... or -1 for the last) of a weekday inside a stretch, or None where there are fewer."""
     if nth < 0:
         return weekday_before(within.end, weekday)
-    found = weekday_after(within.start, weekday) + 7 * (nth - 1) * DAY
-    return found if found < within.end else None
+    day = weekday_after(within.start, weekday) + 7 * (nth - 1) * DAY
+    return day if day < within.end else None
 
 
 def weekday_before(moment: datetime, weekday: int) -> datetime:
@@ -247,9 +247,9 @@ def holiday(year: int, name: str) -> Stretch:
         return run_of_days(datetime(year, month, day), count, "day")
     if name in WEEKDAY_HOLIDAYS:
         month, weekday, nth = WEEKDAY_HOLIDAYS[name]
-        found = nth_weekday(months(year, month, 1, "month"), weekday, nth)
-        assert found is not None  # every month has four of each weekday
-        return day_at(found)
+        moment = nth_weekday(months(year, month, 1, "month"), weekday, nth)
+        assert moment is not None  # every month has four of each weekday
+        return day_at(moment)
     offset, count = EASTER_HOLIDAYS[name]
     sunday = datetime.combine(easter(max(year, 326)), datetime.min.time())  # the computus begins in 326
     return run_of_days(sunday + offset * DAY, count, "day")

@@ -111,13 +111,13 @@ def find_times(text: str, anchor: datetime) -> tuple[TimeExpression, ...]:
     if zone is None:
         raise ValueError(f"the moment at which a text was said needs a time zone, got {anchor!r}")
     now = anchor.replace(tzinfo=None, fold=0)
-    found: list[TimeExpression] = []
+    expressions: list[TimeExpression] = []
     for phrase in read_phrases(text, now, zone):
-        edge = found[-1].end if found else 0
+        edge = expressions[-1].end if expressions else 0
         expression = _express(text, phrase, now, zone, edge)
         if expression:
-            found.append(expression)
-    return tuple(found)
+            expressions.append(expression)
+    return tuple(expressions)
 
 
 def _express(text: str, phrase: Phrase, now: datetime, zone: tzinfo, edge: int) -> TimeExpression | None:

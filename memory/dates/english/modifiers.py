@@ -84,15 +84,13 @@ def third_of(match: Match, stretch: Stretch) -> Stretch | None:
 
 def nth_part_of(match: Match, stretch: Stretch) -> Stretch | None:
     """Resolve "the first week of", "the last two days of", "the second Friday of"."""
-    found = _nth_unit(match, stretch)
-    if found is None or not stretch.start <= found.start < stretch.end:
+    part = _nth_unit(match, stretch)
+    if part is None or not stretch.start <= part.start < stretch.end:
         return None
-    if found.unit == "weekend":
-        return found  # one that begins in May is a weekend of May
+    if part.unit == "weekend":
+        return part  # one that begins in May is a weekend of May
     return (
-        replace(found, end=min(found.end, stretch.end))
-        if found.end - found.start < stretch.end - stretch.start
-        else None
+        replace(part, end=min(part.end, stretch.end)) if part.end - part.start < stretch.end - stretch.start else None
     )
 
 
