@@ -87,7 +87,7 @@ def test_an_unknown_persona_is_a_fault_with_the_known_ones(home, capsys):
     ("words", "said"),
     [
         (["ask", "Hello?", "--persona", "Marlow", "--as-of", "soonish"], "'soonish' is not a date"),
-        (["ask", "  ", "--persona", "Marlow"], "say something"),
+        (["ask", "  ", "--persona", "Marlow"], "the message is empty"),
         (["ask", "Hello?"], "--persona"),
         ([], "COMMAND"),
     ],
