@@ -73,7 +73,7 @@ def test_an_archive_of_chatgpt_is_looked_into_and_brought_in(screen: Screen, tmp
     expect(screen.page.locator("#upload-report")).to_contain_text("export.zip was imported", timeout=SLOW)
     expect(screen.page.locator("#persona input")).to_have_value(re.compile("ChatGPT"))
     screen.page.locator("#upload-report summary").click()
-    expect(screen.page.locator("#upload-report li").last).to_have_text(re.compile("chat.html: no text"))
+    expect(screen.page.locator("#upload-report li").last).to_have_text(re.compile("chat.html: not text"))
 
 
 def test_a_character_card_in_a_picture_becomes_a_persona(screen: Screen, tmp_path: Path) -> None:
