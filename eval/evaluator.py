@@ -8,14 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eval import benchmarks
-from eval.benchmarks.types import Benchmark
 from eval.experiment import Experiment
 from eval.judging.judge import Judge, Spent
 from eval.making.questions import graph_history
-from eval.play.engines.outcomes import Stop
 from eval.play.execute import Progress, execute
 from eval.play.models import load_models
 from eval.play.pooled import pool
@@ -23,13 +21,17 @@ from eval.play.replay import count_asked
 from eval.runs.folder import Runs
 from eval.runs.provenance import checksum, code_version, versions
 from eval.runs.run import Run, Spec
-from eval.settings import EvalSettings
-from eval.types import History
 from graph.models.names import is_local
 from graph.models.quantization import resolve_quantization
 from graph.models.registry import chat_model
-from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
+
+if TYPE_CHECKING:
+    from eval.benchmarks.types import Benchmark
+    from eval.play.engines.outcomes import Stop
+    from eval.settings import EvalSettings
+    from eval.types import History
+    from memory.embedding.embedder import Embedder
 
 OWN_BENCHMARK = Path(__file__).parents[1] / "assets" / "benchmark"
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from graph.build import compiled_graph
-from graph.models.quantization import Quantization
 from graph.nodes.persist import persist_interrupted
 from graph.state import Ask, Reading, Services, Token, TraceLine, TurnState
 from memory.dates.expressions import TimeExpression
@@ -19,6 +18,8 @@ from memory.types import Hit, WriteCounts
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
+
+    from graph.models.quantization import Quantization
 
 
 @dataclass(frozen=True, slots=True)

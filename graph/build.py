@@ -7,10 +7,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langgraph.graph import END, START, StateGraph
-from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from graph.nodes.classify import classify
@@ -20,6 +19,9 @@ from graph.nodes.rerank import rerank
 from graph.nodes.retrieve import retrieve
 from graph.nodes.time_filter import time_filter
 from graph.state import Services, TurnState
+
+if TYPE_CHECKING:
+    from langgraph.graph.state import CompiledStateGraph
 
 Node = Callable[[TurnState, Runtime[Services]], Awaitable[TurnState]]
 

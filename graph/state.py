@@ -19,7 +19,7 @@ from memory.search.searcher import Searcher, View
 from memory.types import Hit, LearnedMemory, Memory, Persona, TimeSpan, TurnDraft, WriteCounts
 
 if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
+    from langchain_core.language_models import BaseChatModel  # noqa: TC004 (a second to import)
 
 
 USER = "You"

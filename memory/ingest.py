@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from memory.bank.bank import Bank
 from memory.errors import Cancelled, MemoirError, UnreadableFile
 from memory.exporting import restore
 from memory.importers.detect import Unpacked, unpack
@@ -21,6 +21,9 @@ from memory.importers.generic import memoir, memoir_export
 from memory.importers.history_file import MAX_LISTED_SKIPS, History, HistoryFile, size_of
 from memory.progress import Progress, without_progress
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Skip, WriteCounts
+
+if TYPE_CHECKING:
+    from memory.bank.bank import Bank
 
 BATCH_TURNS = 2000
 """Turns stored in one transaction: other writers wait half a second, and the cost of commits is small."""

@@ -8,14 +8,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 import httpx
 import pytest
 from anyio.from_thread import start_blocking_portal
 from starlette.testclient import TestClient
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app import build_page
 from eval.settings import EvalSettings
@@ -27,6 +26,9 @@ from memory.bank.bank import Bank
 from memory.forgetting.forget import forget_persona
 from memory.users import Users
 from support.app_client import PASSWORDS
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
 T = TypeVar("T")
 

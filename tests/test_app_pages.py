@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 import gradio as gr
 import pytest
@@ -13,7 +14,9 @@ import pytest
 from graph.server.page_isolation import isolate_pages
 from memory.users import Users
 from support.app_client import Program, two_users
-from support.browser_app import App
+
+if TYPE_CHECKING:
+    from support.browser_app import App
 
 pytestmark = pytest.mark.slow
 

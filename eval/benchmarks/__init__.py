@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from eval.benchmarks import dialsim, locomo, longmemeval, madial, memoir, perltqa
-from eval.benchmarks.types import Benchmark, Preset
-from eval.types import History
 from memory.errors import MemoirError
+
+if TYPE_CHECKING:
+    from eval.benchmarks.types import Benchmark, Preset
+    from eval.types import History
 
 BENCHMARKS: Mapping[str, Benchmark] = {
     "memoir": memoir.BENCHMARK,

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from tabulate import tabulate
 
 from eval.benchmarks import PRESETS
 from eval.benchmarks.longmemeval.official_judge import write_hypotheses
 from eval.cli.output import progress_bars, show
-from eval.evaluator import Evaluator
 from eval.experiment import Experiment
 from eval.fetching.fetch import fetch
-from eval.runs.run import Run
 from memory.exporting.json_values import to_json_values
+
+if TYPE_CHECKING:
+    from eval.evaluator import Evaluator
+    from eval.runs.run import Run
 
 
 def list_runs(arguments: argparse.Namespace, evaluator: Evaluator) -> int:

@@ -6,11 +6,12 @@ import argparse
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
-from eval.types import Watch
+if TYPE_CHECKING:
+    from eval.types import Watch
 
 
 def show(arguments: argparse.Namespace, value: object, text: str) -> int:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from eval.types import Prediction, Probe
+if TYPE_CHECKING:
+    from eval.types import Prediction, Probe
 
 Family = Literal["plain", "temporal", "update", "rubric", "unanswerable"]
 

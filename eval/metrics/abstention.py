@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from eval.types import Sample
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from eval.types import Sample
 
 STEPS = 100
 """Steps of the curve's threshold between 0 and 1."""

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 from functools import cache, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 CACHED = 1 << 15
 """Results of ir-measures that are cached: a report scores each ranking once for every group that it belongs to."""

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from eval.metrics import abstention, answers, classification, retrieval
 from eval.metrics.intervals import Numbers, jackknife_figure, mean_figures, set_figures
-from eval.types import Figure, RankedHit, Sample
+
+if TYPE_CHECKING:
+    from eval.types import Figure, RankedHit, Sample
 
 PROACTIVE = "proactive"
 """Begins the names of abilities whose probes ask nothing: the user tells something, and a memory should come up."""

@@ -6,14 +6,17 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from eval.experiment import Experiment
 from eval.play.engines.outcomes import Outcome, Stop, outcomes_of
 from eval.play.engines.processes import replay_in_processes
 from eval.play.models import Models, load_models
 from eval.runs.run import HistoryCosts, Run
-from eval.types import History
 from graph.models.names import is_local
+
+if TYPE_CHECKING:
+    from eval.experiment import Experiment
+    from eval.types import History
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from eval.experiment import Experiment
 from eval.play.benchmark_ids import BenchmarkIds
 from eval.play.models import Models
 from eval.play.opaque_ids import OpaqueIds, check_hits, check_stored, sort_by_time
-from eval.play.pooled import Part
 from eval.play.prediction import make_prediction
 from eval.play.reader_input import EvidenceSearcher
 from eval.play.session_rewriter import SessionRewriter
@@ -20,7 +20,6 @@ from eval.types import Costs, Gold, History, Prediction, Probe
 from graph.assistant import Assistant
 from graph.learning.learner import learn_from_sessions
 from graph.models.calls import ModelFailed
-from graph.settings import PipelineSettings
 from graph.state import Ask, Services
 from memory.bank.bank import Bank
 from memory.dates.expressions import TimeExpression
@@ -28,6 +27,10 @@ from memory.forgetting.forget import forget_session
 from memory.search.indexer import embed_all
 from memory.search.searcher import Searcher
 from memory.types import SEMANTIC, Memory, MemoryDraft, SessionDraft, Store, TimeSpan, TurnDraft
+
+if TYPE_CHECKING:
+    from eval.play.pooled import Part
+    from graph.settings import PipelineSettings
 
 DEPTH = 1000
 """Memories of each store that are ranked: enough to see 50 distinct sessions among their turns."""

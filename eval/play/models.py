@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eval.experiment import Experiment
 from eval.play.embeddings import CachedEmbedder
 from graph.models.registry import chat_model_or_none
 from graph.understanding.classifier import Classifier
 from memory.embedding.embedder import Embedder
 
 if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
+    from langchain_core.language_models import BaseChatModel  # noqa: TC004 (a second to import)
+
+    from eval.experiment import Experiment
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
-from eval.types import Gold, History
 from memory.errors import MemoirError
-from memory.types import Hit, MemoryDraft, PersonaDraft, SessionDraft
+
+if TYPE_CHECKING:
+    from eval.types import Gold, History
+    from memory.types import Hit, MemoryDraft, PersonaDraft, SessionDraft
 
 NOBODY = "the assistant"
 LONGEST_WORD = 4

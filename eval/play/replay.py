@@ -6,16 +6,19 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from eval.experiment import Experiment
 from eval.metrics.answers import verdict
-from eval.play.embeddings import CachedEmbedder
 from eval.play.memory_under_test import MemoryUnderTest
-from eval.play.models import Models
 from eval.play.pooled import Pool
 from eval.play.simulation.names import rename
 from eval.play.simulation.simulate import plan, simulate
 from eval.types import Costs, History, Prediction, Probe, Sample
+
+if TYPE_CHECKING:
+    from eval.experiment import Experiment
+    from eval.play.embeddings import CachedEmbedder
+    from eval.play.models import Models
 
 
 def replay(history: History, experiment: Experiment, models: Models, costs: Costs) -> Iterator[Sample]:

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from tabulate import tabulate
 
 from eval.evaluator import Evaluator, NoData, RunRequest
 from eval.experiment import with_settings
 from eval.metrics.significance import Difference
-from eval.play.execute import Progress
 from eval.reporting.compare import compare_runs
 from eval.reporting.report import Report, report
 from eval.reporting.results import LINES
 from memory.search import scoring
+
+if TYPE_CHECKING:
+    from eval.play.execute import Progress
 
 SWITCHES = {
     "words (meaning alone)": "search.dense_weight=1",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from eval.types import Cause, RankedHit, Sample
+if TYPE_CHECKING:
+    from eval.types import Cause, RankedHit, Sample
 
 CAUSES: tuple[Cause, ...] = ("not stored", "not retrieved", "filtered out", "misread")
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from eval.benchmarks import find
 from eval.metrics.scores import is_evidence, score
 from eval.metrics.significance import Difference, compare
-from eval.runs.run import Run
-from eval.types import Sample
 from memory.errors import MemoirError
+
+if TYPE_CHECKING:
+    from eval.runs.run import Run
+    from eval.types import Sample
 
 
 class Incomparable(MemoirError):

@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tabulate import tabulate
 
-from eval.judging.judge import Agreement
-from eval.reporting.compare import Comparison
-from eval.reporting.report import Report
-from eval.types import Figure
+if TYPE_CHECKING:
+    from eval.judging.judge import Agreement
+    from eval.reporting.compare import Comparison
+    from eval.reporting.report import Report
+    from eval.types import Figure
 
 HEADLINES = (
     "answer_accuracy",

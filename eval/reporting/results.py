@@ -6,17 +6,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tabulate import tabulate
 
 from eval.benchmarks import find
 from eval.evaluator import Evaluator, NoData, RunRequest
 from eval.experiment import with_settings
-from eval.play.execute import Progress
 from eval.reporting.render import format_figure
 from eval.reporting.report import Report, report
-from eval.types import Figure
 from memory.search.scoring import FACTORS
+
+if TYPE_CHECKING:
+    from eval.play.execute import Progress
+    from eval.types import Figure
 
 
 @dataclass(frozen=True, slots=True)

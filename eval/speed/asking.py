@@ -15,14 +15,16 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memory.bank.bank import Bank
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
 from memory.search.scoring import SearchSettings
 from memory.search.searcher import Searcher
-from memory.types import Hit
+
+if TYPE_CHECKING:
+    from memory.types import Hit
 
 Ranking = list[tuple[int, float]]
 """Ids and scores, best first."""

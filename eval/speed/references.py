@@ -9,14 +9,17 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eval.speed.asking import Ranking
-from memory.bank.bank import Bank
 from memory.embedding.embedder import Vectors
 from memory.errors import MemoirError
+
+if TYPE_CHECKING:
+    from memory.bank.bank import Bank
 
 REACH = 20
 """How many memories each returns: ten are compared, after facts that no longer hold are dropped."""

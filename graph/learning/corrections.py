@@ -10,16 +10,19 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from graph.learning.plain_facts import facts
 from graph.state import Ask, Revision
 from graph.understanding.sentences import split
 from graph.understanding.times import stated_time, times_in
-from memory.bank.bank import Bank
 from memory.bank.learning_queue import SUMMARY
 from memory.quotes import contains
 from memory.search import tokens as lexical
 from memory.types import SEMANTIC, Hit, LearnedMemory, Memory, MemoryDraft, Quote
+
+if TYPE_CHECKING:
+    from memory.bank.bank import Bank
 
 RECENT = 8
 """Last statements of a chat that a message may correct."""

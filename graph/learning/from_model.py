@@ -20,11 +20,12 @@ from graph.models.tokens import UNKNOWN_CONTEXT, context_length, count_tokens
 from graph.readers.prompts import repair
 from graph.readers.reply_formats import UnusableReply, parse_json
 from graph.understanding.times import stated_time
-from memory.bank.learning_queue import SessionTurn
 from memory.types import LearnedMemory, MemoryDraft, Quote, Store, Turn
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
+
+    from memory.bank.learning_queue import SessionTurn
 
 REPLY_ROOM = 1536
 """Tokens of the context that are reserved for the reply: some twenty items."""

@@ -9,14 +9,17 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from graph.learning.feelings import emotion, scene
 from graph.learning.plain_facts import endings, facts
 from graph.learning.quotation import own_sentences
 from graph.learning.summary import TermWeights, summary
 from graph.understanding.times import stated_time
-from memory.bank.learning_queue import SessionTurn
 from memory.types import LearnedMemory, MemoryDraft, Quote, Turn
+
+if TYPE_CHECKING:
+    from memory.bank.learning_queue import SessionTurn
 
 GIST = 3
 """Sentences of a summary; a session of fewer than twice as many gets none."""

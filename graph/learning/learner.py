@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING
 from graph.learning import from_model, from_rules
 from graph.models.calls import Unreachable
 from graph.readers.reply_formats import UnusableReply
-from graph.settings import LearnerEngine
 from memory.bank import learning_queue
-from memory.bank.bank import Bank
-from memory.bank.learning_queue import SessionTurn
 from memory.errors import MemoirError
-from memory.search.indexer import Indexer
 from memory.types import LearnedMemory, WriteCounts
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
+
+    from graph.settings import LearnerEngine
+    from memory.bank.bank import Bank
+    from memory.bank.learning_queue import SessionTurn
+    from memory.search.indexer import Indexer
 
 LOOK_EVERY = 60.0
 """Seconds between two searches for chats that have ended."""

@@ -16,7 +16,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
@@ -25,6 +24,7 @@ from graph.models.names import UnknownModel
 from graph.models.quantization import MemoryNeed, Quantization, estimate_memory, resolve_quantization, usable_context
 
 if TYPE_CHECKING:
+    from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
     from transformers import PreTrainedTokenizerBase
 
 REPLY_TOKENS = 1024

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from langchain_core.outputs import ChatGenerationChunk
 from langchain_openai import ChatOpenAI
+
+if TYPE_CHECKING:
+    from langchain_core.outputs import ChatGenerationChunk
 
 
 class OpenAIChat(ChatOpenAI):

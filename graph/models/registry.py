@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING
 
 from graph.models.hosted import hosted_model
 from graph.models.names import FORMS, Kind, ModelName, UnknownModel, is_named, parse_name
-from graph.models.quantization import Quantization
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
+
+    from graph.models.quantization import Quantization
 
 
 def chat_model(name: str, *, temperature: float = 0.0, quantization: Quantization = "auto") -> BaseChatModel:

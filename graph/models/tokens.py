@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal
 
-from graph.models.calls import Messages
-
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
+
+    from graph.models.calls import Messages
 
 ASCII_PER_TOKEN, OTHER_PER_TOKEN = 2.5, 2.0
 """Bytes: English prose has 4 to 5 a token, JSON full of dates some 3 and Chinese 2 to 4, so these are low estimates."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from langgraph.runtime import Runtime
+from typing import TYPE_CHECKING
 
-from graph.state import Services, TurnState
 from graph.understanding.message import understand
+
+if TYPE_CHECKING:
+    from langgraph.runtime import Runtime
+
+    from graph.state import Services, TurnState
 
 
 async def classify(state: TurnState, runtime: Runtime[Services]) -> TurnState:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import uuid
 from dataclasses import replace
-
-from langgraph.runtime import Runtime
+from typing import TYPE_CHECKING
 
 from graph.learning.from_rules import stated_facts
 from graph.learning.quotation import own_sentences
 from graph.state import USER, Ask, Message, Reading, Revision, Services, TraceLine, TurnState
 from graph.understanding.times import stated_time
-from memory.bank.bank import Bank
 from memory.quotes import contains
 from memory.types import SessionDraft, TurnDraft
+
+if TYPE_CHECKING:
+    from langgraph.runtime import Runtime
+
+    from memory.bank.bank import Bank
 
 
 async def persist(state: TurnState, runtime: Runtime[Services]) -> TurnState:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-
-from langgraph.runtime import Runtime
+from typing import TYPE_CHECKING
 
 from graph.learning.corrections import revise
 from graph.models.calls import ModelFailed, Unreachable
@@ -17,7 +16,11 @@ from graph.readers.reply_formats import UnusableReply
 from graph.replies.acknowledgements import acknowledge, greet, revised
 from graph.replies.reminders import remind
 from graph.state import Ask, Message, Reading, Revision, Services, Token, TraceLine, TurnState
-from memory.types import Hit
+
+if TYPE_CHECKING:
+    from langgraph.runtime import Runtime
+
+    from memory.types import Hit
 
 BETWEEN = "\n\n"
 """Between the reply to a statement and the answer to a question."""

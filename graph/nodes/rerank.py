@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-from langgraph.runtime import Runtime
 
-from graph.settings import RerankSettings
 from graph.state import Services, TraceLine, TurnState
-from memory.types import Hit, Store
+
+if TYPE_CHECKING:
+    from langgraph.runtime import Runtime
+
+    from graph.settings import RerankSettings
+    from memory.types import Hit, Store
 
 SAME = 1e-9
 """Scores that differ by no more than this count as equal."""

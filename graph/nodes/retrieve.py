@@ -6,14 +6,17 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-
-from langgraph.runtime import Runtime
+from typing import TYPE_CHECKING
 
 from graph.state import Services, TraceLine, TurnState
 from memory.search.names import to_first_person
 from memory.search.scoring import FACTORS, SearchSettings, Subject
-from memory.search.searcher import View
-from memory.types import Hit
+
+if TYPE_CHECKING:
+    from langgraph.runtime import Runtime
+
+    from memory.search.searcher import View
+    from memory.types import Hit
 
 
 async def retrieve(state: TurnState, runtime: Runtime[Services]) -> TurnState:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-
-from langgraph.runtime import Runtime
+from typing import TYPE_CHECKING
 
 from graph.state import Services, TraceLine, TurnState
 from graph.understanding.question import parse
@@ -14,6 +13,9 @@ from graph.understanding.times import is_of_time
 from memory.bank.learning_queue import SUMMARY
 from memory.dates.expressions import TimeExpression, describe_span
 from memory.types import SEMANTIC, Hit
+
+if TYPE_CHECKING:
+    from langgraph.runtime import Runtime
 
 _OF_TALK = re.compile(r"\b(?:talk|spoke|speak|discuss|chat|convers|catch up|caught up)", re.IGNORECASE)
 

@@ -34,13 +34,14 @@ from graph.replies.manners import manner
 from graph.settings import PipelineSettings
 from graph.state import Ask, Note, Reading, Reason, TraceLine
 from graph.understanding.times import moment_of, times_in
-from memory.dates.expressions import TimeExpression
 from memory.errors import MemoirError
 from memory.quotes import contains
-from memory.types import Hit
 
 if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
+    from langchain_core.language_models import BaseChatModel  # noqa: TC004 (a second to import)
+
+    from memory.dates.expressions import TimeExpression
+    from memory.types import Hit
 
 REPLY_ROOM = 1024
 """Tokens of the context that are reserved for the reply: notes on eight memories and an answer take half of it."""

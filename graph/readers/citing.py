@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from graph.readers.prompts import PromptContent
 from graph.state import Citation
 from graph.understanding.sentences import split
 from memory.quotes import contains
 from memory.search import tokens as lexical
-from memory.types import Memory
+
+if TYPE_CHECKING:
+    from graph.readers.prompts import PromptContent
+    from memory.types import Memory
 
 _MARK = re.compile(r"\s?\[(\d+(?:\s*,\s*\d+)*)\]")
 _QUOTED = re.compile(r"[“\"]([^“”\"]{3,})[”\"][.,;]?\s*\[(\d+)\]")

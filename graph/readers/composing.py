@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
+from typing import TYPE_CHECKING
 
 from graph.readers import elapsed
-from graph.readers.elapsed import Comparison
 from graph.state import Citation, Note, Reading, Reason
-from graph.understanding.question import Question
 from graph.understanding.sentences import split
 from graph.understanding.times import day_happened, describe_day
 from memory.dates.expressions import TimeExpression, describe_span
 from memory.search import tokens as lexical
 from memory.types import SEMANTIC, Hit, TimeSpan
+
+if TYPE_CHECKING:
+    from graph.readers.elapsed import Comparison
+    from graph.understanding.question import Question
 
 Quoted = tuple[Note, str, str]
 """A note, the words before its quote, and the quote."""

@@ -6,19 +6,22 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from graph.readers import composing, elapsed, listing
-from graph.readers.elapsed import Comparison
 from graph.readers.interface import ReaderInput, ReaderOutput, Say
 from graph.readers.notes import take_notes
 from graph.replies.manners import manner
 from graph.state import Ask, Message, Reading, TraceLine
 from graph.understanding import question
 from graph.understanding.times import is_of_time, may_tell_of_time, moment_of
-from memory.bank.bank import Bank
-from memory.dates.expressions import TimeExpression
-from memory.search.searcher import Searcher
 from memory.types import Hit, TimeSpan, Turn
+
+if TYPE_CHECKING:
+    from graph.readers.elapsed import Comparison
+    from memory.bank.bank import Bank
+    from memory.dates.expressions import TimeExpression
+    from memory.search.searcher import Searcher
 
 GENERAL = "I answer from what I have been told, and nobody has told me about that."
 """Why a question of general knowledge ("How do I boil an egg?") is not answered."""

@@ -6,11 +6,14 @@ import re
 from collections.abc import Sequence
 from datetime import date, datetime
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 
 from graph.understanding.times import Occurrence, day_happened, times_in, when_happened
-from memory.types import Memory
+
+if TYPE_CHECKING:
+    from memory.types import Memory
 
 AMONG = 8
 """Number of best memories between which all intervals are given: 28 pairs; 20 memories would make 190."""

@@ -11,6 +11,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from graph.readers.composing import MAX_WORDS, clip, notes_near_best, why_unanswered, with_surroundings
 from graph.readers.passages import NUMBER, UNCOUNTED_PENALTY
@@ -18,7 +19,9 @@ from graph.state import Citation, Note, Reading
 from graph.understanding.question import ASKING, Question
 from graph.understanding.times import moment_of
 from memory.search import tokens as lexical
-from memory.types import Hit
+
+if TYPE_CHECKING:
+    from memory.types import Hit
 
 LONGEST = 400
 """Most characters of a question that is parsed; a pasted page does not ask for a list."""

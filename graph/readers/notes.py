@@ -9,17 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from graph.readers.passages import NOT_OF_SUBJECT, Passage, coverage, of_subject, passages_of, sentences_of, worth
 from graph.state import Note
-from graph.understanding.question import Question
 from graph.understanding.times import times_in
 from memory.embedding.embedder import Vectors
 from memory.search import tokens as lexical
-from memory.search.fusion import Scores
-from memory.types import Hit, Turn
+
+if TYPE_CHECKING:
+    from graph.understanding.question import Question
+    from memory.search.fusion import Scores
+    from memory.types import Hit, Turn
 
 Encode = Callable[[Sequence[str]], Vectors]
 

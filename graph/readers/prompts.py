@@ -9,15 +9,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from graph.models.calls import Messages
 from graph.readers.intervals import between, compares, length, memory_time
-from graph.settings import Format
 from graph.state import Ask
 from graph.understanding.times import day_happened, times_in
 from memory.dates.expressions import TimeExpression, describe_span
 from memory.types import Hit, Memory
+
+if TYPE_CHECKING:
+    from graph.models.calls import Messages
+    from graph.settings import Format
 
 MAX_WORDS = 50
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from graph.readers import chain_of_note, extractive
-from graph.readers.interface import Reader
+
+if TYPE_CHECKING:
+    from graph.readers.interface import Reader
 
 READERS: Mapping[str, Reader] = {"extractive": extractive.read, "chain-of-note": chain_of_note.read}

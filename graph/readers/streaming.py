@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from graph.readers.citing import renumbered
-from graph.readers.prompts import PromptContent
+
+if TYPE_CHECKING:
+    from graph.readers.prompts import PromptContent
 
 _UNKNOWN, _REASONING, _REASONED = "UNKNOWN:", "<think>", "</think>"
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from graph.replies.manners import manner
-from graph.state import Message, Revision
 from memory.dates.expressions import describe_span
+
+if TYPE_CHECKING:
+    from graph.state import Message, Revision
 
 MAX_REPEATED = 300
 """Characters of a statement that are repeated."""

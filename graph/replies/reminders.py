@@ -10,17 +10,20 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from graph.replies.manners import manner
 from graph.state import USER, Ask, Citation, Message
-from graph.understanding.classifier import Classifier
 from graph.understanding.message import DIALOGUE_TURNS
 from graph.understanding.sentences import split
 from graph.understanding.times import describe_day
-from memory.bank.bank import Bank
 from memory.dates.expressions import describe_span
 from memory.search import tokens as lexical
 from memory.types import EPISODIC, Hit, Memory
+
+if TYPE_CHECKING:
+    from graph.understanding.classifier import Classifier
+    from memory.bank.bank import Bank
 
 FEELING = 0.3
 """Probability of a feeling, in any view of the message, from which it counts as told. Of the messages of our own

@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,10 +17,12 @@ from graph.understanding.question import names_something
 from graph.understanding.sentences import split
 from graph.understanding.times import stated_time, times_in
 from graph.understanding.word_groups import GROUPS
-from memory.embedding.embedder import Vectors
 from memory.search.names import is_about_others, is_about_self, possible_names, to_first_person
 from memory.search.scoring import Subject
 from memory.search.searcher import View
+
+if TYPE_CHECKING:
+    from memory.embedding.embedder import Vectors
 
 MAX_SENTENCES = 6
 """Most parts of a message that are classified one by one; the last part is all the rest."""

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from sqlite_utils import Database
+if TYPE_CHECKING:
+    from sqlite_utils import Database
 
 _WITHOUT_VECTOR = """
 FROM memories m WHERE m.persona_id = ? AND m.id > ? AND m.id < ?

@@ -13,10 +13,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from itertools import pairwise
-
-from sqlite_utils import Database
+from typing import TYPE_CHECKING
 
 from memory.bank import rows
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
 
 _by: ContextVar[str] = ContextVar("by", default="app")
 

@@ -8,9 +8,11 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from memory.bank import rows
-from memory.bank.bank import Bank
+if TYPE_CHECKING:
+    from memory.bank import rows
+    from memory.bank.bank import Bank
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """How a cell begins that a spreadsheet takes for a formula (OWASP, CSV injection)."""

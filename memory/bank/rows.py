@@ -8,9 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import UTC, datetime
-from typing import Any, TypeVar
-
-from sqlite_utils import Database
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from memory.bank import schema
 from memory.bank.relations import relation_of
@@ -27,6 +25,9 @@ from memory.types import (
     Turn,
     TurnDraft,
 )
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
 
 Row = Mapping[str, Any]
 Draft = TypeVar("Draft", PersonaDraft, SessionDraft, TurnDraft, MemoryDraft)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
-from memory.bank.bank import Bank
 from memory.bank.rows import clean
 from memory.cli.arguments import end_of_date, positive_number
 from memory.cli.command import AddCommand, Arguments, print_json
@@ -15,8 +15,11 @@ from memory.errors import BankUnavailable
 from memory.exporting.json_values import to_json_values
 from memory.search import indexer
 from memory.search.searcher import Searcher
-from memory.settings import BankSettings
-from memory.types import Memory
+
+if TYPE_CHECKING:
+    from memory.bank.bank import Bank
+    from memory.settings import BankSettings
+    from memory.types import Memory
 
 
 def add_commands(add: AddCommand) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from memory.bank.bank import Bank
 from memory.cli.arguments import positive_number, start_of_date
 from memory.cli.command import AddCommand, Arguments, print_json
 from memory.cli.errors import print_error
@@ -14,8 +14,11 @@ from memory.errors import MemoirError
 from memory.exporting.json_values import to_json_values
 from memory.forgetting.forget import ForgetReport, forget_persona, forget_selected, preview_persona, preview_selected
 from memory.forgetting.selection import Selector, select_before, select_memories, select_mentions, select_session
-from memory.settings import BankSettings
-from memory.types import Persona
+
+if TYPE_CHECKING:
+    from memory.bank.bank import Bank
+    from memory.settings import BankSettings
+    from memory.types import Persona
 
 
 def add_commands(add: AddCommand) -> None:

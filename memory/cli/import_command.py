@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memory import ingest
-from memory.bank.bank import Bank
 from memory.cli.command import AddCommand, Arguments, print_json, status_of
 from memory.cli.progress_bar import progress_bar
 from memory.exporting.json_values import to_json_values
-from memory.settings import BankSettings
-from memory.types import Skip
+
+if TYPE_CHECKING:
+    from memory.bank.bank import Bank
+    from memory.settings import BankSettings
+    from memory.types import Skip
 
 
 def add_commands(add: AddCommand) -> None:

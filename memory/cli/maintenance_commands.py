@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from memory.bank import journal_entries, maintenance
-from memory.bank.bank import Bank
 from memory.cli.arguments import positive_number
 from memory.cli.command import AddCommand, Arguments, print_json, print_text
 from memory.embedding.embedder import Embedder
 from memory.exporting.json_values import to_json_values
 from memory.search import indexer
-from memory.settings import BankSettings
+
+if TYPE_CHECKING:
+    from memory.bank.bank import Bank
+    from memory.settings import BankSettings
 
 
 def add_commands(add: AddCommand) -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memory.bank import backup
-from memory.bank.bank import Bank
 from memory.cli.command import AddCommand, Arguments, print_json, print_text
 from memory.cli.progress_bar import progress_bar
 from memory.errors import MemoirError
 from memory.exporting import export
 from memory.exporting.json_values import to_json_values
-from memory.settings import BankSettings
+
+if TYPE_CHECKING:
+    from memory.bank.bank import Bank
+    from memory.settings import BankSettings
 
 
 def add_commands(add: AddCommand) -> None:

@@ -7,11 +7,9 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-
-from sqlite_utils import Database
+from typing import TYPE_CHECKING
 
 from memory.bank import rows
-from memory.bank.bank import Bank
 from memory.exporting.format import (
     MEMORY_COLUMNS,
     PERSONA_COLUMNS,
@@ -30,7 +28,12 @@ from memory.exporting.format import (
     fields_of,
 )
 from memory.progress import Progress, without_progress
-from memory.types import Persona
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
+
+    from memory.bank.bank import Bank
+    from memory.types import Persona
 
 LINE_TURNS = 2000
 LINE_CHARACTERS = 1 << 22

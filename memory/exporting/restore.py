@@ -10,12 +10,9 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
-
-from sqlite_utils import Database
+from typing import TYPE_CHECKING, Any
 
 from memory.bank import journal, rows
-from memory.bank.bank import Bank
 from memory.bank.rows import insert, key_columns, link_sources, next_id, relation_columns
 from memory.bank.sessions import find_or_create_persona
 from memory.bank.validity import supersede
@@ -32,8 +29,13 @@ from memory.exporting.format import (
     columns_of,
 )
 from memory.importers.generic import memoir_export as memoir_sealed
-from memory.importers.reading.source import Source
 from memory.types import Persona, PersonaDraft, WriteCounts
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
+
+    from memory.bank.bank import Bank
+    from memory.importers.reading.source import Source
 
 
 @dataclass(frozen=True, slots=True)

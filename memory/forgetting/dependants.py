@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-
-from sqlite_utils import Database
+from typing import TYPE_CHECKING
 
 from memory.bank.rows import json_list
 from memory.forgetting.selection import Selection, query_ids
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
 
 MIN_PROOF_CHARACTERS = 12
 """A shorter text may occur in a file, or in another text, by chance: finding it proves nothing."""

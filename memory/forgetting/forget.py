@@ -12,12 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-
-from sqlite_utils import Database
+from typing import TYPE_CHECKING
 
 from memory.bank import journal, validity
 from memory.bank.backup import KEPT_SUFFIX
-from memory.bank.bank import Bank
 from memory.bank.rows import json_list
 from memory.exporting import downloads
 from memory.forgetting import residue
@@ -30,6 +28,11 @@ from memory.forgetting.dependants import (
 )
 from memory.forgetting.selection import Selection, Selector, query_ids, select_memories, select_session
 from memory.progress import Progress, Task, rescale, without_progress
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
+
+    from memory.bank.bank import Bank
 
 MAX_TEXTS_SEARCHED = 1000
 """The most texts to search the files for; from more, an even sample is taken."""

@@ -6,12 +6,14 @@ README.md lists the formats and shows how to add one. An importer turns bytes in
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from memory.importers.benchmarks import dialsim, locomo, longmemeval, madial, memorybank, perltqa
 from memory.importers.chats import chatgpt, claude, librechat, openwebui, sillytavern, telegram, whatsapp
 from memory.importers.generic import character_card, memoir, transcript
-from memory.importers.reading.source import Record, Source
+
+if TYPE_CHECKING:
+    from memory.importers.reading.source import Record, Source
 
 
 class Importer(Protocol):

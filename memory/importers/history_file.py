@@ -7,12 +7,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memory.errors import UnreadableFile
 from memory.importers.detect import unpack
-from memory.importers.reading.source import Record
 from memory.progress import Progress, without_progress
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Skip, WriteCounts
+
+if TYPE_CHECKING:
+    from memory.importers.reading.source import Record
 
 MAX_LISTED_SKIPS = 200
 """The most skips of one history that a report lists; the others are only counted."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from eval.experiment import Experiment
-from eval.play.models import Models
 from eval.play.replay import replay
 from eval.runs.run import HistoryCosts
 from eval.types import Costs, History, Sample
+
+if TYPE_CHECKING:
+    from eval.experiment import Experiment
+    from eval.play.models import Models
 
 Outcome = Sample | HistoryCosts
 

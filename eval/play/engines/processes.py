@@ -12,13 +12,15 @@ from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from multiprocessing.synchronize import Event as ProcessEvent
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from eval.experiment import Experiment
 from eval.play.engines.outcomes import Outcome, Stop, outcomes_of
 from eval.play.models import load_models
-from eval.types import History
 from memory.errors import MemoirError
+
+if TYPE_CHECKING:
+    from eval.experiment import Experiment
+    from eval.types import History
 
 JOIN_SECONDS = 20.0
 """How long a process may take to end once it is told to; its current answer seldom takes longer."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
-from memory.types import Role
+if TYPE_CHECKING:
+    from memory.types import Role
 
 # A name or a short description ("Woman in the red dress"); longer ones are sentences that contain a colon.
 MAX_NAME_WORDS = 6

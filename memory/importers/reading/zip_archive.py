@@ -13,11 +13,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, Literal
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from memory.errors import UnreadableFile
-from memory.importers.reading.source import Readable
 from memory.types import Skip
+
+if TYPE_CHECKING:
+    from memory.importers.reading.source import Readable
 
 SIGNATURE = b"PK\x03\x04"
 EMPTY_SIGNATURE = b"PK\x05\x06"
