@@ -9,7 +9,7 @@ import pytest
 
 from graph.assistant import Answer, Assistant, Step, until
 from graph.state import Token
-from memory.bank import bank as bank_module
+from memory.bank import connection
 from memory.bank.bank import Bank
 from memory.search import indexer
 from memory.search.searcher import Searcher
@@ -41,7 +41,7 @@ def test_waiting_for_the_answer_gives_the_last_event(marlow):
 def counted(marlow, embedder, monkeypatch):
     """Ask something; gives how often the encoder was called, a connection opened, and a statement of SQL run."""
     counts = {"encoded": 0, "opened": 0, "statements": 0}
-    real = bank_module.open_bank
+    real = connection.open_bank
 
     def opened(path):
         counts["opened"] += 1
@@ -61,7 +61,7 @@ def counted(marlow, embedder, monkeypatch):
     services = replace(marlow.services, searcher=Searcher(marlow.services.bank, Counting()))
     indexer.embed_all(services.bank, embedder)
     assistant = Assistant(services)
-    monkeypatch.setattr(bank_module, "open_bank", opened)
+    monkeypatch.setattr(connection, "open_bank", opened)
 
     def ask(text, **more):
         counts.update(encoded=0, opened=0, statements=0)

@@ -132,4 +132,4 @@ def test_a_model_is_measured_by_its_name(capsys, monkeypatch, tmp_path):
 
 def test_no_model_cannot_be_measured(capsys):
     assert main(["models", "none"]) == 1
-    assert "no chat model to ask" in capsys.readouterr().err
+    assert "is not a chat model" in capsys.readouterr().err
