@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +13,6 @@ from graph.models.names import is_named
 
 READER = "a chat model as reader (model=NAME)"
 CLASSIFIER = "a chat model as classifier (model=NAME)"
-
-FROM_NOTES = "; figure as Memoir's design notes give it"
-"""Ends the source of a published figure that was not read in that source itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +69,10 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class PublishedRun:
-    """Figures that were published together: all of one system under the same conditions."""
+    """Figures that were published together: all of one system under the same conditions.
+
+    A `source` that was not read itself ends in "figure as Memoir's design notes give it".
+    """
 
     system: str
     conditions: str
@@ -102,6 +103,11 @@ class Benchmark:
         wanted = frozenset(metrics)
         figures = (figure for run in self.published_runs for figure in run.figures(self.name))
         return tuple(figure for figure in figures if figure.metric in wanted)
+
+
+def load_published(file: Path) -> tuple[PublishedRun, ...]:
+    """Load the published figures of a benchmark from its JSON file."""
+    return tuple(PublishedRun(**run) for run in json.loads(file.read_text("utf-8")))
 
 
 def at_cutoffs(metrics: Iterable[str], cutoffs: Iterable[int]) -> tuple[str, ...]:

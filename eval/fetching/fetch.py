@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
 from memory.errors import Cancelled, MemoirError
 
 Progress = Callable[[str, int, int], None]
@@ -50,64 +52,9 @@ class Source:
     files: tuple[HubFile, ...] = ()
 
 
-def _longmemeval(portion: str, size: str, repo: str, name: str, *others: str) -> Source:
-    page = f"https://huggingface.co/datasets/{repo}"
-    steps = (f"Open {page}/tree/main and download {name} ({size}).", f"Save it as {{folder}}/{Path(name).stem}.json.")
-    file = HubFile((name, *others), f"{Path(name).stem}.json")
-    return Source(f"LongMemEval, {portion}", "MIT", steps, repo, (file,))
-
-
-_CLEANED, _ORIGINAL = "xiaowu0162/longmemeval-cleaned", "xiaowu0162/longmemeval"
-
-SOURCES: Mapping[str, Source] = {
-    "longmemeval": _longmemeval("S, cleaned", "0.3 GB", _CLEANED, "longmemeval_s_cleaned.json"),
-    "longmemeval-m": _longmemeval("M, cleaned", "2.7 GB", _CLEANED, "longmemeval_m_cleaned.json"),
-    "longmemeval-oracle": _longmemeval("oracle, cleaned", "15 MB", _CLEANED, "longmemeval_oracle.json"),
-    "longmemeval-original": _longmemeval(
-        "S, as first released", "0.3 GB", _ORIGINAL, "longmemeval_s", "longmemeval_s.json"
-    ),
-    "longmemeval-original-m": _longmemeval(
-        "M, as first released", "2.7 GB", _ORIGINAL, "longmemeval_m", "longmemeval_m.json"
-    ),
-    "longmemeval-original-oracle": _longmemeval(
-        "oracle, as first released", "15 MB", _ORIGINAL, "longmemeval_oracle", "longmemeval_oracle.json"
-    ),
-    "locomo": Source(
-        "LoCoMo",
-        "CC BY-NC 4.0, no commercial use",
-        (
-            "Open https://github.com/snap-research/locomo/blob/main/data/locomo10.json and download the raw file.",
-            "Save it as {folder}/locomo10.json.",
-        ),
-    ),
-    "perltqa": Source(
-        "PerLTQA, English v2",
-        "CC BY-NC 4.0, no commercial use",
-        (
-            "Open https://github.com/Elvin-Yiming-Du/PerLTQA/tree/main/Dataset/en_v2 and download "
-            "perltmem_en_v2.json and perltqa_en_v2.json.",
-            "Save both in {folder}.",
-        ),
-    ),
-    "madial-bench": Source(
-        "MADial-Bench",
-        "MIT",
-        (
-            "Open https://github.com/hejunqing/MADial-Bench/tree/main/data and go into en (English) or ch (Chinese).",
-            "Download MADial-Bench-en-dialogue.json and MADial-Bench-en-memory.json, or the two with -zh-.",
-            "Save them in {folder}/en or {folder}/ch.",
-        ),
-    ),
-    "dialsim": Source(
-        "DialSim (LongDialQA)",
-        "see https://github.com/jiho283/Simulator; the scripts belong to the makers of the shows",
-        (
-            "Open https://github.com/jiho283/Simulator and follow the link under Dataset; download dialsim_v1.1.zip.",
-            "Unpack it, and put the files of one show (friends, bigbang or theoffice) in {folder}: "
-            "SHOW_dialsim.pickle, SHOW_oracle_tkg.pickle and SHOW_oracle_fan.pickle.",
-        ),
-    ),
-}
+SOURCES: Mapping[str, Source] = TypeAdapter(dict[str, Source]).validate_json(
+    Path(__file__).with_name("sources.json").read_bytes()
+)
 """Sources by the name that `python -m eval fetch` takes. A repository is listed only if the authors own it and it has
 the files that the adapter reads: jiho283/dialsim-* has tables of another shape, adymaharana/locomo is empty."""
 

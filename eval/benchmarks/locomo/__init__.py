@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from eval.benchmarks.locomo.adapter import NAME, TITLE, load
-from eval.benchmarks.locomo.published import PUBLISHED
-from eval.benchmarks.types import Benchmark
+from eval.benchmarks.types import Benchmark, load_published
 from eval.metrics.scores import Scoring
 
 BENCHMARK = Benchmark(
@@ -13,5 +14,5 @@ BENCHMARK = Benchmark(
     "Ten long conversations of two friends, 1,986 questions (Maharana et al., ACL 2024).",
     load,
     Scoring("sessions"),
-    published_runs=PUBLISHED,
+    published_runs=load_published(Path(__file__).with_name("published.json")),
 )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from eval.benchmarks.longmemeval.adapter import NAME, TITLE, load
 from eval.benchmarks.longmemeval.metrics import ndcg_longmemeval
 from eval.benchmarks.longmemeval.presets import PRESETS
-from eval.benchmarks.longmemeval.published import PUBLISHED
-from eval.benchmarks.types import Benchmark
+from eval.benchmarks.types import Benchmark, load_published
 from eval.metrics.scores import Scoring
 
 BENCHMARK = Benchmark(
@@ -16,5 +17,5 @@ BENCHMARK = Benchmark(
     load,
     Scoring("sessions", (1, 3, 5, 10, 30, 50), ndcg_longmemeval),
     PRESETS,
-    PUBLISHED,
+    load_published(Path(__file__).with_name("published.json")),
 )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from eval.benchmarks.madial.adapter import NAME, TITLE, load
 from eval.benchmarks.madial.metrics import SUMMED_UP, ndcg_madial
 from eval.benchmarks.madial.presets import PRESETS
-from eval.benchmarks.madial.published import PUBLISHED
-from eval.benchmarks.types import Benchmark
+from eval.benchmarks.types import Benchmark, load_published
 from eval.metrics.scores import Scoring
 
 BENCHMARK = Benchmark(
@@ -16,5 +17,5 @@ BENCHMARK = Benchmark(
     load,
     Scoring("items", official_ndcg=ndcg_madial, geometric_mean_of=SUMMED_UP),
     PRESETS,
-    PUBLISHED,
+    load_published(Path(__file__).with_name("published.json")),
 )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from eval.benchmarks.madial.metrics import SUMMED_UP
 from eval.benchmarks.perltqa.adapter import NAME, TITLE, load
 from eval.benchmarks.perltqa.presets import PRESETS
-from eval.benchmarks.perltqa.published import PUBLISHED
-from eval.benchmarks.types import Benchmark
+from eval.benchmarks.types import Benchmark, load_published
 from eval.metrics.scores import Scoring
 
 BENCHMARK = Benchmark(
@@ -16,5 +17,5 @@ BENCHMARK = Benchmark(
     load,
     Scoring("items", (1, 2, 3, 5, 10), geometric_mean_of=SUMMED_UP),
     PRESETS,
-    PUBLISHED,
+    load_published(Path(__file__).with_name("published.json")),
 )
