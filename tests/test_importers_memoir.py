@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from memory.bank.relations import relation_of
 from memory.errors import UnreadableFile
-from memory.importers.generic.memoir import dump_records, read
+from memory.importers.generic.memoir import read
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip, TimeSpan, TurnDraft
+from support.memoir_lines import dump_records
 
 START = '{"memoir": 1, "persona": {"name": "Iris"}}'
 

@@ -175,12 +175,6 @@ def save(classifier: Classifier, settings: Mapping[str, HeadSettings], data_hash
     )
 
 
-def load_settings(path: Path = WEIGHTS) -> dict[str, HeadSettings]:
-    """The settings with which the weights in a file were trained."""
-    with np.load(path, allow_pickle=False) as arrays:
-        return {head: HeadSettings(*map(float, row)) for head, row in zip(HEADS, arrays["settings"], strict=True)}
-
-
 def hash_of(path: Path) -> str:
     """SHA-256 of a file, in hexadecimal."""
     return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -43,7 +43,7 @@ KEPT = {
     "mes_example": "examples of dialogue",
     "system_prompt": "system prompt",
     "post_history_instructions": "instructions after the history",
-    "creator_notes": "skips of the creator",
+    "creator_notes": "notes of the creator",
 }
 
 MAX_DESCRIPTION_CHARACTERS = 6_000

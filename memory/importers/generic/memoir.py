@@ -28,21 +28,19 @@ key is `memoir`: {"memoir": 1, "persona": {...}, "sessions": [{...}, ...], "memo
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
-from datetime import UTC, datetime
-from typing import Any
 
 from memory.bank.rows import clean
 from memory.errors import UnreadableFile
-from memory.exporting import format as memoir_rows
-from memory.importers.generic import memoir_export as memoir_sealed
+from memory.exporting import format as export_format
+from memory.importers.generic import memoir_export
 from memory.importers.generic.memoir_records import read_memory, read_persona, read_session
 from memory.importers.reading.fields import Fields, pop_skips
 from memory.importers.reading.json_lines import is_truncated, read_objects
 from memory.importers.reading.json_stream import Place, format_place, outline, stream_values
 from memory.importers.reading.source import Record, Source, count_records, head_text, read_head
-from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip, TimeSpan, TurnDraft
+from memory.types import PersonaDraft, Skip
 
 NAME = "Memoir"
 VERSION = 1
@@ -56,49 +54,12 @@ def sniff(head: bytes) -> bool:
 @count_records
 def read(path: Source) -> Iterator[Record]:
     """The histories of a file: an export of Memoir, JSON Lines, or one JSON object."""
-    if memoir_sealed.is_export(path):
-        yield from memoir_sealed.read_records(path)
+    if memoir_export.is_export(path):
+        yield from memoir_export.read_records(path)
     elif _is_one_object(read_head(path)):
         yield from _read_one_object(path)
     else:
         yield from _read_lines(path)
-
-
-def dump_persona(persona: PersonaDraft) -> str:
-    """The line that begins a persona's history."""
-    who = {"name": persona.name, "id": persona.external_id, "description": persona.description}
-    fields = _without_empty({**who, "traits": list(persona.traits), "manner": persona.manner})
-    return _dump({"memoir": VERSION, "persona": fields if persona.proactive else {**fields, "proactive": False}})
-
-
-def dump_session(session: SessionDraft) -> str:
-    """A session and its turns as one line."""
-    fields = {
-        "id": session.external_id,
-        "title": session.title,
-        "turns": [_turn_fields(turn) for turn in session.turns],
-    }
-    times = _time_fields("started", session.started_at, session.started_text)
-    return _dump({"session": _without_empty({**fields, **times})})
-
-
-def dump_memory(memory: MemoryDraft) -> str:
-    """A memory as one line."""
-    names = ("store", "text", "key", "event_text", "emotion", "scene", "speaker", "attribute")
-    times = {name: _iso(getattr(memory, name)) for name in ("said_at", "valid_from", "valid_to")}
-    fields = {name: getattr(memory, name) for name in names} | _event_fields(memory.event) | times
-    return _dump({"memory": _without_empty({**fields, "id": memory.external_id})})
-
-
-def dump_records(records: Iterable[Record]) -> Iterator[str]:
-    """Records as lines of this format, without line breaks; a `Skip` is left out."""
-    for record in records:
-        if isinstance(record, PersonaDraft):
-            yield dump_persona(record)
-        elif isinstance(record, SessionDraft):
-            yield dump_session(record)
-        elif isinstance(record, MemoryDraft):
-            yield dump_memory(record)
 
 
 def _is_one_object(head: bytes) -> bool:
@@ -167,34 +128,7 @@ def _is_opened(place: Place) -> bool:
 
 def _check_version(path: Source, version: object) -> None:
     if version != VERSION:
-        found = f"version {str(version)[:20]} of Memoir's format"
         raise UnreadableFile(
-            f"{path.name} is {found}; this Memoir reads versions 1 and {memoir_rows.VERSION}. Update Memoir."
+            f"{path.name} is version {str(version)[:20]} of Memoir's format; this Memoir reads versions {VERSION} and "
+            f"{export_format.VERSION}. Update Memoir."
         )
-
-
-def _turn_fields(turn: TurnDraft) -> dict[str, Any]:
-    fields = {"speaker": turn.speaker, "role": turn.role, "text": turn.text, "id": turn.external_id}
-    times = _time_fields("said", turn.said_at, turn.said_text) | _event_fields(turn.event)
-    filled = _without_empty({**fields, **times, "event_text": turn.event_text})
-    return filled if turn.recallable else {**filled, "recallable": False}
-
-
-def _event_fields(event: TimeSpan | None) -> dict[str, str]:
-    return {"event_start": _iso(event.start), "event_end": _iso(event.end)} if event else {}
-
-
-def _time_fields(name: str, moment: datetime | None, wording: str) -> dict[str, str]:
-    return {f"{name}_at": _iso(moment), f"{name}_text": wording}
-
-
-def _iso(moment: datetime | None) -> str:
-    return moment.astimezone(UTC).isoformat() if moment else ""
-
-
-def _without_empty(fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value}
-
-
-def _dump(line: dict[str, Any]) -> str:
-    return json.dumps(line, ensure_ascii=False)
