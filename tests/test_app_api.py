@@ -10,7 +10,7 @@ import pytest
 from gradio_client import Client
 from gradio_client.exceptions import AppError
 
-from memory.bank import journal_entries
+from memory.bank import journal
 from memory.bank.bank import Bank
 from support.browser_app import App
 from support.mcp_client import Tools
@@ -97,7 +97,7 @@ def test_what_is_remembered_is_found_cited_and_forgotten(app: App, client: Clien
     assert gone["residue"] == 0
     left = tools.call("search_memory", persona="Ida", query="Sturmvogel", limit=50)
     assert not [m for m in left if "Sturmvogel" in m["text"]]
-    asked = {entry.request for entry in journal_entries.read(Bank(app.home / "bank.db"))}
+    asked = {entry.request for entry in journal.read(Bank(app.home / "bank.db"))}
     assert "another program (forget)" in asked
 
 

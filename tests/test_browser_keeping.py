@@ -13,7 +13,7 @@ pytest.importorskip("playwright.sync_api")
 from playwright.sync_api import expect
 
 from memory import ingest
-from memory.bank import backup, journal_entries
+from memory.bank import backup, journal
 from memory.bank import learning_queue as consolidation
 from memory.bank.bank import Bank
 from support.browser_app import SLOW, App, Screen
@@ -70,7 +70,7 @@ def test_what_mentions_a_word_is_shown_then_forgotten_to_the_last_byte(app: App,
     expect(planned.locator("li").first).to_contain_text(re.compile("quince", re.IGNORECASE))
     screen.page.locator("#forget-planned-sure").click()
     expect(screen.page.locator("#forget-result")).to_contain_text("0 traces left in the file", timeout=SLOW)
-    told = [(entry.action, entry.request) for entry in journal_entries.read(Bank(app.home / "bank.db"), 5)]
+    told = [(entry.action, entry.request) for entry in journal.read(Bank(app.home / "bank.db"), 5)]
     assert ("forgot", "Memory tab") in told
     words = re.compile(rb"\bquince\b", re.IGNORECASE)
     assert [path.name for path in app.home.rglob("*") if path.is_file() and words.search(content(path))] == []

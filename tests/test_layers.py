@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,15 @@ MAX_ENTRIES = 14
 
 LARGER_PACKAGES = {"memory": 16, "memory/bank": 17, "memory/tab": 16, "eval": 15}
 """Packages that may exceed `MAX_ENTRIES`, with their limit. Lower these numbers; never raise or add one."""
+
+
+MODULES_WITH_SQL = ("memory.bank", "memory.search.engine")
+"""The bank's rows, and the index segments kept beside them."""
+
+OWN_DATABASES = {"eval.judging.judge", "eval.play.embeddings", "eval.speed.references"}
+"""Modules with SQL of a database of their own, which is no bank."""
+
+SQL = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE)\s")
 
 
 def module_name(path: Path) -> str:
@@ -79,6 +89,19 @@ def test_only_the_page_and_the_server_import_gradio():
 def test_only_search_imports_its_engine():
     others = [m for m in MODULES if not is_in(m, "memory.search")]
     assert [(m, name) for m in others for name in IMPORTS[m] if is_in(name, "memory.search.engine")] == []
+
+
+def sql_statements(path: Path) -> list[str]:
+    """The strings of a file, or first parts of them, that begin as a statement on rows does."""
+    strings = [
+        node.value for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Constant)
+    ]
+    return [string for string in strings if isinstance(string, str) and SQL.match(string)]
+
+
+def test_sql_stands_only_in_the_bank_and_the_engine_of_search():
+    others = {m: path for m, path in MODULES.items() if not any(is_in(m, package) for package in MODULES_WITH_SQL)}
+    assert {m for m, path in others.items() if sql_statements(path)} == OWN_DATABASES
 
 
 @pytest.mark.parametrize("package", sorted({path.parent for path in PATHS} - {ROOT}), ids=lambda p: p.name)

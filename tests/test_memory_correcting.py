@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.bank import corrections as correcting
-from memory.bank import journal_entries
+from memory.bank import journal
 from memory.bank import learning_queue as consolidation
 from memory.bank.bank import Bank
 from memory.bank.corrections import Outdated, Version, version_of
@@ -238,9 +238,9 @@ def test_the_journal_tells_of_changes_in_numbers(bank):
     correcting.pin(bank, 1, kayak.id, pinned=True)
     correcting.edit(bank, 1, kayak.id, Version("I bought a canoe."))
     correcting.undo(bank, 1)
-    told = [(entry.action, entry.memories) for entry in journal_entries.read(bank, 3)]
+    told = [(entry.action, entry.memories) for entry in journal.read(bank, 3)]
     assert told == [("undid", "1"), ("edited", "1"), ("pinned", "1")]
-    assert "kayak" not in journal_entries.to_csv(journal_entries.read(bank))
+    assert "kayak" not in journal.to_csv(journal.read(bank))
 
 
 def test_a_version_says_what_the_memory_says(bank):

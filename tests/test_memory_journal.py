@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from memory import ingest
 from memory.__main__ import main
-from memory.bank import journal, journal_entries
+from memory.bank import journal
 from memory.bank import learning_queue as consolidation
 from memory.bank.bank import Bank
-from memory.bank.journal_entries import Entry
+from memory.bank.journal import Entry
 from memory.errors import BankUnavailable, MemoirError
 from memory.exporting.export import write_export
 from memory.forgetting.forget import forget_memories, forget_persona
@@ -40,7 +40,7 @@ def bank(tmp_path):
 
 
 def told(bank):
-    return [(e.action, e.request, dict(e.counts), e.memories) for e in reversed(journal_entries.read(bank))]
+    return [(e.action, e.request, dict(e.counts), e.memories) for e in reversed(journal.read(bank))]
 
 
 def test_an_answer_is_one_line_with_what_it_recalled(bank):
@@ -91,7 +91,7 @@ def test_learning_and_forgetting_leave_numbers_and_no_word(bank):
         ("forgot", "app", {"memories": 1}, "3"),
     ]
     assert b"Comma" not in bank.path.read_bytes()
-    assert journal_entries.read(bank)[0].cells[4] == "No. 1, gone"
+    assert journal.read(bank)[0].cells[4] == "No. 1, gone"
 
 
 def test_what_was_undone_is_not_told(bank):
@@ -112,7 +112,7 @@ def test_a_line_is_never_changed_or_removed(bank, change):
 @given(st.lists(st.tuples(st.text(max_size=8), st.text(max_size=8)), min_size=1))
 def test_no_cell_of_the_csv_is_a_formula_and_none_is_lost(names):
     lines = [Entry(n, MAY, "talked", by, 1, name, {"turns": 2}, "") for n, (by, name) in enumerate(names)]
-    read = list(csv.reader(io.StringIO(journal_entries.to_csv(lines), newline="")))
+    read = list(csv.reader(io.StringIO(journal.to_csv(lines), newline="")))
     assert len(read) == 1 + len(lines)
     assert not [cell for row in read for cell in row if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
 

@@ -158,7 +158,7 @@ class _Replies:
 
     def get(self, key: str) -> str | None:
         with self._open() as replies:
-            row = next(iter(replies.query("select reply from replies where key = ?", [key])), None)
+            row = next(iter(replies.query("SELECT reply FROM replies WHERE key = ?", [key])), None)
         return None if row is None else str(row["reply"])
 
     def put(self, key: str, model: str, reply: Completion) -> None:

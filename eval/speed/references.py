@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.speed.asking import Ranking
+from memory.bank import indexing
 from memory.embedding.embedder import Vectors
 from memory.errors import MemoirError
 
@@ -51,18 +52,13 @@ class Corpus:
 def read(bank: Bank, model: str, dimensions: int) -> Corpus:
     """Read all memories of a bank."""
     with bank.reading() as db:
-        (n,) = db.conn.execute("SELECT count(*) FROM memories").fetchone()
+        n = indexing.count_memories(db)
         ids, vectors = np.zeros(n, np.int64), np.zeros((n, dimensions), np.float32)
         terms: list[str] = []
         closed: set[int] = set()
-        found = db.conn.execute(
-            "SELECT m.id, m.terms, m.valid_to, v.vector FROM memories m "
-            "LEFT JOIN vectors v ON v.key_hash = m.key_hash AND v.model = ? ORDER BY m.id",
-            (model,),
-        )
-        for row, (memory_id, said, valid_to, vector) in enumerate(found):
+        for row, (memory_id, words, valid_to, vector) in enumerate(indexing.words_and_vectors(db, model)):
             ids[row] = memory_id
-            terms.append(said)
+            terms.append(words)
             if vector is not None:
                 vectors[row] = np.frombuffer(vector, np.float32)
             if valid_to is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from memory.bank import journal_entries
+from memory.bank import journal
 from memory.bank.bank import Bank
 from memory.ingest import ingest
 
@@ -17,7 +17,7 @@ EXAMPLE_QUESTIONS = 6
 
 def import_sample(bank: Bank) -> None:
     """Import the sample persona into a new bank; not again where all was forgotten."""
-    if not bank.personas() and not journal_entries.count(bank):
+    if not bank.personas() and not journal.count(bank):
         ingest(bank, SAMPLE / "ida.jsonl")
 
 

@@ -62,7 +62,7 @@ class BankFile:
 
     @contextmanager
     def reading(self) -> Iterator[Database]:
-        """A connection to read by, closed at the end; one consistent view if used within one transaction."""
+        """A connection to read by, closed at the end; each statement sees the newest state."""
         with self._explained():
             try:
                 db = self._open()
@@ -73,6 +73,13 @@ class BankFile:
                 db = open_read_only(self.path, fault)
             with closing(db):
                 yield db
+
+    @contextmanager
+    def reading_snapshot(self) -> Iterator[Database]:
+        """A connection to read by that sees one state of the bank, however much is written meanwhile."""
+        with self.reading() as db:
+            db.conn.execute("BEGIN")
+            yield db
 
     @contextmanager
     def writing(self) -> Iterator[Database]:

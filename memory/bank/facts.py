@@ -24,8 +24,7 @@ def add_memory(db: Database, persona_id: int, draft: MemoryDraft) -> WriteCounts
     """Store a memory that no turn said, unless it is known, and close the fact that it supersedes."""
     draft = clean_draft(draft)
     identity = rows.memory_identity(draft)
-    known = "SELECT 1 FROM memories WHERE persona_id = ? AND identity = ?"
-    if db.conn.execute(known, (persona_id, identity)).fetchone():
+    if rows.find_by_identity(db, "memories", persona_id, identity) is not None:
         return WriteCounts(known_memories=1)
     _add(db, persona_id, None, identity, draft)
     return WriteCounts(memories=1)
@@ -61,9 +60,8 @@ def add_learned(
         memory_id, new = _learn(db, persona_id, session_id, item, quotes)
         ids.append(memory_id)
         stored += WriteCounts(memories=1) if new else WriteCounts(known_memories=1)
-        earlier = {ids[place] for place in item.depends_on if 0 <= place < len(ids)} - {None, memory_id}
-        bases = [(memory_id, basis) for basis in earlier]
-        db.conn.executemany("INSERT OR IGNORE INTO rests_on (memory_id, basis_id) VALUES (?, ?)", bases)
+        earlier = {ids[place] for place in item.depends_on if 0 <= place < len(ids)} - {memory_id}
+        rows.link_bases(db, [(memory_id, basis) for basis in earlier if basis is not None])
     return stored
 
 

@@ -7,7 +7,7 @@ bound the ids of memories; both are exclusive.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,6 +17,11 @@ _WITHOUT_VECTOR = """
 FROM memories m WHERE m.persona_id = ? AND m.id > ? AND m.id < ?
 AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.key_hash = m.key_hash AND v.model = ?)
 """
+
+
+def persona_ids(db: Database) -> list[int]:
+    """Ids of all personas."""
+    return [persona_id for (persona_id,) in db.conn.execute("SELECT id FROM personas")]
 
 
 def index_terms(db: Database, persona_id: int) -> list[list[str]]:
@@ -58,4 +63,18 @@ def store_vectors(db: Database, model: str, vectors: Mapping[str, bytes]) -> Non
     db.conn.executemany(
         "INSERT OR IGNORE INTO vectors (model, key_hash, vector) VALUES (?, ?, ?)",
         [(model, key_hash, vector) for key_hash, vector in vectors.items() if key_hash in existing],
+    )
+
+
+def count_memories(db: Database) -> int:
+    """The number of all memories of a bank."""
+    return db.table("memories").count
+
+
+def words_and_vectors(db: Database, model: str) -> Iterator[tuple[int, str, str | None, bytes | None]]:
+    """(id, index terms, end of validity, vector of a model) of all memories of a bank, in order of id."""
+    return db.conn.execute(
+        "SELECT m.id, m.terms, m.valid_to, v.vector FROM memories m "
+        "LEFT JOIN vectors v ON v.key_hash = m.key_hash AND v.model = ? ORDER BY m.id",
+        (model,),
     )

@@ -276,6 +276,18 @@ def link_sources(db: Database, links: Sequence[tuple[int, int, str, bool]]) -> N
     db.conn.executemany("INSERT OR IGNORE INTO sources (memory_id, turn_id, quote, alone) VALUES (?, ?, ?, ?)", links)
 
 
+def link_bases(db: Database, links: Sequence[tuple[int, int]]) -> None:
+    """Let memories rest on others: (memory, the one it was drawn from); known links stay."""
+    db.conn.executemany("INSERT OR IGNORE INTO rests_on (memory_id, basis_id) VALUES (?, ?)", links)
+
+
+def find_by_identity(db: Database, table: str, persona_id: int, identity: str) -> int | None:
+    """The id of a persona's session or memory of that identity."""
+    query = f"SELECT id FROM {table} WHERE persona_id = ? AND identity = ?"
+    found = db.conn.execute(query, (persona_id, identity)).fetchone()
+    return None if found is None else int(found[0])
+
+
 def next_id(db: Database, table: str) -> int:
     """The next number that no row of the table ever had: an old citation must not come to mean a new memory."""
     last = db.conn.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchone()

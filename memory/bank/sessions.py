@@ -87,11 +87,9 @@ def _session(db: Database, persona_id: int, draft: SessionDraft) -> tuple[int, E
     identity = rows.digest(
         draft.external_id or (draft.started_text, rows.format_time(draft.started_at), first.speaker, first.text)
     )
-    held = db.conn.execute(
-        "SELECT id FROM sessions WHERE persona_id = ? AND identity = ?", (persona_id, identity)
-    ).fetchone()
-    if held is not None:
-        return int(held[0]), (), False
+    known = rows.find_by_identity(db, "sessions", persona_id, identity)
+    if known is not None:
+        return known, (), False
     if draft.source == "import" and (overlap := _find_overlap(db, persona_id, draft)):
         return *overlap, False
     table = db.table("sessions").insert(

@@ -117,12 +117,11 @@ def reassert(db: Database, persona_id: int, new_id: int) -> None:
         statements = db.conn.execute(later, (row["id"],)).fetchall()
         if not statements:
             continue
-        known = "SELECT 1 FROM memories WHERE persona_id = ? AND identity = ?"
         identities = (rows.learned_identity(rows.memory_draft(row), period) for period in count(1))
         again = {
             **row,
             "id": next_id(db, "memories"),
-            "identity": next(i for i in identities if not db.conn.execute(known, (persona_id, i)).fetchone()),
+            "identity": next(i for i in identities if rows.find_by_identity(db, "memories", persona_id, i) is None),
             "said_at": statements[0][1],
             "valid_from": statements[0][1],
             "valid_to": None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.bank import journal_entries, maintenance
+from memory.bank import journal, maintenance
 from memory.cli.arguments import positive_number
 from memory.cli.command import AddCommand, Arguments, print_json, print_text
 from memory.embedding.embedder import Embedder
@@ -28,9 +28,9 @@ def add_commands(add: AddCommand) -> None:
 def show_journal(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     """Show the newest entries of the journal, or all as CSV."""
     if arguments.csv:
-        print(journal_entries.to_csv(journal_entries.read(bank)), end="")
+        print(journal.to_csv(journal.read(bank)), end="")
         return 0
-    entries = journal_entries.read(bank, arguments.limit)
+    entries = journal.read(bank, arguments.limit)
     if arguments.json:
         return print_json(to_json_values(entries))
     for entry in entries:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memory.bank import rows
+from memory.bank import rows, transfer
 from memory.exporting.format import (
     MEMORY_COLUMNS,
     PERSONA_COLUMNS,
@@ -42,28 +42,13 @@ LINE_CHARACTERS = 1 << 22
 MEMORY = 6
 """The time it takes to write a memory, in turns."""
 
-_SESSIONS = "SELECT * FROM sessions WHERE persona_id = ? ORDER BY id"
-_TURNS = """
-SELECT t.*, EXISTS (SELECT 1 FROM sources o JOIN memories m ON m.id = o.memory_id
-    WHERE o.turn_id = t.id AND o.quote = '' AND m.store = 'dialogue') AS recallable
-FROM turns t WHERE session_id = ? ORDER BY position
-"""
-_MEMORIES = """
-SELECT m.*,
-    (SELECT json_group_array(json_array(turn_id, quote, alone)) FROM sources WHERE memory_id = m.id) AS links,
-    (SELECT json_group_array(basis_id) FROM rests_on WHERE memory_id = m.id) AS bases,
-    (SELECT json_group_array(turn_id) FROM cites WHERE memory_id = m.id) AS uses,
-    (SELECT t.identity FROM sources o JOIN turns t ON t.id = o.turn_id WHERE o.memory_id = m.id) AS turn_identity
-FROM memories m WHERE persona_id = ? ORDER BY id
-"""
-
 
 def export_lines(bank: Bank, personas: Sequence[Persona], progress: Progress = without_progress) -> Iterator[str]:
     """The lines of each persona with its sessions and memories, then the checksum; all as of one moment."""
     digest, counted, session = hashlib.sha256(), Counter[str](), 0
-    with bank.reading() as db:
-        db.conn.execute("BEGIN")  # one view, however much is written meanwhile
-        total = _effort(db, personas)
+    with bank.reading_snapshot() as db:
+        turns, memories = transfer.count_turns_and_memories(db, [persona.id for persona in personas])
+        total = turns + MEMORY * memories or 1
         for persona in personas:
             for line in _of_persona(db, persona):
                 if line.session is not None:
@@ -89,26 +74,15 @@ def write_export(bank: Bank, personas: Sequence[Persona], path: Path, progress: 
     return written
 
 
-def _effort(db: Database, personas: Sequence[Persona]) -> int:
-    """The amount to write, in turns; 1 for nothing."""
-    query = """
-        SELECT (SELECT count(*) FROM turns t JOIN sessions s ON s.id = t.session_id WHERE s.persona_id = p.id)
-            + :memory * (SELECT count(*) FROM memories WHERE persona_id = p.id)
-        FROM personas p WHERE id IN (SELECT value FROM json_each(:whose))
-    """
-    values = {"memory": MEMORY, "whose": rows.json_list(persona.id for persona in personas)}
-    return sum(n for (n,) in db.conn.execute(query, values)) or 1
-
-
 def _of_persona(db: Database, persona: Persona) -> Iterator[Line]:
-    for row in db.query("SELECT * FROM personas WHERE id = ?", [persona.id]):
+    for row in transfer.persona_row(db, persona.id):
         yield Line(memoir=VERSION, persona=PersonaRow(**fields_of(row, PERSONA_COLUMNS)))
-    for row in db.query(_SESSIONS, [persona.id]):
+    for row in transfer.session_rows(db, persona.id):
         for turns in _pieces(db, row["id"]):
             yield Line(session=SessionRow(**fields_of(row, SESSION_COLUMNS), turns=turns))
-    for row in db.query(_MEMORIES, [persona.id]):
+    for row in transfer.memory_rows(db, persona.id):
         yield Line(memory=_memory(row))
-    for row in db.query("SELECT * FROM changes WHERE persona_id = ? ORDER BY id", [persona.id]):
+    for row in transfer.change_rows(db, persona.id):
         touched = tuple(json.loads(row["touched"]))
         change = ChangeRow(
             kind=row["kind"], at=row["at"], memory=row["memory_id"], other=row["other_id"], touched=touched
@@ -120,7 +94,7 @@ def _pieces(db: Database, session_id: int) -> Iterator[tuple[TurnRow, ...]]:
     """The turns of a session in batches that fit one line; one empty batch for a session without turns."""
     piece: list[TurnRow] = []
     characters = pieces = 0
-    for row in db.query(_TURNS, [session_id]):
+    for row in transfer.turn_rows(db, session_id):
         piece.append(TurnRow(**fields_of(row, TURN_COLUMNS), recallable=bool(row["recallable"])))
         characters += len(row["text"])
         if len(piece) >= LINE_TURNS or characters >= LINE_CHARACTERS:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from memory.bank import journal, rows
-from memory.bank.rows import insert, key_columns, link_sources, next_id, relation_columns
+from memory.bank import journal, rows, transfer
+from memory.bank.rows import find_by_identity, insert, key_columns, link_bases, link_sources, next_id, relation_columns
 from memory.bank.sessions import find_or_create_persona
 from memory.bank.validity import supersede
 from memory.errors import Cancelled, UnreadableFile
@@ -137,31 +137,25 @@ class _Mover:
         return RestoredPersona(self._names, self._persona, *found, self._stored)
 
     def _take_session(self, row: SessionRow) -> None:
-        known = "SELECT id FROM sessions WHERE persona_id = ? AND identity = ?"
-        held = self._db.conn.execute(known, (self._persona.id, row.identity)).fetchone()
-        if held is None:
+        session_id = find_by_identity(self._db, "sessions", self._persona.id, row.identity)
+        if session_id is None:
             session_id = next_id(self._db, "sessions")
             values = {**columns_of(row, SESSION_COLUMNS), "id": session_id, "persona_id": self._persona.id}
             insert(self._db, "sessions", [values])
             self._made.add(session_id)
             self._stored += WriteCounts(sessions=1)
-        else:
-            session_id = int(held[0])
         self._sessions[row.n] = session_id
         self._take_turns(row, session_id)
 
     def _take_turns(self, row: SessionRow, session_id: int) -> None:
         """Store the turns that the session lacks, at their positions, or after those that the bank had before."""
-        query = "SELECT identity, id, position FROM turns WHERE session_id = ?"
-        held = {
-            identity: (turn_id, position) for identity, turn_id, position in self._db.conn.execute(query, (session_id,))
-        }
-        after = 1 + max((position for _, position in held.values()), default=-1)
+        known = transfer.turns_by_identity(self._db, session_id)
+        after = 1 + max((position for _, position in known.values()), default=-1)
         fresh: list[dict[str, Any]] = []
         first_id = next_id(self._db, "turns")
         for turn in row.turns:
-            if turn.identity in held:
-                self._turns[turn.n] = held[turn.identity][0]
+            if turn.identity in known:
+                self._turns[turn.n] = known[turn.identity][0]
                 continue
             self._turns[turn.n] = first_id + len(fresh)
             place = turn.position if session_id in self._made else after + len(fresh)
@@ -169,17 +163,16 @@ class _Mover:
             fresh.append({**columns_of(turn, TURN_COLUMNS), **values})
         insert(self._db, "turns", fresh)
         if fresh and session_id not in self._made:
-            self._db.conn.execute("UPDATE sessions SET learned = 0 WHERE id = ?", (session_id,))
+            transfer.requeue_session(self._db, session_id)
         self._stored += WriteCounts(turns=len(fresh), known_turns=len(row.turns) - len(fresh))
 
     def _take_memory(self, row: MemoryRow) -> None:
         self._untold += row.identity is not None
         session_id = None if row.session is None else self._meant(self._sessions, row.session, "session")
         identity = row.identity or self._of_turn(row, session_id)
-        known = "SELECT id FROM memories WHERE persona_id = ? AND identity = ?"
-        held = self._db.conn.execute(known, (self._persona.id, identity)).fetchone()
-        if held is not None:
-            self._memories[row.n] = int(held[0])
+        known = find_by_identity(self._db, "memories", self._persona.id, identity)
+        if known is not None:
+            self._memories[row.n] = known
             self._stored += WriteCounts(known_memories=1)
         else:
             self._memories[row.n] = self._add(row, session_id, identity)
@@ -190,12 +183,11 @@ class _Mover:
         ]
         link_sources(self._db, links)
         cites = [(self._meant(self._turns, turn, "turn"), self._memories[row.n]) for turn in row.cited_by]
-        self._db.conn.executemany("INSERT OR IGNORE INTO cites (turn_id, memory_id) VALUES (?, ?)", cites)
+        transfer.link_citations(self._db, cites)
 
     def _of_turn(self, row: MemoryRow, session_id: int | None) -> str:
         turn_id = self._meant(self._turns, row.sources[0].turn, "turn")
-        said = self._db.conn.execute("SELECT identity FROM turns WHERE id = ?", (turn_id,)).fetchone()
-        return rows.digest(session_id, said[0])
+        return rows.digest(session_id, transfer.identity_of_turn(self._db, turn_id))
 
     def _add(self, row: MemoryRow, session_id: int | None, identity: str) -> int:
         memory_id = next_id(self._db, "memories")
@@ -216,11 +208,8 @@ class _Mover:
         """Set the references of new memories to others, some of which came later in the file."""
         closed = [(row.superseded_by, row.n) for row in self._new if row.superseded_by is not None]
         bases = [(row.n, basis) for row in self._new for basis in row.rests_on]
-        update = "UPDATE memories SET superseded_by = ? WHERE id = ?"
-        self._db.conn.executemany(update, self._pairs(closed))
-        self._db.conn.executemany(
-            "INSERT OR IGNORE INTO rests_on (memory_id, basis_id) VALUES (?, ?)", self._pairs(bases)
-        )
+        transfer.set_superseding(self._db, self._pairs(closed))
+        link_bases(self._db, self._pairs(bases))
         if self._knew:
             for row in self._new:
                 if row.valid_to is None and row.taken_back is None:
@@ -238,8 +227,7 @@ class _Mover:
                 "other_id": None if row.other is None else self._meant(self._memories, row.other, "memory"),
                 "touched": json.dumps([touched[number] for number in row.touched if number in touched]),
             }
-            known = "SELECT 1 FROM changes WHERE persona_id = :persona_id AND memory_id = :memory_id AND at = :at"
-            if not self._db.conn.execute(known, values).fetchone():
+            if not transfer.has_change(self._db, values):
                 insert(self._db, "changes", [values])
 
     def _pairs(self, numbers: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

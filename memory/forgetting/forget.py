@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memory.bank import journal, validity
+from memory.bank import deletion, journal, validity
 from memory.bank.backup import KEPT_SUFFIX
-from memory.bank.rows import json_list
 from memory.exporting import downloads
 from memory.forgetting import residue
 from memory.forgetting.dependants import (
@@ -24,9 +23,8 @@ from memory.forgetting.dependants import (
     PREVIEW_LINES,
     add_dependants,
     preview_lines,
-    texts_of,
 )
-from memory.forgetting.selection import Selection, Selector, query_ids, select_memories, select_session
+from memory.forgetting.selection import Selector, select_memories, select_session
 from memory.progress import Progress, Task, rescale, without_progress
 
 if TYPE_CHECKING:
@@ -131,7 +129,7 @@ def forget_persona(bank: Bank, persona_id: int, task: Task | None = None) -> For
     with bank.writing() as db:
         with task.interruptible(db.conn):
             memories, turns, sessions = _ids_of_persona(db, persona.id)
-            texts = texts_of(db, memories, turns)
+            texts = deletion.texts_of(db, memories, turns)
             _delete(db, "memories", memories, rescale(task.report, 0, SHARE_DELETED))
             _delete(db, "personas", [persona.id])
             _log_forget(db, persona.id, memories, len(turns), sessions)
@@ -147,13 +145,13 @@ def _delete_selected(
     """Delete a selection of a persona with its dependants; adds the deleted texts to `texts`."""
     progress(0)
     selected = add_dependants(db, persona_id, select(db, persona_id))
-    texts |= texts_of(db, selected.memories, selected.turns)
+    texts |= deletion.texts_of(db, selected.memories, selected.turns)
     progress(SHARE_SELECTED)
     _reopen_superseded(db, selected.memories)
-    _clear_titles(db, selected)
-    _requeue_sessions(db, selected)
+    deletion.clear_titles(db, selected.titles, selected.turns)
+    deletion.requeue_sessions(db, selected.memories, selected.turns)
     _delete(db, "memories", selected.memories, rescale(progress, SHARE_SELECTED, 0.9))
-    _move_shared_memories(db, selected.sessions)
+    deletion.move_shared_memories(db, selected.sessions)
     _delete(db, "turns", selected.turns, rescale(progress, 0.9, 1))
     _delete(db, "sessions", selected.sessions)
     _log_forget(db, persona_id, selected.memories, len(selected.turns), len(selected.sessions))
@@ -167,42 +165,8 @@ def _log_forget(db: Database, persona_id: int, memories: Sequence[int], turns: i
 
 def _ids_of_persona(db: Database, persona_id: int) -> tuple[list[int], list[int], int]:
     """The ids of a persona's memories and turns, and its number of sessions."""
-    memories = query_ids(db, "SELECT id FROM memories WHERE persona_id = ?", persona_id)
-    turns = "SELECT t.id FROM turns t JOIN sessions s ON s.id = t.session_id WHERE s.persona_id = ?"
-    return memories, query_ids(db, turns, persona_id), db.table("sessions").count_where("persona_id = ?", [persona_id])
-
-
-def _clear_titles(db: Database, selected: Selection) -> None:
-    """Clear titles that contain deleted words: a chat is named after its first words."""
-    db.conn.execute(
-        "UPDATE sessions SET title = '' WHERE title <> '' AND (id IN (SELECT value FROM json_each(:titles)) OR "
-        "EXISTS (SELECT 1 FROM turns t WHERE t.session_id = sessions.id AND instr(t.text, sessions.title) "
-        "AND t.id IN (SELECT value FROM json_each(:turns))))",
-        {"titles": json_list(selected.titles), "turns": json_list(selected.turns)},
-    )
-
-
-def _move_shared_memories(db: Database, sessions: Sequence[int]) -> None:
-    """Move memories that have sources in other sessions to one of those, or deleting these would delete them."""
-    other = (
-        "(SELECT t.session_id FROM sources o JOIN turns t ON t.id = o.turn_id WHERE o.memory_id = memories.id "
-        "AND t.session_id NOT IN (SELECT value FROM json_each(:ids)) ORDER BY t.id LIMIT 1)"
-    )
-    db.conn.execute(
-        f"UPDATE memories SET session_id = {other} WHERE session_id IN (SELECT value FROM json_each(:ids)) "
-        f"AND {other} IS NOT NULL",
-        {"ids": json_list(sessions)},
-    )
-
-
-def _requeue_sessions(db: Database, selected: Selection) -> None:
-    """Queue the affected sessions for learning again: their summaries may have to be written anew."""
-    db.conn.execute(
-        "UPDATE sessions SET learned = 0 WHERE id IN (SELECT session_id FROM turns "
-        "WHERE id IN (SELECT value FROM json_each(:turns)) OR id IN "
-        "(SELECT turn_id FROM sources WHERE memory_id IN (SELECT value FROM json_each(:memories))))",
-        {"turns": json_list(selected.turns), "memories": json_list(selected.memories)},
-    )
+    memories, turns = deletion.persona_memories(db, persona_id), deletion.persona_turns(db, persona_id)
+    return memories, turns, deletion.count_sessions(db, persona_id)
 
 
 def _reopen_superseded(db: Database, memories: Sequence[int]) -> None:
@@ -213,9 +177,7 @@ def _reopen_superseded(db: Database, memories: Sequence[int]) -> None:
 
 def _delete(db: Database, table: str, ids: Sequence[int], progress: Progress = without_progress) -> None:
     for first in range(0, len(ids), ROWS_PER_STATEMENT):
-        db.table(table).delete_where(
-            "id IN (SELECT value FROM json_each(?))", [json_list(ids[first : first + ROWS_PER_STATEMENT])]
-        )
+        deletion.delete_rows(db, table, ids[first : first + ROWS_PER_STATEMENT])
         progress(min(1.0, (first + ROWS_PER_STATEMENT) / len(ids)))
 
 
@@ -223,7 +185,7 @@ def _clean_and_verify(bank: Bank, report: ForgetReport, texts: set[str], progres
     """Empty the write-ahead log, and search the bank's files and copies for texts that no row contains any more."""
     downloads.delete_all(bank.path)  # first, so that an export that is being written fails
     with bank.reading() as db:
-        db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        deletion.empty_log(db)
     provable = sorted(text for text in texts if len(text) >= MIN_PROOF_CHARACTERS)
     sample = provable[:: -(-len(provable) // MAX_TEXTS_SEARCHED) or 1]
     remaining = residue.find_in_bank(bank.path, sample, rescale(progress, 0, 0.6))
@@ -238,8 +200,7 @@ def _absent_from_rows(bank: Bank, texts: Iterable[str]) -> list[str]:
     """The texts that no row of the bank contains."""
     left = list(texts)
     with bank.reading() as db:
-        query = "SELECT text FROM turns UNION ALL SELECT text FROM memories UNION ALL SELECT key FROM memories"
-        for (stored,) in db.conn.execute(query):
+        for stored in deletion.all_texts(db):
             if len(stored) >= MIN_PROOF_CHARACTERS:
                 left = [text for text in left if text not in stored]
             if not left:

@@ -130,8 +130,7 @@ class Searcher:
         """A connection in a transaction, and the persona's index at the same state of the bank."""
         if self._indexes is None:
             self._indexes = IndexCache(self.embedder.model, self.embedder.dimensions)
-        with self.bank.reading() as db:
-            db.conn.execute("BEGIN")  # one state for all reads
+        with self.bank.reading_snapshot() as db:
             yield db, self._indexes.get(db, persona_id)
 
 

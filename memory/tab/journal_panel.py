@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gradio as gr
 
-from memory.bank import journal_entries
+from memory.bank import journal
 from memory.bank.bank import Bank
 from memory.exporting import downloads
 from memory.tab.events import PRIVATE, Update, show_errors
@@ -24,9 +24,7 @@ class JournalPanel:
         self.bank = bank
         with gr.Accordion("Journal", open=False, elem_id="journal") as fold:
             gr.HTML(hint(ABOUT), padding=False)
-            self.table = build_table(
-                "journal-table", "Journal", journal_entries.HEADINGS, show_label=False, max_height=480
-            )
+            self.table = build_table("journal-table", "Journal", journal.HEADINGS, show_label=False, max_height=480)
             self.pages = build_pager("journal", "Newer", "Older")
             download = gr.Button("Download as CSV", size="sm", elem_id="journal-csv")
             self.file = gr.File(label="Ready to download", visible=False, interactive=False, elem_id="journal-file")
@@ -38,9 +36,9 @@ class JournalPanel:
     @show_errors
     def show(self, page: int) -> Update:
         """Show a page of the journal, from 0."""
-        total = journal_entries.count(self.bank)
+        total = journal.count(self.bank)
         page = last_page(page, PAGE, total)
-        entries = journal_entries.read(self.bank, PAGE, page * PAGE)
+        entries = journal.read(self.bank, PAGE, page * PAGE)
         text = f"{total:,}" if entries else "No entries yet."
         rows = [list(entry.cells) for entry in entries]
         return {self.table: rows, **self.pages.show(page, PAGE, len(rows), total, text)}
@@ -48,7 +46,7 @@ class JournalPanel:
     @show_errors
     def export(self) -> Update:
         """Write the whole journal to a file."""
-        text = journal_entries.to_csv(journal_entries.read(self.bank))
+        text = journal.to_csv(journal.read(self.bank))
         path = downloads.create(
             self.bank.path, "journal", "csv", lambda path: path.write_text(text, encoding="utf-8", newline="")
         )

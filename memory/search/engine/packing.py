@@ -103,8 +103,7 @@ def pack(bank: Bank, model: str, dimensions: int, persona_id: int | None = None)
 def _pack_gap(bank: Bank, model: str, dimensions: int, gap: Gap) -> Iterator[Packed]:
     """Pack a gap from its newest end as long as there is enough for a segment."""
     while True:
-        with bank.reading() as db:
-            db.conn.execute("BEGIN")  # one state of rows and segments
+        with bank.reading_snapshot() as db:
             run = _next_run(db, model, gap)
             if run is None:
                 return

@@ -1,0 +1,101 @@
+"""Read the rows of a persona that an export holds, and look up and connect those that a restore adds.
+
+`db` is a connection of the caller's, so that all of it belongs to one transaction. The rows to export are streamed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from memory.bank.rows import Row, json_list
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
+
+
+def count_turns_and_memories(db: Database, persona_ids: Iterable[int]) -> tuple[int, int]:
+    """The number of turns and of memories that personas have in all."""
+    query = """
+        SELECT coalesce(sum((SELECT count(*) FROM turns t JOIN sessions s ON s.id = t.session_id
+                WHERE s.persona_id = p.id)), 0),
+            coalesce(sum((SELECT count(*) FROM memories WHERE persona_id = p.id)), 0)
+        FROM personas p WHERE id IN (SELECT value FROM json_each(?))
+    """
+    turns, memories = db.conn.execute(query, (json_list(persona_ids),)).fetchone()
+    return int(turns), int(memories)
+
+
+def persona_row(db: Database, persona_id: int) -> Iterator[Row]:
+    """The row of a persona; none if it was deleted."""
+    return db.query("SELECT * FROM personas WHERE id = ?", [persona_id])
+
+
+def session_rows(db: Database, persona_id: int) -> Iterator[Row]:
+    """The sessions of a persona in order of id."""
+    return db.query("SELECT * FROM sessions WHERE persona_id = ? ORDER BY id", [persona_id])
+
+
+def turn_rows(db: Database, session_id: int) -> Iterator[Row]:
+    """The turns of a session in order, and whether each is `recallable`."""
+    query = """
+        SELECT t.*, EXISTS (SELECT 1 FROM sources o JOIN memories m ON m.id = o.memory_id
+            WHERE o.turn_id = t.id AND o.quote = '' AND m.store = 'dialogue') AS recallable
+        FROM turns t WHERE session_id = ? ORDER BY position
+    """
+    return db.query(query, [session_id])
+
+
+def memory_rows(db: Database, persona_id: int) -> Iterator[Row]:
+    """The memories of a persona in order of id.
+
+    `links` (turn, quote, alone), `bases` (memories it rests on) and `uses` (turns that cite it) are JSON lists;
+    `turn_identity` is that of a source turn.
+    """
+    query = """
+        SELECT m.*,
+            (SELECT json_group_array(json_array(turn_id, quote, alone)) FROM sources WHERE memory_id = m.id) AS links,
+            (SELECT json_group_array(basis_id) FROM rests_on WHERE memory_id = m.id) AS bases,
+            (SELECT json_group_array(turn_id) FROM cites WHERE memory_id = m.id) AS uses,
+            (SELECT t.identity FROM sources o JOIN turns t ON t.id = o.turn_id WHERE o.memory_id = m.id)
+                AS turn_identity
+        FROM memories m WHERE persona_id = ? ORDER BY id
+    """
+    return db.query(query, [persona_id])
+
+
+def change_rows(db: Database, persona_id: int) -> Iterator[Row]:
+    """The changes of a persona's memories that can be undone, in order."""
+    return db.query("SELECT * FROM changes WHERE persona_id = ? ORDER BY id", [persona_id])
+
+
+def turns_by_identity(db: Database, session_id: int) -> dict[str, tuple[int, int]]:
+    """The id and the position of each turn of a session, by its identity."""
+    query = "SELECT identity, id, position FROM turns WHERE session_id = ?"
+    return {identity: (turn_id, position) for identity, turn_id, position in db.conn.execute(query, (session_id,))}
+
+
+def identity_of_turn(db: Database, turn_id: int) -> str:
+    """The identity of a turn, which must exist."""
+    return str(db.conn.execute("SELECT identity FROM turns WHERE id = ?", (turn_id,)).fetchone()[0])
+
+
+def requeue_session(db: Database, session_id: int) -> None:
+    """Queue a session for learning again."""
+    db.conn.execute("UPDATE sessions SET learned = 0 WHERE id = ?", (session_id,))
+
+
+def link_citations(db: Database, links: Iterable[tuple[int, int]]) -> None:
+    """Let turns cite memories: (turn, memory); known links stay."""
+    db.conn.executemany("INSERT OR IGNORE INTO cites (turn_id, memory_id) VALUES (?, ?)", links)
+
+
+def set_superseding(db: Database, pairs: Iterable[tuple[int, int]]) -> None:
+    """Set which memory superseded another: (the later, the earlier)."""
+    db.conn.executemany("UPDATE memories SET superseded_by = ? WHERE id = ?", pairs)
+
+
+def has_change(db: Database, row: Mapping[str, object]) -> bool:
+    """Whether the bank has a change of the same persona, memory and time."""
+    query = "SELECT 1 FROM changes WHERE persona_id = :persona_id AND memory_id = :memory_id AND at = :at"
+    return db.conn.execute(query, row).fetchone() is not None
