@@ -171,9 +171,9 @@ def interrupt_in(monkeypatch, module, name):
 @pytest.mark.parametrize(
     ("words", "module", "name"),
     [
-        (["export", "--output", "OUT"], export, "dump"),
-        (["forget", "--mentions", "gulls", "--yes"], forget.validity, "reopen"),
-        (["forget", "--persona", "Bo", "--everything"], forget, "listed"),
+        (["export", "--output", "OUT"], export, "dump_line"),
+        (["forget", "--mentions", "gulls", "--yes"], forget.validity, "undo_effects"),
+        (["forget", "--persona", "Bo", "--everything"], forget.deletion, "delete_rows"),
     ],
 )
 def test_ctrl_c_says_what_is_kept_and_changes_nothing(bank, tmp_path, monkeypatch, capsys, words, module, name):
