@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from eval.types import History, Probe
 from memory.bank.rows import digest
 from memory.dates.expressions import last_moment
 from memory.errors import UnreadableFile
@@ -43,6 +44,11 @@ class ImportedHistory:
         told = [m.event.end - timedelta(microseconds=1) if m.event else m.said_at for m in self.memories]
         return max((end_of_day(moment) for moment in (*said, *told) if moment), default=UNDATED)
 
+    def history(self, name: str, probes: Iterable[Probe]) -> History:
+        """What was read, as a history with these probes; they are read first, since reading them adds skips."""
+        asked = tuple(probes)
+        return History(name, self.persona, tuple(self.sessions), tuple(self.memories), asked, tuple(self.skips))
+
 
 class UniqueIds:
     """Keeps ids unique by adding a number to repeated ones."""
@@ -73,8 +79,12 @@ def gather(records: Iterable[Record]) -> list[ImportedHistory]:
             early_skips.clear()
         elif isinstance(record, Skip):
             (current.skips if current else early_skips).append(record)
-        elif current is not None:
-            _add(current, record)
+        elif current is None:
+            continue
+        elif isinstance(record, SessionDraft):
+            current.sessions.append(record)
+        else:
+            current.memories.append(record)
     return list(found.values())
 
 
@@ -99,13 +109,6 @@ def read_asked_at(text: str) -> datetime | None:
     """Read when a question is asked: a moment, or the end of a day."""
     moment = parse_iso_moment(text) or last_moment(text)
     return moment.astimezone(UTC) if moment else None
-
-
-def _add(imported: ImportedHistory, record: SessionDraft | MemoryDraft) -> None:
-    if isinstance(record, SessionDraft):
-        imported.sessions.append(record)
-    else:
-        imported.memories.append(record)
 
 
 def _only(folder: Path, patterns: list[str], title: str) -> Path:

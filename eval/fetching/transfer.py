@@ -20,12 +20,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 from memory.errors import MemoirError
-
-if TYPE_CHECKING:
-    from huggingface_hub import RepoFile
 
 PARTIAL = 206
 SHA256_DIGITS = 64
@@ -106,12 +103,9 @@ def _look_up(repo: str, files: list[dict[str, Any]], folder: Path) -> list[Remot
         info = next((there[path] for path in file["paths"] if path in there), None)
         if info is None:
             raise TransferFailed(f"{repo} on the hub no longer contains {' or '.join(file['paths'])}")
-        wanted.append(_remote_file(info, folder / file["name"]))
+        checksum = info.lfs.sha256 if info.lfs else info.blob_id
+        wanted.append(RemoteFile(info.path, folder / file["name"], info.size, checksum))
     return wanted
-
-
-def _remote_file(info: RepoFile, path: Path) -> RemoteFile:
-    return RemoteFile(info.path, path, info.size, info.lfs.sha256 if info.lfs else info.blob_id)
 
 
 def _require_room(wanted: list[RemoteFile], folder: Path) -> None:

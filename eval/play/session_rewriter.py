@@ -74,17 +74,13 @@ class SessionRewriter:
             ]
         return stored
 
-    def _summarised(self, stored: StoredTurn) -> StoredTurn:
-        text = stored.turn.text
-        return StoredTurn(replace(stored.turn, text=self._summary(text) or text), stored.holds)
-
     def _addition(self, turn: TurnDraft, said_at: datetime | None) -> str:
         if self.key == "value+facts":
             return _facts(turn, said_at)
         if self.key == "value+summary":
             return self._summary(turn.text)
-        if self.key == "value+keyphrases":
-            return self._phrases(turn.text)
+        if self.key == "value+keyphrases" and self._weights:
+            return "; ".join(self._weights.phrases(turn.text, PHRASES))
         return ""
 
     def _summary(self, text: str) -> str:
@@ -93,9 +89,6 @@ class SessionRewriter:
         if self._weights is None or len(sentences) <= wanted:
             return " ".join(sentences)
         return " ".join(sentences[n] for n in self._weights.nearest(sentences, wanted))
-
-    def _phrases(self, text: str) -> str:
-        return "; ".join(self._weights.phrases(text, PHRASES)) if self._weights else ""
 
 
 def _rounds(turns: Iterable[TurnDraft]) -> list[list[TurnDraft]]:

@@ -15,27 +15,27 @@ if TYPE_CHECKING:
     from eval.reporting.report import Report
     from eval.types import Figure
 
-HEADLINES = (
-    "answer_accuracy",
-    "judge_accuracy",
-    "choice_accuracy",
-    "session_recall_all@5",
-    "session_recall@5",
-    "turn_recall@10",
-    "geometric_mean@5",
-    "recall@1",
-    "recall@5",
-    "classification_accuracy",
-    "token_f1",
-    "token_recall",
-    "anchor_map",
-    "anchor_ceiling",
-    "abstention_f1",
-    "false_refusal_rate",
-    "brought_up",
-    "brought_up_precision",
-)
-"""The figures to show first, where a benchmark has them."""
+HEADLINES: Mapping[str, str] = {
+    "answer_accuracy": "answerable questions answered correctly, and unanswerable ones declined",
+    "judge_accuracy": "answers that the judge calls correct",
+    "choice_accuracy": "questions with the right choice",
+    "session_recall_all@5": "questions with all their evidence in the first 5 sessions",
+    "session_recall@5": "share of the evidence in the first 5 sessions",
+    "turn_recall@10": "share of the evidence in the first 10 memories",
+    "geometric_mean@5": "of MAP, MRR, nDCG, recall and precision at 5",
+    "recall@1": "share of the evidence that comes first",
+    "recall@5": "share of the evidence in the first 5",
+    "classification_accuracy": "questions whose kind of memory was predicted correctly",
+    "token_f1": "overlap in words between the answer and the right answer",
+    "token_recall": "share of the right answer's words in the answer",
+    "anchor_map": "key phrases of the right answer that are in the answer",
+    "anchor_ceiling": "key phrases of the right answer that are in the evidence: the most an answer can have",
+    "abstention_f1": "declining the questions that cannot be answered, and only those",
+    "false_refusal_rate": "answerable questions that were declined; lower is better",
+    "brought_up": "messages without a question that brought up a memory",
+    "brought_up_precision": "memories brought up that belong to the evidence",
+}
+"""The figures to show first, where a benchmark has them, and what each measures."""
 
 SIGNIFICANT = 0.05
 
@@ -195,11 +195,9 @@ def comparison_rows(comparison: Comparison) -> list[tuple[str, ...]]:
     """One row for each figure, with a star where p < .05."""
     rows: list[tuple[str, ...]] = []
     for name, d in comparison.differences.items():
+        values = format_fraction(d.value_a), format_fraction(d.value_b)
         spread = f"{d.difference:+.3f} [{d.low:+.3f}, {d.high:+.3f}]"
-        star = "*" if d.p < SIGNIFICANT else ""
-        rows.append(
-            (name, format_fraction(d.value_a), format_fraction(d.value_b), spread, f"{d.p:.3f}", str(d.n), star)
-        )
+        rows.append((name, *values, spread, f"{d.p:.3f}", str(d.n), "*" if d.p < SIGNIFICANT else ""))
     return rows
 
 

@@ -67,10 +67,7 @@ _READ = ("token_recall", "containment")
 _POOLED = ("session_recall@1", "session_recall_all@1", "session_recall@5", "session_recall_all@5")
 _TEMPORAL = ("session_recall_all@5", "turn_recall@10", "token_recall")
 _UNTIMED = ("time_filter=False",)
-_BM25 = (
-    "learner=none",
-    *(f"search.{name}=0" for name in ("dense_weight", *FACTORS)),
-)
+_BM25 = ("learner=none", *(f"search.{name}=0" for name in ("dense_weight", *FACTORS)))
 _RANKING = ("session_recall@5", "session_recall_all@5", "session_recall@10", "session_recall_all@10", "turn_recall@10")
 
 LINES = (

@@ -105,7 +105,7 @@ def answers(job: Job) -> Iterator[dict[str, Any]]:
         encoded = time.perf_counter()
         searcher.search(persona, views, now)
         yield {"encode_s": encoded - started, "search_s": time.perf_counter() - encoded}
-    yield {"memory_mib": _memory()}
+    yield {"memory_mib": process_memory()}
     for persona, question in job.asks[: job.exact]:
         views = searcher.views([question])
         words = _ranking(searcher.search(persona, views, now, WORDS), "lexical")
@@ -117,9 +117,9 @@ def _ranking(hits: Sequence[Hit], by: str) -> Ranking:
     return best[:TOP]
 
 
-def _memory() -> dict[str, float]:
-    """MiB of this process now and at its peak, on Linux; empty elsewhere."""
-    status = Path("/proc/self/status")
+def process_memory(pid: int | str = "self") -> dict[str, float]:
+    """MiB of a process now ("after") and at its "peak", on Linux; empty elsewhere."""
+    status = Path(f"/proc/{pid}/status")
     fields = dict(line.split(":", 1) for line in status.read_text().splitlines()) if status.exists() else {}
     names = {"after": "VmRSS", "peak": "VmHWM"}
     return {name: int(fields[key].split()[0]) / 1024 for name, key in names.items() if key in fields}

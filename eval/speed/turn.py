@@ -18,6 +18,7 @@ from urllib.request import urlopen
 import numpy as np
 from tabulate import tabulate
 
+from eval.speed.asking import process_memory
 from eval.speed.synthetic import A_SESSION, Life, add_vectors, content_words
 from graph.assistant import Assistant
 from graph.state import Ask, Services
@@ -121,7 +122,8 @@ def _start(home: str, *, settle: bool) -> tuple[float, float]:
         took = time.perf_counter() - started
         if settle:
             time.sleep(SETTLE_S)
-        return round(took, 2), _resident(app.pid)
+        resident = process_memory(app.pid).get("after")
+        return round(took, 2), round(resident) if resident else float("nan")
     finally:
         app.terminate()
         app.wait(timeout=20)
@@ -133,15 +135,6 @@ def _answers(port: int) -> bool:
             return bool(page.status == 200)
     except (URLError, ConnectionError, TimeoutError):
         return False
-
-
-def _resident(pid: int) -> float:
-    """Resident MiB of a process; nan where the system does not say (only Linux does)."""
-    status = Path(f"/proc/{pid}/status")
-    if not status.exists():
-        return float("nan")
-    line = next(row for row in status.read_text().splitlines() if row.startswith("VmRSS:"))
-    return round(int(line.split()[1]) / 1024)
 
 
 def _percentile(values: list[float], q: float) -> float:

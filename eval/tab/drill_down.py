@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from eval.benchmarks.types import Benchmark
@@ -34,6 +33,9 @@ SET_METRICS: Mapping[str, str] = {
 }
 """For metrics that only a set of probes has: what they are computed from in each probe, by the start of their name."""
 
+OUTCOMES = {"read": "read", "beyond": "found, not read", "filtered": "removed by the time filter"}
+"""The screen's words for a hit's place."""
+
 
 @dataclass(frozen=True, slots=True)
 class EvidencePiece:
@@ -50,15 +52,13 @@ class EvidencePiece:
 def group_names(samples: Sequence[Sample], *, has_reader: bool) -> list[str]:
     """List the groups that have probes, as "axis: name"."""
     found = {name for sample in samples for name in _groups_of(sample, has_reader)}
-    known = [f"{axis}: {name}" for axis in AXES for name in sorted(_names(samples, axis))]
+    known = [
+        f"{axis}: {name}" for axis, of in AXES.items() for name in sorted({n for s in samples for n in of(s.probe)})
+    ]
     verdicts = [f"verdict: {state}" for state in ("wrong", "right", "unscored")]
     causes = [f"wrong because: {name}" for name in CAUSES]
     cells = [f"abstention: {cell}" for cell in ABSTENTION]
     return [ALL, *(name for name in [*verdicts, *causes, *cells, *known] if name in found)]
-
-
-def _names(samples: Iterable[Sample], axis: str) -> set[str]:
-    return {name for sample in samples for name in AXES[axis](sample.probe)}
 
 
 def _groups_of(sample: Sample, has_reader: bool) -> Iterator[str]:
@@ -95,11 +95,7 @@ def _measure_of(benchmark: Benchmark, metric: str, has_reader: bool) -> Callable
         return _kind_is_right
     if name == DECLINED:
         return lambda sample: float(sample.prediction.abstained)
-    return partial(_score, benchmark, name, has_reader)
-
-
-def _score(benchmark: Benchmark, name: str, has_reader: bool, sample: Sample) -> float | None:
-    return score(sample, benchmark.scoring, answered=has_reader).get(name)
+    return lambda sample: score(sample, benchmark.scoring, answered=has_reader).get(name)
 
 
 def _kind_is_right(sample: Sample) -> float | None:
@@ -127,9 +123,7 @@ def trace_evidence(sample: Sample, texts: Mapping[str, str] | None = None) -> li
 def _place(found: Sequence[RankedHit], unit: str) -> tuple[int | None, str]:
     for rank, hit in enumerate(found, start=1):
         if unit in hit.units or unit == hit.session:
-            return rank, {"read": "read", "beyond": "found, not read", "filtered": "removed by the time filter"}[
-                hit.place
-            ]
+            return rank, OUTCOMES[hit.place]
     return None, "not found"
 
 

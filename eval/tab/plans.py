@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
@@ -85,7 +85,8 @@ def make_plan(evaluator: Evaluator, form: FormValues) -> Plan:
         InvalidForm: a field has a value that it cannot have.
         UnknownSetting: a setting does not exist, or cannot have that value.
     """
-    benchmark, data = benchmarks.find(form.benchmark), _path(form.data)
+    benchmark, typed = benchmarks.find(form.benchmark), form.data.strip()
+    data = Path(typed).expanduser() if typed else None
     try:
         evaluator.data_of(benchmark, data)
     except NoData as error:
@@ -101,7 +102,8 @@ def make_plan(evaluator: Evaluator, form: FormValues) -> Plan:
         rows = tuple(
             (label, replace(request, experiment=e)) for label, e in combinations(experiment, _lines(form.sweep))
         )
-        return Plan(f"{title}, a sweep over {', '.join(_names(form.sweep))}", rows)
+        names = ", ".join(line.partition("=")[0].strip() for line in _lines(form.sweep))
+        return Plan(f"{title}, a sweep over {names}", rows)
     return Plan(title, (("", request),))
 
 
@@ -141,13 +143,5 @@ def _limit(typed: str) -> int | None:
     return int(text)
 
 
-def _path(text: str) -> Path | None:
-    return Path(text.strip()).expanduser() if text.strip() else None
-
-
 def _lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
-
-
-def _names(sweep: str) -> Sequence[str]:
-    return [line.partition("=")[0].strip() for line in _lines(sweep)]

@@ -145,12 +145,9 @@ class Runner:
                 left = pace.seconds_left(position, progress)
                 self._update(done=progress.done, total=progress.total, history=progress.history, seconds_left=left)
 
-            embedder = self._embedder_of(request)
-            self.evaluator.run(request, stop=stop, watch=watch, encoder=embedder, started=started)
-
-    def _embedder_of(self, request: RunRequest) -> Embedder | None:
-        """The loaded model if the request embeds with it; None to load another."""
-        return self.embedder if request.experiment.embedding_model == self.embedder.model else None
+            is_loaded = request.experiment.embedding_model == self.embedder.model
+            encoder = self.embedder if is_loaded else None
+            self.evaluator.run(request, stop=stop, watch=watch, encoder=encoder, started=started)
 
     def _update(self, **changes: object) -> None:
         with self._lock:

@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from eval.experiment import Experiment
-from eval.reporting.render import format_fraction, headlines
+from eval.reporting.render import HEADLINES, format_fraction, headlines
 from eval.reporting.report import Report
 from eval.runs.run import Run
 from eval.tab.drill_down import EvidencePiece
@@ -16,28 +16,6 @@ from eval.tab.runner import Plan, RunStatus
 from eval.types import Figure, Sample
 from memory.tab.formatting import clip, format_count, format_duration, format_time
 from memory.tab.templates import hint, progress_bar, render
-
-MEANINGS: Mapping[str, str] = {
-    "answer_accuracy": "answerable questions answered correctly, and unanswerable ones declined",
-    "judge_accuracy": "answers that the judge calls correct",
-    "choice_accuracy": "questions with the right choice",
-    "session_recall_all@5": "questions with all their evidence in the first 5 sessions",
-    "session_recall@5": "share of the evidence in the first 5 sessions",
-    "turn_recall@10": "share of the evidence in the first 10 memories",
-    "geometric_mean@5": "of MAP, MRR, nDCG, recall and precision at 5",
-    "recall@1": "share of the evidence that comes first",
-    "recall@5": "share of the evidence in the first 5",
-    "classification_accuracy": "questions whose kind of memory was predicted correctly",
-    "token_f1": "overlap in words between the answer and the right answer",
-    "token_recall": "share of the right answer's words in the answer",
-    "anchor_map": "key phrases of the right answer that are in the answer",
-    "anchor_ceiling": "key phrases of the right answer that are in the evidence: the most an answer can have",
-    "brought_up": "messages without a question that brought up a memory",
-    "brought_up_precision": "memories brought up that belong to the evidence",
-    "abstention_f1": "declining the questions that cannot be answered, and only those",
-    "false_refusal_rate": "answerable questions that were declined; lower is better",
-}
-"""What each headline metric measures."""
 
 CARDS = 8
 """Metrics shown as cards above a report."""
@@ -92,7 +70,7 @@ def render_cards(report: Report) -> Markup:
 
 def _card(metric: str, figure: Figure) -> dict[str, Any]:
     value, low, high = (format_fraction(number) for number in (figure.value, figure.low, figure.high))
-    meaning = MEANINGS.get(metric, "")
+    meaning = HEADLINES.get(metric, "")
     return {"name": metric_name(metric), "value": value, "low": low, "high": high, "n": figure.n, "meaning": meaning}
 
 

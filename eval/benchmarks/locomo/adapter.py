@@ -79,7 +79,7 @@ def _history(imported: ImportedHistory, samples: list[Fields]) -> History:
             if fields.values and (probe := _probe(fields, name, imported.end(), turns, ids)):
                 probes.append(probe)
         imported.skips.extend(sample.skips)
-    return History(name, imported.persona, tuple(imported.sessions), (), tuple(probes), tuple(imported.skips))
+    return imported.history(name, probes)
 
 
 def _probe(fields: Fields, name: str, asked_at: datetime, turns: _Turns, ids: UniqueIds) -> Probe | None:

@@ -71,14 +71,7 @@ def _history(fields: Fields, imported: ImportedHistory, ids: UniqueIds) -> Histo
     if name != imported.persona.external_id:
         fields.report("question_id", f"used before; kept as {name}")
     probe = _probe(fields, imported, name)
-    return History(
-        name,
-        imported.persona,
-        tuple(imported.sessions),
-        (),
-        (probe,) if probe else (),
-        tuple(imported.skips),
-    )
+    return imported.history(name, [probe] if probe else [])
 
 
 def _probe(fields: Fields, imported: ImportedHistory, name: str) -> Probe | None:

@@ -147,8 +147,7 @@ def _history(imported: ImportedHistory, file: Path, lines: list[Fields], name: s
             probes.append(replace(probe, id=ids.make(probe.id)))
         imported.skips.extend(_in_file(file, note) for note in line.skips)
         line.skips.clear()
-    user = imported.persona.external_id
-    return History(user, imported.persona, (), tuple(imported.memories), tuple(probes), tuple(imported.skips))
+    return imported.history(imported.persona.external_id, probes)
 
 
 def _probe(line: Fields, imported: ImportedHistory, memories: dict[str, MemoryDraft], name: str) -> Probe | None:

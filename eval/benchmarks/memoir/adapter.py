@@ -67,14 +67,7 @@ def _history(probes_file: Path) -> History:
     imported.skips.extend(
         Skip(life.name, f"a second persona, {other.persona.name}, is left out") for other in lives[1:]
     )
-    return History(
-        name,
-        imported.persona,
-        tuple(imported.sessions),
-        tuple(imported.memories),
-        tuple(_read_probes(probes_file, imported)),
-        tuple(imported.skips),
-    )
+    return imported.history(name, _read_probes(probes_file, imported))
 
 
 def _read_probes(file: Path, imported: ImportedHistory) -> Iterator[Probe]:

@@ -30,7 +30,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from eval.benchmarks.reading import ALL, ImportedHistory, UniqueIds, find_file, gather, short_digest
@@ -93,9 +93,7 @@ def load(path: Path) -> Iterator[History]:
     left = [
         Skip(questions_file.name, f"{name} is not in the bank; none of their questions is asked") for name in questions
     ]
-    yield History(
-        previous.id, previous.persona, previous.sessions, previous.memories, previous.probes, (*previous.skips, *left)
-    )
+    yield replace(previous, skips=(*previous.skips, *left))
 
 
 # --- files
@@ -160,14 +158,7 @@ def _history(imported: ImportedHistory, file: str, groups: list[Fields]) -> Hist
                 if probe := _probe(item, group, section, bank[section.store], imported, ids):
                     probes.append(probe)
     imported.skips.extend(Skip(f"{file}, {note.place}", note.reason) for note in notes)
-    return History(
-        name,
-        imported.persona,
-        tuple(imported.sessions),
-        tuple(imported.memories),
-        tuple(probes),
-        tuple(imported.skips),
-    )
+    return imported.history(name, probes)
 
 
 def _items(value: object, group: str, place: str, notes: list[Skip]) -> Iterator[tuple[Fields, str]]:
