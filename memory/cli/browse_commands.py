@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from memory.bank.rows import clean
 from memory.cli.arguments import end_of_date, positive_number
-from memory.cli.command import AddCommand, Arguments, print_json
+from memory.cli.command import AddCommand, Arguments, print_result
 from memory.cli.errors import print_error
 from memory.dates.expressions import describe_span
 from memory.embedding.embedder import Embedder
 from memory.errors import BankUnavailable
-from memory.exporting.json_values import to_json_values
 from memory.search import indexer
 from memory.search.searcher import Searcher
 
@@ -40,17 +40,14 @@ def add_commands(add: AddCommand) -> None:
 
 def list_personas(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     """List the personas and how much they know."""
-    known = [(p, bank.counts(p.id), bank.time_range(p.id)) for p in bank.personas()]
-    if arguments.json:
-        return print_json([{**to_json_values(p), "counts": c, "range": to_json_values(r)} for p, c, r in known])
-    for persona, counts, span in known:
+    values, lines = [], []
+    for persona in bank.personas():
+        counts, span = bank.counts(persona.id), bank.time_range(persona.id)
+        values.append({**asdict(persona), "counts": counts, "range": span})
         source = f" [{persona.external_id}]" if persona.external_id else ""
-        print(
-            f"{persona.id}  {persona.name}{source}: {_list_counts(counts)}{'; ' + describe_span(span) if span else ''}"
-        )
-    if not known:
-        print(f"{bank.path}: no persona yet; import a file, or start the app")
-    return 0
+        dates = f"; {describe_span(span)}" if span else ""
+        lines.append(f"{persona.id}  {persona.name}{source}: {_list_counts(counts)}{dates}")
+    return print_result(arguments, values, lines or [f"{bank.path}: no persona yet; import a file, or start the app"])
 
 
 def show(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
@@ -61,33 +58,27 @@ def show(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     if arguments.memory is not None:
         return _show_memory(arguments, bank, persona.id)
     counts, sessions = bank.counts(persona.id), bank.sessions(persona.id)
-    if arguments.json:
-        values = {"persona": persona, "counts": counts, "sessions": sessions}
-        return print_json(to_json_values(values))
-    print(f"{persona.name}: {persona.description}\n  {_list_counts(counts)}")
+    lines = [f"{persona.name}: {persona.description}", f"  {_list_counts(counts)}"]
     for s in sessions:
-        print(f"  session {s.id}  {s.started_text or s.started_at or 'undated'}  {s.turn_count} turns  {s.title}")
-    return 0
+        lines.append(
+            f"  session {s.id}  {s.started_text or s.started_at or 'undated'}  {s.turn_count} turns  {s.title}"
+        )
+    return print_result(arguments, {"persona": persona, "counts": counts, "sessions": sessions}, lines)
 
 
 def _show_session(arguments: Arguments, bank: Bank, persona_id: int) -> int:
     session, turns = bank.session(persona_id, arguments.session), bank.turns(persona_id, arguments.session)
-    if arguments.json:
-        return print_json(to_json_values({"session": session, "turns": turns}))
-    print(f"session {session.id}, {session.started_text or session.started_at}: {session.title}")
-    for t in turns:
-        print(f"  {t.position:4}  {t.speaker}: {t.text}")
-    return 0
+    heading = f"session {session.id}, {session.started_text or session.started_at}: {session.title}"
+    lines = [heading, *(f"  {t.position:4}  {t.speaker}: {t.text}" for t in turns)]
+    return print_result(arguments, {"session": session, "turns": turns}, lines)
 
 
 def _show_memory(arguments: Arguments, bank: Bank, persona_id: int) -> int:
     memory, sources = bank.memory(persona_id, arguments.memory), bank.sources(persona_id, arguments.memory)
-    if arguments.json:
-        return print_json(to_json_values({"memory": memory, "sources": sources}))
-    print(_describe_memory(memory))
+    lines = [_describe_memory(memory)]
     for t in sources:
-        print(f"  from session {t.session_id}, turn {t.position}, {t.said_text}: {t.speaker}: {t.text}")
-    return 0
+        lines.append(f"  from session {t.session_id}, turn {t.position}, {t.said_text}: {t.speaker}: {t.text}")
+    return print_result(arguments, {"memory": memory, "sources": sources}, lines)
 
 
 def search(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
@@ -100,11 +91,7 @@ def search(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     searcher = Searcher(bank, embedder)
     as_of = arguments.as_of or datetime.now(UTC)
     hits = searcher.search(persona.id, searcher.views([clean(arguments.query)]), as_of)[: arguments.limit]
-    if arguments.json:
-        return print_json(to_json_values(hits))
-    for hit in hits:
-        print(f"{hit.score:.3f}  {_describe_memory(hit.memory)}")
-    return 0
+    return print_result(arguments, hits, (f"{hit.score:.3f}  {_describe_memory(hit.memory)}" for hit in hits))
 
 
 def _list_counts(counts: dict[str, int]) -> str:
@@ -112,7 +99,7 @@ def _list_counts(counts: dict[str, int]) -> str:
 
 
 def _describe_memory(memory: Memory) -> str:
-    said = f"{memory.said_at:%Y-%m-%d}" if memory.said_at else "undated"
-    when = describe_span(memory.event) if memory.event else said
+    said_on = f"{memory.said_at:%Y-%m-%d}" if memory.said_at else "undated"
+    when = describe_span(memory.event) if memory.event else said_on
     speaker = f"{memory.speaker}: " if memory.speaker else ""
     return f"[{memory.id}] {memory.store}, {when}: {speaker}{memory.text}"

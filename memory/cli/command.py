@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from memory.bank.bank import Bank
 from memory.cli.errors import print_error
+from memory.exporting.json_values import to_json_values
 from memory.settings import BankSettings
 
 Arguments = argparse.Namespace
@@ -19,15 +20,12 @@ AddCommand = Callable[[str, Command, str], argparse.ArgumentParser]
 """Adds a command, by its name, function and help text, to the command line; returns its parser."""
 
 
-def print_json(value: object) -> int:
-    """Print a value as JSON; returns 0, as a command does that succeeded."""
-    print(json.dumps(value, ensure_ascii=False, indent=2))
-    return 0
-
-
-def print_text(text: str) -> int:
-    """Print a line; returns 0."""
-    print(text)
+def print_result(arguments: Arguments, value: object, lines: Iterable[str]) -> int:
+    """Print a value as JSON with `--json`, else the lines; returns 0, as a command does that succeeded."""
+    if arguments.json:
+        lines = [json.dumps(to_json_values(value), ensure_ascii=False, indent=2)]
+    for line in lines:
+        print(line)
     return 0
 
 

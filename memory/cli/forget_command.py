@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from memory.cli.arguments import positive_number, start_of_date
-from memory.cli.command import AddCommand, Arguments, print_json
+from memory.cli.command import AddCommand, Arguments, print_result
 from memory.cli.errors import print_error
 from memory.cli.progress_bar import progress_bar
 from memory.errors import MemoirError
-from memory.exporting.json_values import to_json_values
 from memory.forgetting.forget import ForgetReport, forget_persona, forget_selected, preview_persona, preview_selected
 from memory.forgetting.selection import Selector, select_before, select_memories, select_mentions, select_session
 
@@ -88,7 +87,7 @@ def _is_confirmed(preview: ForgetReport) -> bool:
 
 def _print_report(arguments: Arguments, bank: Bank, report: ForgetReport, dry_run: bool) -> int:
     if arguments.json:
-        return print_json(to_json_values(report))
+        return print_result(arguments, report, [])
     verb = "would forget" if dry_run else "forgot"
     print(f"{verb} {report.memories} memories, {report.turns} turns, {report.sessions} whole sessions", end="")
     print("" if dry_run else f"; {report.residue} traces left in {bank.path}")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memory import ingest
-from memory.cli.command import AddCommand, Arguments, print_json, status_of
+from memory.cli.command import AddCommand, Arguments, print_result, status_of
 from memory.cli.progress_bar import progress_bar
-from memory.exporting.json_values import to_json_values
 
 if TYPE_CHECKING:
     from memory.bank.bank import Bank
@@ -37,36 +36,33 @@ def import_file(arguments: Arguments, bank: Bank, settings: BankSettings) -> int
             bank, arguments.file, choose=arguments.only, persona=arguments.persona, progress=task.report
         )
     missing = f"{arguments.file} has no history {', '.join(report.missing)}" if report.missing else ""
-    if arguments.json:
-        return print_json(to_json_values(report)) or status_of(report.fault) or status_of(missing)
-    print(f"{arguments.file}: {report.format}")
+    lines = [f"{arguments.file}: {report.format}"]
     for h in report.histories:
-        known = h.stored.known_turns + h.stored.known_memories
-        print(
+        lines.append(
             f"  {h.persona.name} ({h.persona.id}): found {h.found_sessions} sessions, {h.found_turns} turns, "
             f"{h.found_memories} memories; stored {h.stored.sessions} sessions, {h.stored.turns} turns, "
-            f"{h.stored.memories} memories; already known: {known}"
+            f"{h.stored.memories} memories; already known: {h.stored.known_turns + h.stored.known_memories}"
         )
-        _print_skips(h.skips, h.skipped)
-    return status_of(report.fault) or status_of(missing)
+        lines += _list_skips(h.skips, h.skipped)
+    return print_result(arguments, report, lines) or status_of(report.fault) or status_of(missing)
 
 
 def _preview(arguments: Arguments) -> int:
     with progress_bar("Reading") as task:
         summary = ingest.summarize(arguments.file, task.report)
-    if arguments.json:
-        return print_json(to_json_values(summary)) or status_of(summary.fault)
-    print(f"{arguments.file}: {summary.format}, {len(summary.histories)} histories")
+    lines = [f"{arguments.file}: {summary.format}, {len(summary.histories)} histories"]
     for h in summary.histories:
-        print(f"  {h.external_id or '-'}  {h.name}: {h.sessions} sessions, {h.turns} turns, {h.memories} memories")
-    _print_skips(summary.skips, summary.skipped)
-    return status_of(summary.fault)
+        lines.append(
+            f"  {h.external_id or '-'}  {h.name}: {h.sessions} sessions, {h.turns} turns, {h.memories} memories"
+        )
+    lines += _list_skips(summary.skips, summary.skipped)
+    return print_result(arguments, summary, lines) or status_of(summary.fault)
 
 
-def _print_skips(skips: Sequence[Skip], count: int) -> None:
+def _list_skips(skips: Sequence[Skip], count: int) -> Iterator[str]:
     if count:
-        print(f"    left out, or stored but worth checking: {count}")
+        yield f"    left out, or stored but worth checking: {count}"
     for skip in skips:
-        print(f"    {skip.place}: {skip.reason}")
+        yield f"    {skip.place}: {skip.reason}"
     if count > len(skips):
-        print(f"    ... and {count - len(skips)} more")
+        yield f"    ... and {count - len(skips)} more"

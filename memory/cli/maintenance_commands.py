@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from memory.bank import journal, maintenance
 from memory.cli.arguments import positive_number
-from memory.cli.command import AddCommand, Arguments, print_json, print_text
+from memory.cli.command import AddCommand, Arguments, print_result
 from memory.embedding.embedder import Embedder
-from memory.exporting.json_values import to_json_values
 from memory.search import indexer
 
 if TYPE_CHECKING:
@@ -31,21 +30,15 @@ def show_journal(arguments: Arguments, bank: Bank, settings: BankSettings) -> in
         print(journal.to_csv(journal.read(bank)), end="")
         return 0
     entries = journal.read(bank, arguments.limit)
-    if arguments.json:
-        return print_json(to_json_values(entries))
-    for entry in entries:
-        print("  ".join(cell for cell in entry.cells if cell))
-    return 0
+    return print_result(arguments, entries, ("  ".join(filter(None, entry.cells)) for entry in entries))
 
 
 def verify(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     """Check the search index and the embeddings against the rows."""
     faults = maintenance.verify(bank, settings.embedding_model)
     waiting = indexer.count_pending(bank, settings.embedding_model)
-    if arguments.json:
-        print_json({"faults": faults, "waiting": waiting})
-    else:
-        print("\n".join(faults) or f"{bank.path}: no problems found; {waiting} memories are not embedded yet")
+    sound = f"{bank.path}: no problems found; {waiting} memories are not embedded yet"
+    print_result(arguments, {"faults": faults, "waiting": waiting}, faults or [sound])
     return 1 if faults else 0
 
 
@@ -53,6 +46,4 @@ def rebuild(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     """Rebuild the search index and the embeddings."""
     maintenance.rebuild(bank)
     embedded = indexer.embed_all(bank, Embedder(settings.embedding_model))
-    if arguments.json:
-        return print_json({"embedded": embedded})
-    return print_text(f"{bank.path}: rebuilt; {embedded} memories embedded")
+    return print_result(arguments, {"embedded": embedded}, [f"{bank.path}: rebuilt; {embedded} memories embedded"])

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memory.bank import backup
-from memory.cli.command import AddCommand, Arguments, print_json, print_text
+from memory.cli.command import AddCommand, Arguments, print_result
 from memory.cli.progress_bar import progress_bar
 from memory.errors import MemoirError
 from memory.exporting import export
-from memory.exporting.json_values import to_json_values
 
 if TYPE_CHECKING:
     from memory.bank.bank import Bank
@@ -44,27 +44,23 @@ def export_personas(arguments: Arguments, bank: Bank, settings: BankSettings) ->
             lines = export.write_export(bank, personas, arguments.output, task.report)
     except OSError as fault:
         raise MemoirError(f"{arguments.output}: not written ({fault.strerror or fault}); left as it was") from fault
-    if arguments.json:
-        return print_json({"persona": names, "file": str(arguments.output), "lines": lines})
-    return print_text(f"{arguments.output}: {lines} lines of {names}")
+    values = {"persona": names, "file": arguments.output, "lines": lines}
+    return print_result(arguments, values, [f"{arguments.output}: {lines} lines of {names}"])
 
 
 def back_up(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     """Copy the bank to a new file."""
     with progress_bar("Copying") as task:
         summary = backup.backup(bank, arguments.file, task)
-    if arguments.json:
-        return print_json({"file": str(arguments.file), **to_json_values(summary)})
-    return print_text(f"{arguments.file}: {_describe(summary)}; checked")
+    values = {"file": arguments.file, **asdict(summary)}
+    return print_result(arguments, values, [f"{arguments.file}: {_describe(summary)}; checked"])
 
 
 def restore(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     """Replace the bank with a backup."""
     done = backup.restore(bank, arguments.file)
-    if arguments.json:
-        return print_json(to_json_values(done))
     before = f"; the previous bank is kept as {done.before}" if done.before else ""
-    return print_text(f"{bank.path}: {_describe(done.summary)}{before}")
+    return print_result(arguments, done, [f"{bank.path}: {_describe(done.summary)}{before}"])
 
 
 def _describe(summary: backup.BankSummary) -> str:

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator
 
 from memory.bank.rows import clean
-from memory.importers.reading.dates import date_problem, parse_moment, parse_with_format
+from memory.importers.reading.dates import date_problem, parse_moment
 from memory.importers.reading.fields import clean_text
 from memory.importers.reading.session_builder import SessionBuilder
 from memory.importers.reading.source import Record, Source, count_records, head_text, read_lines
@@ -67,7 +67,7 @@ def read(path: Source) -> Iterator[Record]:
 
 def _open(header: re.Match[str], place: str) -> SessionBuilder:
     date, number = header["date"].strip(), header["number"]
-    moment = parse_with_format(date, "%B %d, %Y") or parse_moment(date)
+    moment = parse_moment(date, "%B %d, %Y")
     external_id = f"{moment.date() if moment else date}#{number}" if number else ""
     session = SessionBuilder(moment, date, external_id, place=place)
     if fault := date_problem(moment):

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
-from memory.importers.reading.dates import parse_moment, parse_with_format
+from memory.importers.reading.dates import parse_moment
 from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, Fields, pop_skips
 from memory.importers.reading.json_stream import format_place, outline, stream_values
 from memory.importers.reading.source import Record, Source, count_records
@@ -35,7 +35,7 @@ def sniff(head: bytes) -> bool:
 def read(path: Source) -> Iterator[Record]:
     """Each conversation, session by session in their numbered order."""
     skips: list[Skip] = []
-    for place, value in stream_values(path, lambda place: not place):
+    for place, value in stream_values(path):
         sample = Fields.of(value, format_place(place), skips)
         conversation = sample.object("conversation")
         speakers = [name for name in (conversation.text("speaker_a"), conversation.text("speaker_b")) if name]
@@ -47,9 +47,7 @@ def read(path: Source) -> Iterator[Record]:
         yield PersonaDraft(name=" & ".join(speakers).strip() or sample_id, external_id=sample_id)
         for name in sorted(filter(SESSION.match, conversation.values), key=_number):
             draft = _read_session(conversation, name)
-            yield from pop_skips(skips)
-            if draft:
-                yield draft
+            yield from pop_skips(skips, draft)
 
 
 def _read_session(conversation: Fields, name: str) -> SessionDraft | None:
@@ -82,4 +80,4 @@ def _number(name: str) -> int:
 
 
 def _read_date(text: str) -> datetime | None:
-    return parse_with_format(text, "%I:%M %p on %d %B, %Y") or parse_moment(text)
+    return parse_moment(text, "%I:%M %p on %d %B, %Y")

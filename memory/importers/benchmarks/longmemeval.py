@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from memory.importers.reading.dates import parse_moment, parse_with_format
+from memory.importers.reading.dates import parse_moment
 from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, ROLES, Fields, list_items, pop_skips
 from memory.importers.reading.json_stream import Place, format_place, outline, stream_values
 from memory.importers.reading.source import Record, Source, count_records
@@ -100,9 +100,7 @@ class _Question:
             self.is_named = True
         for place, value in self.waiting:
             draft = self._read_session(fields, place, value)
-            yield from pop_skips(skips)
-            if draft:
-                yield draft
+            yield from pop_skips(skips, draft)
         self.waiting.clear()
 
     def _read_session(self, fields: Fields, place: Place, value: object) -> SessionDraft | None:
@@ -148,5 +146,4 @@ def _get(values: list[Any], index: int) -> object:
 
 
 def _read_date(text: str) -> datetime | None:
-    plain = WEEKDAY.sub(" ", text).strip()
-    return parse_with_format(plain, "%Y/%m/%d %H:%M") or parse_with_format(plain, "%Y/%m/%d") or parse_moment(text)
+    return parse_moment(WEEKDAY.sub(" ", text).strip(), "%Y/%m/%d %H:%M", "%Y/%m/%d")

@@ -11,10 +11,8 @@ MemoryBank and are not read.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
 
 from memory.bank.rows import clean
-from memory.importers.reading.dates import parse_moment, parse_with_format
 from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, Fields, list_items, pop_skips
 from memory.importers.reading.json_stream import format_place, outline, stream_values
 from memory.importers.reading.source import Record, Source, count_records
@@ -40,7 +38,7 @@ def sniff(head: bytes) -> bool:
 def read(path: Source) -> Iterator[Record]:
     """Each user, day by day."""
     skips: list[Skip] = []
-    for place, value in stream_values(path, lambda place: not place):
+    for place, value in stream_values(path):
         user = Fields.of(value, format_place(place), skips)
         if not place or not user.values:
             yield from pop_skips(skips)
@@ -51,9 +49,7 @@ def read(path: Source) -> Iterator[Record]:
         yield PersonaDraft(name=name, external_id=key, description=_describe(user))
         for date, exchanges, where in user.object("history").entries():
             draft = _read_session(name, Fields({"date": date}, where, skips), exchanges)
-            yield from pop_skips(skips)
-            if draft:
-                yield draft
+            yield from pop_skips(skips, draft)
 
 
 def _read_session(user: str, day: Fields, exchanges: object) -> SessionDraft | None:
@@ -70,13 +66,9 @@ def _read_session(user: str, day: Fields, exchanges: object) -> SessionDraft | N
         day.report("", EMPTY_SESSION)
         return None
     date = day.text("date")
-    return SessionDraft(tuple(turns), day.moment("date", _read_date), started_text=date, external_id=date)
+    return SessionDraft(tuple(turns), day.moment("date"), started_text=date, external_id=date)
 
 
 def _describe(user: Fields) -> str:
     meta = user.object("meta_information")
     return " ".join(f"{label}: {text.rstrip('.。')}." for name, label in META if (text := meta.text(name).strip()))
-
-
-def _read_date(text: str) -> datetime | None:
-    return parse_with_format(text, "%Y-%m-%d") or parse_moment(text)

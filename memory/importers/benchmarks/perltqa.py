@@ -47,7 +47,7 @@ def sniff(head: bytes) -> bool:
 @count_records
 def read(path: Source) -> Iterator[Record]:
     """Each character: profile, relations, events, dialogues."""
-    for place, value in stream_values(path, lambda place: not place):
+    for place, value in stream_values(path):
         yield from read_character(place, value)
 
 
@@ -67,14 +67,11 @@ def read_character(place: Place, value: object) -> Iterator[Record]:
     yield PersonaDraft(name=name, external_id=name)
     for section in (_read_profile, _read_relationships, _read_events):
         for memory in section(character):
-            yield from pop_skips(skips)
-            yield memory
+            yield from pop_skips(skips, memory)
     yield from pop_skips(skips)
     for key, dialogue, where in character.object("dialogues").entries():
         draft = _read_dialogue(character, name, key, Fields.of(dialogue, where, skips))
-        yield from pop_skips(skips)
-        if draft:
-            yield draft
+        yield from pop_skips(skips, draft)
 
 
 def name_of(place: Place, value: object) -> str:

@@ -48,11 +48,9 @@ def read(path: Source) -> Iterator[Record]:
     """Each conversation in the order of the file."""
     yield PersonaDraft(NAME, "chatgpt")
     skips: list[Skip] = []
-    for place, value in stream_values(path, lambda place: not place):
+    for place, value in stream_values(path):
         draft = _read_conversation(Fields.of(value, format_place(place), skips))
-        yield from pop_skips(skips)
-        if draft:
-            yield draft
+        yield from pop_skips(skips, draft)
 
 
 def _read_conversation(conversation: Fields) -> SessionDraft | None:

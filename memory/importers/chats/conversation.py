@@ -32,13 +32,11 @@ def read_conversations(
 ) -> Iterator[Record]:
     """The conversations of a file that is a JSON list of them, each after the persona it belongs to."""
     skips: list[Skip] = []
-    for place, value in stream_values(path, lambda place: not place):
+    for place, value in stream_values(path):
         conversation = Fields.of(value, format_place(place), skips)
         yield persona_of(conversation)
         draft = read(conversation)
-        yield from pop_skips(skips)
-        if draft:
-            yield draft
+        yield from pop_skips(skips, draft)
 
 
 def shown_path(parents: Mapping[str, str], leaf: str) -> list[str]:

@@ -50,11 +50,9 @@ def read(path: Source) -> Iterator[Record]:
     """The one conversation of the file."""
     yield PersonaDraft(NAME, "librechat")
     skips: list[Skip] = []
-    values = {place[0]: value for place, value in stream_values(path, lambda place: not place) if place}
+    values = {place[0]: value for place, value in stream_values(path) if place}
     draft = _read_conversation(Fields({str(name): value for name, value in values.items()}, "conversation", skips))
-    yield from pop_skips(skips)
-    if draft:
-        yield draft
+    yield from pop_skips(skips, draft)
 
 
 def _read_conversation(conversation: Fields) -> SessionDraft | None:

@@ -92,8 +92,4 @@ def _read_date(text: str) -> datetime | None:
         return parse_epoch(text)
     if match := AT.fullmatch(text):
         return parse_with_format("-".join(match.groups()), "%Y-%m-%d-%H-%M-%S")
-    return (
-        parse_with_format(text, "%B %d, %Y %I:%M%p")
-        or parse_with_format(text, "%b %d, %Y %I:%M%p")
-        or parse_moment(text)
-    )
+    return parse_moment(text, "%B %d, %Y %I:%M%p", "%b %d, %Y %I:%M%p")

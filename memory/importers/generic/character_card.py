@@ -62,7 +62,7 @@ def sniff(head: bytes) -> bool:
 def read(path: Source) -> Iterator[Record]:
     """The persona, the session with the rest of the card, and the lorebook."""
     skips: list[Skip] = []
-    values = {str(place[0]): value for place, value in stream_values(path, lambda place: not place) if place}
+    values = {str(place[0]): value for place, value in stream_values(path) if place}
     whole = Fields(values, "card", skips)
     card = whole.object("data") if "data" in values else whole
     name = " ".join(card.text("name").split()) or clean(path.stem)
@@ -74,8 +74,7 @@ def read(path: Source) -> Iterator[Record]:
     if turns:
         yield SessionDraft(turns, external_id="card", title="The card")
     for memory in _read_lore(card.object("character_book"), name):
-        yield from pop_skips(skips)
-        yield memory
+        yield from pop_skips(skips, memory)
     yield from pop_skips(skips)
 
 

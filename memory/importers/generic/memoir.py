@@ -108,9 +108,7 @@ def _read_one_object(path: Source) -> Iterator[Record]:
             draft = read_session(fields, persona.name)
         elif place[:1] == ("memories",):
             draft = read_memory(fields)
-        yield from pop_skips(skips)
-        if draft:
-            yield draft
+        yield from pop_skips(skips, draft)
 
 
 def _find_persona(path: Source) -> object:

@@ -64,8 +64,11 @@ def parse_span(text: str) -> TimeSpan | None:
     return read_date(text) if text.strip() and len(text) <= MAX_DATE_LENGTH else None
 
 
-def parse_moment(text: str) -> datetime | None:
-    """The first moment of a date in any wording."""
+def parse_moment(text: str, *forms: str) -> datetime | None:
+    """The first moment of a date in any wording; the `strptime` formats are tried first."""
+    for form in forms:
+        if moment := parse_with_format(text, form):
+            return moment
     if moment := parse_iso_moment(text):
         return moment
     span = parse_span(text)

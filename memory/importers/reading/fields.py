@@ -9,7 +9,7 @@ from typing import Any
 
 from memory.bank.rows import clean
 from memory.importers.reading.dates import date_problem, parse_moment
-from memory.importers.reading.source import describe_cleaning
+from memory.importers.reading.source import Record, describe_cleaning
 from memory.types import Role, Skip
 
 ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "other": "other"}
@@ -93,10 +93,12 @@ def clean_text(text: str, place: str, skips: list[Skip]) -> str:
     return text
 
 
-def pop_skips(skips: list[Skip]) -> Iterator[Skip]:
-    """Hand over the skips and empty the list."""
+def pop_skips(skips: list[Skip], draft: Record | None = None) -> Iterator[Record]:
+    """Hand over the skips and empty the list; then hand over the draft, if any, in which they were found."""
     yield from skips
     skips.clear()
+    if draft is not None:
+        yield draft
 
 
 def json_type(value: object) -> str:

@@ -43,9 +43,12 @@ UNFINISHED_ESCAPE = re.compile(
 )
 
 
-def stream_values(path: Source, is_entered: Callable[[Place], bool]) -> Iterator[tuple[Place, Any]]:
+def stream_values(
+    path: Source, is_entered: Callable[[Place], bool] = lambda place: not place
+) -> Iterator[tuple[Place, Any]]:
     """Each value of a JSON file with its place; `is_entered` says which containers to enter instead of building.
 
+    By default only the outermost is entered, so that its elements are the values.
     For `{"a": [{"b": 1}, {"b": 2}]}` and containers entered at () and ("a",), this yields (("a", 0), {"b": 1}) and
     (("a", 1), {"b": 2}).
 
