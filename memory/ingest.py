@@ -137,17 +137,17 @@ def _store_records(
     bank: Bank, path: Path, choose: Collection[str] | None, persona: str | None, progress: Progress
 ) -> ImportReport:
     """Import a file of any format except Memoir's exports."""
-    wanted = _casefolded(choose)
+    chosen_names = _casefolded(choose)
     file = HistoryFile(path, progress)
     writer = _BatchWriter(bank, path, persona)
     try:
         for history, record in file.read():
-            if wanted is None or history.names & wanted:
+            if chosen_names is None or history.names & chosen_names:
                 writer.add(history, record)
         writer.flush()
     except Cancelled as cancelled:
         raise Cancelled(f"Cancelled. {writer.so_far()}") from cancelled
-    chosen = [h for h in file.histories.values() if wanted is None or h.names & wanted]
+    chosen = [h for h in file.histories.values() if chosen_names is None or h.names & chosen_names]
     if not chosen:
         raise UnreadableFile(_describe_missing(file, choose or ()))
     if file.fault and not any(h.persona for h in chosen):
@@ -186,8 +186,8 @@ def _restore_export(
     progress: Progress,
 ) -> ImportReport:
     """Import an export of Memoir's, row by row."""
-    known = _find(bank, persona) if persona else None
-    target, (source,) = known.name if known else persona, export.sources
+    existing = _find(bank, persona) if persona else None
+    target, (source,) = existing.name if existing else persona, export.sources
     done = restore.restore_personas(
         bank, source, choose, target, lambda read: progress(min(read / max(export.size, 1), 0.99))
     )

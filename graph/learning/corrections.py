@@ -120,16 +120,16 @@ def parse_correction(text: str) -> Correction | Retraction | None:
     if len(text) > LONGEST or "?" in text:
         return None
     plain = text.replace("’", "'").strip()
-    found = _RETRACTS.match(plain)
-    if found:
-        return Retraction((found["what"] or "").strip(), text)
+    match = _RETRACTS.match(plain)
+    if match:
+        return Retraction((match["what"] or "").strip(), text)
     first, *rest = split(plain) or [""]
     sentence = f"{first} {rest[0]}" if rest and _LEAD_ALONE.fullmatch(first) else first
     matches = (pattern.match(sentence) for pattern in _CORRECTS)
-    found = next(filter(None, matches), None)
-    if found is None:
+    match = next(filter(None, matches), None)
+    if match is None:
         return None
-    return Correction(found["right"].strip(" ,;.!"), (found["wrong"] or "").strip(" .!"), sentence)
+    return Correction(match["right"].strip(" ,;.!"), (match["wrong"] or "").strip(" .!"), sentence)
 
 
 def correct(
@@ -162,22 +162,22 @@ def retract(
     retraction: Retraction, statements: Sequence[Memory], hits: Sequence[Hit], derived: FindDerived
 ) -> Revision | None:
     """Retract the last statement or, if the message names something, all statements and hits with those words."""
-    meant = list(statements[:1])
+    targets = list(statements[:1])
     if retraction.what:
-        wanted = frozenset(lexical.content_terms(retraction.what))
-        found = [*statements, *(hit.memory for hit in hits)]
-        meant = [m for m in found if wanted and wanted <= frozenset(lexical.content_terms(f"{m.text} {m.key}"))]
-        if len({m.turn_ids or m.id for m in meant}) > MOST_MEANT:
-            return Revision(tuple(meant), "", retraction.sentence)
+        terms = frozenset(lexical.content_terms(retraction.what))
+        candidates = [*statements, *(hit.memory for hit in hits)]
+        targets = [m for m in candidates if terms and terms <= frozenset(lexical.content_terms(f"{m.text} {m.key}"))]
+        if len({m.turn_ids or m.id for m in targets}) > MOST_MEANT:
+            return Revision(tuple(targets), "", retraction.sentence)
     taken = {
         m.id: m
-        for memory in meant
+        for memory in targets
         for m in (memory, *derived(memory))
         if m.retracted_at is None and m.attribute != SUMMARY
     }
     if not taken:
         return None
-    old = tuple({m.id: m for m in meant}.values())
+    old = tuple({m.id: m for m in targets}.values())
     return Revision(old, "", retraction.sentence, taken_back=tuple(taken))
 
 

@@ -77,11 +77,11 @@ def emotion(sentence: str) -> str:
     plain = sentence.replace("’", "'")
     if len(plain.split()) < LEAST_WORDS or _COURTEOUS.search(plain):
         return ""
-    found = _FEELS.search(plain) or _MADE.search(plain)
-    return _MEANS[found["word"].casefold()] if found else ""
+    match = _FEELS.search(plain) or _MADE.search(plain)
+    return _MEANS[match["word"].casefold()] if match else ""
 
 
 def scene(sentence: str) -> str:
     """The kind of place or occasion of a sentence; empty if it names none."""
-    found = _SCENE.search(sentence.replace("’", "'"))
-    return found["scene"].casefold() if found else ""
+    match = _SCENE.search(sentence.replace("’", "'"))
+    return match["scene"].casefold() if match else ""

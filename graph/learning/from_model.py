@@ -94,7 +94,7 @@ class SessionReply(_Strict):
     keyphrases: list[str]
 
 
-def learn(heard: Sequence[SessionTurn], model: BaseChatModel) -> tuple[LearnedMemory, ...]:
+def learn(turns: Sequence[SessionTurn], model: BaseChatModel) -> tuple[LearnedMemory, ...]:
     """Learn from the turns of a session by a chat model; a long session is read in parts.
 
     Raises:
@@ -102,13 +102,13 @@ def learn(heard: Sequence[SessionTurn], model: BaseChatModel) -> tuple[LearnedMe
         ModelFailed: it did not reply.
     """
     learned: list[LearnedMemory] = []
-    for part in parts(heard, model):
+    for part in parts(turns, model):
         talk = prompt(part)
         try:
             reply = parse_json(_ask(model, talk), SessionReply)
         except UnusableReply as fault:
             reply = parse_json(_ask(model, repair(talk, str(fault))), SessionReply)
-        learned += _learned(reply, heard, len(learned))
+        learned += _learned(reply, turns, len(learned))
     return tuple(learned)
 
 
@@ -116,11 +116,11 @@ def _ask(model: BaseChatModel, talk: Messages) -> str:
     return asyncio.run(stream_reply(model, talk, schema=SessionReply.model_json_schema())).text
 
 
-def parts(heard: Sequence[SessionTurn], model: BaseChatModel) -> Iterator[list[tuple[int, Turn]]]:
+def parts(turns: Sequence[SessionTurn], model: BaseChatModel) -> Iterator[list[tuple[int, Turn]]]:
     """The turns with news and their places, in parts that fit into the model's context."""
     room = (context_length(model) or UNKNOWN_CONTEXT) - REPLY_ROOM
     part: list[tuple[int, Turn]] = []
-    for place, each in enumerate(heard):
+    for place, each in enumerate(turns):
         if not each.news:
             continue
         if part and count_tokens(model, prompt([*part, (place, each.turn)])) > room:
@@ -147,16 +147,16 @@ def prompt(part: Sequence[tuple[int, Turn]]) -> Messages:
     return (("system", INSTRUCTION), ("human", data))
 
 
-def _learned(reply: SessionReply, heard: Sequence[SessionTurn], offset: int) -> Iterator[LearnedMemory]:
+def _learned(reply: SessionReply, turns: Sequence[SessionTurn], offset: int) -> Iterator[LearnedMemory]:
     for place, item in enumerate(reply.items):
         yield LearnedMemory(
-            _draft(item, heard),
+            _draft(item, turns),
             _quotes(item.quotes),
             depends_on=tuple(offset + n for n in item.rests_on if 0 <= n < place),
         )
     for item in reply.ended:
-        yield LearnedMemory(_draft(item, heard), _quotes(item.quotes), ends=True)
-    times = [each.turn.said_at for each in heard if each.turn.said_at is not None]
+        yield LearnedMemory(_draft(item, turns), _quotes(item.quotes), ends=True)
+    times = [each.turn.said_at for each in turns if each.turn.said_at is not None]
     if reply.summary.strip() and times:
         phrases = [phrase[:MAX_TEXT] for phrase in reply.keyphrases[:MOST_PHRASES]]
         quotes = tuple(Quote(q.turn, q.words, alone=False) for q in reply.summary_quotes)
@@ -167,9 +167,9 @@ def _quotes(quoted: Sequence[Quoted]) -> tuple[Quote, ...]:
     return tuple(Quote(each.turn, each.words) for each in quoted)
 
 
-def _draft(item: Item, heard: Sequence[SessionTurn]) -> MemoryDraft:
+def _draft(item: Item, turns: Sequence[SessionTurn]) -> MemoryDraft:
     """The item as a memory, dated by its quotes."""
-    spoken = [(heard[q.turn].turn, q.words) for q in item.quotes if 0 <= q.turn < len(heard)]
+    spoken = [(turns[q.turn].turn, q.words) for q in item.quotes if 0 <= q.turn < len(turns)]
     said_at = spoken[0][0].said_at if spoken else None
     dates = (stated_time(words, turn.said_at) for turn, words in spoken if turn.said_at)
     when = next(filter(None, dates), None)

@@ -33,17 +33,17 @@ LEAST_WORDS = 4
 _SUPPOSES = re.compile(r"\b(?:if|would|could|might|maybe|perhaps|wish|unless)\b", re.IGNORECASE)
 
 
-def learn(heard: Sequence[SessionTurn]) -> tuple[LearnedMemory, ...]:
-    """Learn from the turns of a session; the places in the quotes are those in `heard`."""
-    present = frozenset(each.turn.speaker for each in heard)
+def learn(turns: Sequence[SessionTurn]) -> tuple[LearnedMemory, ...]:
+    """Learn from the turns of a session; the places in the quotes are those in `turns`."""
+    present = frozenset(each.turn.speaker for each in turns)
     learned = [
         item
-        for place, each in enumerate(heard)
+        for place, each in enumerate(turns)
         if each.news
         for sentence in own_sentences(each.turn.text)
         for item in learn_from_sentence(sentence, each.turn, place, present)
     ]
-    return (*learned, *_summary(heard, learned))
+    return (*learned, *_summary(turns, learned))
 
 
 def stated_facts(
@@ -89,27 +89,27 @@ def _event(sentence: str, speaker: str, said_at: datetime) -> MemoryDraft | None
     )
 
 
-def _summary(heard: Sequence[SessionTurn], learned: Sequence[LearnedMemory]) -> Iterator[LearnedMemory]:
+def _summary(turns: Sequence[SessionTurn], learned: Sequence[LearnedMemory]) -> Iterator[LearnedMemory]:
     """A summary of the most central sentences.
 
     It depends on the facts that its sentences state: when one of them ends, the summary is stale.
     """
     first = {
         sentence: place
-        for place, each in reversed(list(enumerate(heard)))
+        for place, each in reversed(list(enumerate(turns)))
         if each.news
         for sentence in own_sentences(each.turn.text)
         if len(sentence.split()) >= LEAST_WORDS
     }
     candidates = sorted(((place, sentence) for sentence, place in first.items()), key=lambda pair: pair[0])
-    times = [each.turn.said_at for each in heard if each.turn.said_at is not None]
+    times = [each.turn.said_at for each in turns if each.turn.said_at is not None]
     sentences = [sentence for _, sentence in candidates]
     weights = TermWeights.of(sentences) if len(candidates) >= 2 * GIST and times else None
     if weights is None:
         return
     chosen = [candidates[n] for n in weights.nearest(sentences, GIST)]
     quotes = tuple(Quote(place, sentence, alone=False) for place, sentence in chosen)
-    text = " ".join(f"{heard[place].turn.speaker}: {sentence}" for place, sentence in chosen)
+    text = " ".join(f"{turns[place].turn.speaker}: {sentence}" for place, sentence in chosen)
     phrases = weights.phrases(" ".join(sentences), PHRASES)
     bases = (
         n

@@ -61,9 +61,9 @@ def learn_from_sessions(
         for session in batch:
             if stopped():
                 return done
-            heard = learning_queue.session_turns(bank, session)
-            learned, notice = _learn(heard, engine, model)
-            stored = learning_queue.store_learned(bank, session, [each.turn for each in heard], learned)
+            turns = learning_queue.session_turns(bank, session)
+            learned, notice = _learn(turns, engine, model)
+            stored = learning_queue.store_learned(bank, session, [each.turn for each in turns], learned)
             if stored is not None:
                 done = LearningResult(done.sessions + 1, done.stored + stored, notice or done.notice)
                 on_session()
@@ -73,18 +73,18 @@ def learn_from_sessions(
 
 
 def _learn(
-    heard: Sequence[SessionTurn], engine: LearnerEngine, model: BaseChatModel | None
+    turns: Sequence[SessionTurn], engine: LearnerEngine, model: BaseChatModel | None
 ) -> tuple[Sequence[LearnedMemory], str]:
     if engine != "llm":
-        return from_rules.learn(heard), ""
+        return from_rules.learn(turns), ""
     if model is None:
-        return from_rules.learn(heard), "no chat model is set (MEMOIR_MODEL). Rules learned instead"
+        return from_rules.learn(turns), "no chat model is set (MEMOIR_MODEL). Rules learned instead"
     try:
-        return from_model.learn(heard, model), ""
+        return from_model.learn(turns, model), ""
     except Unreachable:
         raise
     except (MemoirError, UnusableReply) as fault:
-        return from_rules.learn(heard), f"{fault}. Rules learned instead"
+        return from_rules.learn(turns), f"{fault}. Rules learned instead"
 
 
 class Learner:

@@ -150,8 +150,8 @@ def _read(
         if unsure.search(sentence):
             continue
         for form in forms:
-            for found in form.pattern.finditer(sentence):
-                words = {name: _POSSESSIVE.sub("", value.strip()) for name, value in found.groupdict().items()}
+            for match in form.pattern.finditer(sentence):
+                words = {name: _POSSESSIVE.sub("", value.strip()) for name, value in match.groupdict().items()}
                 filled = form.text.format(whose=whose, **words)
                 attribute = form.attribute.format(**words).casefold()
                 relation = attribute or words.get("kind", "")

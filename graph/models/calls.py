@@ -113,9 +113,9 @@ async def stream_reply(
     """
     if schema is None or not _takes_schemas(model):
         return await _receive(model, messages, {}, on_piece)
-    wanted = {"type": "json_schema", "json_schema": {"name": "reply", "strict": True, "schema": dict(schema)}}
+    response_format = {"type": "json_schema", "json_schema": {"name": "reply", "strict": True, "schema": dict(schema)}}
     try:
-        return await _receive(model, messages, {"extra_body": {"response_format": wanted}}, on_piece)
+        return await _receive(model, messages, {"extra_body": {"response_format": response_format}}, on_piece)
     except _NoSchemas:
         _WITHOUT_SCHEMAS.add(_model_key(model))
         return await _receive(model, messages, {}, on_piece)
@@ -144,14 +144,14 @@ def _takes_schemas(model: BaseChatModel) -> bool:
 async def _receive(
     model: BaseChatModel, messages: Messages, options: Mapping[str, Any], on_piece: Callable[[str], None]
 ) -> Completion:
-    whole: AIMessageChunk | None = None
+    reply: AIMessageChunk | None = None
     fault: Exception | None = None
     length = 0
     stream: Any = model.astream(list(messages), **options)
     try:
         async with aclosing(stream):
             async for piece in stream:
-                whole = piece if whole is None else whole + piece
+                reply = piece if reply is None else reply + piece
                 length += len(piece.text)
                 if length > MAX_REPLY_CHARACTERS:
                     raise ModelFailed(
@@ -165,12 +165,12 @@ async def _receive(
         fault = None if is_empty else raised.with_traceback(None)
     # Not within `except`: the fault may quote the key, and Python would print it as this error's context.
     if fault is not None:
-        if options and whole is None and _status(fault) in (400, 404, 422, 501):
+        if options and reply is None and _status(fault) in (400, 404, 422, 501):
             raise _NoSchemas
         raise _failed(fault, partial=length > 0)
-    if whole is not None and length and _is_hosted(model) and not whole.response_metadata.get("finish_reason"):
+    if reply is not None and length and _is_hosted(model) and not reply.response_metadata.get("finish_reason"):
         raise ModelFailed(_message("the connection ended within the reply", _TRY_AGAIN))
-    return _completion(whole.text if whole else "", whole)
+    return _completion(reply.text if reply else "", reply)
 
 
 def _completion(text: str, reply: AIMessage | None) -> Completion:

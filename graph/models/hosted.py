@@ -56,10 +56,10 @@ def context_length(model: BaseChatModel) -> int | None:
 
     None where it is unknown.
     """
-    known = (model.profile or {}).get("max_input_tokens")
+    max_tokens = (model.profile or {}).get("max_input_tokens")
     address, name = str(getattr(model, "openai_api_base", "")), str(getattr(model, "model_name", ""))
     if address == OPENAI:
-        return known
+        return max_tokens
     if address not in _CONTEXTS:
         client = getattr(model, "root_client", None)
         contexts = _list_contexts(client) if client is not None else {}

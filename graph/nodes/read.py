@@ -86,20 +86,20 @@ def _unread(hits: Sequence[Hit], brought_up: int | None = None) -> tuple[Hit, ..
     )
 
 
-async def _answered(given: ReaderInput, write: Write, before: str) -> ReaderOutput:
+async def _answered(reader_input: ReaderInput, write: Write, before: str) -> ReaderOutput:
     """The answer of the reader that is set; if a chat model fails, of the extractive one, with a notice.
 
     `before` is what was streamed of the reply so far, with what separates it from the answer.
     """
-    settings = given.services.settings
+    settings = reader_input.services.settings
     if before:
         write(Token(BETWEEN))
-    name = "chain-of-note" if settings.reader == "auto" and given.services.model is not None else "extractive"
+    name = "chain-of-note" if settings.reader == "auto" and reader_input.services.model is not None else "extractive"
     try:
-        return await READERS[name](given, lambda text: write(Token(text)))
+        return await READERS[name](reader_input, lambda text: write(Token(text)))
     except ReaderFailed as failed:
         fault, tokens = failed.__cause__, failed.tokens
-    output = await READERS["extractive"](given, lambda text: write(Token(before + text, restart=True)))
+    output = await READERS["extractive"](reader_input, lambda text: write(Token(before + text, restart=True)))
     unreachable = isinstance(fault, (Unreachable, UnknownModel))
     reading = replace(output.reading, notice=_notice(settings.model, fault), unreachable=unreachable)
     decided = f"extractive, since {_short(fault)}; {output.line.decided}"

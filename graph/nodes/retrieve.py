@@ -30,9 +30,9 @@ async def retrieve(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     hits = await asyncio.to_thread(
         services.searcher.search, ask.persona.id, message.views, ask.as_of, settings.search, subject
     )
-    found = Counter(hit.memory.store for hit in hits if hit.kept)
-    listed = ", ".join(f"{n} {store}" for store, n in found.items()) or "nothing"
-    line = TraceLine("retrieve", f"found {listed}", {str(store): n for store, n in found.items()})
+    counts = Counter(hit.memory.store for hit in hits if hit.kept)
+    listed = ", ".join(f"{n} {store}" for store, n in counts.items()) or "nothing"
+    line = TraceLine("retrieve", f"found {listed}", {str(store): n for store, n in counts.items()})
     return {"hits": hits, "trace": (line, *_factors(subject, message.views, hits, settings.search))}
 
 

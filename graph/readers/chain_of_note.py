@@ -95,18 +95,18 @@ class ModelReader:
         return self.replies[-1].text
 
 
-async def read(given: ReaderInput, say: Say) -> ReaderOutput:
+async def read(reader_input: ReaderInput, say: Say) -> ReaderOutput:
     """Let the chat model read as many hits as fit into its context, and answer from them.
 
     Raises:
         ReaderFailed: it did not reply, its reply is unusable, or not even the question fits.
     """
-    settings, model = given.services.settings, given.services.model
+    settings, model = reader_input.services.settings, reader_input.services.model
     if model is None:
         raise ValueError("the chain-of-note reader needs a chat model")
     reader = ModelReader(model, settings, say)
     try:
-        content, size, context = await asyncio.to_thread(_fitting_prompt, given, model)
+        content, size, context = await asyncio.to_thread(_fitting_prompt, reader_input, model)
         reading, dropped = await METHODS[settings.method](reader, content)
     except (UnusableReply, MemoirError) as fault:
         raise ReaderFailed(**_spent(reader)) from fault
@@ -114,14 +114,14 @@ async def read(given: ReaderInput, say: Say) -> ReaderOutput:
     shown = {hit.memory.id for hit in content.hits}
     hits = tuple(
         replace(hit, dropped="budget", why=UNREAD) if hit.kept and hit.memory.id not in shown else hit
-        for hit in given.hits
+        for hit in reader_input.hits
     )
     cited = {c.memory.id for c in reading.citations}
     fits = [hit.scores.get("fused", 1.0) for hit in content.hits if hit.memory.id in cited]
     spent = _spent(reader)
     figures = {
         "best note": 0.0 if reading.abstained else min(1.0, round(max(fits, default=0.0), 3)),
-        "left out": len(given.kept) - len(shown),
+        "left out": len(reader_input.kept) - len(shown),
         "citations dropped": dropped,
         "prompt tokens": size,
         "tokens in": spent["tokens_in"],
@@ -145,20 +145,20 @@ def _quantized(model: BaseChatModel) -> str:
     return f" in {resolve_quantization(model.quantization)}" if isinstance(model, LocalChat) else ""
 
 
-def _fitting_prompt(given: ReaderInput, model: BaseChatModel) -> tuple[PromptContent, int, int]:
+def _fitting_prompt(reader_input: ReaderInput, model: BaseChatModel) -> tuple[PromptContent, int, int]:
     """The prompt's content, its size and that of the model's context in tokens; blocks while a server is asked.
 
     Raises:
         ModelFailed: not even the question fits.
     """
-    settings = given.services.settings
+    settings = reader_input.services.settings
     context = context_length(model) or UNKNOWN_CONTEXT
     room = context - REPLY_ROOM - REPAIR_ROOM
     task = "notes" if settings.method == "con-separate" else settings.method
-    kept, question = given.kept, given.message.question.text
+    kept, question = reader_input.kept, reader_input.message.question.text
 
     def written(shown: int) -> tuple[PromptContent, int]:
-        content = _content(given.ask, question, given.window, kept[:shown], room)
+        content = _content(reader_input.ask, question, reader_input.window, kept[:shown], room)
         return content, count_tokens(model, prompt(task, settings.format, content))
 
     return *fitting(written, len(kept), room), context

@@ -30,30 +30,30 @@ class CheckedAnswer:
 
 
 def cite(
-    answer: str, quotes: Iterable[tuple[int, str]], found: PromptContent, noted: Mapping[int, str] | None = None
+    answer: str, quotes: Iterable[tuple[int, str]], shown: PromptContent, noted: Mapping[int, str] | None = None
 ) -> CheckedAnswer:
     """Check what an answer cites.
 
     Args:
         answer: With marks such as [2], by the numbers of the prompt.
         quotes: (number, words) as the model listed them; an answer in words has no list.
-        found: What the prompt showed.
+        shown: What the prompt showed.
         noted: The quotes of the notes, by number, for marks without a listed quote.
     """
     listed = dict(quotes)
     inline = {int(number): words for words, number in _QUOTED.findall(answer)}
     marked = [int(n) for group in _MARK.findall(answer) for n in group.split(",")]
-    wanted = list(dict.fromkeys([*marked, *listed]))
+    cited = list(dict.fromkeys([*marked, *listed]))
     kept: dict[int, Memory] = {}
-    for number in wanted:
-        memory = found.memory(number)
+    for number in cited:
+        memory = shown.memory(number)
         claims = [words for words in (listed.get(number), inline.get(number)) if words]
         if memory is not None and all(contains(memory.text, words) for words in claims):
             kept[number] = memory
     places = {number: place for place, number in enumerate(kept, 1)}
     written = renumbered(answer, places.get)
     written += "".join(f" [{places[n]}]" for n in kept if n not in marked)
-    scores = {hit.memory.id: hit.scores for hit in found.hits}
+    scores = {hit.memory.id: hit.scores for hit in shown.hits}
     citations = tuple(
         Citation(
             places[n],
@@ -63,16 +63,16 @@ def cite(
         )
         for n, memory in kept.items()
     )
-    return CheckedAnswer(written.strip(), citations, len(wanted) - len(kept))
+    return CheckedAnswer(written.strip(), citations, len(cited) - len(kept))
 
 
 def renumbered(answer: str, place: Callable[[int], int | None]) -> str:
     """The answer with each mark replaced by its place; marks without one are removed."""
 
-    def put(found: re.Match[str]) -> str:
-        places = [place(int(n)) for n in found[1].split(",")]
+    def put(match: re.Match[str]) -> str:
+        places = [place(int(n)) for n in match[1].split(",")]
         marks = "".join(f"[{n}]" for n in places if n is not None)
-        return " " + marks if marks and found[0][0].isspace() else marks
+        return " " + marks if marks and match[0][0].isspace() else marks
 
     return _MARK.sub(put, answer)
 

@@ -27,10 +27,12 @@ GENERAL = "I answer from what I have been told, and nobody has told me about tha
 """Why a question of general knowledge ("How do I boil an egg?") is not answered."""
 
 
-async def read(given: ReaderInput, say: Say) -> ReaderOutput:
+async def read(reader_input: ReaderInput, say: Say) -> ReaderOutput:
     """Answer by quoting the hits, or abstain in the persona's manner."""
-    ask, message, services = given.ask, given.message, given.services
-    reading = await asyncio.to_thread(answer, ask, message, given.window, given.kept, services.bank, services.searcher)
+    ask, message, services = reader_input.ask, reader_input.message, reader_input.services
+    reading = await asyncio.to_thread(
+        answer, ask, message, reader_input.window, reader_input.kept, services.bank, services.searcher
+    )
     reading = replace(reading, by="extractive")
     if reading.abstained:
         why = reading.answer if message.classes.asks_memory else GENERAL
@@ -38,7 +40,7 @@ async def read(given: ReaderInput, say: Say) -> ReaderOutput:
     best = max((note.relevance for note in reading.notes), default=0.0)
     line = TraceLine("read", f"{len(reading.notes)} notes, {reading.outcome}", {"best note": round(best, 3)})
     say(reading.answer)
-    return ReaderOutput(reading, given.hits, line)
+    return ReaderOutput(reading, reader_input.hits, line)
 
 
 def answer(

@@ -116,8 +116,8 @@ def with_dates(note: Note) -> Note:
 def _meaning(vector: Vectors, passages: Sequence[Passage], shared: Scores, encode: Encode) -> Scores:
     """Similarity of each passage to the question, 0..1; a memory of one sentence has its own vector already."""
     cosine = np.array([p.hit.scores.get("dense", 0.0) for p in passages])
-    whole = np.array([len(p.sentence) >= len(p.hit.memory.text.strip()) for p in passages])
-    parts = [int(n) for n in np.argsort(-(shared + cosine), kind="stable") if not whole[n]][:SENTENCES_ENCODED]
+    is_whole = np.array([len(p.sentence) >= len(p.hit.memory.text.strip()) for p in passages])
+    parts = [int(n) for n in np.argsort(-(shared + cosine), kind="stable") if not is_whole[n]][:SENTENCES_ENCODED]
     if parts:
         cosine[parts] = encode([passages[n].sentence for n in parts]) @ vector
     return np.clip((cosine - MEANING_FLOOR) / (MEANING_CEILING - MEANING_FLOOR), 0.0, 1.0)

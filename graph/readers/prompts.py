@@ -189,7 +189,7 @@ def _data(content: PromptContent, notes: Sequence[Mapping[str, Any]] | None) -> 
 
 def _memory(number: int, memory: Memory, content: PromptContent, *, worded: bool) -> dict[str, Any]:
     zone, today = content.ask.as_of.tzinfo, content.ask.as_of.date()
-    said = memory.said_at.astimezone(zone) if memory.said_at else None
+    said_at = memory.said_at.astimezone(zone) if memory.said_at else None
     when = memory_time(memory)
     of_day = day_happened(memory, when, zone)
     text = _cut(memory.text, content.longest)
@@ -200,7 +200,7 @@ def _memory(number: int, memory: Memory, content: PromptContent, *, worded: bool
             "number": number,
             "kind": memory.store,
             "speaker": memory.speaker,
-            "said_on": f"{said:%A}, {said.day} {said:%B %Y}" if said else "",
+            "said_on": f"{said_at:%A}, {said_at.day} {said_at:%B %Y}" if said_at else "",
             "happened": describe_span(when.span) if when else "",
             "ago": length(of_day, today) if of_day and of_day <= today else "",
             "held_until": f"{ended:%Y-%m-%d}" if ended and ended <= content.ask.as_of else "",
@@ -228,7 +228,7 @@ def _described(data: Mapping[str, Any]) -> str:
 
 
 def _memory_line(memory: Mapping[str, Any]) -> str:
-    said = f" said on {memory['said_on']}" if "said_on" in memory else ""
+    said_on = f" said on {memory['said_on']}" if "said_on" in memory else ""
     teller = f" by {quoted(memory['speaker'])}" if "speaker" in memory else ""
     happened = f", of {memory['happened']}" if "happened" in memory else ""
     ago = f", {memory['ago']} ago" if "ago" in memory else ""
@@ -236,7 +236,7 @@ def _memory_line(memory: Mapping[str, Any]) -> str:
     until += f", doubtful since {memory['doubtful_since']}" if "doubtful_since" in memory else ""
     dates = "".join(_means(d) for d in memory.get("dates", ()))
     text = f": {quoted(memory['text'])}" if "text" in memory else "."
-    return f"Memory {memory['number']} ({memory['kind']}){said}{teller}{happened}{ago}{until}{text}{dates}"
+    return f"Memory {memory['number']} ({memory['kind']}){said_on}{teller}{happened}{ago}{until}{text}{dates}"
 
 
 def _means(date: Mapping[str, str]) -> str:

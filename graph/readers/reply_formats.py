@@ -85,9 +85,9 @@ def parse_json(reply: str, shape: type[Shape]) -> Shape:
 def parse_words(reply: str) -> tuple[str, Reason | None]:
     """Parse a reply in words: the answer, and the reason if it abstains."""
     bare = _REASONING.sub("", reply).strip()
-    found = _UNKNOWN.match(bare)
-    if found is None:
+    match = _UNKNOWN.match(bare)
+    if match is None:
         return bare, None
-    named = found[1].strip().strip("\"'.").casefold()
+    named = match[1].strip().strip("\"'.").casefold()
     reason: Reason = next((r for r in REASONS if r in named), "found but does not say")
-    return found[2].strip(), reason
+    return match[2].strip(), reason

@@ -76,13 +76,13 @@ def remind(
         if _may_come_up(hit.memory, ask) and _adds_terms(hit.memory, recent) and not _holds_any(hit.memory, quotes)
     )
     best = next((hit for hit in eligible if not _is_of_this_chat(hit.memory, ask, bank)), None)
-    found = f"a feeling ({feeling:.2f})" if feeling >= FEELING else f"no feeling ({feeling:.2f})"
+    basis = f"a feeling ({feeling:.2f})" if feeling >= FEELING else f"no feeling ({feeling:.2f})"
     if best is None:
-        return None, f"nothing brought up: {found}, and no memory that could be"
+        return None, f"nothing brought up: {basis}, and no memory that could be"
     near = best.scores.get("dense", 0.0)
     if near < fits:
-        return None, f"nothing brought up: {found}, the best memory at {near:.2f} of {fits:g}"
-    return _reminder(best, ask), f"brought up a memory: {found}, as near as {near:.2f}"
+        return None, f"nothing brought up: {basis}, the best memory at {near:.2f} of {fits:g}"
+    return _reminder(best, ask), f"brought up a memory: {basis}, as near as {near:.2f}"
 
 
 def _may_come_up(memory: Memory, ask: Ask) -> bool:
@@ -99,8 +99,8 @@ def _recent_terms(ask: Ask) -> frozenset[str]:
     return frozenset(lexical.terms(" ".join([*turns, ask.text])))
 
 
-def _adds_terms(memory: Memory, known: frozenset[str]) -> bool:
-    return len(frozenset(lexical.content_terms(memory.text)) - known) >= LEAST_NEW
+def _adds_terms(memory: Memory, terms: frozenset[str]) -> bool:
+    return len(frozenset(lexical.content_terms(memory.text)) - terms) >= LEAST_NEW
 
 
 def _quoted(ask: Ask) -> frozenset[str]:

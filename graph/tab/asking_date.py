@@ -30,22 +30,22 @@ def parse_as_of(as_of: str | None) -> datetime:
 
 def last_day(bank: Bank, persona: Persona | None) -> str | None:
     """Return the last day of a history that was imported long after it ended; None for one that goes on."""
-    known = bank.time_range(persona.id) if persona is not None else None
-    if persona is None or known is None or datetime.now(UTC) - known.end <= STALE_AFTER:
+    period = bank.time_range(persona.id) if persona is not None else None
+    if persona is None or period is None or datetime.now(UTC) - period.end <= STALE_AFTER:
         return None
     newest = next(iter(bank.memories(persona.id, store="dialogue", limit=1)), None)
     live = newest and newest.said_at and newest.recorded_at - newest.said_at <= STALE_AFTER
-    return None if live else f"{known.end:%Y-%m-%d}"
+    return None if live else f"{period.end:%Y-%m-%d}"
 
 
 def explain_as_of(bank: Bank, persona: Persona | None, as_of: str | None) -> str:
     """Say what the chosen date means; nothing without one."""
     if persona is None or not as_of:
         return ""
-    day, known = parse_as_of(as_of), bank.time_range(persona.id)
-    if known is not None and known.end.date() == day.date():
+    day, period = parse_as_of(as_of), bank.time_range(persona.id)
+    if period is not None and period.end.date() == day.date():
         meaning = (
-            f"This history ends on {format_day(known.end)}, so questions are answered as of that day: “last week” is "
+            f"This history ends on {format_day(period.end)}, so questions are answered as of that day: “last week” is "
             "the week before it."
         )
     else:

@@ -169,10 +169,10 @@ class ChatTab:
     @show_errors
     def find_last_day(self, chat: Chat) -> str:
         """Return the last day of the history."""
-        known = self.bank.time_range(chat.persona_id) if chat.persona_id is not None else None
-        if known is None:
+        period = self.bank.time_range(chat.persona_id) if chat.persona_id is not None else None
+        if period is None:
             raise MemoirError("Nothing in this history has a date yet.")
-        return f"{known.end:%Y-%m-%d}"
+        return f"{period.end:%Y-%m-%d}"
 
     @show_errors
     def explain_date(self, chat: Chat, as_of: str | None) -> Markup:
@@ -231,11 +231,11 @@ class ChatTab:
         if chat.id in self._stops:
             self._stops[chat.id].set()
 
-    def _open(self, wanted: int | None) -> Update:
+    def _open(self, preferred: int | None) -> Update:
         """Start a chat with a persona, or with the first one, at the time that its history calls for."""
         choices = persona_choices(self.bank)
         ids = [persona_id for _, persona_id in choices]
-        chosen = wanted if wanted in ids else next(iter(ids), None)
+        chosen = preferred if preferred in ids else next(iter(ids), None)
         persona = _find(self.bank, chosen)
         return {
             self.persona: gr.Dropdown(choices, value=chosen),

@@ -18,10 +18,10 @@ def to_markdown(text: str) -> str:
 
 def link_citations(reading: Reading, answer_number: int) -> str:
     """Escape an answer, and link its citations to their sources."""
-    known = {c.number for c in reading.citations}
+    numbers = {c.number for c in reading.citations}
 
-    def link(found: re.Match[str]) -> str:
-        number = int(found[1])
-        return f"[{number}](#source-{answer_number}-{number})" if number in known else found[0]
+    def link(match: re.Match[str]) -> str:
+        number = int(match[1])
+        return f"[{number}](#source-{answer_number}-{number})" if number in numbers else match[0]
 
     return _CITATION.sub(link, to_markdown(reading.answer))

@@ -77,16 +77,16 @@ class ModelPanel:
         Raises:
             UnknownModel: there is none of that name.
         """
-        wanted = (name or NONE).strip() or NONE
-        return assistant.reading_with(chat_model_or_none(wanted, quantization), wanted, quantization)
+        chosen = (name or NONE).strip() or NONE
+        return assistant.reading_with(chat_model_or_none(chosen, quantization), chosen, quantization)
 
     @show_errors
     def choose_model(self, name: str | None, quantization: Quantization, names: list[str]) -> Update:
         """Say what the chosen model means, and keep its name in the list."""
-        wanted = (name or NONE).strip() or NONE
-        names = list(dict.fromkeys([*names, wanted]))
+        chosen = (name or NONE).strip() or NONE
+        names = list(dict.fromkeys([*names, chosen]))
         return {
-            self.status: hint(describe_model(wanted, quantization)),
+            self.status: hint(describe_model(chosen, quantization)),
             self.name: gr.Dropdown(names),
             self.names: names,
         }

@@ -38,8 +38,8 @@ def build_ask(bank: Bank, text: str, chat: Chat, as_of: str | None, *, remember:
             "it as a file and import that."
         )
     now = parse_as_of(as_of)
-    said = [bubble for bubble in chat.bubbles if not bubble.title]
-    dialogue = tuple(TurnDraft(USER if b.role == "user" else "", b.role, b.text, now) for b in said)
+    messages = [bubble for bubble in chat.bubbles if not bubble.title]
+    dialogue = tuple(TurnDraft(USER if b.role == "user" else "", b.role, b.text, now) for b in messages)
     return Ask(bank.persona(chat.persona_id), text.strip(), now, chat.id, dialogue, remember)
 
 

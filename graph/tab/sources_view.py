@@ -76,5 +76,5 @@ def _explain_no_sources(answer: Answer) -> Markup:
 
 def _remaining(bank: Bank, persona_id: int, memory_ids: Sequence[int]) -> list[Citation]:
     """The citations of an earlier answer, without memories that were forgotten since."""
-    known = {memory.id: memory for memory in bank.memories_by_id(persona_id, list(memory_ids))}
-    return [Citation(n, known[i], clip(known[i].text), {}) for n, i in enumerate(memory_ids, 1) if i in known]
+    by_id = {memory.id: memory for memory in bank.memories_by_id(persona_id, list(memory_ids))}
+    return [Citation(n, by_id[i], clip(by_id[i].text), {}) for n, i in enumerate(memory_ids, 1) if i in by_id]

@@ -47,8 +47,8 @@ def render_summary(answer: Answer) -> Markup:
     if not answer.hits:
         return hint("This message needed no search.")
     kept = sum(hit.kept for hit in answer.hits)
-    found = Counter(hit.memory.store for hit in answer.hits)
-    stores = ", ".join(f"{STORE_NAMES[s].lower()}: {found[s]}" for s in STORES if found[s])
+    counts = Counter(hit.memory.store for hit in answer.hits)
+    stores = ", ".join(f"{STORE_NAMES[s].lower()}: {counts[s]}" for s in STORES if counts[s])
     searched = f"{format_count(len(answer.hits), 'candidate')} ({stores}), {kept} of them read."
     if not answer.window:
         return hint(f"{searched} The question names no date.")

@@ -92,21 +92,21 @@ def design(questions: Sequence[Question], vectors: Vectors, vocabulary: Mapping[
 
 def fit(matrix: Matrix, labels: Labels, chosen: Labels, strength: float) -> LogisticRegression:
     """Fit one head on all copies of the chosen questions, without those that have no label."""
-    known = chosen[labels[chosen] >= 0]
+    labelled = chosen[labels[chosen] >= 0]
     copies_of_each = matrix.shape[0] // len(labels)
-    rows = np.concatenate([known + copy * len(labels) for copy in range(copies_of_each)])
+    rows = np.concatenate([labelled + copy * len(labels) for copy in range(copies_of_each)])
     return LogisticRegression(C=strength, max_iter=5_000, tol=TOLERANCE).fit(
-        matrix[rows], np.tile(labels[known], copies_of_each)
+        matrix[rows], np.tile(labels[labelled], copies_of_each)
     )
 
 
 def held_out_scores(matrix: Matrix, labels: Labels, strength: float) -> Scores:
     """The scores of each labelled question as written, from a fold that excludes it; a binary s as (-s/2, s/2)."""
-    known = np.flatnonzero(labels >= 0)
-    scores = np.zeros((len(known), int(labels.max()) + 1))
+    labelled = np.flatnonzero(labels >= 0)
+    scores = np.zeros((len(labelled), int(labels.max()) + 1))
     folds = StratifiedGroupKFold(FOLDS, shuffle=True, random_state=0)
-    for train, test in folds.split(known, labels[known], groups=known // BLOCK):
-        held_out = fit(matrix, labels, known[train], strength).decision_function(matrix[known[test]])
+    for train, test in folds.split(labelled, labels[labelled], groups=labelled // BLOCK):
+        held_out = fit(matrix, labels, labelled[train], strength).decision_function(matrix[labelled[test]])
         scores[test] = np.stack([-held_out / 2, held_out / 2], axis=1) if held_out.ndim == 1 else held_out
     return scores
 
@@ -133,10 +133,12 @@ def interval(right: NDArray[np.bool_]) -> tuple[float, float]:
 
 def choose(matrix: Matrix, labels: Labels) -> tuple[HeadSettings, Scores]:
     """The setting for one head, with the held-out scores it gives, calibrated."""
-    known = labels[labels >= 0]
+    true_classes = labels[labels >= 0]
     tried = {strength: held_out_scores(matrix, labels, strength) for strength in STRENGTHS}
-    strength = min(tried, key=lambda strength: log_loss(softmax(tried[strength], axis=-1), known))
-    temperature = min(TEMPERATURES, key=lambda degree: log_loss(softmax(tried[strength] / degree, axis=-1), known))
+    strength = min(tried, key=lambda strength: log_loss(softmax(tried[strength], axis=-1), true_classes))
+    temperature = min(
+        TEMPERATURES, key=lambda degree: log_loss(softmax(tried[strength] / degree, axis=-1), true_classes)
+    )
     return HeadSettings(strength, float(temperature)), tried[strength] / temperature
 
 
@@ -201,14 +203,14 @@ def retrain() -> None:
     print(f"{'head':8}{'n':>6}{'C':>6}{'T':>6}{'accuracy':>10}  {'95% interval':14}{'log loss':>9}{'ECE':>7}")
     for head, labels in targets(questions).items():
         settings[head], scores = choose(matrix, labels)
-        probabilities, known = softmax(scores, axis=-1), labels[labels >= 0]
+        probabilities, true_classes = softmax(scores, axis=-1), labels[labels >= 0]
         print(
-            f"{head:8}{len(known):6}{settings[head].strength:6g}{settings[head].temperature:6.2f}"
-            f"{_accuracy(probabilities.argmax(axis=1) == known)}"
-            f"{log_loss(probabilities, known):9.3f}{calibration_error(probabilities, known):7.3f}"
+            f"{head:8}{len(true_classes):6}{settings[head].strength:6g}{settings[head].temperature:6.2f}"
+            f"{_accuracy(probabilities.argmax(axis=1) == true_classes)}"
+            f"{log_loss(probabilities, true_classes):9.3f}{calibration_error(probabilities, true_classes):7.3f}"
         )
         if head == "stores":
-            _report_kinds(probabilities, known)
+            _report_kinds(probabilities, true_classes)
     save(train(questions, vectors, settings, embedder.model), settings, hash_of(QUESTIONS))
     print(f"wrote {WEIGHTS} ({WEIGHTS.stat().st_size / 1000:.0f} kB)")
 

@@ -173,9 +173,9 @@ class Classifier:
 def features(text: str, vector: Floats, vocabulary: Mapping[str, int]) -> Floats:
     """The embedding followed by the message's known terms, the latter a vector of length `LEXICAL_WEIGHT`."""
     lexical = np.zeros(len(vocabulary), dtype=np.float32)
-    known = [vocabulary[term] for term in terms(text) if term in vocabulary]
-    if known:
-        lexical[known] = LEXICAL_WEIGHT / np.sqrt(len(known))
+    columns = [vocabulary[term] for term in terms(text) if term in vocabulary]
+    if columns:
+        lexical[columns] = LEXICAL_WEIGHT / np.sqrt(len(columns))
     return np.concatenate([vector, lexical], dtype=np.float32)
 
 

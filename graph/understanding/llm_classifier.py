@@ -69,11 +69,11 @@ def read_stores(reply: str) -> dict[Store, float] | None:
     """The probabilities in a reply, normalised; None if it is no such object. A store that is left out gets 0."""
     begin, end = reply.find("{"), reply.rfind("}")
     try:
-        given = _REPLY.validate_json(reply[begin : end + 1])
+        weights = _REPLY.validate_json(reply[begin : end + 1])
     except ValidationError:
         return None
-    total = sum(given.values())
-    return {store: given.get(store, 0.0) / total for store in STORES} if 0 < total < float("inf") else None
+    total = sum(weights.values())
+    return {store: weights.get(store, 0.0) / total for store in STORES} if 0 < total < float("inf") else None
 
 
 @cache

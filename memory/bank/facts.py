@@ -79,15 +79,15 @@ def _learn(
     turn_ids = {turn_id for turn_id, _, _ in quotes}
     for period in count():
         identity = rows.learned_identity(draft, period)
-        held = db.conn.execute(
+        row = db.conn.execute(
             "SELECT id, coalesce(valid_from, '') <= :since AND coalesce(valid_to, '9') > :since "
             "AND taken_back IS NULL, (SELECT group_concat(turn_id) FROM sources WHERE memory_id = m.id) "
             "FROM memories m WHERE persona_id = :persona AND identity = :identity",
             {"since": since, "persona": persona_id, "identity": identity},
         ).fetchone()
-        if held is None:
+        if row is None:
             break
-        memory_id, holds, sources = held
+        memory_id, holds, sources = row
         if holds or turn_ids & {int(i) for i in (sources or "").split(",") if i}:
             link_sources(db, [(memory_id, *quote) for quote in quotes])
             return int(memory_id), False

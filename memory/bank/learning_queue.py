@@ -92,8 +92,8 @@ def store_learned(
         if still is None or [turn_id for (turn_id,) in ids] != [turn.id for turn in turns]:
             return None
         _drop_summary(db, session.session_id, learned)
-        said = [(turn.id, turn) for turn in turns]
-        stored = add_learned(db, session.persona_id, session.session_id, said, learned)
+        numbered = [(turn.id, turn) for turn in turns]
+        stored = add_learned(db, session.persona_id, session.session_id, numbered, learned)
         db.conn.execute("UPDATE sessions SET learned = 1 WHERE id = ?", of_session)
         journal.record(db, "learned", session.persona_id, {"memories": stored.memories, "refused": stored.refused})
     return stored

@@ -34,9 +34,9 @@ def find_or_create_persona(db: Database, draft: PersonaDraft, created_at: str | 
     if not name:
         raise UnknownPersona("a persona needs a name")
     query = "SELECT * FROM personas WHERE CASE WHEN :id <> '' THEN external_id = :id ELSE name = :name END"
-    known = list(db.query(query, {"id": draft.external_id, "name": name}))
-    if known:
-        return rows.persona(known[0])
+    matches = list(db.query(query, {"id": draft.external_id, "name": name}))
+    if matches:
+        return rows.persona(matches[0])
     if db.table("personas").count_where("name = ?", [name]):
         name = f"{name} ({draft.external_id})"
     table = db.table("personas").insert(
@@ -65,8 +65,8 @@ def store_session(db: Database, persona_id: int, draft: SessionDraft) -> WriteCo
         for memory_id in draft.retracts:
             retract(db, persona_id, memory_id, at)
     if fresh:
-        heard = rows.format_time(datetime.now(UTC)) if draft.source == "chat" else None
-        db.conn.execute("UPDATE sessions SET learned = 0, heard_at = ? WHERE id = ?", (heard, session_id))
+        heard_at = rows.format_time(datetime.now(UTC)) if draft.source == "chat" else None
+        db.conn.execute("UPDATE sessions SET learned = 0, heard_at = ? WHERE id = ?", (heard_at, session_id))
     return stored
 
 
@@ -87,9 +87,9 @@ def _session(db: Database, persona_id: int, draft: SessionDraft) -> tuple[int, E
     identity = rows.digest(
         draft.external_id or (draft.started_text, rows.format_time(draft.started_at), first.speaker, first.text)
     )
-    known = rows.find_by_identity(db, "sessions", persona_id, identity)
-    if known is not None:
-        return known, (), False
+    existing = rows.find_by_identity(db, "sessions", persona_id, identity)
+    if existing is not None:
+        return existing, (), False
     if draft.source == "import" and (overlap := _find_overlap(db, persona_id, draft)):
         return *overlap, False
     table = db.table("sessions").insert(
@@ -119,17 +119,17 @@ def _find_overlap(db: Database, persona_id: int, draft: SessionDraft) -> tuple[i
         "SELECT DISTINCT m.session_id FROM memories m JOIN sessions s ON s.id = m.session_id "
         "WHERE m.persona_id = ? AND m.said_at = ? AND m.store = 'dialogue' AND s.source = 'import'"
     )
-    told = [
+    new_signatures = [
         _signature(t.external_id, t.speaker, t.text, rows.format_time(t.said_at or draft.started_at))
         for t in draft.turns
     ]
     for (session_id,) in db.conn.execute(query, (persona_id, at)).fetchall():
         turns = "SELECT external_id, speaker, text, said_at FROM turns WHERE session_id = ? ORDER BY position"
-        held = db.conn.execute(turns, (session_id,)).fetchall()
-        signatures = [_signature(*row) for row in held]
+        stored_turns = db.conn.execute(turns, (session_id,)).fetchall()
+        signatures = [_signature(*row) for row in stored_turns]
         for place, signature in enumerate(signatures):
-            if signature == told[0] and all(map(operator.eq, signatures[place:], told)):
-                return session_id, [row[:3] for row in held[:place]]
+            if signature == new_signatures[0] and all(map(operator.eq, signatures[place:], new_signatures)):
+                return session_id, [row[:3] for row in stored_turns[:place]]
     return None
 
 
@@ -142,7 +142,7 @@ def _turns(
     db: Database, session_id: int, draft: SessionDraft, before: EarlierTurns
 ) -> tuple[list[int], list[tuple[int, str]]]:
     """Insert the new turns; returns the ids of all turns, and the position and identity of each new one."""
-    known = {
+    id_of = {
         str(identity): int(i)
         for i, identity in db.conn.execute("SELECT id, identity FROM turns WHERE session_id = ?", (session_id,))
     }
@@ -158,8 +158,8 @@ def _turns(
         same = (turn.external_id, turn.speaker, turn.text)
         identity = rows.turn_identity(turn, seen[same])
         seen[same] += 1
-        if identity in known:
-            ids.append(known[identity])
+        if identity in id_of:
+            ids.append(id_of[identity])
             continue
         ids.append(first_id + len(new_rows))
         fresh.append((place, identity))
@@ -183,7 +183,7 @@ def _turns(
 
 
 def _dialogue(
-    db: Database, persona_id: int, session_id: int, said: Sequence[tuple[TurnDraft, int, str]]
+    db: Database, persona_id: int, session_id: int, turns: Sequence[tuple[TurnDraft, int, str]]
 ) -> WriteCounts:
     first_id = next_id(db, "memories")
     new_rows: list[dict[str, Any]] = []
@@ -191,7 +191,7 @@ def _dialogue(
     times = {
         int(i): at for i, at in db.conn.execute("SELECT id, said_at FROM turns WHERE session_id = ?", (session_id,))
     }
-    for turn, turn_id, identity in said:
+    for turn, turn_id, identity in turns:
         if not turn.recallable or not turn.text.strip():
             continue
         memory_id = first_id + len(new_rows)

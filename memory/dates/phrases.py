@@ -177,8 +177,8 @@ def _as_range(text: str, first: Phrase, last: Phrase, link: Match, now: datetime
         return [first, last]
     if not opening and A_WEEKDAY.fullmatch(text, first.start, first.end):
         return []
-    whole = Phrase(opening.start() if opening else first.start, last.end, _range_of(first, last), "plain", last.tense)
-    return [whole] if whole.at(now) else [first, last]
+    period = Phrase(opening.start() if opening else first.start, last.end, _range_of(first, last), "plain", last.tense)
+    return [period] if period.at(now) else [first, last]
 
 
 def _range_of(first: Phrase, last: Phrase) -> Resolve:

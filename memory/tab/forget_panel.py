@@ -58,10 +58,10 @@ class ForgetPanel:
             return
 
         def work(task: Task) -> Update:
-            found = forget.preview_selected(self.bank, [persona_id], _selector(words, before), task)
-            if not (found.memories or found.turns):
+            preview = forget.preview_selected(self.bank, [persona_id], _selector(words, before), task)
+            if not (preview.memories or preview.turns):
                 return {self.result: hint("No matches, so there is nothing to forget.")}
-            return {self.confirm: gr.Group(visible=True), self.preview: render("forget_preview.html", gone=found)}
+            return {self.confirm: gr.Group(visible=True), self.preview: render("forget_preview.html", gone=preview)}
 
         yield {self.confirm: gr.Group(visible=False), self.result: ""}
         yield from self.task.run("Searching", request, work)

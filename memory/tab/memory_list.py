@@ -119,9 +119,9 @@ class MemoryList:
         if query.text:
             views = self.searcher.views([query.text])
             hits = self.searcher.search(persona_id, views, LAST_DAY, SearchSettings(k=HITS_PER_STORE))
-            found = [hit.memory for hit in hits if query.matches(hit.memory)]
-            page = last_page(page, PAGE, len(found))
-            return found[page * PAGE : (page + 1) * PAGE], len(found), page
+            matches = [hit.memory for hit in hits if query.matches(hit.memory)]
+            page = last_page(page, PAGE, len(matches))
+            return matches[page * PAGE : (page + 1) * PAGE], len(matches), page
         total = self.bank.count_memories(persona_id, store=query.store, during=query.during)
         page = last_page(page, PAGE, total)
         memories = self.bank.memories(

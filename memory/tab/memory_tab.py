@@ -69,8 +69,8 @@ class MemoryTab:
         """Show the persona of the Chat tab; the one shown before, or the first, if there is none."""
         choices = persona_choices(self.bank)
         ids = [persona_id for _, persona_id in choices]
-        wanted = next((i for i in (of_chat, current, *ids) if i in ids), None)
-        return {self.list.persona: gr.Dropdown(choices, value=wanted), **self.show_all(wanted, *filters)}
+        chosen = next((i for i in (of_chat, current, *ids) if i in ids), None)
+        return {self.list.persona: gr.Dropdown(choices, value=chosen), **self.show_all(chosen, *filters)}
 
     @show_errors
     def show_all(self, persona_id: int | None, *filters: str | None) -> Update:

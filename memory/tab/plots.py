@@ -131,19 +131,19 @@ def _validity(fact: Memory) -> str:
 def draw_people(bank: Bank, persona_id: int, as_of: datetime) -> tuple[Figure | None, str]:
     """Draw people and their relationships at a moment as a graph, and describe the plot."""
     name = bank.persona(persona_id).name
-    known = statistics.relations(bank, persona_id, name, as_of)
-    if not known:
+    ties = statistics.relations(bank, persona_id, name, as_of)
+    if not ties:
         return None, f"No relationships are known on {format_day(as_of)}."
     figure = _figure(520)
-    _draw(figure, known, _lay_out(known))
+    _draw(figure, ties, _lay_out(ties))
     figure.update_layout(showlegend=False, hovermode="closest")
     figure.update_xaxes(visible=False, range=[-1.3, 1.3])
     figure.update_yaxes(visible=False, range=[-1.15, 1.15])
-    everyone = {n for relation in known for n in (relation.tail, relation.head)}
+    everyone = {n for relation in ties for n in (relation.tail, relation.head)}
     lines = (
-        f"{format_count(len(everyone), 'name')} and {format_count(len(known), 'relationship')} on {format_day(as_of)}"
+        f"{format_count(len(everyone), 'name')} and {format_count(len(ties), 'relationship')} on {format_day(as_of)}"
     )
-    return figure, f"{lines}: " + "; ".join(_describe(r) for r in known) + "."
+    return figure, f"{lines}: " + "; ".join(_describe(r) for r in ties) + "."
 
 
 def _describe(relation: Tie) -> str:
@@ -152,18 +152,18 @@ def _describe(relation: Tie) -> str:
     return f"{relation.tail}, {relation.name} of {relation.head}"
 
 
-def _lay_out(known: Sequence[Tie]) -> dict[str, tuple[float, float]]:
+def _lay_out(ties: Sequence[Tie]) -> dict[str, tuple[float, float]]:
     import networkx
 
-    graph = networkx.Graph([(relation.tail, relation.head) for relation in known])
+    graph = networkx.Graph([(relation.tail, relation.head) for relation in ties])
     placed = networkx.spring_layout(graph, k=2.2 / len(graph) ** 0.5, iterations=120, seed=1)
     return {name: (float(x), float(y)) for name, (x, y) in placed.items()}
 
 
-def _draw(figure: Figure, known: Sequence[Tie], places: Mapping[str, tuple[float, float]]) -> None:
+def _draw(figure: Figure, ties: Sequence[Tie], places: Mapping[str, tuple[float, float]]) -> None:
     from plotly.graph_objects import Scatter
 
-    ends = [(places[r.tail], places[r.head]) for r in known]
+    ends = [(places[r.tail], places[r.head]) for r in ties]
     figure.add_trace(
         Scatter(
             x=[x for (ax, _), (bx, _) in ends for x in (ax, bx, None)],
@@ -178,8 +178,8 @@ def _draw(figure: Figure, known: Sequence[Tie], places: Mapping[str, tuple[float
         Scatter(
             x=[0.6 * ax + 0.4 * bx for (ax, _), (bx, _) in ends],
             y=[0.6 * ay + 0.4 * by for (_, ay), (_, by) in ends],
-            text=[escape(clip(r.name, 28)) for r in known],
-            customdata=[escape(clip(r.text, 120)) for r in known],
+            text=[escape(clip(r.name, 28)) for r in ties],
+            customdata=[escape(clip(r.text, 120)) for r in ties],
             mode="text",
             textfont={"size": 12, "color": COLOURS["relationship"]},
             hovertemplate="%{customdata}<extra></extra>",

@@ -73,8 +73,8 @@ def _read_chat(item: Fields) -> SessionDraft | None:
     start = "created_at" if item.values.get("created_at") else "timestamp"
     title = item.text("title") or chat.text("title")
     started = (item if start == "created_at" else chat).values.get(start)
-    known = Fields({**item.values, "title": title, start: started}, item.place, item.skips)
-    return read_session(known, turns, ("id", "title", start), parse_epoch)
+    completed = Fields({**item.values, "title": title, start: started}, item.place, item.skips)
+    return read_session(completed, turns, ("id", "title", start), parse_epoch)
 
 
 def _named(value: object, key: str) -> object:

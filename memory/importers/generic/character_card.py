@@ -63,8 +63,8 @@ def read(path: Source) -> Iterator[Record]:
     """The persona, the session with the rest of the card, and the lorebook."""
     skips: list[Skip] = []
     values = {str(place[0]): value for place, value in stream_values(path) if place}
-    whole = Fields(values, "card", skips)
-    card = whole.object("data") if "data" in values else whole
+    document = Fields(values, "card", skips)
+    card = document.object("data") if "data" in values else document
     name = " ".join(card.text("name").split()) or clean(path.stem)
     persona = _read_persona(card, name)
     yield persona

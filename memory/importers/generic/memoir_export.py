@@ -51,8 +51,8 @@ def verify_checksum(path: Source) -> End:
     digest, number, last = hashlib.sha256(), 0, b""
     for place, raw in _raw(path):
         if place == 1 and (later := re.match(rb'\{"memoir":\s*(\d+)', raw)) and int(later[1][:9]) > VERSION:
-            found = f"version {int(later[1][:9])} of Memoir's format; this Memoir reads versions 1 and {VERSION}"
-            raise UnreadableFile(f"{path.name} holds {found}. Nothing of it was stored; update Memoir.")
+            version = f"version {int(later[1][:9])} of Memoir's format; this Memoir reads versions 1 and {VERSION}"
+            raise UnreadableFile(f"{path.name} holds {version}. Nothing of it was stored; update Memoir.")
         digest.update(last)
         number, last = place, raw
     end = None
@@ -97,21 +97,21 @@ def read_lines(path: Source) -> Iterator[tuple[Line, int]]:
 def read_records(path: Source) -> Iterator[Record]:
     """The file's personas, sessions and memories as drafts, for callers that want only the history."""
     verify_checksum(path)
-    held: SessionRow | None = None
+    session: SessionRow | None = None
     for line, _ in read_lines(path):
         more = line.session
-        if held is not None and more is not None and more.n == held.n:
-            held = held.model_copy(update={"turns": held.turns + more.turns})
+        if session is not None and more is not None and more.n == session.n:
+            session = session.model_copy(update={"turns": session.turns + more.turns})
             continue
-        if held is not None:
-            yield _session(held)
-        held = more
+        if session is not None:
+            yield _session(session)
+        session = more
         if line.persona is not None:
             yield line.persona.draft
         elif line.memory is not None and line.memory.identity is not None:
             yield line.memory.draft
-    if held is not None:
-        yield _session(held)
+    if session is not None:
+        yield _session(session)
 
 
 def _session(row: SessionRow) -> SessionDraft:
@@ -126,21 +126,21 @@ def _session(row: SessionRow) -> SessionDraft:
 
 def _raw(path: Source) -> Iterator[tuple[int, bytes]]:
     """The lines of a file with their line ends, numbered from 1."""
-    number, held = 1, b""
+    number, partial = 1, b""
     try:
         with path.open("rb") as file:
             while chunk := file.read(CHUNK_BYTES):
-                *whole, rest = chunk.split(b"\n")
-                for piece in whole:
-                    yield number, held + piece + b"\n"
-                    number, held = number + 1, b""
-                held += rest
-                if len(held) > MAX_LINE_BYTES:
+                *pieces, rest = chunk.split(b"\n")
+                for piece in pieces:
+                    yield number, partial + piece + b"\n"
+                    number, partial = number + 1, b""
+                partial += rest
+                if len(partial) > MAX_LINE_BYTES:
                     raise _refused(path, f"line {number:,} is longer than {MAX_LINE_BYTES:,} bytes")
     except OSError as fault:
         raise UnreadableFile(f"{path.name} cannot be read: {fault.strerror or fault}.") from fault
-    if held:
-        yield number, held
+    if partial:
+        yield number, partial
 
 
 def _refused(path: Source, why: str) -> UnreadableFile:

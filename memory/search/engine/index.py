@@ -120,11 +120,11 @@ class Index:
 
     def rows_of(self, ids: Sequence[int]) -> Rows:
         """The rows of these memory ids, ascending; ids that do not exist are left out."""
-        wanted = np.array(sorted(ids), dtype=np.int64)
-        if not len(wanted):
+        wanted_ids = np.array(sorted(ids), dtype=np.int64)
+        if not len(wanted_ids):
             return np.zeros(0, dtype=np.intp)
         all_ids = np.concatenate([np.zeros(0, dtype=np.int64), *(part.columns.ids for part in self.segments)])
-        return np.flatnonzero(np.isin(all_ids, wanted))
+        return np.flatnonzero(np.isin(all_ids, wanted_ids))
 
     def overlapping(self, spans: Sequence[TimeSpan]) -> Mask:
         """Which memories are about a time in one of the spans; shape (n,)."""

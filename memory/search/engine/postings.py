@@ -85,8 +85,8 @@ class Postings:
 
     def look_up(self, codes: Sequence[int]) -> list[slice]:
         """Where in `rows` and `counts` each of the terms of these codes is; an empty slice if nowhere."""
-        wanted = np.array(codes, dtype=np.uint64)
-        first, end = (self.starts[np.searchsorted(self.terms, wanted, side)] for side in ("left", "right"))
+        code_array = np.array(codes, dtype=np.uint64)
+        first, end = (self.starts[np.searchsorted(self.terms, code_array, side)] for side in ("left", "right"))
         return [slice(*bounds) for bounds in zip(first.tolist(), end.tolist(), strict=True)]
 
 
