@@ -33,11 +33,13 @@ from memory.search.searcher import Searcher
 
 ROOT = Path(__file__).parents[1]
 
+Command = Callable[[argparse.Namespace, Settings], int]
+
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; 0 if it did what was asked, 1 if it could not, 2 for wrong arguments."""
     arguments = _parser().parse_args(argv)
-    command: Callable[[argparse.Namespace, Settings], int] = arguments.command
+    command: Command = arguments.command
     return run_command(lambda: command(arguments, Settings()))
 
 
@@ -59,29 +61,28 @@ def services(settings: Settings) -> Services:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m graph", description="How one turn is answered.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    command = commands.add_parser("ask", help="Say something to a persona; a statement is remembered.")
-    command.add_argument("text", type=message)
-    command.add_argument("--persona", required=True, help="name, number or source id")
-    command.add_argument("--as-of", type=end_of_date, metavar="DATE", help="answer as at the end of this day")
-    command.add_argument("--forgetful", action="store_true", help="do not remember this exchange")
-    command.add_argument("--json", action="store_true", help="print JSON")
-    command.set_defaults(command=_ask)
-    command = commands.add_parser("learn", help="Learn from all finished sessions; the app does it by itself.")
-    command.add_argument("--json", action="store_true", help="print JSON")
-    command.set_defaults(command=_learn)
-    command = commands.add_parser("bench", help="Measure a chat turn, the app's start and its idle memory.")
-    command.add_argument("--memories", type=positive_number, default=10_000)
-    command.add_argument("--turns", type=positive_number, default=100)
-    command.add_argument("--no-app", action="store_true", help="leave the app out")
-    command.add_argument("--json", action="store_true", help="print JSON")
-    command.set_defaults(command=_bench)
-    command = commands.add_parser("models", help="Measure a chat model: load time, memory, tokens a second.")
-    command.add_argument("name", nargs="?", help="the model; MEMOIR_MODEL if left out")
-    command.add_argument("--quantization", choices=get_args(Quantization), help="precision of a local model's weights")
-    command.add_argument("--made-up", choices=get_args(Shape), help="a model of this shape with random weights")
-    command.add_argument("--folder", type=Path, help="where the made-up model is written (and found again)")
-    command.add_argument("--json", action="store_true", help="print JSON")
-    command.set_defaults(command=_models)
+
+    def add(name: str, command: Command, text: str) -> argparse.ArgumentParser:
+        added = commands.add_parser(name, help=text)
+        added.add_argument("--json", action="store_true", help="print JSON")
+        added.set_defaults(command=command)
+        return added
+
+    ask = add("ask", _ask, "Say something to a persona; a statement is remembered.")
+    ask.add_argument("text", type=message)
+    ask.add_argument("--persona", required=True, help="name, number or source id")
+    ask.add_argument("--as-of", type=end_of_date, metavar="DATE", help="answer as at the end of this day")
+    ask.add_argument("--forgetful", action="store_true", help="do not remember this exchange")
+    add("learn", _learn, "Learn from all finished sessions; the app does it by itself.")
+    bench = add("bench", _bench, "Measure a chat turn, the app's start and its idle memory.")
+    bench.add_argument("--memories", type=positive_number, default=10_000)
+    bench.add_argument("--turns", type=positive_number, default=100)
+    bench.add_argument("--no-app", action="store_true", help="leave the app out")
+    models = add("models", _models, "Measure a chat model: load time, memory, tokens a second.")
+    models.add_argument("name", nargs="?", help="the model; MEMOIR_MODEL if left out")
+    models.add_argument("--quantization", choices=get_args(Quantization), help="precision of a local model's weights")
+    models.add_argument("--made-up", choices=get_args(Shape), help="a model of this shape with random weights")
+    models.add_argument("--folder", type=Path, help="where the made-up model is written (and found again)")
     return parser
 
 

@@ -16,7 +16,6 @@ from graph.training.classifier import (
     HeadSettings,
     calibration_error,
     design,
-    embed,
     hash_of,
     held_out_scores,
     kind_probabilities,
@@ -119,7 +118,7 @@ def settings_of_weights():
 
 
 def test_training_reproduces_the_committed_weights(classifier, questions, embedder):
-    vectors = embed(questions, embedder)
+    vectors = embedder.encode(copies(questions))
     again = train(questions, vectors, settings_of_weights(), embedder.model)
     assert again.vocabulary == classifier.vocabulary
     matrix = design(questions, vectors, classifier.vocabulary)

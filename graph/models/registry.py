@@ -12,11 +12,10 @@ Keys come from the environment or the key file (`graph.models.keys`) and never g
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from graph.models.hosted import hosted_model
-from graph.models.names import FORMS, Kind, ModelName, UnknownModel, is_named, parse_name
+from graph.models.names import FORMS, UnknownModel, is_named, parse_name
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -31,31 +30,15 @@ def chat_model(name: str, *, temperature: float = 0.0, quantization: Quantizatio
         UnknownModel: the name has none of the forms, contains a key, or needs a key that is not set.
     """
     parsed = parse_name(name)
-    return CHAT_MODELS[parsed.kind](parsed, temperature, quantization)
+    if parsed.kind == "none":
+        raise UnknownModel(f"“none” is not a chat model; write {FORMS}")
+    if parsed.kind != "local":
+        return hosted_model(parsed, temperature)
+    from graph.models.local import LocalChat
+
+    return LocalChat(name=parsed.model, quantization=quantization, temperature=temperature)
 
 
 def chat_model_or_none(name: str, quantization: Quantization = "auto") -> BaseChatModel | None:
     """The chat model of that name; None for "none"."""
     return chat_model(name, quantization=quantization) if is_named(name) else None
-
-
-def _no_model(name: ModelName, temperature: float, quantization: Quantization) -> BaseChatModel:
-    raise UnknownModel(f"“none” is not a chat model; write {FORMS}")
-
-
-def _hosted(name: ModelName, temperature: float, quantization: Quantization) -> BaseChatModel:
-    return hosted_model(name, temperature)
-
-
-def _local(name: ModelName, temperature: float, quantization: Quantization) -> BaseChatModel:
-    from graph.models.local import LocalChat
-
-    return LocalChat(name=name.model, quantization=quantization, temperature=temperature)
-
-
-CHAT_MODELS: dict[Kind, Callable[[ModelName, float, Quantization], BaseChatModel]] = {
-    "none": _no_model,
-    "openai": _hosted,
-    "server": _hosted,
-    "local": _local,
-}

@@ -61,11 +61,6 @@ class HeadSettings:
     temperature: float
 
 
-def embed(questions: Sequence[Question], embedder: Embedder) -> Vectors:
-    """Embed every copy of every question; shape (3n, d)."""
-    return embedder.encode(copies(questions))
-
-
 def targets(questions: Sequence[Question]) -> dict[str, Labels]:
     """The class number of every question for every head; -1 where the head learns nothing from it."""
     rows = {
@@ -149,7 +144,7 @@ def train(
 
     Args:
         questions: The training rows.
-        vectors: Their embeddings as `embed` gives them, shape (3n, d).
+        vectors: The embeddings of their copies, shape (3n, d).
         settings: One for each head.
         model: The name of the embedding model.
     """
@@ -196,7 +191,7 @@ def kind_probabilities(probabilities: Scores) -> Scores:
 def retrain() -> None:
     """Cross-validate, print the report and write the weights."""
     questions, embedder = load_questions(), Embedder(BankSettings().embedding_model)
-    vectors = embed(questions, embedder)
+    vectors = embedder.encode(copies(questions))
     matrix = design(questions, vectors, learn_vocabulary(questions))
     settings: dict[str, HeadSettings] = {}
     print(f"{len(questions)} rows, {FOLDS}-fold cross-validation on the rows as written")

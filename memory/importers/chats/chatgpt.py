@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memory.importers.chats.conversation import USER, make_turn, read_parts, read_session, read_shown, shown_path
+from memory.importers.chats.conversation import USER, make_turn, read_parts, read_session, shown_path
 from memory.importers.reading.dates import parse_epoch
 from memory.importers.reading.fields import Fields, pop_skips
 from memory.importers.reading.json_stream import format_place, outline, stream_values
@@ -64,9 +64,8 @@ def _read_conversation(conversation: Fields) -> SessionDraft | None:
             message = node.object("message")
             messages[key] = Fields({**message.values, "id": key}, message.place, message.skips)
     shown = shown_path(parents, conversation.text("current_node"))
-    turns = read_shown(messages, shown, _read_turn)
     key = "conversation_id" if conversation.values.get("conversation_id") else "id"
-    return read_session(conversation, turns, (key, "title", "create_time"), parse_epoch)
+    return read_session(conversation, (key, "title", "create_time"), messages, shown, _read_turn, parse_epoch)
 
 
 def _read_turn(message: Fields) -> TurnDraft | None:

@@ -26,7 +26,6 @@ from memory.importers.chats.conversation import (
     read_conversations,
     read_parts,
     read_session,
-    read_shown,
     shown_path,
 )
 from memory.importers.reading.fields import Fields
@@ -62,8 +61,7 @@ def _read_conversation(conversation: Fields) -> SessionDraft | None:
     if any(parents.values()):
         leaf = conversation.text("current_leaf_message_uuid")
         shown = shown_path(parents, leaf if leaf in parents else shown[-1])
-    turns = read_shown(messages, shown, _read_turn)
-    return read_session(conversation, turns, ("uuid", "name", "created_at"))
+    return read_session(conversation, ("uuid", "name", "created_at"), messages, shown, _read_turn)
 
 
 def _read_turn(message: Fields) -> TurnDraft | None:

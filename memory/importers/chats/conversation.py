@@ -78,25 +78,29 @@ def index_messages(
     return messages, parents
 
 
-def read_shown(messages: Mapping[str, Fields], shown: Sequence[str], read_turn: ReadTurn) -> tuple[TurnDraft, ...]:
-    """The turns of the messages that were shown, in order; the other messages are reported.
+def read_session(
+    conversation: Fields,
+    names: tuple[str, str, str],
+    messages: Mapping[str, Fields],
+    shown: Sequence[str],
+    read_turn: ReadTurn,
+    read_time: ReadTime = parse_moment,
+) -> SessionDraft | None:
+    """A conversation as a session of the messages that were shown; None if it has no turns, which is reported.
 
-    `read_turn` returns None for a message without a turn, and reports why.
+    Args:
+        conversation: The object of the conversation.
+        names: Its fields for id, title and start. Without a start, the time of the first dated message is used.
+        messages: All its messages by id; those that were not shown are reported.
+        shown: The ids of those that were shown, in order.
+        read_turn: Returns None for a message without a turn, and reports why.
+        read_time: Parses the start.
     """
     path = set(shown)
     for key, message in messages.items():
         if key not in path:
             message.report("", NOT_SHOWN)
-    return tuple(turn for key in shown if key in messages and (turn := read_turn(messages[key])))
-
-
-def read_session(
-    conversation: Fields, turns: tuple[TurnDraft, ...], names: tuple[str, str, str], read_time: ReadTime = parse_moment
-) -> SessionDraft | None:
-    """A conversation as a session; None if it has no turns, which is reported.
-
-    `names` are its fields for id, title and start. Without a start, the time of the first dated message is used.
-    """
+    turns = tuple(turn for key in shown if key in messages and (turn := read_turn(messages[key])))
     if not turns:
         conversation.report("", EMPTY_SESSION)
         return None

@@ -25,7 +25,6 @@ from memory.importers.chats.conversation import (
     make_turn,
     read_parts,
     read_session,
-    read_shown,
     shown_path,
 )
 from memory.importers.reading.fields import Fields, pop_skips
@@ -60,9 +59,8 @@ def _read_conversation(conversation: Fields) -> SessionDraft | None:
     items = _flatten(conversation.items(tree))
     messages, parents = index_messages(items, conversation, "messageId", "parentMessageId")
     shown = shown_path(parents, "") if conversation.values.get("branches") else list(messages)
-    turns = read_shown(messages, shown, _read_turn)
     # `exportAt` is the time of day of the export; the first message says when the conversation began.
-    return read_session(conversation, turns, ("conversationId", "title", "createdAt"))
+    return read_session(conversation, ("conversationId", "title", "createdAt"), messages, shown, _read_turn)
 
 
 def _flatten(items: Iterator[tuple[Any, str]]) -> Iterator[tuple[Any, str]]:

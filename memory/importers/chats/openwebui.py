@@ -26,7 +26,6 @@ from memory.importers.chats.conversation import (
     read_conversations,
     read_parts,
     read_session,
-    read_shown,
     shown_path,
 )
 from memory.importers.reading.dates import parse_epoch
@@ -69,12 +68,11 @@ def _read_chat(item: Fields) -> SessionDraft | None:
     else:
         messages, _ = index_messages(chat.items("messages"), item, "id", "parentId")
         shown = list(messages)
-    turns = read_shown(messages, shown, _read_turn)
     start = "created_at" if item.values.get("created_at") else "timestamp"
     title = item.text("title") or chat.text("title")
     started = (item if start == "created_at" else chat).values.get(start)
     completed = Fields({**item.values, "title": title, start: started}, item.place, item.skips)
-    return read_session(completed, turns, ("id", "title", start), parse_epoch)
+    return read_session(completed, ("id", "title", start), messages, shown, _read_turn, parse_epoch)
 
 
 def _named(value: object, key: str) -> object:
