@@ -65,14 +65,14 @@ FILES = {
 REPLACED = (b"null", b"[]", b"{}", b'"', b"7", b"-1", b"true", b'"x"', b"[[", b"\\ud800", b"9" * 30, b"\xff", b"NaN")
 
 
-@pytest.mark.parametrize("adapter", FILES, ids=lambda adapter: adapter.NAME)
+@pytest.mark.parametrize("adapter", FILES, ids=lambda adapter: adapter.TITLE)
 def test_the_files_used_here_are_whole(adapter, tmp_path):
     for name, text in FILES[adapter].items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     assert [len(history.probes) for history in adapter.load(tmp_path)] == [1]
 
 
-@pytest.mark.parametrize("adapter", FILES, ids=lambda adapter: adapter.NAME)
+@pytest.mark.parametrize("adapter", FILES, ids=lambda adapter: adapter.TITLE)
 @given(data=st.data())
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_a_damaged_file_is_read_or_refused(adapter, tmp_path, data):
@@ -86,7 +86,7 @@ def test_a_damaged_file_is_read_or_refused(adapter, tmp_path, data):
     check(adapter, tmp_path)
 
 
-@pytest.mark.parametrize("adapter", FILES, ids=lambda adapter: adapter.NAME)
+@pytest.mark.parametrize("adapter", FILES, ids=lambda adapter: adapter.TITLE)
 @given(data=st.data())
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_a_value_of_another_kind_is_read_or_refused(adapter, tmp_path, data):

@@ -224,8 +224,7 @@ def _text_scores(sample: Sample) -> Scores:
         scores |= dict.fromkeys(TEXT_METRICS, 0.0) if prediction.abstained else _text(prediction.answer, gold.answers)
         scores["similarity"] = 0.0 if prediction.abstained else prediction.similarity
     if gold.anchors:
-        share = 0.0 if prediction.abstained else answers.anchor_map(prediction.answer, gold.anchors)
-        scores["anchor_map"] = share
+        scores["anchor_map"] = 0.0 if prediction.abstained else answers.anchor_map(prediction.answer, gold.anchors)
     if gold.anchor_ceiling is not None:
         scores["anchor_ceiling"] = gold.anchor_ceiling
     return scores

@@ -42,20 +42,13 @@ class RunForm:
         self.status = gr.HTML(padding=False, elem_id="eval-status")
         with gr.Accordion("Advanced settings", open=False, elem_id="eval-settings"):
             self._build_settings()
-        self.filling: list[Any] = [
-            *(self.filled_for, self.data, self.preset, self.fetched, self.about, self.missing, self.source),
-        ]
+        files: list[Any] = [self.about, self.missing, self.source]
+        self.filling: list[Any] = [self.filled_for, self.data, self.preset, self.fetched, *files]
         self.status_outputs: list[Any] = [self.status, self.run, self.stop]
-        self.data.change(
-            self.show_files,
-            [self.benchmark, self.data],
-            [self.about, self.missing, self.source],
-            trigger_mode="always_last",
-            **PRIVATE,
-        )
-        fetch_button.click(
-            self.fetch_files, [self.benchmark, self.source], [*self.filling, *self.task.outputs], **PRIVATE
-        )
+        typed = [self.benchmark, self.data]
+        self.data.change(self.show_files, typed, files, trigger_mode="always_last", **PRIVATE)
+        wanted, fetched = [self.benchmark, self.source], [*self.filling, *self.task.outputs]
+        fetch_button.click(self.fetch_files, wanted, fetched, **PRIVATE)
 
     def _build_first_row(self) -> None:
         choices = [(benchmark.title, benchmark.name) for benchmark in BENCHMARKS.values()]

@@ -47,7 +47,6 @@ from memory.importers.reading.source import read_head
 from memory.importers.reading.speakers import split_utterance
 from memory.types import PersonaDraft, SessionDraft, Skip, TurnDraft
 
-NAME = "dialsim"
 TITLE = "DialSim"
 
 AGENTS = {"friends": "Ross", "bigbang": "Sheldon", "theoffice": "Michael"}

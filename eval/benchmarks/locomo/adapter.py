@@ -35,7 +35,6 @@ from memory.importers.reading.fields import Fields, json_type
 from memory.importers.reading.json_stream import format_place, stream_values
 from memory.types import Skip
 
-NAME = "locomo"
 TITLE = "LoCoMo"
 
 CATEGORIES = {"1": "multi-hop", "2": "temporal", "3": "open-domain", "4": "single-hop", "5": "adversarial"}

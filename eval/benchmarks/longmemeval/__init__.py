@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from eval.benchmarks.longmemeval.adapter import NAME, TITLE, load
+from eval.benchmarks.longmemeval.adapter import TITLE, load
 from eval.benchmarks.longmemeval.metrics import ndcg_longmemeval
 from eval.benchmarks.longmemeval.presets import PRESETS
 from eval.benchmarks.types import Benchmark, load_published
 from eval.metrics.scores import Scoring
 
 BENCHMARK = Benchmark(
-    NAME,
+    "longmemeval",
     TITLE,
     "500 questions, each with a chat history of its own (Wu et al., ICLR 2025).",
     load,

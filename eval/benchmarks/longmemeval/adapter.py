@@ -39,7 +39,6 @@ from memory.importers.reading.fields import Fields, json_type
 from memory.importers.reading.json_stream import format_place, stream_values
 from memory.types import SessionDraft, Skip
 
-NAME = "longmemeval"
 TITLE = "LongMemEval"
 
 NO_ABS = "no_abs"

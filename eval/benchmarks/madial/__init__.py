@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from eval.benchmarks.madial.adapter import NAME, TITLE, load
+from eval.benchmarks.madial.adapter import TITLE, load
 from eval.benchmarks.madial.metrics import SUMMED_UP, ndcg_madial
 from eval.benchmarks.madial.presets import PRESETS
 from eval.benchmarks.types import Benchmark, load_published
 from eval.metrics.scores import Scoring
 
 BENCHMARK = Benchmark(
-    NAME,
+    "madial-bench",
     TITLE,
     "160 dialogues in which a memory is to be brought up unasked (He et al., NAACL 2025).",
     load,

@@ -41,7 +41,6 @@ from memory.importers.reading.json_stream import outline
 from memory.importers.reading.source import read_head
 from memory.types import MemoryDraft, PersonaDraft, Skip
 
-NAME = "madial-bench"
 TITLE = "MADial-Bench"
 
 USERS = {"1": "Bart", "2": "Lisa"}

@@ -28,7 +28,6 @@ from memory.importers.reading.fields import EMPTY_TURN, ROLES, Fields
 from memory.importers.reading.json_lines import read_objects
 from memory.types import Skip, TurnDraft
 
-NAME = "memoir"
 TITLE = "Memoir's own benchmark"
 
 PROBES = ".probes.jsonl"

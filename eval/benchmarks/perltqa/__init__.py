@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from eval.benchmarks.madial.metrics import SUMMED_UP
-from eval.benchmarks.perltqa.adapter import NAME, TITLE, load
+from eval.benchmarks.perltqa.adapter import TITLE, load
 from eval.benchmarks.perltqa.presets import PRESETS
 from eval.benchmarks.types import Benchmark, load_published
 from eval.metrics.scores import Scoring
 
 BENCHMARK = Benchmark(
-    NAME,
+    "perltqa",
     TITLE,
     "Profiles, relations, events and dialogues of 141 characters (Du et al., SIGHAN 2024).",
     load,

@@ -43,7 +43,6 @@ from memory.importers.reading.fields import Fields, json_type
 from memory.importers.reading.json_stream import format_place, outline, stream_values
 from memory.types import Skip, Store
 
-NAME = "perltqa"
 TITLE = "PerLTQA"
 
 BANK, QUESTIONS = "perltmem", "perltqa"

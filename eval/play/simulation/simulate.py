@@ -148,7 +148,8 @@ def _draw_question(session: SessionDraft, probes: Sequence[Probe], agent: str, r
     if not present:
         return "nobody is present who could ask"
     for probe in _draw_candidates(probes, session.started_at, rng):
-        able = present if DEFAULT in probe.askers or not probe.askers else _able(present, probe)
+        known = {asker.casefold() for asker in probe.askers}
+        able = present if DEFAULT in probe.askers or not known else [s for s in present if s.casefold() in known]
         if able:
             asker = rng.choice(able)
             return PlannedQuestion(probe, turn, asker, _wording(probe, asker))
@@ -194,11 +195,6 @@ def _asks_about_current_month(probe: Probe, asked_at: datetime | None) -> bool:
         return False
     months = rf"(?:{asked_at:%B} )?{asked_at:%Y}"
     return bool(re.search(rf"\bin {months}\b|\b{asked_at:%B} {asked_at:%Y}\b", probe.question))
-
-
-def _able(present: Sequence[str], probe: Probe) -> list[str]:
-    known = {asker.casefold() for asker in probe.askers}
-    return [speaker for speaker in present if speaker.casefold() in known]
 
 
 def _wording(probe: Probe, asker: str) -> str:
