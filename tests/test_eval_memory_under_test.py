@@ -174,7 +174,7 @@ def test_what_is_found_can_be_had_without_the_evidence(played):
 
 def test_the_time_of_the_evidence_can_stand_in_for_the_words(played):
     by_words, by_evidence = (asked(played(None, *changes)) for changes in ((), ("times=oracle",)))
-    assert "time_filter: no time asked about" in by_words.trace
+    assert "time_filter: the question names no time" in by_words.trace
     assert any(line.startswith("time_filter: 2 March 2026") for line in by_evidence.trace)
     assert any(line.startswith("time: ") for line in by_evidence.trace)
     assert first_said(by_evidence).session == "answer_77aa"

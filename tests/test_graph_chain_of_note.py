@@ -99,7 +99,7 @@ def test_an_abstention_without_words_gets_those_of_the_personas_manner(marlow, m
     persona = replace(marlow.persona, manner="formal")
     with ChatServer(reply) as server:
         reading = answered(replace(marlow, persona=persona), server, method=method).reading
-    assert reading.answer.startswith("I regret that I don't know")
+    assert reading.answer.startswith("I'm afraid I don't know")
 
 
 def test_a_citation_that_names_nothing_or_quotes_what_is_not_there_is_dropped_and_counted(marlow):
@@ -163,7 +163,7 @@ def test_a_model_that_never_keeps_to_the_form_leaves_the_answer_to_the_extractiv
     assert reading.by == "extractive"
     assert "3 March 2024" in reading.answer
     assert "did not reply in the requested form" in reading.notice
-    assert line_of(answer).decided.startswith("extractive, since")
+    assert line_of(answer).decided.startswith("extractive, because")
     assert line_of(answer).figures["tokens in"] == 22
     assert not reading.unreachable
 

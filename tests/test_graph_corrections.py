@@ -135,7 +135,7 @@ def test_what_is_to_be_forgotten_is_recalled_no_more_and_stays_in_the_history(qu
     quill.say("I moved to Lisbon.")
     told = quill.say("Forget that.").reading.answer
     assert "I moved to Lisbon." in told
-    assert "forget it under Memory" in told
+    assert "use the Memory tab" in told
     assert held(quill, "profile") == ["Lives in Porto"]
     assert "Porto" in quill.say("Where do I live?").reading.answer
     taken = [m.text for m in quill.services.bank.memories(quill.persona.id) if m.retracted_at]

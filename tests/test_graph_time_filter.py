@@ -58,7 +58,7 @@ def kept(hits):
 
 def test_without_a_time_everything_is_kept():
     hits, decided = drop_outside_time([MARCH, APRIL, UNDATED], ())
-    assert (kept(hits), decided) == ([1, 2, 3], "no time asked about")
+    assert (kept(hits), decided) == ([1, 2, 3], "the question names no time")
 
 
 def test_an_open_question_drops_what_is_of_another_time_and_says_why():
@@ -72,7 +72,7 @@ def test_a_question_that_names_more_than_a_time_loses_no_talk_and_no_event():
     race = hit(4, NOW, event=day(2, 10), store="event")
     hits, decided = drop_outside_time([MARCH, APRIL, race, UNDATED], asked("Who visited me in April?"))
     assert kept(hits) == [1, 2, 4, 3]
-    assert decided == "April 2024: kept 4 of 4, what is of then preferred"
+    assert decided == "April 2024: kept 4 of 4; memories from that time rank higher"
 
 
 def test_a_fact_that_did_not_hold_then_is_dropped_whatever_else_is_asked():
@@ -148,7 +148,7 @@ def test_no_more_are_kept_than_will_be_read():
     dropped = drop_outside_time([MARCH, APRIL, hit(4, APRIL.memory.said_at)], asked("In April?"), is_open=True)[0]
     cut = within_budget(dropped, 1)
     assert kept(cut) == [2]
-    assert [h.why for h in cut] == ["not from April 2024", "", "beyond the 1 that are read"]
+    assert [h.why for h in cut] == ["not from April 2024", "", "below the 1 best"]
 
 
 def test_a_future_memory_is_not_shown_even_where_its_day_is_asked_about(marlow, at):

@@ -55,7 +55,7 @@ def _revised(revision: Revision, ask: Ask, hits: Sequence[Hit], write: Write) ->
     """Say what was corrected or taken back; `persist` does it."""
     reading = Reading(revised(revision, ask.persona.manner))
     write(Token(reading.answer))
-    what = "corrected" if revision.text else "took back" if revision.taken_back else "took back none of"
+    what = "corrected" if revision.text else "retracted" if revision.taken_back else "retracted none of"
     line = TraceLine("read", f"{what} {', '.join(f'memory {memory.id}' for memory in revision.old)}")
     return {"reading": reading, "revision": revision, "hits": _unread(hits), "trace": (line,)}
 
@@ -103,7 +103,7 @@ async def _answered(reader_input: ReaderInput, write: Write, before: str) -> Rea
     output = await extractive.read(reader_input, lambda text: write(Token(before + text, restart=True)))
     unreachable = isinstance(fault, (Unreachable, UnknownModel))
     reading = replace(output.reading, notice=_notice(settings.model, fault), unreachable=unreachable)
-    decided = f"extractive, since {_short(fault)}; {output.line.decided}"
+    decided = f"extractive, because {_short(fault)}; {output.line.decided}"
     line = replace(output.line, decided=decided, figures={**output.line.figures, **tokens})
     return replace(output, reading=reading, line=line)
 

@@ -27,7 +27,7 @@ async def rerank(state: TurnState, runtime: Runtime[Services]) -> TurnState:
         return {}
     ordered = merge_events(order(hits, state["message"].classes.stores, runtime.context.settings.rerank))
     moved = sum(a.memory.id != b.memory.id for a, b in zip(hits, ordered, strict=True))
-    return {"hits": ordered, "trace": (TraceLine("rerank", f"{moved} of {len(hits)} changed places"),)}
+    return {"hits": ordered, "trace": (TraceLine("rerank", f"{moved} of {len(hits)} candidates moved"),)}
 
 
 def order(hits: Sequence[Hit], classes: Mapping[Store, float], settings: RerankSettings) -> tuple[Hit, ...]:
@@ -61,7 +61,7 @@ def merge_events(hits: Sequence[Hit]) -> tuple[Hit, ...]:
         turn = dialogue.get(hit.memory.turn_ids) if hit.kept and hit.memory.store == "event" else None
         if turn is not None and hit.memory.turn_ids:
             raised[turn.memory.id] = max(hit.score, turn.score, raised.get(turn.memory.id, 0.0))
-            kept.append(replace(hit, dropped="echo", why=f"the same as memory {turn.memory.id}, which is read"))
+            kept.append(replace(hit, dropped="echo", why=f"duplicate of memory {turn.memory.id}"))
         else:
             kept.append(hit)
     ordered = (replace(hit, score=raised.get(hit.memory.id, hit.score)) for hit in kept)

@@ -45,13 +45,13 @@ def drop_outside_time(
     and none is dropped. A weak filter that loses evidence is worse than none (LongMemEval, Wu et al. 2025, table 11).
     """
     if not window:
-        return tuple(hits), "no time asked about"
+        return tuple(hits), "the question names no time"
     named = " and ".join(describe_span(w.span) for w in window)
     inside = [hit.kept and any(is_of_time(hit.memory, w.span) for w in window) for hit in hits]
     if not any(inside):
         return tuple(hits), f"nothing from {named}: all kept"
     if not all(w.sure for w in window):
-        return tuple(hits), f"perhaps {named}: all kept, what is of then preferred"
+        return tuple(hits), f"perhaps {named}: all kept; memories from that time rank higher"
     dropped = tuple(
         replace(hit, dropped="time", why=f"not from {named}")
         if hit.kept and not fits and (is_open or hit.memory.store in SEMANTIC)
@@ -59,7 +59,9 @@ def drop_outside_time(
         for hit, fits in zip(hits, inside, strict=True)
     )
     kept = sum(hit.kept for hit in dropped)
-    return dropped, f"{named}: kept {kept} of {len(hits)}" + ("" if is_open else ", what is of then preferred")
+    return dropped, f"{named}: kept {kept} of {len(hits)}" + (
+        "" if is_open else "; memories from that time rank higher"
+    )
 
 
 def without_summaries(hits: Sequence[Hit]) -> tuple[Hit, ...]:
@@ -79,5 +81,5 @@ def within_budget(hits: Sequence[Hit], budget: int) -> tuple[Hit, ...]:
     for hit in hits:
         read += hit.kept
         over = hit.kept and read > budget and not hit.memory.pinned
-        cut.append(replace(hit, dropped="budget", why=f"beyond the {budget} that are read") if over else hit)
+        cut.append(replace(hit, dropped="budget", why=f"below the {budget} best") if over else hit)
     return tuple(cut)

@@ -7,7 +7,7 @@ from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
 
 from graph.readers import elapsed
-from graph.state import Citation, Note, Reading, Reason
+from graph.state import USER, Citation, Note, Reading, Reason
 from graph.understanding.sentences import split
 from graph.understanding.times import day_happened, describe_day
 from memory.dates.expressions import TimeExpression, describe_span
@@ -133,8 +133,9 @@ def _why_not(question: Question, notes: Sequence[Note], reason: Reason, known: T
         return "I remember nothing about that."
     if reason == "premise contradicted":
         best, quote = notes[0], clip(notes[0].quote, question, MAX_WORDS // 2)
-        whose = f"{best.memory.speaker}'s" if best.of_other else f"of {_describe_time(best)}"
-        return f"what I remember of that is {whose}: “{quote}”"
+        speaker = "you" if best.memory.speaker == USER else best.memory.speaker
+        origin = f"was said by {speaker}" if best.of_other else f"is from {_describe_time(best)}"
+        return f"the closest memory I have {origin}: “{quote}”"
     if question.unknown_names:
         return "I remember nothing about " + " or ".join(f"“{n}”" for n in question.unknown_names) + "."
     return "I remember something related, but not the answer."

@@ -19,11 +19,11 @@ def greet(manner_name: str) -> str:
     return manner(manner_name).greeting
 
 
-RETRACTED = "It stays in the conversation. To delete it for good, forget it under Memory."
+RETRACTED = "The conversation still contains it. To delete it for good, use the Memory tab."
 """Said after a retraction: the words are still in the bank."""
 
 
-TOO_MANY = "That matches {n} memories, so I changed nothing. Say which one you mean, or forget them under Memory."
+TOO_MANY = "That matches {n} memories, so I changed nothing. Say which one you mean, or delete them in the Memory tab."
 """Said where one message would retract too many memories."""
 
 

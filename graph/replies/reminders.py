@@ -66,7 +66,7 @@ def remind(
         classifier: Tells whether a view of the message tells a feeling.
     """
     if not ask.persona.proactive:
-        return None, "this persona brings up nothing on its own"
+        return None, "bringing up memories is off for this persona"
     feeling = max(classifier.classify(view.text, view.vector).state for view in message.views)
     fits = FITS if feeling >= FEELING else SAME_SCENE
     recent, quotes = _recent_terms(ask), _quoted(ask)
@@ -78,11 +78,11 @@ def remind(
     best = next((hit for hit in eligible if not _is_of_this_chat(hit.memory, ask, bank)), None)
     basis = f"a feeling ({feeling:.2f})" if feeling >= FEELING else f"no feeling ({feeling:.2f})"
     if best is None:
-        return None, f"nothing brought up: {basis}, and no memory that could be"
+        return None, f"nothing brought up: {basis}, and no suitable memory"
     near = best.scores.get("dense", 0.0)
     if near < fits:
-        return None, f"nothing brought up: {basis}, the best memory at {near:.2f} of {fits:g}"
-    return _reminder(best, ask), f"brought up a memory: {basis}, as near as {near:.2f}"
+        return None, f"nothing brought up: {basis}, best match {near:.2f}, below {fits:g}"
+    return _reminder(best, ask), f"brought up a memory: {basis}, match {near:.2f}"
 
 
 def _may_come_up(memory: Memory, ask: Ask) -> bool:

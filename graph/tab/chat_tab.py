@@ -93,7 +93,7 @@ class ChatTab:
         self.date_note = gr.HTML(padding=False, elem_id="date-note")
         with gr.Row(elem_classes="memoir-actions"):
             self.new_chat = gr.Button("New chat", size="sm", min_width=90, elem_id="new-chat")
-            self.at_end = gr.Button("Answer as of the last day", size="sm", min_width=200, elem_id="at-end")
+            self.at_end = gr.Button("Answer as of the last conversation", size="sm", min_width=240, elem_id="at-end")
         self.indexing = gr.HTML(padding=False, elem_id="indexing")
 
     def _connect(self, page: gr.Blocks, examples: Sequence[str]) -> None:
@@ -282,7 +282,7 @@ def _find(bank: Bank, persona_id: int | None) -> Persona | None:
 def _welcome(bank: Bank, persona: Persona | None) -> Markup:
     """Render what an empty chat says of its persona."""
     if persona is None:
-        return empty_state("Nobody to talk with yet", "Create a persona, or import a conversation.")
+        return empty_state("No persona yet", "Create a persona, or import a conversation.")
     counts, known = bank.counts(persona.id), bank.time_range(persona.id)
     if known is None:
         return empty_state(
@@ -292,5 +292,5 @@ def _welcome(bank: Bank, persona: Persona | None) -> Markup:
     period = " to ".join(dict.fromkeys([format_day(known.start), format_day(known.end)]))
     return empty_state(
         f"Talk with {persona.name}",
-        f"{format_count(memories, 'memory', 'memories')}, {period}. Ask a question, or tell something new.",
+        f"{format_count(memories, 'memory', 'memories')}, {period}. Ask a question, or share something new.",
     )

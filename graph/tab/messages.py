@@ -11,7 +11,7 @@ import gradio as gr
 from graph.state import Reading
 from graph.tab.markdown import link_citations, to_markdown
 
-ASK = "Ask, or tell something to remember"
+ASK = "Ask a question, or share something to remember"
 SEND, STOP = "Send", "Stop"
 
 STOPPED = ("Stopped", "Your message is kept; the unfinished reply is not.")
@@ -29,7 +29,7 @@ STATUS = {
 SHOWN = 200
 """Messages of a chat that the page shows: all are sent to it with each word of an answer."""
 
-CUT = ("Earlier messages", "Earlier messages of this chat are no longer shown. Find what was remembered under Memory.")
+CUT = ("Earlier messages", "Earlier messages are not shown here. You can find what was remembered in the Memory tab.")
 
 
 @dataclass(frozen=True, slots=True)

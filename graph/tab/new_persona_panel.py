@@ -21,8 +21,13 @@ class NewPersonaPanel:
         self.bank = bank
         self.created: gr.State = gr.State(None)
         self.name = gr.Textbox(label="Name", max_length=80, elem_id="persona-name")
-        self.description = gr.Textbox(label="Description", lines=2, max_length=2000, info="Who they are to you.")
-        self.manner = gr.Dropdown(list(MANNERS), value="plain", label="Manner of speaking")
+        self.description = gr.Textbox(
+            label="Description",
+            lines=2,
+            max_length=2000,
+            info="Who this persona is, for example: a friend from university.",
+        )
+        self.manner = gr.Dropdown(list(MANNERS), value="plain", label="Tone")
         self.proactive = gr.Checkbox(True, label=PROACTIVE, elem_id="persona-proactive")
         create = gr.Button("Create", variant="primary", elem_id="persona-create")
         inputs = [self.name, self.description, self.manner, self.proactive]

@@ -29,13 +29,13 @@ def build_ask(bank: Bank, text: str, chat: Chat, as_of: str | None, *, remember:
         MemoirError: the chat was lost or has no persona, the message is too long, or `as_of` is not a date.
     """
     if not chat.id:  # the server was restarted, or dropped the state of a window that was out of touch for an hour
-        raise MemoirError("This page has lost its chat. Reload the page to continue; what was said is remembered.")
+        raise MemoirError("This page has lost its connection to the chat. Reload it to continue.")
     if chat.persona_id is None:
-        raise MemoirError("There is nobody to talk with yet. Create a persona first.")
+        raise MemoirError("No persona yet. Create one first.")
     if len(text) > MAX_MESSAGE:
         raise MemoirError(
-            f"This message has {len(text):,} characters, and at most {MAX_MESSAGE:,} are possible. Shorten it, or save "
-            "it as a file and import that."
+            f"This message has {len(text):,} characters; the limit is {MAX_MESSAGE:,}. Shorten it, or "
+            "import it as a file."
         )
     now = parse_as_of(as_of)
     messages = [bubble for bubble in chat.bubbles if not bubble.title]

@@ -32,11 +32,11 @@ STEP_NAMES = {
 }
 
 CANDIDATE_HEADERS = [
-    *("No.", "Rank", "Kind", "Memory", "Words", "Meaning", "Both", "Kind fits", "Score"),
+    *("No.", "Rank", "Kind", "Memory", "Words", "Meaning", "Combined", "Kind match", "Score"),
     *("Factors", "Note", "Outcome"),
 ]
 CANDIDATE_WIDTHS = (5, 6, 10, 21, 6, 7, 5, 5, 5, 10, 11, 9)
-NOTE_HEADERS = ["Fit", "Note", "From"]
+NOTE_HEADERS = ["Relevance", "Note", "From"]
 STEP_HEADERS = ["Step", "Decision", "Milliseconds"]
 
 Row = list[str | int | float]

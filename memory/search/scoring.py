@@ -287,7 +287,7 @@ FACTORS: dict[str, Factor] = {
         time_gain, "time", "time asked about", "memories of the time asked about count up to {times:g} times"
     ),
     "speaker": Factor(
-        speaker_gain, "speaker", "who said it", "the words of {whose} count {times:g} times", turns_only=True
+        speaker_gain, "speaker", "who said it", "turns spoken by {whose} count {times:g} times", turns_only=True
     ),
     "neighbours": Factor(
         neighbours_gain,
