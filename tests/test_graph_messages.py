@@ -53,5 +53,5 @@ def test_a_chat_gives_what_was_said_in_it_and_no_notices(tmp_path: Path) -> None
 
 
 def test_a_chat_that_the_server_lost_asks_to_reload_the_page(tmp_path: Path) -> None:
-    with pytest.raises(MemoirError, match="Reload the page"):
+    with pytest.raises(MemoirError, match="Reload it"):
         build_ask(Bank(tmp_path / "bank.db"), "Why?", Chat(), None, remember=True)
