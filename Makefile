@@ -25,17 +25,17 @@ check: .venv/test-installed  ## Lint, check the format and the types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-format: .venv/test-installed  ## Sort imports, mend what can be mended, and format
+format: .venv/test-installed  ## Sort imports, fix what can be fixed, and format
 	$(BIN)/ruff check --fix --quiet . || true
 	$(BIN)/ruff format .
 
-results: .venv/test-installed  ## Measure the benchmark files in DATA and renew the table of results
+results: .venv/test-installed  ## Measure the benchmark files in DATA and update the results table
 	MEMOIR_DATA=$(DATA) $(BIN)/python -m eval results --jobs 2 --write eval/RESULTS.md
 
-ablation: .venv/test-installed  ## Measure what each factor of recall is worth
+ablation: .venv/test-installed  ## Measure how much each retrieval factor contributes
 	MEMOIR_DATA=$(DATA) $(BIN)/python -m eval ablate --jobs 2 --write eval/EXPERIMENTS.md
 
-requirements: .venv/test-installed  ## Pin the newest versions that fit together, in both files
+requirements: .venv/test-installed  ## Pin the newest compatible versions in both requirements files
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-tools
 	$(COMPILE) --upgrade --extra test --output-file requirements-test.txt pyproject.toml
 	cp requirements-test.txt requirements.txt

@@ -135,7 +135,7 @@ def _why_not(question: Question, notes: Sequence[Note], reason: Reason, known: T
         best, quote = notes[0], clip(notes[0].quote, question, MAX_WORDS // 2)
         speaker = "you" if best.memory.speaker == USER else best.memory.speaker
         origin = f"was said by {speaker}" if best.of_other else f"is from {_describe_time(best)}"
-        return f"the closest memory I have {origin}: “{quote}”"
+        return f"the closest thing I remember {origin}: “{quote}”"
     if question.unknown_names:
         return "I remember nothing about " + " or ".join(f"“{n}”" for n in question.unknown_names) + "."
     return "I remember something related, but not the answer."
