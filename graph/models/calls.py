@@ -111,7 +111,7 @@ async def stream_reply(
     Raises:
         ModelFailed: there is no reply, or only a part of one; the message says why.
     """
-    if schema is None or not _takes_schemas(model):
+    if schema is None or not _is_hosted(model) or _model_key(model) in _WITHOUT_SCHEMAS:
         return await _receive(model, messages, {}, on_piece)
     response_format = {"type": "json_schema", "json_schema": {"name": "reply", "strict": True, "schema": dict(schema)}}
     try:
@@ -135,10 +135,6 @@ def _model_key(model: BaseChatModel) -> str:
 
 def _is_hosted(model: BaseChatModel) -> bool:
     return model._llm_type == "openai-chat"
-
-
-def _takes_schemas(model: BaseChatModel) -> bool:
-    return _is_hosted(model) and _model_key(model) not in _WITHOUT_SCHEMAS
 
 
 async def _receive(

@@ -103,7 +103,8 @@ async def _answered(reader_input: ReaderInput, write: Write, before: str) -> Rea
     output = await extractive.read(reader_input, lambda text: write(Token(before + text, restart=True)))
     unreachable = isinstance(fault, (Unreachable, UnknownModel))
     reading = replace(output.reading, notice=_notice(settings.model, fault), unreachable=unreachable)
-    decided = f"extractive, because {_short(fault)}; {output.line.decided}"
+    why = str(fault) if isinstance(fault, ModelFailed) else f"the chat model's reply could not be used ({fault})"
+    decided = f"extractive, because {why}; {output.line.decided}"
     line = replace(output.line, decided=decided, figures={**output.line.figures, **tokens})
     return replace(output, reading=reading, line=line)
 
@@ -114,7 +115,3 @@ def _notice(model: str, fault: BaseException | None) -> str:
     else:
         why = f"{str(fault)[0].upper()}{str(fault)[1:]}."
     return f"{why} The extractive reader answered instead."
-
-
-def _short(fault: BaseException | None) -> str:
-    return str(fault) if isinstance(fault, ModelFailed) else f"the chat model's reply could not be used ({fault})"

@@ -127,7 +127,8 @@ async def read(reader_input: ReaderInput, say: Say) -> ReaderOutput:
         "tokens in": spent["tokens_in"],
         "tokens out": spent["tokens_out"],
     }
-    how = f"{settings.model}{_quantized(model)}, {settings.method}, {settings.format}"
+    weights = f" in {resolve_quantization(model.quantization)}" if isinstance(model, LocalChat) else ""
+    how = f"{settings.model}{weights}, {settings.method}, {settings.format}"
     room = f"prompt of {size:,} tokens ({counting_method(model)}) of {context:,}"
     refused = f", {dropped} citations dropped" if dropped else ""
     decided = f"{how}: {len(reading.notes)} notes, {reading.outcome}{refused}; {room}"
@@ -139,10 +140,6 @@ def _spent(reader: ModelReader) -> dict[str, int]:
         "tokens_in": sum(reply.tokens_in for reply in reader.replies),
         "tokens_out": sum(reply.tokens_out for reply in reader.replies),
     }
-
-
-def _quantized(model: BaseChatModel) -> str:
-    return f" in {resolve_quantization(model.quantization)}" if isinstance(model, LocalChat) else ""
 
 
 def _fitting_prompt(reader_input: ReaderInput, model: BaseChatModel) -> tuple[PromptContent, int, int]:

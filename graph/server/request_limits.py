@@ -81,7 +81,7 @@ class RequestLimits:
             return PlainTextResponse("Requests from other sites are not allowed.", 403)
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > _limit(path):
-            return _too_large(path)
+            return PlainTextResponse(f"A request may have at most {_limit(path) >> 20} MiB.", 413)
         return None
 
 
@@ -140,10 +140,6 @@ class _BodyLimit:
 
 def _limit(path: str) -> int:
     return MAX_UPLOAD_BYTES if path.startswith(UPLOAD) else MAX_BODY_BYTES
-
-
-def _too_large(path: str) -> PlainTextResponse:
-    return PlainTextResponse(f"A request may have at most {_limit(path) >> 20} MiB.", 413)
 
 
 def _of_this_site(headers: Headers) -> bool:

@@ -10,7 +10,7 @@ import gradio as gr
 
 from memory.bank import corrections
 from memory.bank.bank import Bank
-from memory.bank.corrections import Change, ChangeKind, Version, version_of
+from memory.bank.corrections import ChangeKind, Version, version_of
 from memory.dates.expressions import describe_span
 from memory.tab.events import PRIVATE, Update, show_errors
 from memory.tab.formatting import format_day, parse_date
@@ -72,13 +72,14 @@ class CorrectionPanel:
         current = memory if memory is not None and memory.retracted_at is None else None
         same = corrections.duplicates(self.bank, current.persona_id, current.id) if current else []
         last = corrections.last_change(self.bank, persona_id) if persona_id is not None else None
+        undo = f"Undo {CHANGE_NAMES[last.kind].format(memory=last.memory_id, other=last.other_id)}" if last else ""
         duplicates = ", ".join(f"No. {each.id}" for each in same)
         return {
             self.buttons: gr.Row(visible=current is not None),
             self.form: gr.Group(visible=False),
             self.pin: gr.Button("Unpin" if memory is not None and memory.pinned else "Pin"),
             self.merge: gr.Button(f"Merge with duplicate {duplicates}", visible=bool(same)),
-            self.undo: gr.Button(f"Undo {_describe_change(last)}" if last else "", visible=last is not None),
+            self.undo: gr.Button(undo, visible=last is not None),
         }
 
     @show_errors
@@ -145,7 +146,3 @@ def _start(typed: str, before: datetime | None) -> datetime | None:
         return before
     span = parse_date(typed)
     return span.start if span else None
-
-
-def _describe_change(change: Change) -> str:
-    return CHANGE_NAMES[change.kind].format(memory=change.memory_id, other=change.other_id)

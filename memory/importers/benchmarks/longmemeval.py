@@ -105,8 +105,8 @@ class _Question:
 
     def _read_session(self, fields: Fields, place: Place, value: object) -> SessionDraft | None:
         index, where = int(place[2]), format_place(place)
-        ids, dates = (_list_of(fields, name) for name in ("haystack_session_ids", "haystack_dates"))
-        entry = Fields({"id": _get(ids, index), "date": _get(dates, index)}, where, fields.skips)
+        names = {"id": "haystack_session_ids", "date": "haystack_dates"}
+        entry = Fields({key: _element(fields, name, index) for key, name in names.items()}, where, fields.skips)
         session_id = self._disambiguate(entry)
         turns = tuple(_read_turns(value, where, session_id, fields.skips))
         if not turns:
@@ -136,13 +136,9 @@ def _read_turns(value: object, place: str, session_id: str, skips: list[Skip]) -
             fields.report("content", EMPTY_TURN)
 
 
-def _list_of(fields: Fields, name: str) -> list[Any]:
-    value = fields.values.get(name)
-    return value if isinstance(value, list) else []
-
-
-def _get(values: list[Any], index: int) -> object:
-    return values[index] if index < len(values) else None
+def _element(fields: Fields, name: str, index: int) -> object:
+    values = fields.values.get(name)
+    return values[index] if isinstance(values, list) and index < len(values) else None
 
 
 def _read_date(text: str) -> datetime | None:

@@ -74,12 +74,9 @@ def _flatten(items: Iterator[tuple[Any, str]]) -> Iterator[tuple[Any, str]]:
         yield value, place
         children = value.get("children") if isinstance(value, dict) else None
         if isinstance(value, dict) and isinstance(children, list):
-            adopted = [_adopt(child, value.get("messageId")) for child in children]
+            parent = {"parentMessageId": value.get("messageId")}
+            adopted = [{**child, **parent} if isinstance(child, dict) else child for child in children]
             waiting.append(iter([(child, f"{place}.children[{n}]") for n, child in enumerate(adopted)]))
-
-
-def _adopt(child: object, parent: object) -> object:
-    return {**child, "parentMessageId": parent} if isinstance(child, dict) else child
 
 
 def _read_turn(message: Fields) -> TurnDraft | None:
