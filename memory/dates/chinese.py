@@ -14,7 +14,7 @@ from datetime import datetime
 from memory.dates import calendar
 from memory.dates.absolute import read_absolute
 from memory.dates.calendar import DAY, Stretch, Tense, Which, run_of_days, unit_at
-from memory.dates.rules import Kind, Match, Resolve, Rule, fixed
+from memory.dates.rules import Kind, Match, Resolve, Rule, fixed, unit_from_now
 
 DIGITS = "零一二三四五六七八九十"
 NUMBER = r"(?:\d{1,4}|[一二两三四五六七八九十]{1,3}|几|多|半)"
@@ -57,10 +57,8 @@ def read_chinese_day(match: Match) -> Resolve:
 def read_chinese_week(match: Match) -> Resolve:
     """Read 上周, 上周末, 上周五."""
     shift, day = SHIFTS[match["shift"]], match["day"]
-    if not day:
-        return lambda now, tense: unit_at("week", now, shift)
-    if day == "末":
-        return lambda now, tense: unit_at("weekend", now, shift)
+    if not day or day == "末":
+        return unit_from_now("weekend" if day else "week", shift)
     weekday = "一二三四五六".find(day) % 7
     return lambda now, tense: calendar.day_at(unit_at("week", now, shift).start + weekday * DAY)
 
@@ -76,12 +74,6 @@ def read_chinese_weekday(match: Match) -> Resolve:
         return calendar.choose(calendar.weekdays(now, weekday), now, which, tense, "week")
 
     return resolve
-
-
-def read_chinese_month(match: Match) -> Resolve:
-    """Read 上个月, 下个月."""
-    shift = SHIFTS[match["shift"]]
-    return lambda now, tense: unit_at("month", now, shift)
 
 
 def read_chinese_date(match: Match) -> Resolve | None:
@@ -108,12 +100,6 @@ def read_chinese_season(match: Match) -> Resolve:
         shift = YEARS[match["year"]]
         return lambda now, tense: calendar.season(now.year + shift, name)
     return lambda now, tense: calendar.choose(calendar.seasons(now, name), now, "nearest", tense, "year")
-
-
-def read_chinese_year(match: Match) -> Resolve:
-    """Read 去年, 前年."""
-    shift = YEARS[match[0]]
-    return lambda now, tense: unit_at("year", now, shift)
 
 
 UNITS = {
@@ -162,10 +148,10 @@ CHINESE_RULES = (
         read_chinese_date,
         "recurring",
     ),
-    chinese(YEAR_WORD, read_chinese_year),
+    chinese(YEAR_WORD, lambda match: unit_from_now("year", YEARS[match[0]])),
     chinese(rf"(?:(?:大前|前|昨|今|明|后)[天日](?:{PART})?|[昨今明](?P<short>[晚早夜]))", read_chinese_day),
     chinese(rf"{SHIFT}{WEEK}(?P<day>[一二三四五六日天末])?", read_chinese_week),
-    chinese(rf"{SHIFT}月", read_chinese_month),
+    chinese(rf"{SHIFT}月", lambda match: unit_from_now("month", SHIFTS[match["shift"]])),
     chinese(rf"(?<![每一两三]){WEEK}(?P<day>[一二三四五六日天末])", read_chinese_weekday, "recurring"),
     chinese(
         rf"(?P<count>{NUMBER})个?(?P<unit>分钟|小时|天|周|星期|礼拜|月|年)(?:多|之|以)?前",

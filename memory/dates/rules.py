@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Literal
 
 from memory.dates import calendar
-from memory.dates.calendar import Stretch, Tense, Which
+from memory.dates.calendar import Stretch, Tense, Which, unit_at
 
 Resolve = Callable[[datetime, Tense], Stretch | None]
 Match = re.Match[str]
@@ -72,6 +72,11 @@ class Rule:
 def fixed(stretch: Stretch | None) -> Resolve | None:
     """A resolver that always returns the same stretch."""
     return None if stretch is None else lambda now, tense: stretch
+
+
+def unit_from_now(unit: str, shift: int) -> Resolve:
+    """A resolver of the calendar unit that is `shift` units after the present one."""
+    return lambda now, tense: unit_at(unit, now, shift)
 
 
 def compile_spaced(pattern: str) -> re.Pattern[str]:

@@ -21,6 +21,7 @@ from memory.dates.rules import (
     count_of,
     is_vague_count,
     rule,
+    unit_from_now,
     weekday_number,
 )
 
@@ -30,12 +31,7 @@ DAY_WORDS = {"today": 0, "yesterday": -1, "tomorrow": 1, "the day before yesterd
 def read_day_word(match: Match) -> Resolve:
     """Read "yesterday", "today", "tomorrow" and their neighbours."""
     shift = DAY_WORDS[" ".join(match[0].lower().split())]
-    return lambda now, tense: unit_at("day", now, shift)
-
-
-def read_tonight(match: Match) -> Resolve:
-    """Read "tonight"."""
-    return lambda now, tense: unit_at("night", now)
+    return unit_from_now("day", shift)
 
 
 UNIT_SHIFTS = {"last": -1, "this": 0, "next": 1}
@@ -47,7 +43,7 @@ def read_unit(match: Match) -> Resolve | None:
     shift = UNIT_SHIFTS[which]
     if unit in calendar.PARTS_OF_DAY and (shift > 0 or (shift < 0 and unit in {"morning", "afternoon"})):
         return None
-    return lambda now, tense: unit_at(unit, now, shift)
+    return unit_from_now(unit, shift)
 
 
 def read_unit_after_next(match: Match) -> Resolve:
@@ -61,7 +57,7 @@ def read_unit_after_next(match: Match) -> Resolve:
         return lambda now, tense: calendar.choose(
             calendar.weekdays(now + start, weekday), now + start, which, tense, "week"
         )
-    return lambda now, tense: unit_at(unit, now, 2 * sign)
+    return unit_from_now(unit, 2 * sign)
 
 
 def read_weekend(match: Match) -> Resolve:
@@ -189,7 +185,7 @@ def read_this_time(match: Match) -> Resolve:
 
 RELATIVE_RULES = (
     rule(r"(?:the day before yesterday|the day after tomorrow|yesterday|today|tomorrow)\b", read_day_word),
-    rule(r"tonight\b", read_tonight),
+    rule(r"tonight\b", lambda match: unit_from_now("night", 0)),
     rule(r"this (?:time|day) last (?P<unit>year|month|week)\b", read_this_time),
     rule(
         rf"(?:the )?(?P<unit>weekend|week|month|year|night|{FULL_WEEKDAY}) (?P<way>before last|after next)\b",
