@@ -66,7 +66,7 @@ class Users:
         except FileNotFoundError:
             return ()
         except (ValueError, TypeError) as fault:
-            raise MemoirError(f"{self.path} is not a list of users ({fault}). Restore it, or move it away.") from fault
+            raise MemoirError(f"{self.path} is damaged ({fault}). Restore a copy, or move the file away.") from fault
 
     def folder_of(self, user: User) -> Path:
         """The folder of a user's bank."""

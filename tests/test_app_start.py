@@ -33,7 +33,7 @@ def test_a_taken_port_is_told_and_ends_with_status_one(tmp_path: Path) -> None:
         port = other.getsockname()[1]
         done = start(tmp_path, port)
     assert done.returncode == 1
-    assert f"http://127.0.0.1:{port} cannot be served" in done.stderr
+    assert f"Cannot listen on http://127.0.0.1:{port} " in done.stderr
     assert "MEMOIR_PORT" in done.stderr
     assert "Traceback" not in done.stderr
 

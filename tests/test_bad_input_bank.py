@@ -67,7 +67,7 @@ def test_what_is_no_bank_is_refused_and_left_alone(home, capsys):
     path = home / "bank.db"
     path.write_bytes(b"Dear diary, " * 1000)
     assert main(["list"]) == 1
-    assert f"{path}: is no bank, or is damaged (file is not a database)" in capsys.readouterr().err
+    assert f"{path}: is not a Memoir bank, or is damaged (file is not a database)" in capsys.readouterr().err
     assert path.read_bytes() == b"Dear diary, " * 1000
 
 
@@ -77,7 +77,7 @@ def test_a_database_of_something_else_is_refused_and_left_alone(home, capsys):
     conn.close()
     before = (home / "bank.db").read_bytes()
     assert main(["list"]) == 1
-    assert f"{home / 'bank.db'} is a database, but no bank. Nothing was changed." in capsys.readouterr().err
+    assert f"{home / 'bank.db'} is a database, but not a Memoir bank. Nothing was changed." in capsys.readouterr().err
     assert (home / "bank.db").read_bytes() == before
 
 
@@ -88,7 +88,10 @@ def test_a_damaged_bank_is_told_and_left_alone(home, tmp_path, capsys):
     content[4096 * 3 :] = b"\xff" * (len(content) - 4096 * 3)
     bank.path.write_bytes(content)
     assert main(["import", str(tmp_path / "h.jsonl")]) == 1
-    assert f"{bank.path}: is no bank, or is damaged (database disk image is malformed)" in capsys.readouterr().err
+    assert (
+        f"{bank.path}: is not a Memoir bank, or is damaged (database disk image is malformed)"
+        in capsys.readouterr().err
+    )
     assert main(["verify"]) == 1
 
 

@@ -31,7 +31,7 @@ REFUSED = {
     "photo.json": (b"\xff\xd8\xff\xe0\x00\x10", "it looks like a picture"),
     "other.json": (b'{"rows": [1, 2], "total": 2}', "it looks like JSON with the keys rows, total"),
     "nulls.txt": (b"\x00" * 4096, "it is binary"),
-    "cut.json": (b'[{"question_id": "q1", "haystack_dates": ["2023/05/01', "breaks off at byte 53"),
+    "cut.json": (b'[{"question_id": "q1", "haystack_dates": ["2023/05/01', "ends unexpectedly at byte 53"),
     "hollow.jsonl": (
         b'{"memoir": 1, "persona": {"name": "Zoe"}}\n{"session": 7}\n',
         "line 2, session: expected an object",
@@ -69,7 +69,7 @@ def test_truncated_json_is_kept_up_to_the_last_complete_session(bank, tmp_path, 
     path = tmp_path / "cut.json"
     path.write_text(longmemeval(5)[:-60])
     report = ingest(bank, path)
-    assert report.fault.startswith("cut.json breaks off at byte ")
+    assert report.fault.startswith("cut.json ends unexpectedly at byte ")
     assert "in [0].haystack_sessions[3]" in report.fault
     assert "Read up to there: 3 complete sessions" in report.fault
     assert [(h.found_sessions, h.found_turns) for h in report.histories] == [(3, 3)]
@@ -77,7 +77,7 @@ def test_truncated_json_is_kept_up_to_the_last_complete_session(bank, tmp_path, 
     assert_unharmed(bank)
     assert main(["import", str(path)]) == 1
     shown = capsys.readouterr()
-    assert "memoir: cut.json breaks off at byte" in shown.err
+    assert "memoir: cut.json ends unexpectedly at byte" in shown.err
     assert "already known: 3" in shown.out
 
 
@@ -95,7 +95,7 @@ def test_a_truncated_last_line_is_named_and_all_before_it_kept(bank, tmp_path):
     path = write_lines(tmp_path / "cut.jsonl", persona("Zoe"), session(1), session(2))
     path.write_bytes(path.read_bytes()[:-40])
     report = ingest(bank, path)
-    assert "cut.jsonl breaks off in its last line, 3: expected the rest of an object" in report.fault
+    assert "cut.jsonl ends unexpectedly in its last line, 3: expected the rest of an object" in report.fault
     assert [h.found_sessions for h in report.histories] == [1]
     assert_true_report(bank, report)
     assert_unharmed(bank)
@@ -169,7 +169,7 @@ def test_a_choice_that_the_file_lacks_is_named(bank, tmp_path, capsys):
 def test_a_history_chosen_behind_a_fault_is_not_made_up(bank, tmp_path):
     path = write_lines(tmp_path / "h.jsonl", persona("Zoe"), session(1), persona("Max"), session(2))
     path.write_bytes(path.read_bytes()[:-40])
-    with pytest.raises(UnreadableFile, match="breaks off in its last line, 4"):
+    with pytest.raises(UnreadableFile, match="ends unexpectedly in its last line, 4"):
         ingest(bank, path, choose=["max"])
     assert [p.name for p in bank.personas()] == ["Iris"]
 

@@ -82,7 +82,7 @@ def test_one_json_text_of_a_gigabyte_breaks_the_file_off_at_its_place(bank, tmp_
     path.unlink()
     assert status == 1
     assert "long.json: one value at [0].haystack_sessions[1] is over 33,554,432 bytes long." in wrong
-    assert "found 1 sessions, 1 turns" in printed
+    assert "found 1 session, 1 turn" in printed
     assert megabytes < 400
     assert_unharmed(bank)
 

@@ -130,4 +130,4 @@ def test_a_terminal_that_knows_ascii_only_is_shown_codes(bank, tmp_path, monkeyp
     write_lines(tmp_path / "h.jsonl", persona("Zoe 🌊"), session(1))
     shown = run("import", tmp_path / "h.jsonl")
     assert (shown.returncode, shown.stderr) == (0, b"")
-    assert b"Zoe \\U0001f30a (2): found 1 sessions" in shown.stdout
+    assert b"Zoe \\U0001f30a (2): found 1 session," in shown.stdout

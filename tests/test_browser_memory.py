@@ -68,7 +68,7 @@ def test_a_file_that_is_no_history_is_refused_with_the_known_formats(screen: Scr
 def test_an_archive_of_chatgpt_is_looked_into_and_brought_in(screen: Screen, tmp_path: Path) -> None:
     members = {"conversations.json": (EXPORTS / "chatgpt.json").read_text(), "chat.html": "<html></html>"}
     screen.bring_in(write_zip(tmp_path / "export.zip", members))
-    expect(screen.page.locator("#upload-found")).to_contain_text("is in ChatGPT format and contains 1 history")
+    expect(screen.page.locator("#upload-found")).to_contain_text("is in ChatGPT format and contains 1 chat history")
     screen.page.locator("#upload-start").click()
     expect(screen.page.locator("#upload-report")).to_contain_text("export.zip was imported", timeout=SLOW)
     expect(screen.page.locator("#persona input")).to_have_value(re.compile("ChatGPT"))

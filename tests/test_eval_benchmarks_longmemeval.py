@@ -146,7 +146,7 @@ def test_questions_before_a_break_are_handed_over(tmp_path):
     path = tmp_path / "longmemeval_s.json"
     path.write_text(json.dumps([QUESTION, QUESTION])[:-40], encoding="utf-8")
     found = []
-    with pytest.raises(UnreadableFile, match=r"longmemeval_s\.json breaks off at byte"):
+    with pytest.raises(UnreadableFile, match=r"longmemeval_s\.json ends unexpectedly at byte"):
         found.extend(load(path))
     assert len(found) == 1
 

@@ -61,7 +61,7 @@ def test_a_papers_table_leaves_out_the_rows_that_cannot_be_run(evaluator, tmp_pa
     ("form", "message"),
     [
         (replace(EMPTY, limit="some"), "“Probes” is 'some'"),
-        (replace(EMPTY, limit="0"), "whole number from 1 on"),
+        (replace(EMPTY, limit="0"), "whole number of at least 1"),
         (replace(EMPTY, controls={"search.k": None}), "“Candidates per store” is empty"),
         (replace(EMPTY, preset="perltqa-table-4", sweep="search.k=1,2"), "not both"),
         (replace(EMPTY, preset="perltqa-table-4"), "another benchmark"),

@@ -126,12 +126,12 @@ def test_a_name_that_looks_like_a_pattern_is_only_a_name(tmp_path):
     ("content", "reason"),
     [
         (picture(), "it looks like a picture without a character card in it"),
-        (picture(chara=TEXT)[:-40], "breaks off"),
+        (picture(chara=TEXT)[:-40], "ends unexpectedly"),
         (picture(comment=TEXT), "without a character card"),
         (picture(chara=TEXT).replace(b"\x00ew", b"\x00ex", 1), "the checksum of a text in it is wrong"),
         (picture(chara="no card"), "it is text without lines"),
-        (b"\x89PNG\r\n\x1a\n\xff\xff\xff\xfftEXt", "breaks off in a chunk of 4,294,967,295 bytes"),
-        (b"\x89PNG\r\n\x1a\n\x00\x00", "it breaks off"),
+        (b"\x89PNG\r\n\x1a\n\xff\xff\xff\xfftEXt", "ends unexpectedly in a chunk of 4,294,967,295 bytes"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", "it ends unexpectedly"),
     ],
 )
 def test_a_picture_that_is_no_card_is_refused_by_name(tmp_path, content, reason):

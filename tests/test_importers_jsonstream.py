@@ -33,7 +33,7 @@ def test_a_truncated_file_gives_all_before_the_break_and_says_where(tmp_path):
     with pytest.raises(UnreadableFile) as fault:
         kept.extend(stream_values(path, lambda place: not place))
     assert [value for _, value in kept] == [{"a": 1}, {"a": 2}]
-    assert "data.json breaks off at byte 27, in [2]: the file ends too early" in str(fault.value)
+    assert "data.json ends unexpectedly at byte 27, in [2]: expected the rest" in str(fault.value)
 
 
 def test_broken_json_names_the_byte_the_line_and_what_was_expected(tmp_path):
@@ -64,7 +64,7 @@ def test_escaped_surrogates_survive_any_chunking(tmp_path, monkeypatch, chunk):
 
 @pytest.mark.parametrize("number", ["1" * 6000, "1e999999999999", "-"])
 def test_a_number_that_cannot_be_held_is_a_fault_of_the_file(tmp_path, number):
-    with pytest.raises(UnreadableFile, match="breaks off"):
+    with pytest.raises(UnreadableFile, match="invalid JSON"):
         values_of(written(tmp_path, f"[1, {number}]".encode()))
 
 

@@ -125,7 +125,7 @@ def test_a_backup_taken_while_others_write_is_whole(bank, tmp_path):
 def test_no_file_is_overwritten(bank, tmp_path):
     file = tmp_path / "mine.txt"
     file.write_text("mine")
-    with pytest.raises(MemoirError, match=r"mine\.txt is there already"):
+    with pytest.raises(MemoirError, match=r"mine\.txt already exists"):
         backup(bank, file)
     assert file.read_text() == "mine"
 
@@ -295,8 +295,8 @@ def test_a_backup_of_an_earlier_version_is_brought_up_to_date_in_the_bank_only(b
 def test_the_commands_say_what_they_did(bank, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("MEMOIR_HOME", str(bank.path.parent))
     assert main(["backup", str(tmp_path / "b.db")]) == 0
-    assert "1 personas, 1 sessions, 1 turns, 1 memories; checked" in capsys.readouterr().out
+    assert "1 persona, 1 session, 1 turn, 1 memory; checked" in capsys.readouterr().out
     assert main(["backup", str(tmp_path / "b.db")]) == 1
-    assert "there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert main(["restore", str(tmp_path / "b.db")]) == 0
     assert "bank.db.before-restore" in capsys.readouterr().out

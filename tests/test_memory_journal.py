@@ -91,7 +91,7 @@ def test_learning_and_forgetting_leave_numbers_and_no_word(bank):
         ("forgot", "app", {"memories": 1}, "3"),
     ]
     assert b"Comma" not in bank.path.read_bytes()
-    assert journal.read(bank)[0].cells[4] == "No. 1, gone"
+    assert journal.read(bank)[0].cells[4] == "No. 1 (deleted)"
 
 
 def test_what_was_undone_is_not_told(bank):

@@ -74,7 +74,7 @@ def test_a_dry_run_of_import_tells_what_the_file_holds_and_stores_nothing(file, 
     assert status == 0
     (found,) = told["histories"]
     assert [found[key] for key in ("name", "sessions", "turns", "memories")] == ["Marlow", 1, 3, 2]
-    assert "Marlow: 1 sessions, 3 turns, 2 memories" in run("import", file, "--dry-run")[1]
+    assert "Marlow: 1 session, 3 turns, 2 memories" in run("import", file, "--dry-run")[1]
     assert run("list", "--json") == (0, [])
     assert "no persona yet" in run("list")[1]
 
@@ -146,7 +146,7 @@ def test_forget_removes_a_memory_a_session_a_persona_and_leaves_no_trace(held, h
     assert b"greyhound" not in (home / "home" / "bank.db").read_bytes()
     _, gone = held("forget", "--persona", "Marlow", "--session", 1, "--json")
     assert (gone["turns"], gone["sessions"]) == (2, 1)
-    assert "0 traces left" in held("forget", "--persona", "Marlow", "--everything")[1]
+    assert "no traces left" in held("forget", "--persona", "Marlow", "--everything")[1]
     assert held("list", "--json") == (0, [])
 
 

@@ -197,7 +197,7 @@ def test_ctrl_c_after_the_forgetting_lets_the_cleaning_be_finished(bank, monkeyp
     assert main(["forget", "--mentions", "gulls", "--yes"]) == 0
     told = capsys.readouterr()
     assert "too late to cancel" in told.err
-    assert "0 traces left" in told.out
+    assert "no traces left" in told.out
     assert not traces.find_in_bank(bank.path, [said(3, 3)])
 
 

@@ -118,7 +118,7 @@ def test_accounts_made_at_once_are_all_kept(users: Users) -> None:
 
 def test_a_broken_file_lets_nobody_in_and_is_left_alone(users: Users, tmp_path: Path) -> None:
     (tmp_path / "users.json").write_text("[{")
-    with pytest.raises(MemoirError, match="is not a list of users"):
+    with pytest.raises(MemoirError, match="is damaged"):
         users.authenticate("ann", PASSWORD)
     with pytest.raises(MemoirError):
         users.add("ann", PASSWORD)

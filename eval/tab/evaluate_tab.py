@@ -160,9 +160,10 @@ class EvaluateTab:
         histories = list(benchmarks.histories(benchmark, self.evaluator.data_of(benchmark)))
         probes = benchmarks.count_probes(histories)
         text = (
-            f"Run asks {probes} probes over {len(histories)} invented lives, in under two minutes, without downloads."
+            f"Click Run to ask {probes} questions about {len(histories)} invented lives. It takes under two minutes "
+            "and needs no download."
         )
-        return empty_state("How good is this memory?", text)
+        return empty_state("Test the memory", text)
 
 
 def _of_ability(report: Report, ability: str) -> Report:

@@ -117,7 +117,7 @@ def _plan_table(preset: Preset, request: RunRequest) -> Plan:
         if row.runs_with(model)
     )
     if not rows:
-        raise InvalidForm(f"No row of {preset.title} can be run: each needs something that Memoir does not have yet.")
+        raise InvalidForm(f"No row of {preset.title} can be run: each needs a feature or model that is missing.")
     left_out = tuple(f"{row.label} (needs {row.needs})" for row in preset.rows if not row.runs_with(model))
     return Plan(preset.title, rows, left_out, preset.metrics, preset.ability, preset.remark)
 
@@ -139,7 +139,7 @@ def _limit(typed: str) -> int | None:
     if text in ("", "all"):
         return None
     if not text.isdecimal() or int(text) < 1:
-        raise InvalidForm(f"“Probes” is {typed.strip()!r}. Enter a whole number from 1 on, or leave it empty for all.")
+        raise InvalidForm("“Probes” must be a whole number of at least 1, or empty for all.")
     return int(text)
 
 

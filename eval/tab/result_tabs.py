@@ -152,7 +152,7 @@ class ErrorsTab:
     def show(self, report: Report) -> Update:
         """Show the errors of a report."""
         causes = [[name, n] for name, n in report.causes.items() if n]
-        none = "No answer with known evidence is wrong." if report.causes else "This run had no reader."
+        none = "No wrong answers with known evidence." if report.causes else "This run had no reader."
         skips = [[reason, n] for reason, n in report.skips.items()]
         return {
             self.head: hint("" if causes else none),

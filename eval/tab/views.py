@@ -79,7 +79,7 @@ def render_table_notes(plan: Plan) -> Markup:
     parts = [
         f"About the ability {plan.ability}." if plan.ability else "",
         f"Note: {plan.remark}." if plan.remark else "",
-        f"Left out: {'; '.join(plan.left_out)}." if plan.left_out else "",
+        f"Skipped: {'; '.join(plan.left_out)}." if plan.left_out else "",
     ]
     return hint(" ".join(part for part in parts if part))
 

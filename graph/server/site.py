@@ -99,7 +99,7 @@ def _check_port(host: str, port: int) -> None:
             probe.bind((host, port))
         except OSError as fault:
             raise MemoirError(
-                f"http://{host}:{port} cannot be served ({fault.strerror}). Another program, or another Memoir, "
+                f"Cannot listen on http://{host}:{port} ({fault.strerror}). Another program, or another Memoir, "
                 "uses this port: stop it, or set MEMOIR_PORT to another number."
             ) from fault
 

@@ -175,7 +175,9 @@ def inspect(path: Path, task: Task | None = None) -> BankSummary:
             task.report(CHECKED)
             found += [f"{row[0]} {row[1]} points nowhere" for row in conn.execute("PRAGMA foreign_key_check")][:5]
             if found or not version:
-                raise UnreadableFile(f"{path} is damaged: {'; '.join(found)}." if found else f"{path} is no bank.")
+                raise UnreadableFile(
+                    f"{path} is damaged: {'; '.join(found)}." if found else f"{path} is not a Memoir bank."
+                )
             tables = ("personas", "sessions", "turns", "memories")
             personas, sessions, turns, memories = (
                 int(conn.execute(f"SELECT count(*) FROM {table}").fetchone()[0]) for table in tables
@@ -189,7 +191,7 @@ def inspect(path: Path, task: Task | None = None) -> BankSummary:
 def _open(path: Path) -> sqlite3.Connection:
     """A connection that writes nothing, not even beside the file, unless its log still holds a part of it."""
     if not path.is_file():
-        raise UnreadableFile(f"{path} is not there. Nothing was changed.")
+        raise UnreadableFile(f"{path} does not exist. Nothing was changed.")
     log = path.with_name(path.name + "-wal")
     how = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
     return sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)
@@ -213,7 +215,7 @@ def _new_file(path: Path) -> Iterator[Path]:
     try:
         path.open("xb").close()
     except FileExistsError as fault:
-        raise MemoirError(f"{path} is there already and is left as it is; name another file.") from fault
+        raise MemoirError(f"{path} already exists and was not changed. Choose another file.") from fault
     except OSError as fault:
         raise MemoirError(f"{path}: not written ({fault.strerror or fault}).") from fault
     try:

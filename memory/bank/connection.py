@@ -44,7 +44,7 @@ _MEANINGS: tuple[tuple[tuple[str, ...], str], ...] = (
     ),
     (
         ("SQLITE_NOTADB", "SQLITE_CORRUPT"),
-        "is no bank, or is damaged ({said}). Nothing was changed. Restore a copy, or move it away",
+        "is not a Memoir bank, or is damaged ({said}). Nothing was changed. Restore a copy, or move it away",
     ),
     (("SQLITE_CONSTRAINT",), "refused what breaks a rule of the bank ({said}); nothing of it was kept"),
     (("SQLITE_TOOBIG",), "a text is longer than SQLite can hold ({said}); nothing of it was kept"),
@@ -184,7 +184,8 @@ def _version(conn: sqlite3.Connection, path: Path) -> int:
         )
     if tables and not version:
         raise BankUnavailable(
-            f"{path} is a database, but no bank. Nothing was changed. Move it away, or point MEMOIR_HOME elsewhere."
+            f"{path} is a database, but not a Memoir bank. Nothing was changed. Move it away, or point "
+            "MEMOIR_HOME elsewhere."
         )
     return int(version)
 

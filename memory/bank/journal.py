@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """How a cell begins that a spreadsheet takes for a formula (OWASP, CSV injection)."""
 
-HEADINGS = ("No.", "When", "What", "By", "Persona", "How much", "Memories")
+HEADINGS = ("No.", "When", "Action", "Requested by", "Persona", "Count", "Memories")
+CSV_HEADINGS = ("No.", "When", "What", "By", "Persona", "How much", "Memories")
+"""The header of the CSV file, which other programs may read."""
 
 SINGULAR = {"personas": "persona", "sessions": "session", "turns": "turn", "memories": "memory"}
 
@@ -49,7 +51,7 @@ class Entry:
     @property
     def cells(self) -> tuple[str, ...]:
         """The entry as a table row under `HEADINGS`."""
-        who = self.persona or (f"No. {self.persona_id}, gone" if self.persona_id else "")
+        who = self.persona or (f"No. {self.persona_id} (deleted)" if self.persona_id else "")
         counts = ", ".join(f"{n:,} {SINGULAR.get(name, name) if n == 1 else name}" for name, n in self.counts.items())
         return (str(self.id), f"{self.at:%Y-%m-%d %H:%M:%S}", self.action, self.request, who, counts, self.memories)
 
@@ -113,7 +115,7 @@ def to_csv(entries: Iterable[Entry]) -> str:
     """Write entries as CSV; a cell that a spreadsheet would take for a formula gets an apostrophe in front."""
     file = io.StringIO()
     writer = csv.writer(file)
-    writer.writerow(HEADINGS)
+    writer.writerow(CSV_HEADINGS)
     writer.writerows([_harmless(cell) for cell in entry.cells] for entry in entries)
     return file.getvalue()
 

@@ -13,6 +13,7 @@ from memory.cli.progress_bar import progress_bar
 from memory.errors import MemoirError
 from memory.forgetting.forget import ForgetReport, forget_persona, forget_selected, preview_persona, preview_selected
 from memory.forgetting.selection import Selector, select_before, select_memories, select_mentions, select_session
+from memory.tab.formatting import format_count
 
 if TYPE_CHECKING:
     from memory.bank.bank import Bank
@@ -24,7 +25,7 @@ def add_commands(add: AddCommand) -> None:
     """Add the command to the command line."""
     text = "Delete memories, a session, a persona or everything that matches, and verify that nothing is left."
     command = add("forget", forget, text)
-    command.add_argument("--persona", help="whose; with --before and --mentions every persona's by default")
+    command.add_argument("--persona", help="the persona; with --before and --mentions all personas by default")
     command.add_argument("--before", type=start_of_date, metavar="DATE", help="everything said before this day")
     command.add_argument("--mentions", metavar="TEXT", help="everything that mentions these words")
     command.add_argument("--yes", action="store_true", help="do not ask before deleting by --before or --mentions")
@@ -39,7 +40,7 @@ def forget(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     if arguments.before or arguments.mentions is not None:
         return _forget_matches(arguments, bank)
     if arguments.persona is None:
-        raise MemoirError("Say whose memories to forget with --persona.")
+        raise MemoirError("Name the persona with --persona.")
     dry_run = arguments.dry_run
     persona = bank.persona(arguments.persona)
     for memory in arguments.memory:
@@ -81,7 +82,8 @@ def _is_confirmed(preview: ForgetReport) -> bool:
         print_error("Nothing was deleted. Add --yes to delete this.")
         return False
     print("\n".join(f"  {line[:100]}" for line in preview.lines), file=sys.stderr)
-    print(f"Forget {preview.memories} memories and {preview.turns} turns for good? [y/N] ", end="", file=sys.stderr)
+    memories, turns = format_count(preview.memories, "memory", "memories"), format_count(preview.turns, "turn")
+    print(f"Forget {memories} and {turns} for good? [y/N] ", end="", file=sys.stderr)
     return sys.stdin.readline().strip().casefold() in ("y", "yes")
 
 
@@ -89,8 +91,10 @@ def _print_report(arguments: Arguments, bank: Bank, report: ForgetReport, dry_ru
     if arguments.json:
         return print_result(arguments, report, [])
     verb = "would forget" if dry_run else "forgot"
-    print(f"{verb} {report.memories} memories, {report.turns} turns, {report.sessions} whole sessions", end="")
-    print("" if dry_run else f"; {report.residue} traces left in {bank.path}")
+    memories, turns = format_count(report.memories, "memory", "memories"), format_count(report.turns, "turn")
+    print(f"{verb} {memories}, {turns}, {format_count(report.sessions, 'whole session')}", end="")
+    traces = format_count(report.residue, "trace") if report.residue else "no traces"
+    print("" if dry_run else f"; {traces} left in {bank.path}")
     for line in report.lines:
         print(f"  {line}")
     for copy in report.copies:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from memory import ingest
 from memory.cli.command import AddCommand, Arguments, print_result, status_of
 from memory.cli.progress_bar import progress_bar
+from memory.tab.formatting import format_count
 
 if TYPE_CHECKING:
     from memory.bank.bank import Bank
@@ -39,9 +40,10 @@ def import_file(arguments: Arguments, bank: Bank, settings: BankSettings) -> int
     lines = [f"{arguments.file}: {report.format}"]
     for h in report.histories:
         lines.append(
-            f"  {h.persona.name} ({h.persona.id}): found {h.found_sessions} sessions, {h.found_turns} turns, "
-            f"{h.found_memories} memories; stored {h.stored.sessions} sessions, {h.stored.turns} turns, "
-            f"{h.stored.memories} memories; already known: {h.stored.known_turns + h.stored.known_memories}"
+            f"  {h.persona.name} ({h.persona.id}): "
+            f"found {_describe(h.found_sessions, h.found_turns, h.found_memories)}; "
+            f"stored {_describe(h.stored.sessions, h.stored.turns, h.stored.memories)}; "
+            f"already known: {h.stored.known_turns + h.stored.known_memories}"
         )
         lines += _list_skips(h.skips, h.skipped)
     return print_result(arguments, report, lines) or status_of(report.fault) or status_of(missing)
@@ -50,13 +52,16 @@ def import_file(arguments: Arguments, bank: Bank, settings: BankSettings) -> int
 def _preview(arguments: Arguments) -> int:
     with progress_bar("Reading") as task:
         summary = ingest.summarize(arguments.file, task.report)
-    lines = [f"{arguments.file}: {summary.format}, {len(summary.histories)} histories"]
+    lines = [f"{arguments.file}: {summary.format}, {format_count(len(summary.histories), 'history', 'histories')}"]
     for h in summary.histories:
-        lines.append(
-            f"  {h.external_id or '-'}  {h.name}: {h.sessions} sessions, {h.turns} turns, {h.memories} memories"
-        )
+        lines.append(f"  {h.external_id or '-'}  {h.name}: {_describe(h.sessions, h.turns, h.memories)}")
     lines += _list_skips(summary.skips, summary.skipped)
     return print_result(arguments, summary, lines) or status_of(summary.fault)
+
+
+def _describe(sessions: int, turns: int, memories: int) -> str:
+    stored = format_count(memories, "memory", "memories")
+    return f"{format_count(sessions, 'session')}, {format_count(turns, 'turn')}, {stored}"
 
 
 def _list_skips(skips: Sequence[Skip], count: int) -> Iterator[str]:

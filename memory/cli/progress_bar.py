@@ -31,9 +31,8 @@ def progress_bar(label: str) -> Iterator[Task]:
 
         def interrupt(number: int, frame: FrameType | None) -> None:
             if task.uncancellable:
-                tqdm.write(
-                    "memoir: too late to cancel; the file is being cleaned, which takes a moment", file=sys.stderr
-                )
+                late = "too late to cancel: the memories are deleted and the file is being cleaned up"
+                tqdm.write(f"memoir: {late}", file=sys.stderr)
             elif task.cancelled:
                 raise KeyboardInterrupt
             task.cancel()

@@ -11,6 +11,7 @@ from memory.cli.command import AddCommand, Arguments, print_result
 from memory.cli.progress_bar import progress_bar
 from memory.errors import MemoirError
 from memory.exporting import export
+from memory.tab.formatting import format_count
 
 if TYPE_CHECKING:
     from memory.bank.bank import Bank
@@ -64,6 +65,10 @@ def restore(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
 
 
 def _describe(summary: backup.BankSummary) -> str:
-    return (
-        f"{summary.personas} personas, {summary.sessions} sessions, {summary.turns} turns, {summary.memories} memories"
+    counts = (
+        format_count(summary.personas, "persona"),
+        format_count(summary.sessions, "session"),
+        format_count(summary.turns, "turn"),
+        format_count(summary.memories, "memory", "memories"),
     )
+    return ", ".join(counts)

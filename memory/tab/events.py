@@ -42,6 +42,6 @@ def to_gradio_error(error: Exception) -> gr.Error:
     file.
     """
     if isinstance(error, MemoirError):
-        return gr.Error(escape(str(error)), title="That did not work", duration=12, print_exception=False)
+        return gr.Error(escape(str(error)), title="Something went wrong", duration=12, print_exception=False)
     name = escape(f"{type(error).__name__}: {error}")
-    return gr.Error(f"Memoir has a bug ({name}). Nothing was changed; see the terminal for details.", duration=12)
+    return gr.Error(f"Memoir ran into a bug ({name}). See the terminal for details.", duration=12)

@@ -33,7 +33,7 @@ class ForgetPanel:
                     elem_id="forget-mentions",
                 )
                 self.before = gr.Textbox(
-                    label="Or everything said before", placeholder="8 May 2023", min_width=200, elem_id="forget-before"
+                    label="Or everything from before", placeholder="8 May 2023", min_width=200, elem_id="forget-before"
                 )
                 look = gr.Button("Preview", scale=0, min_width=190, elem_id="forget-look")
             with gr.Group(visible=False, elem_classes="memoir-confirm") as self.confirm:
@@ -81,5 +81,5 @@ class ForgetPanel:
 def _selector(words: str | None, before: str | None) -> Selector:
     mentioned, date = (words or "").strip(), parse_date(before)
     if bool(mentioned) == bool(date):
-        raise MemoirError("Fill in one of the two fields: a word, or a date.")
+        raise MemoirError("Enter a word or a date, not both.")
     return select_before(date.start) if date else select_mentions(mentioned)

@@ -22,7 +22,7 @@ from memory.tab.templates import error_box, hint, render
 
 ABOUT = (
     "Drop an export from ChatGPT, Claude, Open WebUI, LibreChat, SillyTavern, WhatsApp or Telegram (zipped or not), a "
-    "character card, a Memoir export, a benchmark file or a plain transcript. The format is detected."
+    "character card, a Memoir export, a benchmark file or a plain transcript. The format is detected automatically."
 )
 
 
@@ -37,7 +37,7 @@ class ImportPanel:
         self.file = gr.File(show_label=False, height=120, elem_classes="memoir-drop", elem_id="upload")
         self.preview = gr.HTML(padding=False, elem_id="upload-found")
         self.choice = gr.Dropdown(
-            label="Histories to import", multiselect=True, filterable=True, visible=False, elem_id="upload-choose"
+            label="Chat histories to import", multiselect=True, filterable=True, visible=False, elem_id="upload-choose"
         )
         self.everything = gr.Checkbox(label="Import all", visible=False, elem_id="upload-all")
         self.start = gr.Button("Import", variant="primary", visible=False, elem_id="upload-start")
@@ -85,7 +85,7 @@ class ImportPanel:
     ) -> Iterator[Update]:
         """Store the chosen histories of a file, then delete the uploaded copy."""
         if has_choice and not chosen and not everything:
-            yield {self.report: error_box("Choose at least one history, or import all.")}
+            yield {self.report: error_box("Choose at least one, or import all.")}
             return
 
         def work(task: Task) -> Update:

@@ -14,7 +14,7 @@ from memory.tab.templates import hint
 PAGE = 20
 """Entries of a page."""
 
-ABOUT = "What was written, recalled and forgotten, when and on whose request. It never contains the text itself."
+ABOUT = "What was stored, recalled and forgotten, when, and by whom. The text itself is never logged."
 
 
 class JournalPanel:

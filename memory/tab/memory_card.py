@@ -34,7 +34,7 @@ def render_card(bank: Bank, memory: Memory) -> Markup:
 def _values(memory: Memory, successor: Memory | None) -> dict[str, str]:
     happened = describe_span(memory.event) if memory.event else ""
     if memory.event and memory.event_text:
-        happened += f" (in the words “{memory.event_text}”)"
+        happened += f" (from “{memory.event_text}”)"
     valid = ""
     if memory.valid_to is not None:
         valid = f"from {format_day(memory.valid_from) or 'the start'} to {format_day(memory.valid_to)}"

@@ -74,7 +74,7 @@ def _stop_button(task: Task) -> gr.Button:
 def _progress(title: str, task: Task) -> Markup:
     steps = [f"{task.share:.0%}"]
     if task.uncancellable:
-        steps.append("deleted; cleaning up the file, which cannot be stopped")
+        steps.append("deleted; cleaning up (cannot be stopped)")
     elif task.cancelled:
         steps.append("stopping…")
     if not task.cancelled and task.seconds_left is not None:

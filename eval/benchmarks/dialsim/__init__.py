@@ -10,7 +10,7 @@ from eval.metrics.scores import Scoring
 BENCHMARK = Benchmark(
     "dialsim",
     TITLE,
-    "Scripts of TV shows, asked about while they go on (Kim et al., 2024).",
+    "Questions about TV-show scripts, asked while the show is running (Kim et al., 2024).",
     load,
     Scoring("sessions"),
     PRESETS,

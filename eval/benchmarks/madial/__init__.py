@@ -13,7 +13,7 @@ from eval.metrics.scores import Scoring
 BENCHMARK = Benchmark(
     "madial-bench",
     TITLE,
-    "160 dialogues in which a memory is to be brought up unasked (He et al., NAACL 2025).",
+    "160 dialogues in which the assistant should bring up a fitting memory unprompted (He et al., NAACL 2025).",
     load,
     Scoring("items", official_ndcg=ndcg_madial, geometric_mean_of=SUMMED_UP),
     PRESETS,

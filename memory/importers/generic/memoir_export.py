@@ -52,7 +52,7 @@ def verify_checksum(path: Source) -> End:
     for place, raw in _raw(path):
         if place == 1 and (later := re.match(rb'\{"memoir":\s*(\d+)', raw)) and int(later[1][:9]) > VERSION:
             version = f"version {int(later[1][:9])} of Memoir's format; this Memoir reads versions 1 and {VERSION}"
-            raise UnreadableFile(f"{path.name} holds {version}. Nothing of it was stored; update Memoir.")
+            raise UnreadableFile(f"{path.name} contains {version}. Nothing was imported; update Memoir.")
         digest.update(last)
         number, last = place, raw
     end = None
@@ -62,7 +62,7 @@ def verify_checksum(path: Source) -> End:
     except (ValueError, RecursionError):
         pass
     if end is None:
-        raise _refused(path, f"breaks off in line {number:,}: its last line, with the checksum, is missing")
+        raise _refused(path, f"ends unexpectedly in line {number:,}: its last line, with the checksum, is missing")
     if digest.hexdigest() != end.sha256:
         raise _refused(path, f"was changed since it was exported: its {number - 1:,} lines do not have their checksum")
     return end
@@ -144,4 +144,4 @@ def _raw(path: Source) -> Iterator[tuple[int, bytes]]:
 
 
 def _refused(path: Source, why: str) -> UnreadableFile:
-    return UnreadableFile(f"{path.name} {why}. Nothing of it was stored; take another copy, or export anew.")
+    return UnreadableFile(f"{path.name} {why}. Nothing was imported; use another copy or export again.")

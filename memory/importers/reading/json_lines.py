@@ -36,7 +36,9 @@ def _read_object(path: Source, line: TextLine) -> Fields | Skip:
     except json.JSONDecodeError as fault:
         if not line.ended and is_truncated(line.text, fault):
             expected = f"expected the rest of an object after character {len(line.text):,}"
-            raise UnreadableFile(f"{path.name} breaks off in its last line, {line.number}: {expected}.") from fault
+            raise UnreadableFile(
+                f"{path.name} ends unexpectedly in its last line, {line.number}: {expected}."
+            ) from fault
         return Skip(place, f"invalid JSON at character {fault.pos + 1:,}: {fault.msg}")
     except (ValueError, RecursionError):
         return Skip(place, "invalid JSON: nested too deeply, or a number of too many digits")

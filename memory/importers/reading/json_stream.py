@@ -132,8 +132,8 @@ def _read_events(path: Source, place: list[str | int]) -> Iterator[Event]:
             if length > limit:
                 raise UnreadableFile(f"{path.name}: one value at {format_place(place)} is over {limit:,} bytes long.")
     if fault := _push(parser, None):
-        expected = "the file ends too early, in the middle of its JSON; expected the rest of the value"
-        raise UnreadableFile(f"{path.name} breaks off at byte {offset:,}, in {format_place(place)}: {expected}.")
+        where = f"at byte {offset:,}, in {format_place(place)}"
+        raise UnreadableFile(f"{path.name} ends unexpectedly {where}: expected the rest of the value.")
 
 
 def _head_events(head: bytes) -> Iterator[Event]:
@@ -164,10 +164,11 @@ def _describe_break(path: Source, place: list[str | int], start: int, fault: str
         pieces = [chunk] if offset < start else [chunk[at : at + 1] for at in range(len(chunk))]
         for piece in pieces:
             if _push(parser, piece):
-                return f"{path.name} breaks off at byte {offset:,} (line {line}), in {format_place(place)}: {fault}."
+                where = f"at byte {offset:,} (line {line}), in {format_place(place)}"
+                return f"{path.name} contains invalid JSON {where}: {fault}."
             offset += len(piece)
             line += piece.count(b"\n")
-    return f"{path.name} breaks off near byte {start:,}, in {format_place(place)}: {fault}."
+    return f"{path.name} contains invalid JSON near byte {start:,}, in {format_place(place)}: {fault}."
 
 
 def _mend_escapes(chunks: Iterable[bytes]) -> Iterator[bytes]:

@@ -73,11 +73,11 @@ def _text_chunks(file: BinaryIO) -> Iterator[bytes]:
     file.seek(len(SIGNATURE))
     while header := file.read(CHUNK.size):
         if len(header) < CHUNK.size:
-            raise EOFError("it breaks off")
+            raise EOFError("it ends unexpectedly")
         length, kind = CHUNK.unpack(header)
         end = file.tell() + length + CHECKSUM.size
         if end > size:
-            raise EOFError(f"it breaks off in a chunk of {length:,} bytes")
+            raise EOFError(f"it ends unexpectedly in a chunk of {length:,} bytes")
         if kind == b"tEXt":
             if length > MAX_TEXT_BYTES:
                 raise ValueError(f"a text in it is {length:,} bytes long, over {MAX_TEXT_BYTES:,}")
