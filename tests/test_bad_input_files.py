@@ -71,7 +71,7 @@ def test_truncated_json_is_kept_up_to_the_last_complete_session(bank, tmp_path, 
     report = ingest(bank, path)
     assert report.fault.startswith("cut.json ends unexpectedly at byte ")
     assert "in [0].haystack_sessions[3]" in report.fault
-    assert "Read up to there: 3 complete sessions" in report.fault
+    assert "Readable up to that point: 3 complete sessions" in report.fault
     assert [(h.found_sessions, h.found_turns) for h in report.histories] == [(3, 3)]
     assert_true_report(bank, report)
     assert_unharmed(bank)

@@ -159,7 +159,7 @@ def count_records(read: Callable[[Source], Iterator[Record]]) -> Callable[[Sourc
                 yield record
         except UnreadableFile as fault:
             kept = f"{sessions} complete sessions and {memories} memories of {histories} histories"
-            raise UnreadableFile(f"{fault} Imported up to that point: {kept}.") from fault
+            raise UnreadableFile(f"{fault} Readable up to that point: {kept}.") from fault
 
     return read_and_count
 
