@@ -185,9 +185,12 @@ def marlow(services: Services, marlows_bank: Bank) -> Chat:
     return Chat(services, services.bank.persona("Marlow"), moment(7, 1))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """A Chromium without a window; skipped where there is none, unless MEMOIR_REQUIRE_BROWSER=1 says there must be."""
+    """A Chromium without a window; skipped where there is none, unless MEMOIR_REQUIRE_BROWSER=1 says there must be.
+
+    One for each file: while Playwright runs, its event loop counts as this thread's, and no test could run another.
+    """
     found = os.environ.get("MEMOIR_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     required = os.environ.get("MEMOIR_REQUIRE_BROWSER") == "1"
     if found is None and not required:

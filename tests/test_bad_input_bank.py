@@ -176,15 +176,15 @@ def test_stopping_an_import_by_hand_leaves_whole_sessions(home, tmp_path, monkey
     bank = seeded(home)
     path = history(tmp_path / "h.jsonl", 100)
     monkeypatch.setattr(ingesting, "BATCH_TURNS", 200)
-    take = ingesting._BatchWriter.take
+    add = ingesting._BatchWriter.add
 
-    def take_some(self, record_of, record):
+    def add_some(self, record_of, record):
         if record_of.sessions == 55:
             raise KeyboardInterrupt
-        take(self, record_of, record)
+        add(self, record_of, record)
 
     with monkeypatch.context() as patch:
-        patch.setattr(ingesting._BatchWriter, "take", take_some)
+        patch.setattr(ingesting._BatchWriter, "add", add_some)
         assert main(["import", str(path)]) == INTERRUPTED
     assert "memoir: Interrupted. What was stored before is kept" in capsys.readouterr().err
     assert bank.counts(bank.persona("Zoe").id) == {"sessions": 50, "turns": 1000, "dialogue": 1000}

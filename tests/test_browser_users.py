@@ -69,7 +69,7 @@ def test_a_wrong_password_is_told_and_a_right_one_lets_in(app: App, browser: Bro
     page = browser.new_context().new_page()
     page.goto(app.url)
     log_in(page, "ann", "not her password")
-    expect(page.get_by_role("alert")).to_contain_text("do not belong together")
+    expect(page.get_by_role("alert")).to_contain_text("Wrong name or password.")
     log_in(page, "ann", PASSWORDS["ann"])
     expect(page.locator("#persona input")).not_to_have_value("", timeout=SLOW)
     assert page.get_by_role("tab", name="Evaluate").count() == 0

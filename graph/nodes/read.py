@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from graph.learning.corrections import revise
 from graph.models.calls import ModelFailed, Unreachable
 from graph.models.names import UnknownModel
-from graph.readers import chain_of_note, extractive
 from graph.readers.interface import ReaderFailed, ReaderInput, ReaderOutput
+from graph.readers.registry import READERS
 from graph.readers.reply_formats import UnusableReply
 from graph.replies.acknowledgements import acknowledge, greet, revised
 from graph.replies.reminders import remind
@@ -94,13 +94,12 @@ async def _answered(reader_input: ReaderInput, write: Write, before: str) -> Rea
     settings = reader_input.services.settings
     if before:
         write(Token(BETWEEN))
-    use_model = settings.reader == "auto" and reader_input.services.model is not None
-    reader = chain_of_note.read if use_model else extractive.read
+    name = "chain-of-note" if settings.reader == "auto" and reader_input.services.model is not None else "extractive"
     try:
-        return await reader(reader_input, lambda text: write(Token(text)))
+        return await READERS[name](reader_input, lambda text: write(Token(text)))
     except ReaderFailed as failed:
         fault, tokens = failed.__cause__, failed.tokens
-    output = await extractive.read(reader_input, lambda text: write(Token(before + text, restart=True)))
+    output = await READERS["extractive"](reader_input, lambda text: write(Token(before + text, restart=True)))
     unreachable = isinstance(fault, (Unreachable, UnknownModel))
     reading = replace(output.reading, notice=_notice(settings.model, fault), unreachable=unreachable)
     why = str(fault) if isinstance(fault, ModelFailed) else f"the chat model's reply could not be used ({fault})"
