@@ -27,7 +27,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
 
 def take_first_talk(screen: Screen) -> None:
     screen.bring_in(DATA / "two_talks.json")
-    expect(screen.page.locator("#upload-found")).to_contain_text("2 histories")
+    expect(screen.page.locator("#upload-found")).to_contain_text("2 chat histories")
     screen.page.locator("#upload-choose input").click()
     screen.page.locator("#upload-choose input").press_sequentially("talk-1")
     screen.page.get_by_role("option").first.click()

@@ -390,7 +390,7 @@ def test_a_forged_file_is_refused_and_changes_nothing_of_its_persona(lived, tmp_
     bank, other = lived
     file = exported(bank, tmp_path, "Iris")
     sealed(file, FORGERIES[forgery])
-    with pytest.raises(MemoirError, match=r"stored|kept"):
+    with pytest.raises(MemoirError, match=r"stored|kept|imported"):
         ingest.ingest(other, file)
     assert held(other) == held(Bank(tmp_path / "empty.db"))
 
