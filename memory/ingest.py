@@ -91,8 +91,7 @@ def summarize(path: Path, progress: Progress = without_progress) -> FileSummary:
         UnreadableFile: the file is of no known format, or nothing in it can be read.
     """
     file = HistoryFile(path, progress)
-    for _ in file.read():
-        pass
+    file.read_to_end()
     histories = file.histories.values()
     summaries = tuple(
         HistorySummary(h.header.external_id, h.header.name, h.sessions, h.turns, h.memories, h.first, h.last)
@@ -125,7 +124,7 @@ def ingest(
         BankUnavailable: the bank cannot be written; the message says what was stored.
     """
     if export := _find_export(path):
-        report = _restore_export(bank, path, export, _casefolded(choose), persona, progress)
+        report = _restore_export(bank, path, export, choose, persona, progress)
     else:
         report = _store_records(bank, path, choose, persona, progress)
     with suppress(Cancelled):  # too late, everything is stored
@@ -137,17 +136,16 @@ def _store_records(
     bank: Bank, path: Path, choose: Collection[str] | None, persona: str | None, progress: Progress
 ) -> ImportReport:
     """Import a file of any format except Memoir's exports."""
-    chosen_names = _casefolded(choose)
     file = HistoryFile(path, progress)
     writer = _BatchWriter(bank, path, persona)
     try:
         for history, record in file.read():
-            if chosen_names is None or history.names & chosen_names:
+            if history.is_among(choose):
                 writer.add(history, record)
         writer.flush()
     except Cancelled as cancelled:
         raise Cancelled(f"Cancelled. {writer.so_far()}") from cancelled
-    chosen = [h for h in file.histories.values() if chosen_names is None or h.names & chosen_names]
+    chosen = [history for history in file.histories.values() if history.is_among(choose)]
     if not chosen:
         raise UnreadableFile(_describe_missing(file, choose or ()))
     if file.fault and not any(h.persona for h in chosen):
@@ -155,12 +153,16 @@ def _store_records(
     for history in chosen:
         if not file.fault:
             writer.persona_of(history)
-    missing = tuple(c for c in choose or () if not any(c.casefold() in h.names for h in chosen))
-    return ImportReport(path, file.importer.NAME, _reports(chosen), file.fault, missing)
+    by_persona: dict[int, list[History]] = {}
+    for history in chosen:
+        if history.persona is not None:
+            by_persona.setdefault(history.persona.id, []).append(history)
+    reports = tuple(_report(*histories) for histories in by_persona.values())
+    return ImportReport(path, file.importer.NAME, reports, file.fault, _missing(choose, chosen))
 
 
-def _casefolded(choose: Collection[str] | None) -> set[str] | None:
-    return None if choose is None else {c.casefold() for c in choose}
+def _missing(choose: Collection[str] | None, histories: Collection[History]) -> tuple[str, ...]:
+    return tuple(name for name in choose or () if not any(history.is_among([name]) for history in histories))
 
 
 def _describe_missing(file: HistoryFile, choose: Collection[str]) -> str:
@@ -188,21 +190,17 @@ def _restore_export(
     """Import an export of Memoir's, row by row."""
     existing = _find(bank, persona) if persona else None
     target, (source,) = existing.name if existing else persona, export.sources
-    done = restore.restore_personas(
+    restored = restore.restore_personas(
         bank, source, choose, target, lambda read: progress(min(read / max(export.size, 1), 0.99))
     )
-    if not done:
+    if not restored:
         file = HistoryFile(path)
-        for _ in file.read():
-            pass
+        file.read_to_end()
         raise UnreadableFile(_describe_missing(file, choose or ()))
-    skips = [export.skips, *([()] * len(done))]
-    reports = tuple(
-        HistoryReport(m.persona, m.sessions, m.turns, m.memories, m.stored, left_out[:MAX_LISTED_SKIPS], len(left_out))
-        for m, left_out in zip(done, skips, strict=False)
-    )
-    names = {name.casefold() for m in done for name in m.names}
-    return ImportReport(path, memoir.NAME, reports, "", tuple(c for c in choose or () if c.casefold() not in names))
+    for skip in export.skips:
+        restored[0].count(skip)
+    reports = tuple(_report(history) for history in restored)
+    return ImportReport(path, memoir.NAME, reports, "", _missing(choose, restored))
 
 
 class _BatchWriter:
@@ -277,24 +275,18 @@ def _find(bank: Bank, persona: str) -> Persona | None:
     return next((p for p in bank.personas() if asked in (p.name.casefold(), p.external_id.casefold(), str(p.id))), None)
 
 
-def _reports(histories: Iterable[History]) -> tuple[HistoryReport, ...]:
-    """One report for each persona, which may have got several histories."""
-    by_persona: dict[int, list[History]] = {}
-    for history in histories:
-        if history.persona is not None:
-            by_persona.setdefault(history.persona.id, []).append(history)
-    return tuple(
-        HistoryReport(
-            persona,
-            sum(h.sessions for h in merged),
-            sum(h.turns for h in merged),
-            sum(h.memories for h in merged),
-            sum((h.stored for h in merged), WriteCounts()),
-            _listed(merged),
-            sum(h.skipped for h in merged),
-        )
-        for merged in by_persona.values()
-        if (persona := merged[0].persona)
+def _report(*histories: History) -> HistoryReport:
+    """The report on histories that were stored in the same persona."""
+    persona = histories[0].persona
+    assert persona is not None  # only stored histories are reported
+    return HistoryReport(
+        persona,
+        sum(h.sessions for h in histories),
+        sum(h.turns for h in histories),
+        sum(h.memories for h in histories),
+        sum((h.stored for h in histories), WriteCounts()),
+        _listed(histories),
+        sum(h.skipped for h in histories),
     )
 
 

@@ -7,8 +7,7 @@ nothing. A new fact supersedes, or is superseded by, those that the persona knew
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +27,8 @@ from memory.exporting.format import (
     SessionRow,
     columns_of,
 )
-from memory.importers.generic import memoir_export as memoir_sealed
+from memory.importers.generic import memoir_export
+from memory.importers.history_file import History
 from memory.types import Persona, PersonaDraft, WriteCounts
 
 if TYPE_CHECKING:
@@ -38,54 +38,39 @@ if TYPE_CHECKING:
     from memory.importers.reading.source import Source
 
 
-@dataclass(frozen=True, slots=True)
-class RestoredPersona:
-    """The outcome for one persona of a file; `names` are its id and name there.
-
-    `memories` does not count dialogue memories, as in other imports.
-    """
-
-    names: tuple[str, ...]
-    persona: Persona
-    sessions: int
-    turns: int
-    memories: int
-    stored: WriteCounts
-
-
 def restore_personas(
-    bank: Bank, path: Source, wanted: Collection[str] | None, target: str | None, progress: Callable[[int], None]
-) -> list[RestoredPersona]:
-    """Restore the personas of an export, or those whose case-folded id or name is in `wanted`.
+    bank: Bank, path: Source, choose: Collection[str] | None, target: str | None, progress: Callable[[int], None]
+) -> list[History]:
+    """Restore the personas of an export, or those whose id or name is in `choose`; returns what was read and stored.
 
     `target` is the name of the one persona that takes all, instead of the one that the file names. `progress` is told
-    how many bytes were read.
+    how many bytes were read. Dialogue memories are not counted as read, as in other imports.
 
     Raises:
         UnreadableFile: the file was cut off or changed; nothing was stored.
         Cancelled: the user cancelled; the message says which personas are stored.
     """
-    memoir_sealed.verify_checksum(path)
-    moved: list[RestoredPersona] = []
+    memoir_export.verify_checksum(path)
+    restored: list[History] = []
     try:
         for header, lines in _personas(path, progress):
-            if wanted is None or {header.id.casefold(), header.name.casefold()} & set(wanted):
+            history = History(header.draft)
+            if history.is_among(choose):
                 with bank.writing() as db:
                     draft = PersonaDraft(target) if target else header.draft
                     persona = find_or_create_persona(db, draft, None if target else header.created_at)
-                    taken = _Mover(db, header, persona, path).take(lines)
-                    journal.record(db, "imported", persona.id, taken.stored.added)
-                moved.append(taken)
+                    _Mover(db, history, persona, path).take(lines)
+                    journal.record(db, "imported", persona.id, history.stored.added)
+                restored.append(history)
     except Cancelled as cancelled:
-        raise Cancelled(f"Cancelled. {_so_far(path, moved)}") from cancelled
-    return moved
-
-
-def _so_far(path: Source, moved: Sequence[RestoredPersona]) -> str:
-    if not moved:
-        return f"Nothing of {path.name} was stored."
-    whole = ", ".join(each.persona.name for each in moved)
-    return f"Of {path.name}, {whole} came whole and nothing of the rest; import it again to take that."
+        names = ", ".join(history.persona.name for history in restored if history.persona)
+        outcome = (
+            f"Of {path.name}, {names} came whole and nothing of the rest; import it again to take that."
+            if names
+            else f"Nothing of {path.name} was stored."
+        )
+        raise Cancelled(f"Cancelled. {outcome}") from cancelled
+    return restored
 
 
 def _personas(path: Source, progress: Callable[[int], None]) -> Iterator[tuple[PersonaRow, Iterator[Line]]]:
@@ -99,7 +84,7 @@ def _personas(path: Source, progress: Callable[[int], None]) -> Iterator[tuple[P
         progress(seen)
         return header
 
-    for persona, lines in groupby(memoir_sealed.read_lines(path), belongs):
+    for persona, lines in groupby(memoir_export.read_lines(path), belongs):
         assert persona is not None  # `read` refuses a file that does not begin with one
         yield persona, (line for line, _ in lines)
 
@@ -107,22 +92,18 @@ def _personas(path: Source, progress: Callable[[int], None]) -> Iterator[tuple[P
 class _Mover:
     """Store the lines of one persona inside a transaction, and map the file's numbers to the bank's ids."""
 
-    def __init__(self, db: Database, header: PersonaRow, persona: Persona, path: Source) -> None:
+    def __init__(self, db: Database, history: History, persona: Persona, path: Source) -> None:
         self._db = db
-        self._names = (header.id, header.name)
-        self._persona = persona
+        self._history = history
+        self._persona = history.persona = persona
         self._path = path
         self._knew = bool(db.table("memories").count_where("persona_id = ?", [persona.id]))
-        self._sessions: dict[int, int] = {}
+        self._ids: dict[str, dict[int, int]] = {"session": {}, "turn": {}, "memory": {}}
         self._made: set[int] = set()
-        self._turns: dict[int, int] = {}
-        self._memories: dict[int, int] = {}
         self._new: list[MemoryRow] = []
         self._changes: list[ChangeRow] = []
-        self._untold = 0
-        self._stored = WriteCounts()
 
-    def take(self, lines: Iterable[Line]) -> RestoredPersona:
+    def take(self, lines: Iterable[Line]) -> None:
         """Store all lines that follow a persona's own line."""
         for line in lines:
             if line.session is not None:
@@ -133,8 +114,7 @@ class _Mover:
                 self._changes.append(line.change)
         self._connect()
         self._take_changes()
-        found = (len(self._sessions), len(self._turns), self._untold)
-        return RestoredPersona(self._names, self._persona, *found, self._stored)
+        self._history.sessions, self._history.turns = len(self._ids["session"]), len(self._ids["turn"])
 
     def _take_session(self, row: SessionRow) -> None:
         session_id = find_by_identity(self._db, "sessions", self._persona.id, row.identity)
@@ -143,8 +123,8 @@ class _Mover:
             values = {**columns_of(row, SESSION_COLUMNS), "id": session_id, "persona_id": self._persona.id}
             insert(self._db, "sessions", [values])
             self._made.add(session_id)
-            self._stored += WriteCounts(sessions=1)
-        self._sessions[row.n] = session_id
+            self._history.stored += WriteCounts(sessions=1)
+        self._ids["session"][row.n] = session_id
         self._take_turns(row, session_id)
 
     def _take_turns(self, row: SessionRow, session_id: int) -> None:
@@ -155,39 +135,34 @@ class _Mover:
         first_id = next_id(self._db, "turns")
         for turn in row.turns:
             if turn.identity in known:
-                self._turns[turn.n] = known[turn.identity][0]
+                self._ids["turn"][turn.n] = known[turn.identity][0]
                 continue
-            self._turns[turn.n] = first_id + len(fresh)
+            self._ids["turn"][turn.n] = first_id + len(fresh)
             place = turn.position if session_id in self._made else after + len(fresh)
-            values = {"id": self._turns[turn.n], "session_id": session_id, "position": place}
+            values = {"id": self._ids["turn"][turn.n], "session_id": session_id, "position": place}
             fresh.append({**columns_of(turn, TURN_COLUMNS), **values})
         insert(self._db, "turns", fresh)
         if fresh and session_id not in self._made:
             transfer.requeue_session(self._db, session_id)
-        self._stored += WriteCounts(turns=len(fresh), known_turns=len(row.turns) - len(fresh))
+        self._history.stored += WriteCounts(turns=len(fresh), known_turns=len(row.turns) - len(fresh))
 
     def _take_memory(self, row: MemoryRow) -> None:
-        self._untold += row.identity is not None
-        session_id = None if row.session is None else self._meant(self._sessions, row.session, "session")
-        identity = row.identity or self._of_turn(row, session_id)
-        known = find_by_identity(self._db, "memories", self._persona.id, identity)
-        if known is not None:
-            self._memories[row.n] = known
-            self._stored += WriteCounts(known_memories=1)
-        else:
-            self._memories[row.n] = self._add(row, session_id, identity)
+        self._history.memories += row.identity is not None
+        session_id = None if row.session is None else self._id("session", row.session)
+        identity = row.identity
+        if identity is None:
+            turn_id = self._id("turn", row.sources[0].turn)
+            identity = rows.digest(session_id, transfer.identity_of_turn(self._db, turn_id))
+        memory_id = find_by_identity(self._db, "memories", self._persona.id, identity)
+        if memory_id is None:
+            memory_id = self._add(row, session_id, identity)
             self._new.append(row)
-            self._stored += WriteCounts(memories=1)
-        links = [
-            (self._memories[row.n], self._meant(self._turns, s.turn, "turn"), s.quote, s.alone) for s in row.sources
-        ]
-        link_sources(self._db, links)
-        cites = [(self._meant(self._turns, turn, "turn"), self._memories[row.n]) for turn in row.cited_by]
-        transfer.link_citations(self._db, cites)
-
-    def _of_turn(self, row: MemoryRow, session_id: int | None) -> str:
-        turn_id = self._meant(self._turns, row.sources[0].turn, "turn")
-        return rows.digest(session_id, transfer.identity_of_turn(self._db, turn_id))
+            self._history.stored += WriteCounts(memories=1)
+        else:
+            self._history.stored += WriteCounts(known_memories=1)
+        self._ids["memory"][row.n] = memory_id
+        link_sources(self._db, [(memory_id, self._id("turn", s.turn), s.quote, s.alone) for s in row.sources])
+        transfer.link_citations(self._db, [(self._id("turn", turn), memory_id) for turn in row.cited_by])
 
     def _add(self, row: MemoryRow, session_id: int | None, identity: str) -> int:
         memory_id = next_id(self._db, "memories")
@@ -213,32 +188,32 @@ class _Mover:
         if self._knew:
             for row in self._new:
                 if row.valid_to is None and row.taken_back is None:
-                    supersede(self._db, self._memories[row.n])
+                    supersede(self._db, self._ids["memory"][row.n])
 
     def _take_changes(self) -> None:
         """Store the changes that can be undone, except known ones, without rows that were forgotten since."""
         for row in self._changes:
-            touched = self._turns if row.kind == "merge" else self._memories
+            touched = self._ids["turn" if row.kind == "merge" else "memory"]
             values = {
                 "persona_id": self._persona.id,
                 "at": row.at,
                 "kind": row.kind,
-                "memory_id": self._meant(self._memories, row.memory, "memory"),
-                "other_id": None if row.other is None else self._meant(self._memories, row.other, "memory"),
+                "memory_id": self._id("memory", row.memory),
+                "other_id": None if row.other is None else self._id("memory", row.other),
                 "touched": json.dumps([touched[number] for number in row.touched if number in touched]),
             }
             if not transfer.has_change(self._db, values):
                 insert(self._db, "changes", [values])
 
     def _pairs(self, numbers: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-        return [
-            (self._meant(self._memories, a, "memory"), self._meant(self._memories, b, "memory")) for a, b in numbers
-        ]
+        return [(self._id("memory", first), self._id("memory", second)) for first, second in numbers]
 
-    def _meant(self, held: dict[int, int], number: int, kind: str) -> int:
-        if number not in held:
+    def _id(self, kind: str, number: int) -> int:
+        """The bank's id of the session, turn or memory that has this number in the file."""
+        ids = self._ids[kind]
+        if number not in ids:
             raise UnreadableFile(
                 f"{self._path.name} points to a {kind} {number} of {self._persona.name} that it does not hold. "
                 f"Nothing of {self._persona.name} was stored; export anew."
             )
-        return held[number]
+        return ids[number]

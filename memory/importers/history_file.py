@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
@@ -39,10 +39,10 @@ class History:
     persona: Persona | None = None
     stored: WriteCounts = field(default_factory=WriteCounts)
 
-    @property
-    def names(self) -> set[str]:
-        """The names by which the user can choose it."""
-        return {self.header.external_id.casefold(), self.header.name.casefold()} - {""}
+    def is_among(self, names: Collection[str] | None) -> bool:
+        """Whether the user chose it, by its id or name in the source; with None, every history is chosen."""
+        own = {self.header.external_id.casefold(), self.header.name.casefold()} - {""}
+        return names is None or not own.isdisjoint(name.casefold() for name in names)
 
     def count(self, record: SessionDraft | MemoryDraft | Skip) -> None:
         """Count one record."""
@@ -70,10 +70,10 @@ class HistoryFile:
 
     def __init__(self, path: Path, progress: Progress = without_progress) -> None:
         self.path = path
-        self._unpacked = unpack(path)
-        self.importer = self._unpacked.importer
         self.histories: dict[str, History] = {}
         self.fault = ""
+        self._unpacked = unpack(path)
+        self.importer = self._unpacked.importer
         self._progress = progress
 
     def read(self) -> Iterator[tuple[History, SessionDraft | MemoryDraft]]:
@@ -84,21 +84,27 @@ class HistoryFile:
         """
         # Skips before the first history are reported with that history.
         history = unnamed = History()
+        size = 0
+        records = chain.from_iterable(self.importer.read(source) for source in self._unpacked.sources)
         try:
-            for record in _with_progress(self._records(), self._unpacked.size, self._progress):
+            for record in chain(records, self._unpacked.skips):
                 if isinstance(record, PersonaDraft):
                     history = self._history_of(record, unnamed)
-                    continue
-                history.count(record)
-                if not isinstance(record, Skip):
-                    yield history, record
+                else:
+                    history.count(record)
+                    if not isinstance(record, Skip):
+                        yield history, record
+                # The share is estimated from the length of the text, because parsers read ahead.
+                size += size_of(record)
+                self._progress(min(size / max(self._unpacked.size, 1), 0.99))
         except UnreadableFile as broken:
             self.fault = str(broken)
         self._check(unnamed)
 
-    def _records(self) -> Iterator[Record]:
-        yield from chain.from_iterable(self.importer.read(source) for source in self._unpacked.sources)
-        yield from self._unpacked.skips
+    def read_to_end(self) -> None:
+        """Read all histories, to know what the file contains; raises as `read` does."""
+        for _ in self.read():
+            pass
 
     def _history_of(self, header: PersonaDraft, unnamed: History) -> History:
         if not self.histories:
@@ -118,15 +124,6 @@ class HistoryFile:
             raise UnreadableFile(
                 self.fault or f"{self.path.name}, read as {self.importer.NAME}, has nothing to store. {why}."
             )
-
-
-def _with_progress(records: Iterator[Record], size: int, progress: Progress) -> Iterator[Record]:
-    """Report the share that was read after each record, estimated from the length of its text: parsers read ahead."""
-    read = 0
-    for record in records:
-        yield record
-        read += size_of(record)
-        progress(min(read / max(size, 1), 0.99))
 
 
 def _clip(text: str) -> str:

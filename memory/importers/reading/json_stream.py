@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import ijson
 
@@ -14,22 +14,13 @@ from memory.importers.reading.source import Source, head_text, read_chunks
 
 Place = tuple[str | int, ...]
 Event = tuple[str, Any]
+Parser = Generator[None, bytes, None]
 
 # One session or one conversation; the largest in the benchmarks is under 1 MB.
 MAX_VALUE_BYTES = 1 << 27
 # For each chunk the parser reads a long text again from its start: 32 MB take a second, 128 MB ten.
 MAX_TEXT_BYTES = 1 << 25
 OUTLINE_DEPTH = 5
-
-
-class Parser(Protocol):
-    """A push parser."""
-
-    def send(self, chunk: bytes, /) -> object:
-        """Parse the next bytes."""
-
-    def close(self) -> None:
-        """Parse the end of the file."""
 
 
 STARTS = frozenset({"start_map", "start_array"})

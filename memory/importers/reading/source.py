@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import wraps
-from typing import Literal, Protocol
+from typing import IO, Literal, Protocol
 
 from memory.bank.rows import SURROGATE
 from memory.errors import UnreadableFile
@@ -31,16 +31,6 @@ MARKS = (
 )
 
 
-class Readable(Protocol):
-    """An open binary file."""
-
-    def read(self, size: int = -1, /) -> bytes:
-        """The next bytes, at most `size`."""
-
-    def seek(self, offset: int, /) -> int:
-        """Move to an offset."""
-
-
 class Source(Protocol):
     """What an importer reads: a file (any `Path` is a source), or a file inside another one."""
 
@@ -52,7 +42,7 @@ class Source(Protocol):
     def stem(self) -> str:
         """The name without its suffix, for formats that name a history after the file."""
 
-    def open(self, mode: Literal["rb"], /) -> AbstractContextManager[Readable]:
+    def open(self, mode: Literal["rb"], /) -> AbstractContextManager[IO[bytes]]:
         """Open it for reading."""
 
 
@@ -63,6 +53,11 @@ class TextLine:
     number: int
     text: str
     ended: bool
+
+    @property
+    def place(self) -> str:
+        """Its place in reports."""
+        return f"line {self.number}"
 
 
 def find_encoding(head: bytes) -> tuple[str, int]:

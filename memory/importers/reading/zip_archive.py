@@ -13,13 +13,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, BinaryIO, Literal
+from typing import IO, BinaryIO, Literal
 
 from memory.errors import UnreadableFile
 from memory.types import Skip
-
-if TYPE_CHECKING:
-    from memory.importers.reading.source import Readable
 
 SIGNATURE = b"PK\x03\x04"
 EMPTY_SIGNATURE = b"PK\x05\x06"
@@ -75,7 +72,7 @@ class ZipMember:
         return self.info.file_size
 
     @contextmanager
-    def open(self, mode: Literal["rb"]) -> Iterator[Readable]:
+    def open(self, mode: Literal["rb"]) -> Iterator[IO[bytes]]:
         """Open it for reading; damage is raised as `UnreadableFile` while it is read."""
         try:
             with self.zipped.open(self.info) as file:
