@@ -4,16 +4,14 @@ The file is read once, record by record, and stored in batches of whole sessions
 whole sessions only, and importing the same file again adds the rest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from memory.bank.bank import Bank
 from memory.errors import Cancelled, MemoirError, UnreadableFile
 from memory.exporting import restore
 from memory.importers.detect import Unpacked, unpack
@@ -21,9 +19,6 @@ from memory.importers.generic import memoir, memoir_export
 from memory.importers.history_file import MAX_LISTED_SKIPS, History, HistoryFile, size_of
 from memory.progress import Progress, without_progress
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Skip, WriteCounts
-
-if TYPE_CHECKING:
-    from memory.bank.bank import Bank
 
 BATCH_TURNS = 2000
 """Turns stored in one transaction: other writers wait half a second, and the cost of commits is small."""

@@ -6,8 +6,6 @@ an hour ("5 pm") or a minute ("13:56"). Results are naive local times unless the
 kept in `start.tzinfo` and `end.tzinfo`.
 """
 
-from __future__ import annotations
-
 import re
 from datetime import datetime, timedelta
 from functools import cache, lru_cache

@@ -5,13 +5,11 @@ Times are naive, because "yesterday" and "last week" begin at midnight in the sp
 northern hemisphere, named by the year they begin in (winter 2021 ends in February 2022).
 """
 
-from __future__ import annotations
-
 from calendar import monthrange
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import MAXYEAR, MINYEAR, datetime, timedelta
-from typing import Literal
+from typing import Literal, Self
 
 from dateutil.easter import easter  # type: ignore[import-untyped]
 
@@ -36,7 +34,7 @@ class Stretch:
     unit: Unit = "span"
     sure: bool = True
 
-    def unsure(self) -> Stretch:
+    def unsure(self) -> Self:
         """The same stretch, marked as vague."""
         return replace(self, sure=False)
 

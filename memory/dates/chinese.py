@@ -5,8 +5,6 @@ Of these `dateparser` 1.5.0 (as "zh") reads 昨天, 去年 and numeric dates wit
 the last one that is over.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from datetime import datetime

@@ -48,8 +48,6 @@ None reads seasons, decades, thirds and weekends correctly, so `dateparser` read
 and `memory.dates` the rest.
 """
 
-from __future__ import annotations
-
 import re
 from calendar import monthrange
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Find the phrases of a text that name a time: match the rules, extend by the words around, join ranges."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo

@@ -1,7 +1,5 @@
 """The parts shared by the rules for time words: the `Rule` type, patterns of calendar names, and number words."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ made, something is forgotten, or the app ends. Each name contains a mark of its 
 that the web server makes of them there, are found again.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import tempfile

@@ -1,15 +1,15 @@
 """Export personas as Memoir's own JSON Lines (see `memory.exporting.format`); importing them gives equal personas."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from sqlite_utils import Database
 
 from memory.bank import rows, transfer
+from memory.bank.bank import Bank
 from memory.exporting.format import (
     MEMORY_COLUMNS,
     PERSONA_COLUMNS,
@@ -28,12 +28,7 @@ from memory.exporting.format import (
     fields_of,
 )
 from memory.progress import Progress, without_progress
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database
-
-    from memory.bank.bank import Bank
-    from memory.types import Persona
+from memory.types import Persona
 
 LINE_TURNS = 2000
 LINE_CHARACTERS = 1 << 22

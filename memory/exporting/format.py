@@ -26,8 +26,6 @@ One text file, not a zip with a manifest: it is written and read as a stream, an
 line does all that a manifest would.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from datetime import datetime

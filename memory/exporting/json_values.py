@@ -1,7 +1,5 @@
 """Convert domain objects to JSON values, for `--json` and the API."""
 
-from __future__ import annotations
-
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from pathlib import Path

@@ -4,14 +4,15 @@ A persona is restored completely or not at all. What the bank has already is lef
 nothing. A new fact supersedes, or is superseded by, those that the persona knew.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from sqlite_utils import Database
 
 from memory.bank import journal, rows, transfer
+from memory.bank.bank import Bank
 from memory.bank.rows import find_by_identity, insert, key_columns, link_bases, link_sources, next_id, relation_columns
 from memory.bank.sessions import find_or_create_persona
 from memory.bank.validity import supersede
@@ -29,13 +30,8 @@ from memory.exporting.format import (
 )
 from memory.importers.generic import memoir_export
 from memory.importers.history_file import History
+from memory.importers.reading.source import Source
 from memory.types import Persona, PersonaDraft, WriteCounts
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database
-
-    from memory.bank.bank import Bank
-    from memory.importers.reading.source import Source
 
 
 def restore_personas(

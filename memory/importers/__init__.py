@@ -3,17 +3,13 @@
 README.md lists the formats and shows how to add one. An importer turns bytes into records and knows no bank.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from memory.importers.benchmarks import dialsim, locomo, longmemeval, madial, memorybank, perltqa
 from memory.importers.chats import chatgpt, claude, librechat, openwebui, sillytavern, telegram, whatsapp
 from memory.importers.generic import character_card, memoir, transcript
-
-if TYPE_CHECKING:
-    from memory.importers.reading.source import Record, Source
+from memory.importers.reading.source import Record, Source
 
 
 class Importer(Protocol):

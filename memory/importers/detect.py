@@ -1,7 +1,5 @@
 """Find the importer of a file, and what it reads in it: the file itself, members of a zip archive, or a PNG's card."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

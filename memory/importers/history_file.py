@@ -1,21 +1,16 @@
 """Read a file history by history: count the records of each, and remember where the file breaks off."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from memory.errors import UnreadableFile
 from memory.importers.detect import unpack
+from memory.importers.reading.source import Record
 from memory.progress import Progress, without_progress
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Skip, WriteCounts
-
-if TYPE_CHECKING:
-    from memory.importers.reading.source import Record
 
 MAX_LISTED_SKIPS = 200
 """The most skips of one history that a report lists; the others are only counted."""

@@ -5,8 +5,6 @@ result is a span and depends on "last", "this" and "next", of which the library 
 "last March").
 """
 
-from __future__ import annotations
-
 import re
 from datetime import datetime
 

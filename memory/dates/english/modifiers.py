@@ -1,7 +1,5 @@
 """Modifiers: words before or after a time that change it ("early", "the Sunday before", "morning", "last year")."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Rules for times relative to the moment of speaking: "yesterday", "last week", "two years ago", "recently"."""
 
-from __future__ import annotations
-
 import re
 from datetime import datetime
 

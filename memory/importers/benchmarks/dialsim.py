@@ -10,8 +10,6 @@ a line in brackets is a turn of "Scene". Every speaker has the role `other`: the
 plays. The history is named after the file. The official pickles are refused: unpickling can run code.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

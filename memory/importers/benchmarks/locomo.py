@@ -9,8 +9,6 @@ id; a turn keeps its dia_id; speaker a is the user, everybody else has the role 
 in the turn's text. Questions, observations and summaries are derived from the dialogue and are not read.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from datetime import datetime

@@ -9,8 +9,6 @@ counting empty turns. The question, the answer, `answer_session_ids` and `has_an
 session id that occurs twice in one history becomes `<id>#2`. Only one session is in memory at a time.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping

@@ -7,8 +7,6 @@ belong to the history of that user ("madial-1"), those without one (all English 
 file is not sorted by user, but is handed over user by user. The dialogues are probes, which the evaluation reads.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from memory.errors import UnreadableFile

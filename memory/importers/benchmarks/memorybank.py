@@ -8,8 +8,6 @@ each query a turn of the user, each response one of the assistant. Summaries and
 MemoryBank and are not read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from memory.bank.rows import clean

@@ -15,8 +15,6 @@ the protagonist (by name or nickname) is the user, the others have the role `oth
 "Characters" are not read.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 from collections.abc import Iterator

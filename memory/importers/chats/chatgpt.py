@@ -15,8 +15,6 @@ path that was shown leads from the root to `current_node`. Only messages between
 not hidden ones, messages by or to tools, or what is not text (thoughts, executed code). Pictures are reported.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

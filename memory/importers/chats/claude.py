@@ -15,8 +15,6 @@ path to `current_leaf_message_uuid`, or else to the latest message, was shown; w
 the use of tools are left out. An attached file is named in the message; its text is left out with a skip.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from memory.importers.chats.conversation import (

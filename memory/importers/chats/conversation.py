@@ -4,19 +4,15 @@ Editing a message or asking for another answer begins a branch. The path that wa
 the one that the program names as current; the messages on other branches come as skips.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memory.importers.reading.dates import date_problem, parse_moment
 from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, Fields, clean_text, pop_skips
 from memory.importers.reading.json_stream import format_place, stream_values
+from memory.importers.reading.source import Record, Source
 from memory.types import PersonaDraft, Role, SessionDraft, Skip, TurnDraft
-
-if TYPE_CHECKING:
-    from memory.importers.reading.source import Record, Source
 
 ReadTime = Callable[[str], datetime | None]
 ReadTurn = Callable[[Fields], TurnDraft | None]

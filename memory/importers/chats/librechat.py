@@ -14,8 +14,6 @@ One history, "LibreChat"; the conversation is a session identified by its id. An
 of them was shown; the latest is read, which is what LibreChat shows. One without branches contains what was shown.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

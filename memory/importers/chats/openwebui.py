@@ -15,8 +15,6 @@ of answers by several models side by side, it contains the one the chat continue
 which Open WebUI writes into the text as `<details type="...">`, are removed from it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from memory.importers.chats.conversation import (

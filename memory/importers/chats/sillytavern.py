@@ -12,8 +12,6 @@ One history, named after and identified by the character who speaks first; a pau
 is the answer that was shown; the other swipes are reported, not kept. System messages are left out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import suppress

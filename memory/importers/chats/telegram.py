@@ -16,8 +16,6 @@ messages, and pictures, files and polls beside the text. `date_unixtime` is exac
 and the like are not read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -17,8 +17,6 @@ who deleted a message as "You"; in a chat of two, the one who is not in the file
 the first to speak, which is reported. Media are left out, their captions kept.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Parse the date and time before a WhatsApp message, in the order and spelling of the phone's language."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta

@@ -17,8 +17,6 @@ Prompts, instructions and greetings are stored, never followed: they go unchange
 nothing is recalled. A card contains nothing about the user; its scripts and extensions are not read.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Parse the headings of a transcript and the times before its lines, as in `2024-05-01 18:22 Anna: hi`."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo

@@ -25,8 +25,6 @@ key is `memoir`: {"memoir": 1, "persona": {...}, "sessions": [{...}, ...], "memo
 - An id is the source's own; importing a record of the same id again adds nothing.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import suppress

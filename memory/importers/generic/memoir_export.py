@@ -1,7 +1,5 @@
 """Read an export of Memoir (`memory.exporting.format`) after its checksum was verified."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Read the records of Memoir's own format, which `memory.importers.generic.memoir` describes, from JSON objects."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import get_args

@@ -12,8 +12,6 @@ to speak is the user, and the others have the role `other`. Once lines have time
 if its speaker has spoken before.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import datetime
 

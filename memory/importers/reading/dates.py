@@ -1,7 +1,5 @@
 """Parse dates as sources write them into aware datetimes; a date without a time zone is read as UTC."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime, timedelta
 
 from memory.dates.expressions import read_date

@@ -1,11 +1,9 @@
 """Read the fields of JSON objects that may be malformed: what is wrong is reported with its place, the rest is kept."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
 from memory.bank.rows import clean
 from memory.importers.reading.dates import date_problem, parse_moment
@@ -31,7 +29,7 @@ class Fields:
     is_line: bool = False
 
     @classmethod
-    def of(cls, value: object, place: str, skips: list[Skip]) -> Fields:
+    def of(cls, value: object, place: str, skips: list[Skip]) -> Self:
         """The object at a place; anything else is reported and read as an object without fields."""
         if isinstance(value, dict):
             return cls(value, place, skips)
@@ -64,9 +62,9 @@ class Fields:
             self.report(name, fault)
         return moment
 
-    def object(self, name: str) -> Fields:
+    def object(self, name: str) -> Self:
         """A field that is an object; a missing one has no fields."""
-        return Fields.of(self.values.get(name) or {}, self.place_of(name), self.skips)
+        return self.of(self.values.get(name) or {}, self.place_of(name), self.skips)
 
     def entries(self) -> Iterator[tuple[str, Any, str]]:
         """The key, value and place of each entry of an object whose keys are data."""

@@ -1,7 +1,5 @@
 """Read JSON Lines, one object a line; a broken line is skipped and the others are read."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

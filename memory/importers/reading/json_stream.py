@@ -1,7 +1,5 @@
 """Stream the values of a JSON file, each with its place, so that only one value is in memory at a time."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import lru_cache

@@ -6,8 +6,6 @@ store a card in a `tEXt` chunk, keyword `chara` (version 2) or `ccv3` (version 3
 is read. The image is never decoded, which is why no imaging library is used.
 """
 
-from __future__ import annotations
-
 import base64
 import io
 import struct

@@ -1,7 +1,5 @@
 """Build sessions from dialogue that comes in line by line."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -64,7 +62,7 @@ class SessionBuilder:
         if self.turns:
             yield SessionDraft(tuple(self.turns), self.started_at, self.started_text, self.external_id, self.title)
 
-    def split(self) -> SessionBuilder:
+    def split(self) -> "SessionBuilder":
         """Begin the next part of a full session; call `finish` on this one then.
 
         The current turn moves to the next part, unless it fills a part all by itself.

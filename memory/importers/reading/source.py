@@ -1,7 +1,5 @@
 """Read text files: decode and check bytes, split lines of bounded length, and report what a bank cannot store."""
 
-from __future__ import annotations
-
 import codecs
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager

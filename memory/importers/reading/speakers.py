@@ -1,13 +1,9 @@
 """Speakers of written dialogue: split "Speaker: text", and tell which speaker is the user."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from memory.types import Role
+from memory.types import Role
 
 # A name or a short description ("Woman in the red dress"); longer ones are sentences that contain a colon.
 MAX_NAME_WORDS = 6

@@ -1,7 +1,5 @@
 """Describe a file that no importer recognises, for the error message."""
 
-from __future__ import annotations
-
 from memory.importers.reading.json_stream import outline
 from memory.importers.reading.source import HEAD_BYTES, find_encoding, head_text
 

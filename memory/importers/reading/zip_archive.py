@@ -4,8 +4,6 @@ A member is read like a file. It is inflated piece by piece, never beyond the si
 raised as an `UnreadableFile` that names the archive and the member.
 """
 
-from __future__ import annotations
-
 import struct
 import zipfile
 import zlib
