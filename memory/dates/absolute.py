@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from functools import cache, lru_cache
 from typing import Any
 
-from memory.dates.calendar import Stretch, day_at, months
+from memory.dates.calendar import Stretch, day_at, months, unit_at
 
 MAX_DATE_LENGTH = 60  # characters; "Wednesday, the 23rd of September 2023 at 11:45:00 p.m. UTC" has 58
 YEAR_FIRST = re.compile(
@@ -90,16 +90,9 @@ def _from_library(text: str) -> Stretch | None:
     when: datetime | None = parsed.date_obj
     if when is None:
         return None
-    match parsed.period:
-        case "time":
-            return _clock_span(when, minutes=":" in text)
-        case "day":
-            return day_at(when)
-        case "month":
-            return months(when.year, when.month, 1, "month")
-        case "year":
-            return months(when.year, 1, 12, "year")
-    return None
+    if parsed.period == "time":
+        return _clock_span(when, minutes=":" in text)
+    return unit_at(parsed.period, when) if parsed.period in {"day", "month", "year"} else None
 
 
 def _clock_span(when: datetime, *, minutes: bool) -> Stretch:

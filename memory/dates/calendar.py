@@ -22,6 +22,7 @@ Tense = Literal["past", "future"]
 DAY = timedelta(days=1)
 PARTS_OF_DAY = {"morning": (5, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (18, 30)}
 FIRST_MONTH_OF_SEASON = {"spring": 3, "summer": 6, "fall": 9, "autumn": 9, "winter": 12}
+MONTHS_IN: dict[str, tuple[int, Unit]] = {"month": (1, "month"), "quarter": (3, "quarter"), "year": (12, "year")}
 YEARS_LOOKED_AT = 8  # a 29 February is at most eight years away
 
 
@@ -88,23 +89,16 @@ def unit_at(unit: str, moment: datetime, count: int = 0) -> Stretch:
             return run_of_days(monday, 7, "week")
         case "weekend":
             return run_of_days(monday + 5 * DAY, 2, "weekend")
-        case "month":
-            return _months_around(today, 1, count, "month")
-        case "quarter":
-            return _months_around(today, 3, count, "quarter")
-        case "year":
-            return _months_around(today, 12, count, "year")
+        case "month" | "quarter" | "year":
+            size, name = MONTHS_IN[unit]
+            first = shift_months(today.replace(day=1), size * count - (today.month - 1) % size)
+            return months(first.year, first.month, size, name)
         case "decade":
             return months(today.year - today.year % 10 + 10 * count, 1, 120, "decade")
         case "morning" | "afternoon" | "evening" | "night":
             return part_of_day(today + count * DAY, unit)
         case _:
             return day_at(today + count * DAY)
-
-
-def _months_around(today: datetime, size: int, count: int, unit: Unit) -> Stretch:
-    first = shift_months(today.replace(day=1), size * count - (today.month - 1) % size)
-    return months(first.year, first.month, size, unit)
 
 
 def unit_away(unit: str, now: datetime, count: int) -> Stretch:
@@ -117,16 +111,19 @@ def unit_away(unit: str, now: datetime, count: int) -> Stretch:
         case "hour":
             middle = now.replace(second=0, microsecond=0) + timedelta(hours=count)
             return Stretch(middle - timedelta(minutes=30), middle + timedelta(minutes=30), "hour")
-        case "week":
-            return run_of_days(today + (7 * count - 3) * DAY, 7)
-        case "fortnight":
-            return run_of_days(today + (14 * count - 3) * DAY, 7)
+        case "week" | "fortnight":
+            return run_of_days(today + ((7 if unit == "week" else 14) * count - 3) * DAY, 7)
         case "decade":
-            return Stretch(
-                unit_at("year", now, 10 * count - 2).start, unit_at("year", now, 10 * count + 2).end, sure=False
-            )
+            first, last = unit_at("year", now, 10 * count - 2), unit_at("year", now, 10 * count + 2)
+            return Stretch(first.start, last.end, sure=False)
         case _:
             return unit_at(unit, now, count)
+
+
+def units_away(unit: str, now: datetime, near: int, far: int, *, sure: bool) -> Stretch:
+    """From the time `near` units from now through the one `far` units from now, whichever is earlier."""
+    one, other = unit_away(unit, now, near), unit_away(unit, now, far)
+    return Stretch(min(one.start, other.start), max(one.end, other.end), one.unit, one.sure and sure)
 
 
 def in_each_year(now: datetime, month: int, day: int | None = None, last_day: int | None = None) -> Iterator[Stretch]:

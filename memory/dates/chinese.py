@@ -7,12 +7,22 @@ the last one that is over.
 
 import re
 from collections.abc import Callable
-from datetime import datetime
 
 from memory.dates import calendar
-from memory.dates.absolute import read_absolute
-from memory.dates.calendar import DAY, Stretch, Tense, Which, run_of_days, unit_at
-from memory.dates.rules import Kind, Match, Resolve, Rule, fixed, unit_from_now
+from memory.dates.calendar import DAY, unit_at
+from memory.dates.rules import (
+    Kind,
+    Match,
+    Resolve,
+    Rule,
+    days_ago,
+    fixed,
+    occurrence,
+    read_full_date,
+    the_weekend,
+    unit_from_now,
+    weekday_at,
+)
 
 DIGITS = "零一二三四五六七八九十"
 NUMBER = r"(?:\d{1,4}|[一二两三四五六七八九十]{1,3}|几|多|半)"
@@ -43,13 +53,9 @@ def number(text: str) -> tuple[int, int]:
 
 def read_chinese_day(match: Match) -> Resolve:
     """Read 昨天, 今晚, 前天下午."""
-    shift = DAYS[next(word for word in DAYS if match[0].startswith(word))]
     part = match["part"] or match["short"]
-
-    def resolve(now: datetime, tense: Tense) -> Stretch:
-        return unit_at(PARTS[part[0]] if part else "day", now, shift)
-
-    return resolve
+    shift = DAYS[next(word for word in DAYS if match[0].startswith(word))]
+    return unit_from_now(PARTS[part[0]] if part else "day", shift)
 
 
 def read_chinese_week(match: Match) -> Resolve:
@@ -64,14 +70,8 @@ def read_chinese_week(match: Match) -> Resolve:
 def read_chinese_weekday(match: Match) -> Resolve:
     """Read 周五, 周末: the last one that is over; in the future tense, the next."""
     if match["day"] == "末":
-        return lambda now, tense: unit_at("weekend", now, 0 if now.weekday() >= 5 or tense == "future" else -1)
-    weekday = "一二三四五六".find(match["day"]) % 7
-
-    def resolve(now: datetime, tense: Tense) -> Stretch | None:
-        which: Which = "next" if tense == "future" else "last"
-        return calendar.choose(calendar.weekdays(now, weekday), now, which, tense, "week")
-
-    return resolve
+        return the_weekend
+    return weekday_at("一二三四五六".find(match["day"]) % 7)
 
 
 def read_chinese_date(match: Match) -> Resolve | None:
@@ -85,19 +85,18 @@ def read_chinese_date(match: Match) -> Resolve | None:
         return lambda now, tense: next(
             (one for one in calendar.in_each_year(now, month, day) if one.start.year == now.year + shift), None
         )
-    return lambda now, tense: calendar.choose(calendar.in_each_year(now, month, day), now, "nearest", tense, "year")
+    return occurrence(lambda now: calendar.in_each_year(now, month, day))
 
 
-def read_chinese_season(match: Match) -> Resolve:
+def read_chinese_season(match: Match) -> Resolve | None:
     """Read 去年夏天, 2021年春天; without a year, the latest that has begun."""
     name = SEASONS[match["season"]]
     if match["number"]:
-        year = int(match["number"])
-        return lambda now, tense: calendar.season(year, name)
+        return fixed(calendar.season(int(match["number"]), name))
     if match["year"]:
         shift = YEARS[match["year"]]
         return lambda now, tense: calendar.season(now.year + shift, name)
-    return lambda now, tense: calendar.choose(calendar.seasons(now, name), now, "nearest", tense, "year")
+    return occurrence(lambda now: calendar.seasons(now, name))
 
 
 UNITS = {
@@ -118,17 +117,7 @@ def read_chinese_distance(match: Match) -> Resolve | None:
     if match["count"] == "半":
         return (lambda now, tense: calendar.unit_away("month", now, -6)) if unit == "year" else None
     least, most = number(match["count"])
-
-    def resolve(now: datetime, tense: Tense) -> Stretch:
-        near, far = calendar.unit_away(unit, now, -least), calendar.unit_away(unit, now, -most)
-        return Stretch(far.start, near.end, near.unit, least == most)
-
-    return resolve
-
-
-def read_chinese_recently(match: Match) -> Resolve:
-    """Read 最近 and 近来."""
-    return lambda now, tense: run_of_days(now - 30 * DAY, 31).unsure()
+    return lambda now, tense: calendar.units_away(unit, now, -least, -most, sure=least == most)
 
 
 def chinese(pattern: str, read: Callable[[Match], Resolve | None], kind: Kind = "plain") -> Rule:
@@ -138,7 +127,7 @@ def chinese(pattern: str, read: Callable[[Match], Resolve | None], kind: Kind = 
 
 CHINESE_RULES = (
     chinese(r"(?P<number>\d{4})年(?P<year>)的?(?P<season>[春夏秋冬])[天季]", read_chinese_season),
-    chinese(r"\d{4}年(?:\d{1,2}月(?:份|\d{1,2}[日号])?)?", lambda match: fixed(read_absolute(match[0]))),
+    chinese(r"\d{4}年(?:\d{1,2}月(?:份|\d{1,2}[日号])?)?", read_full_date),
     chinese(rf"(?P<year>{YEAR_WORD})(?P<number>)的?(?P<season>[春夏秋冬])[天季]", read_chinese_season),
     chinese(
         rf"(?<![\d一二两三四五六七八九十几半])(?:(?P<year>{YEAR_WORD})的?)?(?P<month>\d{{1,2}}|十[一二]?|[一二三四五六七八九])月"
@@ -156,6 +145,6 @@ CHINESE_RULES = (
         read_chinese_distance,
         "count",
     ),
-    chinese(r"最近|近来", read_chinese_recently),
+    chinese(r"最近|近来", lambda match: days_ago(30, 0)),
     chinese(r"(?<=在)(?:(?P<year>)(?P<number>))(?P<season>[春夏秋冬])[天季]", read_chinese_season, "recurring"),
 )

@@ -30,11 +30,8 @@ LETTERS = re.compile(r"[a-z]+")
 
 def _any_of(rules: tuple[Rule, ...], lead: str) -> re.Pattern[str]:
     """Compile a pattern that matches where any rule may; `lead`, which begins all rules, comes in front for speed."""
-    return re.compile(lead + "(?:" + "|".join(_unnamed(rule).removeprefix(lead) for rule in rules) + ")", re.IGNORECASE)
-
-
-def _unnamed(rule: Rule) -> str:
-    return re.sub(r"\?P<\w+>", "?:", rule.pattern.pattern)
+    patterns = (re.sub(r"\?P<\w+>", "?:", rule.pattern.pattern).removeprefix(lead) for rule in rules)
+    return re.compile(f"{lead}(?:{'|'.join(patterns)})", re.IGNORECASE)
 
 
 ENGLISH_RULES = (*CALENDAR_RULES, *RELATIVE_RULES)

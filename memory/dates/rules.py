@@ -1,13 +1,14 @@
 """The parts shared by the rules for time words: the `Rule` type, patterns of calendar names, and number words."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
 from memory.dates import calendar
-from memory.dates.calendar import Stretch, Tense, Which, unit_at
+from memory.dates.absolute import read_absolute
+from memory.dates.calendar import DAY, Stretch, Tense, Which, run_of_days, unit_at
 
 Resolve = Callable[[datetime, Tense], Stretch | None]
 Match = re.Match[str]
@@ -72,9 +73,40 @@ def fixed(stretch: Stretch | None) -> Resolve | None:
     return None if stretch is None else lambda now, tense: stretch
 
 
+def read_full_date(match: Match) -> Resolve | None:
+    """Read a date with its year; None for a date that does not exist (32 May 2023)."""
+    return fixed(read_absolute(match[0]))
+
+
 def unit_from_now(unit: str, shift: int) -> Resolve:
     """A resolver of the calendar unit that is `shift` units after the present one."""
     return lambda now, tense: unit_at(unit, now, shift)
+
+
+def occurrence(around: Callable[[datetime], Iterable[Stretch]], which: Which = "nearest") -> Resolve:
+    """A resolver that chooses one of the occurrences around now (see `calendar.choose`)."""
+    return lambda now, tense: calendar.choose(around(now), now, which, tense, "year")
+
+
+def weekday_at(weekday: int, which: Which = "nearest") -> Resolve:
+    """A resolver of a weekday; the nearest is the last one that is over or, in the future tense, the next."""
+
+    def resolve(now: datetime, tense: Tense) -> Stretch | None:
+        nearest: Which = "next" if tense == "future" else "last"
+        chosen = nearest if which == "nearest" else which
+        return calendar.choose(calendar.weekdays(now, weekday), now, chosen, tense, "week")
+
+    return resolve
+
+
+def the_weekend(now: datetime, tense: Tense) -> Stretch:
+    """Resolve "the weekend": this one once it has begun or in the future tense, the last one otherwise."""
+    return unit_at("weekend", now, 0 if now.weekday() >= 5 or tense == "future" else -1)
+
+
+def days_ago(far: int, near: int) -> Resolve:
+    """A resolver of vague words: from one number of days ago to another."""
+    return lambda now, tense: run_of_days(now - far * DAY, far - near + 1).unsure()
 
 
 def compile_spaced(pattern: str) -> re.Pattern[str]:
@@ -95,6 +127,11 @@ def month_number(word: str) -> int:
 def weekday_number(word: str) -> int:
     """0 (Monday) to 6 for an English weekday or its abbreviation."""
     return "montuewedthufrisatsun".index(word[:3].lower()) // 3
+
+
+def named_weekday(unit: str) -> int | None:
+    """0 (Monday) to 6 for a weekday; None for "day" and other units."""
+    return weekday_number(unit) if unit.endswith("day") and unit != "day" else None
 
 
 def count_of(text: str) -> tuple[int, int]:

@@ -9,8 +9,7 @@ import re
 from datetime import datetime
 
 from memory.dates import calendar
-from memory.dates.absolute import read_absolute
-from memory.dates.calendar import DAY, Stretch, Tense, Which, unit_at
+from memory.dates.calendar import DAY, Stretch, unit_at
 from memory.dates.rules import (
     CHOICE,
     CLOCK,
@@ -29,7 +28,10 @@ from memory.dates.rules import (
     compile_spaced,
     fixed,
     month_number,
+    occurrence,
+    read_full_date,
     rule,
+    weekday_at,
     weekday_number,
 )
 
@@ -86,11 +88,6 @@ def in_range(match: Match) -> bool:
     return opened and after(RANGE_ON, match) is not None
 
 
-def read_full_date(match: Match) -> Resolve | None:
-    """Read a date with its year; None for a date that does not exist (32 May 2023)."""
-    return fixed(read_absolute(match[0]))
-
-
 def read_day_of_year(match: Match) -> Resolve | None:
     """Read "7 May" or "May 7th": the nearest, today included; of "Sunday 7 May", the nearest on a Sunday."""
     word = match["month"]
@@ -99,7 +96,7 @@ def read_day_of_year(match: Match) -> Resolve | None:
     month, day = month_number(word), int(re.sub(r"\D", "", match["day"]))
     if named := NAMED_WEEKDAY.match(match[0]):
         return lambda now, _: calendar.on_weekday(calendar.in_each_year(now, month, day), weekday_number(named[0]), now)
-    return lambda now, tense: calendar.choose(calendar.in_each_year(now, month, day), now, "nearest", tense, "year")
+    return occurrence(lambda now: calendar.in_each_year(now, month, day))
 
 
 def read_days_of_month(match: Match) -> Resolve | None:
@@ -111,9 +108,7 @@ def read_days_of_month(match: Match) -> Resolve | None:
     if match["year"]:
         start = datetime(int(match["year"]), month, first)
         return fixed(Stretch(start, start.replace(day=last) + DAY))
-    return lambda now, tense: calendar.choose(
-        calendar.in_each_year(now, month, first, last), now, "nearest", tense, "year"
-    )
+    return occurrence(lambda now: calendar.in_each_year(now, month, first, last))
 
 
 def read_month(match: Match) -> Resolve | None:
@@ -126,7 +121,7 @@ def read_month(match: Match) -> Resolve | None:
     if not named or is_habit(match):
         return None
     month, which = month_number(word), choice_of(match["which"])
-    return lambda now, tense: calendar.choose(calendar.in_each_year(now, month), now, which, tense, "year")
+    return occurrence(lambda now: calendar.in_each_year(now, month), which)
 
 
 def read_season(match: Match) -> Resolve | None:
@@ -136,7 +131,7 @@ def read_season(match: Match) -> Resolve | None:
         return fixed(calendar.season(int(match["year"]), name))
     if is_habit(match) or after(NOT_A_SEASON, match) or not (match["which"] or before(TIME_PREPOSITION, match)):
         return None
-    return lambda now, tense: calendar.choose(calendar.seasons(now, name), now, which, tense, "year")
+    return occurrence(lambda now: calendar.seasons(now, name), which)
 
 
 def read_holiday(match: Match) -> Resolve | None:
@@ -147,7 +142,7 @@ def read_holiday(match: Match) -> Resolve | None:
     led = match["which"] or before(TIME_PREPOSITION, match) or before(BEFORE_A_HOLIDAY, match)
     if not led or is_habit(match) or after(NOT_A_HOLIDAY, match):
         return None
-    return lambda now, tense: calendar.choose(calendar.holidays(now, name), now, which, tense, "year")
+    return occurrence(lambda now: calendar.holidays(now, name), which)
 
 
 def read_weekday(match: Match) -> Resolve | None:
@@ -157,18 +152,13 @@ def read_weekday(match: Match) -> Resolve | None:
     if short or is_habit(match):
         return None
     weekday, which = weekday_number(word), choice_of(match["which"])
-
-    def resolve(now: datetime, tense: Tense) -> Stretch | None:
-        chosen: Which = {"past": "last", "future": "next"}[tense] if which == "nearest" else which  # type: ignore[assignment]
-        return calendar.choose(calendar.weekdays(now, weekday), now, chosen, tense, "week")
-
-    return resolve
+    return weekday_at(weekday, which)
 
 
 def read_day_of_month(match: Match) -> Resolve | None:
     """Read "the 5th" (of the month), where no noun follows."""
     day = int(re.sub(r"\D", "", match["day"]))
-    return lambda now, tense: calendar.choose(calendar.days_of_month(now, day), now, "nearest", tense, "month")
+    return occurrence(lambda now: calendar.days_of_month(now, day))
 
 
 def read_year(match: Match) -> Resolve | None:

@@ -19,8 +19,8 @@ from memory.dates.rules import (
     compile_spaced,
     count_of,
     is_vague_count,
+    named_weekday,
     ordinal_of,
-    weekday_number,
 )
 
 Change = Callable[[Match, Stretch], Stretch | None]
@@ -64,6 +64,7 @@ def transforming(change: Change) -> Wrap:
     return wrap
 
 
+@transforming
 def third_of(match: Match, stretch: Stretch) -> Stretch | None:
     """The "early", "mid" or "late" third: of a month by tens of days, of a year by months, of a week by days."""
     third = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1}.get(match["third"].lower().split()[0], 2)
@@ -80,6 +81,7 @@ def third_of(match: Match, stretch: Stretch) -> Stretch | None:
     return Stretch(edges[third], edges[third + 1], sure=False)
 
 
+@transforming
 def nth_part_of(match: Match, stretch: Stretch) -> Stretch | None:
     """Resolve "the first week of", "the last two days of", "the second Friday of"."""
     part = _nth_unit(match, stretch)
@@ -95,11 +97,10 @@ def nth_part_of(match: Match, stretch: Stretch) -> Stretch | None:
 def _nth_unit(match: Match, stretch: Stretch) -> Stretch | None:
     nth, unit = ordinal_of(match["nth"]), match["unit"].lower()
     count = count_of(match["count"])[1] if match["count"] else 1
-    if unit == "weekend" or (unit.endswith("day") and unit != "day"):
-        first = calendar.nth_weekday(stretch, 5 if unit == "weekend" else weekday_number(unit), nth)
-        return (
-            None if first is None else run_of_days(first, 2, "weekend") if unit == "weekend" else calendar.day_at(first)
-        )
+    weekday = _first_weekday(unit)
+    if weekday is not None:
+        first = calendar.nth_weekday(stretch, weekday, nth)
+        return first and _days_from(first, unit)
     match unit, stretch.unit:
         case "half" | "quarter", "year":
             return _block(stretch, nth, 6 if unit == "half" else 3, by_month=True)
@@ -124,44 +125,49 @@ def _block(stretch: Stretch, nth: int, size: int, unit: calendar.Unit = "span", 
     return Stretch(moved(stretch.start, size * (nth - 1)), moved(stretch.start, size * nth), unit)
 
 
+@transforming
 def neighbour_of(match: Match, stretch: Stretch) -> Stretch | None:
     """Resolve "the week of", "the day before", "the Sunday after" a time."""
     unit, way = match["unit"].lower(), match["way"].lower().split()[0]
-    weekday = weekday_number(unit) if unit.endswith("day") and unit != "day" else 5 if unit == "weekend" else None
+    weekday, earlier = _first_weekday(unit), way in {"before", "prior", "preceding"}
     if way == "of":
-        return unit_at(unit, stretch.start) if weekday is None or unit == "weekend" else None  # not "the Friday of"
-    earlier = way in {"before", "prior", "preceding"}
+        return unit_at(unit, stretch.start) if named_weekday(unit) is None else None  # not "the Friday of"
     if weekday is None:
         return unit_at(unit, stretch.start, -1) if earlier else unit_at(unit, stretch.end - timedelta(seconds=1), 1)
-    if unit == "weekend":
-        saturday = (
-            calendar.weekday_before(stretch.start - DAY, 5) if earlier else calendar.weekday_after(stretch.end, 5)
-        )
-        return run_of_days(saturday, 2, "weekend")
-    return calendar.day_at(
-        calendar.weekday_before(stretch.start, weekday) if earlier else calendar.weekday_after(stretch.end, weekday)
-    )
+    if not earlier:
+        return _days_from(calendar.weekday_after(stretch.end, weekday), unit)
+    # A weekend that contains the time is not the one before it.
+    edge = stretch.start - DAY if unit == "weekend" else stretch.start
+    return _days_from(calendar.weekday_before(edge, weekday), unit)
 
 
+def _first_weekday(unit: str) -> int | None:
+    """The weekday that a weekend or a named weekday begins with; None for other units."""
+    return 5 if unit == "weekend" else named_weekday(unit)
+
+
+def _days_from(first: datetime, unit: str) -> Stretch:
+    return run_of_days(first, 2, "weekend") if unit == "weekend" else calendar.day_at(first)
+
+
+@transforming
 def distance_from(match: Match, stretch: Stretch) -> Stretch | None:
     """Resolve "two days before", "a week after" a time."""
     least, most = count_of(match["count"])
-    unit = match["unit"].lower()
-    if match["way"].lower().startswith("after"):
-        near, far = (
-            calendar.unit_away(unit, stretch.end - DAY, least),
-            calendar.unit_away(unit, stretch.end - DAY, most),
-        )
-    else:
-        far, near = calendar.unit_away(unit, stretch.start, -least), calendar.unit_away(unit, stretch.start, -most)
-    return Stretch(near.start, far.end, near.unit if least == most else "span", sure=not is_vague_count(match["count"]))
+    later = match["way"].lower().startswith("after")
+    edge, sign = (stretch.end - DAY, 1) if later else (stretch.start, -1)
+    sure = not is_vague_count(match["count"])
+    away = calendar.units_away(match["unit"].lower(), edge, sign * least, sign * most, sure=sure)
+    return away if least == most else replace(away, unit="span")
 
 
+@transforming
 def part_of_day_of(match: Match, stretch: Stretch) -> Stretch | None:
     """The morning, afternoon, evening or night of a day."""
     return calendar.part_of_day(stretch.start, match["part"].lower()) if _is_day(stretch) else None
 
 
+@transforming
 def clock_time_of(match: Match, stretch: Stretch) -> Stretch | None:
     """The minute of a day at "13:56", the hour at "5 pm"."""
     clock = re.sub(r"[\s.]", "", match["clock"].lower())
@@ -200,6 +206,7 @@ def within_unit(match: Match, resolve: Resolve) -> Resolve:
     return resolved
 
 
+@transforming
 def mark_vague(match: Match, stretch: Stretch) -> Stretch:
     """The same stretch, marked as vague ("around May", "almost two years ago")."""
     return stretch.unsure()
@@ -214,20 +221,20 @@ OF_DAY = "day|night|week|weekend|month|year|morning|afternoon|evening"
 PREFIXES = (
     prefix(
         r"(?:the )?(?:very )?(?P<third>early|mid|late|(?:beginning|start|middle|end) of)(?: |-)(?:the |in )?",
-        transforming(third_of),
+        third_of,
     ),
     prefix(
         rf"(?:the )?(?P<nth>{NTH}) (?:(?P<count>{COUNT}) )?"
         rf"(?P<unit>day|week|weekend|month|half|quarter|{FULL_WEEKDAY})s? (?:of|in) (?:the )?",
-        transforming(nth_part_of),
+        nth_part_of,
     ),
     prefix(
         rf"(?P<count>{COUNT}) (?P<unit>day|week|month|year)s? (?P<way>before|after|prior to) (?:the )?",
-        transforming(distance_from),
+        distance_from,
     ),
     prefix(
         rf"the (?P<unit>{OF_DAY}|{FULL_WEEKDAY}) (?P<way>before|after|following|of|prior to|preceding) (?:the )?",
-        transforming(neighbour_of),
+        neighbour_of,
     ),
     prefix(
         r"(?P<ago>)(?P<which>last|this|next) (?P<unit>year|month|week)(?:['’]s|,? (?:in|on|at|during))? (?:the )?",
@@ -236,12 +243,12 @@ PREFIXES = (
     ),
     prefix(
         r"(?:about|almost|nearly|(?:just )?(?:over|under)|more than|less than|at least) ",
-        transforming(mark_vague),
+        mark_vague,
         COUNTED,
     ),
     prefix(
         r"(?:around|roughly|approximately|circa|probably|maybe|perhaps|sometime(?: in| around| during)?) (?:the )?",
-        transforming(mark_vague),
+        mark_vague,
     ),
 )
 SUFFIXES = (
@@ -251,6 +258,6 @@ SUFFIXES = (
         within_unit,
         RECURRING,
     ),
-    suffix(rf",?(?: in the| at)? (?P<part>{PART})", transforming(part_of_day_of)),
-    suffix(rf",? (?:at |around |about |@ ?)?(?P<clock>{CLOCK})", transforming(clock_time_of)),
+    suffix(rf",?(?: in the| at)? (?P<part>{PART})", part_of_day_of),
+    suffix(rf",? (?:at |around |about |@ ?)?(?P<clock>{CLOCK})", clock_time_of),
 )

@@ -1,10 +1,11 @@
 """Rules for times relative to the moment of speaking: "yesterday", "last week", "two years ago", "recently"."""
 
 import re
+from dataclasses import replace
 from datetime import datetime
 
 from memory.dates import calendar
-from memory.dates.calendar import DAY, Stretch, Tense, Which, run_of_days, unit_at
+from memory.dates.calendar import DAY, Stretch, Tense, run_of_days
 from memory.dates.rules import (
     CHOICE,
     COUNT,
@@ -17,10 +18,13 @@ from memory.dates.rules import (
     choice_of,
     compile_spaced,
     count_of,
+    days_ago,
     is_vague_count,
+    named_weekday,
+    occurrence,
     rule,
+    the_weekend,
     unit_from_now,
-    weekday_number,
 )
 
 DAY_WORDS = {"today": 0, "yesterday": -1, "tomorrow": 1, "the day before yesterday": -2, "the day after tomorrow": 2}
@@ -28,8 +32,7 @@ DAY_WORDS = {"today": 0, "yesterday": -1, "tomorrow": 1, "the day before yesterd
 
 def read_day_word(match: Match) -> Resolve:
     """Read "yesterday", "today", "tomorrow" and their neighbours."""
-    shift = DAY_WORDS[" ".join(match[0].lower().split())]
-    return unit_from_now("day", shift)
+    return unit_from_now("day", DAY_WORDS[" ".join(match[0].lower().split())])
 
 
 UNIT_SHIFTS = {"last": -1, "this": 0, "next": 1}
@@ -48,19 +51,11 @@ def read_unit_after_next(match: Match) -> Resolve:
     """Read "the week before last" and "the week after next", the same for a weekday."""
     sign = -1 if match["way"].lower().startswith("before") else 1
     unit = match["unit"].lower()
-    if unit.endswith("day") and unit != "day":
-        start = 7 * sign * DAY
-        weekday = weekday_number(unit)
-        which: Which = "last" if sign < 0 else "next"
-        return lambda now, tense: calendar.choose(
-            calendar.weekdays(now + start, weekday), now + start, which, tense, "week"
-        )
-    return unit_from_now(unit, 2 * sign)
-
-
-def read_weekend(match: Match) -> Resolve:
-    """Read "over the weekend": this one once it has begun, the last one before that."""
-    return lambda now, tense: unit_at("weekend", now, 0 if now.weekday() >= 5 or tense == "future" else -1)
+    weekday = named_weekday(unit)
+    if weekday is None:
+        return unit_from_now(unit, 2 * sign)
+    nearer = occurrence(lambda now: calendar.weekdays(now, weekday), "last" if sign < 0 else "next")
+    return lambda now, tense: nearer(now + 7 * sign * DAY, tense)
 
 
 ASKING_HOW_MANY = compile_spaced(r"\b(?:how (?:\w+ )?|more )\Z")
@@ -77,15 +72,13 @@ def read_distance(match: Match) -> Resolve | None:
         return None  # "how many days ago", "I read it in four days"
     if match["half"]:
         return read_half_more(unit, sign, least)
-    weekday = weekday_number(unit) if unit.endswith("day") and unit != "day" else None
+    weekday, sure = named_weekday(unit), not is_vague_count(match["count"])
 
-    def resolve(now: datetime, tense: Tense) -> Stretch | None:
-        if weekday is not None:
-            last = calendar.weekday_before(now, weekday) if sign < 0 else calendar.weekday_after(now + DAY, weekday)
-            return calendar.day_at(last + 7 * sign * (least - 1) * DAY)
-        near, far = calendar.unit_away(unit, now, sign * least), calendar.unit_away(unit, now, sign * most)
-        sure = near.sure and not is_vague_count(match["count"])
-        return Stretch(min(near.start, far.start), max(near.end, far.end), near.unit, sure)
+    def resolve(now: datetime, tense: Tense) -> Stretch:
+        if weekday is None:
+            return calendar.units_away(unit, now, sign * least, sign * most, sure=sure)
+        last = calendar.weekday_before(now, weekday) if sign < 0 else calendar.weekday_after(now + DAY, weekday)
+        return calendar.day_at(last + 7 * sign * (least - 1) * DAY)
 
     return resolve
 
@@ -94,12 +87,7 @@ def read_range_ago(match: Match) -> Resolve:
     """Read "two or three weeks ago" and "a week or so ago": from the farther to the nearer, unsure."""
     unit, least = match["unit"].lower(), count_of(match["least"])[0]
     most = least + 1 if match["most"].lower() == "so" else count_of(match["most"])[1]
-
-    def resolve(now: datetime, tense: Tense) -> Stretch:
-        far, near = calendar.unit_away(unit, now, -max(least, most)), calendar.unit_away(unit, now, -min(least, most))
-        return Stretch(far.start, near.end, sure=False)
-
-    return resolve
+    return lambda now, tense: replace(calendar.units_away(unit, now, -least, -most, sure=False), unit="span")
 
 
 def read_half_more(unit: str, sign: int, count: int) -> Resolve | None:
@@ -122,19 +110,17 @@ ROLLING_MONTHS = {"month": 1, "year": 12, "decade": 120}
 
 def read_rolling(match: Match) -> Resolve:
     """Read "the last two weeks" and "in the past year": up to today, today included; "the next" from today on."""
-    unit, count = match["unit"].lower(), match["count"] or "one"
-    most = count_of(count)[1]
-    forward = choice_of(match["which"]) == "next"
+    unit, counted = match["unit"].lower(), match["count"] or "one"
+    sign = 1 if choice_of(match["which"]) == "next" else -1
+    count, sure = sign * count_of(counted)[1], not is_vague_count(counted)
 
-    def resolve(now: datetime, tense: Tense) -> Stretch | None:
+    def resolve(now: datetime, tense: Tense) -> Stretch:
         today = calendar.midnight(now)
-        sign = 1 if forward else -1
         if unit in ROLLING_DAYS:
-            far = today + sign * most * ROLLING_DAYS[unit] * DAY
+            far = today + count * ROLLING_DAYS[unit] * DAY
         else:
-            far = calendar.shift_months(today, sign * most * ROLLING_MONTHS[unit])
-        ends = sorted((far, today))
-        return Stretch(ends[0], ends[1] + DAY, "span", sure=not is_vague_count(count))
+            far = calendar.shift_months(today, count * ROLLING_MONTHS[unit])
+        return Stretch(min(far, today), max(far, today) + DAY, sure=sure)
 
     return resolve
 
@@ -166,7 +152,7 @@ def read_vague(match: Match) -> Resolve | None:
     far, near = VAGUE[" ".join(match[0].lower().split())]
     if before(ASKING_HOW_MANY, match):
         return None  # "how long ago", "how many years ago"
-    return lambda now, tense: run_of_days(now - far * DAY, far - near + 1).unsure()
+    return days_ago(far, near)
 
 
 def read_this_time(match: Match) -> Resolve:
@@ -182,7 +168,10 @@ def read_this_time(match: Match) -> Resolve:
 
 
 RELATIVE_RULES = (
-    rule(r"(?:the day before yesterday|the day after tomorrow|yesterday|today|tomorrow)\b", read_day_word),
+    rule(
+        r"(?:the day before yesterday|the day after tomorrow|yesterday|today|tomorrow)\b",
+        read_day_word,
+    ),
     rule(r"tonight\b", lambda match: unit_from_now("night", 0)),
     rule(r"this (?:time|day) last (?P<unit>year|month|week)\b", read_this_time),
     rule(
@@ -216,6 +205,6 @@ RELATIVE_RULES = (
     rule(r"(?:the|this) (?P<which>past) (?P<count>)(?P<unit>week|month|year|decade)\b", read_rolling),
     rule(rf"(?<!the\x20){CHOICE}(?P<unit>weekend|week|month|quarter|year|decade|{PART})\b", read_unit),
     rule(r"the (?P<which>last) (?P<unit>weekend|week|month|year|decade)\b(?! (?:of|in)\b)", read_unit),
-    rule(r"(?<=(?:er|on|at|ng|or)\x20)the weekend\b(?! of\b)", read_weekend),
+    rule(r"(?<=(?:er|on|at|ng|or)\x20)the weekend\b(?! of\b)", lambda match: the_weekend),
     rule(rf"(?:{'|'.join(sorted(VAGUE, key=len, reverse=True))})\b", read_vague),
 )
