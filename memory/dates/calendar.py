@@ -102,7 +102,7 @@ def unit_at(unit: str, moment: datetime, count: int = 0) -> Stretch:
 
 
 def unit_away(unit: str, now: datetime, count: int) -> Stretch:
-    """The time `count` units from now, as wide as people mean it (see the table in `memory.dates.expressions`)."""
+    """The time `count` units from now, as wide as people mean it (see the table in README.md)."""
     today = midnight(now)
     match unit:
         case "minute":

@@ -8,21 +8,9 @@ the last one that is over.
 import re
 from collections.abc import Callable
 
-from memory.dates import calendar
+from memory.dates import calendar, rules
 from memory.dates.calendar import DAY, unit_at
-from memory.dates.rules import (
-    Kind,
-    Match,
-    Resolve,
-    Rule,
-    days_ago,
-    fixed,
-    occurrence,
-    read_full_date,
-    the_weekend,
-    unit_from_now,
-    weekday_at,
-)
+from memory.dates.rules import Kind, Match, Resolve, Rule
 
 DIGITS = "零一二三四五六七八九十"
 NUMBER = r"(?:\d{1,4}|[一二两三四五六七八九十]{1,3}|几|多|半)"
@@ -55,14 +43,14 @@ def read_chinese_day(match: Match) -> Resolve:
     """Read 昨天, 今晚, 前天下午."""
     part = match["part"] or match["short"]
     shift = DAYS[next(word for word in DAYS if match[0].startswith(word))]
-    return unit_from_now(PARTS[part[0]] if part else "day", shift)
+    return rules.unit_from_now(PARTS[part[0]] if part else "day", shift)
 
 
 def read_chinese_week(match: Match) -> Resolve:
     """Read 上周, 上周末, 上周五."""
     shift, day = SHIFTS[match["shift"]], match["day"]
     if not day or day == "末":
-        return unit_from_now("weekend" if day else "week", shift)
+        return rules.unit_from_now("weekend" if day else "week", shift)
     weekday = "一二三四五六".find(day) % 7
     return lambda now, tense: calendar.day_at(unit_at("week", now, shift).start + weekday * DAY)
 
@@ -70,8 +58,8 @@ def read_chinese_week(match: Match) -> Resolve:
 def read_chinese_weekday(match: Match) -> Resolve:
     """Read 周五, 周末: the last one that is over; in the future tense, the next."""
     if match["day"] == "末":
-        return the_weekend
-    return weekday_at("一二三四五六".find(match["day"]) % 7)
+        return rules.the_weekend
+    return rules.weekday_at("一二三四五六".find(match["day"]) % 7)
 
 
 def read_chinese_date(match: Match) -> Resolve | None:
@@ -85,18 +73,18 @@ def read_chinese_date(match: Match) -> Resolve | None:
         return lambda now, tense: next(
             (one for one in calendar.in_each_year(now, month, day) if one.start.year == now.year + shift), None
         )
-    return occurrence(lambda now: calendar.in_each_year(now, month, day))
+    return rules.occurrence(lambda now: calendar.in_each_year(now, month, day))
 
 
 def read_chinese_season(match: Match) -> Resolve | None:
     """Read 去年夏天, 2021年春天; without a year, the latest that has begun."""
     name = SEASONS[match["season"]]
     if match["number"]:
-        return fixed(calendar.season(int(match["number"]), name))
+        return rules.fixed(calendar.season(int(match["number"]), name))
     if match["year"]:
         shift = YEARS[match["year"]]
         return lambda now, tense: calendar.season(now.year + shift, name)
-    return occurrence(lambda now: calendar.seasons(now, name))
+    return rules.occurrence(lambda now: calendar.seasons(now, name))
 
 
 UNITS = {
@@ -127,7 +115,7 @@ def chinese(pattern: str, read: Callable[[Match], Resolve | None], kind: Kind = 
 
 CHINESE_RULES = (
     chinese(r"(?P<number>\d{4})年(?P<year>)的?(?P<season>[春夏秋冬])[天季]", read_chinese_season),
-    chinese(r"\d{4}年(?:\d{1,2}月(?:份|\d{1,2}[日号])?)?", read_full_date),
+    chinese(r"\d{4}年(?:\d{1,2}月(?:份|\d{1,2}[日号])?)?", rules.read_full_date),
     chinese(rf"(?P<year>{YEAR_WORD})(?P<number>)的?(?P<season>[春夏秋冬])[天季]", read_chinese_season),
     chinese(
         rf"(?<![\d一二两三四五六七八九十几半])(?:(?P<year>{YEAR_WORD})的?)?(?P<month>\d{{1,2}}|十[一二]?|[一二三四五六七八九])月"
@@ -135,16 +123,16 @@ CHINESE_RULES = (
         read_chinese_date,
         "recurring",
     ),
-    chinese(YEAR_WORD, lambda match: unit_from_now("year", YEARS[match[0]])),
+    chinese(YEAR_WORD, lambda match: rules.unit_from_now("year", YEARS[match[0]])),
     chinese(rf"(?:(?:大前|前|昨|今|明|后)[天日](?:{PART})?|[昨今明](?P<short>[晚早夜]))", read_chinese_day),
     chinese(rf"{SHIFT}{WEEK}(?P<day>[一二三四五六日天末])?", read_chinese_week),
-    chinese(rf"{SHIFT}月", lambda match: unit_from_now("month", SHIFTS[match["shift"]])),
+    chinese(rf"{SHIFT}月", lambda match: rules.unit_from_now("month", SHIFTS[match["shift"]])),
     chinese(rf"(?<![每一两三]){WEEK}(?P<day>[一二三四五六日天末])", read_chinese_weekday, "recurring"),
     chinese(
         rf"(?P<count>{NUMBER})个?(?P<unit>分钟|小时|天|周|星期|礼拜|月|年)(?:多|之|以)?前",
         read_chinese_distance,
         "count",
     ),
-    chinese(r"最近|近来", lambda match: days_ago(30, 0)),
+    chinese(r"最近|近来", lambda match: rules.days_ago(30, 0)),
     chinese(r"(?<=在)(?:(?P<year>)(?P<number>))(?P<season>[春夏秋冬])[天季]", read_chinese_season, "recurring"),
 )

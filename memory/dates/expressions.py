@@ -1,51 +1,6 @@
 """Find the times that a text names ("last weekend", "since March", "8 May 2023"), and describe spans of time in words.
 
-What is meant by words said at 13:56 on Thursday 25 May 2023 (days begin at midnight in the speaker's time zone):
-
-| words | span |
-|---|---|
-| yesterday, 3 days ago | that whole day |
-| last week, two weekends ago | Monday to Monday; Saturday and Sunday |
-| two weeks ago, a week after X | the seven days around that date (8 to 14 May) |
-| last month, two months ago, three years ago | the calendar month or year |
-| a couple of weeks ago | as two weeks ago, unsure |
-| a few weeks ago, several | from five to two weeks ago, from seven to three; unsure |
-| two or three weeks ago, a week or so ago | from the farther to the nearer; unsure |
-| the last two weeks, in the past year | from that long ago through today |
-| Friday, last Friday; next Friday; this Friday | the last one over; the first one to come; the one in this week |
-| May, 7 May, summer, Christmas | the latest begun; in the future tense ("will", "going to"), the first not over |
-| last March, next March, this March | the latest that is over; the first to begin; this year's |
-| spring, summer, autumn, winter 2021 | March to May, ... ; December 2021 to February 2022 |
-| the 5th; the weekend | the nearest 5th that has begun; this weekend once it has begun, else the last |
-| the 1990s, the 90s; the 1800s | ten years; the century |
-| early, mid, late X | its first, second, last third, unsure; a month's thirds are 1-10, 11-20, 21-end |
-| the first week of May | its first seven days; the last week is its last seven |
-| the week of X; the week before X | the week from Monday that contains it; the one before |
-| the Sunday before X, two days after X | that day |
-| yesterday morning, last night | 5 to 12, 12 to 18, 18 to 24 (evening), 18 to 6 (night) |
-| since X, from X on; after X | relation "after": from X's start, or its end, to tonight (a year on if X is to come) |
-| before X, until X; by X | relation "before": from a hundred years back to X's start, or its end |
-| between X and Y, from X to Y | both ends included |
-| recently, the other day, a while ago | a wide span, unsure (`memory.dates.english.relative_words.VAGUE`) |
-
-A habit ("every Friday", "on Sundays"), a duration ("for two weeks") and a time relative to an unnamed one ("the next
-day", "two days later") name no time and are ignored.
-
-Why no library reads the words (measured 21 November 2026 on 75 expressions and 7 texts that name no time, at one
-anchor; "inside": the start is within the span that people mean; "span": the whole span is right; "silent": nothing is
-found where no time is named):
-
-| | inside | span | silent | ms a text, median | last release |
-|---|---|---|---|---|---|
-| dateparser 1.5.0 | 39 | 34 | 5 | 0.4 | 2026 |
-| dateparser.search 1.5.0 | 47 | 0 | 1 | 0.7 | 2026 |
-| Microsoft Recognizers 1.0.2a2 | 52 | 33 | 5 | 10 | 2019 |
-| parsedatetime 2.6 | 31 | 0 | 1 | 0.1 | 2020 |
-| timefhuman 0.1.5 | 31 | 0 | 3 | 0.1 | 2026 |
-| ctparse 0.3.6 | 11 | 0 | 5 | 1.8 | 2022 |
-
-None reads seasons, decades, thirds and weekends correctly, so `dateparser` reads absolute dates, where it is reliable,
-and `memory.dates` the rest.
+README.md defines what each expression means, and says why no library reads them all.
 """
 
 import re

@@ -8,7 +8,7 @@ result is a span and depends on "last", "this" and "next", of which the library 
 import re
 from datetime import datetime
 
-from memory.dates import calendar
+from memory.dates import calendar, rules
 from memory.dates.calendar import DAY, Stretch, unit_at
 from memory.dates.rules import (
     CHOICE,
@@ -22,17 +22,8 @@ from memory.dates.rules import (
     YEAR,
     Match,
     Resolve,
-    after,
-    before,
-    choice_of,
     compile_spaced,
-    fixed,
-    month_number,
-    occurrence,
-    read_full_date,
     rule,
-    weekday_at,
-    weekday_number,
 )
 
 # A word that has another meaning ("may", "fall", "2000") is a month, a season or a year only after such words.
@@ -73,19 +64,19 @@ VERB_MONTHS = frozenset({"may", "march", "mar"})
 
 def is_habit(match: Match) -> bool:
     """Whether the context makes it a habit ("every Friday", "on Monday mornings") or a greeting ("merry Christmas")."""
-    return bool(before(HABIT, match) or after(HABIT_AFTER, match))
+    return bool(rules.before(HABIT, match) or rules.after(HABIT_AFTER, match))
 
 
 def in_range(match: Match) -> bool:
     """Whether the match is one end of a range: "between March and", "May–", "from March on"."""
-    left = before(RANGE_LEFT, match)
+    left = rules.before(RANGE_LEFT, match)
     opened = left is not None and left[0].strip().lower() in {"between", "from"}
-    if (left and not opened) or after(YEARS_RIGHT, match):
+    if (left and not opened) or rules.after(YEARS_RIGHT, match):
         return True
-    right = after(RANGE_RIGHT, match)
+    right = rules.after(RANGE_RIGHT, match)
     if right:
         return opened or (match[0].istitle() and not right["and"])
-    return opened and after(RANGE_ON, match) is not None
+    return opened and rules.after(RANGE_ON, match) is not None
 
 
 def read_day_of_year(match: Match) -> Resolve | None:
@@ -93,22 +84,23 @@ def read_day_of_year(match: Match) -> Resolve | None:
     word = match["month"]
     if word in VERB_MONTHS and match["day"].isdecimal():
         return None  # "these 3 may be enough"
-    month, day = month_number(word), int(re.sub(r"\D", "", match["day"]))
+    month, day = rules.month_number(word), int(re.sub(r"\D", "", match["day"]))
     if named := NAMED_WEEKDAY.match(match[0]):
-        return lambda now, _: calendar.on_weekday(calendar.in_each_year(now, month, day), weekday_number(named[0]), now)
-    return occurrence(lambda now: calendar.in_each_year(now, month, day))
+        weekday = rules.weekday_number(named[0])
+        return lambda now, _: calendar.on_weekday(calendar.in_each_year(now, month, day), weekday, now)
+    return rules.occurrence(lambda now: calendar.in_each_year(now, month, day))
 
 
 def read_days_of_month(match: Match) -> Resolve | None:
     """Read "3 to 7 May (2023)", "May 3-7", "between May 3 and 7": whole days, both ends included."""
-    month = month_number(match["month"])
+    month = rules.month_number(match["month"])
     first, last = (int(re.sub(r"\D", "", match[end])) for end in ("first", "last"))
     if first >= last or bool(match["and"]) != (match[0].lower().startswith("between")):
         return None  # "May 10th and 17th" is two days
     if match["year"]:
         start = datetime(int(match["year"]), month, first)
-        return fixed(Stretch(start, start.replace(day=last) + DAY))
-    return occurrence(lambda now: calendar.in_each_year(now, month, first, last))
+        return rules.fixed(Stretch(start, start.replace(day=last) + DAY))
+    return rules.occurrence(lambda now: calendar.in_each_year(now, month, first, last))
 
 
 def read_month(match: Match) -> Resolve | None:
@@ -117,56 +109,56 @@ def read_month(match: Match) -> Resolve | None:
     if match["which"]:
         named = word[0].isupper() or word in UNAMBIGUOUS_MONTHS
     else:
-        named = word.lower() in UNAMBIGUOUS_MONTHS or bool(before(TIME_PREPOSITION, match)) or in_range(match)
+        named = word.lower() in UNAMBIGUOUS_MONTHS or bool(rules.before(TIME_PREPOSITION, match)) or in_range(match)
     if not named or is_habit(match):
         return None
-    month, which = month_number(word), choice_of(match["which"])
-    return occurrence(lambda now: calendar.in_each_year(now, month), which)
+    month, which = rules.month_number(word), rules.choice_of(match["which"])
+    return rules.occurrence(lambda now: calendar.in_each_year(now, month), which)
 
 
 def read_season(match: Match) -> Resolve | None:
     """Read "summer 2021", "last summer", "in the summer"."""
-    name, which = match["name"].lower(), choice_of(match["which"])
+    name, which = match["name"].lower(), rules.choice_of(match["which"])
     if match["year"]:
-        return fixed(calendar.season(int(match["year"]), name))
-    if is_habit(match) or after(NOT_A_SEASON, match) or not (match["which"] or before(TIME_PREPOSITION, match)):
+        return rules.fixed(calendar.season(int(match["year"]), name))
+    led = match["which"] or rules.before(TIME_PREPOSITION, match)
+    if not led or is_habit(match) or rules.after(NOT_A_SEASON, match):
         return None
-    return occurrence(lambda now: calendar.seasons(now, name), which)
+    return rules.occurrence(lambda now: calendar.seasons(now, name), which)
 
 
 def read_holiday(match: Match) -> Resolve | None:
     """Read "Christmas 2021", "last Easter", "at Christmas"."""
-    name, which = re.sub("['’]", "", match["name"].lower()), choice_of(match["which"])
+    name, which = re.sub("['’]", "", match["name"].lower()), rules.choice_of(match["which"])
     if match["year"]:
-        return fixed(calendar.holiday(int(match["year"]), name))
-    led = match["which"] or before(TIME_PREPOSITION, match) or before(BEFORE_A_HOLIDAY, match)
-    if not led or is_habit(match) or after(NOT_A_HOLIDAY, match):
+        return rules.fixed(calendar.holiday(int(match["year"]), name))
+    led = match["which"] or rules.before(TIME_PREPOSITION, match) or rules.before(BEFORE_A_HOLIDAY, match)
+    if not led or is_habit(match) or rules.after(NOT_A_HOLIDAY, match):
         return None
-    return occurrence(lambda now: calendar.holidays(now, name), which)
+    return rules.occurrence(lambda now: calendar.holidays(now, name), which)
 
 
 def read_weekday(match: Match) -> Resolve | None:
     """Read a weekday: the last one that is over, unless "this", "next" or the tense of the sentence says otherwise."""
     word = match["name"]
-    short = len(word) < len("friday") and not (word[0].isupper() and (match["which"] or before(BEFORE_A_DAY, match)))
-    if short or is_habit(match):
+    is_named = word[0].isupper() and (match["which"] or rules.before(BEFORE_A_DAY, match))
+    if (len(word) < len("friday") and not is_named) or is_habit(match):
         return None
-    weekday, which = weekday_number(word), choice_of(match["which"])
-    return weekday_at(weekday, which)
+    return rules.weekday_at(rules.weekday_number(word), rules.choice_of(match["which"]))
 
 
 def read_day_of_month(match: Match) -> Resolve | None:
     """Read "the 5th" (of the month), where no noun follows."""
     day = int(re.sub(r"\D", "", match["day"]))
-    return occurrence(lambda now: calendar.days_of_month(now, day))
+    return rules.occurrence(lambda now: calendar.days_of_month(now, day))
 
 
 def read_year(match: Match) -> Resolve | None:
     """Read a bare year, where a preposition precedes it and no noun follows that it could count."""
-    led = before(TIME_PREPOSITION, match) or before(BEFORE_A_YEAR, match) or in_range(match)
-    if not led or before(THE, match) or after(AFTER_A_YEAR, match):
+    led = rules.before(TIME_PREPOSITION, match) or rules.before(BEFORE_A_YEAR, match) or in_range(match)
+    if not led or rules.before(THE, match) or rules.after(AFTER_A_YEAR, match):
         return None  # "the 2011 earthquake", "in 2000 steps"
-    return fixed(unit_at("year", datetime(int(match["year"]), 1, 1)))
+    return rules.fixed(unit_at("year", datetime(int(match["year"]), 1, 1)))
 
 
 TENS_WORDS = "twenties thirties forties fifties sixties seventies eighties nineties".split()
@@ -177,13 +169,13 @@ def read_decade(match: Match) -> Resolve | None:
     """Read "the 1990s", "the '90s", "the nineties"; two digits mean the last century from the thirties on."""
     word = match["decade"].lower()
     year = 20 + 10 * TENS_WORDS.index(word) if word in TENS_WORDS else int(re.sub(r"\D", "", word))
-    if year < 100 and not (match[0].lower().startswith("the") or before(THIRD, match)):
+    if year < 100 and not (match[0].lower().startswith("the") or rules.before(THIRD, match)):
         return None  # "in my eighties", "30s of plank"
     if year < 100:
         year += 1900 if year >= 30 else 2000
     if year % 100 == 0 and year < 2000:
-        return fixed(calendar.months(year, 1, 1200, "span"))  # "the 1800s" is the century
-    return fixed(unit_at("decade", datetime(year, 1, 1)))
+        return rules.fixed(calendar.months(year, 1, 1200, "span"))  # "the 1800s" is the century
+    return rules.fixed(unit_at("decade", datetime(year, 1, 1)))
 
 
 ON_WEEKDAY = rf"(?:{WEEKDAY}\.?,? (?:the )?)?"
@@ -192,17 +184,17 @@ FROM = "(?:between |from )?"
 TO_DAY = rf"(?:{TO}| (?P<and>and) )(?P<last>{DAY_NUMBER})"
 
 CALENDAR_RULES = (
-    rule(rf"(?:{CLOCK} (?:on )?)?{ON_WEEKDAY}{DAY_NUMBER} (?:of )?{MONTH}{OF_YEAR}", read_full_date),
-    rule(rf"{ON_WEEKDAY}{MONTH} (?:the )?{DAY_NUMBER}{OF_YEAR}", read_full_date),
+    rule(rf"(?:{CLOCK} (?:on )?)?{ON_WEEKDAY}{DAY_NUMBER} (?:of )?{MONTH}{OF_YEAR}", rules.read_full_date),
+    rule(rf"{ON_WEEKDAY}{MONTH} (?:the )?{DAY_NUMBER}{OF_YEAR}", rules.read_full_date),
     rule(rf"{FROM}(?P<first>{DAY_NUMBER}){TO_DAY} (?:of )?(?P<month>{MONTH})(?:{OF_YEAR})?", read_days_of_month),
     rule(rf"{FROM}(?P<month>{MONTH}) (?P<first>{DAY_NUMBER}){TO_DAY}(?!:)(?:{OF_YEAR})?", read_days_of_month),
-    rule(rf"{MONTH}{OF_YEAR}", read_full_date),
+    rule(rf"{MONTH}{OF_YEAR}", rules.read_full_date),
     rule(
         r"\d{4}[-/]\d{1,2}[-/]\d{1,2}"
         r"(?:(?:[T\x20]| ?\([a-z]{3}\) ?)\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?(?![\w/-])",
-        read_full_date,
+        rules.read_full_date,
     ),
-    rule(r"(?:\d{1,2}/\d{1,2}/(?:\d{4}|\d\d)|\d{1,2}[-.]\d{1,2}[-.]\d{4})(?![\w/-]|\.\d)", read_full_date),
+    rule(r"(?:\d{1,2}/\d{1,2}/(?:\d{4}|\d\d)|\d{1,2}[-.]\d{1,2}[-.]\d{4})(?![\w/-]|\.\d)", rules.read_full_date),
     rule(rf"{ON_WEEKDAY}(?P<day>{DAY_NUMBER}) (?:of )?(?P<month>{MONTH})", read_day_of_year, "recurring"),
     rule(rf"{ON_WEEKDAY}(?P<month>{MONTH}) (?:the )?(?P<day>{DAY_NUMBER})(?![:%,.]\d)", read_day_of_year, "recurring"),
     rule(rf"(?:{CHOICE})?(?P<name>{HOLIDAY})(?:,? (?:of |in )?(?P<year>{YEAR}))?", read_holiday, "recurring"),

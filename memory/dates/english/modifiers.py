@@ -5,23 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from memory.dates import calendar
+from memory.dates import calendar, rules
 from memory.dates.calendar import DAY, Stretch, Tense, run_of_days, unit_at
-from memory.dates.rules import (
-    CLOCK,
-    COUNT,
-    FULL_WEEKDAY,
-    PART,
-    Kind,
-    Match,
-    Resolve,
-    choice_of,
-    compile_spaced,
-    count_of,
-    is_vague_count,
-    named_weekday,
-    ordinal_of,
-)
+from memory.dates.rules import CLOCK, COUNT, FULL_WEEKDAY, PART, Kind, Match, Resolve, compile_spaced
 
 Change = Callable[[Match, Stretch], Stretch | None]
 Wrap = Callable[[Match, Resolve], Resolve]
@@ -95,8 +81,8 @@ def nth_part_of(match: Match, stretch: Stretch) -> Stretch | None:
 
 
 def _nth_unit(match: Match, stretch: Stretch) -> Stretch | None:
-    nth, unit = ordinal_of(match["nth"]), match["unit"].lower()
-    count = count_of(match["count"])[1] if match["count"] else 1
+    nth, unit = rules.ordinal_of(match["nth"]), match["unit"].lower()
+    count = rules.count_of(match["count"])[1] if match["count"] else 1
     weekday = _first_weekday(unit)
     if weekday is not None:
         first = calendar.nth_weekday(stretch, weekday, nth)
@@ -131,7 +117,7 @@ def neighbour_of(match: Match, stretch: Stretch) -> Stretch | None:
     unit, way = match["unit"].lower(), match["way"].lower().split()[0]
     weekday, earlier = _first_weekday(unit), way in {"before", "prior", "preceding"}
     if way == "of":
-        return unit_at(unit, stretch.start) if named_weekday(unit) is None else None  # not "the Friday of"
+        return unit_at(unit, stretch.start) if rules.named_weekday(unit) is None else None  # not "the Friday of"
     if weekday is None:
         return unit_at(unit, stretch.start, -1) if earlier else unit_at(unit, stretch.end - timedelta(seconds=1), 1)
     if not earlier:
@@ -143,7 +129,7 @@ def neighbour_of(match: Match, stretch: Stretch) -> Stretch | None:
 
 def _first_weekday(unit: str) -> int | None:
     """The weekday that a weekend or a named weekday begins with; None for other units."""
-    return 5 if unit == "weekend" else named_weekday(unit)
+    return 5 if unit == "weekend" else rules.named_weekday(unit)
 
 
 def _days_from(first: datetime, unit: str) -> Stretch:
@@ -153,10 +139,10 @@ def _days_from(first: datetime, unit: str) -> Stretch:
 @transforming
 def distance_from(match: Match, stretch: Stretch) -> Stretch | None:
     """Resolve "two days before", "a week after" a time."""
-    least, most = count_of(match["count"])
+    least, most = rules.count_of(match["count"])
     later = match["way"].lower().startswith("after")
     edge, sign = (stretch.end - DAY, 1) if later else (stretch.start, -1)
-    sure = not is_vague_count(match["count"])
+    sure = not rules.is_vague_count(match["count"])
     away = calendar.units_away(match["unit"].lower(), edge, sign * least, sign * most, sure=sure)
     return away if least == most else replace(away, unit="span")
 
@@ -197,9 +183,9 @@ def within_unit(match: Match, resolve: Resolve) -> Resolve:
 
     def resolved(now: datetime, tense: Tense) -> Stretch | None:
         if match["ago"]:
-            outer = unit_at("year", now, -count_of(match["ago"])[0])
+            outer = unit_at("year", now, -rules.count_of(match["ago"])[0])
         else:
-            outer = unit_at(match["unit"].lower(), now, {"last": -1, "next": 1}.get(choice_of(match["which"]), 0))
+            outer = unit_at(match["unit"].lower(), now, {"last": -1, "next": 1}.get(rules.choice_of(match["which"]), 0))
         inner = resolve(outer.end, "past")
         return inner if inner and outer.start <= inner.start < outer.end else None
 

@@ -4,35 +4,16 @@ import re
 from dataclasses import replace
 from datetime import datetime
 
-from memory.dates import calendar
+from memory.dates import calendar, rules
 from memory.dates.calendar import DAY, Stretch, Tense, run_of_days
-from memory.dates.rules import (
-    CHOICE,
-    COUNT,
-    FULL_WEEKDAY,
-    PART,
-    UNIT,
-    Match,
-    Resolve,
-    before,
-    choice_of,
-    compile_spaced,
-    count_of,
-    days_ago,
-    is_vague_count,
-    named_weekday,
-    occurrence,
-    rule,
-    the_weekend,
-    unit_from_now,
-)
+from memory.dates.rules import CHOICE, COUNT, FULL_WEEKDAY, PART, UNIT, Match, Resolve, compile_spaced, rule
 
 DAY_WORDS = {"today": 0, "yesterday": -1, "tomorrow": 1, "the day before yesterday": -2, "the day after tomorrow": 2}
 
 
 def read_day_word(match: Match) -> Resolve:
     """Read "yesterday", "today", "tomorrow" and their neighbours."""
-    return unit_from_now("day", DAY_WORDS[" ".join(match[0].lower().split())])
+    return rules.unit_from_now("day", DAY_WORDS[" ".join(match[0].lower().split())])
 
 
 UNIT_SHIFTS = {"last": -1, "this": 0, "next": 1}
@@ -40,21 +21,21 @@ UNIT_SHIFTS = {"last": -1, "this": 0, "next": 1}
 
 def read_unit(match: Match) -> Resolve | None:
     """Read "last week", "this month", "the weekend before last": whole calendar units."""
-    unit, which = match["unit"].lower(), choice_of(match["which"])
+    unit, which = match["unit"].lower(), rules.choice_of(match["which"])
     shift = UNIT_SHIFTS[which]
     if unit in calendar.PARTS_OF_DAY and (shift > 0 or (shift < 0 and unit in {"morning", "afternoon"})):
         return None
-    return unit_from_now(unit, shift)
+    return rules.unit_from_now(unit, shift)
 
 
 def read_unit_after_next(match: Match) -> Resolve:
     """Read "the week before last" and "the week after next", the same for a weekday."""
     sign = -1 if match["way"].lower().startswith("before") else 1
     unit = match["unit"].lower()
-    weekday = named_weekday(unit)
+    weekday = rules.named_weekday(unit)
     if weekday is None:
-        return unit_from_now(unit, 2 * sign)
-    nearer = occurrence(lambda now: calendar.weekdays(now, weekday), "last" if sign < 0 else "next")
+        return rules.unit_from_now(unit, 2 * sign)
+    nearer = rules.occurrence(lambda now: calendar.weekdays(now, weekday), "last" if sign < 0 else "next")
     return lambda now, tense: nearer(now + 7 * sign * DAY, tense)
 
 
@@ -66,13 +47,13 @@ DONE_BEFORE = re.compile(
 
 def read_distance(match: Match) -> Resolve | None:
     """Read "two weeks ago", "a few days ago", "in three months", "a week from now"."""
-    least, most = count_of(match["count"])
+    least, most = rules.count_of(match["count"])
     unit, sign = match["unit"].lower(), -1 if match["way"] else 1
-    if least == 0 or before(ASKING_HOW_MANY, match) or (not match["way"] and before(DONE_BEFORE, match)):
+    if least == 0 or rules.before(ASKING_HOW_MANY, match) or (not match["way"] and rules.before(DONE_BEFORE, match)):
         return None  # "how many days ago", "I read it in four days"
     if match["half"]:
         return read_half_more(unit, sign, least)
-    weekday, sure = named_weekday(unit), not is_vague_count(match["count"])
+    weekday, sure = rules.named_weekday(unit), not rules.is_vague_count(match["count"])
 
     def resolve(now: datetime, tense: Tense) -> Stretch:
         if weekday is None:
@@ -85,8 +66,8 @@ def read_distance(match: Match) -> Resolve | None:
 
 def read_range_ago(match: Match) -> Resolve:
     """Read "two or three weeks ago" and "a week or so ago": from the farther to the nearer, unsure."""
-    unit, least = match["unit"].lower(), count_of(match["least"])[0]
-    most = least + 1 if match["most"].lower() == "so" else count_of(match["most"])[1]
+    unit, least = match["unit"].lower(), rules.count_of(match["least"])[0]
+    most = least + 1 if match["most"].lower() == "so" else rules.count_of(match["most"])[1]
     return lambda now, tense: replace(calendar.units_away(unit, now, -least, -most, sure=False), unit="span")
 
 
@@ -111,8 +92,8 @@ ROLLING_MONTHS = {"month": 1, "year": 12, "decade": 120}
 def read_rolling(match: Match) -> Resolve:
     """Read "the last two weeks" and "in the past year": up to today, today included; "the next" from today on."""
     unit, counted = match["unit"].lower(), match["count"] or "one"
-    sign = 1 if choice_of(match["which"]) == "next" else -1
-    count, sure = sign * count_of(counted)[1], not is_vague_count(counted)
+    sign = 1 if rules.choice_of(match["which"]) == "next" else -1
+    count, sure = sign * rules.count_of(counted)[1], not rules.is_vague_count(counted)
 
     def resolve(now: datetime, tense: Tense) -> Stretch:
         today = calendar.midnight(now)
@@ -150,9 +131,9 @@ VAGUE = {
 def read_vague(match: Match) -> Resolve | None:
     """Read "recently", "the other day", "a while ago"."""
     far, near = VAGUE[" ".join(match[0].lower().split())]
-    if before(ASKING_HOW_MANY, match):
+    if rules.before(ASKING_HOW_MANY, match):
         return None  # "how long ago", "how many years ago"
-    return days_ago(far, near)
+    return rules.days_ago(far, near)
 
 
 def read_this_time(match: Match) -> Resolve:
@@ -172,7 +153,7 @@ RELATIVE_RULES = (
         r"(?:the day before yesterday|the day after tomorrow|yesterday|today|tomorrow)\b",
         read_day_word,
     ),
-    rule(r"tonight\b", lambda match: unit_from_now("night", 0)),
+    rule(r"tonight\b", lambda match: rules.unit_from_now("night", 0)),
     rule(r"this (?:time|day) last (?P<unit>year|month|week)\b", read_this_time),
     rule(
         rf"(?:the )?(?P<unit>weekend|week|month|year|night|{FULL_WEEKDAY}) (?P<way>before last|after next)\b",
@@ -205,6 +186,6 @@ RELATIVE_RULES = (
     rule(r"(?:the|this) (?P<which>past) (?P<count>)(?P<unit>week|month|year|decade)\b", read_rolling),
     rule(rf"(?<!the\x20){CHOICE}(?P<unit>weekend|week|month|quarter|year|decade|{PART})\b", read_unit),
     rule(r"the (?P<which>last) (?P<unit>weekend|week|month|year|decade)\b(?! (?:of|in)\b)", read_unit),
-    rule(r"(?<=(?:er|on|at|ng|or)\x20)the weekend\b(?! of\b)", lambda match: the_weekend),
+    rule(r"(?<=(?:er|on|at|ng|or)\x20)the weekend\b(?! of\b)", lambda match: rules.the_weekend),
     rule(rf"(?:{'|'.join(sorted(VAGUE, key=len, reverse=True))})\b", read_vague),
 )
