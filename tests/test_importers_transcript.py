@@ -6,8 +6,7 @@ import pytest
 
 from memory.importers.detect import unpack
 from memory.importers.generic import transcript
-from memory.importers.generic.line_times import read_date_heading, read_line_time
-from memory.importers.generic.transcript import read, sniff
+from memory.importers.generic.transcript import read, read_date_heading, read_line_time, sniff
 from memory.importers.reading import session_builder
 from memory.importers.reading.speakers import split_utterance
 from memory.types import PersonaDraft, SessionDraft, Skip

@@ -44,8 +44,7 @@ from memory.importers.reading.dates import parse_moment, parse_with_format
 from memory.importers.reading.fields import clean_text, json_type
 from memory.importers.reading.session_builder import SessionBuilder
 from memory.importers.reading.source import read_head
-from memory.importers.reading.speakers import split_utterance
-from memory.types import PersonaDraft, SessionDraft, Skip, TurnDraft
+from memory.types import PersonaDraft, SessionDraft, Skip
 
 TITLE = "DialSim"
 
@@ -170,28 +169,14 @@ class _Show:
             )
         script = found.get("script")
         for line in clean_text(script, where, self.skips).splitlines() if isinstance(script, str) else ():
-            _say(session, line.strip(), where)
+            if (text := line.strip()) and not text.startswith(_CREDITS):
+                script_format.add_line(session, text, where)
         for record in session.finish():
             if isinstance(record, SessionDraft):
                 self.of_day[day].append(record.external_id)
                 return _numbered(record)
             self.skips.append(record)
         return None
-
-
-def _say(session: SessionBuilder, line: str, place: str) -> None:
-    if not line or line.startswith(_CREDITS):
-        return
-    if scene := script_format.SCENE.fullmatch(line):
-        session.start_turn(
-            TurnDraft(script_format.SCENE_SPEAKER, "other", (scene["square"] or scene["round"]).strip()), place
-        )
-    elif utterance := split_utterance(line):
-        session.start_turn(TurnDraft(utterance[0], "other", utterance[1]), place)
-    elif session.has_turns:
-        session.continue_turn(line)
-    else:
-        session.start_turn(TurnDraft(script_format.SCENE_SPEAKER, "other", line), place)
 
 
 def _numbered(session: SessionDraft) -> SessionDraft:

@@ -15,9 +15,8 @@ from collections.abc import Iterator
 
 from memory.bank.rows import clean
 from memory.importers.reading.dates import date_problem, parse_moment
-from memory.importers.reading.fields import clean_text
-from memory.importers.reading.session_builder import SessionBuilder
-from memory.importers.reading.source import Record, Source, count_records, head_text, read_lines
+from memory.importers.reading.session_builder import ChatLog, SessionBuilder
+from memory.importers.reading.source import Record, Source, count_records, head_text, read_clean_lines
 from memory.importers.reading.speakers import split_utterance
 from memory.types import PersonaDraft, Skip, TurnDraft
 
@@ -38,29 +37,21 @@ def read(path: Source) -> Iterator[Record]:
     """The sessions of one script."""
     name = clean(path.stem)
     yield PersonaDraft(name=name, external_id=name)
-    session: SessionBuilder | None = None
-    skips: list[Skip] = []
-    for line in read_lines(path):
-        if isinstance(line, Skip):
+    log = ChatLog()
+    for line in read_clean_lines(path):
+        if isinstance(line, Skip) and log.session:
+            log.session.skips.append(line)
+        elif isinstance(line, Skip):
             yield line
-            continue
-        place = f"line {line.number}"
-        text = clean_text(line.text, place, session.skips if session else skips).strip()
-        if header := HEADER.fullmatch(text):
-            if session:
-                yield from session.finish()
-            session = _open(header, place)
-        elif text and session is None:
-            skips.append(Skip(place, "text before the first session"))
-        elif text and session:
-            _take(session, text, place)
-        if session and session.is_full:
-            full, session = session, session.split()
-            yield from full.finish()
-        yield from skips
-        skips.clear()
-    if session:
-        yield from session.finish()
+        elif header := HEADER.fullmatch(line.text.strip()):
+            yield from log.finish()
+            log.session = _open(header, line.place)
+        elif (text := line.text.strip()) and log.session:
+            add_line(log.session, text, line.place)
+        elif text:
+            yield Skip(line.place, "text before the first session")
+        yield from log.hand_over_full()
+    yield from log.finish()
 
 
 def _open(header: re.Match[str], place: str) -> SessionBuilder:
@@ -73,7 +64,8 @@ def _open(header: re.Match[str], place: str) -> SessionBuilder:
     return session
 
 
-def _take(session: SessionBuilder, text: str, place: str) -> None:
+def add_line(session: SessionBuilder, text: str, place: str) -> None:
+    """Add a line of the script: a scene, a turn of a speaker, or more of the last turn."""
     if scene := SCENE.fullmatch(text):
         session.start_turn(TurnDraft(SCENE_SPEAKER, "other", (scene["square"] or scene["round"]).strip()), place)
     elif utterance := split_utterance(text):

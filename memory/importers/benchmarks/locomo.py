@@ -51,8 +51,7 @@ def read(path: Source) -> Iterator[Record]:
 def _read_session(conversation: Fields, name: str) -> SessionDraft | None:
     user = conversation.text("speaker_a")
     turns = []
-    for value, place in conversation.items(name):
-        turn = Fields.of(value, place, conversation.skips)
+    for turn in conversation.objects(name):
         speaker, text = turn.text("speaker"), _with_picture(turn)
         if text:
             role: Role = "user" if speaker == user else "other"

@@ -9,8 +9,9 @@ file is not sorted by user, but is handed over user by user. The dialogues are p
 
 from collections.abc import Iterator
 
+from memory.dates.expressions import read_date
 from memory.errors import UnreadableFile
-from memory.importers.reading.dates import NO_DATE, parse_span
+from memory.importers.reading.dates import NO_DATE
 from memory.importers.reading.fields import Fields, pop_skips
 from memory.importers.reading.json_lines import read_objects
 from memory.importers.reading.json_stream import outline
@@ -66,7 +67,7 @@ def _read_memory(key: str, fields: Fields) -> MemoryDraft | None:
         fields.report("event", "memory without an event")
         return None
     when = fields.text("time")
-    if not (span := parse_span(when)):
+    if not (span := read_date(when)):
         fields.report("time", NO_DATE)
     return MemoryDraft(
         "event",

@@ -21,7 +21,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from memory.bank.rows import clean
-from memory.importers.reading.dates import NO_DATE, parse_span
+from memory.dates.expressions import read_date
+from memory.importers.reading.dates import NO_DATE
 from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, Fields, clean_text, list_items, pop_skips
 from memory.importers.reading.json_stream import Place, format_place, outline, stream_values
 from memory.importers.reading.source import Record, Source, count_records
@@ -132,7 +133,7 @@ def _read_events(character: Fields) -> Iterator[MemoryDraft]:
             fields.report("", "empty event")
             continue
         when = fields.text("Creation Time")
-        if not (span := parse_span(when)):
+        if not (span := read_date(when)):
             fields.report("Creation Time", NO_DATE)
         yield MemoryDraft("event", text, event=span, event_text=when, attribute=fields.text("Theme"), external_id=key)
 

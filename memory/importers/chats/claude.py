@@ -74,8 +74,7 @@ def _read_turn(message: Fields) -> TurnDraft | None:
 
 def _read_attachments(message: Fields) -> Iterator[str]:
     for name in ("attachments", "files"):
-        for value, place in message.items(name):
-            attached = Fields.of(value, place, message.skips)
+        for attached in message.objects(name):
             if attached.text("extracted_content"):
                 attached.report("extracted_content", "the text of an attached file; left out")
             if file_name := attached.text("file_name").strip():

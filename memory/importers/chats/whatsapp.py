@@ -20,22 +20,14 @@ the first to speak, which is reported. Media are left out, their captions kept.
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from memory.bank.rows import clean
 from memory.errors import UnreadableFile
-from memory.importers.chats.whatsapp_times import (
-    ORDERS,
-    DateOrders,
-    MessageTime,
-    Order,
-    is_whatsapp_time,
-    read_message_time,
-)
+from memory.importers.chats.whatsapp_times import DateOrders, MessageTime, Order, is_whatsapp_time, read_message_time
 from memory.importers.reading.dates import date_problem
-from memory.importers.reading.fields import clean_text
 from memory.importers.reading.session_builder import MAX_CHARACTERS, ChatLog
-from memory.importers.reading.source import Record, Source, TextLine, count_records, head_text, read_lines
+from memory.importers.reading.source import Record, Source, count_records, head_text, read_clean_lines, read_lines
 from memory.importers.reading.speakers import RoleAssigner
 from memory.types import PersonaDraft, Skip, TurnDraft
 
@@ -70,105 +62,17 @@ def sniff(head: bytes) -> bool:
 @count_records
 def read(path: Source) -> Iterator[Record]:
     """The sessions of one chat; the file is read twice, first for its speakers and date format."""
-    survey = _survey(path)
-    yield PersonaDraft(clean(COPY.sub("", path.stem)))
-    yield from survey.skips
-    roles = survey.roles(COPY.sub("", path.stem))
-    reader = _Reader(survey.order, roles)
-    for line in read_lines(path):
-        if isinstance(line, Skip):
-            yield line
-        else:
-            yield from reader.take(line)
-    yield from reader.finish()
-    if roles.guess:
-        yield Skip("the file", f"does not say who the user is; assumed to be {roles.guess}, who speaks first")
-
-
-@dataclass(slots=True)
-class _Survey:
-    """What only the whole file shows: the order of day and month, and who may be the user."""
-
-    order: Order = ORDERS[0]
-    speakers: dict[str, None] = field(default_factory=dict)
-    user: str = ""
-    skips: list[Skip] = field(default_factory=list)
-
-    def roles(self, title: str) -> RoleAssigner:
-        """The roles of the speakers, as far as the file shows them."""
-        named = [name for name in self.speakers if title.casefold().endswith(name.casefold())]
-        others = named if len(self.speakers) == 2 and len(named) == 1 else []
-        return RoleAssigner([self.user], []) if self.user else RoleAssigner([], others)
-
-
-def _survey(path: Source) -> _Survey:
-    survey, dates = _Survey(), DateOrders()
-    with suppress(UnreadableFile):  # raised when the file is read, after what can be read of it
-        for line in read_lines(path):
-            if isinstance(line, Skip) or (stamp := read_message_time(line.text)) is None:
-                continue
-            dates.add(stamp, line.number)
-            speaker, text = split_speaker(stamp.rest)
-            if speaker and not text.startswith(SYSTEM_MARK):
-                survey.speakers[speaker] = None
-            if speaker and _bare(text) in DELETED_BY_USER:
-                survey.user = speaker
-    survey.order, ambiguity = dates.choose()
+    title = COPY.sub("", path.stem)
+    order, roles, ambiguity = _survey(path, title)
+    yield PersonaDraft(clean(title))
     if ambiguity:
-        survey.skips.append(ambiguity)
-    return survey
-
-
-@dataclass(slots=True)
-class _Message:
-    """A message whose lines are still coming in."""
-
-    stamp: MessageTime
-    speaker: str
-    place: str
-    lines: list[str]
-    size: int = 0
-
-
-class _Reader:
-    """Joins lines to messages, and messages to sessions."""
-
-    def __init__(self, order: Order, roles: RoleAssigner) -> None:
-        self.order = order
-        self.roles = roles
-        self.log = ChatLog()
-        self.message: _Message | None = None
-
-    def take(self, line: TextLine) -> Iterator[Record]:
-        """Take a line, which begins a message or continues one."""
-        skips: list[Skip] = []
-        place = f"line {line.number}"
-        text = clean_text(line.text, place, skips)
-        yield from skips
-        if stamp := read_message_time(text):
-            yield from self._release()
-            speaker, first_line = split_speaker(stamp.rest)
-            self.message = _Message(stamp, speaker, place, [first_line])
-        elif self.message:
-            self.message.lines.append(text)
-            self.message.size += len(text)
-            if self.message.size > MAX_CHARACTERS:
-                long = self.message
-                yield from self._release()
-                self.message = _Message(long.stamp, long.speaker, place, [])
-        elif text.strip():
-            yield Skip(place, "text before the first message")
-
-    def finish(self) -> Iterator[Record]:
-        """Hand over the last message and session."""
-        yield from self._release()
-        yield from self.log.finish()
-
-    def _release(self) -> Iterator[Record]:
-        message, self.message = self.message, None
-        if message is None:
-            return
-        said_at = message.stamp.moment(self.order)
+        yield ambiguity
+    log = ChatLog()
+    for message in _read_messages(path):
+        if isinstance(message, Skip):
+            yield message
+            continue
+        said_at = message.stamp.moment(order)
         text, reason = text_and_skip_reason(message.speaker, "\n".join(message.lines))
         if reason:
             yield Skip(message.place, reason)
@@ -177,9 +81,64 @@ class _Reader:
         elif fault := date_problem(said_at):
             yield Skip(message.place, fault)
         if text:
-            role = self.roles.role_of(message.speaker)
-            turn = TurnDraft(message.speaker, role, text, said_at, message.stamp.text)
-            yield from self.log.add(turn, message.place)
+            turn = TurnDraft(message.speaker, roles.role_of(message.speaker), text, said_at, message.stamp.text)
+            yield from log.add(turn, message.place)
+    yield from log.finish()
+    if roles.guess:
+        yield Skip("the file", f"does not say who the user is; assumed to be {roles.guess}, who speaks first")
+
+
+def _survey(path: Source, title: str) -> tuple[Order, RoleAssigner, Skip | None]:
+    """What only the whole file shows: the order of day and month, who may be the user, and what remains in doubt."""
+    dates, speakers, user = DateOrders(), dict[str, None](), ""
+    with suppress(UnreadableFile):  # raised when the file is read, after what can be read of it
+        for line in read_lines(path):
+            if isinstance(line, Skip) or (stamp := read_message_time(line.text)) is None:
+                continue
+            dates.add(stamp, line.number)
+            speaker, text = split_speaker(stamp.rest)
+            if speaker and not text.startswith(SYSTEM_MARK):
+                speakers[speaker] = None
+            if speaker and _bare(text) in DELETED_BY_USER:
+                user = speaker
+    named = [name for name in speakers if title.casefold().endswith(name.casefold())]
+    others = named if len(speakers) == 2 and len(named) == 1 and not user else []
+    order, ambiguity = dates.choose()
+    return order, RoleAssigner([user] if user else [], others), ambiguity
+
+
+@dataclass(slots=True)
+class _Message:
+    """A message, which may have several lines; `size` is the number of characters after the first."""
+
+    stamp: MessageTime
+    speaker: str
+    place: str
+    lines: list[str]
+    size: int = 0
+
+
+def _read_messages(path: Source) -> Iterator[_Message | Skip]:
+    """Join the lines of a file to messages; a very long one is handed over in parts."""
+    message: _Message | None = None
+    for line in read_clean_lines(path):
+        if isinstance(line, Skip):
+            yield line
+        elif stamp := read_message_time(line.text):
+            if message:
+                yield message
+            speaker, text = split_speaker(stamp.rest)
+            message = _Message(stamp, speaker, line.place, [text])
+        elif message:
+            message.lines.append(line.text)
+            message.size += len(line.text)
+            if message.size > MAX_CHARACTERS:
+                yield message
+                message = _Message(message.stamp, message.speaker, line.place, [])
+        elif line.text.strip():
+            yield Skip(line.place, "text before the first message")
+    if message:
+        yield message
 
 
 def split_speaker(rest: str) -> tuple[str, str]:

@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 from typing import get_args
 
 from memory.bank.relations import relation_of
-from memory.importers.reading.dates import NO_DATE, parse_iso_moment, parse_moment, parse_span
+from memory.dates.expressions import read_date
+from memory.importers.reading.dates import NO_DATE, parse_iso_moment, parse_moment
 from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, ROLES, Fields, clean_text, json_type
 from memory.types import MemoryDraft, PersonaDraft, Role, SessionDraft, Store, TimeSpan, TurnDraft
 
@@ -34,17 +35,13 @@ def read_persona(fields: Fields, fallback: str) -> PersonaDraft:
 
 def read_session(fields: Fields, persona: str) -> SessionDraft | None:
     """A session of a persona; None if it has no usable turn, which is reported."""
-    turns = []
-    for value, place in fields.items("turns"):
-        turn = _read_turn(Fields.of(value, place, fields.skips), persona)
-        if turn:
-            turns.append(turn)
+    turns = tuple(turn for each in fields.objects("turns") if (turn := _read_turn(each, persona)))
     if not turns:
         fields.report("turns", EMPTY_SESSION)
         return None
     started_at = fields.moment("started_at")
     wording = _read_wording(fields, "started", started_at)
-    return SessionDraft(tuple(turns), started_at, wording, fields.text("id"), fields.text("title"))
+    return SessionDraft(turns, started_at, wording, fields.text("id"), fields.text("title"))
 
 
 def read_memory(fields: Fields) -> MemoryDraft | None:
@@ -142,5 +139,5 @@ def _span_of(text: str) -> TimeSpan | None:
     """The time span of a date; an exact moment lasts a minute."""
     moment = parse_iso_moment(text)
     if moment is None:
-        return parse_span(text)
+        return read_date(text)
     return TimeSpan(moment, moment + MINUTE) if moment < LAST_MINUTE else None

@@ -12,22 +12,44 @@ to speak is the user, and the others have the role `other`. Once lines have time
 if its speaker has spoken before.
 """
 
+import re
 from collections.abc import Iterator
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
 from memory.bank.rows import clean
-from memory.importers.generic.line_times import LineTime, read_date_heading, read_line_time, read_title
-from memory.importers.reading.dates import NO_DATE, date_problem
-from memory.importers.reading.fields import clean_text
-from memory.importers.reading.session_builder import PAUSE, SessionBuilder
-from memory.importers.reading.source import Record, Source, count_records, head_text, read_lines
+from memory.importers.reading.dates import NO_DATE, date_problem, parse_moment, to_utc
+from memory.importers.reading.session_builder import PAUSE, ChatLog, SessionBuilder
+from memory.importers.reading.source import Record, Source, count_records, head_text, read_clean_lines
 from memory.importers.reading.speakers import RoleAssigner, split_utterance
-from memory.types import PersonaDraft, Skip, TurnDraft
+from memory.types import PersonaDraft, SessionDraft, Skip, TurnDraft
 
 NAME = "transcript"
 
+DAY = r"(?P<year>[0-9]{4})[-/.](?P<month>[0-9]{1,2})[-/.](?P<day>[0-9]{1,2})(?![0-9])"
+CLOCK = (
+    r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2})(?:[.,][0-9]{1,9})?)?"
+    r"(?: ?(?P<half>[AaPp])[Mm]\b)?(?: ?(?P<zone>Z\b|UTC\b|[+-][0-9]{2}:?[0-9]{2}))?"
+)
+FORMS = (
+    re.compile(rf"\[?(?P<stamp>{DAY}(?:(?:T|,? ){CLOCK})?)(?P<rest>.*)", re.DOTALL),
+    re.compile(rf"\[?(?P<stamp>{CLOCK})(?P<rest>.*)", re.DOTALL),
+)
+AFTER_STAMP = "]-– \t"
+HEADING = re.compile(r"#{1,6}\s*(?P<text>.*)")
+
 # Up to this many lines may all have different "speakers"; more are the keys of a settings file or a form.
 FEW_LINES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class LineTime:
+    """The time before a line: its spelling, its moment if known, whether it includes a day; and the rest."""
+
+    text: str
+    moment: datetime | None
+    has_day: bool
+    rest: str
 
 
 def sniff(head: bytes) -> bool:
@@ -49,27 +71,21 @@ def sniff(head: bytes) -> bool:
 def read(path: Source) -> Iterator[Record]:
     """The sessions of one transcript."""
     yield PersonaDraft(name=clean(path.stem))
-    reader = _TranscriptReader()
-    for line in read_lines(path):
+    log = _TranscriptLog()
+    for line in read_clean_lines(path):
         if isinstance(line, Skip):
             yield line
-            continue
-        skips: list[Skip] = []
-        place = f"line {line.number}"
-        text = clean_text(line.text, place, skips).strip()
-        yield from skips
-        if text:
-            yield from reader.take(text, place)
-    yield from reader.finish()
+        elif text := line.text.strip():
+            yield from log.take(text, line.place)
+    yield from log.finish()
 
 
-class _TranscriptReader:
+class _TranscriptLog(ChatLog):
     """Builds sessions from the lines of a transcript."""
 
     def __init__(self) -> None:
-        self.session: SessionBuilder | None = None
+        super().__init__()
         self.cast = RoleAssigner()
-        self.last: datetime | None = None
         self.has_times = False
 
     def take(self, text: str, place: str) -> Iterator[Record]:
@@ -89,18 +105,14 @@ class _TranscriptReader:
             self.session.title = title
         else:
             yield Skip(place, "text before the first speaker")
-        if self.session and self.session.is_full:
-            full, self.session = self.session, self.session.split()
-            yield from full.finish()
+        yield from self.hand_over_full()
 
-    def finish(self) -> Iterator[Record]:
-        """Hand over the current session."""
-        if self.session:
-            released = list(self.session.finish())
-            if self.session.turns and (fault := date_problem(self.session.started_at)):
-                yield Skip(self.session.place, fault)
-            yield from released
-        self.session = self.last = None
+    def finish(self) -> Iterator[SessionDraft | Skip]:
+        """Hand over the current session, after a skip if it has no date."""
+        session, finished = self.session, list(super().finish())
+        if session and session.turns and (fault := date_problem(session.started_at)):
+            yield Skip(session.place, fault)
+        yield from finished
 
     def _start_turn(self, stamp: LineTime, speaker: str, text: str, place: str) -> Iterator[Record]:
         if self.last and stamp.has_day and stamp.moment and stamp.moment - self.last > PAUSE:
@@ -117,3 +129,58 @@ class _TranscriptReader:
 
     def _begins_utterance(self, stamp: LineTime, speaker: str) -> bool:
         return bool(stamp.text) or not self.has_times or speaker in self.cast.roles
+
+
+def read_line_time(line: str, day: datetime | None = None) -> LineTime:
+    """The time that a line begins with, an hour alone on the given day; without a time, the rest is the whole line."""
+    for form in FORMS:
+        if match := form.fullmatch(line):
+            rest = match["rest"].lstrip(AFTER_STAMP)
+            return LineTime(match["stamp"], _read_moment(match, day), form is FORMS[0], rest)
+    return LineTime("", None, False, line)
+
+
+def read_date_heading(line: str) -> tuple[str, datetime] | None:
+    """The text and moment of a line that is only a date, or of a `#` heading with a date in any wording."""
+    heading = HEADING.fullmatch(line)
+    text = (heading["text"] if heading else line).strip(" #")
+    dated = FORMS[0].fullmatch(text)
+    moment = None
+    if dated and not dated["rest"].strip(AFTER_STAMP):
+        moment = _read_moment(dated, None)
+    elif heading:
+        moment = parse_moment(text)
+    return (text, moment) if moment else None
+
+
+def read_title(line: str) -> str:
+    """The text of a `#` heading; empty for any other line."""
+    heading = HEADING.fullmatch(line)
+    return heading["text"].strip(" #") if heading else ""
+
+
+def _read_moment(match: re.Match[str], day: datetime | None) -> datetime | None:
+    parts = match.groupdict()
+    hour = int(parts["hour"] or 0)
+    if half := parts["half"]:
+        hour = hour % 12 + (12 if half in "Pp" else 0)
+    try:
+        if parts.get("year"):
+            day = datetime(int(parts["year"]), int(parts["month"]), int(parts["day"]))
+        if day is None:
+            return None
+        zone = _read_zone(parts["zone"])
+        return to_utc(
+            day.replace(hour=hour, minute=int(parts["minute"] or 0), second=int(parts["second"] or 0), tzinfo=zone)
+        )
+    except (ValueError, OverflowError):
+        return None
+
+
+def _read_zone(text: str | None) -> tzinfo:
+    """A zone as hours and minutes from UTC; UTC if none is named."""
+    if not text or text[0] not in "+-":
+        return UTC
+    digits = text[1:].replace(":", "")
+    ahead = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
+    return timezone(-ahead if text[0] == "-" else ahead)

@@ -1,15 +1,8 @@
 """Parse dates as sources write them into aware datetimes; a date without a time zone is read as UTC."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 
 from memory.dates.expressions import read_date
-from memory.types import TimeSpan
-
-# Longer than any date, shorter than a sentence that only mentions one.
-MAX_DATE_LENGTH = 60
-
-DAY = timedelta(days=1)
-LAST_DAY = datetime(9999, 12, 31, tzinfo=UTC)
 
 # As seconds this is the year 5138, as milliseconds 1973, before there were chats to export.
 FIRST_MILLISECONDS = 1e11
@@ -55,13 +48,6 @@ def parse_epoch(text: str) -> datetime | None:
         return None
 
 
-def parse_span(text: str) -> TimeSpan | None:
-    """The time span of a date in any wording: a whole month for "October 2021"."""
-    if day := parse_with_format(text, "%Y-%m-%d"):
-        return TimeSpan(day, day + DAY) if day < LAST_DAY else None
-    return read_date(text) if text.strip() and len(text) <= MAX_DATE_LENGTH else None
-
-
 def parse_moment(text: str, *forms: str) -> datetime | None:
     """The first moment of a date in any wording; the `strptime` formats are tried first."""
     for form in forms:
@@ -69,7 +55,7 @@ def parse_moment(text: str, *forms: str) -> datetime | None:
             return moment
     if moment := parse_iso_moment(text):
         return moment
-    span = parse_span(text)
+    span = read_date(text)
     return span.start if span else None
 
 

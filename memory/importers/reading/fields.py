@@ -74,6 +74,10 @@ class Fields:
         """Each element of a field that is a list, with its place."""
         return list_items(self.values.get(name), self.place_of(name), self.skips)
 
+    def objects(self, name: str) -> Iterator[Self]:
+        """Each element of a list of objects; one that is no object is reported and has no fields."""
+        return (self.of(value, place, self.skips) for value, place in self.items(name))
+
 
 def list_items(value: object, place: str, skips: list[Skip]) -> Iterator[tuple[Any, str]]:
     """Each element of a list with its place; anything else is reported and read as an empty list."""

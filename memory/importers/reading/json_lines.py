@@ -28,7 +28,6 @@ def is_truncated(text: str, fault: json.JSONDecodeError) -> bool:
 
 
 def _read_object(path: Source, line: TextLine) -> Fields | Skip:
-    place = f"line {line.number}"
     try:
         value = json.loads(line.text, strict=False)
     except json.JSONDecodeError as fault:
@@ -37,9 +36,9 @@ def _read_object(path: Source, line: TextLine) -> Fields | Skip:
             raise UnreadableFile(
                 f"{path.name} ends unexpectedly in its last line, {line.number}: {expected}."
             ) from fault
-        return Skip(place, f"invalid JSON at character {fault.pos + 1:,}: {fault.msg}")
+        return Skip(line.place, f"invalid JSON at character {fault.pos + 1:,}: {fault.msg}")
     except (ValueError, RecursionError):
-        return Skip(place, "invalid JSON: nested too deeply, or a number of too many digits")
+        return Skip(line.place, "invalid JSON: nested too deeply, or a number of too many digits")
     if not isinstance(value, dict):
-        return Skip(place, f"expected an object, found {json_type(value)}")
-    return Fields(value, place, is_line=True)
+        return Skip(line.place, f"expected an object, found {json_type(value)}")
+    return Fields(value, line.place, is_line=True)

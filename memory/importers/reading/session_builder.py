@@ -1,7 +1,7 @@
 """Build sessions from dialogue that comes in line by line."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN
@@ -83,14 +83,14 @@ class SessionBuilder:
         turn, text = self._turn, "\n".join(self._lines)
         self._lines = []
         if text.strip():
-            self.turns.append(TurnDraft(turn.speaker, turn.role, text, turn.said_at, turn.said_text, turn.external_id))
+            self.turns.append(replace(turn, text=text))
         elif self._turn_place:
             self.skips.append(Skip(self._turn_place, EMPTY_TURN))
 
 
 @dataclass(slots=True)
 class ChatLog:
-    """A chat without marked sessions: a session begins after each long pause."""
+    """The current session of a dialogue; with `add`, a session begins after each long pause."""
 
     session: SessionBuilder | None = None
     last: datetime | None = None
@@ -103,7 +103,11 @@ class ChatLog:
             self.session = SessionBuilder(turn.said_at, turn.said_text, external_id, place=place)
         self.last = turn.said_at or self.last
         self.session.start_turn(turn, place)
-        if self.session.is_full:
+        yield from self.hand_over_full()
+
+    def hand_over_full(self) -> Iterator[SessionDraft | Skip]:
+        """Hand over the current session if it is full, and go on with its next part."""
+        if self.session and self.session.is_full:
             full, self.session = self.session, self.session.split()
             yield from full.finish()
 

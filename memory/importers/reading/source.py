@@ -3,11 +3,11 @@
 import codecs
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import IO, Literal, Protocol
 
-from memory.bank.rows import SURROGATE
+from memory.bank.rows import SURROGATE, clean
 from memory.errors import UnreadableFile
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip
 
@@ -126,6 +126,15 @@ def read_lines(path: Source) -> Iterator[TextLine | Skip]:
                 line.clear()
     if line or overlong:
         yield _line(number, line, overlong, ended=False)
+
+
+def read_clean_lines(path: Source) -> Iterator[TextLine | Skip]:
+    """The lines of a text file as a bank can store them; before a line comes a report of what had to change in it."""
+    for line in read_lines(path):
+        if isinstance(line, TextLine) and (change := describe_cleaning(line.text)):
+            yield Skip(line.place, change)
+            line = replace(line, text=clean(line.text))
+        yield line
 
 
 def describe_cleaning(text: str) -> str:
