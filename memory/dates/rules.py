@@ -33,6 +33,11 @@ CLOCK = r"(?:\d{1,2}:\d\d(?::\d\d)?(?: ?[ap](?:m\b|\.m\.))?|\d{1,2} ?[ap](?:m\b|
 TO = r"(?: ?[-–—] ?| (?:to|until|till|through|thru) )"
 CHOICE = r"(?:(?P<which>last|(?:this )?past|this|(?:this )?coming|next|upcoming) )"
 
+CHOICES: dict[str, Which] = {
+    **dict.fromkeys(("last", "past"), "last"),
+    **dict.fromkeys(("next", "coming", "upcoming"), "next"),
+    "this": "this",
+}
 ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5}
 NUMBER_WORDS = (
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
@@ -155,12 +160,7 @@ def ordinal_of(text: str) -> int:
 
 def choice_of(text: str | None) -> Which:
     """Which occurrence "last", "this", "next" and their synonyms choose."""
-    word = text.lower().split()[-1] if text else ""
-    if word in {"last", "past", "previous"}:
-        return "last"
-    if word in {"next", "coming", "upcoming"}:
-        return "next"
-    return "this" if word == "this" else "nearest"
+    return CHOICES[text.lower().split()[-1]] if text else "nearest"
 
 
 def after(pattern: re.Pattern[str], match: Match) -> Match | None:

@@ -11,10 +11,6 @@ from sqlite_utils import Database
 from memory.bank import rows, transfer
 from memory.bank.bank import Bank
 from memory.exporting.format import (
-    MEMORY_COLUMNS,
-    PERSONA_COLUMNS,
-    SESSION_COLUMNS,
-    TURN_COLUMNS,
     VERSION,
     ChangeRow,
     End,
@@ -25,7 +21,6 @@ from memory.exporting.format import (
     SourceRow,
     TurnRow,
     dump_line,
-    fields_of,
 )
 from memory.progress import Progress, without_progress
 from memory.types import Persona
@@ -71,18 +66,15 @@ def write_export(bank: Bank, personas: Sequence[Persona], path: Path, progress: 
 
 def _of_persona(db: Database, persona: Persona) -> Iterator[Line]:
     for row in transfer.persona_row(db, persona.id):
-        yield Line(memoir=VERSION, persona=PersonaRow(**fields_of(row, PERSONA_COLUMNS)))
+        yield Line(memoir=VERSION, persona=PersonaRow.read(row))
     for row in transfer.session_rows(db, persona.id):
         for turns in _pieces(db, row["id"]):
-            yield Line(session=SessionRow(**fields_of(row, SESSION_COLUMNS), turns=turns))
+            yield Line(session=SessionRow.read(row, turns=turns))
     for row in transfer.memory_rows(db, persona.id):
-        yield Line(memory=_memory(row))
+        yield _memory_line(row)
     for row in transfer.change_rows(db, persona.id):
-        touched = tuple(json.loads(row["touched"]))
-        change = ChangeRow(
-            kind=row["kind"], at=row["at"], memory=row["memory_id"], other=row["other_id"], touched=touched
-        )
-        yield Line(change=change)
+        values = {"kind": row["kind"], "at": row["at"], "memory": row["memory_id"], "other": row["other_id"]}
+        yield Line(change=ChangeRow(**values, touched=tuple(json.loads(row["touched"]))))
 
 
 def _pieces(db: Database, session_id: int) -> Iterator[tuple[TurnRow, ...]]:
@@ -90,7 +82,7 @@ def _pieces(db: Database, session_id: int) -> Iterator[tuple[TurnRow, ...]]:
     piece: list[TurnRow] = []
     characters = pieces = 0
     for row in transfer.turn_rows(db, session_id):
-        piece.append(TurnRow(**fields_of(row, TURN_COLUMNS), recallable=bool(row["recallable"])))
+        piece.append(TurnRow.read(row, recallable=bool(row["recallable"])))
         characters += len(row["text"])
         if len(piece) >= LINE_TURNS or characters >= LINE_CHARACTERS:
             yield tuple(piece)
@@ -99,15 +91,15 @@ def _pieces(db: Database, session_id: int) -> Iterator[tuple[TurnRow, ...]]:
         yield tuple(piece)
 
 
-def _memory(row: rows.Row) -> MemoryRow:
+def _memory_line(row: rows.Row) -> Line:
     links = json.loads(row["links"])
     is_utterance = len(links) == 1 and row["identity"] == rows.digest(row["session_id"], row["turn_identity"])
-    values = fields_of(row, MEMORY_COLUMNS)
-    values["identity"] = None if is_utterance else row["identity"]
-    values["key"] = row["key"] if row["key"] != row["text"] else ""
-    return MemoryRow(
-        **values,
+    memory = MemoryRow.read(
+        row,
+        identity=None if is_utterance else row["identity"],
+        key=row["key"] if row["key"] != row["text"] else "",
         sources=tuple(SourceRow(turn=turn, quote=quote, alone=bool(alone)) for turn, quote, alone in links),
         rests_on=tuple(json.loads(row["bases"])),
         cited_by=tuple(json.loads(row["uses"])),
     )
+    return Line(memory=memory)

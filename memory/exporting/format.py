@@ -9,9 +9,8 @@
     {"change": {"kind": "edit", "at": "...", "memory": 12, "other": 15, "touched": [16]}}
     {"end": {"personas": 1, "sessions": 1, "turns": 1, "memories": 1, "sha256": "..."}}
 
-The fields are those of version 1 (`memory.importers.generic.memoir`) and the columns of `memory.bank.schema` that it
-lacks. A line
-is a row with the rows that belong to it; a field that has its usual value is left out.
+The fields are those of version 1 (memory/importers/README.md) and the columns of `memory.bank.schema` that it lacks. A
+line is a row with the rows that belong to it; a field that has its usual value is left out.
 
 - `n` numbers a thing within its kind; other lines point to it, from a memory also to one that comes later: `session`,
   `superseded_by` and `rests_on` (memories), `sources` (turns) and `cited_by` (the turns whose answers relied on it).
@@ -27,9 +26,9 @@ line does all that a manifest would.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model, model_validator
 
@@ -60,33 +59,25 @@ class _Row(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
 
-Exported = Sequence[tuple[str, str, str]]
-"""Columns that are exported: of each its name in the bank, its name in an export, and its kind."""
+class _TableRow(_Row):
+    """A row of a table; `columns` are those exported: of each its name in the bank, its name here, and its kind."""
+
+    columns: ClassVar[tuple[tuple[str, str, str], ...]]
+
+    @classmethod
+    def read(cls, row: Row, **more: object) -> Self:
+        """Read a row of the bank; `more` are values that are not as in the bank."""
+        convert: dict[str, Callable[[Any], Any]] = {"flag": bool, "list": lambda text: tuple(json.loads(text))}
+        values = {name: convert.get(kind, lambda value: value)(row[column]) for column, name, kind in cls.columns}
+        return cls(**{**values, **more})
+
+    @property
+    def bank_columns(self) -> dict[str, Any]:
+        """Its values under their names in the bank."""
+        return {column: getattr(self, name) for column, name, _ in self.columns}
 
 
-def _exported(columns: Columns) -> Exported:
-    names = (
-        (name, name if column.exported is None else column.exported, column.kind) for name, column in columns.items()
-    )
-    return tuple(each for each in names if each[1])
-
-
-PERSONA_COLUMNS, SESSION_COLUMNS = _exported(PERSONAS), _exported(SESSIONS)
-TURN_COLUMNS, MEMORY_COLUMNS = _exported(TURNS), _exported(MEMORIES)
-
-
-def fields_of(row: Row, columns: Exported) -> dict[str, Any]:
-    """The values of a row of the bank under their names in an export."""
-    read: dict[str, Callable[[Any], Any]] = {"flag": bool, "list": lambda text: tuple(json.loads(text))}
-    return {name: read[kind](row[column]) if kind in read else row[column] for column, name, kind in columns}
-
-
-def columns_of(line: BaseModel, columns: Exported) -> dict[str, Any]:
-    """The values of a line of an export under their names in the bank."""
-    return {column: getattr(line, name) for column, name, _ in columns}
-
-
-def _model(columns: Exported) -> type[BaseModel]:
+def _model(columns: Columns) -> type[BaseModel]:
     """A model with a field for each exported column; a subclass redefines those that have rules of their own."""
     types: dict[str, Any] = {
         "plain": (Text, ""),
@@ -94,10 +85,14 @@ def _model(columns: Exported) -> type[BaseModel]:
         "time": (Stamp | None, None),
         "list": (Any, ()),
     }
-    return create_model("_Columns", __base__=_Row, **{name: types[kind] for _, name, kind in columns})
+    named = ((name, name if c.exported is None else c.exported, c.kind) for name, c in columns.items())
+    exported = tuple(each for each in named if each[1])
+    model = create_model("_Columns", __base__=_TableRow, **{name: types[kind] for _, name, kind in exported})
+    model.columns = exported
+    return model
 
 
-class PersonaRow(_model(PERSONA_COLUMNS)):  # type: ignore[misc]
+class PersonaRow(_model(PERSONAS)):  # type: ignore[misc]
     """A row of `personas`."""
 
     n: Number
@@ -110,17 +105,10 @@ class PersonaRow(_model(PERSONA_COLUMNS)):  # type: ignore[misc]
     @property
     def draft(self) -> PersonaDraft:
         """The persona to create."""
-        return PersonaDraft(
-            name=self.name,
-            external_id=self.id,
-            description=self.description,
-            traits=self.traits,
-            manner=self.manner,
-            proactive=self.proactive,
-        )
+        return PersonaDraft(self.name, self.id, self.description, self.traits, self.manner, self.proactive)
 
 
-class TurnRow(_model(TURN_COLUMNS)):  # type: ignore[misc]
+class TurnRow(_model(TURNS)):  # type: ignore[misc]
     """A row of `turns`; `recallable` tells readers that want only the dialogue whether a memory was made of it."""
 
     n: Number
@@ -132,7 +120,7 @@ class TurnRow(_model(TURN_COLUMNS)):  # type: ignore[misc]
     recallable: bool = True
 
 
-class SessionRow(_model(SESSION_COLUMNS)):  # type: ignore[misc]
+class SessionRow(_model(SESSIONS)):  # type: ignore[misc]
     """A row of `sessions` with turns of it."""
 
     n: Number
@@ -149,7 +137,7 @@ class SourceRow(_Row):
     alone: bool = True
 
 
-class MemoryRow(_model(MEMORY_COLUMNS)):  # type: ignore[misc]
+class MemoryRow(_model(MEMORIES)):  # type: ignore[misc]
     """A row of `memories` with its rows of `sources`, `rests_on` and `cites`; `key` is left out if it is the text."""
 
     n: Number
@@ -174,7 +162,7 @@ class MemoryRow(_model(MEMORY_COLUMNS)):  # type: ignore[misc]
     @property
     def draft(self) -> MemoryDraft:
         """The memory to store."""
-        return memory_draft(columns_of(self, MEMORY_COLUMNS))
+        return memory_draft(self.bank_columns)
 
 
 class ChangeRow(_Row):

@@ -17,17 +17,7 @@ from memory.bank.rows import find_by_identity, insert, key_columns, link_bases, 
 from memory.bank.sessions import find_or_create_persona
 from memory.bank.validity import supersede
 from memory.errors import Cancelled, UnreadableFile
-from memory.exporting.format import (
-    MEMORY_COLUMNS,
-    SESSION_COLUMNS,
-    TURN_COLUMNS,
-    ChangeRow,
-    Line,
-    MemoryRow,
-    PersonaRow,
-    SessionRow,
-    columns_of,
-)
+from memory.exporting.format import ChangeRow, Line, MemoryRow, PersonaRow, SessionRow
 from memory.importers.generic import memoir_export
 from memory.importers.history_file import History
 from memory.importers.reading.source import Source
@@ -116,7 +106,7 @@ class _Mover:
         session_id = find_by_identity(self._db, "sessions", self._persona.id, row.identity)
         if session_id is None:
             session_id = next_id(self._db, "sessions")
-            values = {**columns_of(row, SESSION_COLUMNS), "id": session_id, "persona_id": self._persona.id}
+            values = {**row.bank_columns, "id": session_id, "persona_id": self._persona.id}
             insert(self._db, "sessions", [values])
             self._made.add(session_id)
             self._history.stored += WriteCounts(sessions=1)
@@ -136,7 +126,7 @@ class _Mover:
             self._ids["turn"][turn.n] = first_id + len(fresh)
             place = turn.position if session_id in self._made else after + len(fresh)
             values = {"id": self._ids["turn"][turn.n], "session_id": session_id, "position": place}
-            fresh.append({**columns_of(turn, TURN_COLUMNS), **values})
+            fresh.append({**turn.bank_columns, **values})
         insert(self._db, "turns", fresh)
         if fresh and session_id not in self._made:
             transfer.requeue_session(self._db, session_id)
@@ -163,7 +153,7 @@ class _Mover:
     def _add(self, row: MemoryRow, session_id: int | None, identity: str) -> int:
         memory_id = next_id(self._db, "memories")
         values = {
-            **columns_of(row, MEMORY_COLUMNS),
+            **row.bank_columns,
             **relation_columns(row.draft),  # an export of an earlier version has none
             **key_columns(row.speaker, row.key or row.text),
             "id": memory_id,

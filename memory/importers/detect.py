@@ -6,11 +6,25 @@ from pathlib import Path
 from memory.errors import UnreadableFile
 from memory.importers import IMPORTERS, Importer
 from memory.importers.generic import memoir_export
+from memory.importers.reading.json_stream import outline
 from memory.importers.reading.png import is_png, read_card
-from memory.importers.reading.source import Source, read_head
-from memory.importers.reading.unknown_format import describe, why_unreadable
+from memory.importers.reading.source import HEAD_BYTES, Source, find_encoding, head_text, read_head
 from memory.importers.reading.zip_archive import ZipMember, is_zip, list_members
 from memory.types import Skip
+
+PICKLE = "a Python pickle, which could run code and is never opened; export its dialogues as text"
+SIGNATURES = (
+    (b"PK\x03\x04", "a zip archive within another; unpack it and import the files in it"),
+    (b"\x1f\x8b", "a gzip archive; unpack it and import the file in it"),
+    (b"%PDF", "a PDF document; save its text and import that"),
+    (b"SQLite format 3\x00", "an SQLite database"),
+    (b"\x89PNG", "a picture"),
+    (b"\xff\xd8\xff", "a picture"),
+    *((bytes([0x80, version]), PICKLE) for version in range(2, 6)),
+)
+CONTROLS = bytes(code for code in range(32) if code not in b"\t\n\r\f\x1b")
+# Text may contain a stray control character; with a tenth of them it is not text.
+MAX_CONTROL_SHARE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +68,7 @@ def _unpack_archive(path: Path) -> Unpacked:
         if importer := _find_importer(head):
             known.append((importer, member))
         else:
-            skips.append(Skip(member.info.filename, why_unreadable(head) or describe(head)))
+            skips.append(Skip(member.info.filename, _describe(head)))
     # The most specific format is the one the archive was made for, not a text file beside it.
     chosen = next((i for i in IMPORTERS.values() if any(i is importer for importer, _ in known)), None)
     if chosen is None:
@@ -81,12 +95,12 @@ def _unpack_archive(path: Path) -> Unpacked:
 def _importer_of(source: Source, head: bytes) -> Importer:
     importer = _find_importer(head)
     if importer is None:
-        raise _unknown(source, why_unreadable(head) or describe(head))
+        raise _unknown(source, _describe(head))
     return importer
 
 
 def _find_importer(head: bytes) -> Importer | None:
-    if why_unreadable(head):
+    if _why_unreadable(head):
         return None
     return next((importer for importer in IMPORTERS.values() if importer.sniff(head)), None)
 
@@ -94,3 +108,47 @@ def _find_importer(head: bytes) -> Importer | None:
 def _unknown(source: Source, reason: str) -> UnreadableFile:
     known = ", ".join(importer.NAME for importer in IMPORTERS.values())
     return UnreadableFile(f"{source.name} cannot be imported: {reason}. Known formats: {known}.")
+
+
+def _why_unreadable(head: bytes) -> str:
+    """Why a file that starts with these bytes cannot be text of any format; empty if it can."""
+    if not head:
+        return "it is empty (0 bytes)"
+    for signature, meaning in SIGNATURES:
+        if head.startswith(signature):
+            return f"it looks like {meaning}"
+    encoding, mark = find_encoding(head)
+    if not mark and _share(head, CONTROLS) > MAX_CONTROL_SHARE:
+        utf16 = (head[1:4:2] == b"\x00\x00") != (head[0:3:2] == b"\x00\x00")
+        return "it looks like UTF-16 text without a byte-order mark; save it as UTF-8" if utf16 else "it is binary"
+    return _find_undecodable(head, encoding, mark)
+
+
+def _describe(head: bytes) -> str:
+    """Why a file that starts with these bytes is of no known format."""
+    if reason := _why_unreadable(head):
+        return reason
+    text = head_text(head).lstrip()
+    if not text:
+        return "it contains only white space"
+    if text[0] in "{[":
+        keys = sorted({place[-1] for place in outline(head) if place[-1] != "[]" and len(place) < 3})[:8]
+        return f"it looks like JSON with the keys {', '.join(keys)}" if keys else "it looks like JSON, but broken"
+    return "it is text without lines of the form 'Speaker: what was said'"
+
+
+def _find_undecodable(head: bytes, encoding: str, mark: int) -> str:
+    try:
+        head[mark:].decode(encoding)
+    except UnicodeDecodeError as fault:
+        if len(head) >= HEAD_BYTES and fault.end >= len(fault.object):
+            return ""
+        found = f"byte 0x{fault.object[fault.start]:02x} at offset {fault.start + mark:,}"
+        if not mark and _share(head, CONTROLS) > 0:
+            return f"it is binary ({found} is not text)"
+        return f"it is not {encoding.upper()} text ({found}); save it as UTF-8"
+    return ""
+
+
+def _share(head: bytes, wanted: bytes) -> float:
+    return 1 - len(head.translate(None, wanted)) / len(head)

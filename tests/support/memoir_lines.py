@@ -1,4 +1,4 @@
-"""Write records in Memoir's own format, version 1, as `memory.importers.generic.memoir` describes it."""
+"""Write records in Memoir's own format, version 1, as memory/importers/README.md describes it."""
 
 import json
 from datetime import UTC

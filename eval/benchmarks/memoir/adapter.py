@@ -1,6 +1,6 @@
 """Memoir's own benchmark: invented lives of a year each, and questions about them; assets/benchmark.
 
-A life is two files, NAME.jsonl in Memoir's own format (see `memory.importers.generic.memoir`) and NAME.probes.jsonl:
+A life is two files, NAME.jsonl in Memoir's own format (see memory/importers/README.md) and NAME.probes.jsonl:
 
     {"id": "pia-p01", "ability": "multi-session", "question": "How many boats did I buy?", "answers": ["two", "2"],
      "asked_at": "2026-10-04T18:00:00+00:00", "evidence": ["pia-s03-t04", "pia-s09-t01"],

@@ -86,7 +86,7 @@ def _nth_unit(match: Match, stretch: Stretch) -> Stretch | None:
     weekday = _first_weekday(unit)
     if weekday is not None:
         first = calendar.nth_weekday(stretch, weekday, nth)
-        return first and _days_from(first, unit)
+        return None if first is None else _days_from(first, unit)
     match unit, stretch.unit:
         case "half" | "quarter", "year":
             return _block(stretch, nth, 6 if unit == "half" else 3, by_month=True)

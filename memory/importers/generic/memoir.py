@@ -1,28 +1,7 @@
-"""Memoir's own format, version 1, which is easy to write by hand: JSON Lines, one record a line.
+"""Memoir's own format, version 1, which is easy to write by hand: JSON Lines, or one JSON object.
 
-Memoir's exports are version 2, which contains every row of a bank and a checksum; see `memory.exporting.format`.
-
-    {"memoir": 1, "persona": {"name": "Iris", "id": "iris", "description": "...", "traits": ["..."], "manner": "plain"}}
-    {"session": {"id": "s1", "title": "...", "started_at": "2026-03-01T19:04:00+00:00", "turns": [
-        {"speaker": "Ana", "role": "user", "text": "...", "said_at": "2026-03-01T19:04:00+00:00", "id": "t1"}]}}
-    {"memory": {"store": "event", "text": "...", "key": "", "event_start": "2018", "event_end": "", "event_text": "",
-        "said_at": "", "valid_from": "", "valid_to": "", "emotion": "", "scene": "", "speaker": "", "attribute": "",
-        "id": ""}}
-
-The first line contains `"memoir": 1`, the version. A persona line begins a history, or returns to an earlier one. A
-record is one line of at most 32 MB. The same can be written as one JSON object, of any length and layout, whose first
-key is `memoir`: {"memoir": 1, "persona": {...}, "sessions": [{...}, ...], "memories": [{...}, ...]}
-
-- "proactive": false: the persona does not bring up memories on its own.
-- Only a persona's name, a turn's text and a memory's store and text are required; leave out what is empty or unknown.
-- store: profile, relationship, world, event or dialogue. role: user, assistant or other; without one, the persona (by
-  name) is the assistant and everybody else the user. A turn without a speaker is named after its role.
-- Times are ISO 8601 ("2026-03-01T19:04:00+00:00") or a date in words ("October 2021"); UTC unless they name a zone.
-  `started_text`, `said_text` and `event_text` are the source's own wording of the time, if it differs.
-- event_start alone covers what it names: a year, a month, a day or a minute. event_end ends the event: a clock time is
-  the moment when it is over; a day, month or year is part of it. A turn may have the three event fields, too.
-- "recallable": false stores a turn in its session without making a memory of it.
-- An id is the source's own; importing a record of the same id again adds nothing.
+memory/importers/README.md describes its fields. Memoir's exports are version 2, which contains every row of a bank and
+a checksum; see `memory.exporting.format`.
 """
 
 import json

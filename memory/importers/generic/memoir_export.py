@@ -5,6 +5,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -124,21 +125,16 @@ def _session(row: SessionRow) -> SessionDraft:
 
 def _raw(path: Source) -> Iterator[tuple[int, bytes]]:
     """The lines of a file with their line ends, numbered from 1."""
-    number, partial = 1, b""
     try:
         with path.open("rb") as file:
-            while chunk := file.read(CHUNK_BYTES):
-                *pieces, rest = chunk.split(b"\n")
-                for piece in pieces:
-                    yield number, partial + piece + b"\n"
-                    number, partial = number + 1, b""
-                partial += rest
-                if len(partial) > MAX_LINE_BYTES:
+            # A line that is a little too long is read to its end.
+            lines = iter(partial(file.readline, MAX_LINE_BYTES + CHUNK_BYTES), b"")
+            for number, line in enumerate(lines, start=1):
+                if len(line) > MAX_LINE_BYTES and not line.endswith(b"\n"):
                     raise _refused(path, f"line {number:,} is longer than {MAX_LINE_BYTES:,} bytes")
+                yield number, line
     except OSError as fault:
         raise UnreadableFile(f"{path.name} cannot be read: {fault.strerror or fault}.") from fault
-    if partial:
-        yield number, partial
 
 
 def _refused(path: Source, why: str) -> UnreadableFile:

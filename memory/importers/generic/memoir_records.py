@@ -1,4 +1,4 @@
-"""Read the records of Memoir's own format, which `memory.importers.generic.memoir` describes, from JSON objects."""
+"""Read the records of Memoir's own format, which memory/importers/README.md describes, from JSON objects."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
