@@ -16,7 +16,6 @@ class Importer(Protocol):
     """What the module of a format defines."""
 
     NAME: str
-    """The format's name in reports, such as "LoCoMo"."""
 
     def sniff(self, head: bytes, /) -> bool:
         """Whether a file that starts with these bytes (at most `HEAD_BYTES`) is of this format."""
@@ -24,9 +23,8 @@ class Importer(Protocol):
     def read(self, path: Source, /) -> Iterator[Record]:
         """Stream the records of a file, so that no file has to fit in memory.
 
-        A `PersonaDraft` begins a history, or returns to an earlier one of the same id; its `SessionDraft`s and
-        `MemoryDraft`s follow in any order. A `Skip` reports, with its place in the file, what was left out, or what was
-        kept but needs a look, such as a session without a readable date.
+        A `PersonaDraft` begins a history, or returns to an earlier one of the same id; its sessions and memories follow
+        in any order. A `Skip` reports what was left out, or was kept but needs a look.
 
         Raises:
             UnreadableFile: the rest of the file is unreadable; everything before it was handed over.

@@ -118,7 +118,7 @@ def _why_unreadable(head: bytes) -> str:
         if head.startswith(signature):
             return f"it looks like {meaning}"
     encoding, mark = find_encoding(head)
-    if not mark and _share(head, CONTROLS) > MAX_CONTROL_SHARE:
+    if not mark and _control_share(head) > MAX_CONTROL_SHARE:
         utf16 = (head[1:4:2] == b"\x00\x00") != (head[0:3:2] == b"\x00\x00")
         return "it looks like UTF-16 text without a byte-order mark; save it as UTF-8" if utf16 else "it is binary"
     return _find_undecodable(head, encoding, mark)
@@ -144,11 +144,11 @@ def _find_undecodable(head: bytes, encoding: str, mark: int) -> str:
         if len(head) >= HEAD_BYTES and fault.end >= len(fault.object):
             return ""
         found = f"byte 0x{fault.object[fault.start]:02x} at offset {fault.start + mark:,}"
-        if not mark and _share(head, CONTROLS) > 0:
+        if not mark and _control_share(head) > 0:
             return f"it is binary ({found} is not text)"
         return f"it is not {encoding.upper()} text ({found}); save it as UTF-8"
     return ""
 
 
-def _share(head: bytes, wanted: bytes) -> float:
-    return 1 - len(head.translate(None, wanted)) / len(head)
+def _control_share(head: bytes) -> float:
+    return 1 - len(head.translate(None, CONTROLS)) / len(head)

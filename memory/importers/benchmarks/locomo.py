@@ -15,18 +15,15 @@ from datetime import datetime
 
 from memory.importers.reading.dates import parse_moment
 from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, Fields, pop_skips
-from memory.importers.reading.json_stream import format_place, outline, stream_values
+from memory.importers.reading.json_stream import format_place, has_any, stream_values
 from memory.importers.reading.source import Record, Source, count_records
 from memory.types import PersonaDraft, Role, SessionDraft, Skip, TurnDraft
 
 NAME = "LoCoMo"
+sniff = has_any(("[]", "conversation", "speaker_a"), ("[]", "qa", "[]", "evidence"))
+"""Whether it is a list of conversations, or of the questions that LoCoMo puts before one."""
 
 SESSION = re.compile(r"session_([0-9]{1,6})\Z")
-
-
-def sniff(head: bytes) -> bool:
-    """Whether it is a list of conversations, or of the questions that LoCoMo puts before one."""
-    return not outline(head).isdisjoint({("[]", "conversation", "speaker_a"), ("[]", "qa", "[]", "evidence")})
 
 
 @count_records

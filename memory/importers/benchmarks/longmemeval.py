@@ -17,21 +17,18 @@ from typing import Any
 
 from memory.importers.reading.dates import parse_moment
 from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, ROLES, Fields, list_items, pop_skips
-from memory.importers.reading.json_stream import Place, format_place, outline, stream_values
+from memory.importers.reading.json_stream import Place, format_place, has_any, stream_values
 from memory.importers.reading.source import Record, Source, count_records
 from memory.types import PersonaDraft, SessionDraft, Skip, TurnDraft
 
 NAME = "LongMemEval"
+sniff = has_any(("[]", "haystack_sessions"), ("[]", "haystack_dates"))
+"""Whether it is a list of objects with a haystack."""
 
 # The fields that must be known before a session can be handed over; in the official files they come first.
 NEEDED = frozenset({"question_id", "haystack_dates", "haystack_session_ids"})
 SESSIONS = "haystack_sessions"
 WEEKDAY = re.compile(r"\s*\(\w+\)\s*")
-
-
-def sniff(head: bytes) -> bool:
-    """Whether it is a list of objects with a haystack."""
-    return not outline(head).isdisjoint({("[]", "haystack_sessions"), ("[]", "haystack_dates")})
 
 
 @count_records

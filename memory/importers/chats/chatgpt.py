@@ -21,11 +21,13 @@ from collections.abc import Iterator
 from memory.importers.chats.conversation import USER, make_turn, read_parts, read_session, shown_path
 from memory.importers.reading.dates import parse_epoch
 from memory.importers.reading.fields import Fields, pop_skips
-from memory.importers.reading.json_stream import format_place, outline, stream_values
+from memory.importers.reading.json_stream import format_place, has_any, stream_values
 from memory.importers.reading.source import Record, Source, count_records
 from memory.types import PersonaDraft, Role, SessionDraft, Skip, TurnDraft
 
 NAME = "ChatGPT"
+sniff = has_any(("[]", "mapping"))
+"""Whether it is a list of conversations with a mapping of messages."""
 
 SPEAKERS: dict[str, tuple[str, Role]] = {"user": (USER, "user"), "assistant": (NAME, "assistant")}
 TEXT_KINDS = frozenset({"text", "multimodal_text"})
@@ -34,11 +36,6 @@ HIDDEN = ("is_visually_hidden_from_conversation", "is_user_system_message")
 
 # For a footnote of the page, the text contains its source between two private-use characters.
 FOOTNOTE = re.compile("\ue200[^\ue200\ue201]*\ue201")
-
-
-def sniff(head: bytes) -> bool:
-    """Whether it is a list of conversations with a mapping of messages."""
-    return ("[]", "mapping") in outline(head)
 
 
 @count_records

@@ -27,18 +27,15 @@ from memory.importers.chats.conversation import (
     shown_path,
 )
 from memory.importers.reading.fields import Fields
-from memory.importers.reading.json_stream import outline
+from memory.importers.reading.json_stream import has_any
 from memory.importers.reading.source import Record, Source, count_records
 from memory.types import PersonaDraft, Role, SessionDraft, TurnDraft
 
 NAME = "Claude"
+sniff = has_any(("[]", "chat_messages"))
+"""Whether it is a list of conversations with chat messages."""
 
 SPEAKERS: dict[str, tuple[str, Role]] = {"human": (USER, "user"), "assistant": (NAME, "assistant")}
-
-
-def sniff(head: bytes) -> bool:
-    """Whether it is a list of conversations with chat messages."""
-    return ("[]", "chat_messages") in outline(head)
 
 
 @count_records

@@ -26,20 +26,15 @@ from memory.importers.chats.conversation import (
     shown_path,
 )
 from memory.importers.reading.fields import Fields, pop_skips
-from memory.importers.reading.json_stream import outline, stream_values
+from memory.importers.reading.json_stream import has_any, stream_values
 from memory.importers.reading.source import Record, Source, count_records
 from memory.types import PersonaDraft, SessionDraft, Skip, TurnDraft
 
 NAME = "LibreChat"
-
-SIGNS = frozenset(
-    (name, "[]", field) for name in ("messages", "messagesTree") for field in ("messageId", "parentMessageId")
+sniff = has_any(
+    *((name, "[]", field) for name in ("messages", "messagesTree") for field in ("messageId", "parentMessageId"))
 )
-
-
-def sniff(head: bytes) -> bool:
-    """Whether it is an object with messages that name their parents."""
-    return not SIGNS.isdisjoint(outline(head))
+"""Whether it is an object with messages that name their parents."""
 
 
 @count_records

@@ -28,21 +28,15 @@ from memory.importers.chats.conversation import (
 )
 from memory.importers.reading.dates import parse_epoch
 from memory.importers.reading.fields import Fields
-from memory.importers.reading.json_stream import outline
+from memory.importers.reading.json_stream import has_any
 from memory.importers.reading.source import Record, Source, count_records
 from memory.types import PersonaDraft, SessionDraft, TurnDraft
 
 NAME = "Open WebUI"
+sniff = has_any(*(("[]", "chat", name) for name in ("history", "messages", "models")), ("[]", "history", "currentId"))
+"""Whether it is a list of chats with a history of messages."""
 
-SIGNS = frozenset(
-    {*(("[]", "chat", name) for name in ("history", "messages", "models")), ("[]", "history", "currentId")}
-)
 DETAILS, DETAILS_END = '<details type="', "</details>"
-
-
-def sniff(head: bytes) -> bool:
-    """Whether it is a list of chats with a history of messages."""
-    return not SIGNS.isdisjoint(outline(head))
 
 
 @count_records

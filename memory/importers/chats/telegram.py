@@ -22,7 +22,7 @@ from typing import Any
 from memory.importers.chats.conversation import read_said_at
 from memory.importers.reading.dates import parse_epoch
 from memory.importers.reading.fields import EMPTY_TURN, Fields, clean_text, pop_skips
-from memory.importers.reading.json_stream import Place, format_place, outline, stream_values
+from memory.importers.reading.json_stream import Place, format_place, has_any, stream_values
 from memory.importers.reading.session_builder import ChatLog
 from memory.importers.reading.source import Record, Source, count_records
 from memory.importers.reading.speakers import RoleAssigner
@@ -32,21 +32,18 @@ NAME = "Telegram"
 
 LISTS = (("chats", "list"), ("left_chats", "list"))
 OPENED = frozenset({(), ("messages",), *LISTS, *(place[:1] for place in LISTS)})
-MESSAGE_SIGNS = ("from_id", "actor_id", "date_unixtime", "text_entities")
-SIGNS = frozenset({("messages", "[]", sign) for sign in MESSAGE_SIGNS}).union(
-    {("personal_information", "user_id"), *((*place, "[]", "messages") for place in LISTS)}
+sniff = has_any(
+    *(("messages", "[]", sign) for sign in ("from_id", "actor_id", "date_unixtime", "text_entities")),
+    *((*place, "[]", "messages") for place in LISTS),
+    ("personal_information", "user_id"),
 )
+"""Whether it has messages as Telegram writes them, or the account they belong to."""
 OF_TWO = frozenset({"personal_chat", "bot_chat"})
 MEDIA = ("media_type", "photo", "file", "poll", "location_information", "contact_information", "game_title")
 NOBODY = "Deleted account"
 
 # Before 2021 user ids were numbers with a higher bit set (export_data_types.cpp); a chat has the id of its user.
 BARE_ID = (1 << 32) - 1
-
-
-def sniff(head: bytes) -> bool:
-    """Whether it has messages as Telegram writes them, or the account they belong to."""
-    return not SIGNS.isdisjoint(outline(head))
 
 
 @count_records

@@ -15,17 +15,14 @@ from memory.importers.generic import memoir_export
 from memory.importers.generic.memoir_records import read_memory, read_persona, read_session
 from memory.importers.reading.fields import Fields, pop_skips
 from memory.importers.reading.json_lines import is_truncated, read_objects
-from memory.importers.reading.json_stream import Place, format_place, outline, stream_values
+from memory.importers.reading.json_stream import Place, format_place, has_any, outline, stream_values
 from memory.importers.reading.source import Record, Source, count_records, head_text, read_head
 from memory.types import PersonaDraft, Skip
 
 NAME = "Memoir"
 VERSION = 1
-
-
-def sniff(head: bytes) -> bool:
-    """Whether its first object names the format."""
-    return ("memoir",) in outline(head)
+sniff = has_any(("memoir",))
+"""Whether its first object names the format."""
 
 
 @count_records

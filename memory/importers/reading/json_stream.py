@@ -62,6 +62,11 @@ def outline(head: bytes) -> frozenset[tuple[str, ...]]:
     return frozenset(places - {()})
 
 
+def has_any(*places: tuple[str, ...]) -> Callable[[bytes], bool]:
+    """The `sniff` of a format whose files have one of these places in their outline."""
+    return lambda head: not outline(head).isdisjoint(places)
+
+
 def format_place(place: Iterable[str | int]) -> str:
     """A place as text: `[3].haystack_sessions[12]`."""
     text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
