@@ -101,16 +101,11 @@ def read_session(
         conversation.report("", EMPTY_SESSION)
         return None
     name, title, start = names
-    started_at = read_said_at(conversation, start, read_time) or next((t.said_at for t in turns if t.said_at), None)
+    started_at = conversation.optional_moment(start, read_time) or next((t.said_at for t in turns if t.said_at), None)
     if (fault := date_problem(started_at)) and not conversation.values.get(start):
         conversation.report(start, fault)
     said_text = conversation.text(start) if read_time is parse_moment else ""
     return SessionDraft(turns, started_at, said_text, conversation.text(name), conversation.text(title).strip())
-
-
-def read_said_at(fields: Fields, name: str, read_time: ReadTime = parse_moment) -> datetime | None:
-    """An optional time; if it is given but unreadable or in the future, that is reported."""
-    return fields.moment(name, read_time) if fields.values.get(name) else None
 
 
 def make_turn(
@@ -126,7 +121,7 @@ def make_turn(
         return None
     name, time = names
     said_text = message.text(time) if read_time is parse_moment else ""
-    return TurnDraft(*speaker, text.strip(), read_said_at(message, time, read_time), said_text, message.text(name))
+    return TurnDraft(*speaker, text.strip(), message.optional_moment(time, read_time), said_text, message.text(name))
 
 
 def read_parts(

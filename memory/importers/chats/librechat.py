@@ -17,14 +17,7 @@ of them was shown; the latest is read, which is what LibreChat shows. One withou
 from collections.abc import Iterator
 from typing import Any
 
-from memory.importers.chats.conversation import (
-    USER,
-    index_messages,
-    make_turn,
-    read_parts,
-    read_session,
-    shown_path,
-)
+from memory.importers.chats.conversation import USER, index_messages, make_turn, read_parts, read_session, shown_path
 from memory.importers.reading.fields import Fields, pop_skips
 from memory.importers.reading.json_stream import has_any, stream_values
 from memory.importers.reading.source import Record, Source, count_records

@@ -19,7 +19,6 @@ and the like are not read.
 from collections.abc import Iterator
 from typing import Any
 
-from memory.importers.chats.conversation import read_said_at
 from memory.importers.reading.dates import parse_epoch
 from memory.importers.reading.fields import EMPTY_TURN, Fields, clean_text, pop_skips
 from memory.importers.reading.json_stream import Place, format_place, has_any, stream_values
@@ -155,8 +154,8 @@ def _read_message(message: Fields, cast: RoleAssigner) -> TurnDraft | None:
         text = f"[forwarded{f' from {origin}' if origin else ''}] {text}"
     speaker = message.text("from").strip() or NOBODY
     key = _user_key(message.text("from_id")) or speaker
-    exact = "date_unixtime" if message.values.get("date_unixtime") else "date"
-    said_at = read_said_at(message, exact, parse_epoch) if exact != "date" else message.moment("date")
+    is_exact = bool(message.values.get("date_unixtime"))
+    said_at = message.moment("date_unixtime", parse_epoch) if is_exact else message.moment("date")
     return TurnDraft(speaker, cast.role_of(key, speaker), text, said_at, message.text("date"), message.text("id"))
 
 

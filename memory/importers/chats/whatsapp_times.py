@@ -47,14 +47,10 @@ class MessageTime:
 
     def moment(self, order: Order) -> datetime | None:
         """The moment, with the numbers read in this order; None if there is no such day."""
-        if order == "year/month/day":
-            year, month, day = self.numbers
-        elif order == "month/day/year":
-            month, day, year = self.numbers
-        else:
-            day, month, year = self.numbers
+        date = dict(zip(order.split("/"), self.numbers, strict=True))
+        year = date["year"] if date["year"] >= SHORT_YEAR else date["year"] + CENTURY
         try:
-            return datetime(year if year >= SHORT_YEAR else year + CENTURY, month, day, *self.clock, tzinfo=UTC)
+            return datetime(year, date["month"], date["day"], *self.clock, tzinfo=UTC)
         except ValueError:
             return None
 

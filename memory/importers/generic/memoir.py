@@ -7,22 +7,31 @@ a checksum; see `memory.exporting.format`.
 import json
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import get_args
 
+from memory.bank.relations import relation_of
 from memory.bank.rows import clean
+from memory.dates.expressions import read_date
 from memory.errors import UnreadableFile
 from memory.exporting import format as export_format
 from memory.importers.generic import memoir_export
-from memory.importers.generic.memoir_records import read_memory, read_persona, read_session
-from memory.importers.reading.fields import Fields, pop_skips
+from memory.importers.reading.dates import NO_DATE, parse_iso_moment, parse_moment
+from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, ROLES, Fields, clean_text, json_type, pop_skips
 from memory.importers.reading.json_lines import is_truncated, read_objects
 from memory.importers.reading.json_stream import Place, format_place, has_any, outline, stream_values
 from memory.importers.reading.source import Record, Source, count_records, head_text, read_head
-from memory.types import PersonaDraft, Skip
+from memory.types import MemoryDraft, PersonaDraft, Role, SessionDraft, Skip, Store, TimeSpan, TurnDraft
 
 NAME = "Memoir"
 VERSION = 1
 sniff = has_any(("memoir",))
 """Whether its first object names the format."""
+
+STORES: dict[str, Store] = {store: store for store in get_args(Store)}
+MINUTE = timedelta(minutes=1)
+LAST_MINUTE = datetime.max.replace(tzinfo=UTC) - MINUTE
 
 
 @count_records
@@ -59,12 +68,12 @@ def _read_lines(path: Source) -> Iterator[Record]:
         _check_version(path, values.get("memoir", VERSION))
         drafts: list[Record | None] = []
         if "persona" in values or (persona is None and ("session" in values or "memory" in values)):
-            persona = read_persona(line.object("persona"), clean(path.stem))
+            persona = _read_persona(line.object("persona"), clean(path.stem))
             drafts.append(persona)
         if "session" in values and persona:
-            drafts.append(read_session(line.object("session"), persona.name))
+            drafts.append(_read_session(line.object("session"), persona.name))
         if "memory" in values:
-            drafts.append(read_memory(line.object("memory")))
+            drafts.append(_read_memory(line.object("memory")))
         if not drafts and "memoir" not in values:
             line.report("", "expected a persona, a session or a memory")
         yield from (draft for draft in drafts if draft)
@@ -73,15 +82,15 @@ def _read_lines(path: Source) -> Iterator[Record]:
 
 def _read_one_object(path: Source) -> Iterator[Record]:
     skips: list[Skip] = []
-    persona = read_persona(Fields.of(_find_persona(path), "persona", skips), clean(path.stem))
+    persona = _read_persona(Fields.of(_find_persona(path), "persona", skips), clean(path.stem))
     yield persona
     for place, value in stream_values(path, _is_opened):
         fields = Fields.of(value, format_place(place), skips) if len(place) == 2 else Fields({}, "")
         draft: Record | None = None
         if place[:1] == ("sessions",):
-            draft = read_session(fields, persona.name)
+            draft = _read_session(fields, persona.name)
         elif place[:1] == ("memories",):
-            draft = read_memory(fields)
+            draft = _read_memory(fields)
         yield from pop_skips(skips, draft)
 
 
@@ -104,3 +113,122 @@ def _check_version(path: Source, version: object) -> None:
             f"{path.name} is version {str(version)[:20]} of Memoir's format; this Memoir reads versions {VERSION} and "
             f"{export_format.VERSION}. Update Memoir."
         )
+
+
+def _read_persona(fields: Fields, fallback: str) -> PersonaDraft:
+    """A persona; without a name it is named after its id or the fallback."""
+    external_id = fields.text("id")
+    name = fields.text("name")
+    if not name.strip():
+        fields.report("name", "a persona without a name; its id or the file's name is used")
+        name = external_id.strip() or fallback
+    traits = []
+    for trait, place in fields.items("traits"):
+        if isinstance(trait, str):
+            traits.append(clean_text(trait, place, fields.skips))
+        else:
+            fields.report("traits", f"expected text, found {json_type(trait)}")
+    manner = fields.text("manner") or "plain"
+    proactive = fields.values.get("proactive") is not False
+    return PersonaDraft(name, external_id, fields.text("description"), tuple(traits), manner, proactive)
+
+
+def _read_session(fields: Fields, persona: str) -> SessionDraft | None:
+    """A session of a persona; None if it has no usable turn, which is reported."""
+    turns = tuple(turn for each in fields.objects("turns") if (turn := _read_turn(each, persona)))
+    if not turns:
+        fields.report("turns", EMPTY_SESSION)
+        return None
+    started_at = fields.moment("started_at")
+    wording = _read_wording(fields, "started", started_at)
+    return SessionDraft(turns, started_at, wording, fields.text("id"), fields.text("title"))
+
+
+def _read_memory(fields: Fields) -> MemoryDraft | None:
+    """A memory; None if it has no known store or no text, which is reported."""
+    store, text = STORES.get(fields.text("store")), fields.text("text")
+    if store is None:
+        fields.report("store", f"expected one of {', '.join(STORES)}")
+        return None
+    if not text.strip():
+        fields.report("text", "memory without text")
+        return None
+    memory = MemoryDraft(
+        store,
+        text,
+        key=fields.text("key"),
+        event=_read_event(fields),
+        event_text=_read_event_text(fields),
+        said_at=fields.optional_moment("said_at"),
+        valid_from=fields.optional_moment("valid_from"),
+        valid_to=parse_moment(fields.text("valid_to")) or fields.optional_moment("valid_to"),  # may be in the future
+        emotion=fields.text("emotion"),
+        scene=fields.text("scene"),
+        speaker=fields.text("speaker"),
+        attribute=fields.text("attribute"),
+        external_id=fields.text("id"),
+    )
+    return replace(memory, relation=relation_of(memory))
+
+
+def _read_turn(fields: Fields, persona: str) -> TurnDraft | None:
+    text = fields.text("text")
+    if not text.strip():
+        if fields.values:
+            fields.report("text", EMPTY_TURN)
+        return None
+    speaker, role_name = fields.text("speaker"), fields.text("role")
+    role: Role = "assistant" if speaker == persona else "user"
+    if role_name and role_name not in ROLES:
+        fields.report("role", f"expected one of {', '.join(ROLES)}; kept as other")
+    if role_name:
+        role = ROLES.get(role_name, "other")
+    said_at = fields.optional_moment("said_at")
+    return TurnDraft(
+        speaker or role,
+        role,
+        text,
+        said_at,
+        _read_wording(fields, "said", said_at),
+        fields.text("id"),
+        recallable=fields.values.get("recallable") is not False,
+        event=_read_event(fields),
+        event_text=_read_event_text(fields),
+    )
+
+
+def _read_wording(fields: Fields, name: str, moment: datetime | None) -> str:
+    """The source's wording of a time: from its own field, or from the time's field unless that is in ISO format."""
+    written = fields.text(f"{name}_at")
+    is_own = moment is not None and moment.isoformat() == written
+    return fields.text(f"{name}_text") or ("" if is_own else written)
+
+
+def _read_event_text(fields: Fields) -> str:
+    """The source's wording of the event's time; empty for an exact moment, whose wording adds nothing."""
+    start = fields.text("event_start")
+    return fields.text("event_text") or ("" if parse_iso_moment(start) else start)
+
+
+def _read_event(fields: Fields) -> TimeSpan | None:
+    first, last = fields.text("event_start"), fields.text("event_end")
+    if not first and not last:
+        return None
+    opening = _span_of(first)
+    closing = _span_of(last) if last else opening
+    if opening is None or closing is None:
+        fields.report("event_end" if opening else "event_start", NO_DATE)
+        return None
+    end = parse_iso_moment(last) or closing.end
+    if end <= opening.start:
+        fields.report("event_end", "an event that ends before it begins; kept without a time")
+        return None
+    return TimeSpan(opening.start, end)
+
+
+def _span_of(text: str) -> TimeSpan | None:
+    """The time span of a date; an exact moment lasts a minute."""
+    moment = parse_iso_moment(text)
+    if moment is None:
+        return read_date(text)
+    return TimeSpan(moment, moment + MINUTE) if moment < LAST_MINUTE else None

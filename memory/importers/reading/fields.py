@@ -62,6 +62,10 @@ class Fields:
             self.report(name, fault)
         return moment
 
+    def optional_moment(self, name: str, read: Callable[[str], datetime | None] = parse_moment) -> datetime | None:
+        """As `moment`, but a field that is missing or empty is not reported."""
+        return self.moment(name, read) if self.values.get(name) else None
+
     def object(self, name: str) -> Self:
         """A field that is an object; a missing one has no fields."""
         return self.of(self.values.get(name) or {}, self.place_of(name), self.skips)

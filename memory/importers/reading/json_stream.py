@@ -57,7 +57,11 @@ def outline(head: bytes) -> frozenset[tuple[str, ...]]:
         places.add(tuple("[]" if isinstance(step, int) else step for step in place))
         return len(place) < OUTLINE_DEPTH
 
-    for leaf, _ in _values(_head_events(head), [], note):
+    events = ijson.sendable_list()
+    parser = ijson.basic_parse_coro(events, use_float=True, multiple_values=True)
+    for chunk in _mend_escapes([head_text(head).encode()]):
+        _push(parser, chunk)
+    for leaf, _ in _values(events, [], note):
         note(leaf)
     return frozenset(places - {()})
 
@@ -128,14 +132,6 @@ def _read_events(path: Source, place: list[str | int]) -> Iterator[Event]:
     if fault := _push(parser, None):
         where = f"at byte {offset:,}, in {format_place(place)}"
         raise UnreadableFile(f"{path.name} ends unexpectedly {where}: expected the rest of the value.")
-
-
-def _head_events(head: bytes) -> Iterator[Event]:
-    events = ijson.sendable_list()
-    parser = ijson.basic_parse_coro(events, use_float=True, multiple_values=True)
-    for chunk in _mend_escapes([head_text(head).encode()]):
-        _push(parser, chunk)
-    yield from events
 
 
 def _push(parser: Parser, chunk: bytes | None) -> str:

@@ -99,7 +99,10 @@ def read_chunks(path: Source) -> Iterator[bytes]:
                     text = decoder.decode(chunk, final=not chunk)
                 except UnicodeDecodeError as fault:
                     yield from filter(None, [fault.object[: fault.start].decode(encoding).encode()])
-                    raise UnreadableFile(_undecodable(path, fault, offset - pending + fault.start)) from fault
+                    at = f"byte 0x{fault.object[fault.start]:02x} at offset {offset - pending + fault.start:,}"
+                    raise UnreadableFile(
+                        f"{path.name} is not {fault.encoding.upper()} text: {at}. Save it as UTF-8 and import it again."
+                    ) from fault
                 if text:
                     yield text.encode()
                 if not chunk:
@@ -170,8 +173,3 @@ def _line(number: int, line: bytearray, overlong: bool, ended: bool) -> TextLine
     if overlong:
         return Skip(f"line {number}", f"longer than {MAX_LINE_BYTES:,} bytes; skipped")
     return TextLine(number, line.decode().removesuffix("\r"), ended)
-
-
-def _undecodable(path: Source, fault: UnicodeDecodeError, offset: int) -> str:
-    found = f"byte 0x{fault.object[fault.start]:02x} at offset {offset:,}"
-    return f"{path.name} is not {fault.encoding.upper()} text: {found}. Save it as UTF-8 and import it again."
