@@ -11,7 +11,6 @@ in the turn's text. Questions, observations and summaries are derived from the d
 
 import re
 from collections.abc import Iterator
-from datetime import datetime
 
 from memory.importers.reading.dates import parse_moment
 from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, Fields, pop_skips
@@ -20,10 +19,10 @@ from memory.importers.reading.source import Record, Source, count_records
 from memory.types import PersonaDraft, Role, SessionDraft, Skip, TurnDraft
 
 NAME = "LoCoMo"
+SESSION = re.compile(r"session_([0-9]{1,6})\Z")
+
 sniff = has_any(("[]", "conversation", "speaker_a"), ("[]", "qa", "[]", "evidence"))
 """Whether it is a list of conversations, or of the questions that LoCoMo puts before one."""
-
-SESSION = re.compile(r"session_([0-9]{1,6})\Z")
 
 
 @count_records
@@ -40,7 +39,8 @@ def read(path: Source) -> Iterator[Record]:
             continue
         sample_id = sample.text("sample_id").strip() or f"conversation {place[0]}"
         yield PersonaDraft(name=" & ".join(speakers).strip() or sample_id, external_id=sample_id)
-        for name in sorted(filter(SESSION.match, conversation.values), key=_number):
+        names = filter(SESSION.match, conversation.values)
+        for name in sorted(names, key=lambda name: int(name.removeprefix("session_"))):
             draft = _read_session(conversation, name)
             yield from pop_skips(skips, draft)
 
@@ -59,7 +59,8 @@ def _read_session(conversation: Fields, name: str) -> SessionDraft | None:
         conversation.report(name, EMPTY_SESSION)
         return None
     date = f"{name}_date_time"
-    return SessionDraft(tuple(turns), conversation.moment(date, _read_date), conversation.text(date), external_id=name)
+    started_at = conversation.moment(date, lambda text: parse_moment(text, "%I:%M %p on %d %B, %Y"))
+    return SessionDraft(tuple(turns), started_at, conversation.text(date), external_id=name)
 
 
 def _with_picture(turn: Fields) -> str:
@@ -67,11 +68,3 @@ def _with_picture(turn: Fields) -> str:
     shown = f"[shares a picture: {caption}]" if caption else "[shares a picture]"
     has_picture = bool(caption or turn.values.get("img_url"))
     return " ".join(part for part in (turn.text("text"), shown if has_picture else "") if part.strip())
-
-
-def _number(name: str) -> int:
-    return int(name.removeprefix("session_"))
-
-
-def _read_date(text: str) -> datetime | None:
-    return parse_moment(text, "%I:%M %p on %d %B, %Y")

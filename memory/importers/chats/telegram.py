@@ -51,8 +51,8 @@ def read(path: Source) -> Iterator[Record]:
     user, chat = "", _Chat((), "")
     for place, value in stream_values(path, _is_opened):
         if place == ("personal_information",):
-            user = _user_id(value)
-            chat.user = user
+            user_id = Fields(value, "").text("user_id") if isinstance(value, dict) else ""
+            user = chat.user = f"user{user_id}" if user_id else ""
         if (own := _chat_of(place)) is None:
             continue
         if own != chat.place:
@@ -71,11 +71,6 @@ def _chat_of(place: Place) -> Place | None:
     if place[:2] in LISTS:
         return place[:3]
     return () if place[:1] in (("name",), ("type",), ("id",), ("messages",)) else None
-
-
-def _user_id(value: object) -> str:
-    user_id = Fields(value, "").text("user_id") if isinstance(value, dict) else ""
-    return f"user{user_id}" if user_id else ""
 
 
 class _Chat:

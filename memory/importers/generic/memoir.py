@@ -65,7 +65,11 @@ def _read_lines(path: Source) -> Iterator[Record]:
             yield line
             continue
         values = line.values
-        _check_version(path, values.get("memoir", VERSION))
+        if (version := values.get("memoir", VERSION)) != VERSION:
+            raise UnreadableFile(
+                f"{path.name} is version {str(version)[:20]} of Memoir's format; this Memoir reads versions "
+                f"{VERSION} and {export_format.VERSION}. Update Memoir."
+            )
         drafts: list[Record | None] = []
         if "persona" in values or (persona is None and ("session" in values or "memory" in values)):
             persona = _read_persona(line.object("persona"), clean(path.stem))
@@ -105,14 +109,6 @@ def _find_persona(path: Source) -> object:
 
 def _is_opened(place: Place) -> bool:
     return place in ((), ("sessions",), ("memories",))
-
-
-def _check_version(path: Source, version: object) -> None:
-    if version != VERSION:
-        raise UnreadableFile(
-            f"{path.name} is version {str(version)[:20]} of Memoir's format; this Memoir reads versions {VERSION} and "
-            f"{export_format.VERSION}. Update Memoir."
-        )
 
 
 def _read_persona(fields: Fields, fallback: str) -> PersonaDraft:

@@ -96,7 +96,7 @@ class _TranscriptLog(ChatLog):
             return
         stamp = read_line_time(text, self.session.started_at if self.session else None)
         utterance = split_utterance(stamp.rest)
-        if utterance and self._begins_utterance(stamp, utterance[0]):
+        if utterance and (stamp.text or not self.has_times or utterance[0] in self.cast.roles):
             yield from self._start_turn(stamp, *utterance, place)
         elif self.session and self.session.has_turns:
             self.session.continue_turn(text)
@@ -126,9 +126,6 @@ class _TranscriptLog(ChatLog):
         self.has_times = self.has_times or bool(stamp.text)
         self.last = stamp.moment or self.last
         self.session.start_turn(TurnDraft(speaker, self.cast.role_of(speaker), text, stamp.moment, stamp.text), place)
-
-    def _begins_utterance(self, stamp: LineTime, speaker: str) -> bool:
-        return bool(stamp.text) or not self.has_times or speaker in self.cast.roles
 
 
 def read_line_time(line: str, day: datetime | None = None) -> LineTime:

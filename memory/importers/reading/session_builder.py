@@ -48,11 +48,6 @@ class SessionBuilder:
         """Whether anybody has spoken yet."""
         return self._turn is not None
 
-    @property
-    def is_full(self) -> bool:
-        """Whether the session must be handed over before its end."""
-        return len(self.turns) >= MAX_TURNS or self.size >= MAX_CHARACTERS
-
     def finish(self) -> Iterator[SessionDraft | Skip]:
         """Hand over the skips and then the session; only a skip if nothing was said in it."""
         self._finish_turn()
@@ -107,9 +102,10 @@ class ChatLog:
 
     def hand_over_full(self) -> Iterator[SessionDraft | Skip]:
         """Hand over the current session if it is full, and go on with its next part."""
-        if self.session and self.session.is_full:
-            full, self.session = self.session, self.session.split()
-            yield from full.finish()
+        session = self.session
+        if session and (len(session.turns) >= MAX_TURNS or session.size >= MAX_CHARACTERS):
+            self.session = session.split()
+            yield from session.finish()
 
     def finish(self) -> Iterator[SessionDraft | Skip]:
         """Hand over the current session."""

@@ -13,6 +13,12 @@ UTTERANCE = re.compile(
 )
 
 
+ROLE_OF_NAME: dict[str, Role] = {
+    **dict.fromkeys(("user", "me", "human", "i"), "user"),
+    **dict.fromkeys(("assistant", "ai", "bot", "chatbot", "chatgpt", "model"), "assistant"),
+}
+
+
 def split_utterance(line: str) -> tuple[str, str] | None:
     """The speaker and the text of a line, or None if it names no speaker."""
     match = UTTERANCE.match(line.strip())
@@ -39,17 +45,9 @@ class RoleAssigner:
     def role_of(self, speaker: str, name: str = "") -> Role:
         """The role of a speaker, the same at every call; `name` is their name if `speaker` is an id."""
         if speaker not in self.roles:
-            role = role_of_name(speaker)
+            role = ROLE_OF_NAME.get(speaker.casefold())
             if role is None and "user" not in self.roles.values():
                 role = "user"
                 self.guess = "" if self._has_known_names else name or speaker
             self.roles[speaker] = role or "other"
         return self.roles[speaker]
-
-
-def role_of_name(speaker: str) -> Role | None:
-    """The role that a name implies, such as "Me" or "Assistant"; None for any other name."""
-    name = speaker.casefold()
-    if name in {"user", "me", "human", "i"}:
-        return "user"
-    return "assistant" if name in {"assistant", "ai", "bot", "chatbot", "chatgpt", "model"} else None
