@@ -5,8 +5,9 @@ nothing. A new fact supersedes, or is superseded by, those that the persona knew
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from sqlite_utils import Database
@@ -17,7 +18,7 @@ from memory.bank.rows import find_by_identity, insert, key_columns, link_bases, 
 from memory.bank.sessions import find_or_create_persona
 from memory.bank.validity import supersede
 from memory.errors import Cancelled, UnreadableFile
-from memory.exporting.format import ChangeRow, Line, MemoryRow, PersonaRow, SessionRow
+from memory.exporting.format import ChangeRow, Line, MemoryRow, SessionRow
 from memory.importers.generic import memoir_export
 from memory.importers.history_file import History
 from memory.importers.reading.source import Source
@@ -39,13 +40,13 @@ def restore_personas(
     memoir_export.verify_checksum(path)
     restored: list[History] = []
     try:
-        for header, lines in _personas(path, progress):
+        for header, lines in groupby(memoir_export.read_lines(path, progress), itemgetter(0)):
             history = History(header.draft)
             if history.is_among(choose):
                 with bank.writing() as db:
                     draft = PersonaDraft(target) if target else header.draft
                     persona = find_or_create_persona(db, draft, None if target else header.created_at)
-                    _Mover(db, history, persona, path).take(lines)
+                    _Mover(db, history, persona, path).take(line for _, line in lines)
                     journal.record(db, "imported", persona.id, history.stored.added)
                 restored.append(history)
     except Cancelled as cancelled:
@@ -57,22 +58,6 @@ def restore_personas(
         )
         raise Cancelled(f"Cancelled. {outcome}") from cancelled
     return restored
-
-
-def _personas(path: Source, progress: Callable[[int], None]) -> Iterator[tuple[PersonaRow, Iterator[Line]]]:
-    """Each persona of a file with the lines that belong to it."""
-    header: PersonaRow | None = None
-
-    def belongs(read: tuple[Line, int]) -> PersonaRow | None:
-        nonlocal header
-        line, seen = read
-        header = line.persona or header
-        progress(seen)
-        return header
-
-    for persona, lines in groupby(memoir_export.read_lines(path), belongs):
-        assert persona is not None  # `read` refuses a file that does not begin with one
-        yield persona, (line for line, _ in lines)
 
 
 class _Mover:

@@ -82,15 +82,11 @@ def read_session(
     read_turn: ReadTurn,
     read_time: ReadTime = parse_moment,
 ) -> SessionDraft | None:
-    """A conversation as a session of the messages that were shown; None if it has no turns, which is reported.
+    """A conversation as a session of the messages `shown`, ids in order; None if it has no turns, which is reported.
 
-    Args:
-        conversation: The object of the conversation.
-        names: Its fields for id, title and start. Without a start, the time of the first dated message is used.
-        messages: All its messages by id; those that were not shown are reported.
-        shown: The ids of those that were shown, in order.
-        read_turn: Returns None for a message without a turn, and reports why.
-        read_time: Parses the start.
+    `names` are its fields for id, title and start; without a start, the time of the first dated message is used. Of
+    all `messages` by id, those that were not shown are reported. `read_turn` gives None, after a report, for a message
+    without a turn; `read_time` parses the start.
     """
     path = set(shown)
     for key, message in messages.items():

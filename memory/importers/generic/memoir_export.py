@@ -1,10 +1,9 @@
 """Read an export of Memoir (`memory.exporting.format`) after its checksum was verified."""
 
 import hashlib
-import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from pydantic import ValidationError
 
 from memory.bank.rows import parse_time
 from memory.errors import UnreadableFile
-from memory.exporting.format import VERSION, End, Line, SessionRow
+from memory.exporting.format import VERSION, Line, PersonaRow, SessionRow
 from memory.importers.reading.source import CHUNK_BYTES, MAX_LINE_BYTES, Record, Source
 from memory.types import SessionDraft, TurnDraft
 
@@ -41,7 +40,7 @@ def _end(path: Path) -> bytes:
         return file.read().rstrip().rpartition(b"\n")[2]
 
 
-def verify_checksum(path: Source) -> End:
+def verify_checksum(path: Source) -> None:
     """Read a file to its end and compare it with the checksum in its last line.
 
     Raises:
@@ -54,27 +53,24 @@ def verify_checksum(path: Source) -> End:
             raise UnreadableFile(f"{path.name} contains {version}. Nothing was imported; update Memoir.")
         digest.update(last)
         number, last = place, raw
-    end = None
     try:
-        value = json.loads(last)
-        end = End.model_validate_json(json.dumps(value["end"])) if isinstance(value, dict) and "end" in value else None
-    except (ValueError, RecursionError):
-        pass
+        end = Line.model_validate_json(last).end
+    except ValidationError:
+        end = None
     if end is None:
         raise _refused(path, f"ends unexpectedly in line {number:,}: its last line, with the checksum, is missing")
     if digest.hexdigest() != end.sha256:
         raise _refused(path, f"was changed since it was exported: its {number - 1:,} lines do not have their checksum")
-    return end
 
 
-def read_lines(path: Source) -> Iterator[tuple[Line, int]]:
-    """The lines of a verified file except the last, each with the number of bytes read so far.
+def read_lines(path: Source, progress: Callable[[int], None] = lambda read: None) -> Iterator[tuple[PersonaRow, Line]]:
+    """The lines of a verified file except the last, each with its persona; `progress` is told how many bytes were read.
 
     Raises:
         UnreadableFile: a line does not hold what it should, though the seal fits.
     """
     seen = 0
-    persona = False
+    persona: PersonaRow | None = None
     for number, raw in _raw(path):
         seen += len(raw)
         try:
@@ -83,21 +79,22 @@ def read_lines(path: Source) -> Iterator[tuple[Line, int]]:
             error = fault.errors()[0]
             where = ".".join(str(part) for part in error["loc"])
             raise _refused(path, f"line {number:,}, {where or 'as a whole'}: {error['msg']}") from fault
-        persona = persona or line.persona is not None
+        persona = line.persona or persona
         if line.persona is not None and line.memoir != VERSION:
             raise _refused(path, f"line {number:,}: expected a persona of version {VERSION}")
         if line.end is not None:
             return
-        if not persona:
+        if persona is None:
             raise _refused(path, f"line {number:,}: expected a persona first")
-        yield line, seen
+        progress(seen)
+        yield persona, line
 
 
 def read_records(path: Source) -> Iterator[Record]:
     """The file's personas, sessions and memories as drafts, for callers that want only the history."""
     verify_checksum(path)
     session: SessionRow | None = None
-    for line, _ in read_lines(path):
+    for _, line in read_lines(path):
         more = line.session
         if session is not None and more is not None and more.n == session.n:
             session = session.model_copy(update={"turns": session.turns + more.turns})
