@@ -128,11 +128,7 @@ CHINESE_RULES = (
     chinese(rf"{SHIFT}{WEEK}(?P<day>[一二三四五六日天末])?", read_chinese_week),
     chinese(rf"{SHIFT}月", lambda match: rules.unit_from_now("month", SHIFTS[match["shift"]])),
     chinese(rf"(?<![每一两三]){WEEK}(?P<day>[一二三四五六日天末])", read_chinese_weekday, "recurring"),
-    chinese(
-        rf"(?P<count>{NUMBER})个?(?P<unit>分钟|小时|天|周|星期|礼拜|月|年)(?:多|之|以)?前",
-        read_chinese_distance,
-        "count",
-    ),
+    chinese(rf"(?P<count>{NUMBER})个?(?P<unit>{'|'.join(UNITS)})(?:多|之|以)?前", read_chinese_distance, "count"),
     chinese(r"最近|近来", lambda match: rules.days_ago(30, 0)),
     chinese(r"(?<=在)(?:(?P<year>)(?P<number>))(?P<season>[春夏秋冬])[天季]", read_chinese_season, "recurring"),
 )

@@ -157,21 +157,16 @@ def part_of_day_of(match: Match, stretch: Stretch) -> Stretch | None:
 def clock_time_of(match: Match, stretch: Stretch) -> Stretch | None:
     """The minute of a day at "13:56", the hour at "5 pm"."""
     clock = re.sub(r"[\s.]", "", match["clock"].lower())
-    hour, minute = {"noon": (12, 0), "midnight": (24, 0)}.get(clock) or _hour_and_minute(clock)
+    clock = {"noon": "12", "midnight": "24"}.get(clock, clock)
+    hour, minute, *_ = *(int(number) for number in re.findall(r"\d+", clock)), 0
+    if clock.endswith("m"):
+        hour = hour % 12 + (12 if clock.endswith("pm") else 0)
     if not _is_day(stretch) or hour > 24 or minute > 59:
         return None
     start = stretch.start + timedelta(hours=hour, minutes=minute)
     if ":" in clock:
         return Stretch(start, start + timedelta(minutes=1), "minute")
     return Stretch(start, start + timedelta(hours=1), "hour")
-
-
-def _hour_and_minute(clock: str) -> tuple[int, int]:
-    numbers = [int(number) for number in re.findall(r"\d+", clock)]
-    hour, minute = numbers[0], numbers[1] if len(numbers) > 1 else 0
-    if clock.endswith("m"):
-        return hour % 12 + (12 if clock.endswith("pm") else 0), minute
-    return hour, minute
 
 
 def _is_day(stretch: Stretch) -> bool:
@@ -227,11 +222,7 @@ PREFIXES = (
         within_unit,
         RECURRING,
     ),
-    prefix(
-        r"(?:about|almost|nearly|(?:just )?(?:over|under)|more than|less than|at least) ",
-        mark_vague,
-        COUNTED,
-    ),
+    prefix(r"(?:about|almost|nearly|(?:just )?(?:over|under)|more than|less than|at least) ", mark_vague, COUNTED),
     prefix(
         r"(?:around|roughly|approximately|circa|probably|maybe|perhaps|sometime(?: in| around| during)?) (?:the )?",
         mark_vague,

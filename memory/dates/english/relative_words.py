@@ -16,13 +16,10 @@ def read_day_word(match: Match) -> Resolve:
     return rules.unit_from_now("day", DAY_WORDS[" ".join(match[0].lower().split())])
 
 
-UNIT_SHIFTS = {"last": -1, "this": 0, "next": 1}
-
-
 def read_unit(match: Match) -> Resolve | None:
     """Read "last week", "this month", "the weekend before last": whole calendar units."""
-    unit, which = match["unit"].lower(), rules.choice_of(match["which"])
-    shift = UNIT_SHIFTS[which]
+    unit = match["unit"].lower()
+    shift = {"last": -1, "this": 0, "next": 1}[rules.choice_of(match["which"])]
     if unit in calendar.PARTS_OF_DAY and (shift > 0 or (shift < 0 and unit in {"morning", "afternoon"})):
         return None
     return rules.unit_from_now(unit, shift)
@@ -72,17 +69,11 @@ def read_range_ago(match: Match) -> Resolve:
 
 
 def read_half_more(unit: str, sign: int, count: int) -> Resolve | None:
-    """Read "a year and a half ago", "a week and a half ago"."""
+    """Read "a year and a half ago", "a week and a half ago", and with a count of 0 "half an hour ago"."""
     finer = {"year": ("month", 12), "week": ("day", 7), "day": ("hour", 24), "hour": ("minute", 60)}.get(unit)
     if finer is None:
         return None
     return lambda now, tense: calendar.unit_away(finer[0], now, sign * (count * finer[1] + finer[1] // 2))
-
-
-def read_half(match: Match) -> Resolve:
-    """Read "half a year ago" and "half an hour ago"."""
-    unit, count = {"year": ("month", 6), "hour": ("minute", 30)}[match["unit"].lower()]
-    return lambda now, tense: calendar.unit_away(unit, now, -count)
 
 
 ROLLING_DAYS = {"day": 1, "night": 1, "week": 7, "weekend": 7, "fortnight": 14}
@@ -149,10 +140,7 @@ def read_this_time(match: Match) -> Resolve:
 
 
 RELATIVE_RULES = (
-    rule(
-        r"(?:the day before yesterday|the day after tomorrow|yesterday|today|tomorrow)\b",
-        read_day_word,
-    ),
+    rule(r"(?:the day before yesterday|the day after tomorrow|yesterday|today|tomorrow)\b", read_day_word),
     rule(r"tonight\b", lambda match: rules.unit_from_now("night", 0)),
     rule(r"this (?:time|day) last (?P<unit>year|month|week)\b", read_this_time),
     rule(
@@ -167,7 +155,7 @@ RELATIVE_RULES = (
     ),
     rule(rf"(?P<least>{COUNT})(?: or | to |-)(?P<most>{COUNT}) (?P<unit>{UNIT})s? (?:ago|back)\b", read_range_ago),
     rule(rf"(?P<least>an?|one) (?P<unit>{UNIT}) or (?P<most>two|so) (?:ago|back)\b", read_range_ago),
-    rule(r"half an? (?P<unit>year|hour) ago\b", read_half, "count"),
+    rule(r"half an? (?P<unit>year|hour) ago\b", lambda match: read_half_more(match["unit"].lower(), -1, 0), "count"),
     rule(
         rf"in (?P<count>(?!an?\b|one\b){COUNT}) (?P<unit>day|week|month|year)s?\b(?:['’] time)?(?P<half>)(?P<way>)",
         read_distance,

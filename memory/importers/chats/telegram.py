@@ -97,8 +97,8 @@ class _Chat:
             yield Skip(place, "expected a list of messages")
             return
         if self.cast is None:
-            self.cast = self._cast()
-            yield self._persona()
+            self.cast, persona = self._read_head()
+            yield persona
         message = Fields.of(value, place, self.skips)
         turn = _read_message(message, self.cast) if isinstance(value, dict) else None
         yield from pop_skips(self.skips)
@@ -114,20 +114,15 @@ class _Chat:
         if self.head and self.cast is None:
             yield Skip(where, "a chat without messages")
 
-    def _cast(self) -> RoleAssigner:
-        head = Fields(self.head, "", self.skips)
-        kind, key = head.text("type"), head.text("id")
-        peer = [f"user{key}", _user_key(key)] if key else []
-        if self.user:
-            return RoleAssigner([self.user])
-        # Saved messages are a chat of the user with themselves.
-        return RoleAssigner(peer if kind == "saved_messages" else [], peer if kind in OF_TWO else [])
-
-    def _persona(self) -> PersonaDraft:
+    def _read_head(self) -> tuple[RoleAssigner, PersonaDraft]:
         head = Fields(self.head, format_place(self.place), self.skips)
         kind, key = head.text("type"), head.text("id")
+        peer = [f"user{key}", _user_key(key)] if key and not self.user else []
+        # Saved messages are a chat of the user with themselves.
+        users = [self.user] if self.user else peer if kind == "saved_messages" else []
         fallback = "Saved messages" if kind == "saved_messages" else f"Telegram chat {key}".strip()
-        return PersonaDraft(head.text("name").strip() or fallback, f"telegram-{key}" if key else "")
+        persona = PersonaDraft(head.text("name").strip() or fallback, f"telegram-{key}" if key else "")
+        return RoleAssigner(users, peer if kind in OF_TWO else []), persona
 
 
 def _read_message(message: Fields, cast: RoleAssigner) -> TurnDraft | None:

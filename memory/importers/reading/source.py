@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import wraps
+from io import BytesIO
 from typing import IO, Literal, Protocol
 
 from memory.bank.rows import SURROGATE, clean
@@ -116,19 +117,19 @@ def read_lines(path: Source) -> Iterator[TextLine | Skip]:
     """The lines of a text file, numbered from 1; a line longer than `MAX_LINE_BYTES` is skipped and never in memory."""
     number, line, overlong = 1, bytearray(), False
     for chunk in read_chunks(path):
-        pieces = chunk.split(b"\n")
-        for index, piece in enumerate(pieces):
-            overlong = overlong or len(line) + len(piece) > MAX_LINE_BYTES
+        for piece in BytesIO(chunk):
+            ended = piece.endswith(b"\n")
+            overlong = overlong or len(line) + len(piece) - ended > MAX_LINE_BYTES
             if overlong:
                 line.clear()
             else:
                 line += piece
-            if index < len(pieces) - 1:
-                yield _line(number, line, overlong, ended=True)
+            if ended:
+                yield _line(number, line, overlong)
                 number, overlong = number + 1, False
                 line.clear()
     if line or overlong:
-        yield _line(number, line, overlong, ended=False)
+        yield _line(number, line, overlong)
 
 
 def read_clean_lines(path: Source) -> Iterator[TextLine | Skip]:
@@ -169,7 +170,8 @@ def count_records(read: Callable[[Source], Iterator[Record]]) -> Callable[[Sourc
     return read_and_count
 
 
-def _line(number: int, line: bytearray, overlong: bool, ended: bool) -> TextLine | Skip:
+def _line(number: int, line: bytearray, overlong: bool) -> TextLine | Skip:
     if overlong:
         return Skip(f"line {number}", f"longer than {MAX_LINE_BYTES:,} bytes; skipped")
-    return TextLine(number, line.decode().removesuffix("\r"), ended)
+    text = line.decode()
+    return TextLine(number, text.removesuffix("\n").removesuffix("\r"), text.endswith("\n"))
