@@ -12,15 +12,12 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from memory.bank import journal, schema
+from memory.bank.bank import Bank
 from memory.bank.connection import explain, is_fault, open_bank
 from memory.errors import BankTooNew, BankUnavailable, MemoirError, UnreadableFile
 from memory.progress import Task
-
-if TYPE_CHECKING:
-    from memory.bank.bank import Bank
 
 PIECE = 4096
 """Pages of 4 kB that are copied at a time, which takes some tens of milliseconds."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+
+from sqlite_utils import Database
 
 from memory.bank import journal, rows
 from memory.bank.connection import BankFile
@@ -28,9 +29,6 @@ from memory.types import (
     Turn,
     WriteCounts,
 )
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database
 
 MEMORY = """
 SELECT m.*, t.said_text, (SELECT group_concat(turn_id) FROM sources WHERE memory_id = m.id) AS turn_ids,

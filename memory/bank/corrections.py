@@ -9,17 +9,16 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 from uuid import uuid4
+
+from sqlite_utils import Database
 
 from memory.bank import journal, rows, validity
 from memory.bank.bank import MEMORY, Bank, memories_by_id
 from memory.bank.rows import clean, insert, next_id
 from memory.errors import MemoirError
 from memory.types import Memory, TimeSpan
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database
 
 ChangeKind = Literal["edit", "wrong", "pin", "unpin", "merge"]
 

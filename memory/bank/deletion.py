@@ -5,16 +5,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from datetime import datetime
+
+from sqlite_utils import Database
 
 from memory.bank.rows import format_time, json_list
-
-if TYPE_CHECKING:
-    import re
-    from datetime import datetime
-
-    from sqlite_utils import Database
 
 FIELD_SEPARATOR = 0xE000
 """A private-use character that is neither a letter nor a space, so that no match spans two columns."""

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import count
-from typing import TYPE_CHECKING
+
+from sqlite_utils import Database
 
 from memory.bank import rows
 from memory.bank.rows import clean_draft, insert, link_sources, memory_row, next_id
 from memory.bank.validity import end_fact, reassert, retract, supersede
 from memory.quotes import find_quote
 from memory.types import LearnedMemory, MemoryDraft, Quote, Turn, TurnDraft, WriteCounts
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database
 
 
 def add_memory(db: Database, persona_id: int, draft: MemoryDraft) -> WriteCounts:

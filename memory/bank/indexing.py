@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from sqlite_utils import Database
+from sqlite_utils import Database
 
 _WITHOUT_VECTOR = """
 FROM memories m WHERE m.persona_id = ? AND m.id > ? AND m.id < ?

@@ -16,14 +16,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING
+
+from sqlite_utils import Database
 
 from memory.bank import rows
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database
-
-    from memory.bank.connection import BankFile
+from memory.bank.connection import BankFile
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """How a cell begins that a spreadsheet takes for a formula (OWASP, CSV injection)."""

@@ -11,16 +11,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+
+from sqlite_utils import Database
 
 from memory.bank import journal, rows
+from memory.bank.bank import Bank
 from memory.bank.facts import add_learned
 from memory.types import LearnedMemory, Turn, WriteCounts
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database
-
-    from memory.bank.bank import Bank
 
 IDLE_TIMEOUT = timedelta(minutes=30)
 """A chat is over when nobody has spoken for this long."""

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from memory.bank import rows
+from memory.bank.bank import Bank
 from memory.bank.rows import index_terms
 from memory.search import indexer
-
-if TYPE_CHECKING:
-    from memory.bank.bank import Bank
 
 
 def verify(bank: Bank, model: str) -> list[str]:

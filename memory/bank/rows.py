@@ -8,7 +8,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
+
+from sqlite_utils import Database
 
 from memory.bank import schema
 from memory.bank.relations import relation_of
@@ -25,9 +27,6 @@ from memory.types import (
     Turn,
     TurnDraft,
 )
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database
 
 Row = Mapping[str, Any]
 Draft = TypeVar("Draft", PersonaDraft, SessionDraft, TurnDraft, MemoryDraft)

@@ -19,13 +19,12 @@ that holds a memory when that memory is deleted or changed; the time at which it
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
+
+from sqlite_utils import Database
 
 from memory.bank.relations import relation_of
 from memory.types import MemoryDraft
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database
 
 
 class Column(NamedTuple):

@@ -11,7 +11,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from sqlite_utils import Database
 
 from memory.bank import journal, rows
 from memory.bank.facts import add_learned
@@ -19,9 +21,6 @@ from memory.bank.rows import clean_draft, draft_columns, insert, link_sources, m
 from memory.bank.validity import retract
 from memory.errors import UnknownPersona
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, TurnDraft, WriteCounts
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database
 
 EarlierTurns = Sequence[tuple[str, str, str]]
 """Turns by what equal ones are counted by: their source's name for them, the speaker, and the words."""

@@ -6,12 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+
+from sqlite_utils import Database
 
 from memory.bank.rows import Row, json_list
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database
 
 
 def count_turns_and_memories(db: Database, persona_ids: Iterable[int]) -> tuple[int, int]:

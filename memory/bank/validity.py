@@ -6,14 +6,12 @@ A fact that was wrong or withdrawn is retracted: what it had closed then holds a
 from __future__ import annotations
 
 from itertools import count
-from typing import TYPE_CHECKING
+
+from sqlite_utils import Database
 
 from memory.bank import rows
 from memory.bank.rows import insert, next_id
 from memory.types import SEMANTIC, MemoryDraft
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database
 
 
 def end_fact(db: Database, persona_id: int, fact: MemoryDraft, turn_id: int) -> None:

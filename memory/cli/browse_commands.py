@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
+from memory.bank.bank import Bank
 from memory.bank.rows import clean
 from memory.cli.arguments import end_of_date, positive_number
 from memory.cli.command import AddCommand, Arguments, print_result
@@ -15,11 +15,8 @@ from memory.embedding.embedder import Embedder
 from memory.errors import BankUnavailable
 from memory.search import indexer
 from memory.search.searcher import Searcher
-
-if TYPE_CHECKING:
-    from memory.bank.bank import Bank
-    from memory.settings import BankSettings
-    from memory.types import Memory
+from memory.settings import BankSettings
+from memory.types import Memory
 
 
 def add_commands(add: AddCommand) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from memory.bank.bank import Bank
 from memory.cli.arguments import positive_number, start_of_date
 from memory.cli.command import AddCommand, Arguments, print_result
 from memory.cli.errors import print_error
@@ -13,12 +13,9 @@ from memory.cli.progress_bar import progress_bar
 from memory.errors import MemoirError
 from memory.forgetting.forget import ForgetReport, forget_persona, forget_selected, preview_persona, preview_selected
 from memory.forgetting.selection import Selector, select_before, select_memories, select_mentions, select_session
+from memory.settings import BankSettings
 from memory.tab.formatting import format_count
-
-if TYPE_CHECKING:
-    from memory.bank.bank import Bank
-    from memory.settings import BankSettings
-    from memory.types import Persona
+from memory.types import Persona
 
 
 def add_commands(add: AddCommand) -> None:

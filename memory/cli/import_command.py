@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from memory import ingest
+from memory.bank.bank import Bank
 from memory.cli.command import AddCommand, Arguments, print_result, status_of
 from memory.cli.progress_bar import progress_bar
+from memory.settings import BankSettings
 from memory.tab.formatting import format_count
-
-if TYPE_CHECKING:
-    from memory.bank.bank import Bank
-    from memory.settings import BankSettings
-    from memory.types import Skip
+from memory.types import Skip
 
 
 def add_commands(add: AddCommand) -> None:

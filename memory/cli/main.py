@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from memory.bank import journal
 from memory.bank.bank import Bank
@@ -15,11 +14,9 @@ from memory.cli import (
     transfer_commands,
     user_command,
 )
+from memory.cli.command import Command
 from memory.cli.errors import run_command
 from memory.settings import BankSettings
-
-if TYPE_CHECKING:
-    from memory.cli.command import Command
 
 
 def main(argv: list[str] | None = None) -> int:

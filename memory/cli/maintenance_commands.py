@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from memory.bank import journal, maintenance
+from memory.bank.bank import Bank
 from memory.cli.arguments import positive_number
 from memory.cli.command import AddCommand, Arguments, print_result
 from memory.embedding.embedder import Embedder
 from memory.search import indexer
-
-if TYPE_CHECKING:
-    from memory.bank.bank import Bank
-    from memory.settings import BankSettings
+from memory.settings import BankSettings
 
 
 def add_commands(add: AddCommand) -> None:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from memory.bank import backup
+from memory.bank.bank import Bank
 from memory.cli.command import AddCommand, Arguments, print_result
 from memory.cli.progress_bar import progress_bar
 from memory.errors import MemoirError
 from memory.exporting import export
+from memory.settings import BankSettings
 from memory.tab.formatting import format_count
-
-if TYPE_CHECKING:
-    from memory.bank.bank import Bank
-    from memory.settings import BankSettings
 
 
 def add_commands(add: AddCommand) -> None:

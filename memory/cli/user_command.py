@@ -6,15 +6,12 @@ import argparse
 import getpass
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from memory.bank.bank import Bank
+from memory.cli.command import Arguments
 from memory.errors import MemoirError
+from memory.settings import BankSettings
 from memory.users import Users
-
-if TYPE_CHECKING:
-    from memory.bank.bank import Bank
-    from memory.cli.command import Arguments
-    from memory.settings import BankSettings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+
+from sqlite_utils import Database
 
 from memory.bank import deletion
 from memory.forgetting.selection import Selection
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database
 
 MIN_PROOF_CHARACTERS = 12
 """A shorter text may occur in a file, or in another text, by chance: finding it proves nothing."""

@@ -12,10 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from sqlite_utils import Database
 
 from memory.bank import deletion, journal, validity
 from memory.bank.backup import KEPT_SUFFIX
+from memory.bank.bank import Bank
 from memory.exporting import downloads
 from memory.forgetting import residue
 from memory.forgetting.dependants import (
@@ -26,11 +28,6 @@ from memory.forgetting.dependants import (
 )
 from memory.forgetting.selection import Selector, select_memories, select_session
 from memory.progress import Progress, Task, rescale, without_progress
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database
-
-    from memory.bank.bank import Bank
 
 MAX_TEXTS_SEARCHED = 1000
 """The most texts to search the files for; from more, an even sample is taken."""

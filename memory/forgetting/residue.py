@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memory.progress import Progress, without_progress
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 SEARCHED_BYTES = 200
 """Bytes of each text that are searched for: SQLite splits longer texts at page borders."""

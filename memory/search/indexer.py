@@ -9,16 +9,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from itertools import count
-from typing import TYPE_CHECKING
+
+from sqlite_utils import Database
 
 from memory.bank import indexing
+from memory.bank.bank import Bank
+from memory.embedding.embedder import Embedder
 from memory.search.engine import packing, segments
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database
-
-    from memory.bank.bank import Bank
-    from memory.embedding.embedder import Embedder
 
 BATCH = 256
 """Keys a transaction: enough to sort by length for the encoder, few enough to be found within seconds."""

@@ -7,27 +7,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
+from sqlite_utils import Database
 
 from memory.bank import bank, indexing
+from memory.bank.bank import Bank
 from memory.embedding.embedder import Embedder, Vectors
 from memory.search.engine.candidates import select
 from memory.search.engine.index import Index, IndexCache, Rows
 from memory.search.engine.postings import term_code
 from memory.search.engine.reference import reference_bm25
+from memory.search.fusion import Scores
 from memory.search.names import possible_names
 from memory.search.scoring import Breakdown, Candidates, SearchSettings, Subject, score
 from memory.search.tokens import content_terms, limit_terms
 from memory.types import STORES, DropReason, Hit
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-    from sqlite_utils import Database
-
-    from memory.bank.bank import Bank
-    from memory.search.fusion import Scores
 
 MAX_NAMES = 64
 """Possible names looked up of one text: each is compared with the speaker of every turn."""

@@ -11,19 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from memory.search.engine.index import DenseScores, Index, Mask, Rows
 from memory.search.engine.segments import MAX_ROWS
+from memory.search.fusion import Scores
 from memory.search.scoring import DIALOGUE
 from memory.types import STORES, TimeSpan
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from memory.search.engine.index import DenseScores, Index, Mask, Rows
-    from memory.search.fusion import Scores
 
 COARSE = 3000
 """Memories of a store whose exact cosine to a view is computed: 99 of 100 of the ten nearest are among them."""

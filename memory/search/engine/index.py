@@ -10,23 +10,19 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlite_utils import Database
 
 from memory.embedding.embedder import Vectors
 from memory.search.engine import packing, segments
+from memory.search.engine.packing import Gap
 from memory.search.engine.postings import bm25, full_match_scores, term_code
 from memory.search.engine.segments import Columns, Segment
+from memory.search.fusion import Scores
 from memory.search.scoring import DIALOGUE, Candidates
 from memory.types import SEMANTIC, STORES, TimeSpan
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database
-
-    from memory.search.engine.packing import Gap
-    from memory.search.fusion import Scores
 
 Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]

@@ -17,17 +17,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+
+from sqlite_utils import Database
 
 from memory.bank import indexing
+from memory.bank.bank import Bank
 from memory.search.engine import segments
 from memory.search.engine.segments import MAX_ROWS, Segment
 from memory.search.engine.vectors import SegmentVectors
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database
-
-    from memory.bank.bank import Bank
 
 MIN_ROWS = 256
 """Memories worth packing: fewer are read as fast row by row."""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memory.search.engine.postings import K1, B, idf
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def reference_bm25(documents: list[list[str]], queries: Sequence[Sequence[str]]) -> NDArray[np.float64]:

@@ -13,19 +13,16 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlite_utils import Database
 
+from memory.embedding.embedder import Vectors
 from memory.search.engine.postings import Postings, term_code
 from memory.search.engine.vectors import SegmentVectors
 from memory.types import SEMANTIC, STORES
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database
-
-    from memory.embedding.embedder import Vectors
 
 MAX_ROWS = 1 << 15
 """Rows of a segment at most. Forgetting one memory makes the next question read a segment's rows again; each segment
