@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from memory.bank.bank import Bank
-from memory.bank.indexing import index_terms
+from memory.bank.queries.indexing import index_terms
 from memory.search import tokens
 from memory.search.engine.index import IndexCache
 from memory.search.engine.reference import reference_bm25

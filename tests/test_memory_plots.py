@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from graph.learning.plain_facts import facts
-from memory.bank import corrections, statistics
+from memory.bank import corrections
 from memory.bank.bank import Bank
+from memory.bank.queries import statistics
 from memory.ingest import ingest
 from memory.tab import plots
 from memory.types import MemoryDraft, Persona, PersonaDraft, Relation, SessionDraft, TimeSpan, TurnDraft

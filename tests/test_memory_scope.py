@@ -13,10 +13,10 @@ from memory.bank import learning_queue as consolidation
 from memory.bank import maintenance as upkeep
 from memory.bank.backup import backup, restore
 from memory.bank.bank import Bank
+from memory.bank.queries import deletion as scope
 from memory.errors import MemoirError
 from memory.exporting import downloads
 from memory.exporting.export import write_export
-from memory.forgetting import selection as scope
 from memory.forgetting.forget import forget_memories, forget_selected, preview_selected
 from memory.progress import Task
 from memory.search import indexer

@@ -13,13 +13,13 @@ from memory import progress as tasks
 from memory.bank import backup
 from memory.bank import maintenance as upkeep
 from memory.bank.bank import Bank
+from memory.bank.queries import deletion as scope
 from memory.cli.errors import INTERRUPTED
 from memory.cli.main import main
 from memory.errors import Cancelled
 from memory.exporting import export
 from memory.forgetting import forget
 from memory.forgetting import residue as traces
-from memory.forgetting import selection as scope
 from memory.progress import Task
 from memory.search import indexer
 from memory.types import PersonaDraft, SessionDraft, TurnDraft
@@ -172,7 +172,7 @@ def interrupt_in(monkeypatch, module, name):
     ("words", "module", "name"),
     [
         (["export", "--output", "OUT"], export, "dump_line"),
-        (["forget", "--mentions", "gulls", "--yes"], forget.validity, "undo_effects"),
+        (["forget", "--mentions", "gulls", "--yes"], forget.facts, "undo_effects"),
         (["forget", "--persona", "Bo", "--everything"], forget.deletion, "delete_rows"),
     ],
 )

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.speed.asking import Ranking
-from memory.bank import indexing
+from memory.bank.queries import indexing
 from memory.embedding.embedder import Vectors
 from memory.errors import MemoirError
 

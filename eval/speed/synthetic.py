@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from memory.bank import rows
-from memory.bank.indexing import hashes_without_vector, store_vectors
+from memory.bank.queries.indexing import hashes_without_vector, store_vectors
 from memory.search import tokens as lexical
 from memory.types import LearnedMemory, MemoryDraft, Quote, SessionDraft, TimeSpan, TurnDraft
 

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from sqlite_utils import Database
 
-from memory.bank import journal, rows, validity
+from memory.bank import facts, journal, rows
 from memory.bank.bank import MEMORY, Bank, memories_by_id
 from memory.bank.rows import clean, insert, next_id
 from memory.errors import MemoirError
@@ -96,9 +96,9 @@ def edit(bank: Bank, persona_id: int, memory_id: int, to: Version) -> Memory:
             "SELECT ?, turn_id, quote, alone AND ? <> 'dialogue' FROM sources WHERE memory_id = ?",
             (new_id, old["store"], memory_id),
         )
-        validity.retract(db, persona_id, memory_id, _now())
+        facts.retract(db, persona_id, memory_id, _now())
         db.conn.execute("UPDATE memories SET superseded_by = ? WHERE id = ?", (new_id, memory_id))
-        validity.supersede(db, new_id)
+        facts.supersede(db, new_id)
         _record(db, persona_id, "edit", memory_id, new_id, touched)
         return memories_by_id(db, persona_id, [new_id])[0]
 
@@ -107,7 +107,7 @@ def mark_wrong(bank: Bank, persona_id: int, memory_id: int) -> None:
     """Stop recalling a memory; it stays in the history."""
     with bank.writing() as db:
         touched = _add_dependants(db, _current(db, persona_id, memory_id))
-        validity.retract(db, persona_id, memory_id, _now())
+        facts.retract(db, persona_id, memory_id, _now())
         _record(db, persona_id, "wrong", memory_id, None, touched)
 
 
@@ -145,7 +145,7 @@ def merge(bank: Bank, persona_id: int, memory_id: int, others: Sequence[int]) ->
                 "SELECT ?, turn_id, quote, alone FROM sources WHERE memory_id = ?",
                 (memory_id, other),
             )
-            validity.retract(db, persona_id, other, _now())
+            facts.retract(db, persona_id, other, _now())
             db.conn.execute("UPDATE memories SET superseded_by = ? WHERE id = ?", (memory_id, other))
             _record(db, persona_id, "merge", memory_id, other, taken)
 
@@ -176,16 +176,16 @@ def undo(bank: Bank, persona_id: int) -> int:
             db.conn.executemany(
                 "DELETE FROM sources WHERE memory_id = ? AND turn_id = ?", [(memory_id, turn) for turn in touched]
             )
-            validity.reinstate(db, other)
+            facts.reinstate(db, other)
         else:
             db.conn.executemany(
                 "DELETE FROM rests_on WHERE memory_id = ? AND basis_id = ?", [(each, memory_id) for each in touched]
             )
             if other is not None:
-                validity.undo_effects(db, other)
+                facts.undo_effects(db, other)
                 db.conn.execute("DELETE FROM memories WHERE id = ?", (other,))
             else:
-                validity.reinstate(db, memory_id)
+                facts.reinstate(db, memory_id)
     return int(memory_id)
 
 

@@ -16,9 +16,8 @@ from typing import Any
 from sqlite_utils import Database
 
 from memory.bank import journal, rows
-from memory.bank.facts import add_learned
+from memory.bank.facts import add_learned, retract
 from memory.bank.rows import clean_draft, draft_columns, insert, link_sources, memory_row, next_id
-from memory.bank.validity import retract
 from memory.errors import UnknownPersona
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, TurnDraft, WriteCounts
 

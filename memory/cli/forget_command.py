@@ -6,13 +6,13 @@ import sys
 from collections.abc import Sequence
 
 from memory.bank.bank import Bank
+from memory.bank.queries.deletion import Selector, select_before, select_memories, select_mentions, select_session
 from memory.cli.arguments import positive_number, start_of_date
 from memory.cli.command import AddCommand, Arguments, print_result
 from memory.cli.errors import print_error
 from memory.cli.progress_bar import progress_bar
 from memory.errors import MemoirError
 from memory.forgetting.forget import ForgetReport, forget_persona, forget_selected, preview_persona, preview_selected
-from memory.forgetting.selection import Selector, select_before, select_memories, select_mentions, select_session
 from memory.settings import BankSettings
 from memory.tab.formatting import format_count
 from memory.types import Persona

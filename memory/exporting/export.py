@@ -8,8 +8,9 @@ from pathlib import Path
 
 from sqlite_utils import Database
 
-from memory.bank import rows, transfer
+from memory.bank import rows
 from memory.bank.bank import Bank
+from memory.bank.queries import transfer
 from memory.exporting.format import (
     VERSION,
     ChangeRow,

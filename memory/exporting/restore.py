@@ -12,11 +12,12 @@ from typing import Any
 
 from sqlite_utils import Database
 
-from memory.bank import journal, rows, transfer
+from memory.bank import journal, rows
 from memory.bank.bank import Bank
+from memory.bank.facts import supersede
+from memory.bank.queries import transfer
 from memory.bank.rows import find_by_identity, insert, key_columns, link_bases, link_sources, next_id, relation_columns
 from memory.bank.sessions import find_or_create_persona
-from memory.bank.validity import supersede
 from memory.errors import Cancelled, UnreadableFile
 from memory.exporting.format import ChangeRow, Line, MemoryRow, SessionRow
 from memory.importers.generic import memoir_export

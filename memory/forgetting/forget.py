@@ -15,22 +15,23 @@ from pathlib import Path
 
 from sqlite_utils import Database
 
-from memory.bank import deletion, journal, validity
+from memory.bank import facts, journal
 from memory.bank.backup import KEPT_SUFFIX
 from memory.bank.bank import Bank
+from memory.bank.queries import deletion
+from memory.bank.queries.deletion import Selection, Selector, select_everything, select_memories, select_session
 from memory.exporting import downloads
 from memory.forgetting import residue
-from memory.forgetting.dependants import (
-    MIN_PROOF_CHARACTERS,
-    PREVIEW_LINES,
-    add_dependants,
-    preview_lines,
-)
-from memory.forgetting.selection import Selector, select_memories, select_session
 from memory.progress import Progress, Task, rescale, without_progress
+
+MIN_PROOF_CHARACTERS = 12
+"""A shorter text may occur in a file, or in another text, by chance: finding it proves nothing."""
 
 MAX_TEXTS_SEARCHED = 1000
 """The most texts to search the files for; from more, an even sample is taken."""
+
+PREVIEW_LINES = 5
+"""Lines that a preview shows of what would be deleted."""
 
 ROWS_PER_STATEMENT = 1000
 """Rows deleted by one statement, which takes some tenths of a second."""
@@ -47,12 +48,17 @@ class ForgetReport:
     and memories that would go; `copies` are the banks kept by a restore that contain deleted texts.
     """
 
-    memories: int
-    turns: int
-    sessions: int
+    memories: int = 0
+    turns: int = 0
+    sessions: int = 0
     residue: int = 0
     lines: tuple[str, ...] = ()
     copies: tuple[Path, ...] = ()
+
+    @classmethod
+    def of(cls, selected: Selection, lines: tuple[str, ...] = ()) -> ForgetReport:
+        """The number of the selected rows."""
+        return cls(len(selected.memories), len(selected.turns), len(selected.sessions), lines=lines)
 
     def __add__(self, other: ForgetReport) -> ForgetReport:
         return ForgetReport(
@@ -74,21 +80,21 @@ def preview_persona(bank: Bank, persona_id: int) -> ForgetReport:
     """Report what forgetting this persona would delete."""
     persona = bank.persona(persona_id)
     with bank.reading() as db:
-        memories, turns, sessions = _ids_of_persona(db, persona.id)
-    return ForgetReport(len(memories), len(turns), sessions)
+        return ForgetReport.of(select_everything(db, persona.id))
 
 
 def preview_selected(
     bank: Bank, persona_ids: Sequence[int], select: Selector, task: Task | None = None
 ) -> ForgetReport:
     """Report what forgetting a selection of the personas would delete, with its first lines."""
-    task, planned = task or Task(), ForgetReport(0, 0, 0)
+    task, planned = task or Task(), ForgetReport()
     with bank.reading() as db, task.interruptible(db.conn):
         for nth, persona_id in enumerate(persona_ids):
             task.report(nth / len(persona_ids))
-            selected = add_dependants(db, persona_id, select(db, persona_id))
-            lines = preview_lines(db, selected)
-            planned += ForgetReport(len(selected.memories), len(selected.turns), len(selected.sessions), lines=lines)
+            selected = _add_dependants(db, persona_id, select(db, persona_id))
+            texts = deletion.first_texts(db, selected, PREVIEW_LINES)
+            lines = tuple(f"{speaker}: {text}" if speaker else text for speaker, text in texts)
+            planned += ForgetReport.of(selected, lines)
     return planned
 
 
@@ -97,9 +103,9 @@ def forget_memories(bank: Bank, persona_id: int, memory_ids: Sequence[int]) -> F
     return forget_selected(bank, [persona_id], select_memories(memory_ids))
 
 
-def forget_session(bank: Bank, persona_id: int, session_id: int, task: Task | None = None) -> ForgetReport:
+def forget_session(bank: Bank, persona_id: int, session_id: int) -> ForgetReport:
     """Delete a session with its turns and all that came from them alone; see `forget_selected`."""
-    return forget_selected(bank, [persona_id], select_session(bank.session(persona_id, session_id).id), task)
+    return forget_selected(bank, [persona_id], select_session(bank.session(persona_id, session_id).id))
 
 
 def forget_selected(bank: Bank, persona_ids: Sequence[int], select: Selector, task: Task | None = None) -> ForgetReport:
@@ -108,13 +114,12 @@ def forget_selected(bank: Bank, persona_ids: Sequence[int], select: Selector, ta
     Raises:
         Cancelled: the task was cancelled while it could be; nothing was removed.
     """
-    task, report, texts = task or Task(), ForgetReport(0, 0, 0), set[str]()
+    task, report, texts = task or Task(), ForgetReport(), set[str]()
     with bank.writing() as db:
         with task.interruptible(db.conn):
             for nth, persona_id in enumerate(persona_ids):
-                progress = rescale(
-                    task.report, SHARE_DELETED * nth / len(persona_ids), SHARE_DELETED * (nth + 1) / len(persona_ids)
-                )
+                share = SHARE_DELETED / len(persona_ids)
+                progress = rescale(task.report, share * nth, share * (nth + 1))
                 report += _delete_selected(db, persona_id, select, texts, progress)
         task.make_uncancellable()
     return _clean_and_verify(bank, report, texts, rescale(task.report, SHARE_DELETED, 1))
@@ -125,15 +130,13 @@ def forget_persona(bank: Bank, persona_id: int, task: Task | None = None) -> For
     task, persona = task or Task(), bank.persona(persona_id)
     with bank.writing() as db:
         with task.interruptible(db.conn):
-            memories, turns, sessions = _ids_of_persona(db, persona.id)
-            texts = deletion.texts_of(db, memories, turns)
-            _delete(db, "memories", memories, rescale(task.report, 0, SHARE_DELETED))
+            selected = select_everything(db, persona.id)
+            texts = deletion.texts_of(db, selected)
+            _delete(db, "memories", selected.memories, rescale(task.report, 0, SHARE_DELETED))
             _delete(db, "personas", [persona.id])
-            _log_forget(db, persona.id, memories, len(turns), sessions)
+            report = _log_forget(db, persona.id, selected)
         task.make_uncancellable()
-    return _clean_and_verify(
-        bank, ForgetReport(len(memories), len(turns), sessions), texts, rescale(task.report, SHARE_DELETED, 1)
-    )
+    return _clean_and_verify(bank, report, texts, rescale(task.report, SHARE_DELETED, 1))
 
 
 def _delete_selected(
@@ -141,35 +144,50 @@ def _delete_selected(
 ) -> ForgetReport:
     """Delete a selection of a persona with its dependants; adds the deleted texts to `texts`."""
     progress(0)
-    selected = add_dependants(db, persona_id, select(db, persona_id))
-    texts |= deletion.texts_of(db, selected.memories, selected.turns)
+    selected = _add_dependants(db, persona_id, select(db, persona_id))
+    texts |= deletion.texts_of(db, selected)
     progress(SHARE_SELECTED)
-    _reopen_superseded(db, selected.memories)
-    deletion.clear_titles(db, selected.titles, selected.turns)
-    deletion.requeue_sessions(db, selected.memories, selected.turns)
+    for memory_id in sorted(selected.memories, reverse=True):
+        facts.undo_effects(db, memory_id)
+    deletion.clear_titles(db, selected)
+    deletion.requeue_sessions(db, selected)
     _delete(db, "memories", selected.memories, rescale(progress, SHARE_SELECTED, 0.9))
-    deletion.move_shared_memories(db, selected.sessions)
+    deletion.move_shared_memories(db, selected)
     _delete(db, "turns", selected.turns, rescale(progress, 0.9, 1))
     _delete(db, "sessions", selected.sessions)
-    _log_forget(db, persona_id, selected.memories, len(selected.turns), len(selected.sessions))
-    return ForgetReport(len(selected.memories), len(selected.turns), len(selected.sessions))
+    return _log_forget(db, persona_id, selected)
 
 
-def _log_forget(db: Database, persona_id: int, memories: Sequence[int], turns: int, sessions: int) -> None:
-    counts = {"sessions": sessions, "turns": turns, "memories": len(memories)}
-    journal.record(db, "forgot", persona_id, counts, memories)
+def _add_dependants(db: Database, persona_id: int, selected: Selection) -> Selection:
+    """Add to a selection the memories that lose their last source, the replies that repeat it and emptied sessions."""
+    selected = replace(selected, memories=sorted({*selected.memories, *deletion.orphaned_memories(db, selected)}))
+    selected = replace(selected, turns=sorted({*selected.turns, *_repeating_replies(db, persona_id, selected)}))
+    return replace(selected, sessions=sorted({*selected.sessions, *deletion.emptied_sessions(db, selected)}))
 
 
-def _ids_of_persona(db: Database, persona_id: int) -> tuple[list[int], list[int], int]:
-    """The ids of a persona's memories and turns, and its number of sessions."""
-    memories, turns = deletion.persona_memories(db, persona_id), deletion.persona_turns(db, persona_id)
-    return memories, turns, deletion.count_sessions(db, persona_id)
+def _repeating_replies(db: Database, persona_id: int, selected: Selection) -> list[int]:
+    """The persona's chat turns that cite one of the memories, answer one of the turns, or contain a text of either."""
+    by_start: dict[str, list[str]] = {}  # by their first characters: one pass over a reply for all texts
+    for text in deletion.texts_of(db, selected):
+        if len(text) >= MIN_PROOF_CHARACTERS:
+            by_start.setdefault(text[:MIN_PROOF_CHARACTERS], []).append(text)
+
+    def contains_any(reply: str) -> bool:
+        return any(
+            reply.startswith(text, place)
+            for place in range(len(reply) - MIN_PROOF_CHARACTERS + 1)
+            for text in by_start.get(reply[place : place + MIN_PROOF_CHARACTERS], ())
+        )
+
+    replies = deletion.other_replies(db, persona_id, selected)
+    return [turn_id for turn_id, text, refers in replies if refers or contains_any(text)]
 
 
-def _reopen_superseded(db: Database, memories: Sequence[int]) -> None:
-    """Restore the validity of what the memories had closed or corrected."""
-    for memory_id in sorted(memories, reverse=True):
-        validity.undo_effects(db, memory_id)
+def _log_forget(db: Database, persona_id: int, selected: Selection) -> ForgetReport:
+    report = ForgetReport.of(selected)
+    counts = {"sessions": report.sessions, "turns": report.turns, "memories": report.memories}
+    journal.record(db, "forgot", persona_id, counts, selected.memories)
+    return report
 
 
 def _delete(db: Database, table: str, ids: Sequence[int], progress: Progress = without_progress) -> None:

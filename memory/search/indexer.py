@@ -12,8 +12,8 @@ from itertools import count
 
 from sqlite_utils import Database
 
-from memory.bank import indexing
 from memory.bank.bank import Bank
+from memory.bank.queries import indexing
 from memory.embedding.embedder import Embedder
 from memory.search.engine import packing, segments
 

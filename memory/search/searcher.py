@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlite_utils import Database
 
-from memory.bank import bank, indexing
+from memory.bank import bank
 from memory.bank.bank import Bank
+from memory.bank.queries import indexing
 from memory.embedding.embedder import Embedder, Vectors
 from memory.search.engine.candidates import select
 from memory.search.engine.index import Index, IndexCache, Rows

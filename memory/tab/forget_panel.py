@@ -8,9 +8,9 @@ import gradio as gr
 
 from memory.bank import journal
 from memory.bank.bank import Bank
+from memory.bank.queries.deletion import Selector, select_before, select_mentions
 from memory.errors import MemoirError
 from memory.forgetting import forget
-from memory.forgetting.selection import Selector, select_before, select_mentions
 from memory.progress import Task
 from memory.tab.events import PRIVATE, Update
 from memory.tab.formatting import parse_date

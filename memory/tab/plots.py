@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from html import escape
 from typing import TYPE_CHECKING
 
-from memory.bank import statistics
 from memory.bank.bank import Bank
+from memory.bank.queries import statistics
+from memory.bank.queries.statistics import Months, Tie
 from memory.bank.relations import YOU
-from memory.bank.statistics import Months, Tie
 from memory.tab.formatting import STORE_NAMES, clip, format_count, format_day
 from memory.types import Memory, Store
 

@@ -20,8 +20,8 @@ from itertools import pairwise
 
 from sqlite_utils import Database
 
-from memory.bank import indexing
 from memory.bank.bank import Bank
+from memory.bank.queries import indexing
 from memory.search.engine import segments
 from memory.search.engine.segments import MAX_ROWS, Segment
 from memory.search.engine.vectors import SegmentVectors

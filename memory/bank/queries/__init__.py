@@ -1,0 +1,1 @@
+"""The SQL of what works on the rows from outside: search, forgetting, exports and plots."""
