@@ -121,7 +121,7 @@ def _kept_aside(bank: Bank) -> Iterator[Path | None]:
         yield None
         return
     names = (f"{bank.path.name}{KEPT_SUFFIX}{'' if n == 1 else f'-{n}'}" for n in count(1))
-    aside = next(p for p in map(bank.path.with_name, names) if not p.exists())
+    aside = next(path for name in names if not (path := bank.path.with_name(name)).exists())
     try:
         with _new_file(aside) as half:
             _copy(bank, half, Task(), 1.0)
@@ -176,11 +176,9 @@ def inspect(path: Path, task: Task | None = None) -> BankSummary:
                     f"{path} is damaged: {'; '.join(found)}." if found else f"{path} is not a Memoir bank."
                 )
             tables = ("personas", "sessions", "turns", "memories")
-            personas, sessions, turns, memories = (
-                int(conn.execute(f"SELECT count(*) FROM {table}").fetchone()[0]) for table in tables
-            )
+            counts = [int(conn.execute(f"SELECT count(*) FROM {table}").fetchone()[0]) for table in tables]
             task.report(1)
-            return BankSummary(int(version), personas, sessions, turns, memories, path.stat().st_size)
+            return BankSummary(int(version), *counts, size=path.stat().st_size)
     except (sqlite3.Error, OSError) as fault:
         raise UnreadableFile(explain(path, fault)) from fault
 

@@ -6,7 +6,7 @@ Every query for memories names a persona and returns that persona's memories onl
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from sqlite_utils import Database
@@ -79,12 +79,12 @@ class Bank(BankFile):
         Raises:
             UnknownPersona: there is none of that number.
         """
+        query = "UPDATE personas SET proactive = ? WHERE id = ? RETURNING *"
         with self.writing() as db:
-            db.execute("UPDATE personas SET proactive = ? WHERE id = ?", [int(proactive), persona_id])
-            found = list(db.query("SELECT * FROM personas WHERE id = ?", [persona_id]))
-            if not found:
+            changed = list(db.query(query, [int(proactive), persona_id]))
+            if not changed:
                 raise UnknownPersona(f"no persona {persona_id} in {self.path}")
-            return rows.persona(found[0])
+            return rows.persona(changed[0])
 
     # --- writing
 
@@ -141,9 +141,12 @@ class Bank(BankFile):
         where, values = _condition(persona_id, store, during)
         values |= {"limit": limit, "offset": offset}
         order = "m.pinned DESC, coalesce(m.event_start, m.said_at, m.recorded_at) DESC, m.id DESC"
-        query = f"{MEMORY} WHERE {where} ORDER BY {order} LIMIT :limit OFFSET :offset"
+        return self.read_memories(f"WHERE {where} ORDER BY {order} LIMIT :limit OFFSET :offset", values)
+
+    def read_memories(self, clauses: str, values: Mapping[str, object]) -> list[Memory]:
+        """The memories `m` that SQL clauses with named values select."""
         with self.reading() as db:
-            return [rows.memory(r) for r in db.query(query, values)]
+            return [rows.memory(r) for r in db.query(f"{MEMORY} {clauses}", dict(values))]
 
     def count_memories(self, persona_id: int, *, store: Store | None = None, during: TimeSpan | None = None) -> int:
         """The number of memories of a store and time; see `memories`."""
@@ -154,17 +157,13 @@ class Bank(BankFile):
     def counts(self, persona_id: int) -> dict[str, int]:
         """The number of `sessions`, `turns` and memories of each store that a persona has."""
         with self.reading() as db:
-            sessions, turns = next(
-                db.conn.execute(
-                    "SELECT count(DISTINCT s.id), count(t.id) FROM sessions s LEFT JOIN turns t ON t.session_id = s.id "
-                    "WHERE s.persona_id = ?",
-                    (persona_id,),
-                )
-            )
-            stores = db.conn.execute(
-                "SELECT store, count(*) FROM memories WHERE persona_id = ? GROUP BY store", (persona_id,)
-            ).fetchall()
-        return {"sessions": sessions, "turns": turns, **dict(stores)}
+            sessions, turns = db.conn.execute(
+                "SELECT count(DISTINCT s.id), count(t.id) FROM sessions s LEFT JOIN turns t ON t.session_id = s.id "
+                "WHERE s.persona_id = ?",
+                (persona_id,),
+            ).fetchone()
+            stores = "SELECT store, count(*) FROM memories WHERE persona_id = ? GROUP BY store"
+            return {"sessions": sessions, "turns": turns, **dict(db.conn.execute(stores, (persona_id,)).fetchall())}
 
     def time_range(self, persona_id: int) -> TimeSpan | None:
         """The span from the first dated turn to just after the last, or None if none has a date."""
@@ -202,26 +201,28 @@ class Bank(BankFile):
             "SELECT t.* FROM turns t JOIN sessions s ON s.id = t.session_id "
             "WHERE s.persona_id = ? AND s.id = ? AND t.position BETWEEN ? AND ? ORDER BY t.position"
         )
+        return self._turns(query, [persona_id, session_id, first, last])
+
+    def _turns(self, query: str, values: Sequence[object]) -> list[Turn]:
         with self.reading() as db:
-            return [rows.turn(r) for r in db.query(query, [persona_id, session_id, first, last])]
+            return [rows.turn(r) for r in db.query(query, list(values))]
 
     def chat_memories(self, persona_id: int, chat_id: str, limit: int) -> list[Memory]:
         """The dialogue memories of the session with that `external_id`, without retracted ones, the newest first."""
-        query = (
-            f"{MEMORY} WHERE m.persona_id = ? AND m.store = 'dialogue' AND m.taken_back IS NULL AND m.session_id = "
-            "(SELECT id FROM sessions WHERE persona_id = m.persona_id AND external_id = ?) ORDER BY m.id DESC LIMIT ?"
-        )
-        with self.reading() as db:
-            return [rows.memory(r) for r in db.query(query, [persona_id, chat_id, limit])]
+        clauses = """
+            WHERE m.persona_id = :persona AND m.store = 'dialogue' AND m.taken_back IS NULL AND m.session_id =
+                (SELECT id FROM sessions WHERE persona_id = m.persona_id AND external_id = :chat)
+            ORDER BY m.id DESC LIMIT :limit
+        """
+        return self.read_memories(clauses, {"persona": persona_id, "chat": chat_id, "limit": limit})
 
     def memories_from_same_turns(self, persona_id: int, memory_id: int) -> list[Memory]:
         """All memories from the turns of a memory, itself included, in the order in which they were stored."""
-        query = (
-            f"{MEMORY} WHERE m.persona_id = ? AND m.id IN (SELECT memory_id FROM sources WHERE turn_id IN "
-            "(SELECT turn_id FROM sources WHERE memory_id = ?)) ORDER BY m.id"
-        )
-        with self.reading() as db:
-            return [rows.memory(r) for r in db.query(query, [persona_id, memory_id])]
+        clauses = """
+            WHERE m.persona_id = :persona AND m.id IN (SELECT memory_id FROM sources WHERE turn_id IN
+                (SELECT turn_id FROM sources WHERE memory_id = :id)) ORDER BY m.id
+        """
+        return self.read_memories(clauses, {"persona": persona_id, "id": memory_id})
 
     def sources(self, persona_id: int, memory_id: int) -> list[Turn]:
         """The turns that a memory came from, in order."""
@@ -229,8 +230,7 @@ class Bank(BankFile):
             "SELECT t.* FROM turns t JOIN sources o ON o.turn_id = t.id JOIN memories m ON m.id = o.memory_id "
             "WHERE m.persona_id = ? AND m.id = ? ORDER BY t.session_id, t.position"
         )
-        with self.reading() as db:
-            return [rows.turn(r) for r in db.query(query, [persona_id, memory_id])]
+        return self._turns(query, [persona_id, memory_id])
 
     def quotes(self, persona_id: int, memory_id: int) -> dict[int, str]:
         """The words that carry a memory, by turn id; a dialogue memory, which is its whole turn, has none."""
@@ -249,9 +249,8 @@ class Bank(BankFile):
             "WHERE m.persona_id = ? AND m.id = ? ORDER BY t.id DESC LIMIT ?"
         )
         with self.reading() as db:
-            return [
-                CitingAnswer(r["question"] or "", rows.turn(r)) for r in db.query(query, [persona_id, memory_id, limit])
-            ]
+            found = db.query(query, [persona_id, memory_id, limit])
+            return [CitingAnswer(row["question"] or "", rows.turn(row)) for row in found]
 
     def preceding_turns(self, persona_id: int, memory_ids: Sequence[int]) -> dict[int, Turn]:
         """The turn just before the first source of each memory, by memory id, where there is one."""

@@ -15,7 +15,7 @@ from uuid import uuid4
 from sqlite_utils import Database
 
 from memory.bank import facts, journal, rows
-from memory.bank.bank import MEMORY, Bank, memories_by_id
+from memory.bank.bank import Bank, memories_by_id
 from memory.bank.rows import clean, insert, next_id
 from memory.errors import MemoirError
 from memory.types import Memory, TimeSpan
@@ -91,13 +91,7 @@ def edit(bank: Bank, persona_id: int, memory_id: int, to: Version) -> Memory:
         version = {"id": new_id, "identity": rows.digest("version", uuid4().hex), "recorded_at": _now()}
         insert(db, "memories", [{**old, **changed, **timed, **version}])
         # An edited statement no longer says what its turn alone says.
-        db.conn.execute(
-            "INSERT INTO sources (memory_id, turn_id, quote, alone) "
-            "SELECT ?, turn_id, quote, alone AND ? <> 'dialogue' FROM sources WHERE memory_id = ?",
-            (new_id, old["store"], memory_id),
-        )
-        facts.retract(db, persona_id, memory_id, _now())
-        db.conn.execute("UPDATE memories SET superseded_by = ? WHERE id = ?", (new_id, memory_id))
+        _replace(db, persona_id, memory_id, new_id, alone=old["store"] != "dialogue")
         facts.supersede(db, new_id)
         _record(db, persona_id, "edit", memory_id, new_id, touched)
         return memories_by_id(db, persona_id, [new_id])[0]
@@ -121,13 +115,12 @@ def pin(bank: Bank, persona_id: int, memory_id: int, *, pinned: bool) -> None:
 
 def duplicates(bank: Bank, persona_id: int, memory_id: int) -> list[Memory]:
     """The other memories of the same store and speaker with the same text that are still recalled."""
-    query = (
-        f"{MEMORY} JOIN memories o ON o.id = :id AND o.persona_id = m.persona_id AND o.store = m.store "
-        "AND o.speaker = m.speaker AND o.text = m.text COLLATE NOCASE "
-        "WHERE m.persona_id = :persona AND m.id <> :id AND m.taken_back IS NULL AND m.store <> 'dialogue' ORDER BY m.id"
-    )
-    with bank.reading() as db:
-        return [rows.memory(r) for r in db.query(query, {"id": memory_id, "persona": persona_id})]
+    clauses = """
+        JOIN memories o ON o.id = :id AND o.persona_id = m.persona_id AND o.store = m.store
+            AND o.speaker = m.speaker AND o.text = m.text COLLATE NOCASE
+        WHERE m.persona_id = :persona AND m.id <> :id AND m.taken_back IS NULL AND m.store <> 'dialogue' ORDER BY m.id
+    """
+    return bank.read_memories(clauses, {"id": memory_id, "persona": persona_id})
 
 
 def merge(bank: Bank, persona_id: int, memory_id: int, others: Sequence[int]) -> None:
@@ -140,13 +133,7 @@ def merge(bank: Bank, persona_id: int, memory_id: int, others: Sequence[int]) ->
                 "SELECT turn_id FROM sources WHERE memory_id = ? EXCEPT SELECT turn_id FROM sources WHERE memory_id = ?"
             )
             taken = [int(turn) for (turn,) in db.conn.execute(query, (other, memory_id))]
-            db.conn.execute(
-                "INSERT OR IGNORE INTO sources (memory_id, turn_id, quote, alone) "
-                "SELECT ?, turn_id, quote, alone FROM sources WHERE memory_id = ?",
-                (memory_id, other),
-            )
-            facts.retract(db, persona_id, other, _now())
-            db.conn.execute("UPDATE memories SET superseded_by = ? WHERE id = ?", (memory_id, other))
+            _replace(db, persona_id, other, memory_id)
             _record(db, persona_id, "merge", memory_id, other, taken)
 
 
@@ -199,6 +186,13 @@ def _current(db: Database, persona_id: int, memory_id: int) -> dict[str, Any]:
     return found[0]
 
 
+def _replace(db: Database, persona_id: int, old_id: int, new_id: int, *, alone: bool = True) -> None:
+    """Retract a memory in favour of another, which takes over its sources."""
+    rows.copy_sources(db, old_id, new_id, alone=alone)
+    facts.retract(db, persona_id, old_id, _now())
+    db.conn.execute("UPDATE memories SET superseded_by = ? WHERE id = ?", (new_id, old_id))
+
+
 def _add_dependants(db: Database, memory: Mapping[str, Any]) -> list[int]:
     """Make what was learned from this statement alone depend on it; the ids of the memories that newly do."""
     if memory["store"] != "dialogue":
@@ -212,8 +206,7 @@ def _add_dependants(db: Database, memory: Mapping[str, Any]) -> list[int]:
         EXCEPT SELECT id FROM memories WHERE store = 'dialogue'
     """
     dependants = [int(each) for (each,) in db.conn.execute(query, {"id": memory["id"]})]
-    bases = [(each, memory["id"]) for each in dependants]
-    db.conn.executemany("INSERT INTO rests_on (memory_id, basis_id) VALUES (?, ?)", bases)
+    rows.link_bases(db, [(each, memory["id"]) for each in dependants])
     return dependants
 
 

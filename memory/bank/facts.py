@@ -97,11 +97,7 @@ def _learn(
     if item.replaces is not None:
         db.conn.execute("UPDATE memories SET superseded_by = ? WHERE id = ?", (memory_id, item.replaces))
         # A correction is drawn from the first statement and from the one that corrects it.
-        db.conn.execute(
-            "INSERT OR IGNORE INTO sources (memory_id, turn_id, quote, alone) "
-            "SELECT ?, turn_id, quote, 0 FROM sources WHERE memory_id = ?",
-            (memory_id, item.replaces),
-        )
+        rows.copy_sources(db, item.replaces, memory_id, alone=False)
     return memory_id, True
 
 

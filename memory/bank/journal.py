@@ -99,7 +99,10 @@ def read(bank: BankFile, limit: int = -1, offset: int = 0) -> list[Entry]:
         "ORDER BY j.id DESC LIMIT ? OFFSET ?"
     )
     with bank.reading() as db:
-        return [_entry(row) for row in db.query(query, [limit, offset])]
+        return [
+            Entry(**{**row, "at": datetime.fromisoformat(row["at"]), "counts": json.loads(row["counts"])})
+            for row in db.query(query, [limit, offset])
+        ]
 
 
 def count(bank: BankFile) -> int:
@@ -113,22 +116,5 @@ def to_csv(entries: Iterable[Entry]) -> str:
     file = io.StringIO()
     writer = csv.writer(file)
     writer.writerow(CSV_HEADINGS)
-    writer.writerows([_harmless(cell) for cell in entry.cells] for entry in entries)
+    writer.writerows([f"'{cell}" if cell.startswith(FORMULA) else cell for cell in entry.cells] for entry in entries)
     return file.getvalue()
-
-
-def _harmless(cell: str) -> str:
-    return f"'{cell}" if cell.startswith(FORMULA) else cell
-
-
-def _entry(row: rows.Row) -> Entry:
-    return Entry(
-        row["id"],
-        datetime.fromisoformat(row["at"]),
-        row["action"],
-        row["request"],
-        row["persona_id"],
-        row["persona"],
-        json.loads(row["counts"]),
-        row["memories"],
-    )

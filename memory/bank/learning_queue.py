@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from sqlite_utils import Database
-
 from memory.bank import journal, rows
 from memory.bank.bank import Bank
 from memory.bank.facts import add_learned
@@ -46,12 +44,10 @@ class SessionTurn:
 
 def pending_sessions(bank: Bank, now: datetime, limit: int = -1) -> list[PendingSession]:
     """The sessions that are over at `now` and were not learned from yet, the oldest first."""
+    query = f"SELECT persona_id, id FROM sessions WHERE {_DUE} ORDER BY id LIMIT :limit"
+    values = {"quiet": rows.format_time(now - IDLE_TIMEOUT), "limit": limit}
     with bank.reading() as db:
-        query = f"SELECT persona_id, id FROM sessions WHERE {_DUE} ORDER BY id LIMIT :limit"
-        return [
-            PendingSession(*row)
-            for row in db.conn.execute(query, {"quiet": rows.format_time(now - IDLE_TIMEOUT), "limit": limit})
-        ]
+        return [PendingSession(*row) for row in db.conn.execute(query, values)]
 
 
 def close_chats(bank: Bank, chat_id: str | None = None) -> None:
@@ -80,7 +76,7 @@ def store_learned(
     """Store what was learned from all turns of a session and remove it from the queue, in one transaction.
 
     Returns None, and stores nothing, if the session changed meanwhile or another process was first. A summary replaces
-    the one that the session had.
+    the one that the session had, unless both have the same words.
     """
     with bank.writing() as db:
         of_session = (session.session_id,)
@@ -88,22 +84,17 @@ def store_learned(
         still = db.conn.execute("SELECT 1 FROM sessions WHERE id = ? AND NOT learned", of_session).fetchone()
         if still is None or [turn_id for (turn_id,) in ids] != [turn.id for turn in turns]:
             return None
-        _drop_summary(db, session.session_id, learned)
+        kept = [item.memory.text for item in learned if item.memory.attribute == SUMMARY]
+        db.conn.execute(
+            "DELETE FROM memories WHERE session_id = ? AND store = 'event' AND attribute = ? "
+            "AND text NOT IN (SELECT value FROM json_each(?))",
+            (session.session_id, SUMMARY, json.dumps(kept)),
+        )
         numbered = [(turn.id, turn) for turn in turns]
         stored = add_learned(db, session.persona_id, session.session_id, numbered, learned)
         db.conn.execute("UPDATE sessions SET learned = 1 WHERE id = ?", of_session)
         journal.record(db, "learned", session.persona_id, {"memories": stored.memories, "refused": stored.refused})
     return stored
-
-
-def _drop_summary(db: Database, session_id: int, learned: Sequence[LearnedMemory]) -> None:
-    """Delete the session's summary, unless the new one has the same words."""
-    kept = [item.memory.text for item in learned if item.memory.attribute == SUMMARY]
-    db.conn.execute(
-        "DELETE FROM memories WHERE session_id = ? AND store = 'event' AND attribute = ? "
-        "AND text NOT IN (SELECT value FROM json_each(?))",
-        (session_id, SUMMARY, json.dumps(kept)),
-    )
 
 
 def count_pending(bank: Bank) -> int:

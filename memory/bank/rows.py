@@ -275,6 +275,15 @@ def link_sources(db: Database, links: Sequence[tuple[int, int, str, bool]]) -> N
     db.conn.executemany("INSERT OR IGNORE INTO sources (memory_id, turn_id, quote, alone) VALUES (?, ?, ?, ?)", links)
 
 
+def copy_sources(db: Database, memory_id: int, to: int, *, alone: bool) -> None:
+    """Give a memory the sources of another; without `alone`, none of them carries it without the others."""
+    db.conn.execute(
+        "INSERT OR IGNORE INTO sources (memory_id, turn_id, quote, alone) "
+        "SELECT ?, turn_id, quote, alone AND ? FROM sources WHERE memory_id = ?",
+        (to, alone, memory_id),
+    )
+
+
 def link_bases(db: Database, links: Sequence[tuple[int, int]]) -> None:
     """Let memories rest on others: (memory, the one it was drawn from); known links stay."""
     db.conn.executemany("INSERT OR IGNORE INTO rests_on (memory_id, basis_id) VALUES (?, ?)", links)

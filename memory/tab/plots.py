@@ -12,7 +12,7 @@ from memory.bank.queries import statistics
 from memory.bank.queries.statistics import Months, Tie
 from memory.bank.relations import YOU
 from memory.tab.formatting import STORE_NAMES, clip, format_count, format_day
-from memory.types import Memory, Store
+from memory.types import STORES, Memory, Store
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -35,7 +35,7 @@ def draw_stores(bank: Bank, persona_id: int) -> tuple[Figure | None, str]:
     from plotly.graph_objects import Bar  # takes half a second to import, and only plots need it
 
     months, beyond = statistics.trim_sparse_ends(statistics.memories_by_month(bank, persona_id))
-    wide, stores = statistics.bin_width(months), statistics.dated_stores(months)
+    wide, stores = statistics.bin_width(months), [store for store in STORES if months[store]]
     if not stores:
         return None, "No memory has a date yet."
     figure = _figure(300)

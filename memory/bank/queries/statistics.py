@@ -9,10 +9,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import accumulate
 
 from memory.bank import rows
-from memory.bank.bank import MEMORY, Bank
-from memory.types import STORES, Memory, Store
+from memory.bank.bank import Bank
+from memory.types import STORES, Memory
 
 BINS = 60
 """Bins that a plot has room for; a longer life is counted by quarters, years or decades."""
@@ -64,9 +65,7 @@ def trim_sparse_ends(months: Months) -> tuple[Months, int]:
 
     Otherwise one memory of a childhood would squeeze the year that a thousand memories are about into one bar.
     """
-    total: Counter[int] = Counter()
-    for counted in months.values():
-        total.update(counted)
+    total = sum(map(Counter, months.values()), Counter[int]())
     room = total.total() // 50
     first, last = _after(sorted(total), total, room), _after(sorted(total, reverse=True), total, room)
     kept = {kind: {m: n for m, n in counted.items() if first <= m <= last} for kind, counted in months.items()}
@@ -75,12 +74,8 @@ def trim_sparse_ends(months: Months) -> tuple[Months, int]:
 
 def _after(order: Sequence[int], total: Counter[int], room: int) -> int:
     """The first month at which the running total exceeds `room`; 0 if there is none."""
-    passed = 0
-    for month in order:
-        passed += total[month]
-        if passed > room:
-            return month
-    return 0
+    passed = accumulate(total[month] for month in order)
+    return next((month for month, n in zip(order, passed, strict=True) if n > room), 0)
 
 
 def bin_width(months: Months) -> int:
@@ -102,16 +97,15 @@ def bin_counts(counted: dict[int, int], wide: int) -> dict[datetime, int]:
 
 def dated_facts(bank: Bank, persona_id: int) -> list[Memory]:
     """The facts with a known beginning: those that ended first, then the newest."""
-    query = (
-        f"{MEMORY} WHERE m.persona_id = ? AND m.store IN ('profile', 'relationship', 'world') AND m.taken_back IS NULL "
-        "AND m.valid_from IS NOT NULL ORDER BY m.valid_to IS NULL, m.valid_from DESC, m.id DESC LIMIT ?"
-    )
-    with bank.reading() as db:
-        return [rows.memory(r) for r in db.query(query, [persona_id, FACTS])]
+    clauses = """
+        WHERE m.persona_id = :persona AND m.store IN ('profile', 'relationship', 'world') AND m.taken_back IS NULL
+            AND m.valid_from IS NOT NULL ORDER BY m.valid_to IS NULL, m.valid_from DESC, m.id DESC LIMIT :limit
+    """
+    return bank.read_memories(clauses, {"persona": persona_id, "limit": FACTS})
 
 
 def relations(bank: Bank, persona_id: int, name: str, as_of: datetime) -> list[Tie]:
-    """Who is what to whom at a moment, by the relationship memories that held then.
+    """Who is what to whom at a moment, by the memories that held then, of the `PEOPLE` with most relations.
 
     A relation without a head is one of the person whom most of the others are about, or else of the one called `name`.
     """
@@ -129,16 +123,6 @@ def relations(bank: Bank, persona_id: int, name: str, as_of: datetime) -> list[T
     for tie in stated:
         if tie.head or tie.tail != middle:
             known.setdefault((tie.tail, tie.head or middle), replace(tie, head=tie.head or middle))
-    return _most_connected(list(known.values()))
-
-
-def _most_connected(known: list[Tie]) -> list[Tie]:
-    """The ties between the people who have most of them, as many as there is room for."""
-    ties = Counter(name for tie in known for name in (tie.tail, tie.head))
+    ties = Counter(name for tie in known.values() for name in (tie.tail, tie.head))
     shown = {name for name, _ in ties.most_common(PEOPLE)}
-    return [tie for tie in known if tie.tail in shown and tie.head in shown]
-
-
-def dated_stores(months: Months) -> list[Store]:
-    """The stores with at least one dated memory."""
-    return [store for store in STORES if months[store]]
+    return [tie for tie in known.values() if tie.tail in shown and tie.head in shown]
