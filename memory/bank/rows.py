@@ -67,13 +67,11 @@ def format_time(moment: datetime | None) -> str | None:
     return moment.astimezone(UTC).isoformat(timespec="microseconds")
 
 
-def parse_time(text: str | None, original: str = "") -> datetime | None:
+def parse_time(text: str | None, original: str | None = "") -> datetime | None:
     """A kept time; in the zone that its original string names, if that is an ISO time, so that "yesterday" said at
     half past midnight in Lisbon stays the day it was there."""
-    if text is None:
-        return None
-    kept = datetime.fromisoformat(text)
-    if not original:
+    kept = datetime.fromisoformat(text) if text else None
+    if kept is None or not original:
         return kept
     try:
         zone = datetime.fromisoformat(original).tzinfo
@@ -109,17 +107,8 @@ def memory_identity(draft: MemoryDraft) -> str:
 
 def learned_identity(draft: MemoryDraft, period: int) -> str:
     """What makes a memory that turns said the same one when it is told again, in the period-th time that it holds."""
-    return digest(
-        "learned",
-        draft.store,
-        draft.text,
-        draft.speaker,
-        draft.attribute,
-        format_time(draft.event.start) if draft.event else None,
-        format_time(draft.event.end) if draft.event else None,
-        draft.external_id,
-        period,
-    )
+    event = event_columns(draft.event).values()
+    return digest("learned", draft.store, draft.text, draft.speaker, draft.attribute, *event, draft.external_id, period)
 
 
 # --- rows to dataclasses
@@ -130,48 +119,47 @@ _FROM_SQL: Mapping[str, Callable[[Any], Any]] = {
     "list": lambda text: tuple(json.loads(text)),
 }
 
+_COLUMNS: Mapping[type, tuple[tuple[str, Callable[[Any], Any] | None], ...]] = {
+    kind: tuple(
+        (f.name, _FROM_SQL.get(columns[f.name].kind))
+        for f in fields(kind)
+        if f.name in columns and f.name != "learned"  # memories in a draft of a session, a flag in its row
+    )
+    for kinds, columns in (
+        ((Persona, PersonaDraft), schema.PERSONAS),
+        ((Session, SessionDraft), schema.SESSIONS),
+        ((Turn, TurnDraft), schema.TURNS),
+        ((Memory, MemoryDraft), schema.MEMORIES),
+    )
+    for kind in kinds
+}
+"""The columns that a dataclass has as fields of the same name, and how their values are read."""
 
-def _shared(kind: type, columns: schema.Columns) -> tuple[tuple[str, Callable[[Any], Any] | None], ...]:
-    """The columns that a dataclass has as fields of the same name, with how their values are read."""
-    return tuple((f.name, _FROM_SQL.get(columns[f.name].kind)) for f in fields(kind) if f.name in columns)
 
-
-_PERSONA = _shared(Persona, schema.PERSONAS)
-_SESSION = _shared(Session, schema.SESSIONS)
-_TURN = _shared(Turn, schema.TURNS)
-_MEMORY = _shared(Memory, schema.MEMORIES)
-_MEMORY_DRAFT = _shared(MemoryDraft, schema.MEMORIES)
-
-
-def _values(row: Row, columns: Iterable[tuple[str, Callable[[Any], Any] | None]]) -> dict[str, Any]:
-    return {name: row[name] if convert is None else convert(row[name]) for name, convert in columns}
+def _values(row: Row, kind: type) -> dict[str, Any]:
+    return {name: row[name] if convert is None else convert(row[name]) for name, convert in _COLUMNS[kind]}
 
 
 def persona(row: Row) -> Persona:
     """A row of `personas`."""
-    return Persona(**_values(row, _PERSONA))
+    return Persona(**_values(row, Persona))
 
 
 def session(row: Row) -> Session:
     """A row of `sessions` with its `turn_count`."""
-    values = _values(row, _SESSION)
-    values["started_at"] = parse_time(row["started_at"], row["started_text"])
-    return Session(**values, turn_count=row["turn_count"])
+    started_at = parse_time(row["started_at"], row["started_text"])
+    return Session(**_values(row, Session) | {"started_at": started_at}, turn_count=row["turn_count"])
 
 
 def turn(row: Row) -> Turn:
     """A row of `turns`."""
-    values = _values(row, _TURN)
-    values["said_at"] = parse_time(row["said_at"], row["said_text"])
-    return Turn(**values)
+    return Turn(**_values(row, Turn) | {"said_at": parse_time(row["said_at"], row["said_text"])})
 
 
 def memory(row: Row) -> Memory:
     """A row of `memories` with `turn_ids`, its sources joined by commas, and `said_text` of the first of them."""
-    values = _values(row, _MEMORY)
-    values["said_at"] = parse_time(row["said_at"], row["said_text"] or "")
     return Memory(
-        **values,
+        **_values(row, Memory) | {"said_at": parse_time(row["said_at"], row["said_text"])},
         event=parse_span(row["event_start"], row["event_end"]),
         relation=relation(row),
         retracted_at=parse_time(row["taken_back"]),
@@ -183,7 +171,7 @@ def memory(row: Row) -> Memory:
 def memory_draft(row: Row) -> MemoryDraft:
     """A row of `memories` as the draft that it was stored from."""
     event = parse_span(row["event_start"], row["event_end"])
-    return MemoryDraft(**_values(row, _MEMORY_DRAFT), event=event, relation=relation(row))
+    return MemoryDraft(**_values(row, MemoryDraft), event=event, relation=relation(row))
 
 
 def relation(row: Row) -> Relation | None:
@@ -196,27 +184,11 @@ def relation(row: Row) -> Relation | None:
 # --- dataclasses to rows
 
 
-_DRAFTS: Mapping[type, tuple[tuple[str, bool], ...]] = {
-    kind: tuple(
-        (f.name, columns[f.name].kind == "time")
-        for f in fields(kind)
-        if f.name in columns and f.name != "learned"  # memories in a draft of a session, a flag in its row
-    )
-    for kind, columns in (
-        (PersonaDraft, schema.PERSONAS),
-        (SessionDraft, schema.SESSIONS),
-        (TurnDraft, schema.TURNS),
-        (MemoryDraft, schema.MEMORIES),
-    )
-}
-"""The columns that a draft has as fields of the same name, and whether each is a time."""
-
-
 def draft_columns(draft: PersonaDraft | SessionDraft | TurnDraft | MemoryDraft) -> dict[str, Any]:
     """The columns that a draft has as fields of the same name, as the bank keeps them."""
     return {
-        name: format_time(getattr(draft, name)) if is_time else getattr(draft, name)
-        for name, is_time in _DRAFTS[type(draft)]
+        name: format_time(getattr(draft, name)) if convert is parse_time else getattr(draft, name)
+        for name, convert in _COLUMNS[type(draft)]
     }
 
 

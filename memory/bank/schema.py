@@ -134,8 +134,10 @@ _TABLES = (
         "UNIQUE (persona_id, identity)",
         "CHECK ((event_start IS NULL) = (event_end IS NULL))",
     ),
-    # `quote` is the words of the turn that carry the memory; `alone`, whether they do so without the other turns.
-    """
+)
+
+_LINKS_AND_DERIVED = """
+-- `quote` is the words of the turn that carry the memory; `alone`, whether they do so without the other turns.
 CREATE TABLE sources (
     memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
     turn_id INTEGER NOT NULL REFERENCES turns (id) ON DELETE CASCADE,
@@ -143,25 +145,22 @@ CREATE TABLE sources (
     alone INTEGER NOT NULL DEFAULT 1,
     PRIMARY KEY (memory_id, turn_id)
 ) STRICT, WITHOUT ROWID
-""",
-    """
+
 CREATE TABLE rests_on (
     memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
     basis_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
     PRIMARY KEY (memory_id, basis_id)
 ) STRICT, WITHOUT ROWID
-""",
-    # Which memories an answer relied on.
-    """
+
+-- Which memories an answer relied on.
 CREATE TABLE cites (
     turn_id INTEGER NOT NULL REFERENCES turns (id) ON DELETE CASCADE,
     memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
     PRIMARY KEY (turn_id, memory_id)
 ) STRICT, WITHOUT ROWID
-""",
-    # What the user changed by hand, so that it can be undone. `other_id` is the new version, or the memory that was
-    # merged in; `touched` lists the ids of what followed: dependent memories, or, of a merge, the turns taken over.
-    """
+
+-- What the user changed by hand, so that it can be undone. `other_id` is the new version, or the memory that was
+-- merged in; `touched` lists the ids of what followed: dependent memories, or, of a merge, the turns taken over.
 CREATE TABLE changes (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     persona_id INTEGER NOT NULL REFERENCES personas (id) ON DELETE CASCADE,
@@ -171,9 +170,8 @@ CREATE TABLE changes (
     other_id INTEGER REFERENCES memories (id) ON DELETE CASCADE,
     touched TEXT NOT NULL DEFAULT '[]'
 ) STRICT
-""",
-    # See `memory.bank.journal`. It references no persona: its lines outlive them.
-    """
+
+-- See `memory.bank.journal`. It references no persona: its lines outlive them.
 CREATE TABLE journal (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     at TEXT NOT NULL,
@@ -183,11 +181,12 @@ CREATE TABLE journal (
     counts TEXT NOT NULL,
     memories TEXT NOT NULL
 ) STRICT
-""",
-    "CREATE TABLE revision (value INTEGER NOT NULL, rewritten INTEGER NOT NULL DEFAULT 0) STRICT",
-    "INSERT INTO revision VALUES (0, 0)",
-    # An id that only grows tells what was embedded since, and rows in that order do not scatter over the file.
-    """
+
+CREATE TABLE revision (value INTEGER NOT NULL, rewritten INTEGER NOT NULL DEFAULT 0) STRICT
+
+INSERT INTO revision VALUES (0, 0)
+
+-- An id that only grows tells what was embedded since, and rows in that order do not scatter over the file.
 CREATE TABLE vectors (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     model TEXT NOT NULL,
@@ -195,8 +194,7 @@ CREATE TABLE vectors (
     vector BLOB NOT NULL,
     UNIQUE (key_hash, model)
 ) STRICT
-""",
-    """
+
 CREATE TABLE segments (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     persona_id INTEGER NOT NULL REFERENCES personas (id) ON DELETE CASCADE,
@@ -206,8 +204,7 @@ CREATE TABLE segments (
     size INTEGER NOT NULL,
     payload BLOB NOT NULL
 ) STRICT
-""",
-)
+"""
 
 _INDEXES = (
     "CREATE INDEX personas_external ON personas (external_id)",
@@ -232,33 +229,28 @@ _INDEXES = (
     "CREATE INDEX segments_of ON segments (persona_id, kind, first_id, last_id, size)",
 )
 
-_TRIGGERS = (
-    """
+_TRIGGERS = """
 CREATE TRIGGER memories_gone AFTER DELETE ON memories BEGIN
     DELETE FROM vectors WHERE key_hash = old.key_hash
         AND NOT EXISTS (SELECT 1 FROM memories WHERE key_hash = old.key_hash);
     DELETE FROM segments WHERE persona_id = old.persona_id AND old.id BETWEEN first_id AND last_id;
     UPDATE revision SET rewritten = rewritten + 1;
 END
-""",
-    """
+
 CREATE TRIGGER memories_rewritten AFTER UPDATE OF id, persona_id, session_id, store, key_hash, terms, speaker,
         event_start, event_end, said_at, valid_from, emotion, scene ON memories BEGIN
     DELETE FROM segments WHERE persona_id = old.persona_id AND old.id BETWEEN first_id AND last_id;
     UPDATE revision SET rewritten = rewritten + 1;
 END
-""",
-    """
+
 CREATE TRIGGER journal_stays BEFORE DELETE ON journal BEGIN
     SELECT raise(ABORT, 'the journal is only added to');
 END
-""",
-    """
+
 CREATE TRIGGER journal_unchanged BEFORE UPDATE ON journal BEGIN
     SELECT raise(ABORT, 'the journal is only added to');
 END
-""",
-)
+"""
 
 FIRST_VERSION = 5
 """The oldest version that can be opened. Those before it were never released."""
@@ -288,7 +280,7 @@ def newest_version() -> int:
 
 def create(db: Database) -> None:
     """Make the tables of an empty bank in their newest shape."""
-    for statement in (*_TABLES, *_INDEXES, *_TRIGGERS):
+    for statement in (*_TABLES, *_LINKS_AND_DERIVED.split("\n\n"), *_INDEXES, *_TRIGGERS.split("\n\n")):
         db.conn.execute(statement)
 
 
