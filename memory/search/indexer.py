@@ -26,14 +26,10 @@ PACK_EVERY = 32
 
 def embed_pending(bank: Bank, embedder: Embedder, persona_id: int | None = None, limit: int = BATCH) -> int:
     """Embed up to `limit` keys (of one persona, or of all) that have no vector yet, newest first; returns how many."""
+    newest = indexing.newest_keys_without_vector
     with bank.reading() as db:
-        rows = [
-            row
-            for gap in packing.gaps(db, embedder.model, persona_id)
-            for row in indexing.newest_keys_without_vector(
-                db, embedder.model, gap.persona_id, gap.after, gap.before, limit
-            )
-        ]
+        gaps = packing.gaps(db, embedder.model, persona_id)
+        rows = [row for g in gaps for row in newest(db, embedder.model, g.persona_id, g.after, g.before, limit)]
     pending = {key_hash: key for _, key_hash, key in sorted(rows, reverse=True)[:limit]}
     if not pending:
         return 0
@@ -87,7 +83,8 @@ class Indexer:
         self._work = threading.Event()
         self._idle = threading.Event()
         self._stop = threading.Event()
-        self._fault: Exception | None = None
+        self.fault: Exception | None = None
+        """The exception that stopped the last attempt, if any; the rows stay pending."""
         self._thread = threading.Thread(target=self._run, name="indexer", daemon=True)
 
     def start(self) -> None:
@@ -121,13 +118,8 @@ class Indexer:
             self._work.clear()
             try:
                 embed_all(self.bank, self.embedder, stopped=self._stop.is_set)
-                self._fault = None
+                self.fault = None
             except Exception as fault:  # a thread has no caller to raise to
-                self._fault = fault
+                self.fault = fault
             if not self._work.is_set():
                 self._idle.set()
-
-    @property
-    def fault(self) -> Exception | None:
-        """The exception that stopped the last attempt, if any; the rows stay pending."""
-        return self._fault

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +26,9 @@ TURNS_PER_SESSION = 3
 """A session is worth the sum of its best turns, so many of them."""
 
 DAY = 86_400.0
-FADE_AFTER = 7 * DAY
-"""People tell what happened within days: seconds after a time until closeness to it drops to 1/e (or the width of the
-time, if that is longer)."""
-
-FADE_BEFORE = 1 * DAY
-"""The same before a time, or a tenth of its width."""
+FADE_AFTER, FADE_BEFORE = 7 * DAY, 1 * DAY
+"""People tell what happened within days: seconds after and before a time until closeness to it drops to 1/e (or the
+width of the time after it, and a tenth of that before it, if these are longer)."""
 
 UNSURE_WEIGHT = 0.3
 """Weight of a vague time ("recently") against a date."""
@@ -115,12 +113,13 @@ class Candidates:
     lexical: Scores
     dense: Scores
 
-    def overlapping(self, spans: Sequence[TimeSpan]) -> NDArray[np.bool_]:
-        """Which candidates are about a time in one of the spans."""
-        inside = np.zeros(len(self.ids), dtype=np.bool_)
-        for span in spans:
-            inside |= (self.starts < span.end.timestamp()) & (self.ends >= span.start.timestamp())
-        return inside
+
+def overlapping(starts: Scores, ends: Scores, spans: Sequence[TimeSpan]) -> NDArray[np.bool_]:
+    """Which of the times, each from its start to its end, overlap one of the spans; shape (m,)."""
+    inside = np.zeros(len(starts), dtype=np.bool_)
+    for span in spans:
+        inside |= (starts < span.end.timestamp()) & (ends >= span.start.timestamp())
+    return inside
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,18 +127,16 @@ class Factor:
     """Something that raises (or lowers) a candidate's score beyond the match of words and meaning.
 
     `gain(candidates, subject, base, weight)` gives what it adds, shape (m,), 0 everywhere at weight 0. `base` is the
-    score so far; for a factor `from_context`, which passes score from one turn to another, it is the score without any
-    such factor. Factors for `turns_only` order turns among each other and are scaled away against other stores.
-    `score` is its name in `Hit.scores` and in the trace; `label` names it on screen; `effect` is a sentence for the
-    trace with the places {weight}, {times} (1 + weight) and {whose}.
+    score so far; where `orders` is "context" (score passes from turn to turn), it is the score without such factors.
+    Factors that order "turns" or "context" are scaled away against other stores. `score` is its name in `Hit.scores`
+    and in the trace; `label` names it on screen; `effect` is a sentence with the places {weight}, {times} and {whose}.
     """
 
     gain: Callable[[Candidates, Subject, Scores, float], Scores]
     score: str
     label: str
     effect: str
-    turns_only: bool = False
-    from_context: bool = False
+    orders: Literal["memories", "turns", "context"] = "memories"
 
     def explain(self, weight: float, whose: str) -> str:
         """What the factor does at this weight, for the trace; `whose` names the speakers that are asked about."""
@@ -173,7 +170,10 @@ def score(
     candidates: Candidates, view_weights: Sequence[float], subject: Subject, settings: SearchSettings
 ) -> Breakdown:
     """Score the candidates for a question of several views, each with its weight."""
-    shares = settings.dense_weight * (1 - settings.coverage * _coverage(candidates) ** 2)
+    # How much of each view's words the best memory contains, weighted by rarity, in 0..1; shape (views,).
+    best = candidates.lexical.max(axis=1, initial=0.0)
+    coverage = np.minimum(best / np.maximum(candidates.full_match, 1e-9), 1.0)
+    shares = settings.dense_weight * (1 - settings.coverage * coverage**2)
     if settings.dense_weight < 1:  # without words there is nothing else to go by
         shares *= candidates.share_in_vocabulary
     # What has no vector yet is judged by its words alone: said a moment ago, it must not rank behind.
@@ -185,19 +185,13 @@ def score(
     gains: dict[str, Scores] = {}
     total = without_context = without_turns = fused
     for name, factor in FACTORS.items():
-        base = without_context if factor.from_context else total
+        base = without_context if factor.orders == "context" else total
         gains[factor.score] = factor.gain(candidates, subject, base, getattr(settings, name))
         total = total + gains[factor.score]
-        without_context = without_context if factor.from_context else total
-        without_turns = without_turns if factor.turns_only else total
+        without_context = without_context if factor.orders == "context" else total
+        without_turns = total if factor.orders == "memories" else without_turns
     total = _scale_turns(candidates, without_turns, total)
     return Breakdown(float(shares[0]), candidates.lexical[0], candidates.dense[0], fused, gains, total)
-
-
-def _coverage(candidates: Candidates) -> Scores:
-    """How much of each view's words the best memory contains, weighted by rarity, in 0..1; shape (views,)."""
-    best = candidates.lexical.max(axis=1, initial=0.0)
-    return np.asarray(np.minimum(best / np.maximum(candidates.full_match, 1e-9), 1.0))
 
 
 def length_gain(candidates: Candidates, subject: Subject, base: Scores, weight: float) -> Scores:
@@ -286,24 +280,20 @@ FACTORS: dict[str, Factor] = {
     "time": Factor(
         time_gain, "time", "time asked about", "memories of the time asked about count up to {times:g} times"
     ),
-    "speaker": Factor(
-        speaker_gain, "speaker", "who said it", "turns spoken by {whose} count {times:g} times", turns_only=True
-    ),
+    "speaker": Factor(speaker_gain, "speaker", "who said it", "turns spoken by {whose} count {times:g} times", "turns"),
     "neighbours": Factor(
         neighbours_gain,
         "lent",
         "neighbouring turns",
         "turns lend {weight:.0%} of their score to those next to them",
-        turns_only=True,
-        from_context=True,
+        "context",
     ),
     "session": Factor(
         session_gain,
         "session",
         "same conversation",
         "the sessions that fit best lend up to {weight:g} to their turns",
-        turns_only=True,
-        from_context=True,
+        "context",
     ),
 }
 """Every factor by the name of its weight in `SearchSettings`, in the order they are applied."""

@@ -17,12 +17,12 @@ from memory.bank.bank import Bank
 from memory.bank.queries import indexing
 from memory.embedding.embedder import Embedder, Vectors
 from memory.search.engine.candidates import select
-from memory.search.engine.index import Index, IndexCache, Rows
+from memory.search.engine.index import Index, IndexCache
 from memory.search.engine.postings import term_code
 from memory.search.engine.reference import reference_bm25
 from memory.search.fusion import Scores
 from memory.search.names import possible_names
-from memory.search.scoring import Breakdown, Candidates, SearchSettings, Subject, score
+from memory.search.scoring import Breakdown, Candidates, SearchSettings, Subject, overlapping, score
 from memory.search.tokens import content_terms, limit_terms
 from memory.types import STORES, DropReason, Hit
 
@@ -116,7 +116,8 @@ class Searcher:
         lexical = _lexical_scores(db, persona_id, index, queries, settings)
         dense = index.dense_scores(np.stack([view.vector for view in views]))
         rows = select(index, lexical, dense, as_of, subject.sure_spans, max(settings.k, settings.depth))
-        pinned = _pinned(db, persona_id, index, as_of)
+        pinned = index.rows_of(indexing.pinned_ids(db, persona_id, MAX_PINNED))
+        pinned = pinned[index.known_at(as_of)[pinned]]
         rows = np.union1d(rows, pinned) if len(pinned) else rows
         cosine = dense.cosine(rows).astype(np.float64)
         shares = np.array([self.embedder.share_in_vocabulary(view.text) for view in views])
@@ -129,12 +130,6 @@ class Searcher:
             self._indexes = IndexCache(self.embedder.model, self.embedder.dimensions)
         with self.bank.reading_snapshot() as db:
             yield db, self._indexes.get(db, persona_id)
-
-
-def _pinned(db: Database, persona_id: int, index: Index, as_of: datetime) -> Rows:
-    """The rows of the memories that the user pinned and that were known at `as_of`."""
-    rows = index.rows_of(indexing.pinned_ids(db, persona_id, MAX_PINNED))
-    return rows[index.known_at(as_of)[rows]]
 
 
 def _lexical_scores(
@@ -162,7 +157,7 @@ def _rank(
     best = _best_of_each_store(candidates, total_if_valid, settings.k)
     if subject.sure_spans:
         # A fact that is no longer valid was valid then: "where did I live in March?"
-        at_the_time = candidates.overlapping(subject.sure_spans)
+        at_the_time = overlapping(candidates.starts, candidates.ends, subject.sure_spans)
         best |= _best_of_each_store(candidates, np.where(at_the_time, scores.total, -1.0), settings.k)
     best |= set(np.flatnonzero(pinned & valid).tolist())
     ranked = _best_of_each_store(candidates, total_if_valid, settings.depth) - best

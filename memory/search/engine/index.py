@@ -21,7 +21,7 @@ from memory.search.engine.packing import Gap
 from memory.search.engine.postings import bm25, full_match_scores, term_code
 from memory.search.engine.segments import Columns, Segment
 from memory.search.fusion import Scores
-from memory.search.scoring import DIALOGUE, Candidates
+from memory.search.scoring import DIALOGUE, Candidates, overlapping
 from memory.types import SEMANTIC, STORES, TimeSpan
 
 Rows = NDArray[np.intp]
@@ -116,11 +116,10 @@ class Index:
 
     def rows_of(self, ids: Sequence[int]) -> Rows:
         """The rows of these memory ids, ascending; ids that do not exist are left out."""
-        wanted_ids = np.array(sorted(ids), dtype=np.int64)
-        if not len(wanted_ids):
+        if not ids:
             return np.zeros(0, dtype=np.intp)
         all_ids = np.concatenate([np.zeros(0, dtype=np.int64), *(part.columns.ids for part in self.segments)])
-        return np.flatnonzero(np.isin(all_ids, wanted_ids))
+        return np.flatnonzero(np.isin(all_ids, np.array(sorted(ids), dtype=np.int64)))
 
     def overlapping(self, spans: Sequence[TimeSpan]) -> Mask:
         """Which memories are about a time in one of the spans; shape (n,)."""
@@ -128,10 +127,7 @@ class Index:
         ends = np.concatenate([part.columns.ends for part in self.segments])
         facts = np.isin(self.stores[self.closed_rows], FACTS)
         ends[self.closed_rows[facts]] = self.closed_at[facts]
-        inside = np.zeros(len(starts), dtype=np.bool_)
-        for span in spans:
-            inside |= (starts < span.end.timestamp()) & (ends >= span.start.timestamp())
-        return inside
+        return overlapping(starts, ends, spans)
 
     def lexical_scores(self, queries: Sequence[Sequence[str]]) -> Scores:
         """BM25 of every memory for each query, a list of distinct terms; shape (queries, n)."""
@@ -146,8 +142,7 @@ class Index:
             coarse[:, start : start + len(part)] = part.vectors.coarse_scores(rotated_queries)
 
         each = map if len(self) < PARALLEL_ROWS else _threads.map
-        for _ in each(scan, self.segments, self.starts.tolist(), rotated):
-            pass
+        list(each(scan, self.segments, self.starts.tolist(), rotated))
         return DenseScores(self, rotated, coarse)
 
     def main_speakers(self, speakers: Sequence[int], moment: datetime) -> frozenset[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +14,6 @@ def reference_bm25(documents: list[list[str]], queries: Sequence[Sequence[str]])
     """BM25 of each document, given as its terms, for each query; shape (queries, documents)."""
     if not any(documents):  # the mean length would be zero
         return np.zeros((len(queries), len(documents)))
-    okapi = _okapi(documents)
-    return np.array([okapi.get_scores(list(query)) for query in queries], dtype=np.float64)
-
-
-def _okapi(documents: list[list[str]]) -> Any:  # noqa: ANN401  # the package has no types
     from rank_bm25 import BM25Okapi
 
     class Okapi(BM25Okapi):  # type: ignore[misc]  # the package has no types
@@ -28,4 +22,5 @@ def _okapi(documents: list[list[str]]) -> Any:  # noqa: ANN401  # the package ha
         def _calc_idf(self, nd: Mapping[str, int]) -> None:
             self.idf = {word: idf(self.corpus_size, containing) for word, containing in nd.items()}
 
-    return Okapi(documents, k1=K1, b=B)
+    okapi = Okapi(documents, k1=K1, b=B)
+    return np.array([okapi.get_scores(list(query)) for query in queries], dtype=np.float64)

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,6 @@ LAYOUT = "9873aa8e86cf43df"
 _ALIGNMENT = 64
 """Each array of a packed segment begins at a multiple of so many bytes."""
 
-_KNOWN_SINCE = "coalesce(m.said_at, m.valid_from, m.event_start)"
 _STORE = "CASE m.store " + " ".join(f"WHEN '{store}' THEN {n}" for n, store in enumerate(STORES)) + " END"
 _IS_BY_USER = (
     "coalesce((SELECT t.role = 'user' FROM sources o JOIN turns t ON t.id = o.turn_id "
@@ -46,13 +45,22 @@ _IS_BY_USER = (
 _IS_FACT = "m.store IN ({})".format(", ".join(f"'{store}'" for store in SEMANTIC))
 
 
-def _column(expression: str, dtype: type[np.generic]) -> dict[str, Any]:
-    return {"sql": expression, "dtype": dtype}
+_SQL: Mapping[str, tuple[str, type[np.generic]]] = {
+    "ids": ("m.id", np.int64),
+    "stores": (_STORE, np.int8),
+    "sessions": ("coalesce(m.session_id, 0)", np.int64),
+    "known_since": ("coalesce(unixepoch(coalesce(m.said_at, m.valid_from, m.event_start)), -9e999)", np.float64),
+    "starts": ("unixepoch(coalesce(m.event_start, m.valid_from, m.said_at))", np.float64),
+    "ends": (f"CASE WHEN {_IS_FACT} THEN 9e999 ELSE unixepoch(coalesce(m.event_end, m.said_at)) END", np.float64),
+    "speakers": ("m.speaker", np.uint64),
+    "by_user": (_IS_BY_USER, np.int8),
+}
+"""How each of the `Columns` is read from a row `m`, and its type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What search needs of n memories besides text and vector; each field says how it is read from a row `m`.
+    """What search needs of n memories besides text and vector.
 
     Times are seconds since 1970. `known_since` is when a memory came to be known (-inf if unknown). `starts` and `ends`
     bound the time it is about (nan if unknown): of an event, when it happened; of dialogue, when it was said; of a
@@ -60,27 +68,21 @@ class Columns:
     `sessions` is 0 for none, `speakers` the `term_code` of the name, `by_user` 1 for what the user said.
     """
 
-    ids: NDArray[np.int64] = field(metadata=_column("m.id", np.int64))
-    stores: NDArray[np.int8] = field(metadata=_column(_STORE, np.int8))
-    sessions: NDArray[np.int64] = field(metadata=_column("coalesce(m.session_id, 0)", np.int64))
-    known_since: NDArray[np.float64] = field(
-        metadata=_column(f"coalesce(unixepoch({_KNOWN_SINCE}), -9e999)", np.float64)
-    )
-    starts: NDArray[np.float64] = field(
-        metadata=_column("unixepoch(coalesce(m.event_start, m.valid_from, m.said_at))", np.float64)
-    )
-    ends: NDArray[np.float64] = field(
-        metadata=_column(
-            f"CASE WHEN {_IS_FACT} THEN 9e999 ELSE unixepoch(coalesce(m.event_end, m.said_at)) END", np.float64
-        )
-    )
-    speakers: NDArray[np.uint64] = field(metadata=_column("m.speaker", np.uint64))
-    by_user: NDArray[np.int8] = field(metadata=_column(_IS_BY_USER, np.int8))
+    ids: NDArray[np.int64]
+    stores: NDArray[np.int8]
+    sessions: NDArray[np.int64]
+    known_since: NDArray[np.float64]
+    starts: NDArray[np.float64]
+    ends: NDArray[np.float64]
+    speakers: NDArray[np.uint64]
+    by_user: NDArray[np.int8]
 
     @classmethod
     def build(cls, values: Sequence[Sequence[Any]]) -> Columns:
         """Columns of one sequence of SQL values for each field."""
-        return cls(*(_array(column, f.metadata["dtype"]) for column, f in zip(values, fields(cls), strict=True)))
+        by_name = dict(zip(_SQL, values, strict=True))
+        by_name["speakers"] = [term_code(name) for name in by_name["speakers"]]
+        return cls(*(np.array(by_name[name], dtype) for name, (_, dtype) in _SQL.items()))
 
     @classmethod
     def concatenate(cls, parts: Sequence[Columns]) -> Columns:
@@ -90,10 +92,6 @@ class Columns:
     def take(self, rows: NDArray[np.intp] | slice) -> Columns:
         """The columns of some rows."""
         return Columns(*(getattr(self, f.name)[rows] for f in fields(self)))
-
-
-def _array(values: Sequence[Any], dtype: type[np.generic]) -> NDArray[Any]:
-    return np.array([term_code(word) for word in values] if dtype is np.uint64 else values, dtype=dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +153,8 @@ def read_rows(
     db: Database, persona_id: int, model: str, dimensions: int, after: int, before: int, max_rows: int = MAX_ROWS
 ) -> Iterator[Segment]:
     """A persona's memories with ids between the two, read row by row, in segments of at most `max_rows`."""
-    columns = ", ".join(f.metadata["sql"] for f in fields(Columns))
     cursor = db.conn.execute(
-        f"SELECT {columns}, m.terms, v.vector FROM memories m "
+        f"SELECT {', '.join(sql for sql, _ in _SQL.values())}, m.terms, v.vector FROM memories m "
         "LEFT JOIN vectors v ON v.key_hash = m.key_hash AND v.model = ? "
         "WHERE m.persona_id = ? AND m.id > ? AND m.id < ? ORDER BY m.id",
         (model, persona_id, after, before),
