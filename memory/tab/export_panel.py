@@ -52,15 +52,14 @@ class ExportPanel:
             if persona_id is None:
                 raise MemoirError("There is no persona yet. Create one in Chat.")
             persona = self.bank.persona(persona_id)
-            return self._write_export([persona], persona.name, task)
+            return self._export([persona], persona.name, task)
 
         yield from self._offer(request, "Exporting this persona", make)
 
     def export_all(self, request: gr.Request) -> Iterator[Update]:
         """Export all personas."""
-        yield from self._offer(
-            request, "Exporting everything", lambda task: self._write_export(self.bank.personas(), "bank", task)
-        )
+        personas = self.bank.personas
+        yield from self._offer(request, "Exporting everything", lambda task: self._export(personas(), "bank", task))
 
     def back_up(self, request: gr.Request) -> Iterator[Update]:
         """Copy the bank."""
@@ -70,14 +69,17 @@ class ExportPanel:
 
         yield from self._offer(request, "Backing up the bank", make)
 
-    def _write_export(self, personas: Sequence[Persona], name: str, task: Task) -> Path:
-        return downloads.create(
-            self.bank.path, name, "jsonl", lambda path: export.write_export(self.bank, personas, path, task.report)
-        )
+    def _export(self, personas: Sequence[Persona], name: str, task: Task) -> Path:
+        def write(path: Path) -> int:
+            return export.write_export(self.bank, personas, path, task.report)
+
+        return downloads.create(self.bank.path, name, "jsonl", write)
 
     def _offer(self, request: gr.Request, title: str, make: Callable[[Task], Path]) -> Iterator[Update]:
         """Make a file and offer it for download."""
+
+        def work(task: Task) -> Update:
+            return {self.file: gr.File(str(make(task)), visible=True)}
+
         yield {self.file: gr.File(visible=False)}
-        yield from self.task.run(
-            title, request, lambda task: {self.file: gr.File(str(make(task)), visible=True)}, outlives_page=False
-        )
+        yield from self.task.run(title, request, work, outlives_page=False)

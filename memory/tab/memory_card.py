@@ -38,6 +38,7 @@ def _values(memory: Memory, successor: Memory | None) -> dict[str, str]:
     valid = ""
     if memory.valid_to is not None:
         valid = f"from {format_day(memory.valid_from) or 'the start'} to {format_day(memory.valid_to)}"
+    stale = f"a fact it depends on ended on {format_day(memory.stale_since)}" if memory.stale_since else ""
     return {
         "Speaker": memory.speaker,
         "About": memory.attribute,
@@ -46,9 +47,7 @@ def _values(memory: Memory, successor: Memory | None) -> dict[str, str]:
         "Recorded": format_time(memory.recorded_at),
         "Valid": valid,
         "Retracted": format_time(memory.retracted_at),
-        "May be out of date": f"a fact it depends on ended on {format_day(memory.stale_since)}"
-        if memory.stale_since
-        else "",
+        "May be out of date": stale,
         "Replaced by": f"{successor.text} ({memory_date(successor)})" if successor else "",
         "Feeling": memory.emotion,
         "Scene": memory.scene,
@@ -91,13 +90,9 @@ def render_sources(bank: Bank, memory: Memory, reach: int) -> Markup:
 def render_transcript(
     session: Session, turns: Sequence[Turn], cited: Collection[int], quotes: Mapping[int, str] | None = None
 ) -> Markup:
-    """Render turns of a session in order.
+    """Render turns of a session, in order; none render as nothing.
 
-    Args:
-        session: The session.
-        turns: Its turns, or some of them in a row; none render as nothing.
-        cited: Ids of the turns to mark.
-        quotes: By turn id, the words to mark inside a turn.
+    `cited` are the ids of the turns to mark; `quotes`, by turn id, the words to mark inside a turn.
     """
     if not turns:
         return Markup("")

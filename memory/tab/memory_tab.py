@@ -12,9 +12,9 @@ from memory.tab.events import PRIVATE, UNCHANGED, Update, show_errors
 from memory.tab.export_panel import ExportPanel
 from memory.tab.forget_panel import ForgetPanel
 from memory.tab.journal_panel import JournalPanel
-from memory.tab.memory_detail import MemoryDetail
+from memory.tab.memory_detail import Changed, MemoryDetail
 from memory.tab.memory_list import MemoryList, persona_choices
-from memory.tab.plots_panel import PlotsPanel
+from memory.tab.plots import PlotsPanel
 from memory.tab.templates import render
 
 SCROLL_TO_QUOTE = "() => window.scrollToQuote(document.querySelector('#memory-origin'))"
@@ -41,7 +41,7 @@ class MemoryTab:
 
     def _connect(self, tab: gr.Tab, chat_persona: gr.Dropdown) -> None:
         rows, detail = self.list, self.detail
-        changed, selected, page = detail.corrections.changed, detail.selected, rows.pages.page
+        changed, selected, page = detail.changed, detail.selected, rows.pages.page
         persona, *filters = rows.filters
         outputs = [*rows.outputs, *detail.outputs]
         opened = tab.select(self.open, [persona, chat_persona, *filters], [persona, *outputs], **PRIVATE)
@@ -91,7 +91,7 @@ class MemoryTab:
         return UNCHANGED if memory.id == current else self.detail.show(memory)
 
     @show_errors
-    def show_changed(self, persona_id: int, changed: tuple[int, int], page: int, *filters: str | None) -> Update:
+    def show_changed(self, persona_id: int, changed: Changed, page: int, *filters: str | None) -> Update:
         """Show the memory that was corrected, and the list with it."""
         memory = self.bank.memory(persona_id, changed[0])
         return {**self.list.show(persona_id, page, *filters), **self.detail.show(memory)}

@@ -1,17 +1,24 @@
-"""Plot what a persona remembers, with a bounded number of marks; every text in a plot is escaped."""
+"""The part of the Memory tab that plots what is remembered, drawn when it is opened.
+
+The number of marks in a plot is bounded, and every text in it is escaped.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
 
 from memory.bank.bank import Bank
 from memory.bank.queries import statistics
 from memory.bank.queries.statistics import Months, Tie
 from memory.bank.relations import YOU
-from memory.tab.formatting import STORE_NAMES, clip, format_count, format_day
+from memory.tab.events import PRIVATE, Update, show_errors
+from memory.tab.formatting import STORE_NAMES, clip, format_count, format_day, parse_date
+from memory.tab.templates import heading, hint
 from memory.types import STORES, Memory, Store
 
 if TYPE_CHECKING:
@@ -30,10 +37,62 @@ QUIET, RULE = "#8a7f6c", "rgba(150,138,118,.25)"
 UNITS = {1: "month", 3: "quarter", 12: "year", 120: "decade", 1200: "century"}
 
 
+class PlotsPanel:
+    """The panel's components."""
+
+    def __init__(self, bank: Bank, persona: gr.Dropdown) -> None:
+        """Build the panel, which follows the persona chosen in `persona`."""
+        self.bank = bank
+        self.is_open: gr.State = gr.State(False)
+        with gr.Accordion("Plots", open=False, elem_classes="memoir-trace", elem_id="memory-pictures") as fold:
+            self.timeline_text = gr.HTML(padding=False, elem_id="picture-timeline-words")
+            self.timeline = gr.Plot(show_label=False, visible=False, elem_id="picture-timeline")
+            self.stores_text = gr.HTML(padding=False, elem_id="picture-holdings-words")
+            self.stores = gr.Plot(show_label=False, visible=False, elem_id="picture-holdings")
+            self.as_of = gr.Textbox(
+                label="Relationships as of (optional)", placeholder="8 May 2023", elem_id="picture-as-of"
+            )
+            self.people_text = gr.HTML(padding=False, elem_id="picture-people-words")
+            self.people = gr.Plot(show_label=False, visible=False, elem_id="picture-people")
+        self._inputs: list[Any] = [persona, self.as_of]
+        shown = [self.timeline, self.timeline_text, self.stores, self.stores_text, self.people, self.people_text]
+        self._outputs: list[Any] = [self.is_open, *shown]
+        fold.expand(self.draw, self._inputs, self._outputs, **PRIVATE)
+        fold.collapse(lambda: False, None, self.is_open, **PRIVATE)
+        self.as_of.submit(self.draw, self._inputs, self._outputs, **PRIVATE)
+        self.redraw_after(persona.change)
+
+    def redraw_after(self, event: Callable[..., Any]) -> None:
+        """Draw again after an event of the tab, if the panel is open."""
+        event(self.redraw, [*self._inputs, self.is_open], self._outputs, **PRIVATE)
+
+    @show_errors
+    def draw(self, persona_id: int | None, as_of: str | None) -> Update:
+        """Draw the plots of a persona; `as_of` is the date of the relationships, now if empty."""
+        if persona_id is None:
+            hidden = {plot: gr.Plot(visible=False) for plot in (self.timeline, self.stores, self.people)}
+            texts = {self.timeline_text: hint("Choose a persona."), self.stores_text: "", self.people_text: ""}
+            return {self.is_open: True, **texts, **hidden}
+        day = parse_date(as_of)
+        moment = day.end if day else datetime.now(UTC)
+        drawn = (
+            ("Timeline", self.timeline, self.timeline_text, draw_timeline(self.bank, persona_id)),
+            ("Memories by kind", self.stores, self.stores_text, draw_stores(self.bank, persona_id)),
+            ("Relationships", self.people, self.people_text, draw_people(self.bank, persona_id, moment)),
+        )
+        shown: Update = {self.is_open: True}
+        for title, plot, text, (figure, description) in drawn:
+            shown[plot] = gr.Plot(figure, visible=figure is not None)
+            shown[text] = heading(title) + hint(description)
+        return shown
+
+    def redraw(self, persona_id: int | None, as_of: str | None, is_open: bool) -> Update:
+        """Draw the plots if the panel is open."""
+        return self.draw(persona_id, as_of) if is_open else {self.is_open: False}
+
+
 def draw_stores(bank: Bank, persona_id: int) -> tuple[Figure | None, str]:
     """Draw the memories by store and month as stacked bars, and describe the plot."""
-    from plotly.graph_objects import Bar  # takes half a second to import, and only plots need it
-
     months, beyond = statistics.trim_sparse_ends(statistics.memories_by_month(bank, persona_id))
     wide, stores = statistics.bin_width(months), [store for store in STORES if months[store]]
     if not stores:
@@ -41,22 +100,18 @@ def draw_stores(bank: Bank, persona_id: int) -> tuple[Figure | None, str]:
     figure = _figure(300)
     for store in stores:
         bins = statistics.bin_counts(months[store], wide)
-        figure.add_trace(
-            Bar(
-                x=list(bins),
-                y=list(bins.values()),
-                name=STORE_NAMES[store],
-                marker={"color": COLOURS[store]},
-                xperiod=f"M{wide}",
-                hovertemplate=f"{STORE_NAMES[store]}: %{{y:,}}<extra></extra>",
-            )
+        figure.add_bar(
+            x=list(bins),
+            y=list(bins.values()),
+            name=STORE_NAMES[store],
+            marker={"color": COLOURS[store]},
+            xperiod=f"M{wide}",
+            hovertemplate=f"{STORE_NAMES[store]}: %{{y:,}}<extra></extra>",
         )
     figure.update_layout(barmode="stack", hovermode="x unified")
     total = sum(sum(counted.values()) for counted in months.values())
-    return (
-        figure,
-        f"{format_count(total, 'memory', 'memories')} with a date, one bar per {UNITS[wide]}.{_left_out(beyond)}",
-    )
+    text = f"{format_count(total, 'memory', 'memories')} with a date, one bar per {UNITS[wide]}."
+    return figure, text + _left_out(beyond)
 
 
 def draw_timeline(bank: Bank, persona_id: int, now: datetime | None = None) -> tuple[Figure | None, str]:
@@ -90,36 +145,28 @@ def _left_out(beyond: int) -> str:
 
 
 def _row_of_counts(figure: Figure, place: int, name: str, bins: Mapping[datetime, int], unit: str) -> None:
-    from plotly.graph_objects import Scatter
-
     most = max(bins.values(), default=1)
-    figure.add_trace(
-        Scatter(
-            x=list(bins),
-            y=[place] * len(bins),
-            customdata=list(bins.values()),
-            mode="markers",
-            marker={"size": [6 + 16 * (n / most) ** 0.5 for n in bins.values()], "color": QUIET, "opacity": 0.8},
-            hovertemplate=f"%{{customdata:,}} {name.lower()} in the {unit} from %{{x|%B %Y}}<extra></extra>",
-        )
+    figure.add_scatter(
+        x=list(bins),
+        y=[place] * len(bins),
+        customdata=list(bins.values()),
+        mode="markers",
+        marker={"size": [6 + 16 * (n / most) ** 0.5 for n in bins.values()], "color": QUIET, "opacity": 0.8},
+        hovertemplate=f"%{{customdata:,}} {name.lower()} in the {unit} from %{{x|%B %Y}}<extra></extra>",
     )
 
 
 def _bars_of_facts(figure: Figure, facts: Sequence[Memory], now: datetime) -> None:
-    from plotly.graph_objects import Bar
-
     spans = [(fact, fact.valid_from or now, fact.valid_to or max(now, fact.valid_from or now)) for fact in facts]
-    figure.add_trace(
-        Bar(
-            orientation="h",
-            base=[start for _, start, _ in spans],
-            x=[max((end - start).total_seconds() * 1000, 1.0) for _, start, end in spans],
-            y=list(range(len(spans))),
-            marker={"color": [COLOURS[fact.store] for fact, _, _ in spans]},
-            text=[f"{escape(clip(fact.text, 90))}<br>{escape(_validity(fact))}" for fact, _, _ in spans],
-            textposition="none",
-            hovertemplate="%{text}<extra></extra>",
-        )
+    figure.add_bar(
+        orientation="h",
+        base=[start for _, start, _ in spans],
+        x=[max((end - start).total_seconds() * 1000, 1.0) for _, start, end in spans],
+        y=list(range(len(spans))),
+        marker={"color": [COLOURS[fact.store] for fact, _, _ in spans]},
+        text=[f"{escape(clip(fact.text, 90))}<br>{escape(_validity(fact))}" for fact, _, _ in spans],
+        textposition="none",
+        hovertemplate="%{text}<extra></extra>",
     )
 
 
@@ -140,16 +187,9 @@ def draw_people(bank: Bank, persona_id: int, as_of: datetime) -> tuple[Figure | 
     figure.update_xaxes(visible=False, range=[-1.3, 1.3])
     figure.update_yaxes(visible=False, range=[-1.15, 1.15])
     everyone = {n for relation in ties for n in (relation.tail, relation.head)}
-    lines = (
-        f"{format_count(len(everyone), 'name')} and {format_count(len(ties), 'relationship')} on {format_day(as_of)}"
-    )
-    return figure, f"{lines}: " + "; ".join(_describe(r) for r in ties) + "."
-
-
-def _describe(relation: Tie) -> str:
-    if relation.head == YOU:
-        return f"{relation.tail}, your {relation.name}"
-    return f"{relation.tail}, {relation.name} of {relation.head}"
+    counts = f"{format_count(len(everyone), 'name')} and {format_count(len(ties), 'relationship')}"
+    lines = [f"{r.tail}, your {r.name}" if r.head == YOU else f"{r.tail}, {r.name} of {r.head}" for r in ties]
+    return figure, f"{counts} on {format_day(as_of)}: {'; '.join(lines)}."
 
 
 def _lay_out(ties: Sequence[Tie]) -> dict[str, tuple[float, float]]:
@@ -161,46 +201,38 @@ def _lay_out(ties: Sequence[Tie]) -> dict[str, tuple[float, float]]:
 
 
 def _draw(figure: Figure, ties: Sequence[Tie], places: Mapping[str, tuple[float, float]]) -> None:
-    from plotly.graph_objects import Scatter
-
     ends = [(places[r.tail], places[r.head]) for r in ties]
-    figure.add_trace(
-        Scatter(
-            x=[x for (ax, _), (bx, _) in ends for x in (ax, bx, None)],
-            y=[y for (_, ay), (_, by) in ends for y in (ay, by, None)],
-            mode="lines",
-            line={"color": RULE, "width": 2},
-            hoverinfo="skip",
-        )
+    figure.add_scatter(
+        x=[x for (ax, _), (bx, _) in ends for x in (ax, bx, None)],
+        y=[y for (_, ay), (_, by) in ends for y in (ay, by, None)],
+        mode="lines",
+        line={"color": RULE, "width": 2},
+        hoverinfo="skip",
     )
     # Closer to the person who is described than to the one in the middle, where the labels would overlap.
-    figure.add_trace(
-        Scatter(
-            x=[0.6 * ax + 0.4 * bx for (ax, _), (bx, _) in ends],
-            y=[0.6 * ay + 0.4 * by for (_, ay), (_, by) in ends],
-            text=[escape(clip(r.name, 28)) for r in ties],
-            customdata=[escape(clip(r.text, 120)) for r in ties],
-            mode="text",
-            textfont={"size": 12, "color": COLOURS["relationship"]},
-            hovertemplate="%{customdata}<extra></extra>",
-        )
+    figure.add_scatter(
+        x=[0.6 * ax + 0.4 * bx for (ax, _), (bx, _) in ends],
+        y=[0.6 * ay + 0.4 * by for (_, ay), (_, by) in ends],
+        text=[escape(clip(r.name, 28)) for r in ties],
+        customdata=[escape(clip(r.text, 120)) for r in ties],
+        mode="text",
+        textfont={"size": 12, "color": COLOURS["relationship"]},
+        hovertemplate="%{customdata}<extra></extra>",
     )
-    figure.add_trace(
-        Scatter(
-            x=[x for x, _ in places.values()],
-            y=[y for _, y in places.values()],
-            text=[escape(clip(name, 28)) for name in places],
-            mode="markers+text",
-            textposition="top center",
-            textfont={"size": 14},
-            marker={"size": 12, "color": COLOURS["profile"]},
-            hovertemplate="%{text}<extra></extra>",
-        )
+    figure.add_scatter(
+        x=[x for x, _ in places.values()],
+        y=[y for _, y in places.values()],
+        text=[escape(clip(name, 28)) for name in places],
+        mode="markers+text",
+        textposition="top center",
+        textfont={"size": 14},
+        marker={"size": 12, "color": COLOURS["profile"]},
+        hovertemplate="%{text}<extra></extra>",
     )
 
 
 def _figure(height: int) -> Figure:
-    from plotly.graph_objects import Figure
+    from plotly.graph_objects import Figure  # takes half a second to import, and only plots need it
 
     return Figure(
         layout={

@@ -19,17 +19,12 @@ def build_table(
     *,
     widths: Sequence[int] = (),
     clickable: bool = False,
-    **more: Any,  # noqa: ANN401  # what gr.Dataframe takes
+    **more: Any,  # noqa: ANN401
 ) -> gr.Dataframe:
-    """Build a table that cannot be edited.
+    """Build a table that cannot be edited, with further options of `gr.Dataframe`.
 
-    Args:
-        elem_id: Its id on the page.
-        label: Its title.
-        headers: Its columns; None if they depend on the data.
-        widths: The columns' shares of the width, in percent.
-        clickable: Whether a click on a row does something.
-        more: Further options of `gr.Dataframe`.
+    `headers` is None if the columns depend on the data; `widths` are their shares in percent; `clickable` says whether
+    a click on a row does something.
     """
     return gr.Dataframe(
         headers=list(headers) if headers else None,
@@ -60,14 +55,9 @@ class Pager:
         return [self.page, self.previous, self.position, self.next]
 
     def show(self, page: int, size: int, rows: int, total: int, text: str) -> Update:
-        """Show the position of a page.
+        """Show the position of a page: its number from 0, the rows of a full page, of this one and of all pages.
 
-        Args:
-            page: Its number, from 0.
-            size: Rows of a full page.
-            rows: Rows of this page.
-            total: Rows of all pages.
-            text: What to say of the total, or alone if there are no rows.
+        `text` is what to say of the total, or alone if there are no rows.
         """
         start = page * size
         return {

@@ -40,13 +40,9 @@ class TaskPanel:
     def run(
         self, title: str, request: gr.Request, work: Callable[[Task], Update], *, outlives_page: bool = True
     ) -> Iterator[Update]:
-        """Run a task: yield its progress, then its result, or why it was cancelled.
+        """Run a task: yield its progress, then what `work` returns to show at its end, or why it was cancelled.
 
-        Args:
-            title: What to call it on the screen.
-            request: Of the window that started it.
-            work: The task; returns what to show at its end.
-            outlives_page: Whether it goes on when the page is closed.
+        `request` is of the window that started it; `outlives_page` says whether it goes on when the page is closed.
         """
         task = self._tasks[request.session_hash] = Task()
         pool = ThreadPoolExecutor(1)

@@ -65,12 +65,5 @@ def badge(store: Store) -> Markup:
 
 
 def progress_bar(title: str, steps: list[str], share: float, label: str = "") -> Markup:
-    """Render a progress bar.
-
-    Args:
-        title: What is being done.
-        steps: What to say beside the title.
-        share: How much is done, 0..1.
-        label: The bar's name for screen readers; the title if empty.
-    """
+    """Render a progress bar with what to say beside its title; `share` is 0..1, `label` its name for screen readers."""
     return render("progress_bar.html", title=title, steps=steps, share=share, label=label or title)
