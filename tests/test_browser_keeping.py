@@ -69,7 +69,7 @@ def test_what_mentions_a_word_is_shown_then_forgotten_to_the_last_byte(app: App,
     expect(planned).to_contain_text(re.compile("This deletes .* turns", re.DOTALL), timeout=SLOW)
     expect(planned.locator("li").first).to_contain_text(re.compile("quince", re.IGNORECASE))
     screen.page.locator("#forget-planned-sure").click()
-    expect(screen.page.locator("#forget-result")).to_contain_text("0 traces left in the file", timeout=SLOW)
+    expect(screen.page.locator("#forget-result")).to_contain_text("no traces left in the file", timeout=SLOW)
     told = [(entry.action, entry.request) for entry in journal.read(Bank(app.home / "bank.db"), 5)]
     assert ("forgot", "Memory tab") in told
     words = re.compile(rb"\bquince\b", re.IGNORECASE)

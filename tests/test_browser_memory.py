@@ -128,7 +128,7 @@ def test_a_memory_is_read_with_its_source_and_forgotten_for_good(screen: Screen)
     expect(screen.page.locator(".memoir-confirm").first).to_contain_text(re.compile("memor(y|ies), 1 turn"))
     screen.page.locator("#memory-forget-sure").click()
     result = screen.page.locator("#memory-result")
-    expect(result).to_contain_text(re.compile("1 turn.*; 0 traces left in the file"), timeout=SLOW)
+    expect(result).to_contain_text(re.compile("1 turn.*; no traces left in the file"), timeout=SLOW)
     expect(table.locator(".virtual-row", has_text="My cat is called Comma, because her tail")).to_have_count(0)
 
 

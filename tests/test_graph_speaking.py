@@ -12,7 +12,7 @@ from graph.readers.prompts import PromptContent
 from graph.readers.reply_formats import parse_words
 from graph.readers.streaming import AnswerStream
 from graph.state import Ask
-from memory.quotes import contains
+from memory.search.quotes import contains
 from memory.types import Hit
 
 

@@ -30,7 +30,7 @@ def test_a_preview_of_everything_it_lists_says_no_more():
 
 def test_a_report_says_what_is_left_and_where():
     clean = render("forget_report.html", gone=ForgetReport(1, 2, 0))
-    assert "1 memory, 2 turns; 0 traces left in the file." in clean
+    assert "1 memory, 2 turns; no traces left in the file." in clean
     assert "report this" not in clean
     left = render("forget_report.html", gone=ForgetReport(1, 2, 0, residue=2, copies=(Path(f"/{BAD}.db"),)))
     assert "2 traces left in the file. Please report this as a bug." in left

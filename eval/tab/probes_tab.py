@@ -13,8 +13,8 @@ from eval.tab.open_runs import OpenRun
 from eval.tab.result_tabs import metric_choices
 from eval.tab.views import metric_name, render_evidence, render_probe, render_trace
 from eval.types import Sample, ShownHit
+from memory.formatting import STORE_NAMES, clip, format_count
 from memory.tab.events import Update
-from memory.tab.formatting import STORE_NAMES, clip, format_count
 from memory.tab.tables import build_table
 from memory.tab.templates import hint
 

@@ -15,8 +15,8 @@ from eval.tab.downloads import Download, connect_download
 from eval.tab.open_runs import count_answers
 from eval.tab.views import changed_settings, describe_run, render_run_card
 from memory.errors import MemoirError
+from memory.formatting import format_time
 from memory.tab.events import PRIVATE, Update, show_errors
-from memory.tab.formatting import format_time
 from memory.tab.tables import build_table
 from memory.tab.templates import hint, render
 

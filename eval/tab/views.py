@@ -14,7 +14,7 @@ from eval.runs.run import Run
 from eval.tab.drill_down import EvidencePiece
 from eval.tab.runner import Plan, RunStatus
 from eval.types import Figure, Sample
-from memory.tab.formatting import clip, format_count, format_duration, format_time
+from memory.formatting import clip, format_count, format_duration, format_time
 from memory.tab.templates import hint, progress_bar, render
 
 CARDS = 8

@@ -17,8 +17,8 @@ from graph.state import Ask, Revision
 from graph.understanding.sentences import split
 from graph.understanding.times import stated_time, times_in
 from memory.bank.learning_queue import SUMMARY
-from memory.quotes import contains
 from memory.search import tokens as lexical
+from memory.search.quotes import contains
 from memory.types import SEMANTIC, Hit, LearnedMemory, Memory, MemoryDraft, Quote
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from graph.learning.from_rules import stated_facts
 from graph.learning.quotation import own_sentences
 from graph.state import USER, Ask, Message, Reading, Revision, Services, TraceLine, TurnState
 from graph.understanding.times import stated_time
-from memory.quotes import contains
+from memory.search.quotes import contains
 from memory.types import SessionDraft, TurnDraft
 
 if TYPE_CHECKING:

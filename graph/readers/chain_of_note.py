@@ -35,7 +35,7 @@ from graph.settings import PipelineSettings
 from graph.state import Ask, Note, Reading, Reason, TraceLine
 from graph.understanding.times import moment_of, times_in
 from memory.errors import MemoirError
-from memory.quotes import contains
+from memory.search.quotes import contains
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel  # noqa: TC004 (a second to import)

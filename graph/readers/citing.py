@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from graph.state import Citation
 from graph.understanding.sentences import split
-from memory.quotes import contains
 from memory.search import tokens as lexical
+from memory.search.quotes import contains
 
 if TYPE_CHECKING:
     from graph.readers.prompts import PromptContent

@@ -25,7 +25,7 @@ from graph.server.user_pages import UserPages
 from graph.settings import Settings
 from memory.bank.bank import Bank
 from memory.errors import MemoirError
-from memory.tab.formatting import format_count
+from memory.formatting import format_count
 from memory.users import Users
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")

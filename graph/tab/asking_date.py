@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from memory.bank.bank import Bank
 from memory.dates.expressions import last_moment
 from memory.errors import MemoirError
-from memory.tab.formatting import format_day
+from memory.formatting import format_day
 from memory.types import Persona
 
 STALE_AFTER = timedelta(days=30)

@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from graph.assistant import Answer
-from memory.tab.formatting import STORE_NAMES, clip
+from memory.formatting import STORE_NAMES, clip
 from memory.types import Memory
 
 if TYPE_CHECKING:

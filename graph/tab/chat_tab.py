@@ -42,9 +42,9 @@ from graph.tab.sources_view import render_answer_sources
 from graph.tab.trace_panel import TracePanel
 from memory.bank.bank import Bank
 from memory.errors import MemoirError
+from memory.formatting import format_count, format_day
 from memory.search.indexer import Indexer, count_pending
 from memory.tab.events import PRIVATE, UNCHANGED, Update, show_errors, to_gradio_error
-from memory.tab.formatting import format_count, format_day
 from memory.tab.import_panel import ImportPanel
 from memory.tab.memory_list import persona_choices
 from memory.tab.templates import empty_state, heading, hint

@@ -11,8 +11,8 @@ from graph.tab.asking_date import parse_as_of
 from graph.tab.messages import Chat
 from memory.bank.bank import Bank
 from memory.errors import MemoirError
+from memory.formatting import format_count
 from memory.search.indexer import Indexer, count_pending
-from memory.tab.formatting import format_count
 from memory.types import TurnDraft
 
 MAX_MESSAGE = 100_000

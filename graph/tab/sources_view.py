@@ -11,7 +11,7 @@ from graph.assistant import Answer
 from graph.state import Citation, Reason
 from graph.tab.messages import PastAnswer
 from memory.bank.bank import Bank
-from memory.tab.formatting import clip
+from memory.formatting import clip
 from memory.tab.memory_card import render_sources
 from memory.tab.templates import empty_state, render
 

@@ -10,8 +10,8 @@ from markupsafe import Markup
 from graph.assistant import Answer
 from graph.state import Note
 from memory.dates.expressions import describe_span
+from memory.formatting import STORE_NAMES, clip, format_count, format_day, memory_date
 from memory.search.scoring import FACTORS
-from memory.tab.formatting import STORE_NAMES, clip, format_count, format_day, memory_date
 from memory.tab.templates import hint
 from memory.types import STORES, Hit, Memory
 

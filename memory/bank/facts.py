@@ -14,7 +14,7 @@ from sqlite_utils import Database
 
 from memory.bank import rows
 from memory.bank.rows import clean_draft, insert, link_sources, memory_row, next_id
-from memory.quotes import find_quote
+from memory.search.quotes import find_quote
 from memory.types import SEMANTIC, LearnedMemory, MemoryDraft, Quote, Turn, TurnDraft, WriteCounts
 
 

@@ -21,6 +21,7 @@ from sqlite_utils import Database
 
 from memory.bank import rows
 from memory.bank.connection import BankFile
+from memory.formatting import format_counts
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """How a cell begins that a spreadsheet takes for a formula (OWASP, CSV injection)."""
@@ -28,8 +29,6 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 HEADINGS = ("No.", "When", "Action", "Requested by", "Persona", "Count", "Memories")
 CSV_HEADINGS = ("No.", "When", "What", "By", "Persona", "How much", "Memories")
 """The header of the CSV file, which other programs may read."""
-
-SINGULAR = {"personas": "persona", "sessions": "session", "turns": "turn", "memories": "memory"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +48,8 @@ class Entry:
     def cells(self) -> tuple[str, ...]:
         """The entry as a table row under `HEADINGS`."""
         who = self.persona or (f"No. {self.persona_id} (deleted)" if self.persona_id else "")
-        counts = ", ".join(f"{n:,} {SINGULAR.get(name, name) if n == 1 else name}" for name, n in self.counts.items())
-        return (str(self.id), f"{self.at:%Y-%m-%d %H:%M:%S}", self.action, self.request, who, counts, self.memories)
+        at, counts = f"{self.at:%Y-%m-%d %H:%M:%S}", format_counts(self.counts)
+        return (str(self.id), at, self.action, self.request, who, counts, self.memories)
 
 
 _by: ContextVar[str] = ContextVar("by", default="app")

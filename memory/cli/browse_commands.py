@@ -13,6 +13,7 @@ from memory.cli.errors import print_error
 from memory.dates.expressions import describe_span
 from memory.embedding.embedder import Embedder
 from memory.errors import BankUnavailable
+from memory.formatting import format_count, format_counts
 from memory.search import indexer
 from memory.search.searcher import Searcher
 from memory.settings import BankSettings
@@ -43,7 +44,7 @@ def list_personas(arguments: Arguments, bank: Bank, settings: BankSettings) -> i
         values.append({**asdict(persona), "counts": counts, "range": span})
         source = f" [{persona.external_id}]" if persona.external_id else ""
         dates = f"; {describe_span(span)}" if span else ""
-        lines.append(f"{persona.id}  {persona.name}{source}: {_list_counts(counts)}{dates}")
+        lines.append(f"{persona.id}  {persona.name}{source}: {format_counts(counts)}{dates}")
     return print_result(arguments, values, lines or [f"{bank.path}: no persona yet; import a file, or start the app"])
 
 
@@ -55,11 +56,10 @@ def show(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     if arguments.memory is not None:
         return _show_memory(arguments, bank, persona.id)
     counts, sessions = bank.counts(persona.id), bank.sessions(persona.id)
-    lines = [f"{persona.name}: {persona.description}", f"  {_list_counts(counts)}"]
+    lines = [f"{persona.name}: {persona.description}", f"  {format_counts(counts)}"]
     for s in sessions:
-        lines.append(
-            f"  session {s.id}  {s.started_text or s.started_at or 'undated'}  {s.turn_count} turns  {s.title}"
-        )
+        started = s.started_text or s.started_at or "undated"
+        lines.append(f"  session {s.id}  {started}  {format_count(s.turn_count, 'turn')}  {s.title}")
     return print_result(arguments, {"persona": persona, "counts": counts, "sessions": sessions}, lines)
 
 
@@ -89,10 +89,6 @@ def search(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     as_of = arguments.as_of or datetime.now(UTC)
     hits = searcher.search(persona.id, searcher.views([clean(arguments.query)]), as_of)[: arguments.limit]
     return print_result(arguments, hits, (f"{hit.score:.3f}  {_describe_memory(hit.memory)}" for hit in hits))
-
-
-def _list_counts(counts: dict[str, int]) -> str:
-    return ", ".join(f"{number} {name}" for name, number in counts.items())
 
 
 def _describe_memory(memory: Memory) -> str:

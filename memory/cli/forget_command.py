@@ -13,8 +13,8 @@ from memory.cli.errors import print_error
 from memory.cli.progress_bar import progress_bar
 from memory.errors import MemoirError
 from memory.forgetting.forget import ForgetReport, forget_persona, forget_selected, preview_persona, preview_selected
+from memory.formatting import format_count, format_counts
 from memory.settings import BankSettings
-from memory.tab.formatting import format_count
 from memory.types import Persona
 
 
@@ -88,8 +88,8 @@ def _print_report(arguments: Arguments, bank: Bank, report: ForgetReport, dry_ru
     if arguments.json:
         return print_result(arguments, report, [])
     verb = "would forget" if dry_run else "forgot"
-    memories, turns = format_count(report.memories, "memory", "memories"), format_count(report.turns, "turn")
-    print(f"{verb} {memories}, {turns}, {format_count(report.sessions, 'whole session')}", end="")
+    counts = format_counts({"memories": report.memories, "turns": report.turns})
+    print(f"{verb} {counts}, {format_count(report.sessions, 'whole session')}", end="")
     traces = format_count(report.residue, "trace") if report.residue else "no traces"
     print("" if dry_run else f"; {traces} left in {bank.path}")
     for line in report.lines:

@@ -6,14 +6,7 @@ import argparse
 
 from memory.bank import journal
 from memory.bank.bank import Bank
-from memory.cli import (
-    browse_commands,
-    forget_command,
-    import_command,
-    maintenance_commands,
-    transfer_commands,
-    user_command,
-)
+from memory.cli import browse_commands, forget_command, maintenance_commands, transfer_commands, user_command
 from memory.cli.command import Command
 from memory.cli.errors import run_command
 from memory.settings import BankSettings
@@ -42,7 +35,7 @@ def _build_parser() -> argparse.ArgumentParser:
         added.set_defaults(command=command)
         return added
 
-    for module in (import_command, browse_commands, forget_command, transfer_commands, maintenance_commands):
+    for module in (transfer_commands, browse_commands, forget_command, maintenance_commands):
         module.add_commands(add)
     text = "Add, list and remove the users who can log in to the app with --auth."
     user_command.add_arguments(commands.add_parser("user", help=text, description=text))

@@ -1,12 +1,17 @@
-"""`python -m memory journal`, `verify` and `rebuild`."""
+"""`python -m memory journal`, `verify`, `rebuild`, `backup` and `restore`."""
 
 from __future__ import annotations
 
-from memory.bank import journal, maintenance
+from dataclasses import asdict
+from pathlib import Path
+
+from memory.bank import backup, journal, maintenance
 from memory.bank.bank import Bank
 from memory.cli.arguments import positive_number
 from memory.cli.command import AddCommand, Arguments, print_result
+from memory.cli.progress_bar import progress_bar
 from memory.embedding.embedder import Embedder
+from memory.formatting import format_counts
 from memory.search import indexer
 from memory.settings import BankSettings
 
@@ -18,6 +23,12 @@ def add_commands(add: AddCommand) -> None:
     command.add_argument("--limit", type=positive_number, default=50)
     add("verify", verify, "Check that the search index and the embeddings match what is stored.")
     add("rebuild", rebuild, "Rebuild the search index and the embeddings.")
+
+    command = add("backup", back_up, "Copy the whole bank to a new file, even while it is in use, and check the copy.")
+    command.add_argument("file", type=Path)
+
+    command = add("restore", restore, "Replace the bank with a backup; the current bank is kept beside it.")
+    command.add_argument("file", type=Path)
 
 
 def show_journal(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
@@ -42,4 +53,24 @@ def rebuild(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     """Rebuild the search index and the embeddings."""
     maintenance.rebuild(bank)
     embedded = indexer.embed_all(bank, Embedder(settings.embedding_model))
-    return print_result(arguments, {"embedded": embedded}, [f"{bank.path}: rebuilt; {embedded} memories embedded"])
+    line = f"{bank.path}: rebuilt; {format_counts({'memories': embedded})} embedded"
+    return print_result(arguments, {"embedded": embedded}, [line])
+
+
+def back_up(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
+    """Copy the bank to a new file."""
+    with progress_bar("Copying") as task:
+        summary = backup.backup(bank, arguments.file, task)
+    values = {"file": arguments.file, **asdict(summary)}
+    return print_result(arguments, values, [f"{arguments.file}: {_describe(summary)}; checked"])
+
+
+def restore(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
+    """Replace the bank with a backup."""
+    done = backup.restore(bank, arguments.file)
+    before = f"; the previous bank is kept as {done.before}" if done.before else ""
+    return print_result(arguments, done, [f"{bank.path}: {_describe(done.summary)}{before}"])
+
+
+def _describe(summary: backup.BankSummary) -> str:
+    return format_counts({name: getattr(summary, name) for name in ("personas", "sessions", "turns", "memories")})

@@ -1,31 +1,73 @@
-"""`python -m memory export`, `backup` and `restore`."""
+"""`python -m memory import` and `export`."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from memory.bank import backup
+from memory import ingest
 from memory.bank.bank import Bank
-from memory.cli.command import AddCommand, Arguments, print_result
+from memory.cli.command import AddCommand, Arguments, print_result, status_of
 from memory.cli.progress_bar import progress_bar
 from memory.errors import MemoirError
 from memory.exporting import export
+from memory.formatting import format_count, format_counts
 from memory.settings import BankSettings
-from memory.tab.formatting import format_count
+from memory.types import Skip
 
 
 def add_commands(add: AddCommand) -> None:
     """Add the commands to the command line."""
+    command = add("import", import_file, "Import the histories of a file; importing it again adds nothing.")
+    command.add_argument("file", type=Path)
+    command.add_argument(
+        "--persona", help="import everything into this persona (created if missing); by default one for each history"
+    )
+    command.add_argument("--only", action="append", metavar="HISTORY", help="import only this history; repeatable")
+    command.add_argument("--dry-run", action="store_true", help="only show what the file contains")
+
     command = add("export", export_personas, "Write one persona, or all, to a file that `import` reads back.")
     command.add_argument("--persona", help="only this persona; all by default")
     command.add_argument("--output", type=Path, help="the file to write; standard output by default")
 
-    command = add("backup", back_up, "Copy the whole bank to a new file, even while it is in use, and check the copy.")
-    command.add_argument("file", type=Path)
 
-    command = add("restore", restore, "Replace the bank with a backup; the current bank is kept beside it.")
-    command.add_argument("file", type=Path)
+def import_file(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
+    """Store the histories of a file, or show what it contains."""
+    if arguments.dry_run:
+        return _preview(arguments)
+    with progress_bar("Importing") as task:
+        report = ingest.ingest(
+            bank, arguments.file, choose=arguments.only, persona=arguments.persona, progress=task.report
+        )
+    missing = f"{arguments.file} has no history {', '.join(report.missing)}" if report.missing else ""
+    lines = [f"{arguments.file}: {report.format}"]
+    for h in report.histories:
+        found = {"sessions": h.found_sessions, "turns": h.found_turns, "memories": h.found_memories}
+        stored, known = format_counts(h.stored.added), h.stored.known_turns + h.stored.known_memories
+        counts = f"found {format_counts(found)}; stored {stored}; already known: {known}"
+        lines.append(f"  {h.persona.name} ({h.persona.id}): {counts}")
+        lines += _list_skips(h.skips, h.skipped)
+    return print_result(arguments, report, lines) or status_of(report.fault) or status_of(missing)
+
+
+def _preview(arguments: Arguments) -> int:
+    with progress_bar("Reading") as task:
+        summary = ingest.summarize(arguments.file, task.report)
+    lines = [f"{arguments.file}: {summary.format}, {format_count(len(summary.histories), 'history', 'histories')}"]
+    for h in summary.histories:
+        counts = {"sessions": h.sessions, "turns": h.turns, "memories": h.memories}
+        lines.append(f"  {h.external_id or '-'}  {h.name}: {format_counts(counts)}")
+    lines += _list_skips(summary.skips, summary.skipped)
+    return print_result(arguments, summary, lines) or status_of(summary.fault)
+
+
+def _list_skips(skips: Sequence[Skip], count: int) -> Iterator[str]:
+    if count:
+        yield f"    left out, or stored but worth checking: {count}"
+    for skip in skips:
+        yield f"    {skip.place}: {skip.reason}"
+    if count > len(skips):
+        yield f"    ... and {count - len(skips)} more"
 
 
 def export_personas(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
@@ -44,28 +86,3 @@ def export_personas(arguments: Arguments, bank: Bank, settings: BankSettings) ->
         raise MemoirError(f"{arguments.output}: not written ({fault.strerror or fault}); left as it was") from fault
     values = {"persona": names, "file": arguments.output, "lines": lines}
     return print_result(arguments, values, [f"{arguments.output}: {lines} lines of {names}"])
-
-
-def back_up(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
-    """Copy the bank to a new file."""
-    with progress_bar("Copying") as task:
-        summary = backup.backup(bank, arguments.file, task)
-    values = {"file": arguments.file, **asdict(summary)}
-    return print_result(arguments, values, [f"{arguments.file}: {_describe(summary)}; checked"])
-
-
-def restore(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
-    """Replace the bank with a backup."""
-    done = backup.restore(bank, arguments.file)
-    before = f"; the previous bank is kept as {done.before}" if done.before else ""
-    return print_result(arguments, done, [f"{bank.path}: {_describe(done.summary)}{before}"])
-
-
-def _describe(summary: backup.BankSummary) -> str:
-    counts = (
-        format_count(summary.personas, "persona"),
-        format_count(summary.sessions, "session"),
-        format_count(summary.turns, "turn"),
-        format_count(summary.memories, "memory", "memories"),
-    )
-    return ", ".join(counts)

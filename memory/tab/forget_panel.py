@@ -11,9 +11,9 @@ from memory.bank.bank import Bank
 from memory.bank.queries.deletion import Selector, select_before, select_mentions
 from memory.errors import MemoirError
 from memory.forgetting import forget
+from memory.formatting import parse_date
 from memory.progress import Task
 from memory.tab.events import PRIVATE, Update
-from memory.tab.formatting import parse_date
 from memory.tab.task_panel import TaskPanel
 from memory.tab.templates import error_box, hint, render
 

@@ -12,11 +12,11 @@ from memory import ingest
 from memory.bank import journal
 from memory.bank.bank import Bank
 from memory.errors import BankUnavailable, UnreadableFile
+from memory.formatting import clip, format_count
 from memory.ingest import HistorySummary
 from memory.progress import Task
 from memory.search.indexer import Indexer
 from memory.tab.events import PRIVATE, Update
-from memory.tab.formatting import clip, format_count
 from memory.tab.task_panel import TaskPanel
 from memory.tab.templates import error_box, hint, render
 

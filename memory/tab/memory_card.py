@@ -9,7 +9,7 @@ from markupsafe import Markup
 from memory.bank.bank import Bank
 from memory.dates.expressions import describe_span
 from memory.errors import UnknownMemory
-from memory.tab.formatting import clip, format_day, format_time, memory_date
+from memory.formatting import clip, format_day, format_time, memory_date
 from memory.tab.templates import render
 from memory.types import Memory, Session, Turn
 

@@ -15,8 +15,8 @@ from memory.bank.bank import Bank
 from memory.bank.corrections import ChangeKind, Version, version_of
 from memory.dates.expressions import describe_span
 from memory.forgetting import forget
+from memory.formatting import format_day, parse_date
 from memory.tab.events import PRIVATE, Update, show_errors
-from memory.tab.formatting import format_day, parse_date
 from memory.tab.memory_card import render_card, render_origin
 from memory.tab.templates import empty_state, render
 from memory.types import SEMANTIC, Memory

@@ -13,10 +13,10 @@ from markupsafe import Markup
 from memory.bank.bank import Bank
 from memory.bank.learning_queue import SUMMARY
 from memory.errors import MemoirError
+from memory.formatting import STORE_NAMES, clip, memory_date, parse_date
 from memory.search.scoring import SearchSettings
 from memory.search.searcher import Searcher
 from memory.tab.events import Update
-from memory.tab.formatting import STORE_NAMES, clip, memory_date, parse_date
 from memory.tab.tables import build_pager, build_table, last_page
 from memory.tab.templates import empty_state, render
 from memory.types import STORES, Memory, Store, TimeSpan

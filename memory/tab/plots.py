@@ -16,8 +16,8 @@ from memory.bank.bank import Bank
 from memory.bank.queries import statistics
 from memory.bank.queries.statistics import Months, Tie
 from memory.bank.relations import YOU
+from memory.formatting import STORE_NAMES, clip, format_count, format_day, parse_date
 from memory.tab.events import PRIVATE, Update, show_errors
-from memory.tab.formatting import STORE_NAMES, clip, format_count, format_day, parse_date
 from memory.tab.templates import heading, hint
 from memory.types import STORES, Memory, Store
 

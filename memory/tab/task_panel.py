@@ -9,9 +9,9 @@ import gradio as gr
 from markupsafe import Markup
 
 from memory.errors import Cancelled
+from memory.formatting import format_duration
 from memory.progress import Task
 from memory.tab.events import PRIVATE, Update, to_gradio_error
-from memory.tab.formatting import format_duration
 from memory.tab.templates import hint, progress_bar
 
 TICK = 0.4

@@ -7,7 +7,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from memory.tab.formatting import STORE_NAMES, clip, format_count, format_day, format_time, memory_date
+from memory.formatting import STORE_NAMES, clip, format_count, format_day, format_time, memory_date
 from memory.types import STORES, Store
 
 TEMPLATES = Path(__file__).parents[2] / "assets" / "web" / "templates"

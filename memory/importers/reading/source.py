@@ -10,6 +10,7 @@ from typing import IO, Literal, Protocol
 
 from memory.bank.rows import SURROGATE, clean
 from memory.errors import UnreadableFile
+from memory.formatting import format_count
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip
 
 Record = PersonaDraft | SessionDraft | MemoryDraft | Skip
@@ -164,7 +165,8 @@ def count_records(read: Callable[[Source], Iterator[Record]]) -> Callable[[Sourc
                 memories += isinstance(record, MemoryDraft)
                 yield record
         except UnreadableFile as fault:
-            kept = f"{sessions} complete sessions and {memories} memories of {histories} histories"
+            kept = f"{format_count(sessions, 'complete session')} and {format_count(memories, 'memory', 'memories')}"
+            kept += f" of {format_count(histories, 'history', 'histories')}"
             raise UnreadableFile(f"{fault} Readable up to that point: {kept}.") from fault
 
     return read_and_count

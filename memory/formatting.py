@@ -18,6 +18,8 @@ STORE_NAMES: Mapping[Store, str] = {
 }
 """What the screen calls the stores."""
 
+SINGULAR = {"personas": "persona", "sessions": "session", "turns": "turn", "memories": "memory"}
+
 MAX_CELL = 220
 """Characters of a memory that a table shows."""
 
@@ -49,6 +51,11 @@ def clip(text: str, room: int = MAX_CELL) -> str:
 def format_count(n: int, one: str, many: str = "") -> str:
     """Write a number with its noun: "1 turn", "2,760 memories"."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def format_counts(counts: Mapping[str, int]) -> str:
+    """Write counts by what is counted: "1 session, 2,760 memories"."""
+    return ", ".join(format_count(n, SINGULAR.get(name, name), name) for name, n in counts.items())
 
 
 def format_duration(seconds: float) -> str:
