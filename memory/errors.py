@@ -1,7 +1,5 @@
 """The errors that users see; each message says what happened, where, and what to do."""
 
-from __future__ import annotations
-
 
 class MemoirError(Exception):
     """The base of all errors with a message for the user; only the screen and the command line catch it."""

@@ -1,7 +1,5 @@
 """Write dates, counts and texts for people, and read the dates that they type."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import datetime
 

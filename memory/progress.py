@@ -1,7 +1,5 @@
 """Progress of a long operation: the share that is done, the time left, and a way to cancel it from another thread."""
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 import time

@@ -1,7 +1,5 @@
 """The settings of the bank, from the environment (`MEMOIR_...`) or a `.env` file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import platformdirs

@@ -4,8 +4,6 @@ A `...Draft` was read from a file or said in a chat and is not stored yet; the b
 an id. All times are timezone-aware; a source that names no zone is read as UTC.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -35,7 +33,7 @@ class TimeSpan:
         if self.end <= self.start:
             raise ValueError(f"a time span must end after it starts, got {self.start} to {self.end}")
 
-    def overlaps(self, other: TimeSpan) -> bool:
+    def overlaps(self, other: "TimeSpan") -> bool:
         """Whether the two spans share any moment."""
         return self.start < other.end and other.start < self.end
 
@@ -276,7 +274,7 @@ class WriteCounts:
         """The counts of what is new, by kind."""
         return {"sessions": self.sessions, "turns": self.turns, "memories": self.memories}
 
-    def __add__(self, other: WriteCounts) -> WriteCounts:
+    def __add__(self, other: "WriteCounts") -> "WriteCounts":
         return WriteCounts(*(getattr(self, f) + getattr(other, f) for f in self.__slots__))
 
 

@@ -3,8 +3,6 @@
 Passwords are stored as argon2 hashes, the tokens of users' programs as SHA-256 digests: neither can be read back.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json

@@ -4,8 +4,6 @@ Both use SQLite's own backup, which copies all pages of one moment in one transa
 or the new, never half of each, whoever has it open.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress

@@ -3,8 +3,6 @@
 Every query for memories names a persona and returns that persona's memories only.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta

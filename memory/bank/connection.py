@@ -1,7 +1,5 @@
 """Open a bank's file, bring it to the newest version, and explain what SQLite reports of it."""
 
-from __future__ import annotations
-
 import errno
 import random
 import sqlite3

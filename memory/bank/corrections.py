@@ -3,8 +3,6 @@
 An edited memory is a new version; the old one is kept as history, retracted.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -5,8 +5,6 @@ its sources. A later fact closes the earlier one, and both are kept; a correctio
 was wrong or withdrawn is retracted: what it had closed then holds as if the fact had never been stated.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import count
 

@@ -5,8 +5,6 @@ and each batch of an import. Forgetting leaves an entry with ids that no longer 
 or deleted, not even with their persona. An answer that was not to be remembered has no entry.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

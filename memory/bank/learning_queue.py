@@ -5,8 +5,6 @@ nothing: the next one goes on where it stopped. Learning twice adds nothing; a t
 session pending again.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Verify that derived data agrees with the rows, and rebuild it."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from memory.bank import rows

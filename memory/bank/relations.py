@@ -5,8 +5,6 @@ stored; from then on the relation is data. Only plain forms are read: a relation
 the memory, a wrong one misleads.
 """
 
-from __future__ import annotations
-
 import re
 
 from memory.types import MemoryDraft, Relation

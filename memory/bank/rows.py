@@ -1,7 +1,5 @@
 """Convert rows of the bank to the domain's dataclasses and back, and insert them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -16,8 +16,6 @@ reads, so that caches know when new rows are not all that changed.
 that holds a memory when that memory is deleted or changed; the time at which it stopped holding is not in the segment.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 

@@ -3,8 +3,6 @@
 A session that comes again is found by its identity and gets only the turns it lacks.
 """
 
-from __future__ import annotations
-
 import json
 import operator
 from collections import Counter

@@ -1,7 +1,5 @@
 """Types of command line arguments: dates and numbers."""
 
-from __future__ import annotations
-
 import argparse
 from datetime import datetime
 

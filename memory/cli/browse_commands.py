@@ -1,7 +1,5 @@
 """`python -m memory list`, `show` and `search`."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from datetime import UTC, datetime
 

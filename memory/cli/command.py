@@ -1,7 +1,5 @@
 """What the modules of the commands share: the types of a command, and how results are printed."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Callable, Iterable

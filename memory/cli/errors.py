@@ -1,7 +1,5 @@
 """Turn the errors of a command into a message on standard error and an exit status."""
 
-from __future__ import annotations
-
 import io
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """`python -m memory forget`."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The command line of the bank: parse the arguments, open the bank that the settings name, and run one command."""
 
-from __future__ import annotations
-
 import argparse
 
 from memory.bank import journal

@@ -1,7 +1,5 @@
 """`python -m memory journal`, `verify`, `rebuild`, `backup` and `restore`."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 

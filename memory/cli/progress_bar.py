@@ -1,7 +1,5 @@
 """Show the progress of a long operation in the terminal, and let Ctrl-C cancel it."""
 
-from __future__ import annotations
-
 import signal
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """`python -m memory import` and `export`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 

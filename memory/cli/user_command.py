@@ -1,7 +1,5 @@
 """`python -m memory user add|list|password|token|remove [NAME]`: the users who can log in to the app."""
 
-from __future__ import annotations
-
 import argparse
 import getpass
 import sys

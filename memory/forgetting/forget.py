@@ -7,8 +7,6 @@ except for old pages in the write-ahead log; so the log is emptied, and then the
 Exports that wait for download are deleted. A bank that a restore kept is not, but it is named if it contains any of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -56,11 +54,11 @@ class ForgetReport:
     copies: tuple[Path, ...] = ()
 
     @classmethod
-    def of(cls, selected: Selection, lines: tuple[str, ...] = ()) -> ForgetReport:
+    def of(cls, selected: Selection, lines: tuple[str, ...] = ()) -> "ForgetReport":
         """The number of the selected rows."""
         return cls(len(selected.memories), len(selected.turns), len(selected.sessions), lines=lines)
 
-    def __add__(self, other: ForgetReport) -> ForgetReport:
+    def __add__(self, other: "ForgetReport") -> "ForgetReport":
         return ForgetReport(
             self.memories + other.memories,
             self.turns + other.turns,

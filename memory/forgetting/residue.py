@@ -1,7 +1,5 @@
 """Search the bank's files for bytes of forgotten text: many texts in one pass over a file."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path

@@ -4,8 +4,6 @@ Both are scaled to 0..1 for each question, then mixed: a convex combination rank
 (Bruch, Gai & Ingber 2023, "An Analysis of Fusion Functions for Hybrid Retrieval").
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

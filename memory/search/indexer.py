@@ -4,8 +4,6 @@ A write is durable before it is embedded, and the rows without a vector are the 
 next start continues where it stopped.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from itertools import count

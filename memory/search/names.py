@@ -5,8 +5,6 @@ nearest turns are those that address her, not those in which she tells what is a
 destress?" is near to her own turns; the encoder does not mind the grammar.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator
 

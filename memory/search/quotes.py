@@ -1,7 +1,5 @@
 """Check whether a text contains a quotation."""
 
-from __future__ import annotations
-
 _PUNCTUATION = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "–": "-", "—": "-", "…": " "})
 _AROUND = " .,;\"'"
 

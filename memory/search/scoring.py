@@ -5,8 +5,6 @@ A pure function over arrays, without bank or index. The match of words and meani
 name in `SearchSettings`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal

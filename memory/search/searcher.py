@@ -1,7 +1,5 @@
 """Find the memories that may answer a question: of every store the best k, by words and by meaning together."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass

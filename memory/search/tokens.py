@@ -1,7 +1,5 @@
 """Split a text into the words and terms that are indexed."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What the event handlers of all tabs share: types, options, and how errors reach the screen."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from html import escape

@@ -1,7 +1,5 @@
 """The part of the Memory tab that exports a persona or the whole bank, or backs the bank up."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The part of the Memory tab that forgets everything before a date, or everything that mentions something."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import gradio as gr

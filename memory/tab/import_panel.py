@@ -1,7 +1,5 @@
 """The part of a tab that imports conversations: drop a file, preview it, choose, import."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The part of the Memory tab that shows what was done to the bank."""
 
-from __future__ import annotations
-
 import gradio as gr
 
 from memory.bank import journal

@@ -1,7 +1,5 @@
 """Show one memory: what is known of it, the conversation it comes from, and the answers that relied on it."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 
 from markupsafe import Markup

@@ -1,7 +1,5 @@
 """The memory selected in the Memory tab: its card, its source, and the ways to correct or forget it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime

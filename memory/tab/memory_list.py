@@ -1,7 +1,5 @@
 """The list of the Memory tab: what a persona remembers, searched, filtered and paged."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -40,7 +38,7 @@ class Query:
     during: TimeSpan | None
 
     @classmethod
-    def parse(cls, text: str | None, store: str | None, since: str | None, until: str | None) -> Query:
+    def parse(cls, text: str | None, store: str | None, since: str | None, until: str | None) -> "Query":
         """Read the values of the filters.
 
         Raises:

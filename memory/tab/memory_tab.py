@@ -1,7 +1,5 @@
 """The Memory tab: what a persona remembers, to search, read, correct, forget and export."""
 
-from __future__ import annotations
-
 import gradio as gr
 
 from memory.bank import journal

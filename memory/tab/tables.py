@@ -1,7 +1,5 @@
 """Tables for reading, and the row of buttons that turns their pages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """A long operation on the screen: its progress, the time left, and a button that stops it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 

@@ -1,7 +1,5 @@
 """Render the HTML of the tabs from the templates in assets/web/templates; every value is escaped."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined

@@ -3,8 +3,6 @@
 `db` is a connection of the caller's, so that all of it belongs to one transaction.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

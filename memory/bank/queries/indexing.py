@@ -4,8 +4,6 @@
 bound the ids of memories; both are exclusive.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 

@@ -3,8 +3,6 @@
 SQLite does the counting: queries return rows by month, or up to a limit, never all of them.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

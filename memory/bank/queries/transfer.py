@@ -3,8 +3,6 @@
 `db` is a connection of the caller's, so that all of it belongs to one transaction. The rows to export are streamed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 
 from sqlite_utils import Database

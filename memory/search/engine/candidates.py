@@ -7,8 +7,6 @@ per store and view       300 best of lexical; 3000 best of coarse, of which the 
 result (m,)              their rows and the turns next to them, ascending; m is some thousands
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """A persona's memories in memory, updated as the bank changes: what every search starts from."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections import OrderedDict
@@ -91,7 +89,7 @@ class Index:
     size: int
 
     @classmethod
-    def build(cls, state: BankState, parts: Sequence[Segment], closed: EndTimes, retracted: EndTimes) -> Index:
+    def build(cls, state: BankState, parts: Sequence[Segment], closed: EndTimes, retracted: EndTimes) -> "Index":
         """The index that these segments make up."""
         columns = [part.columns for part in parts]
         starts = np.cumsum([0, *map(len, parts)])
@@ -133,7 +131,7 @@ class Index:
         """BM25 of every memory for each query, a list of distinct terms; shape (queries, n)."""
         return bm25([s.postings for s in self.segments], queries)
 
-    def dense_scores(self, queries: Vectors) -> DenseScores:
+    def dense_scores(self, queries: Vectors) -> "DenseScores":
         """The nearness of every memory to each query vector; `queries` has shape (queries, d)."""
         rotated = [part.vectors.rotate(queries) for part in self.segments]
         coarse = np.empty((len(queries), len(self)), dtype=np.float32)

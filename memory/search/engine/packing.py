@@ -12,8 +12,6 @@ packed some five times (the logarithmic method, Bentley & Saxe 1980).
     300 more later  300 < 4 * 300 joins it, 1200 < 4 * 600, too; 8000 >= 4 * 1800   8000 + 1800
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise

@@ -12,8 +12,6 @@ the same by `rank-bm25`.
     lengths    [2, 1, 2]                              terms of each row
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Sequence
@@ -52,7 +50,7 @@ class Postings:
     lengths: NDArray[np.uint32]
 
     @classmethod
-    def build(cls, texts: Sequence[str]) -> Postings:
+    def build(cls, texts: Sequence[str]) -> "Postings":
         """Index rows, each given as its terms, joined by blanks."""
         split = [text.split() for text in texts]
         lengths = np.array([len(terms) for terms in split], dtype=np.uint32)
@@ -61,13 +59,13 @@ class Postings:
         return _build(codes, rows, np.ones(len(codes), dtype=np.int64), lengths)
 
     @classmethod
-    def merge(cls, first: Postings, second: Postings) -> Postings:
+    def merge(cls, first: "Postings", second: "Postings") -> "Postings":
         """The index of the rows of `first`, followed by those of `second`."""
         codes, rows, counts = second._occurrences()
         pairs = zip(first._occurrences(), (codes, rows + len(first.lengths), counts), strict=True)
         return _build(*map(np.concatenate, pairs), np.concatenate([first.lengths, second.lengths]))
 
-    def slice_rows(self, start: int, stop: int) -> Postings:
+    def slice_rows(self, start: int, stop: int) -> "Postings":
         """The index of the rows from `start` to before `stop`, numbered from 0."""
         codes, rows, counts = self._occurrences()
         kept = (rows >= start) & (rows < stop)

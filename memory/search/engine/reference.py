@@ -1,7 +1,5 @@
 """BM25 by the `rank-bm25` package: what `memory.search.engine.postings` is checked against, at linear cost."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

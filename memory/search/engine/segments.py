@@ -7,8 +7,6 @@ embedded   (n,) bool, False where a memory has no vector yet
 vectors    (n, 384) float32 or packed (`memory.search.engine.vectors`), all zeros where `embedded` is False
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -78,18 +76,18 @@ class Columns:
     by_user: NDArray[np.int8]
 
     @classmethod
-    def build(cls, values: Sequence[Sequence[Any]]) -> Columns:
+    def build(cls, values: Sequence[Sequence[Any]]) -> "Columns":
         """Columns of one sequence of SQL values for each field."""
         by_name = dict(zip(_SQL, values, strict=True))
         by_name["speakers"] = [term_code(name) for name in by_name["speakers"]]
         return cls(*(np.array(by_name[name], dtype) for name, (_, dtype) in _SQL.items()))
 
     @classmethod
-    def concatenate(cls, parts: Sequence[Columns]) -> Columns:
+    def concatenate(cls, parts: Sequence["Columns"]) -> "Columns":
         """The rows of all parts, in order."""
         return cls(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(cls)))
 
-    def take(self, rows: NDArray[np.intp] | slice) -> Columns:
+    def take(self, rows: NDArray[np.intp] | slice) -> "Columns":
         """The columns of some rows."""
         return Columns(*(getattr(self, f.name)[rows] for f in fields(self)))
 
@@ -115,7 +113,7 @@ class Segment:
         """Bytes in memory."""
         return sum(array.nbytes for array in _arrays(self))
 
-    def between(self, after: int, before: int) -> Segment:
+    def between(self, after: int, before: int) -> "Segment":
         """The rows of an unpacked segment with ids between the two, both exclusive."""
         lo, hi = np.searchsorted(self.columns.ids, [after + 1, before])
         if hi - lo == len(self):
@@ -128,7 +126,7 @@ class Segment:
             SegmentVectors.unpacked(self.vectors.head[kept]),
         )
 
-    def with_vectors(self, ids: NDArray[np.int64], vectors: Vectors) -> Segment:
+    def with_vectors(self, ids: NDArray[np.int64], vectors: Vectors) -> "Segment":
         """The unpacked segment with these vectors for the memories of these ids; other ids are ignored."""
         rows = np.searchsorted(self.columns.ids, ids)
         here = (rows < len(self)) & (self.columns.ids[np.minimum(rows, len(self) - 1)] == ids)

@@ -12,8 +12,6 @@ for all rows; the others, one byte each, are added for the rows that are looked 
     refine            (tail[rows] * steps) @ query[96:]      m rows; coarse_scores[rows] + refine is the cosine
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,13 +40,13 @@ class SegmentVectors:
     steps: Vectors
 
     @classmethod
-    def unpacked(cls, vectors: Vectors) -> SegmentVectors:
+    def unpacked(cls, vectors: Vectors) -> "SegmentVectors":
         """Vectors as they are."""
         nothing = np.zeros((0, 0), dtype=np.float32)
         return cls(nothing, vectors, np.zeros((len(vectors), 0), dtype=np.int8), nothing[0:0].ravel())
 
     @classmethod
-    def packed(cls, vectors: Vectors) -> SegmentVectors:
+    def packed(cls, vectors: Vectors) -> "SegmentVectors":
         """Vectors rotated and rounded; a cosine is then off by some .0002."""
         _, axes = np.linalg.eigh(vectors.T @ vectors)
         basis = np.ascontiguousarray(axes[:, ::-1], dtype=np.float32)
