@@ -82,17 +82,9 @@ class BankFile:
     @contextmanager
     def writing(self) -> Iterator[Database]:
         """One transaction that is kept whole or not at all; waits for its turn behind other writers."""
-        with self._writer, self._explained(), closing(self._open()) as db:
-            # Immediate: a transaction that reads first and writes later fails at once when another wrote in between.
-            db.conn.execute("BEGIN IMMEDIATE")
-            try:
-                yield db
-                db.conn.execute("UPDATE revision SET value = value + 1")
-                db.conn.execute("COMMIT")
-            except BaseException:
-                if db.conn.in_transaction:
-                    db.conn.execute("ROLLBACK")
-                raise
+        with self._writer, self._explained(), closing(self._open()) as db, _transaction(db.conn):
+            yield db
+            db.conn.execute("UPDATE revision SET value = value + 1")
 
     @contextmanager
     def replacing(self) -> Iterator[sqlite3.Connection]:
@@ -115,6 +107,19 @@ class BankFile:
             raise BankUnavailable(explain(self.path, fault)) from fault
 
 
+@contextmanager
+def _transaction(conn: sqlite3.Connection) -> Iterator[None]:
+    # Immediate: a transaction that reads first and writes later fails at once when another wrote in between.
+    conn.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        conn.execute("COMMIT")
+    except BaseException:
+        if conn.in_transaction:
+            conn.execute("ROLLBACK")
+        raise
+
+
 def open_bank(path: Path) -> Database:
     """Open the file at `path` (made if missing), brought to the newest version.
 
@@ -127,7 +132,9 @@ def open_bank(path: Path) -> Database:
     try:
         _use_write_ahead_log(db.conn)
         if version < schema.newest_version():
-            _migrate(db, path)
+            with _transaction(db.conn):
+                version = _version(db.conn, path)  # again, under the lock: another process may have migrated since
+                schema.upgrade(db, version)
     except BaseException:
         db.close()
         raise
@@ -203,24 +210,6 @@ def _use_write_ahead_log(conn: sqlite3.Connection) -> None:
             if not is_fault(fault, "SQLITE_BUSY", "SQLITE_LOCKED") or time.monotonic() > give_up:
                 raise
             time.sleep(random.uniform(0.002, 0.02))
-
-
-def _migrate(db: Database, path: Path) -> None:
-    conn = db.conn
-    conn.execute("BEGIN IMMEDIATE")
-    try:
-        # Read again under the lock: another process may have migrated since.
-        version = _version(conn, path)
-        if version:
-            schema.migrate(db, version)
-        else:
-            schema.create(db)
-        conn.execute(f"PRAGMA user_version = {schema.newest_version()}")
-        conn.execute("COMMIT")
-    except BaseException:
-        if conn.in_transaction:
-            conn.execute("ROLLBACK")
-        raise
 
 
 def is_fault(fault: BaseException | None, *names: str) -> bool:

@@ -13,7 +13,7 @@ from sqlite_utils import Database
 from memory.bank import rows
 from memory.bank.rows import clean_draft, insert, link_sources, memory_row, next_id
 from memory.search.quotes import find_quote
-from memory.types import SEMANTIC, LearnedMemory, MemoryDraft, Quote, Turn, TurnDraft, WriteCounts
+from memory.types import SEMANTIC, LearnedMemory, MemoryDraft, Turn, TurnDraft, WriteCounts
 
 
 def add_memory(db: Database, persona_id: int, draft: MemoryDraft) -> WriteCounts:
@@ -44,7 +44,11 @@ def add_learned(
     stored = WriteCounts()
     ids: list[int | None] = []
     for item in items:
-        quotes = [(turns[q.turn][0], words, q.alone) for q in item.quotes if (words := _find_words(q, turns))]
+        quotes = [
+            (turns[q.turn][0], words, q.alone)
+            for q in item.quotes
+            if 0 <= q.turn < len(turns) and (words := find_quote(q.words, turns[q.turn][1].text))
+        ]
         if not quotes:
             ids.append(None)
             stored += WriteCounts(refused=1)
@@ -59,11 +63,6 @@ def add_learned(
         earlier = {ids[place] for place in item.depends_on if 0 <= place < len(ids)} - {memory_id}
         rows.link_bases(db, [(memory_id, basis) for basis in earlier if basis is not None])
     return stored
-
-
-def _find_words(quote: Quote, turns: Sequence[tuple[int, TurnDraft | Turn]]) -> str:
-    """The quoted words as their turn spells them, or "" if it lacks them."""
-    return find_quote(quote.words, turns[quote.turn][1].text) if 0 <= quote.turn < len(turns) else ""
 
 
 def _learn(

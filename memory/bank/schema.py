@@ -276,13 +276,12 @@ def newest_version() -> int:
     return FIRST_VERSION + len(MIGRATIONS)
 
 
-def create(db: Database) -> None:
-    """Make the tables of an empty bank in their newest shape."""
-    for statement in (*_TABLES, *_LINKS_AND_DERIVED.split("\n\n"), *_INDEXES, *_TRIGGERS.split("\n\n")):
-        db.conn.execute(statement)
-
-
-def migrate(db: Database, version: int) -> None:
-    """Bring a bank of a version to the newest one."""
-    for migration in MIGRATIONS[version - FIRST_VERSION :]:
-        migration(db)
+def upgrade(db: Database, version: int) -> None:
+    """Bring a bank of a version to the newest one; version 0 is an empty file, which gets the newest tables at once."""
+    if version:
+        for migration in MIGRATIONS[version - FIRST_VERSION :]:
+            migration(db)
+    else:
+        for statement in (*_TABLES, *_LINKS_AND_DERIVED.split("\n\n"), *_INDEXES, *_TRIGGERS.split("\n\n")):
+            db.conn.execute(statement)
+    db.conn.execute(f"PRAGMA user_version = {newest_version()}")

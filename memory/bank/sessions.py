@@ -35,14 +35,9 @@ def find_or_create_persona(db: Database, draft: PersonaDraft, created_at: str | 
         return rows.persona(matches[0])
     if db.table("personas").count_where("name = ?", [name]):
         name = f"{name} ({draft.external_id})"
-    table = db.table("personas").insert(
-        {
-            **draft_columns(draft),
-            "name": name,
-            "traits": json.dumps([rows.clean(t) for t in draft.traits], ensure_ascii=False),
-            "created_at": created_at or rows.format_time(datetime.now(UTC)),
-        }
-    )
+    traits = json.dumps([rows.clean(t) for t in draft.traits], ensure_ascii=False)
+    changed = {"name": name, "traits": traits, "created_at": created_at or rows.format_time(datetime.now(UTC))}
+    table = db.table("personas").insert({**draft_columns(draft), **changed})
     made = rows.persona(next(db.query("SELECT * FROM personas WHERE id = ?", [table.last_pk])))
     journal.record(db, "created", made.id, {"personas": 1})
     return made
@@ -88,13 +83,7 @@ def _session(db: Database, persona_id: int, draft: SessionDraft) -> tuple[int, E
         return existing, (), False
     if draft.source == "import" and (overlap := _find_overlap(db, persona_id, draft)):
         return *overlap, False
-    table = db.table("sessions").insert(
-        {
-            **draft_columns(draft),
-            "persona_id": persona_id,
-            "identity": identity,
-        }
-    )
+    table = db.table("sessions").insert({**draft_columns(draft), "persona_id": persona_id, "identity": identity})
     assert isinstance(table.last_pk, int)
     return table.last_pk, (), True
 
@@ -115,9 +104,9 @@ def _find_overlap(db: Database, persona_id: int, draft: SessionDraft) -> tuple[i
         "SELECT DISTINCT m.session_id FROM memories m JOIN sessions s ON s.id = m.session_id "
         "WHERE m.persona_id = ? AND m.said_at = ? AND m.store = 'dialogue' AND s.source = 'import'"
     )
+    times = (rows.format_time(turn.said_at or draft.started_at) for turn in draft.turns)
     new_signatures = [
-        _signature(t.external_id, t.speaker, t.text, rows.format_time(t.said_at or draft.started_at))
-        for t in draft.turns
+        _signature(t.external_id, t.speaker, t.text, at) for t, at in zip(draft.turns, times, strict=True)
     ]
     for (session_id,) in db.conn.execute(query, (persona_id, at)).fetchall():
         turns = "SELECT external_id, speaker, text, said_at FROM turns WHERE session_id = ? ORDER BY position"
@@ -138,13 +127,9 @@ def _turns(
     db: Database, session_id: int, draft: SessionDraft, before: EarlierTurns
 ) -> tuple[list[int], list[tuple[int, str]]]:
     """Insert the new turns; returns the ids of all turns, and the position and identity of each new one."""
-    id_of = {
-        str(identity): int(i)
-        for i, identity in db.conn.execute("SELECT id, identity FROM turns WHERE session_id = ?", (session_id,))
-    }
-    position = db.conn.execute(
-        "SELECT coalesce(max(position), -1) FROM turns WHERE session_id = ?", (session_id,)
-    ).fetchone()[0]
+    known = db.conn.execute("SELECT identity, id, position FROM turns WHERE session_id = ?", (session_id,)).fetchall()
+    id_of = {str(identity): int(i) for identity, i, _ in known}
+    position = max((place for _, _, place in known), default=-1)
     first_id = next_id(db, "turns")
     seen = Counter(before)
     ids: list[int] = []
@@ -171,10 +156,8 @@ def _turns(
             }
         )
     insert(db, "turns", new_rows)
-    cited = [
-        {"turn_id": ids[place], "memory_id": i} for place, _ in fresh for i in dict.fromkeys(draft.turns[place].cites)
-    ]
-    insert(db, "cites", cited)
+    cites = [(ids[place], memory) for place, _ in fresh for memory in dict.fromkeys(draft.turns[place].cites)]
+    insert(db, "cites", [{"turn_id": turn, "memory_id": memory} for turn, memory in cites])
     return ids, fresh
 
 

@@ -198,15 +198,12 @@ def from_bytes(payload: bytes, number: int) -> Segment:
 
 def agree(packed: Segment, unpacked: Segment) -> bool:
     """Whether a packed segment equals one read row by row, up to the rounding of its vectors."""
+    exact = zip(_arrays(packed)[: -len(fields(SegmentVectors))], _arrays(unpacked), strict=False)
     return (
         len(packed) == len(unpacked)
-        and all(map(_equal, _arrays(packed)[: -len(fields(SegmentVectors))], _arrays(unpacked)))
+        and all(np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in exact)
         and np.allclose(packed.vectors.vectors, unpacked.vectors.vectors, atol=ROUNDING)
     )
-
-
-def _equal(one: NDArray[Any], other: NDArray[Any]) -> bool:
-    return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
 
 
 def _arrays(segment: Segment) -> list[NDArray[Any]]:
