@@ -104,9 +104,9 @@ def _find_overlap(db: Database, persona_id: int, draft: SessionDraft) -> tuple[i
         "SELECT DISTINCT m.session_id FROM memories m JOIN sessions s ON s.id = m.session_id "
         "WHERE m.persona_id = ? AND m.said_at = ? AND m.store = 'dialogue' AND s.source = 'import'"
     )
-    times = (rows.format_time(turn.said_at or draft.started_at) for turn in draft.turns)
     new_signatures = [
-        _signature(t.external_id, t.speaker, t.text, at) for t, at in zip(draft.turns, times, strict=True)
+        _signature(t.external_id, t.speaker, t.text, rows.format_time(t.said_at or draft.started_at))
+        for t in draft.turns
     ]
     for (session_id,) in db.conn.execute(query, (persona_id, at)).fetchall():
         turns = "SELECT external_id, speaker, text, said_at FROM turns WHERE session_id = ? ORDER BY position"

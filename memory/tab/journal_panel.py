@@ -6,7 +6,7 @@ from memory.bank import journal
 from memory.bank.bank import Bank
 from memory.exporting import downloads
 from memory.tab.events import PRIVATE, Update, show_errors
-from memory.tab.tables import build_pager, build_table, last_page
+from memory.tab.tables import Pager, build_table, last_page
 from memory.tab.templates import hint
 
 PAGE = 20
@@ -23,7 +23,7 @@ class JournalPanel:
         with gr.Accordion("Journal", open=False, elem_id="journal") as fold:
             gr.HTML(hint(ABOUT), padding=False)
             self.table = build_table("journal-table", "Journal", journal.HEADINGS, show_label=False, max_height=480)
-            self.pages = build_pager("journal", "Newer", "Older")
+            self.pages = Pager("journal", "Newer", "Older")
             download = gr.Button("Download as CSV", size="sm", elem_id="journal-csv")
             self.file = gr.File(label="Ready to download", visible=False, interactive=False, elem_id="journal-file")
         page, outputs = self.pages.page, [self.table, *self.pages.outputs]

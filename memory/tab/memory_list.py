@@ -15,7 +15,7 @@ from memory.formatting import STORE_NAMES, clip, memory_date, parse_date
 from memory.search.scoring import SearchSettings
 from memory.search.searcher import Searcher
 from memory.tab.events import Update
-from memory.tab.tables import build_pager, build_table, last_page
+from memory.tab.tables import Pager, build_table, last_page
 from memory.tab.templates import empty_state, render
 from memory.types import STORES, Memory, Store, TimeSpan
 
@@ -88,7 +88,7 @@ class MemoryList:
             max_height=560,
             show_label=False,
         )
-        self.pages = build_pager("memory", "Previous", "Next")
+        self.pages = Pager("memory", "Previous", "Next")
 
     @property
     def outputs(self) -> list[Any]:

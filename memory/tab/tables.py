@@ -1,7 +1,6 @@
 """Tables for reading, and the row of buttons that turns their pages."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
@@ -38,19 +37,17 @@ def build_table(
     )
 
 
-@dataclass(frozen=True, slots=True)
 class Pager:
-    """The buttons under a table; `page` is the page it shows, from 0."""
+    """The buttons under a table; `page` is the page it shows, from 0, and `outputs` is what `show` updates."""
 
-    page: gr.State
-    previous: gr.Button
-    position: gr.HTML
-    next: gr.Button
-
-    @property
-    def outputs(self) -> list[gr.State | gr.Button | gr.HTML]:
-        """The components that `show` updates."""
-        return [self.page, self.previous, self.position, self.next]
+    def __init__(self, name: str, previous: str, following: str) -> None:
+        """Build the buttons with their labels; `name` begins the id of the position."""
+        self.page: gr.State = gr.State(0)
+        with gr.Row(elem_classes="memoir-pages"):
+            self.previous = gr.Button(previous, size="sm", min_width=90, scale=0)
+            self.position = gr.HTML(padding=False, elem_id=f"{name}-where")
+            self.next = gr.Button(following, size="sm", min_width=90, scale=0)
+        self.outputs: list[Any] = [self.page, self.previous, self.position, self.next]
 
     def show(self, page: int, size: int, rows: int, total: int, text: str) -> Update:
         """Show the position of a page: its number from 0, the rows of a full page, of this one and of all pages.
@@ -71,16 +68,6 @@ class Pager:
             button.click(lambda page, step=step: max(0, page + step), self.page, self.page, **PRIVATE).then(
                 handler, inputs, outputs, **PRIVATE
             )
-
-
-def build_pager(name: str, previous: str, following: str) -> Pager:
-    """Build the buttons with their labels; `name` begins the id of the position."""
-    page: gr.State = gr.State(0)
-    with gr.Row(elem_classes="memoir-pages"):
-        back = gr.Button(previous, size="sm", min_width=90, scale=0)
-        position = gr.HTML(padding=False, elem_id=f"{name}-where")
-        onward = gr.Button(following, size="sm", min_width=90, scale=0)
-    return Pager(page, back, position, onward)
 
 
 def last_page(page: int, size: int, total: int) -> int:
