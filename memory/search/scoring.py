@@ -125,16 +125,17 @@ class Factor:
     """Something that raises (or lowers) a candidate's score beyond the match of words and meaning.
 
     `gain(candidates, subject, base, weight)` gives what it adds, shape (m,), 0 everywhere at weight 0. `base` is the
-    score so far; where `orders` is "context" (score passes from turn to turn), it is the score without such factors.
-    Factors that order "turns" or "context" are scaled away against other stores. `score` is its name in `Hit.scores`
-    and in the trace; `label` names it on screen; `effect` is a sentence with the places {weight}, {times} and {whose}.
+    score so far; in the scope "context", where score passes from turn to turn, it is the score without such factors.
+    Factors of the scopes "turns" and "context" are scaled away against other stores. `score` is its name in
+    `Hit.scores` and in the trace; `label` names it on screen; `effect` is a sentence for the trace with the places
+    {weight}, {times} (1 + weight) and {whose}.
     """
 
     gain: Callable[[Candidates, Subject, Scores, float], Scores]
     score: str
     label: str
     effect: str
-    orders: Literal["memories", "turns", "context"] = "memories"
+    scope: Literal["memories", "turns", "context"] = "memories"
 
     def explain(self, weight: float, whose: str) -> str:
         """What the factor does at this weight, for the trace; `whose` names the speakers that are asked about."""
@@ -183,11 +184,11 @@ def score(
     gains: dict[str, Scores] = {}
     total = without_context = without_turns = fused
     for name, factor in FACTORS.items():
-        base = without_context if factor.orders == "context" else total
+        base = without_context if factor.scope == "context" else total
         gains[factor.score] = factor.gain(candidates, subject, base, getattr(settings, name))
         total = total + gains[factor.score]
-        without_context = without_context if factor.orders == "context" else total
-        without_turns = total if factor.orders == "memories" else without_turns
+        without_context = without_context if factor.scope == "context" else total
+        without_turns = total if factor.scope == "memories" else without_turns
     total = _scale_turns(candidates, without_turns, total)
     return Breakdown(float(shares[0]), candidates.lexical[0], candidates.dense[0], fused, gains, total)
 
