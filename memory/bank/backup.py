@@ -166,12 +166,12 @@ def inspect(path: Path, task: Task | None = None) -> BankSummary:
                     f"{path} is a bank of version {version}; this Memoir reads version {schema.FIRST_VERSION} and "
                     "later. Export it with the Memoir that wrote it, and import the export."
                 )
-            found = [said for (said,) in conn.execute("PRAGMA integrity_check(5)") if said != "ok"]
+            faults = [line for (line,) in conn.execute("PRAGMA integrity_check(5)") if line != "ok"]
             task.report(CHECKED)
-            found += [f"{row[0]} {row[1]} points nowhere" for row in conn.execute("PRAGMA foreign_key_check")][:5]
-            if found or not version:
+            faults += [f"{row[0]} {row[1]} points nowhere" for row in conn.execute("PRAGMA foreign_key_check")][:5]
+            if faults or not version:
                 raise UnreadableFile(
-                    f"{path} is damaged: {'; '.join(found)}." if found else f"{path} is not a Memoir bank."
+                    f"{path} is damaged: {'; '.join(faults)}." if faults else f"{path} is not a Memoir bank."
                 )
             tables = ("personas", "sessions", "turns", "memories")
             counts = [int(conn.execute(f"SELECT count(*) FROM {table}").fetchone()[0]) for table in tables]

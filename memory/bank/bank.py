@@ -58,11 +58,11 @@ class Bank(BankFile):
         everyone = self.personas()
         asked = str(wanted).strip().casefold()
         for names in (lambda p: str(p.id), lambda p: p.name.casefold(), lambda p: p.external_id.casefold()):
-            found = [p for p in everyone if names(p) == asked]
-            if len(found) == 1:
-                return found[0]
-            if found:
-                raise UnknownPersona(f"{wanted!r} names {len(found)} personas in {self.path}; use a name or a number")
+            matches = [p for p in everyone if names(p) == asked]
+            if len(matches) == 1:
+                return matches[0]
+            if matches:
+                raise UnknownPersona(f"{wanted!r} names {len(matches)} personas in {self.path}; use a name or a number")
         known = ", ".join(p.name for p in everyone[:20]) or "none yet"
         raise UnknownPersona(f"no persona {wanted!r} in {self.path}; known: {known}")
 
@@ -113,10 +113,10 @@ class Bank(BankFile):
         Raises:
             UnknownMemory: it is not there, or another persona's.
         """
-        found = self.memories_by_id(persona_id, [memory_id])
-        if not found:
+        memories = self.memories_by_id(persona_id, [memory_id])
+        if not memories:
             raise UnknownMemory(f"persona {persona_id} has no memory {memory_id}")
-        return found[0]
+        return memories[0]
 
     def memories_by_id(self, persona_id: int, ids: Sequence[int]) -> list[Memory]:
         """Those of a persona's memories that have these ids, in the order of the ids."""
@@ -177,8 +177,8 @@ class Bank(BankFile):
     def sessions(self, persona_id: int) -> list[Session]:
         """A persona's sessions in the order they took place; those without a date first."""
         with self.reading() as db:
-            found = db.query(f"{SESSION} WHERE persona_id = ? ORDER BY started_at, id", [persona_id])
-            return [rows.session(r) for r in found]
+            sessions = db.query(f"{SESSION} WHERE persona_id = ? ORDER BY started_at, id", [persona_id])
+            return [rows.session(r) for r in sessions]
 
     def session(self, persona_id: int, session_id: int) -> Session:
         """One session of a persona.
@@ -187,10 +187,10 @@ class Bank(BankFile):
             UnknownMemory: it is not there, or another persona's.
         """
         with self.reading() as db:
-            found = list(db.query(f"{SESSION} WHERE persona_id = ? AND id = ?", [persona_id, session_id]))
-        if not found:
+            sessions = list(db.query(f"{SESSION} WHERE persona_id = ? AND id = ?", [persona_id, session_id]))
+        if not sessions:
             raise UnknownMemory(f"persona {persona_id} has no session {session_id}")
-        return rows.session(found[0])
+        return rows.session(sessions[0])
 
     def turns(self, persona_id: int, session_id: int, *, around: int | None = None, reach: int = 0) -> list[Turn]:
         """The turns of a session in order; with `around`, only those within `reach` places of that position."""
@@ -247,8 +247,8 @@ class Bank(BankFile):
             "WHERE m.persona_id = ? AND m.id = ? ORDER BY t.id DESC LIMIT ?"
         )
         with self.reading() as db:
-            found = db.query(query, [persona_id, memory_id, limit])
-            return [CitingAnswer(row["question"] or "", rows.turn(row)) for row in found]
+            answers = db.query(query, [persona_id, memory_id, limit])
+            return [CitingAnswer(row["question"] or "", rows.turn(row)) for row in answers]
 
     def preceding_turns(self, persona_id: int, memory_ids: Sequence[int]) -> dict[int, Turn]:
         """The turn just before the first source of each memory, by memory id, where there is one."""
@@ -265,8 +265,8 @@ def memories_by_id(db: Database, persona_id: int, ids: Sequence[int]) -> list[Me
     """Those of a persona's memories that have these ids, in the order of the ids."""
     # The plus keeps SQLite from using the persona's index to reach rows whose ids are given.
     query = f"{MEMORY} WHERE +m.persona_id = ? AND m.id IN (SELECT value FROM json_each(?))"
-    found = {r["id"]: rows.memory(r) for r in db.query(query, [persona_id, json.dumps(list(ids))])}
-    return [found[i] for i in ids if i in found]
+    by_id = {r["id"]: rows.memory(r) for r in db.query(query, [persona_id, json.dumps(list(ids))])}
+    return [by_id[i] for i in ids if i in by_id]
 
 
 def _condition(persona_id: int, store: Store | None, during: TimeSpan | None) -> tuple[str, dict[str, object]]:

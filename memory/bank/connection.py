@@ -29,23 +29,23 @@ _REMEDY = "Nothing was changed. Point MEMOIR_HOME at a folder that can be writte
 
 # By the beginning of SQLite's or the system's own name of the fault, which, unlike its wording, never changes.
 _MEANINGS: tuple[tuple[tuple[str, ...], str], ...] = (
-    (("SQLITE_FULL", "ENOSPC", "EDQUOT"), f"the disk is full ({{said}}); {_UNDONE}. Make room and try again"),
-    (("SQLITE_IOERR", "EIO", "EFBIG"), f"the disk is full, limited or failing ({{said}}); {_UNDONE}"),
-    (("EEXIST", "ENOTDIR"), f"its folder is a file, not a folder ({{said}}). {_REMEDY}"),
+    (("SQLITE_FULL", "ENOSPC", "EDQUOT"), f"the disk is full ({{cause}}); {_UNDONE}. Make room and try again"),
+    (("SQLITE_IOERR", "EIO", "EFBIG"), f"the disk is full, limited or failing ({{cause}}); {_UNDONE}"),
+    (("EEXIST", "ENOTDIR"), f"its folder is a file, not a folder ({{cause}}). {_REMEDY}"),
     (
         ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "EROFS", "EACCES", "EPERM", "ENAMETOOLONG"),
-        f"cannot be opened for writing ({{said}}). {_REMEDY}",
+        f"cannot be opened for writing ({{cause}}). {_REMEDY}",
     ),
     (
         ("SQLITE_BUSY", "SQLITE_LOCKED"),
-        "another process has been writing for too long ({said}). Nothing was changed, try again",
+        "another process has been writing for too long ({cause}). Nothing was changed, try again",
     ),
     (
         ("SQLITE_NOTADB", "SQLITE_CORRUPT"),
-        "is not a Memoir bank, or is damaged ({said}). Nothing was changed. Restore a copy, or move it away",
+        "is not a Memoir bank, or is damaged ({cause}). Nothing was changed. Restore a copy, or move it away",
     ),
-    (("SQLITE_CONSTRAINT",), "refused what breaks a rule of the bank ({said}); nothing of it was kept"),
-    (("SQLITE_TOOBIG",), "a text is longer than SQLite can hold ({said}); nothing of it was kept"),
+    (("SQLITE_CONSTRAINT",), "refused what breaks a rule of the bank ({cause}); nothing of it was kept"),
+    (("SQLITE_TOOBIG",), "a text is longer than SQLite can hold ({cause}); nothing of it was kept"),
 )
 
 
@@ -221,8 +221,8 @@ def explain(path: Path, fault: Exception) -> str:
     """A fault met at the bank's file, in words: the file, what happened, what was kept and what to do."""
     number = fault.errno if isinstance(fault, OSError) else None
     name = errno.errorcode.get(number or 0, "") or getattr(fault, "sqlite_errorname", None) or ""
-    said = fault.strerror if isinstance(fault, OSError) and fault.strerror else str(fault)
+    cause = fault.strerror if isinstance(fault, OSError) and fault.strerror else str(fault)
     for beginnings, meaning in _MEANINGS:
         if name.startswith(beginnings):
-            return f"{path}: {meaning.format(said=said)}"
-    return f"{path}: {said}; {_UNDONE}"
+            return f"{path}: {meaning.format(cause=cause)}"
+    return f"{path}: {cause}; {_UNDONE}"

@@ -176,12 +176,12 @@ def undo(bank: Bank, persona_id: int) -> int:
 
 def _current(db: Database, persona_id: int, memory_id: int) -> dict[str, Any]:
     """The row of a memory that may be changed."""
-    found = list(db.query("SELECT * FROM memories WHERE persona_id = ? AND id = ?", [persona_id, memory_id]))
-    if not found:
+    matches = list(db.query("SELECT * FROM memories WHERE persona_id = ? AND id = ?", [persona_id, memory_id]))
+    if not matches:
         raise Outdated(f"Memory {memory_id} no longer exists. It was forgotten, perhaps in another window.")
-    if found[0]["taken_back"] is not None:
+    if matches[0]["taken_back"] is not None:
         raise Outdated(f"Memory {memory_id} was changed or marked wrong, perhaps in another window. Reload it.")
-    return found[0]
+    return matches[0]
 
 
 def _replace(db: Database, persona_id: int, old_id: int, new_id: int, *, alone: bool = True) -> None:

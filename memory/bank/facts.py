@@ -105,18 +105,18 @@ def end_fact(db: Database, persona_id: int, fact: MemoryDraft, turn_id: int) -> 
     """Close a known fact because a turn says that it no longer holds."""
     values: dict[str, object] = {"persona": persona_id, "store": fact.store, "text": fact.text, "speaker": fact.speaker}
     values |= {"attribute": fact.attribute, "turn": turn_id, "since": rows.format_time(fact.valid_from or fact.said_at)}
-    said = "SELECT o.memory_id FROM sources o JOIN memories d ON d.id = o.memory_id WHERE o.turn_id = :turn"
-    found = db.conn.execute(f"{said} AND d.store = 'dialogue'", values).fetchone()
-    if found is None:
+    query = "SELECT o.memory_id FROM sources o JOIN memories d ON d.id = o.memory_id WHERE o.turn_id = :turn"
+    statement = db.conn.execute(f"{query} AND d.store = 'dialogue'", values).fetchone()
+    if statement is None:
         return
     # By the attribute, which has an index; the text has none.
     db.conn.execute(
         "UPDATE memories SET valid_to = :since, superseded_by = :by WHERE persona_id = :persona AND "
         "attribute = :attribute AND attribute <> '' AND store = :store AND text = :text AND speaker = :speaker "
         "AND taken_back IS NULL AND valid_from <= :since AND (valid_to IS NULL OR valid_to > :since)",
-        {**values, "by": found[0]},
+        {**values, "by": statement[0]},
     )
-    reassert(db, persona_id, found[0])
+    reassert(db, persona_id, statement[0])
 
 
 def retract(db: Database, persona_id: int, memory_id: int, at: str | None) -> None:

@@ -69,10 +69,10 @@ def relation_of(draft: MemoryDraft) -> Relation | None:
 
 def _sentence(text: str, speaker: str) -> Relation | None:
     """Read "Leila is Noor's younger sister" as (Noor, younger sister, Leila); "my" is the speaker's."""
-    found = next((match for sentence in _SENTENCES if (match := sentence.match(text))), None)
-    if found is None:
+    match = next(filter(None, (sentence.match(text) for sentence in _SENTENCES)), None)
+    if match is None:
         return None
-    words = found.groupdict()
+    words = match.groupdict()
     mine = speaker if speaker and (words.get("mine") or "").casefold() == "my" else YOU
     was = " (was)" if words.get("tense") == "was" else ""
     return Relation(words["head"] or mine, words["name"].strip() + was, words["tail"].rstrip("."))
@@ -80,8 +80,8 @@ def _sentence(text: str, speaker: str) -> Relation | None:
 
 def _labelled(text: str, attribute: str, speaker: str) -> Relation | None:
     """Read "Home: Porto", where the memory's attribute is "home"."""
-    found = re.fullmatch(rf"{re.escape(attribute)}\s*[:：]\s*(?P<tail>.+)", text, re.IGNORECASE) if attribute else None
-    return Relation(speaker, attribute, found["tail"].strip()) if found and found["tail"].strip() else None
+    match = re.fullmatch(rf"{re.escape(attribute)}\s*[:：]\s*(?P<tail>.+)", text, re.IGNORECASE) if attribute else None
+    return Relation(speaker, attribute, match["tail"].strip()) if match and match["tail"].strip() else None
 
 
 def _profile_fact(text: str, attribute: str, speaker: str) -> Relation | None:
@@ -99,8 +99,8 @@ def _named(text: str, attribute: str) -> Relation | None:
     """
     if not attribute:
         return None
-    found = re.match(rf"(?P<tail>[^()\n]+?) \({re.escape(attribute)}\)(?=$|:)", text, re.IGNORECASE)
-    if found:
-        return Relation("", attribute, found["tail"].strip())
+    match = re.match(rf"(?P<tail>[^()\n]+?) \({re.escape(attribute)}\)(?=$|:)", text, re.IGNORECASE)
+    if match:
+        return Relation("", attribute, match["tail"].strip())
     name = _FIRST_NAME.match(text)
     return Relation("", attribute, name.group()) if name else None

@@ -221,8 +221,8 @@ def event_columns(event: TimeSpan | None) -> dict[str, str | None]:
 
 def relation_columns(draft: MemoryDraft) -> dict[str, str]:
     """The columns that hold a memory's relation, whether it comes with one or its words state one."""
-    found = relation_of(draft) or Relation("", "", "")
-    return {"relation_head": found.head, "relation_name": found.name, "relation_tail": found.tail}
+    stated = relation_of(draft) or Relation("", "", "")
+    return {"relation_head": stated.head, "relation_name": stated.name, "relation_tail": stated.tail}
 
 
 def index_terms(speaker: str, key: str) -> str:
@@ -262,8 +262,8 @@ def link_bases(db: Database, links: Sequence[tuple[int, int]]) -> None:
 def find_by_identity(db: Database, table: str, persona_id: int, identity: str) -> int | None:
     """The id of a persona's session or memory of that identity."""
     query = f"SELECT id FROM {table} WHERE persona_id = ? AND identity = ?"
-    found = db.conn.execute(query, (persona_id, identity)).fetchone()
-    return None if found is None else int(found[0])
+    row = db.conn.execute(query, (persona_id, identity)).fetchone()
+    return None if row is None else int(row[0])
 
 
 def next_id(db: Database, table: str) -> int:

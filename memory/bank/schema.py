@@ -260,9 +260,9 @@ def _add_relations(db: Database) -> None:
         db.conn.execute(f"ALTER TABLE memories ADD COLUMN {column} TEXT NOT NULL DEFAULT ''")
     query = "SELECT id, store, text, attribute, speaker FROM memories WHERE store IN ('profile', 'relationship')"
     drafts = [(row["id"], MemoryDraft(**{k: v for k, v in row.items() if k != "id"})) for row in db.query(query)]
-    found = [(r.head, r.name, r.tail, number) for number, draft in drafts if (r := relation_of(draft))]
+    relations = [(r.head, r.name, r.tail, number) for number, draft in drafts if (r := relation_of(draft))]
     db.conn.executemany(
-        "UPDATE memories SET relation_head = ?, relation_name = ?, relation_tail = ? WHERE id = ?", found
+        "UPDATE memories SET relation_head = ?, relation_name = ?, relation_tail = ? WHERE id = ?", relations
     )
 
 

@@ -40,9 +40,9 @@ def import_file(arguments: Arguments, bank: Bank, settings: BankSettings) -> int
     missing = f"{arguments.file} has no history {', '.join(report.missing)}" if report.missing else ""
     lines = [f"{arguments.file}: {report.format}"]
     for h in report.histories:
-        found = {"sessions": h.found_sessions, "turns": h.found_turns, "memories": h.found_memories}
+        in_file = {"sessions": h.found_sessions, "turns": h.found_turns, "memories": h.found_memories}
         stored, known = format_counts(h.stored.added), h.stored.known_turns + h.stored.known_memories
-        counts = f"found {format_counts(found)}; stored {stored}; already known: {known}"
+        counts = f"found {format_counts(in_file)}; stored {stored}; already known: {known}"
         lines.append(f"  {h.persona.name} ({h.persona.id}): {counts}")
         lines += _list_skips(h.skips, h.skipped)
     return print_result(arguments, report, lines) or status_of(report.fault) or status_of(missing)

@@ -117,11 +117,11 @@ def draw_stores(bank: Bank, persona_id: int) -> tuple[Figure | None, str]:
 def draw_timeline(bank: Bank, persona_id: int, now: datetime | None = None) -> tuple[Figure | None, str]:
     """Draw conversations and events by month, and each fact as a bar for as long as it was true; describe the plot."""
     now = now or datetime.now(UTC)
-    found: Months = {
+    all_months: Months = {
         "Events": statistics.memories_by_month(bank, persona_id)["event"],
         "Conversations": statistics.sessions_by_month(bank, persona_id)["session"],
     }
-    months, beyond = statistics.trim_sparse_ends(found)
+    months, beyond = statistics.trim_sparse_ends(all_months)
     facts = statistics.dated_facts(bank, persona_id)
     if not facts and not any(months.values()):
         return None, "No conversation, event or fact has a date yet."

@@ -50,9 +50,9 @@ def sessions_by_month(bank: Bank, persona_id: int) -> Months:
 
 def _months(bank: Bank, persona_id: int, query: str, kinds: Sequence[str]) -> Months:
     with bank.reading() as db:
-        found = db.conn.execute(query, (persona_id,)).fetchall()
+        counts = db.conn.execute(query, (persona_id,)).fetchall()
     counted: Months = {kind: {} for kind in kinds}
-    for kind, month, n in found:
+    for kind, month, n in counts:
         if month:
             counted[kind][int(month[:4]) * 12 + int(month[5:7]) - 1] = n
     return counted
@@ -114,8 +114,8 @@ def relations(bank: Bank, persona_id: int, name: str, as_of: datetime) -> list[T
         "AND (said_at IS NULL OR said_at <= :at) ORDER BY coalesce(valid_from, said_at) DESC, id DESC LIMIT :limit"
     )
     with bank.reading() as db:
-        found = list(db.query(query, {"persona": persona_id, "at": rows.format_time(as_of), "limit": RELATIONS}))
-    stated = [Tie(**row) for row in found if row["tail"]]
+        memories = list(db.query(query, {"persona": persona_id, "at": rows.format_time(as_of), "limit": RELATIONS}))
+    stated = [Tie(**row) for row in memories if row["tail"]]
     middle = next((head for head, _ in Counter(tie.head for tie in stated if tie.head).most_common(1)), name)
     known: dict[tuple[str, str], Tie] = {}
     for tie in stated:
