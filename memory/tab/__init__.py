@@ -1,1 +1,1 @@
-"""The Memory tab, and the parts that all tabs share: templates, formatting, tables, progress, event handling."""
+"""The Memory tab, and the parts that all tabs share: templates, tables, progress, event handling."""
