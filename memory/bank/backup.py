@@ -174,9 +174,9 @@ def inspect(path: Path, task: Task | None = None) -> BankSummary:
                     f"{path} is damaged: {'; '.join(faults)}." if faults else f"{path} is not a Memoir bank."
                 )
             tables = ("personas", "sessions", "turns", "memories")
-            counts = [int(conn.execute(f"SELECT count(*) FROM {table}").fetchone()[0]) for table in tables]
+            counts = {table: int(conn.execute(f"SELECT count(*) FROM {table}").fetchone()[0]) for table in tables}
             task.report(1)
-            return BankSummary(int(version), *counts, size=path.stat().st_size)
+            return BankSummary(int(version), **counts, size=path.stat().st_size)
     except (sqlite3.Error, OSError) as fault:
         raise UnreadableFile(explain(path, fault)) from fault
 

@@ -61,9 +61,14 @@ class Postings:
     @classmethod
     def merge(cls, first: "Postings", second: "Postings") -> "Postings":
         """The index of the rows of `first`, followed by those of `second`."""
-        codes, rows, counts = second._occurrences()
-        pairs = zip(first._occurrences(), (codes, rows + len(first.lengths), counts), strict=True)
-        return _build(*map(np.concatenate, pairs), np.concatenate([first.lengths, second.lengths]))
+        (first_codes, first_rows, first_counts) = first._occurrences()
+        (second_codes, second_rows, second_counts) = second._occurrences()
+        return _build(
+            np.concatenate([first_codes, second_codes]),
+            np.concatenate([first_rows, second_rows + len(first.lengths)]),
+            np.concatenate([first_counts, second_counts]),
+            np.concatenate([first.lengths, second.lengths]),
+        )
 
     def slice_rows(self, start: int, stop: int) -> "Postings":
         """The index of the rows from `start` to before `stop`, numbered from 0."""
