@@ -17,8 +17,8 @@ from graph.state import Ask, Revision
 from graph.understanding.sentences import split
 from graph.understanding.times import stated_time, times_in
 from memory.bank.learning_queue import SUMMARY
-from memory.search import tokens as lexical
-from memory.search.quotes import contains
+from memory.quotes import contains
+from memory.search.tokens import content_terms, terms
 from memory.types import SEMANTIC, Hit, LearnedMemory, Memory, MemoryDraft, Quote
 
 if TYPE_CHECKING:
@@ -164,9 +164,9 @@ def retract(
     """Retract the last statement or, if the message names something, all statements and hits with those words."""
     targets = list(statements[:1])
     if retraction.what:
-        terms = frozenset(lexical.content_terms(retraction.what))
+        named = frozenset(content_terms(retraction.what))
         candidates = [*statements, *(hit.memory for hit in hits)]
-        targets = [m for m in candidates if terms and terms <= frozenset(lexical.content_terms(f"{m.text} {m.key}"))]
+        targets = [m for m in candidates if named and named <= frozenset(content_terms(f"{m.text} {m.key}"))]
         if len({m.turn_ids or m.id for m in targets}) > MOST_MEANT:
             return Revision(tuple(targets), "", retraction.sentence)
     taken = {
@@ -219,7 +219,7 @@ def _is_about_same(clause: str, memory: Memory) -> bool:
         about = {(f.store, f.attribute) for f in facts(clause, memory.speaker, anchor) if f.attribute}
         if about & {(f.store, f.attribute) for f in facts(memory.text, memory.speaker, anchor)}:
             return True
-    shared = frozenset(lexical.content_terms(clause)) & frozenset(lexical.content_terms(memory.text))
+    shared = frozenset(content_terms(clause)) & frozenset(content_terms(memory.text))
     return bool(shared)
 
 
@@ -265,8 +265,8 @@ def _repeats_error(correction: Correction, known: Memory, memory: Memory, correc
     """Whether a memory from the same turns repeats what was wrong."""
     if known.store == "dialogue":
         return known.id != memory.id and contains(memory.text, known.text)
-    gone = frozenset(lexical.terms(memory.text)) - frozenset(lexical.terms(corrected))
-    return bool(gone & frozenset(lexical.terms(known.text))) or (
+    gone = frozenset(terms(memory.text)) - frozenset(terms(corrected))
+    return bool(gone & frozenset(terms(known.text))) or (
         bool(correction.wrong) and contains(known.text, correction.wrong)
     )
 

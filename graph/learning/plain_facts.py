@@ -62,67 +62,42 @@ def _form(pattern: str, store: Store, attribute: str, text: str, *, begins: bool
     return Form(re.compile(pattern, re.I), store, attribute, text, begins)
 
 
+Fact = tuple[Store, str, str]
+"""The store, the attribute and the text of a form."""
+
+_HOME: Fact = ("profile", "home", "Lives in {what}")
+_OCCUPATION: Fact = ("profile", "occupation", "Works as {what}")
+_EMPLOYER: Fact = ("profile", "employer", "Works at {what}")
+_FAVOURITE: Fact = ("profile", "favourite {kind}", "Favourite {kind}: {what}")
+_RELATION: Fact = ("relationship", "", "{what} is {whose} {kind}")
+
 FORMS: tuple[Form, ...] = (
     _form(rf"\bmy name is {_PROPER}", "profile", "name", "Name: {what}"),
-    _form(rf"\bI(?: now)? live in {_PROPER}", "profile", "home", "Lives in {what}"),
-    _form(
-        rf"\b(?:I|we)(?:'ve| have)?(?: just| recently)? moved(?: back)? to {_PROPER}",
-        "profile",
-        "home",
-        "Lives in {what}",
-        begins=True,
-    ),
-    _form(rf"\bI(?: now)? work as (?:an? )?{_WHAT}{_JOB_END}", "profile", "occupation", "Works as {what}"),
-    _form(rf"\bI(?: now)? work (?:at|for) (?:the )?{_PROPER}", "profile", "employer", "Works at {what}"),
+    _form(rf"\bI(?: now)? live in {_PROPER}", *_HOME),
+    _form(rf"\b(?:I|we)(?:'ve| have)?(?: just| recently)? moved(?: back)? to {_PROPER}", *_HOME, begins=True),
+    _form(rf"\bI(?: now)? work as (?:an? )?{_WHAT}{_JOB_END}", *_OCCUPATION),
+    _form(rf"\bI(?: now)? work (?:at|for) (?:the )?{_PROPER}", *_EMPLOYER),
     _form(rf"\bmy birthday is(?: on)? (?:the )?{_DATE}{_END}", "profile", "birthday", "Birthday: {what}"),
-    _form(
-        rf"\bmy favou?rite (?P<kind>\w[\w ]{{1,30}}?) is(?: now)? {_WHAT}{_END}",
-        "profile",
-        "favourite {kind}",
-        "Favourite {kind}: {what}",
-    ),
-    _form(
-        rf"\bmy (?P<kind>{_KIN})(?: is called| is named|'s name is|,)? {_PROPER}",
-        "relationship",
-        "",
-        "{what} is {whose} {kind}",
-    ),
-    _form(
-        rf"\bI(?:'ve got| have| have got) an? (?:\w+ )?(?P<kind>{_KIN}) (?:called|named) {_PROPER}",
-        "relationship",
-        "",
-        "{what} is {whose} {kind}",
-    ),
+    _form(rf"\bmy favou?rite (?P<kind>\w[\w ]{{1,30}}?) is(?: now)? {_WHAT}{_END}", *_FAVOURITE),
+    _form(rf"\bmy (?P<kind>{_KIN})(?: is called| is named|'s name is|,)? {_PROPER}", *_RELATION),
+    _form(rf"\bI(?:'ve got| have| have got) an? (?:\w+ )?(?P<kind>{_KIN}) (?:called|named) {_PROPER}", *_RELATION),
     # Not of friends: music and coffee are many people's best.
     _form(
         rf"\b{_NO_NAME}{_PROPER} is my (?:(?:older|elder|younger|big|little) )?(?P<kind>{_FAMILY})(?![\w'-])",
-        "relationship",
-        "",
-        "{what} is {whose} {kind}",
+        *_RELATION,
     ),
     _form(rf"\bI(?:'m| am) allergic to {_THINGS}", "profile", "", "Allergic to {what}"),
     _form(rf"\bI was born in {_PROPER}", "profile", "birthplace", "Born in {what}"),
 )
 
 _NO_MORE = r"\bI(?: no longer| don't| do not)"
+_LEFT = r"\bI(?:'ve| have)?(?: just)? (?:quit|left) my (?:job|position)"
 ENDINGS: tuple[Form, ...] = (
-    _form(rf"{_NO_MORE} live in {_PROPER}", "profile", "home", "Lives in {what}", begins=True),
-    _form(
-        rf"\b(?:I|we)(?:'ve| have)? moved (?:away from|out of) {_PROPER}",
-        "profile",
-        "home",
-        "Lives in {what}",
-        begins=True,
-    ),
-    _form(rf"{_NO_MORE} work (?:at|for) (?:the )?{_PROPER}", "profile", "employer", "Works at {what}", begins=True),
-    _form(
-        rf"\bI(?:'ve| have)?(?: just)? (?:quit|left) my (?:job|position) (?:at|with) (?:the )?{_PROPER}",
-        "profile",
-        "employer",
-        "Works at {what}",
-        begins=True,
-    ),
-    _form(rf"{_NO_MORE} work as (?:an? )?{_WHAT}{_JOB_END}", "profile", "occupation", "Works as {what}", begins=True),
+    _form(rf"{_NO_MORE} live in {_PROPER}", *_HOME, begins=True),
+    _form(rf"\b(?:I|we)(?:'ve| have)? moved (?:away from|out of) {_PROPER}", *_HOME, begins=True),
+    _form(rf"{_NO_MORE} work (?:at|for) (?:the )?{_PROPER}", *_EMPLOYER, begins=True),
+    _form(rf"{_LEFT} (?:at|with) (?:the )?{_PROPER}", *_EMPLOYER, begins=True),
+    _form(rf"{_NO_MORE} work as (?:an? )?{_WHAT}{_JOB_END}", *_OCCUPATION, begins=True),
 )
 """Ways of saying that a fact of these words is so no more."""
 

@@ -73,8 +73,7 @@ def _reminded(ask: Ask, message: Message, hits: Sequence[Hit], services: Service
     reminder, why = remind(ask, message, kept, services.bank, services.classifier)
     line = TraceLine("read", f"nothing was asked ({message.classes.likeliest_kind}); {why}")
     if reminder is not None:
-        reading = Reading(reminder.reply, citations=(reminder.citation,))
-        return ReaderOutput(reading, _unread(hits, reminder.citation.memory.id), line)
+        return ReaderOutput(reminder, _unread(hits, reminder.citations[0].memory.id), line)
     return ReaderOutput(Reading("" if message.statements else greet(ask.persona.manner)), _unread(hits), line)
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from graph.state import Citation
 from graph.understanding.sentences import split
-from memory.search import tokens as lexical
-from memory.search.quotes import contains
+from memory.quotes import contains
+from memory.search.tokens import terms
 
 if TYPE_CHECKING:
     from graph.readers.prompts import PromptContent
@@ -79,5 +79,5 @@ def renumbered(answer: str, place: Callable[[int], int | None]) -> str:
 
 def _best_sentence(memory: Memory, answer: str) -> str:
     """The sentence of a memory that shares most terms with the answer."""
-    terms = frozenset(lexical.terms(answer))
-    return max(split(memory.text) or [memory.text], key=lambda s: len(terms & frozenset(lexical.terms(s))))
+    answered = frozenset(terms(answer))
+    return max(split(memory.text) or [memory.text], key=lambda s: len(answered & frozenset(terms(s))))

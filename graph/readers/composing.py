@@ -11,7 +11,7 @@ from graph.state import USER, Citation, Note, Reading, Reason
 from graph.understanding.sentences import split
 from graph.understanding.times import day_happened, describe_day
 from memory.dates.expressions import TimeExpression, describe_span
-from memory.search import tokens as lexical
+from memory.search.tokens import terms
 from memory.types import SEMANTIC, Hit, TimeSpan
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ def clip(quote: str, question: Question, room: int) -> str:
     if len(words) <= room:
         return quote
     asked = question.weights
-    worth = [max((asked.get(t, 0.0) for t in lexical.terms(w)), default=0.0) for w in words]
+    worth = [max((asked.get(t, 0.0) for t in terms(w)), default=0.0) for w in words]
     best = max(range(len(words) - room + 1), key=lambda i: (sum(worth[i : i + room]), -i))
     cut = " ".join(words[best : best + room])
     return f"{'…' if best else ''}{cut}{'…' if best + room < len(words) else ''}"

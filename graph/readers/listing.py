@@ -18,7 +18,7 @@ from graph.readers.passages import NUMBER, UNCOUNTED_PENALTY
 from graph.state import Citation, Note, Reading
 from graph.understanding.question import ASKING, Question
 from graph.understanding.times import moment_of
-from memory.search import tokens as lexical
+from memory.search.tokens import content_terms, terms
 
 if TYPE_CHECKING:
     from memory.types import Hit
@@ -78,7 +78,7 @@ def parse(text: str, *, many: bool = False) -> ListRequest | None:
     for place, (word, following) in enumerate(pairwise(words)):
         if word == "how" and following == "many":
             noun, _ = _noun(words[place + 2 :])
-            return None if noun in _TIMES else ListRequest(frozenset(lexical.terms(noun)) - ASKING)
+            return None if noun in _TIMES else ListRequest(frozenset(terms(noun)) - ASKING)
         if word in ("what", "which", "who") and following in ("are", "were"):
             return ListRequest()
         if word in ("what", "which"):
@@ -142,8 +142,8 @@ def _items(listed: ListRequest, question: Question, notes: Sequence[Note]) -> li
     is_count = listed.counted is not None
     items: list[tuple[list[Note], frozenset[str]]] = []
     for note in notes_near_best(notes, NEAR_COUNTED if is_count else NEAR):
-        own = frozenset(lexical.terms(note.quote))
-        new = frozenset(lexical.content_terms(note.quote)) - question.weights.keys()
+        own = frozenset(terms(note.quote))
+        new = frozenset(content_terms(note.quote)) - question.weights.keys()
         if note.quote.endswith(("?", "？")) or len(new) < LEAST_NEW or (asked and not asked & own):
             continue
         if listed.counted is not None and not (listed.counted <= own and _share(question, asked, own) >= TELLS):

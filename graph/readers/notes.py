@@ -17,7 +17,7 @@ from graph.readers.passages import NOT_OF_SUBJECT, Passage, coverage, of_subject
 from graph.state import Note
 from graph.understanding.times import times_in
 from memory.embedding.embedder import Vectors
-from memory.search import tokens as lexical
+from memory.search.tokens import terms
 
 if TYPE_CHECKING:
     from graph.understanding.question import Question
@@ -74,7 +74,7 @@ def take_notes(
     passages = [p for hit in hits for p in passages_of(hit, before.get(hit.memory.id))]
     if not passages:
         return ()
-    speakers = frozenset(t for p in passages for t in lexical.terms(p.hit.memory.speaker))
+    speakers = frozenset(t for p in passages for t in terms(p.hit.memory.speaker))
     subjects = speakers & question.names
     shared = np.array([coverage(question, p, subjects) for p in passages])
     meaning = _meaning(vector, passages, shared, encode)

@@ -12,7 +12,7 @@ from graph.understanding.question import ASKING, Question
 from graph.understanding.sentences import split
 from graph.understanding.times import times_in
 from memory.bank.learning_queue import SUMMARY
-from memory.search import tokens as lexical
+from memory.search.tokens import FUNCTION_WORDS, terms, words
 from memory.types import SEMANTIC, Hit, Memory, Turn
 
 ASKED, ELSEWHERE = 0.75, 0.6
@@ -58,7 +58,7 @@ class Passage:
     @property
     def terms(self) -> frozenset[str]:
         """The sentence's own terms, with those of its speaker's name."""
-        return frozenset(lexical.terms(f"{self.hit.memory.speaker} {self.sentence}"))
+        return frozenset(terms(f"{self.hit.memory.speaker} {self.sentence}"))
 
 
 def sentences_of(memory: Memory) -> list[str]:
@@ -69,9 +69,9 @@ def sentences_of(memory: Memory) -> list[str]:
 def passages_of(hit: Hit, before: Turn | None) -> list[Passage]:
     """The sentences of a hit; `before` is the turn before it, which it answers if that is a question."""
     sentences = sentences_of(hit.memory)
-    everything = frozenset(lexical.terms(hit.memory.text))
+    everything = frozenset(terms(hit.memory.text))
     asked = before is not None and before.text.rstrip().endswith(("?", "？")) and before.speaker != hit.memory.speaker
-    answers = frozenset(lexical.terms(before.text)) if asked and before is not None else frozenset[str]()
+    answers = frozenset(terms(before.text)) if asked and before is not None else frozenset[str]()
     return [Passage(hit, s, everything, answers) for s in sentences]
 
 
@@ -116,8 +116,8 @@ def worth(question: Question, passage: Passage, score: float, subjects: frozense
 
 
 def _says_more(question: Question, passage: Passage) -> bool:
-    new = [w for w in lexical.words(passage.sentence) if w not in lexical.FUNCTION_WORDS]
-    return any(term not in question.weights for term in lexical.terms(" ".join(new)))
+    new = [w for w in words(passage.sentence) if w not in FUNCTION_WORDS]
+    return any(term not in question.weights for term in terms(" ".join(new)))
 
 
 def _shares_names_only(question: Question, passage: Passage) -> bool:
@@ -143,9 +143,9 @@ def of_subject(passage: Passage, subjects: frozenset[str]) -> float:
 
     `subjects` are the terms of those names in the question whose bearers speak in the hits; without any it is 1.
     """
-    speaker = frozenset(lexical.terms(passage.hit.memory.speaker))
+    speaker = frozenset(terms(passage.hit.memory.speaker))
     if not subjects or not speaker or subjects & speaker:
         return 1.0
     # "Thanks, Mel! My grandma gave it to me" tells nothing of Mel; "Your pottery is lovely" does.
-    of_other = _OF_OTHER.search(passage.sentence) or subjects & frozenset(lexical.terms(passage.sentence))
+    of_other = _OF_OTHER.search(passage.sentence) or subjects & frozenset(terms(passage.sentence))
     return SPOKEN_OF if of_other and not _OF_SELF.search(passage.hit.memory.text) else NOT_OF_SUBJECT

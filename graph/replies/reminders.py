@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from graph.replies.manners import manner
-from graph.state import USER, Ask, Citation, Message
+from graph.state import USER, Ask, Citation, Message, Reading
 from graph.understanding.message import DIALOGUE_TURNS
 from graph.understanding.sentences import split
 from graph.understanding.times import describe_day
 from memory.dates.expressions import describe_span
-from memory.search import tokens as lexical
+from memory.search.tokens import content_terms, terms
 from memory.types import EPISODIC, Hit, Memory
 
 if TYPE_CHECKING:
@@ -45,25 +44,12 @@ MAX_WORDS = 40
 _QUOTED = re.compile(r"“([^“”…]{12,})")
 
 
-@dataclass(frozen=True, slots=True)
-class Reminder:
-    """A memory brought up: the reply in the persona's manner, and its citation."""
-
-    reply: str
-    citation: Citation
-
-
 def remind(
     ask: Ask, message: Message, hits: Sequence[Hit], bank: Bank, classifier: Classifier
-) -> tuple[Reminder | None, str]:
-    """The memory that a message without a question brings up, if one fits, and the reason in words.
+) -> tuple[Reading | None, str]:
+    """The reply that brings up one of the hits (best first), if one fits, and the reason in words.
 
-    Args:
-        ask: The message; nothing is brought up twice in its dialogue.
-        message: The parsed message.
-        hits: The hits for it that may be read, best first.
-        bank: The bank of the hits.
-        classifier: Tells whether a view of the message tells a feeling.
+    Nothing is brought up twice in a dialogue.
     """
     if not ask.persona.proactive:
         return None, "bringing up memories is off for this persona"
@@ -73,7 +59,9 @@ def remind(
     eligible = (
         hit
         for hit in hits[:CONSIDERED]
-        if _may_come_up(hit.memory, ask) and _adds_terms(hit.memory, recent) and not _holds_any(hit.memory, quotes)
+        if _may_come_up(hit.memory, ask)
+        and len(frozenset(content_terms(hit.memory.text)) - recent) >= LEAST_NEW
+        and not any(quote in " ".join(hit.memory.text.split()) for quote in quotes)
     )
     best = next((hit for hit in eligible if not _is_of_this_chat(hit.memory, ask, bank)), None)
     basis = f"a feeling ({feeling:.2f})" if feeling >= FEELING else f"no feeling ({feeling:.2f})"
@@ -96,11 +84,7 @@ def _may_come_up(memory: Memory, ask: Ask) -> bool:
 def _recent_terms(ask: Ask) -> frozenset[str]:
     """The terms of the message and of the user's turns before it."""
     turns = [turn.text for turn in ask.dialogue[-DIALOGUE_TURNS:] if turn.role == "user"]
-    return frozenset(lexical.terms(" ".join([*turns, ask.text])))
-
-
-def _adds_terms(memory: Memory, terms: frozenset[str]) -> bool:
-    return len(frozenset(lexical.content_terms(memory.text)) - terms) >= LEAST_NEW
+    return frozenset(terms(" ".join([*turns, ask.text])))
 
 
 def _quoted(ask: Ask) -> frozenset[str]:
@@ -109,25 +93,20 @@ def _quoted(ask: Ask) -> frozenset[str]:
     return frozenset(quote for reply in replies for quote in _QUOTED.findall(reply))
 
 
-def _holds_any(memory: Memory, quotes: frozenset[str]) -> bool:
-    text = " ".join(memory.text.split())
-    return any(quote in text for quote in quotes)
-
-
 def _is_of_this_chat(memory: Memory, ask: Ask, bank: Bank) -> bool:
     if memory.session_id is None:
         return False
     return bank.session(ask.persona.id, memory.session_id).external_id == ask.chat_id
 
 
-def _reminder(hit: Hit, ask: Ask) -> Reminder:
+def _reminder(hit: Hit, ask: Ask) -> Reading:
     memory = hit.memory
     sentences = split(memory.text) or [memory.text]
-    asked = frozenset(lexical.content_terms(ask.text))
-    first = max(range(len(sentences)), key=lambda n: (len(asked & frozenset(lexical.terms(sentences[n]))), -n))
+    asked = frozenset(content_terms(ask.text))
+    first = max(range(len(sentences)), key=lambda n: (len(asked & frozenset(terms(sentences[n]))), -n))
     quoted = f"{_frame(memory)}“{_from(sentences[first:])}” [1]"
     citation = Citation(1, memory, sentences[first], hit.scores)
-    return Reminder(manner(ask.persona.manner).reminded.format(text=quoted), citation)
+    return Reading(manner(ask.persona.manner).reminded.format(text=quoted), citations=(citation,))
 
 
 def _frame(memory: Memory) -> str:

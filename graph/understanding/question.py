@@ -8,35 +8,26 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from memory.search import tokens as lexical
+from memory.search.tokens import FUNCTION_WORDS, content_terms, terms
 
 Expects = Literal["time", "ago", "duration", "number", "person", "place", "yes or no", "thing"]
 
 _SPAN = r"\bhow (?:long|many (?:day|week|month|year)s)"
+_PASSED = "(?:is it|has it been|(?:have|has) (?:passed|gone by)|passed)"
+_AUXILIARY = "did|do|does|have|has|had|is|are|was|were|am|can|could|will|would|should"
 
 _EXPECTS: tuple[tuple[Expects, re.Pattern[str]], ...] = (
-    (
-        "ago",
-        re.compile(
-            rf"{_SPAN} (?:ago\b|(?:is it|has it been|(?:have|has) (?:passed|gone by)|passed)\b.{0, 99}?\bsince\b)", re.I
-        ),
-    ),
+    ("ago", re.compile(rf"{_SPAN} (?:ago\b|{_PASSED}\b.{0, 99}?\bsince\b)", re.I)),
     ("duration", re.compile(r"\bhow long\b", re.I)),
-    (
-        "time",
-        re.compile(r"\bwhen\b|\b(?:what|which) (?:date|day|month|year|time|week|season)\b", re.I),
-    ),
+    ("time", re.compile(r"\bwhen\b|\b(?:what|which) (?:date|day|month|year|time|week|season)\b", re.I)),
     ("number", re.compile(r"\bhow (?:many|much|old|often|far|tall|big)\b", re.I)),
     ("person", re.compile(r"\bwho(?:m|se)?\b", re.I)),
     ("place", re.compile(r"\bwhere\b|\b(?:what|which) (?:city|country|place|town)\b", re.I)),
-    (
-        "yes or no",
-        re.compile(r"^\W*(?:did|do|does|have|has|had|is|are|was|were|am|can|could|will|would|should)\b", re.I),
-    ),
+    ("yes or no", re.compile(rf"^\W*(?:{_AUXILIARY})\b", re.I)),
 )
 
 _FRAME = frozenset(
-    lexical.terms(
+    terms(
         """remember remind recall know tell told say said mention talk discuss ask name kind type sort date day time
         year month week many much long old often ago thing please happen happened now today still ever already again yet
         since currently recently lately"""
@@ -44,7 +35,7 @@ _FRAME = frozenset(
 )
 """Words that ask rather than name the subject; a memory that answers need not contain them."""
 
-ASKING = _FRAME | frozenset(lexical.terms(" ".join(lexical.FUNCTION_WORDS)))
+ASKING = _FRAME | frozenset(terms(" ".join(FUNCTION_WORDS)))
 """All terms that ask rather than name the subject."""
 
 FRAME_WEIGHT = 0.15
@@ -94,12 +85,12 @@ class Question:
 
 def names_something(text: str) -> bool:
     """Whether a question names a subject."""
-    return bool(frozenset(lexical.terms(text)) - ASKING)
+    return bool(frozenset(terms(text)) - ASKING)
 
 
 def terms_of(text: str) -> list[str]:
     """The terms whose frequency `parse` needs."""
-    return lexical.content_terms(text)[:MAX_TERMS]
+    return content_terms(text)[:MAX_TERMS]
 
 
 def parse(text: str, total: int, frequency: Mapping[str, int], times: Collection[str] = ()) -> Question:
@@ -109,14 +100,14 @@ def parse(text: str, total: int, frequency: Mapping[str, int], times: Collection
     expressions in it, are not terms: a memory is of that time by its date, not by naming it.
     """
     expects: Expects = next((kind for kind, pattern in _EXPECTS if pattern.search(text)), "thing")
-    timed = frozenset(term for expression in times for term in lexical.terms(expression))
+    timed = frozenset(term for expression in times for term in terms(expression))
     weights = {
         term: math.log(1 + total / (1 + frequency.get(term, 0))) * (FRAME_WEIGHT if term in _FRAME else 1.0)
-        for term in lexical.content_terms(text)[:MAX_TERMS]
+        for term in terms_of(text)
         if term not in timed
     }
     names = proper_names(text)
-    unknown_names = tuple(word for word, terms in names.items() if not any(frequency.get(t, 0) for t in terms))
+    unknown_names = tuple(word for word, parts in names.items() if not any(frequency.get(t, 0) for t in parts))
     return Question(
         text,
         expects,
@@ -131,4 +122,4 @@ def parse(text: str, total: int, frequency: Mapping[str, int], times: Collection
 def proper_names(text: str) -> dict[str, list[str]]:
     """The capitalised words within sentences, except months and weekdays, with their terms."""
     words = (re.sub(r"['’]s$", "", w) for w in _NAME.findall(text))
-    return {w: lexical.terms(w) for w in words if w.lower() not in _NO_NAME}
+    return {w: terms(w) for w in words if w.lower() not in _NO_NAME}
