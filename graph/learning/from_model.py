@@ -7,24 +7,22 @@ are read from the copied words by code. Turns go into the message as JSON string
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 
 from graph.learning.feelings import EMOTIONS
 from graph.learning.summary import summary
-from graph.models.calls import Messages, stream_reply
+from graph.models.json_replies import StrictReply, ask_for_json, quoted
 from graph.models.tokens import UNKNOWN_CONTEXT, context_length, count_tokens
-from graph.readers.prompts import repair
-from graph.readers.reply_formats import UnusableReply, parse_json
 from graph.understanding.times import stated_time
 from memory.types import LearnedMemory, MemoryDraft, Quote, Store, Turn
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
+    from graph.models.calls import Messages
     from memory.bank.learning_queue import SessionTurn
 
 REPLY_ROOM = 1536
@@ -60,18 +58,14 @@ of earlier items without which an item would not hold.
 Reply with one JSON object and nothing else."""
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class Quoted(_Strict):
+class Quoted(StrictReply):
     """Words of a turn, by its number in the prompt."""
 
     turn: int
     words: str
 
 
-class Item(_Strict):
+class Item(StrictReply):
     """One thing to remember."""
 
     store: Literal["profile", "relationship", "world", "event"]
@@ -81,10 +75,10 @@ class Item(_Strict):
     attribute: str = ""
     emotion: str = ""
     scene: str = ""
-    rests_on: list[int] = []
+    rests_on: list[int] = Field([])
 
 
-class SessionReply(_Strict):
+class SessionReply(StrictReply):
     """The reply: what a session teaches."""
 
     items: list[Item]
@@ -103,17 +97,9 @@ def learn(turns: Sequence[SessionTurn], model: BaseChatModel) -> tuple[LearnedMe
     """
     learned: list[LearnedMemory] = []
     for part in parts(turns, model):
-        talk = prompt(part)
-        try:
-            reply = parse_json(_ask(model, talk), SessionReply)
-        except UnusableReply as fault:
-            reply = parse_json(_ask(model, repair(talk, str(fault))), SessionReply)
+        reply = asyncio.run(ask_for_json(model, prompt(part), SessionReply, []))
         learned += _learned(reply, turns, len(learned))
     return tuple(learned)
-
-
-def _ask(model: BaseChatModel, talk: Messages) -> str:
-    return asyncio.run(stream_reply(model, talk, schema=SessionReply.model_json_schema())).text
 
 
 def parts(turns: Sequence[SessionTurn], model: BaseChatModel) -> Iterator[list[tuple[int, Turn]]]:
@@ -133,38 +119,28 @@ def parts(turns: Sequence[SessionTurn], model: BaseChatModel) -> Iterator[list[t
 
 def prompt(part: Sequence[tuple[int, Turn]]) -> Messages:
     """The messages: the instruction, and the turns as JSON."""
-    turns = [
-        {
-            "turn": place,
-            "speaker": turn.speaker,
-            "said_on": f"{turn.said_at:%Y-%m-%d}" if turn.said_at else "",
-            "text": turn.text,
-        }
-        for place, turn in part
-    ]
-    # Escaped, so that no text can end its turn in the template of a local model.
-    data = json.dumps({"turns": turns}, ensure_ascii=False, indent=1).replace("<", "\\u003c")
-    return (("system", INSTRUCTION), ("human", data))
+    turns = []
+    for place, turn in part:
+        said_on = f"{turn.said_at:%Y-%m-%d}" if turn.said_at else ""
+        turns.append({"turn": place, "speaker": turn.speaker, "said_on": said_on, "text": turn.text})
+    return (("system", INSTRUCTION), ("human", quoted({"turns": turns}, indent=1)))
 
 
 def _learned(reply: SessionReply, turns: Sequence[SessionTurn], offset: int) -> Iterator[LearnedMemory]:
     for place, item in enumerate(reply.items):
-        yield LearnedMemory(
-            _draft(item, turns),
-            _quotes(item.quotes),
-            depends_on=tuple(offset + n for n in item.rests_on if 0 <= n < place),
-        )
+        bases = tuple(offset + n for n in item.rests_on if 0 <= n < place)
+        yield LearnedMemory(_draft(item, turns), _quotes(item.quotes), depends_on=bases)
     for item in reply.ended:
         yield LearnedMemory(_draft(item, turns), _quotes(item.quotes), ends=True)
     times = [each.turn.said_at for each in turns if each.turn.said_at is not None]
     if reply.summary.strip() and times:
         phrases = [phrase[:MAX_TEXT] for phrase in reply.keyphrases[:MOST_PHRASES]]
-        quotes = tuple(Quote(q.turn, q.words, alone=False) for q in reply.summary_quotes)
+        quotes = _quotes(reply.summary_quotes, alone=False)
         yield summary(reply.summary.strip()[: 4 * MAX_TEXT], phrases, times, quotes)
 
 
-def _quotes(quoted: Sequence[Quoted]) -> tuple[Quote, ...]:
-    return tuple(Quote(each.turn, each.words) for each in quoted)
+def _quotes(replied: Sequence[Quoted], *, alone: bool = True) -> tuple[Quote, ...]:
+    return tuple(Quote(each.turn, each.words, alone=alone) for each in replied)
 
 
 def _draft(item: Item, turns: Sequence[SessionTurn]) -> MemoryDraft:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from graph.learning import from_model, from_rules
 from graph.models.calls import Unreachable
-from graph.readers.reply_formats import UnusableReply
+from graph.models.json_replies import UnusableReply
 from memory.bank import learning_queue
 from memory.errors import MemoirError
 from memory.types import LearnedMemory, WriteCounts

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
 from graph.models.calls import ModelFailed, stream_reply
+from graph.models.json_replies import StrictReply
 from graph.models.tokens import context_length
 
 if TYPE_CHECKING:
@@ -23,9 +21,7 @@ SCHEMA_PROMPT = (
 )
 
 
-class _Place(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class _Place(StrictReply):
     place: str
     year: int
 
@@ -67,7 +63,7 @@ def try_out(model: BaseChatModel) -> Trial:
 def _keeps_schema(model: BaseChatModel) -> bool:
     try:
         reply = asyncio.run(stream_reply(model, [("human", SCHEMA_PROMPT)], schema=_Place.model_json_schema()))
-        _Place.model_validate(json.loads(reply.text))
-    except (ModelFailed, ValidationError, ValueError):
+        _Place.model_validate_json(reply.text)
+    except (ModelFailed, ValueError):
         return False
     return True

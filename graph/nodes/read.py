@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from graph.learning.corrections import revise
 from graph.models.calls import ModelFailed, Unreachable
+from graph.models.json_replies import UnusableReply
 from graph.models.names import UnknownModel
 from graph.readers.interface import ReaderFailed, ReaderInput, ReaderOutput
 from graph.readers.registry import READERS
-from graph.readers.reply_formats import UnusableReply
 from graph.replies.acknowledgements import acknowledge, greet, revised
 from graph.replies.reminders import remind
 from graph.state import Ask, Message, Reading, Revision, Services, Token, TraceLine, TurnState

@@ -8,31 +8,26 @@ be used is requested once more.
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from graph.models.calls import Completion, Messages, ModelFailed, stream_reply
+from graph.models.json_replies import UnusableReply, ask_for_json
 from graph.models.local import LocalChat
 from graph.models.quantization import resolve_quantization
 from graph.models.tokens import UNKNOWN_CONTEXT, context_length, count_tokens, counting_method
 from graph.readers.citing import cite
 from graph.readers.interface import ReaderFailed, ReaderInput, ReaderOutput, Say
 from graph.readers.intervals import AMONG
-from graph.readers.prompts import PromptContent, prompt, repair
-from graph.readers.reply_formats import (
-    NoteReply,
-    NotesReply,
-    ReadingReply,
-    Shape,
-    UnusableReply,
-    parse_json,
-    parse_words,
-)
+from graph.readers.prompts import PromptContent, prompt
+from graph.readers.reply_formats import NoteReply, NotesReply, ReadingReply, parse_words
 from graph.readers.streaming import AnswerStream
 from graph.replies.manners import manner
 from graph.settings import PipelineSettings
-from graph.state import Ask, Note, Reading, Reason, TraceLine
+from graph.state import Note, Reading, Reason, TraceLine
 from graph.understanding.times import moment_of, times_in
 from memory.errors import MemoirError
 from memory.search.quotes import contains
@@ -40,7 +35,6 @@ from memory.search.quotes import contains
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel  # noqa: TC004 (a second to import)
 
-    from memory.dates.expressions import TimeExpression
     from memory.types import Hit
 
 REPLY_ROOM = 1024
@@ -72,27 +66,13 @@ class ModelReader:
     say: Say
     replies: list[Completion] = field(default_factory=list)
 
-    async def ask_for_json(self, talk: Messages, shape: type[Shape]) -> Shape:
-        """Return a reply of this shape; ask a second time if the first does not have it.
-
-        Raises:
-            UnusableReply: the second does not have it, either.
-            ModelFailed: there is no reply.
-        """
-        schema = shape.model_json_schema()
-        self.replies.append(await stream_reply(self.model, talk, schema=schema))
-        try:
-            return parse_json(self.replies[-1].text, shape)
-        except UnusableReply as fault:
-            self.replies.append(await stream_reply(self.model, repair(talk, str(fault)), schema=schema))
-            return parse_json(self.replies[-1].text, shape)
-
-    async def ask_for_words(self, talk: Messages, content: PromptContent) -> str:
-        """Return a reply in words, and stream it as it comes."""
-        answer = AnswerStream(content, self.say)
-        self.replies.append(await stream_reply(self.model, talk, on_piece=answer.feed))
-        answer.end()
-        return self.replies[-1].text
+    @property
+    def tokens(self) -> dict[str, int]:
+        """What the replies cost."""
+        return {
+            "tokens in": sum(reply.tokens_in for reply in self.replies),
+            "tokens out": sum(reply.tokens_out for reply in self.replies),
+        }
 
 
 async def read(reader_input: ReaderInput, say: Say) -> ReaderOutput:
@@ -109,7 +89,7 @@ async def read(reader_input: ReaderInput, say: Say) -> ReaderOutput:
         content, size, context = await asyncio.to_thread(_fitting_prompt, reader_input, model)
         reading, dropped = await METHODS[settings.method](reader, content)
     except (UnusableReply, MemoirError) as fault:
-        raise ReaderFailed(**_spent(reader)) from fault
+        raise ReaderFailed(reader.tokens) from fault
     reading = replace(reading, by=settings.model)
     shown = {hit.memory.id for hit in content.hits}
     hits = tuple(
@@ -118,14 +98,12 @@ async def read(reader_input: ReaderInput, say: Say) -> ReaderOutput:
     )
     cited = {c.memory.id for c in reading.citations}
     fits = [hit.scores.get("fused", 1.0) for hit in content.hits if hit.memory.id in cited]
-    spent = _spent(reader)
     figures = {
         "best note": 0.0 if reading.abstained else min(1.0, round(max(fits, default=0.0), 3)),
         "left out": len(reader_input.kept) - len(shown),
         "citations dropped": dropped,
         "prompt tokens": size,
-        "tokens in": spent["tokens_in"],
-        "tokens out": spent["tokens_out"],
+        **reader.tokens,
     }
     weights = f" in {resolve_quantization(model.quantization)}" if isinstance(model, LocalChat) else ""
     how = f"{settings.model}{weights}, {settings.method}, {settings.format}"
@@ -133,13 +111,6 @@ async def read(reader_input: ReaderInput, say: Say) -> ReaderOutput:
     refused = f", {dropped} citations dropped" if dropped else ""
     decided = f"{how}: {len(reading.notes)} notes, {reading.outcome}{refused}; {room}"
     return ReaderOutput(reading, hits, TraceLine("read", decided, figures))
-
-
-def _spent(reader: ModelReader) -> dict[str, int]:
-    return {
-        "tokens_in": sum(reply.tokens_in for reply in reader.replies),
-        "tokens_out": sum(reply.tokens_out for reply in reader.replies),
-    }
 
 
 def _fitting_prompt(reader_input: ReaderInput, model: BaseChatModel) -> tuple[PromptContent, int, int]:
@@ -152,41 +123,31 @@ def _fitting_prompt(reader_input: ReaderInput, model: BaseChatModel) -> tuple[Pr
     context = context_length(model) or UNKNOWN_CONTEXT
     room = context - REPLY_ROOM - REPAIR_ROOM
     task = "notes" if settings.method == "con-separate" else settings.method
-    kept, question = reader_input.kept, reader_input.message.question.text
+    kept = reader_input.kept
 
+    @cache
     def written(shown: int) -> tuple[PromptContent, int]:
-        content = _content(reader_input.ask, question, reader_input.window, kept[:shown], room)
+        content = _content(reader_input, kept[:shown], room)
         return content, count_tokens(model, prompt(task, settings.format, content))
 
-    return *fitting(written, len(kept), room), context
-
-
-def fitting(written: Callable[[int], tuple[PromptContent, int]], hits: int, room: int) -> tuple[PromptContent, int]:
-    """The content with as many hits, best first, as fit into the room, and its size in tokens.
-
-    Raises:
-        ModelFailed: not even the question fits.
-    """
-    made = {hits: written(hits)}  # most often all of them fit
-    fits, over = (hits, hits + 1) if made[hits][1] <= room else (-1, hits)
-    while over - fits > 1:
-        tried = (fits + over) // 2
-        made[tried] = written(tried)
-        fits, over = (tried, over) if made[tried][1] <= room else (fits, tried)
+    fits = len(kept)  # most often all of them
+    if written(fits)[1] > room:
+        fits = bisect_right(range(fits), room, key=lambda shown: written(shown)[1]) - 1
     if fits < 0:
         raise ModelFailed(
-            f"the question has {made[0][1]:,} tokens and the chat model can read {room:,} beside its reply. "
+            f"the question has {written(0)[1]:,} tokens and the chat model can read {room:,} beside its reply. "
             "Shorten the question, or choose a model with a longer context"
         )
-    return made[fits]
+    return *written(fits), context
 
 
-def _content(
-    ask: Ask, question: str, window: Sequence[TimeExpression], best: Sequence[Hit], room: int
-) -> PromptContent:
+def _content(reader_input: ReaderInput, best: Sequence[Hit], room: int) -> PromptContent:
     ordered = tuple(sorted(best, key=_when))
     numbers = {hit.memory.id: n for n, hit in enumerate(ordered, 1)}
-    return PromptContent(ask, question, tuple(window), ordered, tuple(numbers[h.memory.id] for h in best[:AMONG]), room)
+    ranked = tuple(numbers[hit.memory.id] for hit in best[:AMONG])
+    return PromptContent(
+        reader_input.ask, reader_input.message.question.text, reader_input.window, ordered, ranked, room
+    )
 
 
 def _when(hit: Hit) -> tuple[float, int]:
@@ -199,17 +160,18 @@ CheckedReading = tuple[Reading, int]
 
 
 async def _con(reader: ModelReader, content: PromptContent) -> CheckedReading:
-    reply = await reader.ask_for_json(prompt("con", reader.settings.format, content), ReadingReply)
+    talk = prompt("con", reader.settings.format, content)
+    reply = await ask_for_json(reader.model, talk, ReadingReply, reader.replies)
     notes, refused = _notes(reply.notes, content)
-    reading, dropped = _reading(
-        content, notes, reply.answer, reply.reason, [(c.memory, c.quote) for c in reply.citations]
-    )
+    quotes = [(citation.memory, citation.quote) for citation in reply.citations]
+    reading, dropped = _reading(content, notes, reply.answer, reply.reason, quotes)
     reader.say(reading.answer)
     return reading, refused + dropped
 
 
 async def _con_separate(reader: ModelReader, content: PromptContent) -> CheckedReading:
-    reply = await reader.ask_for_json(prompt("notes", reader.settings.format, content), NotesReply)
+    talk = prompt("notes", reader.settings.format, content)
+    reply = await ask_for_json(reader.model, talk, NotesReply, reader.replies)
     notes, refused = _notes(reply.notes, content)
     accepted = {note.memory.id for note in notes}
     shown = [n.model_dump() for n in reply.notes if (m := content.memory(n.memory)) and m.id in accepted]
@@ -228,7 +190,10 @@ async def _direct(reader: ModelReader, content: PromptContent) -> CheckedReading
 async def _in_words(
     reader: ModelReader, talk: Messages, content: PromptContent, notes: tuple[Note, ...]
 ) -> CheckedReading:
-    reading, dropped = _reading(content, notes, *parse_words(await reader.ask_for_words(talk, content)), ())
+    answer = AnswerStream(content, reader.say)
+    reader.replies.append(await stream_reply(reader.model, talk, on_piece=answer.feed))
+    answer.end()
+    reading, dropped = _reading(content, notes, *parse_words(reader.replies[-1].text), ())
     if reading.abstained:  # not streamed before its wording was known
         reader.say(reading.answer)
     return reading, dropped
@@ -245,13 +210,15 @@ def _notes(replied: Sequence[NoteReply], content: PromptContent) -> tuple[tuple[
     """The notes whose quotes occur in the memory that they name, one a memory, and how many were refused."""
     scores = {hit.memory.id: hit.scores for hit in content.hits}
     kept: dict[int, Note] = {}
+    refused = 0
     for note in replied:
         memory = content.memory(note.memory)
-        if memory is not None and contains(memory.text, note.quote):
-            dates = times_in(note.quote, memory.said_at)
-            relevance = min(1.0, max(0.0, scores[memory.id].get("fused", 1.0)))
-            kept.setdefault(memory.id, Note(memory, note.quote, relevance, dates, says=note.note))
-    refused = sum((m := content.memory(n.memory)) is None or not contains(m.text, n.quote) for n in replied)
+        if memory is None or not contains(memory.text, note.quote):
+            refused += 1
+            continue
+        dates = times_in(note.quote, memory.said_at)
+        relevance = min(1.0, max(0.0, scores[memory.id].get("fused", 1.0)))
+        kept.setdefault(memory.id, Note(memory, note.quote, relevance, dates, says=note.note))
     return tuple(kept.values()), refused
 
 
@@ -261,7 +228,7 @@ def _reading(
     answer: str,
     reason: Reason | None,
     quotes: Sequence[tuple[int, str]],
-) -> tuple[Reading, int]:
+) -> CheckedReading:
     if reason is not None or not answer.strip():
         reason = reason or "found but does not say"
         spoken = answer.strip() or manner(content.ask.persona.manner).unknown.format(why=WHY[reason])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from graph.state import Ask, Message, Reading, Services, TraceLine
@@ -41,9 +41,9 @@ class ReaderOutput:
 class ReaderFailed(Exception):  # another reader takes over
     """A reader gave no reading, because of its `__cause__`; it still cost these tokens."""
 
-    def __init__(self, tokens_in: int, tokens_out: int) -> None:
+    def __init__(self, tokens: Mapping[str, int]) -> None:
         super().__init__()
-        self.tokens = {"tokens in": tokens_in, "tokens out": tokens_out}
+        self.tokens = tokens
 
 
 Reader = Callable[[ReaderInput, Say], Awaitable[ReaderOutput]]

@@ -6,11 +6,11 @@ end neither its quotation nor, in a local model's template, its turn. The system
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from graph.models.json_replies import quoted
 from graph.readers.intervals import between, compares, length, memory_time
 from graph.state import Ask
 from graph.understanding.times import day_happened, times_in
@@ -147,20 +147,6 @@ def prompt(
     return [("system", instruction(task, form)), ("human", quoted(data) if form == "json" else _described(data))]
 
 
-def repair(talk: Messages, problem: str) -> Messages:
-    """The same messages with the problem of the last reply; the reply itself is left out, as it is untrusted text."""
-    *before, (role, text) = talk
-    return [
-        *before,
-        (role, f"{text}\n\nYour reply could not be used: {quoted(problem)}. Reply with the JSON object alone."),
-    ]
-
-
-def quoted(data: object) -> str:
-    """JSON without "<", so that no text in it can imitate the marks with which a chat template ends a turn."""
-    return json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
-
-
 def _data(content: PromptContent, notes: Sequence[Mapping[str, Any]] | None) -> dict[str, Any]:
     ask, persona = content.ask, content.ask.persona
     card = {
@@ -213,7 +199,8 @@ def _memory(number: int, memory: Memory, content: PromptContent, *, worded: bool
 
 def _described(data: Mapping[str, Any]) -> str:
     """The same data in sentences; text that people wrote stays in JSON strings."""
-    parts = [f"## Who you are\n{_lines(data.get('persona', {}))}"]
+    card = "\n".join(f"{name}: {quoted(value)}" for name, value in data.get("persona", {}).items())
+    parts = [f"## Who you are\n{card}"]
     parts.append(f"## Today\nIt is {data['asked_on']}." + "".join(_means(w) for w in data.get("times", ())))
     memories = "\n".join(_memory_line(memory) for memory in data["memories"]) or "Nothing was found."
     parts.append(f"## Memories, oldest first\n{memories}")
@@ -241,10 +228,6 @@ def _memory_line(memory: Mapping[str, Any]) -> str:
 
 def _means(date: Mapping[str, str]) -> str:
     return f" {quoted(date['words'])} means {date['mean']}."
-
-
-def _lines(card: Mapping[str, Any]) -> str:
-    return "\n".join(f"{name}: {quoted(value)}" for name, value in card.items())
 
 
 def _without_empty(values: Mapping[str, Any]) -> dict[str, Any]:
