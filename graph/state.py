@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import operator
 import uuid
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
@@ -16,7 +16,7 @@ from memory.bank.bank import Bank
 from memory.dates.expressions import TimeExpression
 from memory.search.scoring import Subject
 from memory.search.searcher import Searcher, View
-from memory.types import Hit, LearnedMemory, Memory, Persona, TimeSpan, TurnDraft, WriteCounts
+from memory.types import DropReason, Hit, LearnedMemory, Memory, Persona, TimeSpan, TurnDraft, WriteCounts
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel  # noqa: TC004 (a second to import)
@@ -136,6 +136,11 @@ class Revision:
     sentence: str
     learned: tuple[LearnedMemory, ...] = ()
     taken_back: tuple[int, ...] = ()
+
+
+def drop(hits: Iterable[Hit], which: Callable[[Hit], bool], stage: DropReason, why: str) -> tuple[Hit, ...]:
+    """The hits, marked as dropped where they are kept so far and `which` is true."""
+    return tuple(replace(hit, dropped=stage, why=why) if hit.kept and which(hit) else hit for hit in hits)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from graph.learning import from_model, from_rules
 from graph.learning.feelings import emotion, scene
+from graph.learning.from_rules import own_sentences
 from graph.learning.learner import Learner, learn_from_sessions
-from graph.learning.quotation import own_sentences
 from graph.learning.summary import TermWeights
 from graph.models.calls import Unreachable
 from graph.models.registry import chat_model

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from graph.learning.feelings import emotion, scene
 from graph.learning.plain_facts import endings, facts
-from graph.learning.quotation import own_sentences
 from graph.learning.summary import TermWeights, summary
+from graph.understanding.sentences import split
 from graph.understanding.times import stated_time
 from memory.types import LearnedMemory, MemoryDraft, Quote, Turn
 
@@ -31,6 +31,12 @@ LEAST_WORDS = 4
 """Fewest words of a sentence in a summary."""
 
 _SUPPOSES = re.compile(r"\b(?:if|would|could|might|maybe|perhaps|wish|unless)\b", re.IGNORECASE)
+_QUOTED = re.compile(r"“[^“”]{0,2000}”|\"[^\"]{0,2000}\"|«[^«»]{0,2000}»")
+_REPORTED = re.compile(
+    r"\b(?:you|he|she|they|we|who|[A-Z]\w+)(?:'d|'ve| had| have| once| also| just| always)? "
+    r"(?:said|says|told|tells|wrote|writes|mentioned|asked|claimed|thinks?|thought)\b"
+)
+_CITED = re.compile(r"\[\d{1,3}\]")
 
 
 def learn(turns: Sequence[SessionTurn]) -> tuple[LearnedMemory, ...]:
@@ -44,6 +50,16 @@ def learn(turns: Sequence[SessionTurn]) -> tuple[LearnedMemory, ...]:
         for item in learn_from_sentence(sentence, each.turn, place, present)
     ]
     return (*learned, *_summary(turns, learned))
+
+
+def own_sentences(text: str) -> Iterator[str]:
+    """The sentences that state something in the speaker's own words."""
+    for sentence in split(text):
+        if sentence.startswith(">") or sentence.rstrip("\"'”’)").endswith(("?", "？")):
+            continue
+        if _REPORTED.search(sentence) or _CITED.search(sentence) or _QUOTED.search(sentence):
+            continue
+        yield sentence
 
 
 def stated_facts(
@@ -66,27 +82,16 @@ def learn_from_sentence(sentence: str, turn: Turn, place: int, present: Collecti
     if turn.said_at is None:
         return
     yield from stated_facts(sentence, turn.speaker, turn.said_at, place, present)
-    if turn.role != "assistant" and not _SUPPOSES.search(sentence):
-        event = _event(sentence, turn.speaker, turn.said_at)
-        if event is not None:
-            yield LearnedMemory(event, (Quote(place, sentence),))
-
-
-def _event(sentence: str, speaker: str, said_at: datetime) -> MemoryDraft | None:
-    """The event of a sentence that names a time or a feeling."""
-    when, felt = stated_time(sentence, said_at), emotion(sentence)
+    if turn.role == "assistant" or _SUPPOSES.search(sentence):
+        return
+    when, felt = stated_time(sentence, turn.said_at), emotion(sentence)
     if when is None and not felt:
-        return None
-    return MemoryDraft(
-        "event",
-        sentence,
-        event=when.span if when else None,
-        event_text=when.text if when else "",
-        said_at=said_at,
-        emotion=felt,
-        scene=scene(sentence),
-        speaker=speaker,
+        return
+    event = MemoryDraft(
+        "event", sentence, said_at=turn.said_at, emotion=felt, scene=scene(sentence), speaker=turn.speaker
     )
+    dated = replace(event, event=when.span, event_text=when.text) if when else event
+    yield LearnedMemory(dated, (Quote(place, sentence),))
 
 
 def _summary(turns: Sequence[SessionTurn], learned: Sequence[LearnedMemory]) -> Iterator[LearnedMemory]:

@@ -7,8 +7,7 @@ import uuid
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from graph.learning.from_rules import stated_facts
-from graph.learning.quotation import own_sentences
+from graph.learning.from_rules import own_sentences, stated_facts
 from graph.state import USER, Ask, Message, Reading, Revision, Services, TraceLine, TurnState
 from graph.understanding.times import stated_time
 from memory.search.quotes import contains
@@ -50,18 +49,8 @@ def exchange(ask: Ask, message: Message, reply: Reading | None, revision: Revisi
         statements = tuple(text for text in statements if not contains(revision.sentence, text))
         event = stated_time(" ".join(statements), ask.as_of)
     said_text = ask.as_of.isoformat(timespec="seconds")  # with the zone, so that the speaker's own day is kept
-    mine = TurnDraft(
-        USER,
-        "user",
-        ask.text,
-        ask.as_of,
-        said_text,
-        external_id=ask.turn_id,
-        recallable=bool(statements),
-        event=event.span if event else None,
-        event_text=event.text if event else "",
-    )
-    turns = [mine]
+    mine = TurnDraft(USER, "user", ask.text, ask.as_of, said_text, ask.turn_id, recallable=bool(statements))
+    turns = [replace(mine, event=event.span, event_text=event.text) if event else mine]
     if reply is not None:
         theirs = TurnDraft(ask.persona.name, "assistant", reply.answer, ask.as_of, said_text, uuid.uuid4().hex)
         relied_on = tuple(citation.memory.id for citation in reply.citations)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,16 +11,18 @@ from graph.learning.corrections import revise
 from graph.models.calls import ModelFailed, Unreachable
 from graph.models.json_replies import UnusableReply
 from graph.models.names import UnknownModel
-from graph.readers.interface import ReaderFailed, ReaderInput, ReaderOutput
-from graph.readers.registry import READERS
+from graph.readers import chain_of_note, extractive
+from graph.readers.interface import Reader, ReaderFailed, ReaderInput, ReaderOutput
 from graph.replies.acknowledgements import acknowledge, greet, revised
 from graph.replies.reminders import remind
-from graph.state import Ask, Message, Reading, Revision, Services, Token, TraceLine, TurnState
+from graph.state import Ask, Message, Reading, Revision, Services, Token, TraceLine, TurnState, drop
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
 
     from memory.types import Hit
+
+READERS: Mapping[str, Reader] = {"extractive": extractive.read, "chain-of-note": chain_of_note.read}
 
 BETWEEN = "\n\n"
 """Between the reply to a statement and the answer to a question."""
@@ -37,10 +39,11 @@ async def read(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     revision = await asyncio.to_thread(revise, ask, hits, services.bank) if ask.remember else None
     if revision is not None:
         return _revised(revision, ask, hits, write)
-    acknowledged = _acknowledged(ask, message)
-    if acknowledged:
+    acknowledged = before = ""
+    if message.statements and (ask.remember or not message.classes.is_question):
+        acknowledged = acknowledge(message, ask.persona.manner, remembered=ask.remember)
+        before = acknowledged + BETWEEN
         write(Token(acknowledged))
-    before = acknowledged + BETWEEN if acknowledged else ""
     if message.classes.is_question:
         output = await _answered(ReaderInput(ask, message, state.get("window", ()), hits, services), write, before)
     else:
@@ -60,13 +63,6 @@ def _revised(revision: Revision, ask: Ask, hits: Sequence[Hit], write: Write) ->
     return {"reading": reading, "revision": revision, "hits": _unread(hits), "trace": (line,)}
 
 
-def _acknowledged(ask: Ask, message: Message) -> str:
-    """The reply to what the message states; empty if it states nothing."""
-    if not message.statements or not (ask.remember or not message.classes.is_question):
-        return ""
-    return acknowledge(message, ask.persona.manner, remembered=ask.remember)
-
-
 def _reminded(ask: Ask, message: Message, hits: Sequence[Hit], services: Services) -> ReaderOutput:
     """The reply where nothing is asked: the memory that the message brings up, if any, or a greeting to small talk."""
     kept = [hit for hit in hits if hit.kept]
@@ -79,10 +75,7 @@ def _reminded(ask: Ask, message: Message, hits: Sequence[Hit], services: Service
 
 def _unread(hits: Sequence[Hit], brought_up: int | None = None) -> tuple[Hit, ...]:
     """The hits where nothing is asked: none is read but the memory that was brought up, by its id."""
-    return tuple(
-        replace(hit, dropped="unasked", why="nothing was asked") if hit.kept and hit.memory.id != brought_up else hit
-        for hit in hits
-    )
+    return drop(hits, lambda hit: hit.memory.id != brought_up, "unasked", "nothing was asked")
 
 
 async def _answered(reader_input: ReaderInput, write: Write, before: str) -> ReaderOutput:

@@ -43,12 +43,11 @@ def order(hits: Sequence[Hit], classes: Mapping[Store, float], settings: RerankS
     standard = (fused - read.mean()) / read.std() if differ else np.zeros(len(hits))
     fit = 1.0 / (1.0 + np.exp(-standard))
     scored = []
-    for place, (hit, value) in enumerate(zip(hits, fit, strict=True), 1):
+    for place, (hit, value) in enumerate(zip(hits, fit.tolist(), strict=True), 1):
         of_class = classes[hit.memory.store]
-        score = settings.alpha * of_class + settings.beta * float(value)
-        ranked = {"found": place, "class": round(of_class, 4), "fit": round(float(value), 4), "rerank": round(score, 4)}
-        scores = {**hit.scores, **ranked}
-        scored.append(replace(hit, score=score, scores=scores))
+        score = settings.alpha * of_class + settings.beta * value
+        ranked = {"found": place, "class": round(of_class, 4), "fit": round(value, 4), "rerank": round(score, 4)}
+        scored.append(replace(hit, score=score, scores={**hit.scores, **ranked}))
     return tuple(sorted(scored, key=lambda hit: (not hit.kept, -hit.score)))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from graph.state import Services, TraceLine, TurnState
+from graph.state import Services, TraceLine, TurnState, drop
 from graph.understanding.question import parse
 from graph.understanding.times import is_of_time
 from memory.bank.learning_queue import SUMMARY
@@ -28,8 +28,10 @@ async def time_filter(state: TurnState, runtime: Runtime[Services]) -> TurnState
     message = state["message"]
     window = message.subject.times if settings.time_filter else ()
     is_open = parse(message.question.text, 0, {}, [time.text for time in window]).open
-    sums_up = is_open and bool(_OF_TALK.search(message.question.text))
-    kept, decided = drop_outside_time(hits if sums_up else without_summaries(hits), window, is_open=is_open)
+    if not (is_open and _OF_TALK.search(message.question.text)):
+        # Summaries answer what was talked about, but for other questions the turns say more.
+        hits = drop(hits, lambda hit: hit.memory.attribute == SUMMARY, "echo", "summary of the session")
+    kept, decided = drop_outside_time(hits, window, is_open=is_open)
     cut = within_budget(kept, settings.budget)
     line = TraceLine("time_filter", decided, {"read": sum(hit.kept for hit in cut), "candidates": len(cut)})
     return {"hits": cut, "window": window, "trace": (line,)}
@@ -47,31 +49,18 @@ def drop_outside_time(
     if not window:
         return tuple(hits), "the question names no time"
     named = " and ".join(describe_span(w.span) for w in window)
-    inside = [hit.kept and any(is_of_time(hit.memory, w.span) for w in window) for hit in hits]
-    if not any(inside):
+    inside = {hit.memory.id for hit in hits if hit.kept and any(is_of_time(hit.memory, w.span) for w in window)}
+    if not inside:
         return tuple(hits), f"nothing from {named}: all kept"
     if not all(w.sure for w in window):
         return tuple(hits), f"perhaps {named}: all kept; memories from that time rank higher"
-    dropped = tuple(
-        replace(hit, dropped="time", why=f"not from {named}")
-        if hit.kept and not fits and (is_open or hit.memory.store in SEMANTIC)
-        else hit
-        for hit, fits in zip(hits, inside, strict=True)
-    )
-    kept = sum(hit.kept for hit in dropped)
-    return dropped, f"{named}: kept {kept} of {len(hits)}" + (
-        "" if is_open else "; memories from that time rank higher"
-    )
 
+    def is_ruled_out(hit: Hit) -> bool:
+        return hit.memory.id not in inside and (is_open or hit.memory.store in SEMANTIC)
 
-def without_summaries(hits: Sequence[Hit]) -> tuple[Hit, ...]:
-    """Drop summaries: they answer what was talked about, but for other questions the turns say more."""
-    return tuple(
-        replace(hit, dropped="echo", why="summary of the session")
-        if hit.kept and hit.memory.attribute == SUMMARY
-        else hit
-        for hit in hits
-    )
+    remaining = drop(hits, is_ruled_out, "time", f"not from {named}")
+    kept = f"{named}: kept {sum(hit.kept for hit in remaining)} of {len(hits)}"
+    return remaining, kept if is_open else f"{kept}; memories from that time rank higher"
 
 
 def within_budget(hits: Sequence[Hit], budget: int) -> tuple[Hit, ...]:

@@ -27,7 +27,7 @@ from graph.readers.reply_formats import NoteReply, NotesReply, ReadingReply, par
 from graph.readers.streaming import AnswerStream
 from graph.replies.manners import manner
 from graph.settings import PipelineSettings
-from graph.state import Note, Reading, Reason, TraceLine
+from graph.state import Note, Reading, Reason, TraceLine, drop
 from graph.understanding.times import moment_of, times_in
 from memory.errors import MemoirError
 from memory.search.quotes import contains
@@ -92,10 +92,7 @@ async def read(reader_input: ReaderInput, say: Say) -> ReaderOutput:
         raise ReaderFailed(reader.tokens) from fault
     reading = replace(reading, by=settings.model)
     shown = {hit.memory.id for hit in content.hits}
-    hits = tuple(
-        replace(hit, dropped="budget", why=UNREAD) if hit.kept and hit.memory.id not in shown else hit
-        for hit in reader_input.hits
-    )
+    hits = drop(reader_input.hits, lambda hit: hit.memory.id not in shown, "budget", UNREAD)
     cited = {c.memory.id for c in reading.citations}
     fits = [hit.scores.get("fused", 1.0) for hit in content.hits if hit.memory.id in cited]
     figures = {

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
 
-from graph.readers import elapsed
+from graph.readers.intervals import Comparison, ago, compare_days
 from graph.state import USER, Citation, Note, Reading, Reason
 from graph.understanding.sentences import split
 from graph.understanding.times import day_happened, describe_day
@@ -15,7 +15,6 @@ from memory.search.tokens import terms
 from memory.types import SEMANTIC, Hit, TimeSpan
 
 if TYPE_CHECKING:
-    from graph.readers.elapsed import Comparison
     from graph.understanding.question import Question
 
 Quoted = tuple[Note, str, str]
@@ -54,20 +53,16 @@ def compose(
     hits: Sequence[Hit],
     asked_at: datetime,
 ) -> Reading:
-    """Answer from the notes alone, or abstain.
+    """Answer from the notes (best first) alone, or abstain.
 
-    Args:
-        question: What is asked.
-        notes: The reader's notes, best first.
-        window: The times the question names.
-        known: The time from the persona's first memory to its last.
-        hits: The hits, for the scores of the citations.
-        asked_at: When it is asked, which "how long ago" counts from.
+    `window` are the times the question names, `known` is the time from the persona's first memory to its last, and the
+    hits give the citations their scores.
     """
     reason = why_unanswered(question, notes, window, known)
     if reason is not None:
         return Reading(_why_not(question, notes, reason, known), tuple(notes), abstained=True, reason=reason)
-    return _citing(_quoted(question, _chosen(question, notes), asked_at), notes, hits)
+    share = NEAR_EXACT if question.expects in ("time", "ago", "number", "duration") else NEAR
+    return _citing(_quoted(question, notes_near_best(notes, share)[:SEVERAL], asked_at), notes, hits)
 
 
 def compare(
@@ -75,11 +70,7 @@ def compare(
 ) -> Reading | None:
     """Answer a question about two things and the time between them; None if one of them is not remembered.
 
-    Args:
-        compared: What is compared.
-        sides: For each of the two things, the question about it and the reader's notes, best first.
-        hits: The hits, for the scores of the citations.
-        zone: The time zone in which days are counted.
+    `sides` are, for each thing, the question about it and the reader's notes, best first; days are those of `zone`.
     """
     if any(why_unanswered(question, notes) for question, notes in sides):
         return None
@@ -87,7 +78,7 @@ def compare(
     days = [day for note in best if (day := day_happened(note.memory, note.occurrence, zone)) is not None]
     if len(set(days)) < 2:  # told on one day, which need not be the day that either happened
         return None
-    statement = elapsed.compare_days(compared, days)
+    statement = compare_days(compared, days)
     room = (MAX_WORDS - len(statement.split())) // 2
     quoted: list[Quoted] = []
     for note, (question, _) in zip(best, sides, strict=True):
@@ -98,20 +89,21 @@ def compare(
 
 def _citing(quoted: Sequence[Quoted], notes: Sequence[Note], hits: Sequence[Hit], first: str = "") -> Reading:
     """The reading of `first`, if any, and one line for each quote with its number."""
-    scores = {hit.memory.id: hit.scores for hit in hits}
     lines = [f"{frame}“{quote}” [{number}]" for number, (_, frame, quote) in enumerate(quoted, start=1)]
-    citations = [
-        Citation(number, note.memory, note.quote, scores.get(note.memory.id, {}))
-        for number, (note, _, _) in enumerate(quoted, start=1)
-    ]
-    return Reading("\n".join(filter(None, [first, *lines])), tuple(notes), tuple(citations))
+    citations = cited([note for note, _, _ in quoted], hits)
+    return Reading("\n".join(filter(None, [first, *lines])), tuple(notes), citations)
+
+
+def cited(notes: Sequence[Note], hits: Sequence[Hit]) -> tuple[Citation, ...]:
+    """The citations of notes, numbered from 1, with the scores of their hits."""
+    scores = {hit.memory.id: hit.scores for hit in hits}
+    return tuple(
+        Citation(n, note.memory, note.quote, scores.get(note.memory.id, {})) for n, note in enumerate(notes, 1)
+    )
 
 
 def why_unanswered(
-    question: Question,
-    notes: Sequence[Note],
-    window: Sequence[TimeExpression] = (),
-    known: TimeSpan | None = None,
+    question: Question, notes: Sequence[Note], window: Sequence[TimeExpression] = (), known: TimeSpan | None = None
 ) -> Reason | None:
     """Why notes, best first, do not answer a question; None if they do. The arguments are as for `compose`."""
     if window and known is not None and not any(w.span.overlaps(known) for w in window):
@@ -134,16 +126,12 @@ def _why_not(question: Question, notes: Sequence[Note], reason: Reason, known: T
     if reason == "premise contradicted":
         best, quote = notes[0], clip(notes[0].quote, question, MAX_WORDS // 2)
         speaker = "you" if best.memory.speaker == USER else best.memory.speaker
-        origin = f"was said by {speaker}" if best.of_other else f"is from {_describe_time(best)}"
+        when = describe_span(best.when) if best.when is not None else describe_day(best.memory.said_at)
+        origin = f"was said by {speaker}" if best.of_other else f"is from {when}"
         return f"the closest thing I remember {origin}: “{quote}”"
     if question.unknown_names:
         return "I remember nothing about " + " or ".join(f"“{n}”" for n in question.unknown_names) + "."
     return "I remember something related, but not the answer."
-
-
-def _chosen(question: Question, notes: Sequence[Note]) -> list[Note]:
-    exact = question.expects in ("time", "ago", "number", "duration")
-    return notes_near_best(notes, NEAR_EXACT if exact else NEAR)[:SEVERAL]
 
 
 def notes_near_best(notes: Sequence[Note], share: float) -> list[Note]:
@@ -178,11 +166,8 @@ def _quoted(question: Question, notes: Sequence[Note], asked_at: datetime) -> li
         quote = clip(note.quote, question, min(left, FURTHER_WORDS) if quoted else max(left, LEAST_WORDS))
         quoted.append((note, frame, quote))
         room = left - len(quote.split())
-    for place, (note, frame, quote) in enumerate(quoted):
-        extended = with_surroundings(note, len(quote.split()) + room) if quote == note.quote else quote
-        room -= len(extended.split()) - len(quote.split())
-        quoted[place] = note, frame, extended
-    return quoted
+    extended = with_surroundings([(note, quote) for note, _, quote in quoted], room)
+    return [(note, frame, quote) for (note, frame, _), quote in zip(quoted, extended, strict=True)]
 
 
 def _frame(note: Note, when: str, *, dated: bool) -> str:
@@ -200,25 +185,27 @@ def _capitalised(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _describe_time(note: Note) -> str:
-    return describe_span(note.when) if note.when is not None else describe_day(note.memory.said_at)
-
-
 def _when(question: Question, note: Note, asked_at: datetime) -> str:
     """When it happened, or how long ago, if that is asked for."""
     if question.expects == "ago":
         day = day_happened(note.memory, note.occurrence, asked_at.tzinfo)
-        return f"{elapsed.ago(day, asked_at.date())}. " if day is not None else ""
-    if question.expects != "time":
-        return ""
-    if note.occurrence is None:
+        return f"{ago(day, asked_at.date())}. " if day is not None else ""
+    if question.expects != "time" or note.occurrence is None:
         return ""
     when = describe_span(note.occurrence.span)
     return f"{_capitalised(when)}. " if note.occurrence.sure else f"Perhaps {when}. "
 
 
-def with_surroundings(note: Note, room: int) -> str:
-    """The passage with as many of the sentences around it in its memory as fit."""
+def with_surroundings(quoted: Iterable[tuple[Note, str]], room: int) -> Iterator[str]:
+    """The quotes, each whole passage with as many of the sentences around it as fit; `room` is in words."""
+    for note, quote in quoted:
+        words = len(quote.split())
+        extended = _with_sentences_around(note, words + room) if quote == note.quote else quote
+        room -= len(extended.split()) - words
+        yield extended
+
+
+def _with_sentences_around(note: Note, room: int) -> str:
     sentences = split(note.memory.text)
     if note.quote not in sentences:
         return note.quote

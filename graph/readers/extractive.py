@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from graph.readers import composing, elapsed, listing
+from graph.readers import composing, intervals, listing
 from graph.readers.interface import ReaderInput, ReaderOutput, Say
 from graph.readers.notes import take_notes
 from graph.replies.manners import manner
@@ -18,7 +18,7 @@ from graph.understanding.times import is_of_time, may_tell_of_time, moment_of
 from memory.types import Hit, TimeSpan, Turn
 
 if TYPE_CHECKING:
-    from graph.readers.elapsed import Comparison
+    from graph.readers.intervals import Comparison
     from memory.bank.bank import Bank
     from memory.dates.expressions import TimeExpression
     from memory.search.searcher import Searcher
@@ -56,7 +56,7 @@ def answer(
         parsed = replace(parsed, expects=question.parse(own, 0, {}).expects)
     dialogue = [hit.memory.id for hit in hits if hit.memory.store == "dialogue"]
     before = bank.preceding_turns(ask.persona.id, dialogue)
-    compared = elapsed.parse(asked.text)
+    compared = intervals.parse(asked.text)
     reading = _compared(compared, ask, hits, before, searcher) if compared else None
     if reading is not None:
         return reading

@@ -13,9 +13,9 @@ from datetime import datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from graph.readers.composing import MAX_WORDS, clip, notes_near_best, why_unanswered, with_surroundings
+from graph.readers.composing import MAX_WORDS, cited, clip, notes_near_best, why_unanswered, with_surroundings
 from graph.readers.passages import NUMBER, UNCOUNTED_PENALTY
-from graph.state import Citation, Note, Reading
+from graph.state import Note, Reading
 from graph.understanding.question import ASKING, Question
 from graph.understanding.times import moment_of
 from memory.search.tokens import content_terms, terms
@@ -83,8 +83,9 @@ def parse(text: str, *, many: bool = False) -> ListRequest | None:
             return ListRequest()
         if word in ("what", "which"):
             noun, rest = _noun(words[place + 1 :])
+            is_plural = len(noun) > 3 and noun.endswith("s") and not noun.endswith(_NO_PLURALS)
             # "Which firm pays my wages?", "What bus goes to the harbour?": without a further verb it was no noun.
-            if _is_plural(noun) and noun not in _TIMES and _AFTER.issuperset(rest[:1]) and not _VERBS.isdisjoint(rest):
+            if is_plural and noun not in _TIMES and _AFTER.issuperset(rest[:1]) and not _VERBS.isdisjoint(rest):
                 return ListRequest()
     return ListRequest() if words[:1] == ["list"] or (many and "how" not in words) else None
 
@@ -92,39 +93,29 @@ def parse(text: str, *, many: bool = False) -> ListRequest | None:
 def compose(
     listed: ListRequest, question: Question, notes: Sequence[Note], hits: Sequence[Hit], asked_at: datetime
 ) -> Reading | None:
-    """The list or the count, of `MAX_WORDS` words; None if the notes hold fewer than two items.
+    """The list or the count, of `MAX_WORDS` words; None if the notes (best first) hold fewer than two items.
 
     None, too, if the best line lists several things by itself, or names the number that is asked for.
-
-    Args:
-        listed: The list or count that is asked for.
-        question: The parsed question.
-        notes: The reader's notes, best first.
-        hits: The hits, for the scores of the citations.
-        asked_at: When it is asked; dates of another year show their year.
     """
     is_count = listed.counted is not None
     notes = _unpenalised(notes) if is_count else notes
-    if why_unanswered(question, notes) or _answers_alone(notes[0].quote, is_count=is_count):
+    if why_unanswered(question, notes):
+        return None
+    best = notes[0].quote  # it may hold the answer alone
+    if NUMBER.search(_DURATION.sub("", best)) if is_count else _ENUMERATES.search(best):
         return None
     items = _items(listed, question, notes)
     if len(items) < 2:
         return None
     first = f"I know of {len(items)}:" if is_count else ""
     quotes = _quotes(items, question, asked_at, MAX_WORDS - len(first.split()))
-    scores = {hit.memory.id: hit.scores for hit in hits}
-    lines, citations = [first] if first else [], list[Citation]()
-    for place in sorted(range(len(quotes)), key=lambda n: moment_of(items[n][0].memory) or asked_at):
-        marks = []
-        for note in items[place]:
-            citations.append(Citation(len(citations) + 1, note.memory, note.quote, scores.get(note.memory.id, {})))
-            marks.append(f"[{len(citations)}]")
-        lines.append(f"{_day(items[place][0], asked_at)}“{quotes[place]}” {''.join(marks)}")
-    return Reading("\n".join(lines), tuple(notes), tuple(citations))
-
-
-def _answers_alone(quote: str, *, is_count: bool) -> bool:
-    return bool(NUMBER.search(_DURATION.sub("", quote)) if is_count else _ENUMERATES.search(quote))
+    lines, sources = [first] if first else [], list[Note]()
+    pairs = zip(items, quotes, strict=True)
+    for item, quote in sorted(pairs, key=lambda pair: moment_of(pair[0][0].memory) or asked_at):
+        numbers = range(len(sources) + 1, len(sources) + len(item) + 1)
+        sources += item
+        lines.append(f"{_day(item[0], asked_at)}“{quote}” {''.join(f'[{number}]' for number in numbers)}")
+    return Reading("\n".join(lines), tuple(notes), cited(sources, hits))
 
 
 def _unpenalised(notes: Sequence[Note]) -> list[Note]:
@@ -148,7 +139,7 @@ def _items(listed: ListRequest, question: Question, notes: Sequence[Note]) -> li
             continue
         if listed.counted is not None and not (listed.counted <= own and _share(question, asked, own) >= TELLS):
             continue
-        twin = next((group for group, terms in items if len(new & terms) >= SAME * min(len(new), len(terms))), None)
+        twin = next((group for group, held in items if len(new & held) >= SAME * min(len(new), len(held))), None)
         if twin is not None:
             twin.append(note)
         else:
@@ -168,12 +159,7 @@ def _quotes(items: Sequence[Sequence[Note]], question: Question, asked_at: datet
         words = min(ITEM_WORDS if quotes else FIRST_WORDS, room - for_others - around)
         quotes.append(clip(group[0].quote, question, max(words, LEAST_WORDS)))
         room -= len(quotes[-1].split()) + around
-    for place, quote in enumerate(quotes):
-        note = items[place][0]
-        extended = with_surroundings(note, len(quote.split()) + room) if quote == note.quote else quote
-        room -= len(extended.split()) - len(quote.split())
-        quotes[place] = extended
-    return quotes
+    return list(with_surroundings(zip((group[0] for group in items), quotes, strict=True), room))
 
 
 def _share(question: Question, asked: Set[str], own: frozenset[str]) -> float:
@@ -194,7 +180,3 @@ def _noun(words: Sequence[str]) -> tuple[str, Sequence[str]]:
         if word in _NO_NOUNS:
             return words[place - 1] if place else "", words[place:]
     return words[-1] if words else "", ()
-
-
-def _is_plural(noun: str) -> bool:
-    return len(noun) > 3 and noun.endswith("s") and not noun.endswith(_NO_PLURALS)

@@ -8,7 +8,6 @@ quotes and cites it. If no sentence answers the question, the reader says so and
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +21,7 @@ from memory.search.tokens import terms
 if TYPE_CHECKING:
     from graph.understanding.question import Question
     from memory.search.fusion import Scores
-    from memory.types import Hit, Turn
+    from memory.types import Hit, Memory, Turn
 
 Encode = Callable[[Sequence[str]], Vectors]
 
@@ -61,7 +60,7 @@ def take_notes(
 
     Args:
         question: The parsed question.
-        vector: The question's unit embedding, shape (d,).
+        vector: Its unit embedding, shape (d,).
         hits: The hits that may be read, best first.
         before: By memory id, the turn before it in its session.
         assistant: The persona's name; its own turns say less about the user than the user's turns.
@@ -70,7 +69,9 @@ def take_notes(
     """
     if question.open:
         then = [hit for hit in hits if hit.memory.id not in of_other_time]
-        return tuple(with_dates(_first_note(hit)) for hit in _of_user_first(then, assistant)[:NOTES])
+        # Events first, and the assistant's own turns last; otherwise as ranked.
+        then.sort(key=lambda hit: (hit.memory.store != "event", hit.memory.speaker in (assistant, "assistant")))
+        return tuple(_first_note(hit.memory) for hit in then[:NOTES])
     passages = [p for hit in hits for p in passages_of(hit, before.get(hit.memory.id))]
     if not passages:
         return ()
@@ -80,37 +81,27 @@ def take_notes(
     meaning = _meaning(vector, passages, shared, encode)
     base = WORDS_WEIGHT * shared + (1 - WORDS_WEIGHT) * meaning + NEWEST_BONUS * _newness(passages)
     elsewhen = [p.hit.memory.id in of_other_time for p in passages]
-    scored = sorted(
-        (
-            (worth(question, p, float(score), subjects, assistant) * (NOT_OF_TIME if other else 1.0), n)
-            for n, (p, score, other) in enumerate(zip(passages, base, elsewhen, strict=True))
-        ),
-        key=lambda pair: (-pair[0], pair[1]),
-    )
+    relevance = [
+        worth(question, p, float(score), subjects, assistant) * (NOT_OF_TIME if other else 1.0)
+        for p, score, other in zip(passages, base, elsewhen, strict=True)
+    ]
     best: dict[int, Note] = {}
-    for relevance, n in scored:
-        memory = passages[n].hit.memory
+    for n in sorted(range(len(passages)), key=lambda n: -relevance[n]):
+        memory, sentence = passages[n].hit.memory, passages[n].sentence
         if memory.id not in best and len(best) < NOTES:
             of_other = of_subject(passages[n], subjects) == NOT_OF_SUBJECT
-            best[memory.id] = Note(
-                memory, passages[n].sentence, min(relevance, 1.0), of_other=of_other, of_other_time=elsewhen[n]
-            )
-    return tuple(with_dates(note) for note in best.values())
+            best[memory.id] = _note(memory, sentence, min(relevance[n], 1.0), of_other, elsewhen[n])
+    return tuple(best.values())
 
 
-def _of_user_first(hits: Sequence[Hit], assistant: str) -> list[Hit]:
-    """The hits with events first and the assistant's own turns last; otherwise as ranked."""
-    return sorted(hits, key=lambda hit: (hit.memory.store != "event", hit.memory.speaker in (assistant, "assistant")))
+def _first_note(memory: Memory) -> Note:
+    stating = next((s for s in sentences_of(memory) if not s.endswith(("?", "？"))), "")
+    return _note(memory, stating or memory.text, OPEN_RELEVANCE if stating else 0.0)
 
 
-def _first_note(hit: Hit) -> Note:
-    stating = [s for s in sentences_of(hit.memory) if not s.endswith(("?", "？"))]
-    return Note(hit.memory, stating[0] if stating else hit.memory.text, OPEN_RELEVANCE if stating else 0.0)
-
-
-def with_dates(note: Note) -> Note:
-    """The note with the times that its passage names."""
-    return replace(note, dates=times_in(note.quote, note.memory.said_at))
+def _note(memory: Memory, quote: str, relevance: float, *other: bool) -> Note:
+    """A note with the times that its passage names."""
+    return Note(memory, quote, relevance, times_in(quote, memory.said_at), *other)
 
 
 def _meaning(vector: Vectors, passages: Sequence[Passage], shared: Scores, encode: Encode) -> Scores:

@@ -68,11 +68,11 @@ def sentences_of(memory: Memory) -> list[str]:
 
 def passages_of(hit: Hit, before: Turn | None) -> list[Passage]:
     """The sentences of a hit; `before` is the turn before it, which it answers if that is a question."""
-    sentences = sentences_of(hit.memory)
-    everything = frozenset(terms(hit.memory.text))
-    asked = before is not None and before.text.rstrip().endswith(("?", "？")) and before.speaker != hit.memory.speaker
-    answers = frozenset(terms(before.text)) if asked and before is not None else frozenset[str]()
-    return [Passage(hit, s, everything, answers) for s in sentences]
+    answers = frozenset[str]()
+    if before is not None and before.text.rstrip().endswith(("?", "？")) and before.speaker != hit.memory.speaker:
+        answers = frozenset(terms(before.text))
+    beside = frozenset(terms(hit.memory.text))
+    return [Passage(hit, sentence, beside, answers) for sentence in sentences_of(hit.memory)]
 
 
 def coverage(question: Question, passage: Passage, subjects: frozenset[str]) -> float:
@@ -85,12 +85,13 @@ def coverage(question: Question, passage: Passage, subjects: frozenset[str]) -> 
     if not total:
         return 0.0
     own = passage.terms
-    shared = sum(
-        weight
-        * (1.0 if term in own else ASKED if term in passage.answers else ELSEWHERE if term in passage.beside else 0.0)
-        for term, weight in weights.items()
-    )
-    return shared / total
+
+    def held(term: str) -> float:
+        return (
+            1.0 if term in own else ASKED if term in passage.answers else ELSEWHERE if term in passage.beside else 0.0
+        )
+
+    return sum(weight * held(term) for term, weight in weights.items()) / total
 
 
 def worth(question: Question, passage: Passage, score: float, subjects: frozenset[str], assistant: str) -> float:
@@ -104,25 +105,17 @@ def worth(question: Question, passage: Passage, score: float, subjects: frozense
         score *= UNCOUNTED_PENALTY
     if memory.store in SEMANTIC:
         score += FACT_BONUS * passage.hit.scores.get("class", 0.0)
-    if question.expects != "yes or no" and not _says_more(question, passage):
+    new = " ".join(word for word in words(sentence) if word not in FUNCTION_WORDS)
+    if question.expects != "yes or no" and question.weights.keys() >= set(terms(new)):
         score *= NOTHING_NEW_PENALTY
-    if _shares_names_only(question, passage):
+    asked = question.weights.keys() - question.names - ASKING
+    if asked and not asked & (passage.terms | passage.beside | passage.answers):
         score *= NAME_ONLY_PENALTY
     if memory.store == "dialogue":
         score *= of_subject(passage, subjects)
         if question.of_user and memory.speaker in (assistant, "assistant"):
             score *= SPOKEN_OF
     return score
-
-
-def _says_more(question: Question, passage: Passage) -> bool:
-    new = [w for w in words(passage.sentence) if w not in FUNCTION_WORDS]
-    return any(term not in question.weights for term in terms(" ".join(new)))
-
-
-def _shares_names_only(question: Question, passage: Passage) -> bool:
-    asked = question.weights.keys() - question.names - ASKING
-    return bool(asked) and not asked & (passage.terms | passage.beside | passage.answers)
 
 
 def _says_what_is_expected(question: Question, passage: Passage) -> bool:

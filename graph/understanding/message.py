@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -68,12 +68,14 @@ async def understand(ask: Ask, services: Services) -> tuple[Message, TraceLine]:
 def _parse(ask: Ask, services: Services) -> tuple[Message, str]:
     """The message by the learned classifier, and its question in its own words."""
     sentences = _sentences(ask.text)
-    context, dialogue = (_with_context(ask), _with_dialogue(ask)) if services.settings.views else ([], [])
+    context, dialogue = _contexts(ask) if services.settings.views else ([], [])
     texts = [ask.text, *context, *sentences]
     names = services.searcher.main_speakers(ask.persona.id, "\n".join(texts), ask.as_of)
     views, voices = _views(services, [*texts, *dialogue], names if services.settings.search.voice else ())
     own, before, parts = views[0], views[1 : 1 + len(context)], views[1 + len(context) : len(texts)]
-    stating, asking = _split_by_kind(services, parts or (own,))
+    kinds = [(part, _classes(services, part).likeliest_kind) for part in parts or (own,)]
+    stating = [part for part, kind in kinds if kind == "statement"]
+    asking = [part for part, kind in kinds if kind != "statement"]
     question = _together(asking) if stating and asking else own
     own_question = question.text
     classes = _without_profile_of_others(_classes(services, question), own_question, (ask.persona.name, *names))
@@ -91,15 +93,6 @@ def _parse(ask: Ask, services: Services) -> tuple[Message, str]:
     looked_up = _weighted(question, others, voiced_views, classes)
     stated_at = stated_time(" ".join(statements), ask.as_of)
     return Message(classes, statements, question, looked_up, subject, stated_at), own_question
-
-
-def _split_by_kind(services: Services, parts: Sequence[View]) -> tuple[list[View], list[View]]:
-    """The parts that state something, and those that do not."""
-    stating: list[View] = []
-    asking: list[View] = []
-    for part in parts:
-        (stating if _classes(services, part).likeliest_kind == "statement" else asking).append(part)
-    return stating, asking
 
 
 def _views(
@@ -134,11 +127,15 @@ async def _judge_stores(services: Services, question: str, classes: Classificati
 
 
 def _trace_line(classes: Classification, judged: JudgedStores | None) -> TraceLine:
+    decided = classes.likeliest_kind
+    if classes.is_question:
+        best = max(classes.stores, key=lambda store: classes.stores[store])
+        decided = f"question, most likely about {best}" + (", asking for several" if classes.asks_many else "")
+    figures = {**classes.stores, "many": classes.many, "recall": classes.recall, "state": classes.state}
     if judged is None:
-        return TraceLine("classify", _decision(classes), probabilities(classes))
-    decided = f"all stores alike: {judged.fault}" if judged.fault else f"{_decision(classes)}, says the model"
-    tokens = {"tokens in": judged.tokens_in, "tokens out": judged.tokens_out}
-    return TraceLine("classify", decided, {**probabilities(classes), **tokens})
+        return TraceLine("classify", decided, figures)
+    decided = f"all stores alike: {judged.fault}" if judged.fault else f"{decided}, says the model"
+    return TraceLine("classify", decided, {**figures, "tokens in": judged.tokens_in, "tokens out": judged.tokens_out})
 
 
 def _sentences(text: str) -> list[str]:
@@ -150,18 +147,16 @@ def _sentences(text: str) -> list[str]:
     return [*first, " ".join(rest)] if rest else first
 
 
-def _with_context(ask: Ask) -> list[str]:
-    """The message after the user's last turns; if it names nothing itself, after the last turn that did."""
+def _contexts(ask: Ask) -> Iterator[list[str]]:
+    """The message after the user's last turns, and after those of both speakers, each if there are any.
+
+    If it names nothing itself, the former is the message after the last turn that did.
+    """
     turns = [t.text for t in ask.dialogue if t.role == "user"]
     naming = [text for text in turns if names_something(text)]
-    before = naming[-1:] if _refers_back(ask.text) else turns[-CONTEXT_TURNS:]
-    return [" ".join([*before, ask.text])] if before else []
-
-
-def _with_dialogue(ask: Ask) -> list[str]:
-    """The message after the last turns of both speakers."""
-    before = [t.text for t in ask.dialogue[-DIALOGUE_TURNS:]]
-    return [" ".join([*before, ask.text])] if before else []
+    of_user = naming[-1:] if _refers_back(ask.text) else turns[-CONTEXT_TURNS:]
+    for before in (of_user, [t.text for t in ask.dialogue[-DIALOGUE_TURNS:]]):
+        yield [" ".join([*before, ask.text])] if before else []
 
 
 def _refers_back(text: str) -> bool:
@@ -196,16 +191,3 @@ def _without_profile_of_others(classes: Classification, question: str, known: Se
         return classes
     stores = {store: p / others for store, p in classes.stores.items()}
     return replace(classes, stores={**stores, "profile": 0.0})
-
-
-def _decision(classes: Classification) -> str:
-    if not classes.is_question:
-        return classes.likeliest_kind
-    best = max(classes.stores, key=lambda store: classes.stores[store])
-    return f"question, most likely about {best}" + (", asking for several" if classes.asks_many else "")
-
-
-def probabilities(classes: Classification) -> dict[str, float]:
-    """The probabilities, by name."""
-    stores = {str(store): p for store, p in classes.stores.items()}
-    return {**stores, "many": classes.many, "recall": classes.recall, "state": classes.state}
