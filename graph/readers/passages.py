@@ -87,9 +87,9 @@ def coverage(question: Question, passage: Passage, subjects: frozenset[str]) -> 
     own = passage.terms
 
     def held(term: str) -> float:
-        return (
-            1.0 if term in own else ASKED if term in passage.answers else ELSEWHERE if term in passage.beside else 0.0
-        )
+        if term in own:
+            return 1.0
+        return ASKED if term in passage.answers else ELSEWHERE if term in passage.beside else 0.0
 
     return sum(weight * held(term) for term, weight in weights.items()) / total
 
