@@ -44,6 +44,7 @@ _OF_SELF = re.compile(r"\b(?:i|my|me|mine)\b", re.I)
 _OF_OTHER = re.compile(r"\b(?:you|your|yours)\b", re.I)
 _PLACE = re.compile(r"\b(?:in|at|to|from|near|around)\s+(?:the\s+)?[A-Z0-9]")
 _NAMED = re.compile(r"(?<=[a-z,;:]\s)[A-Z]\w+")
+_EXPECTED = {"number": NUMBER, "duration": NUMBER, "place": _PLACE, "person": _NAMED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +123,8 @@ def _says_what_is_expected(question: Question, passage: Passage) -> bool:
     sentence, memory = passage.sentence, passage.hit.memory
     if question.expects in ("time", "ago"):
         return memory.event is not None or bool(times_in(sentence, memory.said_at))
-    if question.expects in ("number", "duration"):
-        return bool(NUMBER.search(sentence))
-    if question.expects == "place":
-        return bool(_PLACE.search(sentence))
-    if question.expects == "person":
-        return bool(_NAMED.search(sentence))
-    return False
+    pattern = _EXPECTED.get(question.expects)
+    return pattern is not None and bool(pattern.search(sentence))
 
 
 def of_subject(passage: Passage, subjects: frozenset[str]) -> float:

@@ -131,11 +131,12 @@ def _trace_line(classes: Classification, judged: JudgedStores | None) -> TraceLi
     if classes.is_question:
         best = max(classes.stores, key=lambda store: classes.stores[store])
         decided = f"question, most likely about {best}" + (", asking for several" if classes.asks_many else "")
-    figures = {**classes.stores, "many": classes.many, "recall": classes.recall, "state": classes.state}
-    if judged is None:
-        return TraceLine("classify", decided, figures)
-    decided = f"all stores alike: {judged.fault}" if judged.fault else f"{decided}, says the model"
-    return TraceLine("classify", decided, {**figures, "tokens in": judged.tokens_in, "tokens out": judged.tokens_out})
+    figures = {str(store): p for store, p in classes.stores.items()}
+    figures |= {"many": classes.many, "recall": classes.recall, "state": classes.state}
+    if judged is not None:
+        decided = f"all stores alike: {judged.fault}" if judged.fault else f"{decided}, says the model"
+        figures |= {"tokens in": judged.tokens_in, "tokens out": judged.tokens_out}
+    return TraceLine("classify", decided, figures)
 
 
 def _sentences(text: str) -> list[str]:
