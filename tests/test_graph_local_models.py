@@ -11,9 +11,9 @@ import torch
 from graph.models import local, tokens
 from graph.models.calls import ModelFailed, stream_reply
 from graph.models.local import shared_weights
+from graph.models.measure import try_out
 from graph.models.names import UnknownModel
 from graph.models.registry import chat_model
-from graph.models.trial import try_out
 from support.tiny_models import made_up
 
 pytestmark = pytest.mark.slow

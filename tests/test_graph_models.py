@@ -14,9 +14,9 @@ from langchain_core.language_models import FakeListChatModel
 from graph.models import hosted, names, tokens
 from graph.models.calls import Completion, ModelFailed, complete, stream_reply
 from graph.models.keys import UnsafeKeyFile
+from graph.models.measure import try_out
 from graph.models.names import UnknownModel
 from graph.models.registry import chat_model
-from graph.models.trial import try_out
 from support.chat_server import Broken, ChatServer, Half, Refusal
 
 KEY = "sk-planted-0123456789abcdef"

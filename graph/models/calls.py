@@ -6,7 +6,6 @@ if the server repeated one.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -27,32 +26,28 @@ Messages = Sequence[tuple[str, str]]
 
 Schema = Mapping[str, Any]
 
-_TEMPORARY = re.compile("Timeout|Connection|OutOfMemory")
-
 _TRY_AGAIN = "Nothing was stored; try again"
+_CHECK_KEY = "The server refused the key: check OPENAI_API_KEY (openai:...) or MEMOIR_API_KEY (any other server)"
+_CHECK_KIND = "The server refused the request: check that it is a chat model"
 
-REMEDIES: tuple[tuple[Callable[[BaseException], bool], str], ...] = (
-    (
-        lambda f: _status(f) in (401, 403),
-        "The server refused the key: check OPENAI_API_KEY (openai:...) or MEMOIR_API_KEY (any other server)",
-    ),
-    (
-        lambda f: _status(f) == 404,
-        "The server has no model of that name: check which models it offers",
-    ),
-    (lambda f: _status(f) == 429, "The server has too many requests, or your quota is used up: wait, then try again"),
-    (
-        lambda f: _status(f) in (400, 413, 422),
-        "The server refused the request: check that it is a chat model",
-    ),
-    (lambda f: (_status(f) or 0) >= 500, "The server failed: look at its log, or try again"),
-    (lambda f: "Timeout" in type(f).__name__, "The server was silent for too long: try again, or use a faster model"),
-    (lambda f: "Connection" in type(f).__name__, "Check that the server is running and that its address is right"),
-    (
-        lambda f: "OutOfMemory" in type(f).__name__,
-        "The memory is full: unload other models, or use a smaller one or quantization nf4",
-    ),
-)
+REMEDIES_BY_STATUS: Mapping[int, str] = {
+    400: _CHECK_KIND,
+    401: _CHECK_KEY,
+    403: _CHECK_KEY,
+    404: "The server has no model of that name: check which models it offers",
+    413: _CHECK_KIND,
+    422: _CHECK_KIND,
+    429: "The server has too many requests, or your quota is used up: wait, then try again",
+    500: "The server failed: look at its log, or try again",
+}
+"""By HTTP status; 500 stands for all from there on."""
+
+REMEDIES_BY_NAME: Mapping[str, str] = {
+    "Timeout": "The server was silent for too long: try again, or use a faster model",
+    "Connection": "Check that the server is running and that its address is right",
+    "OutOfMemory": "The memory is full: unload other models, or use a smaller one or quantization nf4",
+}
+"""By a part of the exception's name; all of these are temporary."""
 
 
 class ModelFailed(MemoirError):
@@ -82,12 +77,15 @@ def complete(model: BaseChatModel, prompt: str) -> Completion:
     Raises:
         ModelFailed: there is no reply; the message says why.
     """
+    from langchain_core.exceptions import LangChainException
+
     try:
         reply = model.invoke(prompt)
-    except _faults() as fault:
+    # A server that is not quite OpenAI's shows as any of the last four: a reply that is no JSON, or lacks a field.
+    except (LangChainException, OSError, ValueError, TypeError, LookupError, RuntimeError) as fault:
         failed = _failed(fault)
     else:
-        return _completion(reply.text, reply)
+        return _completion(reply)
     # Not within `except`: the fault may quote the key, and Python would print it as this error's context.
     raise failed
 
@@ -150,9 +148,8 @@ async def _receive(
                 reply = piece if reply is None else reply + piece
                 length += len(piece.text)
                 if length > MAX_REPLY_CHARACTERS:
-                    raise ModelFailed(
-                        _message(f"it was longer than {MAX_REPLY_CHARACTERS:,} characters", "Try another model")
-                    )
+                    what = f"it was longer than {MAX_REPLY_CHARACTERS:,} characters"
+                    raise ModelFailed(_message(what, "Try another model"))
                 if piece.text:
                     on_piece(redact_keys(piece.text))
     except Exception as raised:  # any: what a server that is not quite OpenAI's raises cannot be listed
@@ -166,51 +163,42 @@ async def _receive(
         raise _failed(fault, partial=length > 0)
     if reply is not None and length and _is_hosted(model) and not reply.response_metadata.get("finish_reason"):
         raise ModelFailed(_message("the connection ended within the reply", _TRY_AGAIN))
-    return _completion(reply.text if reply else "", reply)
+    if reply is None:
+        raise ModelFailed(_message("it was empty, finish reason: no reply", _TRY_AGAIN))
+    return _completion(reply)
 
 
-def _completion(text: str, reply: AIMessage | None) -> Completion:
-    usage = reply.usage_metadata if reply is not None else None
-    counted = (usage["input_tokens"], usage["output_tokens"]) if usage else (0, 0)
-    ended = str(reply.response_metadata.get("finish_reason") or "unknown") if reply is not None else "no reply"
-    refusal = str(reply.additional_kwargs.get("refusal") or "") if reply is not None else ""
+def _completion(reply: AIMessage) -> Completion:
+    ended = str(reply.response_metadata.get("finish_reason") or "unknown")
+    refusal = str(reply.additional_kwargs.get("refusal") or "")
     if refusal or ended == "content_filter":
         raise ModelFailed(_message(f"it declined: {refusal or ended}", "Rephrase the question"))
-    if not text.strip():
+    if not reply.text.strip():
         raise ModelFailed(_message(f"it was empty, finish reason: {ended}", _TRY_AGAIN))
-    return Completion(redact_keys(text), *counted)
-
-
-def _faults() -> tuple[type[Exception], ...]:
-    from langchain_core.exceptions import LangChainException
-
-    # A server that is not quite OpenAI's shows as any of the last four: a reply that is no JSON, or lacks a field.
-    return (LangChainException, OSError, ValueError, TypeError, LookupError, RuntimeError)
+    usage = reply.usage_metadata
+    return Completion(redact_keys(reply.text), *((usage["input_tokens"], usage["output_tokens"]) if usage else (0, 0)))
 
 
 def _failed(fault: BaseException, *, partial: bool = False) -> MemoirError:
     """A fault to show to the user; it does not refer to the original, which may quote a key."""
     if isinstance(fault, MemoirError):
         return fault
-    remedy = next((remedy for applies, remedy in REMEDIES if applies(fault)), _TRY_AGAIN)
-    wait = _header(fault, "retry-after")
+    status, name = _status(fault), type(fault).__name__
+    by_name = next((remedy for part, remedy in REMEDIES_BY_NAME.items() if part in name), "")
+    remedy = REMEDIES_BY_STATUS.get(min(status, 500)) or by_name or _TRY_AGAIN
+    headers: Iterable[Any] = getattr(getattr(fault, "response", None), "headers", None) or {}
+    wait = str(dict(headers).get("retry-after", ""))
     remedy += f" (the server asks for {wait} s)" if wait.isdecimal() else ""
     broken = "the reply broke off; " if partial else ""
-    status = _status(fault) or 0
-    temporary = status in (401, 403, 404, 429) or status >= 500 or _TEMPORARY.search(type(fault).__name__)
-    kind = Unreachable if temporary else ModelFailed
-    return kind(_message(f"{broken}{type(fault).__name__}: {str(fault)[:500]}", remedy))
+    kind = Unreachable if status in (401, 403, 404, 429) or status >= 500 or by_name else ModelFailed
+    return kind(_message(f"{broken}{name}: {str(fault)[:500]}", remedy))
 
 
 def _message(what: str, remedy: str) -> str:
     return f"The chat model gave no usable reply ({redact_keys(what)}). {remedy}"
 
 
-def _status(fault: BaseException) -> int | None:
+def _status(fault: BaseException) -> int:
+    """The HTTP status of a fault; 0 if it has none."""
     status = getattr(fault, "status_code", None)
-    return status if isinstance(status, int) else None
-
-
-def _header(fault: BaseException, name: str) -> str:
-    headers: Iterable[Any] = getattr(getattr(fault, "response", None), "headers", None) or {}
-    return str(dict(headers).get(name, ""))
+    return status if isinstance(status, int) else 0

@@ -25,16 +25,11 @@ class UnsafeKeyFile(MemoirError):
     """The key file can be read by others, or cannot be read at all."""
 
 
-def keys_path() -> Path:
-    """The path of the key file, whether or not it exists."""
-    return Path(os.environ.get("MEMOIR_KEYS") or Path(platformdirs.user_config_dir("memoir")) / "keys")
-
-
 def read_key(variable: str) -> str:
     """The key of that name from the environment or else the key file; empty if neither has it.
 
     Raises:
-        KeysExposed: the file can be read by others, so that it must not be used.
+        UnsafeKeyFile: the file can be read by others, so that it must not be used.
     """
     return os.environ.get(variable, "").strip() or _read_file().get(variable, "")
 
@@ -51,7 +46,7 @@ def redact_keys(text: str) -> str:
 
 
 def _read_file() -> dict[str, str]:
-    path = keys_path()
+    path = Path(os.environ.get("MEMOIR_KEYS") or Path(platformdirs.user_config_dir("memoir")) / "keys")
     try:
         mode = stat.S_IMODE(path.stat().st_mode)
         if os.name == "posix" and mode & 0o077:

@@ -1,20 +1,53 @@
-"""Measure a chat model: load time, memory and speed."""
+"""Try out and measure a chat model: how fast it answers, its memory, and whether it keeps to a schema."""
 
 from __future__ import annotations
 
+import asyncio
 import time
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from graph.models.calls import ModelFailed, stream_reply
+from graph.models.json_replies import StrictReply
 from graph.models.local import LocalChat
-from graph.models.names import ModelName, parse_name
 from graph.models.quantization import Quantization, resolve_quantization
 from graph.models.registry import chat_model
 from graph.models.synthetic import Shape, write_model
-from graph.models.trial import try_out
+from graph.models.tokens import context_length
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
 
 GIB = 2**30
 
+SPEED_PROMPT = "Count from one to forty in English words, separated by commas. Write nothing else."
+SCHEMA_PROMPT = (
+    'Where was Ada born, if all you know is: "Ada was born in London in 1815"? Reply with one JSON object of this form '
+    'and nothing else: {"place": "...", "year": 0}'
+)
+
+
+class _Place(StrictReply):
+    place: str
+    year: int
+
+
 Figures = dict[str, str | float]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """The results of a trial.
+
+    Seconds until the first piece of a reply (with loading, for a local model) and tokens per second after it; pieces
+    count as tokens where the model reports none. `context` is in tokens, None if unknown.
+    """
+
+    first_token_s: float
+    tokens_per_s: float
+    context: int | None
+    keeps_schema: bool
 
 
 def measure(name: str, quantization: Quantization) -> Figures:
@@ -24,7 +57,7 @@ def measure(name: str, quantization: Quantization) -> Figures:
         UnknownModel: there is no such model, or it cannot be loaded here.
         ModelFailed: it does not reply.
     """
-    parsed, model = parse_name(name), chat_model(name, quantization=quantization)
+    model = chat_model(name, quantization=quantization)
     figures: Figures = {"model": name}
     if isinstance(model, LocalChat):
         figures |= _loaded(model)
@@ -35,7 +68,41 @@ def measure(name: str, quantization: Quantization) -> Figures:
         "context": trial.context or "not told",
         "keeps to a JSON schema": "yes" if trial.keeps_schema else "no",
     }
-    return figures | _peak(parsed)
+    if isinstance(model, LocalChat):
+        import torch
+
+        if torch.cuda.is_available():
+            peak = round(torch.cuda.max_memory_allocated() / GIB, 3)
+            figures |= {"GPU": torch.cuda.get_device_name(), "peak GPU GiB": peak}
+    return figures
+
+
+def try_out(model: BaseChatModel) -> Trial:
+    """Ask a model twice: once for its speed, once for a reply of a given schema.
+
+    Raises:
+        ModelFailed: it does not reply.
+    """
+    arrivals: list[float] = []
+    started = time.perf_counter()
+    reply = asyncio.run(
+        stream_reply(model, [("human", SPEED_PROMPT)], on_piece=lambda piece: arrivals.append(time.perf_counter()))
+    )
+    ended = time.perf_counter()
+    # A reply may come in one piece: a local model delivers whole words, and the noise of a synthetic one has none.
+    seconds = ended - (arrivals[0] if len(arrivals) > 1 else started)
+    rate = (reply.tokens_out or len(arrivals)) / seconds
+    first = arrivals[0] - started
+    return Trial(round(first, 3), round(rate, 1), context_length(model), _keeps_schema(model))
+
+
+def _keeps_schema(model: BaseChatModel) -> bool:
+    try:
+        reply = asyncio.run(stream_reply(model, [("human", SCHEMA_PROMPT)], schema=_Place.model_json_schema()))
+        _Place.model_validate_json(reply.text)
+    except (ModelFailed, ValueError):
+        return False
+    return True
 
 
 def make_synthetic_model(folder: Path, shape: Shape) -> str:
@@ -59,11 +126,3 @@ def _loaded(model: LocalChat) -> Figures:
         "weights GiB": round(loaded.get_memory_footprint() / GIB, 3),
         "device": str(loaded.device),
     }
-
-
-def _peak(name: ModelName) -> Figures:
-    import torch
-
-    if name.kind != "local" or not torch.cuda.is_available():
-        return {}
-    return {"GPU": torch.cuda.get_device_name(), "peak GPU GiB": round(torch.cuda.max_memory_allocated() / GIB, 3)}

@@ -7,7 +7,7 @@ downloaded from a place that the user did not name), so the length of its prompt
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -22,8 +22,6 @@ MESSAGE_OVERHEAD = 8
 
 UNKNOWN_CONTEXT = 4096
 """Assumed of a server that does not report its context: Ollama's default."""
-
-Counted = Literal["by its tokenizer", "estimated"]
 
 
 def count_tokens(model: BaseChatModel, talk: Messages) -> int:
@@ -41,7 +39,7 @@ def _estimated(text: str) -> int:
     return math.ceil(ascii_only / ASCII_PER_TOKEN + (size - ascii_only) / OTHER_PER_TOKEN)
 
 
-def counting_method(model: BaseChatModel) -> Counted:
+def counting_method(model: BaseChatModel) -> str:
     """How `count_tokens` counts for this model."""
     return "by its tokenizer" if model._llm_type == "memoir-local" else "estimated"
 

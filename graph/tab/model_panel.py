@@ -10,10 +10,10 @@ from markupsafe import Markup
 
 from graph.assistant import Assistant
 from graph.models.local import LocalChat
+from graph.models.measure import Trial, try_out
 from graph.models.names import NONE, is_named, parse_name
 from graph.models.quantization import Quantization, free_bytes, resolve_quantization
 from graph.models.registry import chat_model, chat_model_or_none
-from graph.models.trial import Trial, try_out
 from graph.settings import PipelineSettings
 from memory.errors import MemoirError
 from memory.tab.events import PRIVATE, Update, show_errors, to_gradio_error
