@@ -120,13 +120,11 @@ def parse_correction(text: str) -> Correction | Retraction | None:
     if len(text) > LONGEST or "?" in text:
         return None
     plain = text.replace("’", "'").strip()
-    match = _RETRACTS.match(plain)
-    if match:
+    if match := _RETRACTS.match(plain):
         return Retraction((match["what"] or "").strip(), text)
     first, *rest = split(plain) or [""]
     sentence = f"{first} {rest[0]}" if rest and _LEAD_ALONE.fullmatch(first) else first
-    matches = (pattern.match(sentence) for pattern in _CORRECTS)
-    match = next(filter(None, matches), None)
+    match = next(filter(None, (pattern.match(sentence) for pattern in _CORRECTS)), None)
     if match is None:
         return None
     return Correction(match["right"].strip(" ,;.!"), (match["wrong"] or "").strip(" .!"), sentence)
@@ -169,16 +167,10 @@ def retract(
         targets = [m for m in candidates if named and named <= frozenset(content_terms(f"{m.text} {m.key}"))]
         if len({m.turn_ids or m.id for m in targets}) > MOST_MEANT:
             return Revision(tuple(targets), "", retraction.sentence)
-    taken = {
-        m.id: m
-        for memory in targets
-        for m in (memory, *derived(memory))
-        if m.retracted_at is None and m.attribute != SUMMARY
-    }
-    if not taken:
-        return None
+    related = {m.id: m for memory in targets for m in (memory, *derived(memory))}
+    taken = tuple(m.id for m in related.values() if m.retracted_at is None and m.attribute != SUMMARY)
     old = tuple({m.id: m for m in targets}.values())
-    return Revision(old, "", retraction.sentence, taken_back=tuple(taken))
+    return Revision(old, "", retraction.sentence, taken_back=taken) if taken else None
 
 
 def _corrected(correction: Correction, memory: Memory) -> str:
@@ -188,7 +180,7 @@ def _corrected(correction: Correction, memory: Memory) -> str:
         wrong = re.search(rf"(?<!\w){re.escape(correction.wrong)}(?!\w)", memory.text, re.IGNORECASE)
         return memory.text[: wrong.start()] + right + memory.text[wrong.end() :] if wrong else ""
     if _CLAUSE.match(right):
-        return _sentence(right) if _is_about_same(right, memory) else ""
+        return f"{right[0].upper()}{right[1:]}." if _is_about_same(right, memory) else ""
     return _replace_same_kind(right, memory)
 
 
@@ -214,13 +206,12 @@ def _replace_same_kind(right: str, memory: Memory) -> str:
 
 def _is_about_same(clause: str, memory: Memory) -> bool:
     """Whether a clause is about the same subject as the memory."""
-    anchor = memory.said_at
-    if anchor is not None:
-        about = {(f.store, f.attribute) for f in facts(clause, memory.speaker, anchor) if f.attribute}
-        if about & {(f.store, f.attribute) for f in facts(memory.text, memory.speaker, anchor)}:
+    if memory.said_at is not None:
+        stated = (facts(text, memory.speaker, memory.said_at) for text in (clause, memory.text))
+        about, known = ({(fact.store, fact.attribute) for fact in each if fact.attribute} for each in stated)
+        if about & known:
             return True
-    shared = frozenset(content_terms(clause)) & frozenset(content_terms(memory.text))
-    return bool(shared)
+    return not frozenset(content_terms(clause)).isdisjoint(content_terms(memory.text))
 
 
 def _relearned(
@@ -232,12 +223,11 @@ def _relearned(
     anchor = memory.said_at or now
     known_facts = [m for m in known if m.id != memory.id and m.store in SEMANTIC]
     for fact in facts(corrected, memory.speaker, anchor):
-        same = [
-            m for m in known_facts if (m.store, m.attribute) == (fact.store, fact.attribute) and m.text != fact.text
-        ]
+        if any(m.text == fact.text for m in known_facts):
+            continue
+        same = (m.id for m in known_facts if (m.store, m.attribute) == (fact.store, fact.attribute))
         right = replace(fact, said_at=now, valid_from=fact.valid_from or anchor)
-        if not any(m.text == fact.text for m in known_facts):
-            yield LearnedMemory(right, quotes, replaces=same[0].id if same else None)
+        yield LearnedMemory(right, quotes, replaces=next(same, None))
     for event in known:
         text = _corrected(correction, event) if event.store == "event" and not event.attribute else ""
         if text:
@@ -247,11 +237,9 @@ def _relearned(
 def _draft(memory: Memory, text: str, now: datetime) -> MemoryDraft:
     """The memory with a new text, said now; its event time is relative to when it was said first."""
     when = stated_time(text, memory.said_at)
-    return MemoryDraft(
+    draft = MemoryDraft(
         memory.store,
         text,
-        event=when.span if when else None,
-        event_text=when.text if when else "",
         said_at=now,
         emotion=memory.emotion,
         scene=memory.scene,
@@ -259,6 +247,7 @@ def _draft(memory: Memory, text: str, now: datetime) -> MemoryDraft:
         valid_from=memory.valid_from if memory.store in SEMANTIC else None,
         attribute=memory.attribute,
     )
+    return replace(draft, event=when.span, event_text=when.text) if when else draft
 
 
 def _repeats_error(correction: Correction, known: Memory, memory: Memory, corrected: str) -> bool:
@@ -266,10 +255,5 @@ def _repeats_error(correction: Correction, known: Memory, memory: Memory, correc
     if known.store == "dialogue":
         return known.id != memory.id and contains(memory.text, known.text)
     gone = frozenset(terms(memory.text)) - frozenset(terms(corrected))
-    return bool(gone & frozenset(terms(known.text))) or (
-        bool(correction.wrong) and contains(known.text, correction.wrong)
-    )
-
-
-def _sentence(clause: str) -> str:
-    return f"{clause[0].upper()}{clause[1:]}."
+    names_wrong = bool(correction.wrong) and contains(known.text, correction.wrong)
+    return names_wrong or not gone.isdisjoint(terms(known.text))

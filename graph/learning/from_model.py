@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
@@ -17,7 +18,7 @@ from graph.learning.summary import summary
 from graph.models.json_replies import StrictReply, ask_for_json, quoted
 from graph.models.tokens import UNKNOWN_CONTEXT, context_length, count_tokens
 from graph.understanding.times import stated_time
-from memory.types import LearnedMemory, MemoryDraft, Quote, Store, Turn
+from memory.types import LearnedMemory, MemoryDraft, Quote, Turn
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -149,15 +150,14 @@ def _draft(item: Item, turns: Sequence[SessionTurn]) -> MemoryDraft:
     said_at = spoken[0][0].said_at if spoken else None
     dates = (stated_time(words, turn.said_at) for turn, words in spoken if turn.said_at)
     when = next(filter(None, dates), None)
-    store: Store = item.store
-    timed: dict[str, Any] = {"event": when.span, "event_text": when.text} if when and store == "event" else {}
-    return MemoryDraft(
-        store,
+    is_event = item.store == "event"
+    draft = MemoryDraft(
+        item.store,
         item.text.strip()[:MAX_TEXT],
         said_at=said_at,
         emotion=item.emotion if item.emotion in EMOTIONS else "",
         scene=item.scene[:MAX_TEXT],
         speaker=spoken[0][0].speaker if spoken else item.speaker,
-        attribute="" if store == "event" else item.attribute.strip().casefold()[:MAX_TEXT],
-        **timed,
+        attribute="" if is_event else item.attribute.strip().casefold()[:MAX_TEXT],
     )
+    return replace(draft, event=when.span, event_text=when.text) if when and is_event else draft

@@ -46,13 +46,14 @@ class JudgedStores:
 
 async def judge_stores(question: str, model: BaseChatModel, *, examples: bool = False) -> JudgedStores:
     """Ask a chat model for P(store | question); without a usable reply it is the uniform prior."""
+    uniform = Classification.uniform().stores
     try:
         reply = await stream_reply(model, [("human", prompt(question, examples=examples))])
     except ModelFailed as fault:
-        return JudgedStores(Classification.uniform().stores, str(fault))
+        return JudgedStores(uniform, str(fault))
     stores = read_stores(reply.text)
-    fault_of_reply = "" if stores else "its reply could not be parsed"
-    return JudgedStores(stores or Classification.uniform().stores, fault_of_reply, reply.tokens_in, reply.tokens_out)
+    unusable = "" if stores else "its reply could not be parsed"
+    return JudgedStores(stores or uniform, unusable, reply.tokens_in, reply.tokens_out)
 
 
 def prompt(question: str, *, examples: bool) -> str:
@@ -80,9 +81,5 @@ def read_stores(reply: str) -> dict[Store, float] | None:
 def _examples() -> tuple[tuple[Store, str], ...]:
     """The first questions of each store among our own."""
     rows = [json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines()]
-    asked = [row for row in rows if row["kind"] == "question"]
-    return tuple(
-        (store, str(row["text"]))
-        for store in STORES
-        for row in [row for row in asked if row["store"] == store][:EXAMPLES_PER_STORE]
-    )
+    asked = {s: [str(row["text"]) for row in rows if (row["kind"], row["store"]) == ("question", s)] for s in STORES}
+    return tuple((store, text) for store, texts in asked.items() for text in texts[:EXAMPLES_PER_STORE])

@@ -51,11 +51,9 @@ def when_happened(memory: Memory, named: Sequence[TimeExpression], *, unambiguou
         return Occurrence(memory.event, sure=True)
     inside = [time for time in named if time.relation == "in"]
     sure = [time.span for time in inside if time.sure]
-    if unambiguous:
-        return Occurrence(sure[0], sure=True) if len(set(sure)) == 1 else None
-    if sure:
+    if sure and (not unambiguous or len(set(sure)) == 1):
         return Occurrence(sure[0], sure=True)
-    return Occurrence(inside[0].span, sure=False) if inside else None
+    return Occurrence(inside[0].span, sure=False) if inside and not unambiguous else None
 
 
 def day_happened(memory: Memory, occurrence: Occurrence | None, zone: tzinfo | None) -> date | None:
@@ -84,9 +82,9 @@ def is_of_time(memory: Memory, span: TimeSpan) -> bool:
         return True
     if memory.said_at is None:
         return memory.event is None
-    return _day_of(memory.said_at).overlaps(span) or any(
-        time.span.overlaps(span) for time in times_in(memory.text, memory.said_at)
-    )
+    start = memory.said_at.replace(hour=0, minute=0, second=0, microsecond=0)
+    day = TimeSpan(start.astimezone(UTC), (start + DAY).astimezone(UTC))
+    return day.overlaps(span) or any(time.span.overlaps(span) for time in times_in(memory.text, memory.said_at))
 
 
 def may_tell_of_time(memory: Memory, span: TimeSpan) -> bool:
@@ -97,8 +95,3 @@ def may_tell_of_time(memory: Memory, span: TimeSpan) -> bool:
         return False
     soon = timedelta(seconds=FADE_AFTER)
     return span.end <= memory.said_at < span.end + soon and not times_in(memory.text, memory.said_at)
-
-
-def _day_of(moment: datetime) -> TimeSpan:
-    start = moment.replace(hour=0, minute=0, second=0, microsecond=0)
-    return TimeSpan(start.astimezone(UTC), (start + DAY).astimezone(UTC))
