@@ -10,7 +10,7 @@ import json
 import uuid
 from collections.abc import Callable
 from functools import wraps
-from typing import Annotated, Any, ParamSpec
+from typing import Annotated, Any, ParamSpec, TypedDict
 
 import gradio as gr
 from gradio.events import api
@@ -18,26 +18,16 @@ from pydantic import Field, ValidationError, validate_call
 
 from graph.assistant import Answer, Assistant
 from graph.learning.learner import Learner
-from graph.server.api_results import (
-    AnswerResult,
-    ForgetResult,
-    MemoryResult,
-    PersonaResult,
-    RememberResult,
-    answer_result,
-    memory_result,
-    persona_result,
-    remember_result,
-)
 from graph.state import Ask
 from graph.tab.asking_date import parse_as_of
 from graph.tab.request import MAX_MESSAGE, wait_until_ready
 from memory.bank import journal
 from memory.errors import MemoirError, UnknownMemory
+from memory.exporting.json_values import to_json_values
 from memory.forgetting.forget import forget_memories
 from memory.search.indexer import Indexer
 from memory.search.scoring import SearchSettings
-from memory.types import Persona, Store
+from memory.types import Store
 
 MAX_FOUND = 50
 """Memories that one search returns."""
@@ -52,6 +42,65 @@ Limit = Annotated[int, Field(ge=1, le=MAX_FOUND)]
 MemoryIds = Annotated[list[Annotated[int, Field(ge=1, lt=2**63)]], Field(min_length=1, max_length=MAX_FORGOTTEN)]
 
 P = ParamSpec("P")
+
+
+class CitationResult(TypedDict):
+    """A line that an answer relies on."""
+
+    number: int
+    memory: int
+    date: str | None
+    speaker: str
+    quote: str
+
+
+class AnswerResult(TypedDict):
+    """An answer, or an abstention with its reason."""
+
+    answer: str
+    abstained: bool
+    reason: str | None
+    citations: list[CitationResult]
+    notice: str
+
+
+class RememberResult(TypedDict):
+    """The reply to a statement, and how much was stored."""
+
+    reply: str
+    turns: int
+    memories: int
+
+
+class MemoryResult(TypedDict):
+    """A memory that a search found."""
+
+    memory: int
+    store: str
+    text: str
+    speaker: str
+    date: str | None
+    score: float
+
+
+class ForgetResult(TypedDict):
+    """How much was deleted, and how many of its texts are still in the bank's files."""
+
+    memories: int
+    turns: int
+    sessions: int
+    residue: int
+
+
+class PersonaResult(TypedDict):
+    """A persona and how much it knows."""
+
+    id: int
+    name: str
+    description: str
+    sessions: int
+    turns: int
+    memories: int
 
 
 class PublicApi:
@@ -81,7 +130,24 @@ class PublicApi:
         Returns:
             answer, abstained, reason (if abstained), citations (number, memory, date, speaker, quote), notice.
         """
-        return answer_result(self._send(persona, question, as_of, remember=remember))
+        reading = self._send(persona, question, as_of, remember=remember).reading
+        citations = [
+            CitationResult(
+                number=citation.number,
+                memory=citation.memory.id,
+                date=to_json_values(citation.memory.said_at),
+                speaker=citation.memory.speaker,
+                quote=citation.quote,
+            )
+            for citation in reading.citations
+        ]
+        return AnswerResult(
+            answer=reading.answer,
+            abstained=reading.abstained,
+            reason=reading.reason,
+            citations=citations,
+            notice=reading.notice,
+        )
 
     def remember(self, persona: PersonaName, text: Text, said_at: Date = None) -> RememberResult:
         """Tell a persona something to remember. A text that only asks a question stores no memory.
@@ -94,7 +160,9 @@ class PublicApi:
         Returns:
             reply, and the numbers of turns and memories that were stored.
         """
-        return remember_result(self._send(persona, text, said_at, remember=True))
+        answer = self._send(persona, text, said_at, remember=True)
+        turns, memories = (answer.stored.turns, answer.stored.memories) if answer.stored else (0, 0)
+        return RememberResult(reply=answer.reading.answer, turns=turns, memories=memories)
 
     def search_memory(
         self, persona: PersonaName, query: Text, limit: Limit = 10, store: Store | None = None, as_of: Date = None
@@ -114,7 +182,17 @@ class PublicApi:
         searcher, owner = self._assistant.services.searcher, self._bank.persona(persona)
         hits = searcher.search(owner.id, searcher.views([query]), parse_as_of(as_of), SearchSettings(k=limit))
         kept = [hit for hit in hits if hit.kept and store in (None, hit.memory.store)]
-        return [memory_result(hit) for hit in sorted(kept, key=lambda hit: -hit.score)[:limit]]
+        return [
+            MemoryResult(
+                memory=hit.memory.id,
+                store=hit.memory.store,
+                text=hit.memory.text,
+                speaker=hit.memory.speaker,
+                date=to_json_values(hit.memory.said_at),
+                score=round(hit.score, 4),
+            )
+            for hit in sorted(kept, key=lambda hit: -hit.score)[:limit]
+        ]
 
     def forget(self, persona: PersonaName, memories: MemoryIds) -> ForgetResult:
         """Delete memories for good, together with the turns they came from. This cannot be undone.
@@ -127,7 +205,10 @@ class PublicApi:
             the numbers of memories, turns and sessions deleted, and of deleted texts still found in the files (0).
         """
         owner = self._bank.persona(persona)
-        self._check_known(owner, memories)
+        unknown = set(memories) - {memory.id for memory in self._bank.memories_by_id(owner.id, memories)}
+        if unknown:  # one wrong number refuses the whole call
+            listed = ", ".join(map(str, sorted(unknown)))
+            raise UnknownMemory(f"{owner.name} has no memory {listed}; nothing was forgotten")
         gone = forget_memories(self._bank, owner.id, memories)
         return ForgetResult(memories=gone.memories, turns=gone.turns, sessions=gone.sessions, residue=gone.residue)
 
@@ -137,7 +218,21 @@ class PublicApi:
         Returns:
             a list of id, name, description, and the numbers of sessions, turns and memories.
         """
-        return [persona_result(self._bank, persona) for persona in self._bank.personas()]
+        listed = []
+        for persona in self._bank.personas():
+            counts = self._bank.counts(persona.id)
+            sessions, turns = counts.pop("sessions"), counts.pop("turns")
+            listed.append(
+                PersonaResult(
+                    id=persona.id,
+                    name=persona.name,
+                    description=persona.description,
+                    sessions=sessions,
+                    turns=turns,
+                    memories=sum(counts.values()),
+                )
+            )
+        return listed
 
     def _send(self, persona: str, text: str, as_of: str | None, *, remember: bool) -> Answer:
         """Send one message in a chat of its own, which ends with the answer."""
@@ -149,13 +244,6 @@ class PublicApi:
         if remember:
             self._learner.close(chat_id)
         return answer
-
-    def _check_known(self, persona: Persona, memory_ids: list[int]) -> None:
-        """Make one wrong number refuse the whole call."""
-        unknown = set(memory_ids) - {memory.id for memory in self._bank.memories_by_id(persona.id, memory_ids)}
-        if unknown:
-            listed = ", ".join(map(str, sorted(unknown)))
-            raise UnknownMemory(f"{persona.name} has no memory {listed}; nothing was forgotten")
 
 
 def return_json(page: gr.Blocks) -> None:

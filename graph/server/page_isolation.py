@@ -10,48 +10,44 @@ import re
 import secrets
 import sys
 from contextvars import ContextVar
+from typing import Any
 
 import gradio as gr
 from gradio import routes
-from gradio.blocks import BlockContext
 from gradio.context import Context
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 _PAGE: ContextVar[gr.Blocks] = ContextVar("page")
-_ROOT: ContextVar[gr.Blocks | None] = ContextVar("page under construction", default=None)
-_PARENT: ContextVar[BlockContext | None] = ContextVar("parent of the next component", default=None)
 _SEPARATOR = "<gradio-sep>"
 _UPLOAD = re.compile(rb"(?<![^&])upload_id=")
 
 
-class _BuildContext:
-    """Gradio's `Context`, with the page under construction in context variables.
+class _PerTask:
+    """An attribute with a value of its own in each thread and task."""
 
-    Gradio keeps it in class attributes, so a component that any thread makes meanwhile, such as a handler that answers
-    another user, becomes a part of that page.
+    def __init__(self) -> None:
+        self._value: ContextVar[Any] = ContextVar("of the page under construction", default=None)
+
+    def __get__(self, owner: object, of_type: type | None = None) -> Any:  # noqa: ANN401  # as Gradio's
+        return self._value.get()
+
+    def __set__(self, owner: object, value: object) -> None:
+        self._value.set(value)
+
+
+class _BuildContext:
+    """Gradio's `Context`, with the page under construction (`root_block`) and the parent of its next component apart.
+
+    Gradio keeps them in class attributes, so a component that any thread makes meanwhile, such as a handler that
+    answers another user, becomes a part of that page.
     """
+
+    root_block = _PerTask()
+    block = _PerTask()
 
     def __init__(self) -> None:
         self.id = Context.id
         self.token = Context.token
-
-    @property
-    def root_block(self) -> gr.Blocks | None:
-        """The page that this thread or task builds."""
-        return _ROOT.get()
-
-    @root_block.setter
-    def root_block(self, page: gr.Blocks | None) -> None:
-        _ROOT.set(page)
-
-    @property
-    def block(self) -> BlockContext | None:
-        """The layout that the next component of this thread or task is added to."""
-        return _PARENT.get()
-
-    @block.setter
-    def block(self, parent: BlockContext | None) -> None:
-        _PARENT.set(parent)
 
 
 def isolate_pages() -> None:

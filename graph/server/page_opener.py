@@ -48,7 +48,8 @@ class PageOpener:
         """
         uploads = self._settings.home / "uploads" / (user_id or "all")
         app, page, background = await to_thread.run_sync(self._build, user_id, uploads)
-        background.start()
+        background.indexer.start()
+        background.learner.start()
         try:
             async with app.router.lifespan_context(app):
                 yield FileLimits(PageIsolation(app, page), uploads, PICTURES)

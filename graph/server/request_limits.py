@@ -64,7 +64,16 @@ class RequestLimits:
         if refused is not None:
             await refused(scope, receive, send)
             return
-        await _BodyLimit(self._app, _limit(scope["path"]))(scope, receive, send)
+        left = _limit(scope["path"])
+
+        async def receive_limited() -> Message:
+            """Cut the body off at its limit, for clients that send no length or a wrong one."""
+            nonlocal left
+            message = await receive()
+            left -= len(message.get("body", b""))
+            return message if left >= 0 else {"type": "http.disconnect"}
+
+        await self._app(scope, receive_limited, send)
 
     def _refusal(self, scope: Scope) -> PlainTextResponse | None:
         headers, path = Headers(scope=scope), str(scope["path"])
@@ -120,22 +129,6 @@ class FileLimits:
     def _full(self) -> bool:
         # Each upload has a folder of its own.
         return self._folder.is_dir() and sum(1 for _ in self._folder.rglob("*")) >= 2 * MAX_UPLOADS
-
-
-class _BodyLimit:
-    """Cuts a body off at its limit, for clients that send no length or a wrong one."""
-
-    def __init__(self, app: ASGIApp, limit: int) -> None:
-        self._app = app
-        self._left = limit
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def receive_limited() -> Message:
-            message = await receive()
-            self._left -= len(message.get("body", b""))
-            return message if self._left >= 0 else {"type": "http.disconnect"}
-
-        await self._app(scope, receive_limited, send)
 
 
 def _limit(path: str) -> int:

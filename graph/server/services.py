@@ -36,11 +36,6 @@ class Background:
     indexer: Indexer
     learner: Learner
 
-    def start(self) -> None:
-        """Start both threads."""
-        self.indexer.start()
-        self.learner.start()
-
 
 def load_models(settings: Settings) -> Models:
     """Load the classifier; the embedding model and a local chat model load when they are first needed."""

@@ -7,8 +7,8 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from graph.assistant import Answer
-from memory.formatting import STORE_NAMES, clip
-from memory.types import Memory
+from graph.understanding.times import moment_of
+from memory.tab.formatting import STORE_NAMES, clip
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -23,7 +23,7 @@ def plot_candidates(answer: Answer) -> Figure | None:
 
     figure = Figure()
     for kept, name, colour in ((True, "read", READ), (False, "left out", DROPPED)):
-        dated = [(hit, when) for hit in answer.hits if hit.kept == kept and (when := _moment(hit.memory))]
+        dated = [(hit, when) for hit in answer.hits if hit.kept == kept and (when := moment_of(hit.memory))]
         if dated:
             figure.add_trace(
                 Scatter(
@@ -65,12 +65,8 @@ def _mark_times(figure: Figure, answer: Answer) -> None:
     figure.add_annotation(x=answer.ask.as_of, y=1, yref="paper", text="asked", showarrow=False, yshift=9)
 
 
-def _moment(memory: Memory) -> datetime | None:
-    return memory.event.start if memory.event else memory.said_at
-
-
 def _range(answer: Answer) -> tuple[datetime, datetime]:
     """From a little before the first candidate to a little after the moment of asking."""
-    moments = [answer.ask.as_of, *(when for hit in answer.hits if (when := _moment(hit.memory)))]
+    moments = [answer.ask.as_of, *(when for hit in answer.hits if (when := moment_of(hit.memory)))]
     margin = max((max(moments) - min(moments)) / 30, timedelta(days=1))
     return min(moments) - margin, max(moments) + margin

@@ -107,11 +107,11 @@ class ChatTab:
             *self.trace.outputs,
         ]
         opened = [self.persona, self.proactive, self.timer, *fresh]
-        page.load(self.open_page, None, opened, **PRIVATE)
+        page.load(self.open_chat, None, opened, **PRIVATE)
         # A dropdown also sends "input" when the keyboard only passes through it.
         self.persona.input(self.choose_persona, [self.chat, self.persona], opened, **PRIVATE)
         self.imports.imported.change(self.show_imported, self.imports.imported, opened, **PRIVATE)
-        self.new_persona.created.change(self.show_persona, self.new_persona.created, opened, **PRIVATE)
+        self.new_persona.created.change(self.open_chat, self.new_persona.created, opened, **PRIVATE)
         self.proactive.input(self.set_proactive, [self.chat, self.proactive], None, **PRIVATE)
         self.new_chat.click(self.start_chat, [self.chat, self.as_of], fresh, **PRIVATE)
         self.box.bubbles.clear(self.start_chat, [self.chat, self.as_of], fresh, **PRIVATE)
@@ -131,28 +131,18 @@ class ChatTab:
         self.box.composer.stop(self.stop, self.chat, None, **PRIVATE)
 
     @show_errors
-    def open_page(self) -> Update:
-        """Show the first persona, which is the sample."""
-        return self._open(None)
-
-    @show_errors
     def choose_persona(self, chat: Chat, persona_id: int | None) -> Update:
         """Start a chat with another persona."""
         if persona_id == chat.persona_id:
             return UNCHANGED
         self.learner.close(chat.id)
-        return self._open(persona_id)
+        return self.open_chat(persona_id)
 
     @show_errors
     def show_imported(self, persona_id: int | None) -> Update:
         """Start a chat with the persona that was imported."""
         self.learner.wake()
-        return self._open(persona_id) if persona_id is not None else UNCHANGED
-
-    @show_errors
-    def show_persona(self, persona_id: int) -> Update:
-        """Start a chat with the persona that was created."""
-        return self._open(persona_id)
+        return self.open_chat(persona_id) if persona_id is not None else UNCHANGED
 
     @show_errors
     def start_chat(self, chat: Chat, as_of: str | None) -> Update:
@@ -231,8 +221,9 @@ class ChatTab:
         if chat.id in self._stops:
             self._stops[chat.id].set()
 
-    def _open(self, preferred: int | None) -> Update:
-        """Start a chat with a persona, or with the first one, at the time that its history calls for."""
+    @show_errors
+    def open_chat(self, preferred: int | None = None) -> Update:
+        """Start a chat with a persona, or with the first one (the sample), at the time that its history calls for."""
         choices = persona_choices(self.bank)
         ids = [persona_id for _, persona_id in choices]
         chosen = preferred if preferred in ids else next(iter(ids), None)

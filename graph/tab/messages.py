@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -9,7 +10,6 @@ from typing import Any, Literal
 import gradio as gr
 
 from graph.state import Reading
-from graph.tab.markdown import link_citations, to_markdown
 
 ASK = "Ask a question, or share something to remember"
 SEND, STOP = "Send", "Stop"
@@ -30,6 +30,10 @@ SHOWN = 200
 """Messages of a chat that the page shows: all are sent to it with each word of an answer."""
 
 CUT = ("Earlier messages", "Earlier messages are not shown here. You can find what was remembered in the Memory tab.")
+
+
+_PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
+_CITATION = re.compile(r"\\\[(\d+)\\\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,22 @@ class Chat:
     answers: tuple[PastAnswer, ...] = ()
 
 
+def to_markdown(text: str) -> str:
+    """Escape every character that Markdown could read as markup."""
+    return "\n".join(_PUNCTUATION.sub(r"\\\1", line.strip()) for line in text.strip().splitlines())
+
+
+def link_citations(reading: Reading, answer_number: int) -> str:
+    """Escape an answer, and link its citations to their sources."""
+    numbers = {c.number for c in reading.citations}
+
+    def link(match: re.Match[str]) -> str:
+        number = int(match[1])
+        return f"[{number}](#source-{answer_number}-{number})" if number in numbers else match[0]
+
+    return _CITATION.sub(link, to_markdown(reading.answer))
+
+
 def user_bubble(text: str) -> Bubble:
     """Make the bubble of what the user said."""
     return Bubble("user", text, to_markdown(text))
@@ -88,14 +108,12 @@ def notice(title: str, text: str) -> list[Bubble]:
 
 def shown(bubbles: Sequence[Bubble]) -> list[dict[str, Any]]:
     """Convert bubbles to what the chat box takes."""
-    return [_shown(bubble) for bubble in bubbles]
-
-
-def _shown(bubble: Bubble) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": bubble.role, "content": bubble.markdown}
-    if bubble.title:
-        message["metadata"] = {"title": bubble.title, **({"status": "pending"} if bubble.pending else {})}
-    return message
+    messages: list[dict[str, Any]] = []
+    for bubble in bubbles:
+        metadata = {"title": bubble.title, **({"status": "pending"} if bubble.pending else {})}
+        message = {"role": bubble.role, "content": bubble.markdown}
+        messages.append({**message, "metadata": metadata} if bubble.title else message)
+    return messages
 
 
 def latest(bubbles: Sequence[Bubble]) -> list[Bubble]:

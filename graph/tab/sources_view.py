@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from markupsafe import Markup
 
@@ -30,19 +29,6 @@ ABSTENTIONS: Mapping[Reason, str] = {
 """Why there is no answer, in a sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Card:
-    citation: Citation
-    conversation: Markup
-
-
-@dataclass(frozen=True, slots=True)
-class _AnswerCards:
-    question: str
-    number: int
-    cards: list[_Card]
-
-
 def render_answer_sources(bank: Bank, answer: Answer, before: Sequence[PastAnswer]) -> Markup:
     """Render the sources of an answer and, folded, those of the last answers before it that cited something."""
     number = len(before) + 1
@@ -60,9 +46,9 @@ def render_answer_sources(bank: Bank, answer: Answer, before: Sequence[PastAnswe
     )
 
 
-def _answer_cards(bank: Bank, question: str, number: int, citations: Sequence[Citation]) -> _AnswerCards:
-    cards = [_Card(citation, render_sources(bank, citation.memory, REACH)) for citation in citations]
-    return _AnswerCards(question, number, cards)
+def _answer_cards(bank: Bank, question: str, number: int, citations: Sequence[Citation]) -> dict[str, object]:
+    cards = [{"citation": each, "conversation": render_sources(bank, each.memory, REACH)} for each in citations]
+    return {"question": question, "number": number, "cards": cards}
 
 
 def _explain_no_sources(answer: Answer) -> Markup:

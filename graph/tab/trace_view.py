@@ -13,7 +13,7 @@ from memory.dates.expressions import describe_span
 from memory.formatting import STORE_NAMES, clip, format_count, format_day, memory_date
 from memory.search.scoring import FACTORS
 from memory.tab.templates import hint
-from memory.types import STORES, Hit, Memory
+from memory.types import STORES, Hit
 
 MAX_NOTES = 5
 """Notes shown; those after the most relevant ones add little."""
@@ -91,7 +91,12 @@ def _candidate_row(rank: int, hit: Hit, notes: Mapping[int, Note], cited: Mappin
 def note_rows(answer: Answer) -> list[Row]:
     """A row for each note, the most relevant first."""
     notes = answer.reading.notes[:MAX_NOTES]
-    return [[f"{note.relevance:.0%}", clip(_note_text(note), 160), _origin(note.memory)] for note in notes]
+    rows: list[Row] = []
+    for note in notes:
+        memory, text = note.memory, f"{note.quote} — {note.says}" if note.says else note.quote
+        origin = " · ".join(filter(None, [memory.speaker, format_day(memory.said_at) or memory_date(memory)]))
+        rows.append([f"{note.relevance:.0%}", clip(text, 160), origin])
+    return rows
 
 
 def step_rows(answer: Answer) -> list[Row]:
@@ -100,11 +105,3 @@ def step_rows(answer: Answer) -> list[Row]:
         [STEP_NAMES.get(line.node, line.node), line.decided, round(line.milliseconds, 1)] for line in answer.trace
     ]
     return [*rows, ["Total", "", round(sum(line.milliseconds for line in answer.trace), 1)]]
-
-
-def _note_text(note: Note) -> str:
-    return f"{note.quote} — {note.says}" if note.says else note.quote
-
-
-def _origin(memory: Memory) -> str:
-    return " · ".join(part for part in (memory.speaker, format_day(memory.said_at) or memory_date(memory)) if part)
