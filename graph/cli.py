@@ -145,16 +145,14 @@ def _learn(arguments: argparse.Namespace, settings: Settings) -> int:
     parts = services(settings)
     done = learn_from_sessions(parts.bank, settings.learner, parts.model)
     indexer.embed_all(parts.bank, parts.searcher.embedder)
-    stored = done.stored
-    figures = {"sessions": done.sessions, "learned": stored.memories, "known": stored.known_memories}
-    _print(
-        {
-            **figures,
-            "refused (quoted nothing said)": stored.refused,
-            "still waiting": learning_queue.count_pending(parts.bank),
-        },
-        as_json=arguments.json,
-    )
+    figures = {
+        "sessions": done.sessions,
+        "learned": done.stored.memories,
+        "known": done.stored.known_memories,
+        "refused (quoted nothing said)": done.stored.refused,
+        "still waiting": learning_queue.count_pending(parts.bank),
+    }
+    _print(figures, as_json=arguments.json)
     if done.notice:
         print_error(done.notice)
     return 0

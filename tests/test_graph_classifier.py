@@ -12,18 +12,22 @@ from graph.training import classifier as train_classifier
 from graph.training.classifier import (
     BLOCK,
     FOLDS,
+    NAMES,
     QUESTIONS,
     HeadSettings,
     calibration_error,
+    copies,
     design,
     hash_of,
     held_out_scores,
+    in_haste,
     kind_probabilities,
+    load_questions,
     log_loss,
+    renamed,
     save,
     train,
 )
-from graph.training.questions import NAMES, copies, in_haste, load_questions, renamed
 from graph.understanding.classifier import HEADS, LONGEST_TEXT, WEIGHTS, Classification, Classifier, terms
 from memory.types import STORES
 

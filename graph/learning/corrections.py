@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from graph.learning.plain_facts import facts
 from graph.state import Ask, Revision
-from graph.understanding.sentences import split
+from graph.understanding.sentences import capitalise, split
 from graph.understanding.times import stated_time, times_in
 from memory.bank.learning_queue import SUMMARY
 from memory.quotes import contains
@@ -180,7 +180,7 @@ def _corrected(correction: Correction, memory: Memory) -> str:
         wrong = re.search(rf"(?<!\w){re.escape(correction.wrong)}(?!\w)", memory.text, re.IGNORECASE)
         return memory.text[: wrong.start()] + right + memory.text[wrong.end() :] if wrong else ""
     if _CLAUSE.match(right):
-        return f"{right[0].upper()}{right[1:]}." if _is_about_same(right, memory) else ""
+        return f"{capitalise(right)}." if _is_about_same(right, memory) else ""
     return _replace_same_kind(right, memory)
 
 

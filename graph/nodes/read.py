@@ -13,9 +13,11 @@ from graph.models.json_replies import UnusableReply
 from graph.models.names import UnknownModel
 from graph.readers import chain_of_note, extractive
 from graph.readers.interface import Reader, ReaderFailed, ReaderInput, ReaderOutput
-from graph.replies.acknowledgements import acknowledge, greet, revised
+from graph.replies.acknowledgements import acknowledge, revised
+from graph.replies.manners import manner
 from graph.replies.reminders import remind
 from graph.state import Ask, Message, Reading, Revision, Services, Token, TraceLine, TurnState, drop
+from graph.understanding.sentences import capitalise
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
@@ -70,7 +72,7 @@ def _reminded(ask: Ask, message: Message, hits: Sequence[Hit], services: Service
     line = TraceLine("read", f"nothing was asked ({message.classes.likeliest_kind}); {why}")
     if reminder is not None:
         return ReaderOutput(reminder, _unread(hits, reminder.citations[0].memory.id), line)
-    return ReaderOutput(Reading("" if message.statements else greet(ask.persona.manner)), _unread(hits), line)
+    return ReaderOutput(Reading("" if message.statements else manner(ask.persona.manner).greeting), _unread(hits), line)
 
 
 def _unread(hits: Sequence[Hit], brought_up: int | None = None) -> tuple[Hit, ...]:
@@ -104,5 +106,5 @@ def _notice(model: str, fault: BaseException | None) -> str:
     if isinstance(fault, UnusableReply):
         why = f"{model} did not reply in the requested form ({fault}), even when asked again."
     else:
-        why = f"{str(fault)[0].upper()}{str(fault)[1:]}."
+        why = f"{capitalise(str(fault))}."
     return f"{why} The extractive reader answered instead."

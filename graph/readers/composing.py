@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from graph.readers.intervals import Comparison, ago, compare_days
 from graph.state import USER, Citation, Note, Reading, Reason
-from graph.understanding.sentences import split
+from graph.understanding.sentences import capitalise, split
 from graph.understanding.times import day_happened, describe_day
 from memory.dates.expressions import TimeExpression, describe_span
 from memory.search.tokens import terms
@@ -176,13 +176,8 @@ def _frame(note: Note, when: str, *, dated: bool) -> str:
     if speaker:
         return f"{when}{speaker}, on {day}: " if day and dated else f"{when}{speaker}: "
     if note.when:
-        return when or f"{_capitalised(describe_span(note.when))}: "
+        return when or f"{capitalise(describe_span(note.when))}: "
     return f"As of {day}: " if day else ""
-
-
-def _capitalised(words: str) -> str:
-    """The words with a capital letter, as they begin a line: "The morning of 8 May 2023"."""
-    return words[:1].upper() + words[1:]
 
 
 def _when(question: Question, note: Note, asked_at: datetime) -> str:
@@ -193,7 +188,7 @@ def _when(question: Question, note: Note, asked_at: datetime) -> str:
     if question.expects != "time" or note.occurrence is None:
         return ""
     when = describe_span(note.occurrence.span)
-    return f"{_capitalised(when)}. " if note.occurrence.sure else f"Perhaps {when}. "
+    return f"{capitalise(when)}. " if note.occurrence.sure else f"Perhaps {when}. "
 
 
 def with_surroundings(quoted: Iterable[tuple[Note, str]], room: int) -> Iterator[str]:

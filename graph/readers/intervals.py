@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 
+from graph.understanding.sentences import capitalise
 from graph.understanding.times import Occurrence, day_happened, describe_day, times_in, when_happened
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def compare_days(compared: Comparison, days: Sequence[date]) -> str:
         return f"{length(first, second)}, from {describe_day(min(days))} to {describe_day(max(days))}."
     order = sorted(zip(days, compared.sides, strict=True), reverse=compared.asks == "last")
     (day, side), (other_day, _) = order
-    return f"{side[:1].upper()}{side[1:]}: {describe_day(day)}; the other on {describe_day(other_day)}."
+    return f"{capitalise(side)}: {describe_day(day)}; the other on {describe_day(other_day)}."
 
 
 def ago(day: date, asked_on: date) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from graph.models.json_replies import quoted
 from graph.readers.intervals import between, compares, length, memory_time
 from graph.state import Ask
+from graph.understanding.sentences import shorten
 from graph.understanding.times import day_happened, times_in
 from memory.dates.expressions import TimeExpression, describe_span
 from memory.types import Hit, Memory
@@ -151,8 +152,8 @@ def _data(content: PromptContent, notes: Sequence[Mapping[str, Any]] | None) -> 
     ask, persona = content.ask, content.ask.persona
     card = {
         "name": persona.name,
-        "description": _cut(persona.description, content.longest),
-        "traits": _cut("; ".join(persona.traits), content.longest),
+        "description": shorten(persona.description, content.longest),
+        "traits": shorten("; ".join(persona.traits), content.longest),
         "manner": persona.manner,
     }
     compared = compares(content.question)
@@ -164,9 +165,10 @@ def _data(content: PromptContent, notes: Sequence[Mapping[str, Any]] | None) -> 
         "times": [{"words": w.text, "mean": describe_span(w.span)} for w in content.window],
         "memories": [_memory(n, memory, content, worded=notes is None) for n, memory in numbered],
         "intervals": between([pair for pair in numbered if pair[0] in near], ask.as_of) if compared else [],
-        "dialogue": [{"who": t.role, "text": _cut(t.text, TURN_CHARACTERS)} for t in ask.dialogue[-TURNS:]],
+        "dialogue": [{"who": t.role, "text": shorten(t.text, TURN_CHARACTERS)} for t in ask.dialogue[-TURNS:]],
         "notes": [
-            {**note, "quote": _cut(note["quote"], NOTED), "note": _cut(note["note"], NOTED)} for note in notes or ()
+            {**note, "quote": shorten(note["quote"], NOTED), "note": shorten(note["note"], NOTED)}
+            for note in notes or ()
         ],
         "question": content.question,
     }
@@ -178,7 +180,7 @@ def _memory(number: int, memory: Memory, content: PromptContent, *, worded: bool
     said_at = memory.said_at.astimezone(zone) if memory.said_at else None
     when = memory_time(memory)
     of_day = day_happened(memory, when, zone)
-    text = _cut(memory.text, content.longest)
+    text = shorten(memory.text, content.longest)
     dates = times_in(text, memory.said_at)
     ended, stale = memory.valid_to, memory.stale_since
     return _without_empty(
@@ -232,7 +234,3 @@ def _means(date: Mapping[str, str]) -> str:
 
 def _without_empty(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value or value == 0}
-
-
-def _cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else text[:longest].rstrip() + "…"

@@ -1,10 +1,11 @@
-"""Acknowledge statements and corrections, and greet, in the persona's manner."""
+"""Acknowledge statements and corrections in the persona's manner."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from graph.replies.manners import manner
+from graph.understanding.sentences import shorten
 from memory.dates.expressions import describe_span
 
 if TYPE_CHECKING:
@@ -12,11 +13,6 @@ if TYPE_CHECKING:
 
 MAX_REPEATED = 300
 """Characters of a statement that are repeated."""
-
-
-def greet(manner_name: str) -> str:
-    """Greet, in reply to small talk."""
-    return manner(manner_name).greeting
 
 
 RETRACTED = "The conversation still contains it. To delete it for good, use the Memory tab."
@@ -31,10 +27,10 @@ def revised(revision: Revision, manner_name: str) -> str:
     """Confirm a correction or a retraction, in the persona's manner."""
     spoken = manner(manner_name)
     if revision.text:
-        return spoken.corrected.format(text=_shortened(revision.text))
+        return spoken.corrected.format(text=shorten(revision.text, MAX_REPEATED))
     if not revision.taken_back:
         return TOO_MANY.format(n=len(revision.old))
-    quoted = "” “".join(_shortened(memory.text) for memory in revision.old)
+    quoted = "” “".join(shorten(memory.text, MAX_REPEATED) for memory in revision.old)
     return f"{spoken.retracted.format(text=quoted)}\n\n{RETRACTED}"
 
 
@@ -43,12 +39,8 @@ def acknowledge(message: Message, manner_name: str, *, remembered: bool) -> str:
     spoken = manner(manner_name)
     if not remembered:
         return spoken.unrecorded
-    short = _shortened(" ".join(message.statements))
+    short = shorten(" ".join(message.statements), MAX_REPEATED)
     when = message.stated_at
     if when is None or when.end > MAX_REPEATED:
         return spoken.noted.format(text=short)
     return spoken.noted_on.format(text=short, date=describe_span(when.span))
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= MAX_REPEATED else text[:MAX_REPEATED].rstrip() + "…"

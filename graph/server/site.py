@@ -18,10 +18,9 @@ from starlette.types import Receive, Scope, Send
 
 from graph.server.login import LoginMiddleware
 from graph.server.page_isolation import isolate_pages
-from graph.server.page_opener import BuildPage, PageOpener
 from graph.server.request_limits import RequestLimits
 from graph.server.sample import import_sample
-from graph.server.user_pages import UserPages
+from graph.server.user_pages import BuildPage, PageOpener, UserPages
 from graph.settings import Settings
 from memory.bank.bank import Bank
 from memory.errors import MemoirError

@@ -16,6 +16,9 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
+import random
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,11 +31,11 @@ from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedGroupKFold
 
-from graph.training.questions import Question, copies, load_questions
-from graph.understanding.classifier import HEADS, KINDS, QUESTIONS, WEIGHTS, Classifier, features, terms
+from graph.understanding.classifier import HEADS, KINDS, QUESTIONS, WEIGHTS, Classifier, Kind, features, terms
+from graph.understanding.word_groups import GROUPED
 from memory.embedding.embedder import Embedder, Vectors
 from memory.settings import BankSettings
-from memory.types import SEMANTIC, STORES
+from memory.types import SEMANTIC, STORES, Store
 
 FOLDS = 5
 BLOCK = 20
@@ -48,9 +51,62 @@ TEMPERATURES = np.geomspace(0.25, 4.0, 65)
 BINS = 10
 RESAMPLES = 10_000
 
+NAMES = tuple(
+    "Akua/Brannigan/Chiyo/Dastan/Emeline/Farhad/Giuliano/Hanneke/Itzel/Jovan/Kaveh/Lavinia/Marek/Nyasha/Ondine/Prakash/"
+    "Quillon/Ruxandra/Siobhan/Tuan/Ulla/Viktoria/Wanjiku/Xanthe/Yevgenia/Zubin/Wang Lei/Zhao Min/Chen Yu/Liu Fang/"
+    "Kim Jisoo/Tanaka/Nguyen Hoa/Mrs. Garcia/Dr. Okafor/Professor Petrov/Mr. Haddad/Singh/Murphy/Olsen/Zhou Yan/"
+    "Sun Qiang/Huang Li/Xu Jiaming/Ma Rui/Li Na/Gao Wenxuan/Lin Tao/Zhang Yi/Wang Fei/Li Jun/Zhao Lan".split("/")
+)
+"""Replace the names of a question: a name makes up half of an embedding and says nothing about the class."""
+
+_NAME = re.compile(r"(?<=[a-z,] )(?:(?:Mr|Mrs|Ms|Dr)\. )?(?!I\b)[^\W\d_a-z][\w-]+(?: (?!I\b)[^\W\d_a-z][\w-]+)*")
+
 Labels = NDArray[np.int64]
 Scores = NDArray[np.float64]
 Matrix = csr_array
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One row of the training file; `store` is None for a message that does not ask the memory anything.
+
+    A question of general knowledge may have the dialogue store: the memory knows only what was said about it.
+    """
+
+    text: str
+    store: Store | None
+    kind: Kind
+    many: bool
+    recall: bool
+    state: bool
+
+
+def load_questions() -> list[Question]:
+    """Read the training file, one JSON object a line; rows of one theme or form are next to each other."""
+    return [Question(**json.loads(line)) for line in QUESTIONS.read_text("utf-8").splitlines()]
+
+
+def in_haste(text: str) -> str:
+    """The same message in lower case without punctuation."""
+    return re.sub(r"[?!.,:;]", "", text).lower().strip()
+
+
+def renamed(text: str, draw: random.Random) -> str:
+    """The message with each name replaced throughout by a random one of `NAMES`."""
+    names: dict[str, str] = {}
+
+    def replacement(match: re.Match[str]) -> str:
+        name = match.group()
+        return name if name.lower() in GROUPED else names.setdefault(name, draw.choice(NAMES))
+
+    return _NAME.sub(replacement, text)
+
+
+def copies(questions: Sequence[Question]) -> list[str]:
+    """All questions as written, then all in haste, then all renamed; 3n texts, the same each time."""
+    draw = random.Random(0)
+    written = [row.text for row in questions]
+    return [*written, *map(in_haste, written), *(renamed(text, draw) for text in written)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,14 +196,7 @@ def choose(matrix: Matrix, labels: Labels) -> tuple[HeadSettings, Scores]:
 def train(
     questions: Sequence[Question], vectors: Vectors, settings: Mapping[str, HeadSettings], model: str
 ) -> Classifier:
-    """Fit every head on every question.
-
-    Args:
-        questions: The training rows.
-        vectors: The embeddings of their copies, shape (3n, d).
-        settings: One for each head.
-        model: The name of the embedding model.
-    """
+    """Fit every head on every question; `vectors` are the embeddings of their copies by `model`, shape (3n, d)."""
     vocabulary = learn_vocabulary(questions)
     matrix = design(questions, vectors, vocabulary)
     weights = np.zeros((max(rows.stop for rows in HEADS.values()), matrix.shape[1]))
@@ -175,11 +224,6 @@ def save(classifier: Classifier, settings: Mapping[str, HeadSettings], data_hash
 def hash_of(path: Path) -> str:
     """SHA-256 of a file, in hexadecimal."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def is_episodic(probabilities: Scores) -> NDArray[np.bool_]:
-    """Whether event and dialogue together outweigh the semantic stores, for rows of store probabilities."""
-    return np.asarray(probabilities[..., len(SEMANTIC) :].sum(axis=-1) > 0.5)
 
 
 def kind_probabilities(probabilities: Scores) -> Scores:
@@ -212,7 +256,8 @@ def retrain() -> None:
 
 def _report_kinds(probabilities: Scores, labels: Labels) -> None:
     episodic = labels >= len(SEMANTIC)
-    kinds, right = kind_probabilities(probabilities), is_episodic(probabilities) == episodic
+    kinds = kind_probabilities(probabilities)
+    right = (probabilities[:, len(SEMANTIC) :].sum(axis=1) > 0.5) == episodic
     print(
         f"  {'semantic or episodic':24}{_accuracy(right)}"
         f"{log_loss(kinds, episodic.astype(int)):9.3f}{calibration_error(kinds, episodic.astype(int)):7.3f}"
@@ -225,13 +270,8 @@ def _accuracy(right: NDArray[np.bool_]) -> str:
     return f"{right.mean():10.3f}  [{low:.3f}, {high:.3f}]"
 
 
-def main() -> None:
-    """Read the command line."""
+if __name__ == "__main__":
     argparse.ArgumentParser(
         prog="python -m graph.training.classifier", description=__doc__.splitlines()[0]
     ).parse_args()
     retrain()
-
-
-if __name__ == "__main__":
-    main()

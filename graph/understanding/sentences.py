@@ -14,6 +14,16 @@ MAX_TEXT = 20_000
 """Most characters that are split; a pasted book is not read to its end."""
 
 
+def shorten(text: str, longest: int) -> str:
+    """The text, or as many of its first characters, marked as cut."""
+    return text if len(text) <= longest else text[:longest].rstrip() + "…"
+
+
+def capitalise(text: str) -> str:
+    """The text with a capital letter, as it begins a line: "The morning of 8 May 2023"."""
+    return text[:1].upper() + text[1:]
+
+
 def split(text: str) -> list[str]:
     """The sentences of a text in order, stripped; list items and lines count as sentences."""
     sentences: list[str] = []
