@@ -166,10 +166,7 @@ def _data(content: PromptContent, notes: Sequence[Mapping[str, Any]] | None) -> 
         "memories": [_memory(n, memory, content, worded=notes is None) for n, memory in numbered],
         "intervals": between([pair for pair in numbered if pair[0] in near], ask.as_of) if compared else [],
         "dialogue": [{"who": t.role, "text": shorten(t.text, TURN_CHARACTERS)} for t in ask.dialogue[-TURNS:]],
-        "notes": [
-            {**note, "quote": shorten(note["quote"], NOTED), "note": shorten(note["note"], NOTED)}
-            for note in notes or ()
-        ],
+        "notes": [{**note, **{part: shorten(note[part], NOTED) for part in ("quote", "note")}} for note in notes or ()],
         "question": content.question,
     }
     return {name: value for name, value in data.items() if value or name in ("memories", "question")}
