@@ -97,14 +97,10 @@ async def stream_reply(
     schema: Schema | None = None,
     on_piece: Callable[[str], None] = lambda piece: None,
 ) -> Completion:
-    """Ask and receive the reply as it comes. Cancelling the task ends the request, or the generation.
+    """Ask, and call `on_piece` with each piece of the reply. Cancelling the task ends the request, or the generation.
 
-    Args:
-        model: The chat model.
-        messages: The messages so far, ending with the one to reply to.
-        schema: The JSON schema of the reply. It is handed to a server that takes one; any other model knows it from
-            the prompt alone, so the reply must be parsed in any case.
-        on_piece: Called with each piece of the reply.
+    The JSON schema of the reply is handed to a server that takes one; any other model knows it from the prompt alone,
+    so the reply must be parsed in any case.
 
     Raises:
         ModelFailed: there is no reply, or only a part of one; the message says why.

@@ -32,13 +32,9 @@ class CheckedAnswer:
 def cite(
     answer: str, quotes: Iterable[tuple[int, str]], shown: PromptContent, noted: Mapping[int, str] | None = None
 ) -> CheckedAnswer:
-    """Check what an answer cites.
+    """Check what an answer cites, in marks such as [2] and in `quotes`, the list of an answer in JSON.
 
-    Args:
-        answer: With marks such as [2], by the numbers of the prompt.
-        quotes: (number, words) as the model listed them; an answer in words has no list.
-        shown: What the prompt showed.
-        noted: The quotes of the notes, by number, for marks without a listed quote.
+    Numbers are those of the prompt (`shown`). `noted` are the quotes of the notes, for marks without a listed quote.
     """
     listed = dict(quotes)
     inline = {int(number): words for words, number in _QUOTED.findall(answer)}

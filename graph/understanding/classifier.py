@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from graph.understanding.word_groups import GROUPED, GROUPS
 from memory.embedding.embedder import DEFAULT_MODEL
 from memory.errors import WrongModel
-from memory.types import EPISODIC, SEMANTIC, STORES, Store
+from memory.types import STORES, Store
 
 Kind = Literal["question", "statement", "smalltalk"]
 Floats = NDArray[np.float32]
@@ -73,16 +73,6 @@ class Classification:
     def uniform(cls) -> Classification:
         """The uninformed prior: all outcomes of a head are equally likely."""
         return cls(dict.fromkeys(STORES, 1 / len(STORES)), dict.fromkeys(KINDS, 1 / len(KINDS)), 0.5, 0.5, 0.5)
-
-    @property
-    def semantic(self) -> float:
-        """P(profile, relationship or world)."""
-        return sum(self.stores[store] for store in SEMANTIC)
-
-    @property
-    def episodic(self) -> float:
-        """P(event or dialogue)."""
-        return sum(self.stores[store] for store in EPISODIC)
 
     @property
     def is_question(self) -> bool:
@@ -141,13 +131,10 @@ class Classifier:
         return int(self.weights.shape[1]) - len(self.vocabulary)
 
     def classify(self, text: str, vector: Floats) -> Classification:
-        """Classify one message.
+        """Classify one message by its text and its unit embedding by `self.model`, of shape (dimensions,).
 
         The stores are learnt from questions alone; for other messages they say what a question in such words would ask.
-
-        Args:
-            text: The message; blank text gets the uniform prior, and only the first `LONGEST_TEXT` characters count.
-            vector: The unit embedding of the message by `self.model`, of shape (dimensions,).
+        Blank text gets the uniform prior.
 
         Raises:
             ValueError: The embedding has another length, so it comes from another model.

@@ -107,16 +107,9 @@ def parse(text: str, total: int, frequency: Mapping[str, int], times: Collection
         if term not in timed
     }
     names = proper_names(text)
+    name_terms = frozenset(term for parts in names.values() for term in parts)
     unknown_names = tuple(word for word, parts in names.items() if not any(frequency.get(t, 0) for t in parts))
-    return Question(
-        text,
-        expects,
-        weights,
-        frozenset(t for ts in names.values() for t in ts),
-        unknown_names,
-        bool(_OF_USER.search(text)),
-        bool(timed),
-    )
+    return Question(text, expects, weights, name_terms, unknown_names, bool(_OF_USER.search(text)), bool(timed))
 
 
 def proper_names(text: str) -> dict[str, list[str]]:
