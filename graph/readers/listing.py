@@ -7,7 +7,7 @@ that were found, which may be fewer than there were.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
@@ -137,8 +137,10 @@ def _items(listed: ListRequest, question: Question, notes: Sequence[Note]) -> li
         new = frozenset(content_terms(note.quote)) - question.weights.keys()
         if note.quote.endswith(("?", "？")) or len(new) < LEAST_NEW or (asked and not asked & own):
             continue
-        if listed.counted is not None and not (listed.counted <= own and _share(question, asked, own) >= TELLS):
-            continue
+        if listed.counted is not None:
+            total, told = (sum(question.weights[term] for term in some) for some in (asked, asked & own))
+            if not listed.counted <= own or (total and told / total < TELLS):
+                continue
         twin = next((group for group, held in items if len(new & held) >= SAME * min(len(new), len(held))), None)
         if twin is not None:
             twin.append(note)
@@ -160,11 +162,6 @@ def _quotes(items: Sequence[Sequence[Note]], question: Question, asked_at: datet
         quotes.append(clip(group[0].quote, question, max(words, LEAST_WORDS)))
         room -= len(quotes[-1].split()) + around
     return list(with_surroundings(zip((group[0] for group in items), quotes, strict=True), room))
-
-
-def _share(question: Question, asked: Set[str], own: frozenset[str]) -> float:
-    total = sum(question.weights[term] for term in asked)
-    return sum(question.weights[term] for term in asked & own) / total if total else 1.0
 
 
 def _day(note: Note, asked_at: datetime) -> str:

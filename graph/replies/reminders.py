@@ -55,7 +55,8 @@ def remind(
         return None, "bringing up memories is off for this persona"
     feeling = max(classifier.classify(view.text, view.vector).state for view in message.views)
     fits = FITS if feeling >= FEELING else SAME_SCENE
-    recent, quotes = _recent_terms(ask), _quoted(ask)
+    turns = [turn.text for turn in ask.dialogue[-DIALOGUE_TURNS:] if turn.role == "user"]
+    recent, quotes = frozenset(terms(" ".join([*turns, ask.text]))), _quoted(ask)
     eligible = (
         hit
         for hit in hits[:CONSIDERED]
@@ -79,12 +80,6 @@ def _may_come_up(memory: Memory, ask: Ask) -> bool:
         return False
     ends = (memory.valid_to, memory.retracted_at, memory.stale_since)
     return all(end is None or end > ask.as_of for end in ends)
-
-
-def _recent_terms(ask: Ask) -> frozenset[str]:
-    """The terms of the message and of the user's turns before it."""
-    turns = [turn.text for turn in ask.dialogue[-DIALOGUE_TURNS:] if turn.role == "user"]
-    return frozenset(terms(" ".join([*turns, ask.text])))
 
 
 def _quoted(ask: Ask) -> frozenset[str]:

@@ -16,25 +16,10 @@ from graph.assistant import Answer, Assistant, Step, until
 from graph.learning.learner import Learner
 from graph.models.quantization import Quantization
 from graph.state import Token
+from graph.tab import messages
 from graph.tab.asking_date import explain_as_of, last_day
 from graph.tab.chat_box import ChatBox, ChatOptions
-from graph.tab.messages import (
-    MODEL_FAILED,
-    STATUS,
-    STOPPED,
-    Bubble,
-    Chat,
-    PastAnswer,
-    answer_bubble,
-    busy,
-    draft_bubble,
-    latest,
-    notice,
-    ready,
-    shown,
-    status,
-    user_bubble,
-)
+from graph.tab.messages import Bubble, Chat, PastAnswer
 from graph.tab.model_panel import ModelPanel
 from graph.tab.new_persona_panel import PROACTIVE, NewPersonaPanel
 from graph.tab.request import build_ask, wait_until_ready
@@ -191,13 +176,17 @@ class ChatTab:
         if not text.strip():
             yield {self.box.composer: gr.skip()}
             return
-        bubbles = (*latest(chat.bubbles), user_bubble(text))
+        bubbles = (*messages.latest(chat.bubbles), messages.user_bubble(text))
+
+        def below(last: Bubble) -> Update:
+            return {self.box.bubbles: messages.shown([*bubbles, last])}
+
         try:
             ask = await to_thread(build_ask, self.bank, text, chat, as_of, remember=not forgetful)
             assistant = await to_thread(self.model.assistant, self.assistant, model_name, quantization)
-            yield {self.box.composer: busy(), self.box.bubbles: shown([*bubbles, status("Thinking…")])}
+            yield {self.box.composer: messages.busy(), **below(messages.status("Thinking…"))}
             async for waiting in iterate_in_threadpool(wait_until_ready(self.assistant, self.indexer)):
-                yield {self.box.bubbles: shown([*bubbles, status(waiting)])}
+                yield below(messages.status(waiting))
             draft, event = "", None
             stop = self._stops[chat.id] = asyncio.Event()
             async for event in until(stop, assistant.stream(ask)):
@@ -205,13 +194,13 @@ class ChatTab:
                     yield await to_thread(self._show_answer, chat, bubbles, event)
                 elif isinstance(event, Token):
                     draft = event.text if event.restart else draft + event.text
-                    yield {self.box.bubbles: shown([*bubbles, draft_bubble(draft)])}
-                elif isinstance(event, Step) and not draft and event.line.node in STATUS:
-                    yield {self.box.bubbles: shown([*bubbles, status(STATUS[event.line.node])])}
+                    yield below(messages.draft_bubble(draft))
+                elif isinstance(event, Step) and not draft and event.line.node in messages.STATUS:
+                    yield below(messages.status(messages.STATUS[event.line.node]))
             if not isinstance(event, Answer):
-                yield self._end(replace(chat, bubbles=(*bubbles, *notice(*STOPPED))))
+                yield self._end(replace(chat, bubbles=(*bubbles, *messages.notice(*messages.STOPPED))))
         except Exception as error:  # the edge: whatever it was, the page must not wait for ever
-            yield {self.box.composer: ready(text), self.box.bubbles: shown(chat.bubbles)}
+            yield {self.box.composer: messages.ready(text), self.box.bubbles: messages.shown(chat.bubbles)}
             raise to_gradio_error(error) from error
         finally:
             self._stops.pop(chat.id, None)
@@ -250,17 +239,18 @@ class ChatTab:
     def _show_answer(self, chat: Chat, bubbles: Sequence[Bubble], answer: Answer) -> Update:
         reading = answer.reading
         past = PastAnswer(answer.ask.text, tuple(citation.memory.id for citation in reading.citations))
-        reply = [*notice(MODEL_FAILED, reading.notice), answer_bubble(reading, len(chat.answers) + 1)]
+        notice = messages.notice(messages.MODEL_FAILED, reading.notice)
+        reply = messages.answer_bubble(reading, len(chat.answers) + 1)
         return {
-            **self._end(replace(chat, bubbles=(*bubbles, *reply), answers=(*chat.answers, past))),
+            **self._end(replace(chat, bubbles=(*bubbles, *notice, reply), answers=(*chat.answers, past))),
             self.sources: render_answer_sources(self.bank, answer, chat.answers),
             **self.trace.explain(answer),
         }
 
     def _end(self, chat: Chat) -> Update:
         return {
-            self.box.composer: ready(),
-            self.box.bubbles: shown(chat.bubbles),
+            self.box.composer: messages.ready(),
+            self.box.bubbles: messages.shown(chat.bubbles),
             self.chat: chat,
             self.timer: gr.Timer(active=True),
         }

@@ -5,19 +5,9 @@ from __future__ import annotations
 import gradio as gr
 
 from graph.assistant import Answer
+from graph.tab import trace_view
 from graph.tab.candidate_plot import plot_candidates
 from graph.tab.sources_view import REACH
-from graph.tab.trace_view import (
-    CANDIDATE_HEADERS,
-    CANDIDATE_WIDTHS,
-    NOTE_HEADERS,
-    STEP_HEADERS,
-    candidate_rows,
-    class_probabilities,
-    note_rows,
-    render_summary,
-    step_rows,
-)
 from memory.bank.bank import Bank
 from memory.tab.events import PRIVATE, Update, show_errors
 from memory.tab.memory_card import render_memory
@@ -40,16 +30,20 @@ class TracePanel:
             self.candidates = build_table(
                 "how-candidates",
                 "Candidates",
-                CANDIDATE_HEADERS,
-                widths=CANDIDATE_WIDTHS,
+                trace_view.CANDIDATE_HEADERS,
+                widths=trace_view.CANDIDATE_WIDTHS,
                 clickable=True,
                 max_height=420,
                 visible=False,
             )
             self.candidate = gr.HTML(padding=False, elem_id="how-one")
             with gr.Row():
-                self.notes = build_table("how-notes", "Notes", NOTE_HEADERS, widths=(16, 56, 28), visible=False)
-                self.steps = build_table("how-steps", "Steps", STEP_HEADERS, widths=(24, 54, 22), visible=False)
+                self.notes = build_table(
+                    "how-notes", "Notes", trace_view.NOTE_HEADERS, widths=(16, 56, 28), visible=False
+                )
+                self.steps = build_table(
+                    "how-steps", "Steps", trace_view.STEP_HEADERS, widths=(24, 54, 22), visible=False
+                )
         self.tables = [self.candidates, self.notes, self.steps]
         self.outputs = [self.summary, self.classes, self.plot, self.candidate, *self.tables]
         self.candidates.select(self.show_candidate, persona, self.candidate, trigger_mode="always_last", **PRIVATE)
@@ -63,15 +57,15 @@ class TracePanel:
     def explain(self, answer: Answer) -> Update:
         """Show how an answer was found."""
         figure = plot_candidates(answer)
-        candidates, notes = candidate_rows(answer), note_rows(answer)
+        candidates, notes = trace_view.candidate_rows(answer), trace_view.note_rows(answer)
         return {
-            self.summary: render_summary(answer),
-            self.classes: gr.Label(class_probabilities(answer), visible=bool(candidates)),
+            self.summary: trace_view.render_summary(answer),
+            self.classes: gr.Label(trace_view.class_probabilities(answer), visible=bool(candidates)),
             self.plot: gr.Plot(figure, visible=figure is not None),
             self.candidates: gr.Dataframe(candidates, visible=bool(candidates)),
             self.candidate: hint("Click a candidate to see where it comes from." if candidates else ""),
             self.notes: gr.Dataframe(notes, visible=bool(notes)),
-            self.steps: gr.Dataframe(step_rows(answer), visible=True),
+            self.steps: gr.Dataframe(trace_view.step_rows(answer), visible=True),
         }
 
     @show_errors
