@@ -42,14 +42,14 @@ def _factors(
     """A trace line for each scoring factor that changed a score, beside the match of each memory alone."""
     whose = " and ".join(subject.names) or ("you" if subject.about_self else "")
     if len(views) > 1:
-        found_by = f"searched in {len(views)} phrasings, including the previous messages"
-        yield TraceLine("views", found_by, {"views": len(views)})
+        decided = f"searched in {len(views)} phrasings, including the previous messages"
+        yield TraceLine("views", decided, {"views": len(views)})
     if settings.voice and subject.names:
         yield TraceLine("voice", f"rephrased as {to_first_person(views[0].text, subject.names)!r}")
     share = min((hit.scores.get("meaning", 1.0) for hit in hits), default=1.0)  # what was handed in has none
     if share < settings.dense_weight:
-        effect = f"a memory contains the question's words, so meaning counts for {share:.0%}"
-        yield TraceLine("coverage", effect, {"meaning": share})
+        decided = f"a memory contains the question's words, so meaning counts for {share:.0%}"
+        yield TraceLine("coverage", decided, {"meaning": share})
     for name, factor in FACTORS.items():
         raised = sum(hit.scores.get(factor.score, 0.0) > 0 for hit in hits if hit.kept)
         if raised:

@@ -99,9 +99,9 @@ def _first_note(memory: Memory) -> Note:
     return _note(memory, stating or memory.text, OPEN_RELEVANCE if stating else 0.0)
 
 
-def _note(memory: Memory, quote: str, relevance: float, *other: bool) -> Note:
+def _note(memory: Memory, quote: str, relevance: float, of_other: bool = False, of_other_time: bool = False) -> Note:
     """A note with the times that its passage names."""
-    return Note(memory, quote, relevance, times_in(quote, memory.said_at), *other)
+    return Note(memory, quote, relevance, times_in(quote, memory.said_at), of_other, of_other_time)
 
 
 def _meaning(vector: Vectors, passages: Sequence[Passage], shared: Scores, encode: Encode) -> Scores:

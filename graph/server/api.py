@@ -19,8 +19,7 @@ from pydantic import Field, ValidationError, validate_call
 from graph.assistant import Answer, Assistant
 from graph.learning.learner import Learner
 from graph.state import Ask
-from graph.tab.asking_date import parse_as_of
-from graph.tab.request import MAX_MESSAGE, wait_until_ready
+from graph.tab.request import MAX_MESSAGE, parse_as_of, wait_until_ready
 from memory.bank import journal
 from memory.errors import MemoirError, UnknownMemory
 from memory.exporting.json_values import to_json_values

@@ -17,12 +17,11 @@ from graph.learning.learner import Learner
 from graph.models.quantization import Quantization
 from graph.state import Token
 from graph.tab import messages
-from graph.tab.asking_date import explain_as_of, last_day
 from graph.tab.chat_box import ChatBox, ChatOptions
 from graph.tab.messages import Bubble, Chat, PastAnswer
 from graph.tab.model_panel import ModelPanel
 from graph.tab.new_persona_panel import PROACTIVE, NewPersonaPanel
-from graph.tab.request import build_ask, wait_until_ready
+from graph.tab.request import build_ask, explain_as_of, last_day, wait_until_ready
 from graph.tab.sources_view import render_answer_sources
 from graph.tab.trace_panel import TracePanel
 from memory.bank.bank import Bank
