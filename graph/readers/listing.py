@@ -138,10 +138,10 @@ def _items(listed: ListRequest, question: Question, notes: Sequence[Note]) -> li
         if note.quote.endswith(("?", "？")) or len(new) < LEAST_NEW or (asked and not asked & own):
             continue
         if listed.counted is not None:
-            total, told = (sum(question.weights[term] for term in some) for some in (asked, asked & own))
-            if not listed.counted <= own or (total and told / total < TELLS):
+            total, covered = (sum(question.weights[term] for term in some) for some in (asked, asked & own))
+            if not listed.counted <= own or (total and covered / total < TELLS):
                 continue
-        twin = next((group for group, held in items if len(new & held) >= SAME * min(len(new), len(held))), None)
+        twin = next((group for group, known in items if len(new & known) >= SAME * min(len(new), len(known))), None)
         if twin is not None:
             twin.append(note)
         else:

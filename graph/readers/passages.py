@@ -87,12 +87,12 @@ def coverage(question: Question, passage: Passage, subjects: frozenset[str]) -> 
         return 0.0
     own = passage.terms
 
-    def held(term: str) -> float:
+    def share_of(term: str) -> float:
         if term in own:
             return 1.0
         return ASKED if term in passage.answers else ELSEWHERE if term in passage.beside else 0.0
 
-    return sum(weight * held(term) for term, weight in weights.items()) / total
+    return sum(weight * share_of(term) for term, weight in weights.items()) / total
 
 
 def worth(question: Question, passage: Passage, score: float, subjects: frozenset[str], assistant: str) -> float:
