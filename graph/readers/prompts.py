@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from graph.models.json_replies import quoted
+from graph.readers.composing import MAX_WORDS
 from graph.readers.intervals import between, compares, length, memory_time
 from graph.state import Ask
 from graph.understanding.sentences import shorten
@@ -21,8 +22,6 @@ from memory.types import Hit, Memory
 if TYPE_CHECKING:
     from graph.models.calls import Messages
     from graph.settings import Format
-
-MAX_WORDS = 50
 
 TURNS, TURN_CHARACTERS = 6, 500
 """Turns of the chat before the question that go with it, and the most characters of each."""
