@@ -127,7 +127,7 @@ async def _judge_stores(services: Services, question: str, classes: Classificati
 
 
 def _trace_line(classes: Classification, judged: JudgedStores | None) -> TraceLine:
-    decided = classes.likeliest_kind
+    decided: str = classes.likeliest_kind
     if classes.is_question:
         best = max(classes.stores, key=lambda store: classes.stores[store])
         decided = f"question, most likely about {best}" + (", asking for several" if classes.asks_many else "")
