@@ -17,7 +17,7 @@ from graph.state import Ask, Revision
 from graph.understanding.sentences import capitalise, split
 from graph.understanding.times import stated_time, times_in
 from memory.bank.learning_queue import SUMMARY
-from memory.quotes import contains
+from memory.search.quotes import contains
 from memory.search.tokens import content_terms, terms
 from memory.types import SEMANTIC, Hit, LearnedMemory, Memory, MemoryDraft, Quote
 

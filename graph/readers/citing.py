@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from graph.state import Citation
 from graph.understanding.sentences import split
-from memory.quotes import contains
+from memory.search.quotes import contains
 from memory.search.tokens import terms
 
 if TYPE_CHECKING:

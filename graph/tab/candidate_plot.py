@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from graph.assistant import Answer
 from graph.understanding.times import moment_of
-from memory.tab.formatting import STORE_NAMES, clip
+from memory.formatting import STORE_NAMES, clip
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

@@ -12,9 +12,8 @@ from graph.tab.messages import Chat
 from memory.bank.bank import Bank
 from memory.dates.expressions import last_moment
 from memory.errors import MemoirError
-from memory.formatting import format_count
+from memory.formatting import format_count, format_day
 from memory.search.indexer import Indexer, count_pending
-from memory.tab.formatting import format_count, format_day
 from memory.types import Persona, TurnDraft
 
 MAX_MESSAGE = 100_000
