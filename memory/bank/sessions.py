@@ -15,6 +15,7 @@ from sqlite_utils import Database
 
 from memory.bank import journal, rows
 from memory.bank.facts import add_learned, retract
+from memory.bank.queries.transfer import turns_by_identity
 from memory.bank.rows import clean_draft, draft_columns, insert, link_sources, memory_row, next_id
 from memory.errors import UnknownPersona
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, TurnDraft, WriteCounts
@@ -127,9 +128,8 @@ def _turns(
     db: Database, session_id: int, draft: SessionDraft, before: EarlierTurns
 ) -> tuple[list[int], list[tuple[int, str]]]:
     """Insert the new turns; returns the ids of all turns, and the position and identity of each new one."""
-    known = db.conn.execute("SELECT identity, id, position FROM turns WHERE session_id = ?", (session_id,)).fetchall()
-    id_of = {str(identity): int(i) for identity, i, _ in known}
-    position = max((place for _, _, place in known), default=-1)
+    known = turns_by_identity(db, session_id)
+    position = max((place for _, place in known.values()), default=-1)
     first_id = next_id(db, "turns")
     seen = Counter(before)
     ids: list[int] = []
@@ -139,8 +139,8 @@ def _turns(
         same = (turn.external_id, turn.speaker, turn.text)
         identity = rows.turn_identity(turn, seen[same])
         seen[same] += 1
-        if identity in id_of:
-            ids.append(id_of[identity])
+        if identity in known:
+            ids.append(known[identity][0])
             continue
         ids.append(first_id + len(new_rows))
         fresh.append((place, identity))

@@ -66,14 +66,14 @@ def write_export(bank: Bank, personas: Sequence[Persona], path: Path, progress: 
 
 
 def _of_persona(db: Database, persona: Persona) -> Iterator[Line]:
-    for row in transfer.persona_row(db, persona.id):
+    for row in db.table("personas").rows_where("id = ?", [persona.id]):
         yield Line(memoir=VERSION, persona=PersonaRow.read(row))
-    for row in transfer.session_rows(db, persona.id):
+    for row in db.table("sessions").rows_where("persona_id = ?", [persona.id], order_by="id"):
         for turns in _pieces(db, row["id"]):
             yield Line(session=SessionRow.read(row, turns=turns))
     for row in transfer.memory_rows(db, persona.id):
         yield _memory_line(row)
-    for row in transfer.change_rows(db, persona.id):
+    for row in db.table("changes").rows_where("persona_id = ?", [persona.id], order_by="id"):
         values = {"kind": row["kind"], "at": row["at"], "memory": row["memory_id"], "other": row["other_id"]}
         yield Line(change=ChangeRow(**values, touched=tuple(json.loads(row["touched"]))))
 

@@ -4,10 +4,11 @@
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from sqlite_utils import Database
 
-from memory.bank.rows import Row, json_list
+from memory.bank.rows import json_list
 
 
 def count_turns_and_memories(db: Database, persona_ids: Iterable[int]) -> tuple[int, int]:
@@ -22,17 +23,7 @@ def count_turns_and_memories(db: Database, persona_ids: Iterable[int]) -> tuple[
     return int(turns), int(memories)
 
 
-def persona_row(db: Database, persona_id: int) -> Iterator[Row]:
-    """The row of a persona; none if it was deleted."""
-    return db.query("SELECT * FROM personas WHERE id = ?", [persona_id])
-
-
-def session_rows(db: Database, persona_id: int) -> Iterator[Row]:
-    """The sessions of a persona in order of id."""
-    return db.query("SELECT * FROM sessions WHERE persona_id = ? ORDER BY id", [persona_id])
-
-
-def turn_rows(db: Database, session_id: int) -> Iterator[Row]:
+def turn_rows(db: Database, session_id: int) -> Iterator[dict[str, Any]]:
     """The turns of a session in order, and whether each is `recallable`."""
     query = """
         SELECT t.*, EXISTS (SELECT 1 FROM sources o JOIN memories m ON m.id = o.memory_id
@@ -42,7 +33,7 @@ def turn_rows(db: Database, session_id: int) -> Iterator[Row]:
     return db.query(query, [session_id])
 
 
-def memory_rows(db: Database, persona_id: int) -> Iterator[Row]:
+def memory_rows(db: Database, persona_id: int) -> Iterator[dict[str, Any]]:
     """The memories of a persona in order of id.
 
     `links` (turn, quote, alone), `bases` (memories it rests on) and `uses` (turns that cite it) are JSON lists;
@@ -58,11 +49,6 @@ def memory_rows(db: Database, persona_id: int) -> Iterator[Row]:
         FROM memories m WHERE persona_id = ? ORDER BY id
     """
     return db.query(query, [persona_id])
-
-
-def change_rows(db: Database, persona_id: int) -> Iterator[Row]:
-    """The changes of a persona's memories that can be undone, in order."""
-    return db.query("SELECT * FROM changes WHERE persona_id = ? ORDER BY id", [persona_id])
 
 
 def turns_by_identity(db: Database, session_id: int) -> dict[str, tuple[int, int]]:
