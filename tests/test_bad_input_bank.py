@@ -111,12 +111,12 @@ def test_a_migration_that_fails_leaves_the_bank_as_it_was(tmp_path, monkeypatch)
 
 
 def test_making_a_bank_that_is_stopped_can_be_done_again(tmp_path, monkeypatch):
-    def stopped(db):
-        create(db)
+    def stopped(db, version):
+        upgrade(db, version)
         raise KeyboardInterrupt
 
-    create = schema.create
-    monkeypatch.setattr(schema, "create", stopped)
+    upgrade = schema.upgrade
+    monkeypatch.setattr(schema, "upgrade", stopped)
     with pytest.raises(KeyboardInterrupt):
         Bank(tmp_path / "bank.db").personas()
     monkeypatch.undo()
