@@ -18,7 +18,7 @@ from functools import partial
 import gradio as gr
 from starlette.applications import Starlette
 
-from eval.evaluator import Evaluator
+from eval.runs.evaluator import Evaluator
 from eval.settings import EvalSettings
 from eval.tab.evaluate_tab import EvaluateTab
 from graph.assistant import Assistant

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from eval.cli.arguments import Command, parser
-from eval.evaluator import Evaluator
+from eval.runs.evaluator import Evaluator
 from eval.settings import EvalSettings
 from memory.cli.errors import run_command
 

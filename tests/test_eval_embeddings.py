@@ -4,7 +4,7 @@ import multiprocessing
 
 import numpy as np
 
-from eval.play.embeddings import CachedEmbedder
+from eval.play.models import CachedEmbedder
 from memory.embedding.embedder import Embedder
 
 TEXTS = ["The heron stood still.", "Pine tar holds for a season.", "The heron stood still."]

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from eval.benchmarks import NoProbes, UnknownBenchmark, find, histories
-from eval.evaluator import OWN_BENCHMARK, Evaluator, RunRequest
-from eval.experiment import Experiment, with_settings
 from eval.reporting.report import report
+from eval.runs.evaluator import OWN_BENCHMARK, Evaluator, RunRequest
+from eval.runs.experiment import Experiment, with_settings
 from eval.runs.run import RunIsBusy
 from eval.settings import EvalSettings
 from memory.errors import MemoirError

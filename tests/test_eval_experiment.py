@@ -2,7 +2,7 @@
 
 import pytest
 
-from eval.experiment import Experiment, UnknownSetting, combinations, with_setting, with_settings
+from eval.runs.experiment import Experiment, UnknownSetting, combinations, with_setting, with_settings
 
 
 @pytest.mark.parametrize(

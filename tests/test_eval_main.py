@@ -12,11 +12,11 @@ import test_eval_benchmarks_perltqa as perltqa
 from eval.__main__ import main
 from eval.benchmarks import PRESETS
 from eval.benchmarks.types import Preset, Row
-from eval.evaluator import Evaluator
-from eval.experiment import Experiment, with_settings
 from eval.reporting import ablation, results
 from eval.reporting.marks import marks, write_between_marks
 from eval.reporting.report import report
+from eval.runs.evaluator import Evaluator
+from eval.runs.experiment import Experiment, with_settings
 from eval.settings import EvalSettings
 from graph.models.registry import chat_model
 from memory.errors import MemoirError

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from eval.benchmarks import PRESETS
-from eval.evaluator import Evaluator
-from eval.experiment import Experiment, UnknownSetting
+from eval.runs.evaluator import Evaluator
+from eval.runs.experiment import Experiment, UnknownSetting
 from eval.settings import EvalSettings
 from eval.tab.plans import CONTROLS, FormValues, InvalidForm, initial_values, make_plan
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 
 from eval.__main__ import main
-from eval.experiment import Experiment, with_settings
 from eval.metrics.scores import Scoring, score
 from eval.play.models import load_models
 from eval.play.opaque_ids import Leak
 from eval.play.pooled import POOLED, CannotPool, pool
 from eval.play.replay import replay
+from eval.runs.experiment import Experiment, with_settings
 from eval.types import Costs, Gold, Probe
 from memory.bank.bank import Bank
 from support.invented_history import ASKED, FIRST, MEMORIES, SESSIONS, life, session

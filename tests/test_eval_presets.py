@@ -5,7 +5,7 @@ import re
 import pytest
 
 from eval.benchmarks import BENCHMARKS, PRESETS
-from eval.experiment import Experiment, with_settings
+from eval.runs.experiment import Experiment, with_settings
 
 WANTED = {
     "perltqa-table-3",

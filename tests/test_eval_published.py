@@ -4,7 +4,7 @@ import pytest
 
 from eval.benchmarks import BENCHMARKS
 
-PUBLISHED = [f for b in BENCHMARKS.values() for run in b.published_runs for f in run.figures(b.name)]
+PUBLISHED = [f for b in BENCHMARKS.values() for f in b.published_figures]
 every_figure = pytest.mark.parametrize("figure", PUBLISHED, ids=lambda f: f"{f.system}-{f.metric}")
 
 

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from eval.benchmarks import find
-from eval.evaluator import OWN_BENCHMARK, Evaluator, RunRequest
-from eval.experiment import Experiment, with_settings
 from eval.making.questions import graph_history
 from eval.play.models import Models
 from eval.play.replay import replay
 from eval.reporting import render
 from eval.reporting.compare import Incomparable, compare_runs
 from eval.reporting.report import report
+from eval.runs.evaluator import OWN_BENCHMARK, Evaluator, RunRequest
+from eval.runs.experiment import Experiment, with_settings
 from eval.runs.folder import Runs
 from eval.runs.run import HistoryCosts, Spec
 from eval.settings import EvalSettings
@@ -240,6 +240,6 @@ def test_questions_from_a_knowledge_graph_are_played_like_any_other(tmp_path, em
 
 
 def _cached(folder, embedder):
-    from eval.play.embeddings import CachedEmbedder
+    from eval.play.models import CachedEmbedder
 
     return CachedEmbedder(folder / "embeddings.db", embedder)

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from eval.evaluator import RunRequest
 from eval.play.execute import Progress
+from eval.runs.evaluator import RunRequest
 from eval.tab.runner import AlreadyRunning, Plan, Runner
 from memory.errors import MemoirError
 

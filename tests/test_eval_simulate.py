@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from eval.benchmarks.dialsim.adapter import load
 from eval.play.simulation.names import characters, rename, respeller, swapped
-from eval.play.simulation.simulate import TOO_LATE, SimulationSettings, plan, simulate, sort_by_time
+from eval.play.simulation.simulate import TOO_LATE, plan, simulate, sort_by_time_and_number
+from eval.runs.experiment import SimulationSettings
 from eval.types import Gold, History, Prediction, Probe
 from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
 from support.dialsim_show import AGENT, PEOPLE, write_show
@@ -183,7 +184,11 @@ def test_memories_are_told_first_and_learned_ones_only_with_their_turns(history)
 def test_sessions_of_one_day_come_as_they_are_numbered():
     day = datetime(2001, 3, 3, tzinfo=UTC)
     sessions = [SessionDraft((), day, external_id=f"2001-03-03#{n}") for n in (10, 2, 1)]
-    assert [s.external_id for s in sort_by_time(sessions)] == ["2001-03-03#1", "2001-03-03#2", "2001-03-03#10"]
+    assert [s.external_id for s in sort_by_time_and_number(sessions)] == [
+        "2001-03-03#1",
+        "2001-03-03#2",
+        "2001-03-03#10",
+    ]
 
 
 # --- names

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from eval.evaluator import RunRequest
+from eval.runs.evaluator import RunRequest
 from eval.tab.drill_down import EvidencePiece
 from eval.tab.runner import Plan, RunStatus
 from eval.tab.views import render_evidence, render_probe, render_status, render_table_notes, render_trace

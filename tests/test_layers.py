@@ -17,14 +17,14 @@ PATHS = [path for layer in LAYERS[:3] for path in sorted((ROOT / layer).rglob("*
 MAX_ENTRIES = 14
 """Modules and subpackages directly in one package."""
 
-LARGER_PACKAGES = {"memory": 16, "eval": 15}
+LARGER_PACKAGES = {"memory": 16}
 """Packages that may exceed `MAX_ENTRIES`, with their limit. Lower these numbers; never raise or add one."""
 
 
 MODULES_WITH_SQL = ("memory.bank", "memory.search.engine")
 """The bank's rows, and the index segments kept beside them."""
 
-OWN_DATABASES = {"eval.judging.judge", "eval.play.embeddings", "eval.speed.references"}
+OWN_DATABASES = {"eval.judging.judge", "eval.play.models", "eval.speed.references"}
 """Modules with SQL of a database of their own, which is no bank."""
 
 SQL = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE)\s")

@@ -1,4 +1,4 @@
-"""Benchmarks: everything about one stands in its folder, and `BENCHMARKS` lists them.
+"""Benchmarks: everything about one stands in its folder, and `BENCHMARKS` lists them with their scoring.
 
 An adapter translates a benchmark's files into histories and probes and does nothing else: no metrics, no model, no
 network. What is remembered comes from the same importer that reads a user's own file.
@@ -6,30 +6,85 @@ network. What is remembered comes from the same importer that reads a user's own
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eval.benchmarks import dialsim, locomo, longmemeval, madial, memoir, perltqa
+from eval.benchmarks.dialsim import adapter as dialsim
+from eval.benchmarks.dialsim.presets import DIALSIM_TABLES
+from eval.benchmarks.locomo import adapter as locomo
+from eval.benchmarks.longmemeval import adapter as longmemeval
+from eval.benchmarks.longmemeval.metrics import ndcg_longmemeval
+from eval.benchmarks.longmemeval.presets import LONGMEMEVAL_TABLES
+from eval.benchmarks.madial import adapter as madial
+from eval.benchmarks.madial.metrics import SUMMED_UP, ndcg_madial
+from eval.benchmarks.madial.presets import MADIAL_TABLES
+from eval.benchmarks.memoir import adapter as memoir
+from eval.benchmarks.perltqa import adapter as perltqa
+from eval.benchmarks.perltqa.presets import PERLTQA_TABLES
+from eval.benchmarks.types import Benchmark, Preset, load_published
+from eval.metrics.scores import Scoring
 from memory.errors import MemoirError
 
 if TYPE_CHECKING:
-    from eval.benchmarks.types import Benchmark, Preset
     from eval.types import History
 
-BENCHMARKS: Mapping[str, Benchmark] = {
-    "memoir": memoir.BENCHMARK,
-    "longmemeval": longmemeval.BENCHMARK,
-    "locomo": locomo.BENCHMARK,
-    "perltqa": perltqa.BENCHMARK,
-    "madial-bench": madial.BENCHMARK,
-    "dialsim": dialsim.BENCHMARK,
-}
+_ALL = (
+    Benchmark(
+        "memoir",
+        memoir.TITLE,
+        "Three invented lives of a year each, written for Memoir; comes with the program.",
+        memoir.load,
+        Scoring("sessions"),
+    ),
+    Benchmark(
+        "longmemeval",
+        longmemeval.TITLE,
+        "500 questions, each with a chat history of its own (Wu et al., ICLR 2025).",
+        longmemeval.load,
+        Scoring("sessions", (1, 3, 5, 10, 30, 50), ndcg_longmemeval),
+        LONGMEMEVAL_TABLES,
+        load_published("longmemeval"),
+    ),
+    Benchmark(
+        "locomo",
+        locomo.TITLE,
+        "Ten long conversations of two friends, 1,986 questions (Maharana et al., ACL 2024).",
+        locomo.load,
+        Scoring("sessions"),
+        published_figures=load_published("locomo"),
+    ),
+    Benchmark(
+        "perltqa",
+        perltqa.TITLE,
+        "Profiles, relations, events and dialogues of 141 characters (Du et al., SIGHAN 2024).",
+        perltqa.load,
+        Scoring("items", (1, 2, 3, 5, 10), geometric_mean_of=SUMMED_UP),
+        PERLTQA_TABLES,
+        load_published("perltqa"),
+    ),
+    Benchmark(
+        "madial-bench",
+        madial.TITLE,
+        "160 dialogues in which the assistant should bring up a fitting memory unprompted (He et al., NAACL 2025).",
+        madial.load,
+        Scoring("items", official_ndcg=ndcg_madial, geometric_mean_of=SUMMED_UP),
+        MADIAL_TABLES,
+        load_published("madial-bench", "madial"),
+    ),
+    Benchmark(
+        "dialsim",
+        dialsim.TITLE,
+        "Questions about TV-show scripts, asked while the show is running (Kim et al., 2024).",
+        dialsim.load,
+        Scoring("sessions"),
+        DIALSIM_TABLES,
+    ),
+)
+BENCHMARKS: Mapping[str, Benchmark] = {benchmark.name: benchmark for benchmark in _ALL}
 
-PRESETS: Mapping[str, Preset] = {
-    preset.name: preset for benchmark in BENCHMARKS.values() for preset in benchmark.presets
-}
+PRESETS: Mapping[str, Preset] = {preset.name: preset for benchmark in _ALL for preset in benchmark.presets}
 """Every table that can be run, by name."""
 
 
@@ -79,8 +134,3 @@ def histories(
     if is_empty:
         where = f" in {', '.join(only)}" if only else ""
         raise NoProbes(f"{path}, read as {benchmark.title}, has no question that can be asked{where}")
-
-
-def count_probes(histories: Iterable[History]) -> int:
-    """Count the probes of some histories."""
-    return sum(len(history.probes) for history in histories)

@@ -26,8 +26,6 @@ ANSWERABLE = "answerable"
 # 32 bits, of which a history of 500 questions shares one by chance once in 30,000; `UniqueIds` tells those apart.
 DIGEST_LENGTH = 8
 
-Sniff = Callable[[bytes], bool]
-
 
 @dataclass(frozen=True, slots=True)
 class ImportedHistory:
@@ -41,8 +39,9 @@ class ImportedHistory:
     def end(self) -> datetime:
         """The end of the latest day that anything in the history is dated with."""
         said = [s.started_at for s in self.sessions] + [t.said_at for s in self.sessions for t in s.turns]
-        told = [m.event.end - timedelta(microseconds=1) if m.event else m.said_at for m in self.memories]
-        return max((end_of_day(moment) for moment in (*said, *told) if moment), default=UNDATED)
+        happened = [m.event.end - timedelta(microseconds=1) if m.event else m.said_at for m in self.memories]
+        latest = max((moment for moment in (*said, *happened) if moment), default=None)
+        return latest.astimezone(UTC).replace(hour=23, minute=59, second=59, microsecond=999_999) if latest else UNDATED
 
     def history(self, name: str, probes: Iterable[Probe]) -> History:
         """What was read, as a history with these probes; they are read first, since reading them adds skips."""
@@ -67,14 +66,19 @@ def short_digest(*parts: object) -> str:
     return digest(*parts)[:DIGEST_LENGTH]
 
 
+def in_file(file: Path, skip: Skip) -> Skip:
+    """A skip whose place begins with the name of its file."""
+    return Skip(f"{file.name}, {skip.place}", skip.reason)
+
+
 def gather(records: Iterable[Record]) -> list[ImportedHistory]:
     """Group an importer's records by history; skips before the first history are added to it."""
-    found: dict[str, ImportedHistory] = {}
+    histories: dict[str, ImportedHistory] = {}
     current: ImportedHistory | None = None
     early_skips: list[Skip] = []
     for record in records:
         if isinstance(record, PersonaDraft):
-            current = found.setdefault(record.external_id, ImportedHistory(record))
+            current = histories.setdefault(record.external_id, ImportedHistory(record))
             current.skips.extend(early_skips)
             early_skips.clear()
         elif isinstance(record, Skip):
@@ -85,24 +89,19 @@ def gather(records: Iterable[Record]) -> list[ImportedHistory]:
             current.sessions.append(record)
         else:
             current.memories.append(record)
-    return list(found.values())
+    return list(histories.values())
 
 
-def find_file(path: Path, patterns: Iterable[str], title: str, is_it: Sniff) -> Path:
+def find_file(path: Path, patterns: Iterable[str], title: str, sniff: Callable[[bytes], bool]) -> Path:
     """Return the file itself, or the one in a folder that matches the first pattern with any match.
 
     Raises:
         UnreadableFile: there is none, there are several, or its content is something else.
     """
     file = _only(path, list(patterns), title) if path.is_dir() else path
-    if not is_it(read_head(file)):
+    if not sniff(read_head(file)):
         raise UnreadableFile(f"{file} does not look like {title}. Nothing was read. Name the benchmark's own file.")
     return file
-
-
-def end_of_day(moment: datetime) -> datetime:
-    """The last moment of a day in UTC."""
-    return moment.astimezone(UTC).replace(hour=23, minute=59, second=59, microsecond=999_999)
 
 
 def read_asked_at(text: str) -> datetime | None:
@@ -113,11 +112,11 @@ def read_asked_at(text: str) -> datetime | None:
 
 def _only(folder: Path, patterns: list[str], title: str) -> Path:
     for pattern in patterns:
-        found = sorted(file for file in folder.glob(pattern) if file.is_file())
-        if len(found) > 1:
-            names = ", ".join(str(file.relative_to(folder)) for file in found)
+        files = sorted(file for file in folder.glob(pattern) if file.is_file())
+        if len(files) > 1:
+            names = ", ".join(str(file.relative_to(folder)) for file in files)
             raise UnreadableFile(f"{folder} has several files of {title}: {names}. Name one of them.")
-        if found:
-            return found[0]
+        if files:
+            return files[0]
     expected = " or ".join(patterns)
     raise UnreadableFile(f"{folder} has no file of {title}; expected {expected}. Put it there, or name the file.")

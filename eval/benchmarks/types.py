@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from eval.metrics.scores import Scoring
 from eval.types import History
 from graph.models.names import is_named
+from memory.search.scoring import FACTORS
 
 READER = "a chat model as reader (model=NAME)"
 CLASSIFIER = "a chat model as classifier (model=NAME)"
+
+ALONE = (
+    "learner=none",
+    "classifier=none",
+    "views=off",
+    "search.voice=off",
+    *(f"search.{name}=0" for name in ("coverage", *FACTORS)),
+)
+"""One retriever and nothing else: the papers' systems have none of Memoir's other factors."""
+
+BM25 = (*ALONE, "time_filter=off", "search.dense_weight=0")
+DENSE = (*ALONE, "time_filter=off", "search.dense_weight=1")
+HYBRID = (*ALONE, "time_filter=off", "search.dense_weight=0.5")
+
+EXTRACTIVE, BY_MODEL = "reader=extractive", "reader=auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +71,8 @@ class Published:
     """One figure that others published, as a fraction of 1.
 
     `metric` is our name for it and `n` the number of questions, where known. `conditions` says which portion and which
-    models it was measured with, and so what limits the comparison.
+    models it was measured with, and so what limits the comparison. A `source` that was not read itself ends in "figure
+    as Memoir's design notes give it".
     """
 
     benchmark: str
@@ -68,25 +85,6 @@ class Published:
 
 
 @dataclass(frozen=True, slots=True)
-class PublishedRun:
-    """Figures that were published together: all of one system under the same conditions.
-
-    A `source` that was not read itself ends in "figure as Memoir's design notes give it".
-    """
-
-    system: str
-    conditions: str
-    source: str
-    n: int | None
-    values: Mapping[str, float]
-
-    def figures(self, benchmark: str) -> Iterator[Published]:
-        """Each figure with the conditions of the run."""
-        for metric, value in self.values.items():
-            yield Published(benchmark, metric, value, self.n, self.system, self.conditions, self.source)
-
-
-@dataclass(frozen=True, slots=True)
 class Benchmark:
     """A benchmark: how it is read and scored, its tables, and what others published on it."""
 
@@ -96,18 +94,22 @@ class Benchmark:
     load: Callable[[Path], Iterator[History]]
     scoring: Scoring
     presets: tuple[Preset, ...] = ()
-    published_runs: tuple[PublishedRun, ...] = ()
+    published_figures: tuple[Published, ...] = ()
 
     def published(self, metrics: Iterable[str]) -> tuple[Published, ...]:
         """The published figures of these metrics."""
         wanted = frozenset(metrics)
-        figures = (figure for run in self.published_runs for figure in run.figures(self.name))
-        return tuple(figure for figure in figures if figure.metric in wanted)
+        return tuple(figure for figure in self.published_figures if figure.metric in wanted)
 
 
-def load_published(file: Path) -> tuple[PublishedRun, ...]:
-    """Load the published figures of a benchmark from its JSON file."""
-    return tuple(PublishedRun(**run) for run in json.loads(file.read_text("utf-8")))
+def load_published(benchmark: str, folder: str = "") -> tuple[Published, ...]:
+    """Load the published figures of a benchmark from its folder; the file groups them by system and conditions."""
+    file = Path(__file__).with_name(folder or benchmark) / "published.json"
+    return tuple(
+        Published(benchmark, metric, value, run["n"], run["system"], run["conditions"], run["source"])
+        for run in json.loads(file.read_text("utf-8"))
+        for metric, value in run["values"].items()
+    )
 
 
 def at_cutoffs(metrics: Iterable[str], cutoffs: Iterable[int]) -> tuple[str, ...]:

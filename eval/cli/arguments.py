@@ -8,8 +8,8 @@ from pathlib import Path
 
 from eval.benchmarks import BENCHMARKS, PRESETS
 from eval.cli import listing, run, speed, tables
-from eval.evaluator import Evaluator
 from eval.fetching.fetch import SOURCES
+from eval.runs.evaluator import Evaluator
 from eval.speed.banks import Size
 from memory.cli.arguments import positive_number
 

@@ -10,12 +10,12 @@ from tabulate import tabulate
 from eval.benchmarks import PRESETS
 from eval.benchmarks.longmemeval.official_judge import write_hypotheses
 from eval.cli.output import progress_bars, show
-from eval.experiment import Experiment
 from eval.fetching.fetch import fetch
+from eval.runs.experiment import Experiment
 from memory.exporting.json_values import to_json_values
 
 if TYPE_CHECKING:
-    from eval.evaluator import Evaluator
+    from eval.runs.evaluator import Evaluator
     from eval.runs.run import Run
 
 

@@ -11,10 +11,10 @@ from tabulate import tabulate
 from eval.benchmarks import PRESETS
 from eval.benchmarks.longmemeval.official_judge import read_labels
 from eval.cli.output import progress_bars, show
-from eval.evaluator import Evaluator, RunRequest
-from eval.experiment import Experiment, combinations, with_settings
 from eval.reporting import render
 from eval.reporting.report import Report, report
+from eval.runs.evaluator import Evaluator, RunRequest
+from eval.runs.experiment import Experiment, combinations, with_settings
 from graph.models.registry import chat_model
 from memory.errors import MemoirError
 from memory.exporting.json_values import to_json_values

@@ -16,7 +16,7 @@ from memory.embedding.embedder import Embedder
 from memory.exporting.json_values import to_json_values
 
 if TYPE_CHECKING:
-    from eval.evaluator import Evaluator
+    from eval.runs.evaluator import Evaluator
 
 
 def measure_sizes(arguments: argparse.Namespace, evaluator: Evaluator) -> int:

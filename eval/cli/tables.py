@@ -14,7 +14,7 @@ from eval.reporting.report import report
 from memory.exporting.json_values import to_json_values
 
 if TYPE_CHECKING:
-    from eval.evaluator import Evaluator
+    from eval.runs.evaluator import Evaluator
 
 
 def show_report(arguments: argparse.Namespace, evaluator: Evaluator) -> int:

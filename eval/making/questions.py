@@ -18,7 +18,7 @@ from random import Random
 
 from eval.making.quads import Knowledge, Quad, folded, quads
 from eval.making.wording import THEN_AND_NOW, word
-from eval.play.simulation.simulate import sort_by_time
+from eval.play.simulation.simulate import sort_by_time_and_number
 from eval.types import Gold, History, Probe
 from graph.learning.plain_facts import facts
 from memory.types import MemoryDraft, SessionDraft, TimeSpan
@@ -46,7 +46,7 @@ def graph_history(history: History, seed: int = 0, limit: int = 100) -> History:
     Facts come from its memories and from what its sessions taught; if there are none, from the plain statements that a
     chat learns from (`graph.learning.plain_facts`). They are asked after the last session.
     """
-    sessions = sort_by_time(history.sessions)
+    sessions = sort_by_time_and_number(history.sessions)
     moments = [turn.said_at or session.started_at for session in sessions for turn in session.turns]
     learned = [pair for session in sessions for pair in _learned(session)]
     own = [*history.memories, *(memory for memory, _ in learned)]

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eval.play.engines.outcomes import Outcome, Stop, outcomes_of
-from eval.play.engines.processes import replay_in_processes
 from eval.play.models import Models, load_models
+from eval.play.processes import replay_in_processes
+from eval.play.replay import Outcome, Stop, replay_with_costs
 from eval.runs.run import HistoryCosts, Run
 from graph.models.names import is_local
 
 if TYPE_CHECKING:
-    from eval.experiment import Experiment
+    from eval.runs.experiment import Experiment
     from eval.types import History
 
 
@@ -39,19 +39,12 @@ def execute(
     models: Models | None = None,
     stop: Stop | None = None,
     watch: Callable[[Progress], None] = lambda progress: None,
-) -> bool:
-    """Replay what the run has not answered yet; return whether all of it is done.
+) -> None:
+    """Replay what the run has not answered yet, and append each sample to the run.
 
-    Args:
-        run: Where samples are appended, one by one.
-        histories: What to replay; read as needed, so that not all of them need to fit in memory.
-        experiment: The settings.
-        cache: The file of cached embeddings.
-        total: How many probes there are in all, for the progress.
-        jobs: Processes. Answers do not depend on it: one process replays a history from start to end.
-        models: Loaded models, used in this process; loaded here if None.
-        stop: Checked between probes; answers so far are kept.
-        watch: Called after every probe.
+    `histories` are read as needed, so that not all of them need to fit in memory. `cache` is the file of embeddings,
+    `total` the number of all probes. Answers do not depend on `jobs`: one process replays a history from start to end.
+    `models` are used in this process. `stop` is checked between probes, and `watch` called after each.
     """
     answered = run.answered()
     finished = {c.history for c in run.costs()}
@@ -75,10 +68,8 @@ def execute(
             run.append_sample(outcome)
             done += 1
         watch(Progress(done, max(total, done), outcome.prediction.history_id))
-    if stop.is_set():
-        return False
-    run.mark_done()
-    return True
+    if not stop.is_set():
+        run.mark_done()
 
 
 def _unanswered(history: History, answered: set[tuple[str, str]]) -> History:
@@ -92,4 +83,4 @@ def _replay_here(work: Iterator[History], experiment: Experiment, models: Models
     for history in work:
         if stop.is_set():
             return
-        yield from outcomes_of(history, experiment, models, stop)
+        yield from replay_with_costs(history, experiment, models, stop)

@@ -9,13 +9,13 @@ from datetime import UTC, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eval.experiment import Experiment
 from eval.play.benchmark_ids import BenchmarkIds
 from eval.play.models import Models
-from eval.play.opaque_ids import OpaqueIds, check_hits, check_stored, sort_by_time
+from eval.play.opaque_ids import OpaqueIds, check_hits, check_stored, sort_by_time_and_digest
 from eval.play.prediction import make_prediction
 from eval.play.reader_input import EvidenceSearcher
 from eval.play.session_rewriter import SessionRewriter
+from eval.runs.experiment import Experiment
 from eval.types import Costs, Gold, History, Prediction, Probe
 from graph.assistant import Assistant
 from graph.learning.learner import learn_from_sessions
@@ -81,7 +81,8 @@ class MemoryUnderTest:
         Raises:
             Leak: something to be stored names the evidence.
         """
-        drafts = [self._rewrite(session) for session in sort_by_time(sessions) if self._is_remembered("dialogue")]
+        ordered = sort_by_time_and_digest(sessions) if self._is_remembered("dialogue") else ()
+        drafts = [self._rewrite(session) for session in ordered]
         # Of equal hits the older comes first, so the order of storing must not depend on the order of the file.
         facts = sorted(
             (self._opaque.hide_memory(m, n) for n, m in enumerate(memories) if self._is_remembered(m.store)),

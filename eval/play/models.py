@@ -1,20 +1,126 @@
-"""The models of a replay: embeddings, classifier, chat model."""
+"""The models of a replay: embeddings that all runs and processes cache by model and text, classifier, chat model."""
 
 from __future__ import annotations
 
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eval.play.embeddings import CachedEmbedder
+import numpy as np
+from sqlite_utils import Database
+
 from graph.models.registry import chat_model_or_none
 from graph.understanding.classifier import Classifier
-from memory.embedding.embedder import Embedder
+from memory.embedding.embedder import ENCODING, Embedder, Encoder, Vectors
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel  # noqa: TC004 (a second to import)
 
-    from eval.experiment import Experiment
+    from eval.runs.experiment import Experiment
+
+BUSY_SECONDS = 60.0
+CHUNK = 500
+"""Texts looked up in one statement, below SQLite's limit on variables."""
+
+
+class CachedEmbedder(Embedder):
+    """An embedder that looks texts up in a cache first and loads the model only when one is missing.
+
+    `seconds` is the time spent encoding, `texts` the number of texts encoded, `found` the number found in the cache.
+    """
+
+    def __init__(self, path: Path, inner: Embedder) -> None:
+        super().__init__(inner.model)
+        self.path = path
+        self.inner = inner
+        self.seconds = 0.0
+        self.texts = 0
+        self.found = 0
+        self._size = 0
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with self._open() as db:
+            # SQLite does not wait here: of two processes that create the file, one is refused.
+            with suppress(sqlite3.OperationalError):
+                db.conn.execute("PRAGMA journal_mode = WAL")
+            db.conn.execute(
+                "CREATE TABLE IF NOT EXISTS embeddings (model TEXT NOT NULL, digest TEXT NOT NULL, "
+                "vector BLOB NOT NULL, PRIMARY KEY (model, digest)) STRICT, WITHOUT ROWID"
+            )
+            size = "SELECT length(vector) FROM embeddings WHERE model = ? LIMIT 1"
+            row = db.conn.execute(size, (self._made_by,)).fetchone()
+            self._size = row[0] // 4 if row else 0
+
+    @property
+    def _made_by(self) -> str:
+        return f"{self.model} {ENCODING}"
+
+    @property
+    def dimensions(self) -> int:
+        """The length of a vector; known without loading the model once one is in the cache."""
+        return self._size or self.inner.dimensions
+
+    @property
+    def ready(self) -> bool:
+        """Whether the model is loaded."""
+        return self.inner.ready
+
+    def load(self) -> Encoder:
+        """Load the model's weights, which cached texts do not need."""
+        return self.inner.load()
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Embed texts; float32 of shape (len(texts), dimensions), every row of length 1."""
+        digests = [sha256(text.encode()).hexdigest() for text in texts]
+        with self._open() as db:
+            cached = dict(self._look_up(db, list(dict.fromkeys(digests))))
+        missing = {d: t for d, t in zip(digests, texts, strict=True) if d not in cached}
+        self.found += len(texts) - len(missing)
+        if missing:
+            fresh = dict(zip(missing, self._encode(list(missing.values())), strict=True))
+            cached |= fresh
+            self._keep(fresh)
+        if not texts:
+            return np.zeros((0, self.dimensions), dtype=np.float32)
+        return np.stack([cached[d] for d in digests])
+
+    def _encode(self, texts: list[str]) -> Vectors:
+        self.load()  # once, so it is not counted as encoding
+        started = time.perf_counter()
+        vectors = self.inner.encode(texts)
+        self.seconds += time.perf_counter() - started
+        self.texts += len(texts)
+        self._size = vectors.shape[1]
+        return vectors
+
+    def _look_up(self, db: Database, digests: list[str]) -> Iterator[tuple[str, Vectors]]:
+        for start in range(0, len(digests), CHUNK):
+            part = digests[start : start + CHUNK]
+            rows = db.conn.execute(
+                f"SELECT digest, vector FROM embeddings WHERE model = ? AND digest IN ({','.join('?' * len(part))})",
+                (self._made_by, *part),
+            )
+            yield from ((str(digest), np.frombuffer(blob, dtype=np.float32)) for digest, blob in rows)
+
+    def _keep(self, vectors: dict[str, Vectors]) -> None:
+        with self._open() as db:
+            db.conn.execute("BEGIN IMMEDIATE")
+            db.conn.executemany(
+                "INSERT OR IGNORE INTO embeddings VALUES (?, ?, ?)",
+                [(self._made_by, digest, vector.tobytes()) for digest, vector in vectors.items()],
+            )
+            db.conn.execute("COMMIT")
+
+    @contextmanager
+    def _open(self) -> Iterator[Database]:
+        connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        with closing(connection):
+            connection.execute("PRAGMA synchronous = NORMAL")
+            yield Database(connection)
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,8 +70,8 @@ class OpaqueIds:
         return self._originals[hidden]
 
 
-def sort_by_time(sessions: Iterable[SessionDraft]) -> list[SessionDraft]:
-    """Sort sessions by time, undated ones first; ties do not follow the order of the file."""
+def sort_by_time_and_digest(sessions: Iterable[SessionDraft]) -> list[SessionDraft]:
+    """Sort sessions by time, undated ones first; those of one moment by a digest, not as in the file."""
     beginning = datetime.min.replace(tzinfo=UTC)
     return sorted(sessions, key=lambda s: (s.started_at or beginning, sha256(s.external_id.encode()).digest()))
 

@@ -1,10 +1,13 @@
-"""Replay a history: store its sessions in a fresh bank and ask its probes."""
+"""Replay a history: store its sessions in a fresh bank, ask its probes, and count the costs."""
 
 from __future__ import annotations
 
 import tempfile
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
+from multiprocessing.synchronize import Event as ProcessEvent
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,12 +16,35 @@ from eval.play.memory_under_test import MemoryUnderTest
 from eval.play.pooled import Pool
 from eval.play.simulation.names import rename
 from eval.play.simulation.simulate import plan, simulate
+from eval.runs.run import HistoryCosts
 from eval.types import Costs, History, Prediction, Probe, Sample
 
 if TYPE_CHECKING:
-    from eval.experiment import Experiment
-    from eval.play.embeddings import CachedEmbedder
-    from eval.play.models import Models
+    from eval.play.models import CachedEmbedder, Models
+    from eval.runs.experiment import Experiment
+
+Outcome = Sample | HistoryCosts
+Stop = threading.Event | ProcessEvent
+
+
+def replay_with_costs(history: History, experiment: Experiment, models: Models, stop: Stop) -> Iterator[Outcome]:
+    """Yield each sample of a history as it is answered, and at the end what the history cost."""
+    embedder = models.embedder
+    seconds, texts, found = embedder.seconds, embedder.texts, embedder.found
+    started, costs = time.perf_counter(), Costs()
+    for sample in replay(history, experiment, models, costs):
+        yield sample
+        if stop.is_set():
+            return
+    yield HistoryCosts(
+        history.id,
+        costs,
+        embedder.seconds - seconds,
+        embedder.texts - texts,
+        embedder.found - found,
+        time.perf_counter() - started,
+        tuple((skip.place, skip.reason) for skip in history.skips),
+    )
 
 
 def replay(history: History, experiment: Experiment, models: Models, costs: Costs) -> Iterator[Sample]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from graph.understanding.sentences import split
 from memory.types import LearnedMemory, MemoryDraft, Quote, SessionDraft, TurnDraft
 
 if TYPE_CHECKING:
-    from eval.experiment import Experiment, Granularity, Key
+    from eval.runs.experiment import Experiment, Granularity, Key
 
 PHRASES = 5
 """Key phrases of one memory."""
@@ -30,12 +30,8 @@ SENTENCES = {"turn": 1, "round": 2, "session": 4, "summary": 4}
 _OF_SELF = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|mine|we|our)\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class StoredTurn:
-    """A turn as it will be stored, and the external ids of the turns that it holds."""
-
-    turn: TurnDraft
-    holds: tuple[str, ...]
+StoredTurn = tuple[TurnDraft, tuple[str, ...]]
+"""A turn as it will be stored, and the external ids of the turns that it holds."""
 
 
 class SessionRewriter:
@@ -52,26 +48,24 @@ class SessionRewriter:
         """Return the session as it is stored, and which turns each of its stored turns holds, by external ids."""
         stored = self._stored_turns(session)
         turns, learned = [], list(session.learned) if self.granularity == "turn" else []
-        for place, each in enumerate(stored):
-            addition = self._addition(each.turn, each.turn.said_at or session.started_at)
-            if addition == each.turn.text:
+        for place, (turn, _) in enumerate(stored):
+            addition = self._addition(turn, turn.said_at or session.started_at)
+            if addition == turn.text:
                 addition = ""
             merged = addition and not self.separate
-            turns.append(replace(each.turn, key=f"{addition}\n{each.turn.text}") if merged else each.turn)
+            turns.append(replace(turn, key=f"{addition}\n{turn.text}") if merged else turn)
             if addition and self.separate:
-                learned.append(LearnedMemory(_extra_key(each.turn, addition, session), (Quote(place, each.turn.text),)))
-        holds = {each.turn.external_id: each.holds for each in stored}
+                learned.append(LearnedMemory(_extra_key(turn, addition, session), (Quote(place, turn.text),)))
+        holds = {turn.external_id: ids for turn, ids in stored}
         return replace(session, turns=tuple(turns), learned=tuple(learned)), holds
 
     def _stored_turns(self, session: SessionDraft) -> list[StoredTurn]:
         if self.granularity == "turn":
-            return [StoredTurn(turn, (turn.external_id,)) for turn in session.turns]
+            return [(turn, (turn.external_id,)) for turn in session.turns]
         groups = _rounds(session.turns) if self.granularity == "round" else [list(session.turns)]
         stored = [_joined(group) for group in groups if group]
         if self.granularity == "summary":
-            stored = [
-                StoredTurn(replace(p.turn, text=self._summary(p.turn.text) or p.turn.text), p.holds) for p in stored
-            ]
+            return [(replace(turn, text=self._summary(turn.text) or turn.text), ids) for turn, ids in stored]
         return stored
 
     def _addition(self, turn: TurnDraft, said_at: datetime | None) -> str:
@@ -104,9 +98,9 @@ def _rounds(turns: Iterable[TurnDraft]) -> list[list[TurnDraft]]:
 def _joined(turns: Sequence[TurnDraft]) -> StoredTurn:
     text = "\n".join(f"{turn.speaker}: {turn.text}" for turn in turns)
     times = [turn.said_at for turn in turns if turn.said_at is not None]
-    holds = tuple(turn.external_id for turn in turns)
     # Dated by its last turn: a round or session is not known before its end.
-    return StoredTurn(replace(turns[0], text=text, said_at=max(times, default=None)), holds)
+    joined = replace(turns[0], text=text, said_at=max(times, default=None))
+    return joined, tuple(turn.external_id for turn in turns)
 
 
 def _extra_key(turn: TurnDraft, addition: str, session: SessionDraft) -> MemoryDraft:

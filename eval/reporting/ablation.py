@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from tabulate import tabulate
 
-from eval.evaluator import Evaluator, NoData, RunRequest
-from eval.experiment import with_settings
 from eval.metrics.significance import Difference
 from eval.reporting.compare import compare_runs
 from eval.reporting.report import Report, report
 from eval.reporting.results import LINES
+from eval.runs.evaluator import Evaluator, NoData, RunRequest
+from eval.runs.experiment import with_settings
 from memory.search import scoring
 
 if TYPE_CHECKING:

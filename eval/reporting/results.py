@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from tabulate import tabulate
 
 from eval.benchmarks import find
-from eval.evaluator import Evaluator, NoData, RunRequest
-from eval.experiment import with_settings
 from eval.reporting.render import format_figure
 from eval.reporting.report import Report, report
+from eval.runs.evaluator import Evaluator, NoData, RunRequest
+from eval.runs.experiment import with_settings
 from memory.search.scoring import FACTORS
 
 if TYPE_CHECKING:

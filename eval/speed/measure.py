@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eval.play.embeddings import CachedEmbedder
+from eval.play.models import CachedEmbedder
 from eval.speed import banks, references
 from eval.speed.asking import TOP, Job, Measured, Ranking, ask
 from eval.speed.banks import BankOfSize, Size

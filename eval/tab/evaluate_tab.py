@@ -8,9 +8,9 @@ from typing import Any
 import gradio as gr
 
 from eval import benchmarks
-from eval.evaluator import Evaluator
 from eval.reporting import render as reports
 from eval.reporting.report import Report
+from eval.runs.evaluator import Evaluator
 from eval.tab.open_runs import OpenRuns
 from eval.tab.plans import make_plan
 from eval.tab.result_panel import ResultPanel
@@ -158,7 +158,7 @@ class EvaluateTab:
             return empty_state("No run open", "Run the benchmark, or open an earlier run.")
         benchmark = benchmarks.find(name)
         histories = list(benchmarks.histories(benchmark, self.evaluator.data_of(benchmark)))
-        probes = benchmarks.count_probes(histories)
+        probes = sum(len(history.probes) for history in histories)
         text = (
             f"Click Run to ask {probes} questions about {len(histories)} invented lives. It takes under two minutes "
             "and needs no download."

@@ -10,8 +10,8 @@ from typing import Any, get_args
 from eval import benchmarks
 from eval.benchmarks import PRESETS
 from eval.benchmarks.types import Preset
-from eval.evaluator import Evaluator, NoData, RunRequest
-from eval.experiment import Granularity, Key, ReaderInput, RememberedKinds, combinations, with_settings
+from eval.runs.evaluator import Evaluator, NoData, RunRequest
+from eval.runs.experiment import Granularity, Key, ReaderInput, RememberedKinds, combinations, with_settings
 from eval.tab.runner import Plan
 from graph.settings import ClassifierEngine
 from memory.errors import MemoirError

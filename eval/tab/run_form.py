@@ -10,8 +10,8 @@ import gradio as gr
 
 from eval import benchmarks
 from eval.benchmarks import BENCHMARKS
-from eval.evaluator import Evaluator, NoData
 from eval.fetching.fetch import SOURCES, FetchFailed, fetch, manual_steps
+from eval.runs.evaluator import Evaluator, NoData
 from eval.tab.plans import CONTROLS, Control, FormValues, initial_values, presets_of
 from eval.tab.runner import RunStatus
 from eval.tab.views import render_status

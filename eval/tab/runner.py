@@ -12,8 +12,8 @@ import time
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from eval.evaluator import Evaluator, RunRequest
 from eval.play.execute import Progress
+from eval.runs.evaluator import Evaluator, RunRequest
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
 

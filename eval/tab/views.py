@@ -7,9 +7,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from eval.experiment import Experiment
 from eval.reporting.render import HEADLINES, format_fraction, headlines
 from eval.reporting.report import Report
+from eval.runs.experiment import Experiment
 from eval.runs.run import Run
 from eval.tab.drill_down import EvidencePiece
 from eval.tab.runner import Plan, RunStatus

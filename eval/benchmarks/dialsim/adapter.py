@@ -36,6 +36,7 @@ from typing import Any
 
 from eval.benchmarks.dialsim.probes import ORACLES, entries, in_rounds, look_up, named, read_probes
 from eval.benchmarks.dialsim.unpickle import read_pickle
+from eval.benchmarks.reading import gather
 from eval.types import History, Probe
 from memory.bank.rows import clean
 from memory.errors import UnreadableFile
@@ -87,20 +88,11 @@ def _is_script(file: Path) -> bool:
 
 
 def _script(path: Path) -> History:
-    persona = PersonaDraft(clean(path.stem), clean(path.stem))
-    sessions: list[SessionDraft] = []
-    skips: list[Skip] = []
-    for record in script_format.read(path):
-        if isinstance(record, PersonaDraft):
-            persona = record
-        elif isinstance(record, SessionDraft):
-            sessions.append(record)
-        elif isinstance(record, Skip):
-            skips.append(record)
-    if not sessions:
+    (script,) = gather(script_format.read(path))
+    if not script.sessions:
         raise UnreadableFile(f"{path.name} has no session; expected lines such as [Date: March 3, 2001, Session #1].")
-    skips.append(Skip(path.name, "a script has no questions of its own; run it with --set questions=graph"))
-    return History(persona.external_id, persona, tuple(sessions), (), (), tuple(skips))
+    script.skips.append(Skip(path.name, "a script has no questions of its own; run it with --set questions=graph"))
+    return script.history(script.persona.external_id, ())
 
 
 def _show(path: Path) -> History:
@@ -141,24 +133,24 @@ class _Show:
 
     def read_episode(self, place: str, key: object, episode: object) -> None:
         """Add the sessions of an episode, in the order given."""
-        for number, found in entries(episode):
+        for number, part in entries(episode):
             where = f"{place}, session {named(number)}"
             if len(self.sessions) >= MOST_SESSIONS:
                 raise UnreadableFile(
                     f"{self.name} has more than {MOST_SESSIONS:,} sessions, more than any show. See {where}."
                 )
-            if not isinstance(found, dict):
-                self.skips.append(Skip(where, f"expected an object with script and date, found {json_type(found)}"))
+            if not isinstance(part, dict):
+                self.skips.append(Skip(where, f"expected an object with script and date, found {json_type(part)}"))
                 continue
-            session = self._read_session(where, found)
+            session = self._read_session(where, part)
             if session is None:
                 continue
             self.sessions.append(session)
-            evidence = {part: look_up(look_up(oracle, key), number) for part, oracle in self.oracles.items()}
-            self.probes += read_probes(session, found, evidence, self.of_day, self.skips, where)
+            evidence = {name: look_up(look_up(oracle, key), number) for name, oracle in self.oracles.items()}
+            self.probes += read_probes(session, part, evidence, self.of_day, self.skips, where)
 
-    def _read_session(self, where: str, found: Mapping[str, Any]) -> SessionDraft | None:
-        date = named(found.get("date") or "").strip()
+    def _read_session(self, where: str, part: Mapping[str, Any]) -> SessionDraft | None:
+        date = named(part.get("date") or "").strip()
         moment = parse_with_format(date, "%B %d, %Y") or (parse_moment(date) if date else None)
         day = f"{moment:%Y-%m-%d}" if moment else date or "undated"
         self.days[day] += 1
@@ -167,7 +159,7 @@ class _Show:
             self.skips.append(
                 Skip(where, f"no readable date ({date[:40]!r}); kept without one and without its questions")
             )
-        script = found.get("script")
+        script = part.get("script")
         for line in clean_text(script, where, self.skips).splitlines() if isinstance(script, str) else ():
             if (text := line.strip()) and not text.startswith(_CREDITS):
                 script_format.add_line(session, text, where)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from eval.benchmarks.preset_settings import BM25, DENSE
-from eval.benchmarks.types import READER, Preset, Row
+from eval.benchmarks.types import BM25, DENSE, READER, Preset, Row
 
 PAPER = "Kim et al. 2024, arXiv:2406.13144"
 
@@ -14,7 +13,7 @@ _AS_ASKED = ("simulation.answers=multiple-choice", "simulation.time_limit_s=6")
 _ORIGINAL = (*_AS_ASKED, "simulation.names=original")
 _SESSIONS = ("given=memory", "granularity=session", "search.k=10", "budget=10")
 
-DIALSIM_3 = Preset(
+TABLE_3 = Preset(
     "dialsim-table-3",
     "DialSim, table 3: what is stored and how it is found",
     "dialsim",
@@ -24,10 +23,10 @@ DIALSIM_3 = Preset(
         *(
             Row(
                 f"{store}, {retriever}",
-                (*settings, *_ORIGINAL, "given=memory", f"granularity={held}", f"search.k={read}", f"budget={read}"),
+                (*settings, *_ORIGINAL, "given=memory", f"granularity={stored}", f"search.k={read}", f"budget={read}"),
             )
             for retriever, settings in (("BM25", BM25), ("embeddings", DENSE))
-            for store, held, read in _STORES
+            for store, stored, read in _STORES
         ),
         Row("oracle", (*_ORIGINAL, "given=oracle", "granularity=session")),
         Row("no retrieval", (*_ORIGINAL, "given=everything", "granularity=session"), READER),
@@ -37,4 +36,4 @@ DIALSIM_3 = Preset(
     remark="a summary is made of a session's own sentences; the paper's are written by the language model that answers",
 )
 
-PRESETS = (DIALSIM_3,)
+DIALSIM_TABLES = (TABLE_3,)

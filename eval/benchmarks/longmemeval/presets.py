@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from eval.benchmarks.preset_settings import ALONE, BY_MODEL, DENSE
-from eval.benchmarks.types import READER, Preset, Row, at_cutoffs
+from eval.benchmarks.types import ALONE, BY_MODEL, DENSE, READER, Preset, Row, at_cutoffs
 
 PAPER = "Wu et al., ICLR 2025, arXiv:2410.10813"
 
-JUDGED = ("judge_accuracy", "token_f1", "containment")
-"""Figures of answers; the first needs a chat model as judge, the other two do not."""
-
-_KEYS = (
+_REPLACING = ("summary", "fact", "keyphrase")
+_KEYS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("K = V", ("key=value", "keys=merged"), ""),
-    ("K = summary", (), "a key that replaces the text instead of adding to it"),
-    ("K = fact", (), "a key that replaces the text instead of adding to it"),
-    ("K = keyphrase", (), "a key that replaces the text instead of adding to it"),
+    *((f"K = {key}", (), "a key that replaces the text instead of adding to it") for key in _REPLACING),
     ("K = V + summary", ("key=value+summary", "keys=merged"), ""),
     ("K = V + fact", ("key=value+facts", "keys=merged"), ""),
     ("K = V + keyphrase", ("key=value+keyphrases", "keys=merged"), ""),
 )
 
-LONGMEMEVAL_3 = Preset(
+TABLE_3 = Preset(
     "longmemeval-table-3",
     "LongMemEval, table 3: by which key a round or a session is found",
     "longmemeval",
@@ -34,7 +29,7 @@ LONGMEMEVAL_3 = Preset(
     remark="facts, summaries and key phrases come from rules, not from a language model; the paper's table is on M",
 )
 
-LONGMEMEVAL_4 = Preset(
+TABLE_4 = Preset(
     "longmemeval-table-4",
     "LongMemEval, table 4: temporal questions with and without the time filter",
     "longmemeval",
@@ -59,12 +54,12 @@ LONGMEMEVAL_4 = Preset(
     remark="the time is read from the question by rules; the paper lets GPT-4o or Llama 3.1 8B read it",
 )
 
-LONGMEMEVAL_FIGURE_6 = Preset(
+FIGURE_6 = Preset(
     "longmemeval-figure-6",
     "LongMemEval, figure 6: how the evidence is read, by method and format",
     "longmemeval",
     f"{PAPER}, figure 6",
-    JUDGED,
+    ("judge_accuracy", "token_f1", "containment"),  # the first needs a judge
     (
         Row("extractive (not in the paper)", ("given=oracle", "reader=extractive")),
         *(
@@ -78,7 +73,7 @@ LONGMEMEVAL_FIGURE_6 = Preset(
 
 _TOGETHER = ("pooled=true", "reader=none")
 
-LONGMEMEVAL_POOLED = Preset(
+POOLED = Preset(
     "longmemeval-pooled",
     "LongMemEval, every history told to one persona (not in the paper)",
     "longmemeval",
@@ -92,9 +87,4 @@ LONGMEMEVAL_POOLED = Preset(
     remark="each question is asked of all the histories at once, as of its own date",
 )
 
-PRESETS = (
-    LONGMEMEVAL_3,
-    LONGMEMEVAL_4,
-    LONGMEMEVAL_FIGURE_6,
-    LONGMEMEVAL_POOLED,
-)
+LONGMEMEVAL_TABLES = (TABLE_3, TABLE_4, FIGURE_6, POOLED)

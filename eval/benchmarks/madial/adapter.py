@@ -31,7 +31,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from eval.benchmarks.madial.dialogue import IndexedTurn, read_dialogue
-from eval.benchmarks.reading import ALL, ImportedHistory, UniqueIds, find_file, gather, short_digest
+from eval.benchmarks.reading import ALL, ImportedHistory, UniqueIds, find_file, gather, in_file, short_digest
 from eval.types import Gold, History, Probe
 from memory.errors import UnreadableFile
 from memory.importers.benchmarks import madial as importer
@@ -62,12 +62,12 @@ def load(path: Path) -> Iterator[History]:
     names = USERS | {user: name for user, name in map(_speaker, dialogues) if user and name}
     bank = gather(importer.read(_find_bank(file)))
     early_skips = [skip for part in bank for skip in part.skips]
-    early_skips += [_in_file(file, line) for line in lines if isinstance(line, Skip)]
+    early_skips += [in_file(file, line) for line in lines if isinstance(line, Skip)]
     users: dict[str, list[Fields]] = {}
     for line in dialogues:
         users.setdefault(_user(line, names), []).append(line)
     early_skips += [
-        _in_file(file, Skip(line.place, "neither a user-id nor a known user; not asked")) for line in users.pop("", [])
+        in_file(file, Skip(line.place, "neither a user-id nor a known user; not asked")) for line in users.pop("", [])
     ]
     for user, own in users.items():
         imported = _imported_for(bank, user, names)
@@ -144,7 +144,7 @@ def _history(imported: ImportedHistory, file: Path, lines: list[Fields], name: s
         probe = _probe(line, imported, memories, name)
         if probe:
             probes.append(replace(probe, id=ids.make(probe.id)))
-        imported.skips.extend(_in_file(file, note) for note in line.skips)
+        imported.skips.extend(in_file(file, note) for note in line.skips)
         line.skips.clear()
     return imported.history(imported.persona.external_id, probes)
 
@@ -185,7 +185,3 @@ def _relevant(line: Fields, memories: dict[str, MemoryDraft]) -> tuple[str, ...]
         else:
             line.skips.append(Skip(place, f"memory {name!r} is not in the bank of this user; left out"))
     return tuple(dict.fromkeys(found))
-
-
-def _in_file(file: Path, skip: Skip) -> Skip:
-    return Skip(f"{file.name}, {skip.place}", skip.reason)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from eval.benchmarks.preset_settings import BM25, DENSE, HYBRID
-from eval.benchmarks.types import Preset, Row, at_cutoffs
+from eval.benchmarks.types import BM25, DENSE, HYBRID, Preset, Row, at_cutoffs
 
 PAPER = "He et al., NAACL 2025, arXiv:2409.15240"
 
 _OTHER_WEIGHTS = "its weights, which do not come with Memoir"
 
-MADIAL_4 = Preset(
+TABLE_4 = Preset(
     "madial-table-4",
     "MADial-Bench, table 4: recalling memories from a dialogue",
     "madial-bench",
@@ -27,4 +26,4 @@ MADIAL_4 = Preset(
     remark="the nDCG is the authors', normalised by what was retrieved",
 )
 
-PRESETS = (MADIAL_4,)
+MADIAL_TABLES = (TABLE_4,)

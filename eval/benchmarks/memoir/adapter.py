@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
-from eval.benchmarks.reading import ALL, ANSWERABLE, ImportedHistory, UniqueIds, gather, read_asked_at
+from eval.benchmarks.reading import ALL, ANSWERABLE, ImportedHistory, UniqueIds, gather, in_file, read_asked_at
 from eval.types import Gold, History, Probe
 from memory.errors import UnreadableFile
 from memory.importers.generic import memoir as importer
@@ -75,7 +75,7 @@ def _read_probes(file: Path, imported: ImportedHistory) -> Iterator[Probe]:
         notes = [line] if isinstance(line, Skip) else line.skips
         if isinstance(line, Fields) and (probe := _probe(line, known, ids)):
             yield probe
-        imported.skips.extend(Skip(f"{file.name}, {note.place}", note.reason) for note in notes)
+        imported.skips.extend(in_file(file, note) for note in notes)
 
 
 def _known(imported: ImportedHistory) -> Known:

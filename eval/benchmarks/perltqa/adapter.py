@@ -29,11 +29,11 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from eval.benchmarks.reading import ALL, ImportedHistory, UniqueIds, find_file, gather, short_digest
+from eval.benchmarks.reading import ALL, ImportedHistory, UniqueIds, find_file, gather, in_file, short_digest
 from eval.metrics.answers import anchor_map
 from eval.types import Gold, History, Kind, Probe
 from memory.bank.rows import clean
@@ -41,7 +41,7 @@ from memory.errors import UnreadableFile
 from memory.importers.benchmarks import perltqa as importer
 from memory.importers.reading.fields import Fields, json_type
 from memory.importers.reading.json_stream import format_place, outline, stream_values
-from memory.types import Skip, Store
+from memory.types import SEMANTIC, Skip, Store
 
 TITLE = "PerLTQA"
 
@@ -50,21 +50,13 @@ FILES = (f"*{QUESTIONS}*.json", f"*/*{QUESTIONS}*.json")
 REFERENCE = "Reference Memory"
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A part of a bank and of its questions, with the store and the kind of memory that it is."""
-
-    name: str
-    store: Store
-    kind: Kind
-
-
-SECTIONS = (
-    Section("profile", "profile", "semantic"),
-    Section("social_relationship", "relationship", "semantic"),
-    Section("events", "event", "episodic"),
-    Section("dialogues", "dialogue", "episodic"),
-)
+SECTIONS: Mapping[str, Store] = {
+    "profile": "profile",
+    "social_relationship": "relationship",
+    "events": "event",
+    "dialogues": "dialogue",
+}
+"""The store that a part of a bank and of its questions is about."""
 
 
 def load(path: Path) -> Iterator[History]:
@@ -86,7 +78,7 @@ def load(path: Path) -> Iterator[History]:
         imported = _without_description(imported)
         imported.skips.extend(early_skips)
         early_skips = []
-        previous = _history(imported, questions_file.name, questions.pop(name))
+        previous = _history(imported, questions_file, questions.pop(name))
     if previous is None:
         raise UnreadableFile(f"{bank} has none of the characters that {questions_file.name} asks about.")
     left = [
@@ -115,18 +107,17 @@ def _twin(file: Path, name: str, other: str) -> Path:
 
 
 def _is_questions(head: bytes) -> bool:
-    names = {section.name for section in SECTIONS}
-    return any(place[0] == "[]" and len(place) == 3 and place[2] in names for place in outline(head))
+    return any(place[0] == "[]" and len(place) == 3 and place[2] in SECTIONS for place in outline(head))
 
 
 def _read_questions(file: Path) -> tuple[dict[str, list[Fields]], list[Skip]]:
     """Read the questions of each character, by section, and skip the rest."""
-    found: dict[str, list[Fields]] = {}
+    questions: dict[str, list[Fields]] = {}
     notes: list[Skip] = []
     for place, value in stream_values(file, lambda place: not place):
         for name, sections, where in Fields.of(value, format_place(place), notes).entries():
-            found.setdefault(name.strip(), []).append(Fields.of(sections, where, notes))
-    return found, notes
+            questions.setdefault(name.strip(), []).append(Fields.of(sections, where, notes))
+    return questions, notes
 
 
 def _without_description(imported: ImportedHistory) -> ImportedHistory:
@@ -141,7 +132,7 @@ def _without_description(imported: ImportedHistory) -> ImportedHistory:
 # --- questions
 
 
-def _history(imported: ImportedHistory, file: str, groups: list[Fields]) -> History:
+def _history(imported: ImportedHistory, file: Path, groups: list[Fields]) -> History:
     name, ids = imported.persona.external_id, UniqueIds()
     bank = {
         store: {m.external_id for m in imported.memories if m.store == store}
@@ -151,12 +142,11 @@ def _history(imported: ImportedHistory, file: str, groups: list[Fields]) -> Hist
     notes: list[Skip] = []
     probes = []
     for sections in groups:
-        for section in SECTIONS:
-            found = sections.values.get(section.name)
-            for item, group in _items(found, "", sections.place_of(section.name), notes):
-                if probe := _probe(item, group, section, bank[section.store], imported, ids):
+        for section, store in SECTIONS.items():
+            for item, group in _items(sections.values.get(section), "", sections.place_of(section), notes):
+                if probe := _probe(item, group, section, bank[store], imported, ids):
                     probes.append(probe)
-    imported.skips.extend(Skip(f"{file}, {note.place}", note.reason) for note in notes)
+    imported.skips.extend(in_file(file, note) for note in notes)
     return imported.history(name, probes)
 
 
@@ -175,29 +165,29 @@ def _items(value: object, group: str, place: str, notes: list[Skip]) -> Iterator
 
 
 def _probe(
-    item: Fields, group: str, section: Section, bank: set[str], imported: ImportedHistory, ids: UniqueIds
+    item: Fields, group: str, section: str, bank: set[str], imported: ImportedHistory, ids: UniqueIds
 ) -> Probe | None:
+    store = SECTIONS[section]
     question, answer = (html.unescape(item.text(name)).strip() for name in ("Question", "Answer"))
     if not question or not answer:
         item.report("", "expected a question and its answer; not asked")
         return None
-    items = tuple(
-        dict.fromkeys(found for name in _references(item, group) if (found := _find(name, section, bank, item)))
-    )
+    items = tuple(dict.fromkeys(filter(None, (_find(name, store, bank, item) for name in _references(item, group)))))
     if not items:
         item.report(REFERENCE, "refers to nothing in the bank; not asked")
         return None
     anchors = _anchors(item)
     if not anchors:
         item.report("Memory Anchors", "no anchors; not scored by them")
+    kind: Kind = "semantic" if store in SEMANTIC else "episodic"
     ceiling = anchor_map(_text_of(items, imported), anchors) if anchors else None
     return Probe(
-        ids.make(f"{imported.persona.external_id}-{short_digest(section.name, question, answer, *items, *anchors)}"),
+        ids.make(f"{imported.persona.external_id}-{short_digest(section, question, answer, *items, *anchors)}"),
         question,
         imported.end(),
-        Gold((answer,), items=items, anchors=anchors, anchor_ceiling=ceiling, kind=section.kind),
-        section.name,
-        section.store,
+        Gold((answer,), items=items, anchors=anchors, anchor_ceiling=ceiling, kind=kind),
+        section,
+        store,
         populations=(ALL,),
     )
 
@@ -225,12 +215,12 @@ def _references(item: Fields, group: str) -> list[str]:
     return names
 
 
-def _find(name: str, section: Section, bank: set[str], item: Fields) -> str:
+def _find(name: str, store: Store, bank: set[str], item: Fields) -> str:
     if name in bank:
         return name
-    if section.store == "profile":
-        whole = re.compile(rf"{re.escape(name)}\b.*|.*\b{re.escape(name)}", re.IGNORECASE | re.DOTALL)
-        alike = [field for field in bank if whole.fullmatch(field)]
+    if store == "profile":
+        longer = re.compile(rf"{re.escape(name)}\b.*|.*\b{re.escape(name)}", re.IGNORECASE | re.DOTALL)
+        alike = [field for field in bank if longer.fullmatch(field)]
         if len(alike) == 1:
             item.report(REFERENCE, f"{name!r} is not in the bank; read as {alike[0]!r}")
             return alike[0]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from eval.benchmarks.preset_settings import BM25, BY_MODEL, DENSE, EXTRACTIVE, HYBRID
-from eval.benchmarks.types import CLASSIFIER, READER, Preset, Row, at_cutoffs
+from eval.benchmarks.types import BM25, BY_MODEL, CLASSIFIER, DENSE, EXTRACTIVE, HYBRID, READER, Preset, Row, at_cutoffs
 
 PAPER = "Du et al. 2024, arXiv:2402.16288"
 
 _WITHOUT_CLASSIFICATION = ("given=memory", "remembered=both", "classifier=none")
 _WITH_CLASSIFICATION = ("given=memory", "remembered=both", "classifier=learned", "rerank.alpha=0.5", "rerank.beta=0.5")
 
-PERLTQA_3 = Preset(
+TABLE_3 = Preset(
     "perltqa-table-3",
     "PerLTQA, table 3: is a question about semantic or episodic memory?",
     "perltqa",
@@ -26,7 +25,7 @@ PERLTQA_3 = Preset(
     remark="the learned classifier has seen no question of the benchmark",
 )
 
-PERLTQA_4 = Preset(
+TABLE_4 = Preset(
     "perltqa-table-4",
     "PerLTQA, table 4: retrieval by words or by meaning",
     "perltqa",
@@ -42,7 +41,7 @@ PERLTQA_4 = Preset(
     remark="seconds a query are in the report's timing",
 )
 
-PERLTQA_5 = Preset(
+TABLE_5 = Preset(
     "perltqa-table-5",
     "PerLTQA, table 5: answers with and without classification and retrieval",
     "perltqa",
@@ -58,7 +57,7 @@ PERLTQA_5 = Preset(
     ),
 )
 
-PERLTQA_6 = Preset(
+TABLE_6 = Preset(
     "perltqa-table-6",
     "PerLTQA, table 6: answers from no, incorrect and correct retrieval",
     "perltqa",
@@ -74,7 +73,7 @@ PERLTQA_6 = Preset(
     ),
 )
 
-PERLTQA_FIGURE_4 = Preset(
+FIGURE_4 = Preset(
     "perltqa-figure-4",
     "PerLTQA, figure 4: answers from semantic memory, episodic memory, both",
     "perltqa",
@@ -88,10 +87,4 @@ PERLTQA_FIGURE_4 = Preset(
     ),
 )
 
-PRESETS = (
-    PERLTQA_3,
-    PERLTQA_4,
-    PERLTQA_5,
-    PERLTQA_6,
-    PERLTQA_FIGURE_4,
-)
+PERLTQA_TABLES = (TABLE_3, TABLE_4, TABLE_5, TABLE_6, FIGURE_4)

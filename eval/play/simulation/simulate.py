@@ -14,13 +14,17 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import cycle
 from random import Random
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING
 
 from eval.play.simulation.choices import Answers, show
-from eval.play.simulation.names import DEFAULT, Names, rename
+from eval.play.simulation.names import DEFAULT, rename
 from eval.types import History, Prediction, Probe
 from memory.importers.benchmarks.dialsim import SCENE_SPEAKER
-from memory.types import MemoryDraft, SessionDraft, Skip, TurnDraft
+from memory.types import SessionDraft, Skip, TurnDraft
+
+if TYPE_CHECKING:
+    from eval.play.memory_under_test import MemoryUnderTest
+    from eval.runs.experiment import SimulationSettings
 
 HARD_SHARE = 0.7
 """Share of hard questions where a session has both kinds."""
@@ -37,21 +41,6 @@ NEAR = 3
 TOO_LATE = "(too late)"
 NOBODY = frozenset({"all", "everyone", "everybody", "both", SCENE_SPEAKER.casefold()})
 
-Population = Literal["all", "hard", "easy"]
-
-
-@dataclass(frozen=True, slots=True)
-class SimulationSettings:
-    """How questions are asked: with which choices, under which names, within which time, and which questions.
-
-    `time_limit_s` limits the response time of an answer; 0 is no limit.
-    """
-
-    answers: Answers = "multiple-choice"
-    names: Names = "original"
-    time_limit_s: float = 6.0
-    questions: Population = "all"
-
 
 @dataclass(frozen=True, slots=True)
 class PlannedQuestion:
@@ -63,18 +52,8 @@ class PlannedQuestion:
     wording: str
 
 
-class AskableMemory(Protocol):
-    """The memory that the simulator fills and asks."""
-
-    def remember(self, sessions: Sequence[SessionDraft], memories: Sequence[MemoryDraft] = ()) -> None:
-        """Store what is new of these; a session that was stored in part may come again, longer."""
-
-    def ask(self, probe: Probe, question: str = "", dialogue: Sequence[TurnDraft] = ()) -> Prediction:
-        """Answer the question as of the probe's date."""
-
-
 def simulate(
-    history: History, memory: AskableMemory, settings: SimulationSettings, seed: int = 0
+    history: History, memory: MemoryUnderTest, settings: SimulationSettings, seed: int = 0
 ) -> Iterator[tuple[Probe, Prediction]]:
     """Play a history and yield each question, as it was asked, with its answer.
 
@@ -83,7 +62,7 @@ def simulate(
     `rename(history, settings.names, seed)`, so that the persona has the name that everybody uses.
     """
     renamed = rename(history, settings.names, seed)
-    sessions = sort_by_time(renamed.sessions)
+    sessions = sort_by_time_and_number(renamed.sessions)
     places = {session.external_id: place for place, session in enumerate(sessions)}
     if renamed.memories:
         memory.remember((), renamed.memories)
@@ -94,10 +73,9 @@ def simulate(
         played = place
         # As in the authors' program, the search gets the question alone; the choices are for the answer.
         answered = memory.ask(question.probe, f"{question.asker}: {question.wording}")
-        yield (
-            _as_asked(question, settings.answers),
-            _within_time(_without_hidden_choice(answered, settings), settings.time_limit_s),
-        )
+        if settings.answers == "open":
+            answered = replace(answered, choice=None)  # no choices were shown
+        yield _as_asked(question, settings.answers), _within_time(answered, settings.time_limit_s)
 
 
 def plan(
@@ -108,23 +86,23 @@ def plan(
     for probe in history.probes:
         if probe.asked_in and (settings.questions == "all" or settings.questions in probe.populations):
             by_session[probe.asked_in].append(probe)
-    sessions = sort_by_time(history.sessions)
+    sessions = sort_by_time_and_number(history.sessions)
     played = {turn.speaker.casefold() for session in sessions for turn in session.turns}
     agent = history.persona.name if history.persona.name.casefold() in played else ""
     planned: list[PlannedQuestion] = []
     skips: list[Skip] = []
     for session in sessions:
         probes = by_session.pop(session.external_id, [])
-        found = _draw_question(session, probes, agent, Random(f"{seed}\0{session.external_id}"))
-        if isinstance(found, PlannedQuestion):
-            planned.append(found)
+        drawn = _draw_question(session, probes, agent, Random(f"{seed}\0{session.external_id}"))
+        if isinstance(drawn, PlannedQuestion):
+            planned.append(drawn)
         else:
-            skips.append(Skip(session.external_id, found))
+            skips.append(Skip(session.external_id, drawn))
     skips += [Skip(name, f"no such session; {len(probes)} questions left out") for name, probes in by_session.items()]
     return tuple(planned), tuple(skips)
 
 
-def sort_by_time(sessions: Sequence[SessionDraft]) -> list[SessionDraft]:
+def sort_by_time_and_number(sessions: Sequence[SessionDraft]) -> list[SessionDraft]:
     """Sort sessions by time, undated ones first; those of one moment by number ("#2" before "#10")."""
     beginning = datetime.min.replace(tzinfo=UTC)
     return sorted(sessions, key=lambda s: (s.started_at or beginning, _numbered(s.external_id)))
@@ -209,11 +187,6 @@ def _as_asked(question: PlannedQuestion, answers: Answers) -> Probe:
     if answers == "open":
         return replace(probe, question=text, choices=(), gold=replace(probe.gold, choice=None))
     return replace(probe, question=text)
-
-
-def _without_hidden_choice(prediction: Prediction, settings: SimulationSettings) -> Prediction:
-    """Drop the choice of a prediction where no choices were shown."""
-    return replace(prediction, choice=None) if settings.answers == "open" else prediction
 
 
 def _within_time(prediction: Prediction, limit_s: float) -> Prediction:

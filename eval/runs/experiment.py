@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
-from eval.play.simulation.simulate import SimulationSettings
+from eval.play.simulation.choices import Answers
+from eval.play.simulation.names import Names
 from graph.settings import PipelineSettings
 from memory.embedding.embedder import DEFAULT_MODEL
 from memory.errors import MemoirError
@@ -23,6 +24,19 @@ RememberedKinds = Literal["both", "semantic", "episodic"]
 
 class UnknownSetting(MemoirError):
     """No such setting, or an invalid value; the message lists the settings."""
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationSettings:
+    """How questions are asked: with which choices, under which names, within which time, and which questions.
+
+    `time_limit_s` limits the response time of an answer; 0 is no limit.
+    """
+
+    answers: Answers = "multiple-choice"
+    names: Names = "original"
+    time_limit_s: float = 6.0
+    questions: Literal["all", "hard", "easy"] = "all"
 
 
 @dataclass(frozen=True, slots=True)

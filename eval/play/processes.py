@@ -14,12 +14,12 @@ from multiprocessing.synchronize import Event as ProcessEvent
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eval.play.engines.outcomes import Outcome, Stop, outcomes_of
 from eval.play.models import load_models
+from eval.play.replay import Outcome, Stop, replay_with_costs
 from memory.errors import MemoirError
 
 if TYPE_CHECKING:
-    from eval.experiment import Experiment
+    from eval.runs.experiment import Experiment
     from eval.types import History
 
 JOIN_SECONDS = 20.0
@@ -146,7 +146,7 @@ def _work(experiment: Experiment, cache: Path, tasks: Any, halt: ProcessEvent) -
             continue
         if history is None:
             return
-        yield from outcomes_of(history, experiment, models, halt)
+        yield from replay_with_costs(history, experiment, models, halt)
 
 
 def _end_with_parent() -> None:

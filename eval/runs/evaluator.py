@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eval import benchmarks
-from eval.experiment import Experiment
 from eval.judging.judge import Judge, Spent
 from eval.making.questions import graph_history
 from eval.play.execute import Progress, execute
 from eval.play.models import load_models
 from eval.play.pooled import pool
 from eval.play.replay import count_asked
+from eval.runs.experiment import Experiment
 from eval.runs.folder import Runs
 from eval.runs.provenance import checksum, code_version, versions
 from eval.runs.run import Run, Spec
@@ -28,12 +28,12 @@ from memory.errors import MemoirError
 
 if TYPE_CHECKING:
     from eval.benchmarks.types import Benchmark
-    from eval.play.engines.outcomes import Stop
+    from eval.play.replay import Stop
     from eval.settings import EvalSettings
     from eval.types import History
     from memory.embedding.embedder import Embedder
 
-OWN_BENCHMARK = Path(__file__).parents[1] / "assets" / "benchmark"
+OWN_BENCHMARK = Path(__file__).parents[2] / "assets" / "benchmark"
 
 
 class NoData(MemoirError):

@@ -1,1 +1,0 @@
-"""Ways to replay many histories at once."""
