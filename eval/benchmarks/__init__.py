@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from eval.benchmarks.dialsim import adapter as dialsim
 from eval.benchmarks.dialsim.presets import DIALSIM_TABLES
@@ -25,10 +24,8 @@ from eval.benchmarks.perltqa import adapter as perltqa
 from eval.benchmarks.perltqa.presets import PERLTQA_TABLES
 from eval.benchmarks.types import Benchmark, Preset, load_published
 from eval.metrics.scores import Scoring
+from eval.types import History
 from memory.errors import MemoirError
-
-if TYPE_CHECKING:
-    from eval.types import History
 
 _ALL = (
     Benchmark(
@@ -97,11 +94,7 @@ class UnknownBenchmark(MemoirError):
 
 
 def find(name: str) -> Benchmark:
-    """Return the benchmark of that name, in any case and with or without hyphens.
-
-    Raises:
-        UnknownBenchmark: there is none.
-    """
+    """Return the benchmark of that name, in any case, with or without hyphens; raises `UnknownBenchmark` for none."""
     asked = name.strip().casefold()
     for benchmark in BENCHMARKS.values():
         if asked in (benchmark.name, benchmark.name.replace("-", "")):

@@ -95,8 +95,7 @@ def gather(records: Iterable[Record]) -> list[ImportedHistory]:
 def find_file(path: Path, patterns: Iterable[str], title: str, sniff: Callable[[bytes], bool]) -> Path:
     """Return the file itself, or the one in a folder that matches the first pattern with any match.
 
-    Raises:
-        UnreadableFile: there is none, there are several, or its content is something else.
+    Raises `UnreadableFile` if there is none, there are several, or its content is something else.
     """
     file = _only(path, list(patterns), title) if path.is_dir() else path
     if not sniff(read_head(file)):

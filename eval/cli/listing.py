@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from tabulate import tabulate
 
@@ -11,12 +10,10 @@ from eval.benchmarks import PRESETS
 from eval.benchmarks.longmemeval.official_judge import write_hypotheses
 from eval.cli.output import progress_bars, show
 from eval.fetching.fetch import fetch
+from eval.runs.evaluator import Evaluator
 from eval.runs.experiment import Experiment
+from eval.runs.run import Run
 from memory.exporting.json_values import to_json_values
-
-if TYPE_CHECKING:
-    from eval.runs.evaluator import Evaluator
-    from eval.runs.run import Run
 
 
 def list_runs(arguments: argparse.Namespace, evaluator: Evaluator) -> int:

@@ -6,12 +6,11 @@ import argparse
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tqdm import tqdm
 
-if TYPE_CHECKING:
-    from eval.types import Watch
+from eval.types import Watch
 
 
 def show(arguments: argparse.Namespace, value: object, text: str) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
 
 from tabulate import tabulate
 
@@ -15,12 +14,10 @@ from eval.reporting import render
 from eval.reporting.report import Report, report
 from eval.runs.evaluator import Evaluator, RunRequest
 from eval.runs.experiment import Experiment, combinations, with_settings
+from eval.runs.run import Run
 from graph.models.registry import chat_model
 from memory.errors import MemoirError
 from memory.exporting.json_values import to_json_values
-
-if TYPE_CHECKING:
-    from eval.runs.run import Run
 
 
 def run(arguments: argparse.Namespace, evaluator: Evaluator) -> int:

@@ -6,17 +6,14 @@ import argparse
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from eval.cli.output import progress_bars, show
 from eval.reporting.marks import write_between_marks
+from eval.runs.evaluator import Evaluator
 from eval.speed import measure, table, turn
 from memory.cli.errors import INTERRUPTED, print_error
 from memory.embedding.embedder import Embedder
 from memory.exporting.json_values import to_json_values
-
-if TYPE_CHECKING:
-    from eval.runs.evaluator import Evaluator
 
 
 def measure_sizes(arguments: argparse.Namespace, evaluator: Evaluator) -> int:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from eval.cli.output import progress_bars, show
 from eval.reporting import ablation, render, results, settings_table
 from eval.reporting.compare import compare_runs
 from eval.reporting.marks import write_between_marks
 from eval.reporting.report import report
+from eval.runs.evaluator import Evaluator
 from memory.exporting.json_values import to_json_values
-
-if TYPE_CHECKING:
-    from eval.runs.evaluator import Evaluator
 
 
 def show_report(arguments: argparse.Namespace, evaluator: Evaluator) -> int:

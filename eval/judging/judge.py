@@ -88,8 +88,7 @@ class Judge:
     def judge(self, probe: Probe, prediction: Prediction) -> Verdict:
         """Judge an answer; the verdict is unscored, with the reason or the reply, where the judge gives none.
 
-        Raises:
-            CacheUnusable: the cache's file cannot be read or written.
+        Raises `CacheUnusable` if the cache's file cannot be read or written.
         """
         if probe.gold.answerable and not probe.gold.answers:
             return Verdict("unscored", self.name, "there is no gold answer to compare with")

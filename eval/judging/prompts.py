@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    from eval.types import Prediction, Probe
+from eval.types import Prediction, Probe
 
 Family = Literal["plain", "temporal", "update", "rubric", "unanswerable"]
 

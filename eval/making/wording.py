@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from memory.types import Store, TimeSpan
+from memory.types import Store, TimeSpan
 
 THEN_AND_NOW = {
     "home": ("Where did {who} live {when}?", "Where {do} {who} live now?"),

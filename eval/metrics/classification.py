@@ -7,16 +7,12 @@ predicts none and is not scored.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from eval.types import Kind
 from memory.types import EPISODIC, SEMANTIC
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from eval.types import Kind
 
 CELLS: tuple[tuple[Kind, Kind], ...] = (
     ("semantic", "semantic"),

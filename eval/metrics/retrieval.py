@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 CACHED = 1 << 15
 """Results of ir-measures that are cached: a report scores each ranking once for every group that it belongs to."""

@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from eval.metrics import abstention, answers, classification, retrieval
 from eval.metrics.intervals import Numbers, jackknife_figure, mean_figures, set_figures
-
-if TYPE_CHECKING:
-    from eval.types import Figure, RankedHit, Sample
+from eval.types import Figure, RankedHit, Sample
 
 PROACTIVE = "proactive"
 """Begins the names of abilities whose probes ask nothing: the user tells something, and a memory should come up."""

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eval.metrics.intervals import SEED, mean_figures
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 PERMUTATIONS = 9_999
 """Random exchanges, if there are more possible ones; otherwise all are tried."""

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from eval.play.opaque_ids import OpaqueIds
-    from eval.types import Gold
-    from memory.bank.bank import Bank
-    from memory.types import Memory
+from eval.play.opaque_ids import OpaqueIds
+from eval.types import Gold
+from memory.bank.bank import Bank
+from memory.types import Memory
 
 
 class BenchmarkIds:

@@ -6,17 +6,14 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from eval.play.models import Models, load_models
 from eval.play.processes import replay_in_processes
 from eval.play.replay import Outcome, Stop, replay_with_costs
+from eval.runs.experiment import Experiment
 from eval.runs.run import HistoryCosts, Run
+from eval.types import History
 from graph.models.names import is_local
-
-if TYPE_CHECKING:
-    from eval.runs.experiment import Experiment
-    from eval.types import History
 
 
 @dataclass(frozen=True, slots=True)

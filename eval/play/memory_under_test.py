@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from eval.play.benchmark_ids import BenchmarkIds
 from eval.play.models import Models
 from eval.play.opaque_ids import OpaqueIds, check_hits, check_stored, sort_by_time_and_digest
+from eval.play.pooled import Part
 from eval.play.prediction import make_prediction
 from eval.play.reader_input import EvidenceSearcher
 from eval.play.session_rewriter import SessionRewriter
@@ -20,6 +20,7 @@ from eval.types import Costs, Gold, History, Prediction, Probe
 from graph.assistant import Assistant
 from graph.learning.learner import learn_from_sessions
 from graph.models.calls import ModelFailed
+from graph.settings import PipelineSettings
 from graph.state import Ask, Services
 from memory.bank.bank import Bank
 from memory.dates.expressions import TimeExpression
@@ -27,10 +28,6 @@ from memory.forgetting.forget import forget_session
 from memory.search.indexer import embed_all
 from memory.search.searcher import Searcher
 from memory.types import SEMANTIC, Memory, MemoryDraft, SessionDraft, Store, TimeSpan, TurnDraft
-
-if TYPE_CHECKING:
-    from eval.play.pooled import Part
-    from graph.settings import PipelineSettings
 
 DEPTH = 1000
 """Memories of each store that are ranked: enough to see 50 distinct sessions among their turns."""
@@ -78,8 +75,7 @@ class MemoryUnderTest:
     def remember(self, sessions: Iterable[SessionDraft], memories: Sequence[MemoryDraft] = ()) -> None:
         """Store sessions, in order of time, and memories that no session said; skip what is stored already.
 
-        Raises:
-            Leak: something to be stored names the evidence.
+        Raises `Leak` if something to be stored names the evidence.
         """
         ordered = sort_by_time_and_digest(sessions) if self._is_remembered("dialogue") else ()
         drafts = [self._rewrite(session) for session in ordered]

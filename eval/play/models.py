@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sqlite_utils import Database
 
+from eval.runs.experiment import Experiment
 from graph.models.registry import chat_model_or_none
 from graph.understanding.classifier import Classifier
 from memory.embedding.embedder import ENCODING, Embedder, Encoder, Vectors
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel  # noqa: TC004 (a second to import)
-
-    from eval.runs.experiment import Experiment
 
 BUSY_SECONDS = 60.0
 CHUNK = 500

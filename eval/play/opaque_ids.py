@@ -10,13 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING
 
+from eval.types import Gold, History
 from memory.errors import MemoirError
-
-if TYPE_CHECKING:
-    from eval.types import Gold, History
-    from memory.types import Hit, MemoryDraft, PersonaDraft, SessionDraft
+from memory.types import Hit, MemoryDraft, PersonaDraft, SessionDraft
 
 NOBODY = "the assistant"
 LONGEST_WORD = 4
@@ -77,11 +74,7 @@ def sort_by_time_and_digest(sessions: Iterable[SessionDraft]) -> list[SessionDra
 
 
 def check_stored(golds: Sequence[Gold], sessions: Sequence[SessionDraft], memories: Sequence[MemoryDraft]) -> None:
-    """Check that nothing to be stored names the evidence.
-
-    Raises:
-        Leak: an id of the gold occurs in what would be stored.
-    """
+    """Check that nothing to be stored holds an id of the evidence; raises `Leak` if something does."""
     ids = {i for gold in golds for i in (*gold.turns, *gold.sessions, *gold.items)}
     telling = [i for i in ids if len(i) > LONGEST_WORD and any(c.isdigit() for c in i) and not i.isdigit()]
     for where, names, text in _stored(sessions, memories):
@@ -103,11 +96,7 @@ def _stored(sessions: Sequence[SessionDraft], memories: Sequence[MemoryDraft]) -
 
 
 def check_hits(hits: Sequence[Hit], asked_at: datetime) -> None:
-    """Check that nothing said after a probe was found for it.
-
-    Raises:
-        Leak: a memory was said after the probe's date.
-    """
+    """Check that nothing said after a probe was found for it; raises `Leak` if something was."""
     for hit in hits:
         if hit.memory.said_at is not None and hit.memory.said_at > asked_at:
             raise Leak(f"memory {hit.memory.id} was said {hit.memory.said_at}, after it was asked for ({asked_at})")

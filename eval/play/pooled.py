@@ -48,11 +48,7 @@ class Pool(History):
 
 
 def pool(read: Read) -> Pool:
-    """Pool the histories that `read` returns each time it is called.
-
-    Raises:
-        CannotPool: a history is asked while it is played.
-    """
+    """Pool the histories that `read` returns at each call; raises `CannotPool` if one is asked while it is played."""
     known, probes, skips = _PooledIds(), list[Probe](), list[Skip]()
     for history in read():
         if any(probe.asked_in for probe in history.probes):

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
+from eval.play.benchmark_ids import BenchmarkIds
 from eval.play.simulation.choices import choose
 from eval.types import Place, Prediction, Probe, RankedHit, ShownHit
+from graph.assistant import Answer
 from memory.types import STORES, Hit
-
-if TYPE_CHECKING:
-    from eval.play.benchmark_ids import BenchmarkIds
-    from graph.assistant import Answer
 
 RANKED = 50
 """Hits of each kind, and distinct sessions, that a prediction keeps of the ranking: the largest k of any protocol."""

@@ -12,15 +12,13 @@ from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from multiprocessing.synchronize import Event as ProcessEvent
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from eval.play.models import load_models
 from eval.play.replay import Outcome, Stop, replay_with_costs
+from eval.runs.experiment import Experiment
+from eval.types import History
 from memory.errors import MemoirError
-
-if TYPE_CHECKING:
-    from eval.runs.experiment import Experiment
-    from eval.types import History
 
 JOIN_SECONDS = 20.0
 """How long a process may take to end once it is told to; its current answer seldom takes longer."""
@@ -33,11 +31,7 @@ class WorkerFailed(MemoirError):
 def replay_in_processes(
     work: Iterator[History], experiment: Experiment, cache: Path, stop: Stop, jobs: int
 ) -> Iterator[Outcome]:
-    """Replay histories in `jobs` processes; outcomes come as they are made, in any order.
-
-    Raises:
-        WorkerFailed: a process failed or was killed.
-    """
+    """Replay histories in `jobs` processes, in any order; raises `WorkerFailed` if one failed or was killed."""
     context = multiprocessing.get_context("spawn")  # a fork would copy locks that torch's threads hold
     tasks: Any = context.Queue(maxsize=jobs)  # at most as many wait in memory as are replayed
     halt = context.Event()

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from memory.bank.bank import Bank
+from memory.embedding.embedder import Embedder
+from memory.search.scoring import SearchSettings, Subject
 from memory.search.searcher import Searcher, View
 from memory.types import Hit, Memory
-
-if TYPE_CHECKING:
-    from memory.bank.bank import Bank
-    from memory.embedding.embedder import Embedder
-    from memory.search.scoring import SearchSettings, Subject
 
 Instead = Literal["nothing", "everything", "oracle", "wrong"]
 

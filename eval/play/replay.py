@@ -9,19 +9,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from multiprocessing.synchronize import Event as ProcessEvent
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from eval.metrics.answers import verdict
 from eval.play.memory_under_test import MemoryUnderTest
+from eval.play.models import CachedEmbedder, Models
 from eval.play.pooled import Pool
 from eval.play.simulation.names import rename
 from eval.play.simulation.simulate import plan, simulate
+from eval.runs.experiment import Experiment
 from eval.runs.run import HistoryCosts
 from eval.types import Costs, History, Prediction, Probe, Sample
-
-if TYPE_CHECKING:
-    from eval.play.models import CachedEmbedder, Models
-    from eval.runs.experiment import Experiment
 
 Outcome = Sample | HistoryCosts
 Stop = threading.Event | ProcessEvent

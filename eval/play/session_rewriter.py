@@ -11,15 +11,12 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING
 
+from eval.runs.experiment import Experiment, Granularity, Key
 from graph.learning.plain_facts import facts
 from graph.learning.summary import TermWeights
 from graph.understanding.sentences import split
 from memory.types import LearnedMemory, MemoryDraft, Quote, SessionDraft, TurnDraft
-
-if TYPE_CHECKING:
-    from eval.runs.experiment import Experiment, Granularity, Key
 
 PHRASES = 5
 """Key phrases of one memory."""

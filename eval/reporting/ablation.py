@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from tabulate import tabulate
 
 from eval.metrics.significance import Difference
+from eval.play.execute import Progress
 from eval.reporting.compare import compare_runs
 from eval.reporting.report import Report, report
 from eval.reporting.results import LINES
 from eval.runs.evaluator import Evaluator, NoData, RunRequest
 from eval.runs.experiment import with_settings
 from memory.search import scoring
-
-if TYPE_CHECKING:
-    from eval.play.execute import Progress
 
 SWITCHES = {
     "words (meaning alone)": "search.dense_weight=1",
@@ -57,10 +54,7 @@ def measure(
 ) -> list[Ablation]:
     """Run every benchmark whose files are here, without a reader, with all factors and without each of them.
 
-    `limit` asks the first so many probes of each benchmark only.
-
-    Raises:
-        NoData: no files at all.
+    `limit` asks the first so many probes of each benchmark only. Raises `NoData` if there are no files at all.
     """
     done = []
     for line in LINES:

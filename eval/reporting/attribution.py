@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from eval.types import Cause, RankedHit, Sample
+from eval.types import Cause, RankedHit, Sample
 
 CAUSES: tuple[Cause, ...] = ("not stored", "not retrieved", "filtered out", "misread")
 

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from eval.benchmarks import find
 from eval.metrics.scores import is_evidence, score
 from eval.metrics.significance import Difference, compare
+from eval.runs.run import Run
 from memory.errors import MemoirError
-
-if TYPE_CHECKING:
-    from eval.runs.run import Run
-    from eval.types import Sample
 
 
 class Incomparable(MemoirError):
@@ -37,8 +33,7 @@ class Comparison:
 def compare_runs(first: Run, second: Run) -> Comparison:
     """Compare every figure that both runs have of single probes (paired: each probe with itself).
 
-    Raises:
-        Incomparable: they are of different benchmarks, or asked different probes.
+    Raises `Incomparable` if they are of different benchmarks, or asked different probes.
     """
     if first.spec.benchmark != second.spec.benchmark:
         raise Incomparable(
@@ -59,16 +54,15 @@ def compare_runs(first: Run, second: Run) -> Comparison:
     return Comparison(first.name, second.name, len(common), _changed(first, second), differences)
 
 
-def _scored(run: Run) -> dict[str, Mapping[str, float | None]]:
-    benchmark = find(run.spec.benchmark)
-    answered = run.spec.settings.get("reader") != "none"
-
-    def scores(sample: Sample) -> Mapping[str, float | None]:
-        found = score(sample, benchmark.scoring, answered=answered)
+def _scored(run: Run) -> dict[str, dict[str, float | None]]:
+    scoring, answered = find(run.spec.benchmark).scoring, run.has_reader
+    scored = {}
+    for sample in run.samples(words=False):
+        scores = score(sample, scoring, answered=answered)
         # As in a report, figures about evidence are of counted probes alone.
-        return found if sample.probe.counted else {n: v for n, v in found.items() if not is_evidence(n)}
-
-    return {s.probe.id: scores(s) for s in run.samples(words=False)}
+        counted = sample.probe.counted
+        scored[sample.probe.id] = {n: v for n, v in scores.items() if counted or not is_evidence(n)}
+    return scored
 
 
 def _conditions(run: Run) -> Mapping[str, object]:

@@ -8,11 +8,7 @@ from memory.errors import MemoirError
 
 
 def write_between_marks(file: Path, command: str, content: str) -> None:
-    """Replace what stands between the marks of a command: `<!-- python -m eval COMMAND -->` and the same with a slash.
-
-    Raises:
-        MemoirError: the file lacks the marks; it is left as it was.
-    """
+    """Replace what stands between the `marks` of a command; raises `MemoirError`, and changes nothing, without them."""
     begin, end = marks(command)
     text = file.read_text("utf-8")
     before, found_begin, rest = text.partition(begin)

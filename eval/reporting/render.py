@@ -5,15 +5,14 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tabulate import tabulate
 
-if TYPE_CHECKING:
-    from eval.judging.judge import Agreement
-    from eval.reporting.compare import Comparison
-    from eval.reporting.report import Report
-    from eval.types import Figure
+from eval.judging.judge import Agreement
+from eval.reporting.compare import Comparison
+from eval.reporting.report import Report
+from eval.types import Figure
 
 HEADLINES: Mapping[str, str] = {
     "answer_accuracy": "answerable questions answered correctly, and unanswerable ones declined",

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,11 +17,9 @@ from eval.metrics.abstention import Curve, Table, curve, table
 from eval.metrics.answers import verdict
 from eval.metrics.scores import figures, is_evidence
 from eval.reporting.attribution import attribute
+from eval.runs.run import HistoryCosts, Run
 from eval.types import Cause, Costs, Figure, Probe, Sample
 from graph.models.names import is_named
-
-if TYPE_CHECKING:
-    from eval.runs.run import HistoryCosts, Run
 
 MOST_EVIDENCE = 4
 """Probes with at least so many pieces of evidence form one group."""

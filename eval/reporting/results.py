@@ -6,20 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tabulate import tabulate
 
 from eval.benchmarks import find
+from eval.play.execute import Progress
 from eval.reporting.render import format_figure
 from eval.reporting.report import Report, report
 from eval.runs.evaluator import Evaluator, NoData, RunRequest
 from eval.runs.experiment import with_settings
+from eval.types import Figure
 from memory.search.scoring import FACTORS
-
-if TYPE_CHECKING:
-    from eval.play.execute import Progress
-    from eval.types import Figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +50,7 @@ class ResultLine:
         return found.by["ability"].get(self.ability, {}) if self.ability else found.metrics
 
     def path(self, evaluator: Evaluator) -> Path:
-        """The folder of its edition.
-
-        Raises:
-            NoData: the benchmark's files are not here.
-        """
+        """The folder of its edition; raises `NoData` if the benchmark's files are not here."""
         path = evaluator.data_of(find(self.benchmark))
         return path / self.edition if (path / self.edition).is_dir() else path
 
@@ -109,11 +102,7 @@ Results = Sequence[tuple[ResultLine, Report]]
 
 
 def measure(evaluator: Evaluator, jobs: int, watch: Callable[[str, Progress], None]) -> Results:
-    """Run every benchmark whose files are here; leave the others out.
-
-    Raises:
-        NoData: no files at all, not even Memoir's own.
-    """
+    """Run every benchmark whose files are here; raises `NoData` if none are, not even Memoir's own."""
     done: list[tuple[ResultLine, Report]] = []
     reports: dict[tuple[Path, tuple[str, ...]], Report] = {}
     for line in LINES:

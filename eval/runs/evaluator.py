@@ -8,30 +8,27 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from eval import benchmarks
+from eval.benchmarks.types import Benchmark
 from eval.judging.judge import Judge, Spent
 from eval.making.questions import graph_history
 from eval.play.execute import Progress, execute
 from eval.play.models import load_models
 from eval.play.pooled import pool
-from eval.play.replay import count_asked
+from eval.play.replay import Stop, count_asked
 from eval.runs.experiment import Experiment
 from eval.runs.folder import Runs
 from eval.runs.provenance import checksum, code_version, versions
 from eval.runs.run import Run, Spec
+from eval.settings import EvalSettings
+from eval.types import History
 from graph.models.names import is_local
 from graph.models.quantization import resolve_quantization
 from graph.models.registry import chat_model
+from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
-
-if TYPE_CHECKING:
-    from eval.benchmarks.types import Benchmark
-    from eval.play.replay import Stop
-    from eval.settings import EvalSettings
-    from eval.types import History
-    from memory.embedding.embedder import Embedder
 
 OWN_BENCHMARK = Path(__file__).parents[2] / "assets" / "benchmark"
 
@@ -81,11 +78,7 @@ class Evaluator:
         return Experiment(self.settings.pipeline(), embedding_model=self.settings.embedding_model)
 
     def data_of(self, benchmark: Benchmark, given: Path | None = None) -> Path:
-        """Find a benchmark's files: where given, in Memoir's folder, or in the folder that MEMOIR_DATA names.
-
-        Raises:
-            NoData: the files are in none of these.
-        """
+        """Find a benchmark's files: as given, in Memoir's folder, or in MEMOIR_DATA; raises `NoData` if in none."""
         if given is not None:
             if not given.exists():
                 raise NoData(f"{given} does not exist")
@@ -105,9 +98,7 @@ class Evaluator:
     def start(self, request: RunRequest) -> tuple[Run, int]:
         """Create the run of a request, or find the unfinished one to resume, and count its probes; ask nothing yet.
 
-        Raises:
-            NoData: the files were not found.
-            NoProbes: there is nothing to ask.
+        Raises `NoData` if the files were not found and `NoProbes` if there is nothing to ask.
         """
         benchmark = _requested_benchmark(request)
         path = self.data_of(benchmark, request.data)
@@ -134,15 +125,9 @@ class Evaluator:
     ) -> Run:
         """Run a request, resuming an unfinished run; returns its run, finished unless stopped.
 
-        Args:
-            request: What to run.
-            stop: Checked between probes.
-            watch: Called with the progress after each probe.
-            encoder: An embedding model that is loaded already; everything then runs in this process.
-            started: What `start` returned for this request, if it was called before.
-
-        Raises:
-            RunIsBusy: another process is working on the same run.
+        `stop` is checked between probes and `watch` called after each. With an `encoder`, a loaded embedding model,
+        everything runs in this process. `started` is what `start` returned for this request, if it was called before.
+        Raises `RunIsBusy` if another process is working on the same run.
         """
         run, total = started or self.start(request)
         histories = _histories(request, Path(run.spec.data))
@@ -172,13 +157,10 @@ class Evaluator:
     def judge(self, run: Run, model: str, watch: Callable[[int, int], None] = lambda done, total: None) -> Spent:
         """Let a chat model judge every answer of a run; its verdicts replace those of the rule.
 
-        What the judge cannot score is reported as unscored and not counted as wrong.
-
-        Raises:
-            NothingToJudge: the run was made without a reader.
-            UnknownModel: there is no chat model of that name.
+        What the judge cannot score is reported as unscored and not counted as wrong. Raises `NothingToJudge` if the run
+        was made without a reader, and `UnknownModel` if there is no such chat model.
         """
-        if run.spec.settings.get("reader") == "none":
+        if not run.has_reader:
             raise NothingToJudge(f"{run.name} was run without a reader, so it has no answer to judge")
         judge = Judge(chat_model(model), model, self.settings.judgements_path)
         samples = run.samples()

@@ -78,8 +78,7 @@ _ADAPTER = TypeAdapter(Experiment)
 def with_setting(experiment: Experiment, name: str, value: str) -> Experiment:
     """Change one setting: `name` as in `Experiment.settings`, `value` as typed.
 
-    Raises:
-        UnknownSetting: there is no such setting, or the value is invalid.
+    Raises `UnknownSetting` if there is no such setting, or the value is invalid.
     """
     known = experiment.settings
     if name not in known:

@@ -33,8 +33,7 @@ class Runs:
     def get(self, name: str) -> Run:
         """Return the run with that name or the start of a name, or the newest for "last".
 
-        Raises:
-            UnknownRun: there is none, or there are several.
+        Raises `UnknownRun` if there is none, or there are several.
         """
         runs = self.all()
         if name == "last" and runs:

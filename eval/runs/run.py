@@ -94,6 +94,11 @@ class Run:
         return self.folder.name
 
     @property
+    def has_reader(self) -> bool:
+        """Whether there was a reader, so that there are answers to judge."""
+        return self.spec.settings.get("reader") != "none"
+
+    @property
     def is_done(self) -> bool:
         """Whether every probe was answered."""
         return (self.folder / "done").exists()
@@ -152,8 +157,7 @@ class Run:
     def lock(self) -> Iterator[None]:
         """Keep other processes from working on it; the lock ends with the process, even by a kill.
 
-        Raises:
-            RunIsBusy: another process has locked it.
+        Raises `RunIsBusy` if another process has locked it.
         """
         with (self.folder / "lock").open("ab") as file:
             try:
@@ -175,11 +179,7 @@ class Run:
             return True
 
     def delete(self) -> None:
-        """Remove the run's folder.
-
-        Raises:
-            RunIsBusy: it is running.
-        """
+        """Remove the run's folder; raises `RunIsBusy` if it is running."""
         with self.lock():
             shutil.rmtree(self.folder)
 

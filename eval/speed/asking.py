@@ -15,16 +15,14 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memory.bank.bank import Bank
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
 from memory.search.scoring import SearchSettings
 from memory.search.searcher import Searcher
-
-if TYPE_CHECKING:
-    from memory.types import Hit
+from memory.types import Hit
 
 Ranking = list[tuple[int, float]]
 """Ids and scores, best first."""
@@ -66,8 +64,7 @@ class Measured:
 def ask(job: Job, watch: Callable[[], object] = lambda: None) -> Measured:
     """Ask in a new process; `watch` is called after every answer.
 
-    Raises:
-        SearchProcessFailed: the process ended early; its error messages are on standard error.
+    Raises `SearchProcessFailed` if the process ended early; its error messages are on standard error.
     """
     measured, started = Measured(), time.perf_counter()
     command = [sys.executable, "-m", "eval.speed.asking"]

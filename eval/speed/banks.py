@@ -10,16 +10,13 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from eval.speed.synthetic import A_SESSION, Life, add_vectors
+from eval.types import Watch
 from memory.bank.bank import Bank
+from memory.embedding.embedder import Embedder
 from memory.search.indexer import embed_all
 from memory.types import PersonaDraft, SessionDraft
-
-if TYPE_CHECKING:
-    from eval.types import Watch
-    from memory.embedding.embedder import Embedder
 
 BATCH = 100
 """Sessions in one transaction, as when a large file is imported."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,14 +17,12 @@ from eval.speed.asking import TOP, Job, Measured, Ranking, ask
 from eval.speed.banks import BankOfSize, Size
 from eval.speed.references import EXACT_MEANING, EXACT_WORDS, REFERENCES, Corpus, Question, Reference
 from eval.speed.synthetic import A_SESSION, Life
+from eval.types import Watch
 from memory.bank.bank import Bank
+from memory.embedding.embedder import Embedder
 from memory.search import tokens as lexical
 from memory.search.indexer import BATCH, embed_all
 from memory.types import PersonaDraft
-
-if TYPE_CHECKING:
-    from eval.types import Watch
-    from memory.embedding.embedder import Embedder
 
 ENCODED = 20_000
 """Memories whose texts are encoded; all other vectors are mixtures of theirs."""

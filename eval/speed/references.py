@@ -9,18 +9,15 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eval.speed.asking import Ranking
 from memory.bank.queries import indexing
+from memory.bank.bank import Bank
 from memory.embedding.embedder import Vectors
 from memory.errors import MemoirError
-
-if TYPE_CHECKING:
-    from memory.bank.bank import Bank
 
 REACH = 20
 """How many memories each returns: ten are compared, after facts that no longer hold are dropped."""
@@ -96,11 +93,7 @@ def brute_force(corpus: Corpus) -> Search:
 
 
 def bm25s(corpus: Corpus) -> Search:
-    """bm25s: scores are computed when it is built and kept as a sparse matrix.
-
-    Raises:
-        Missing: it is not installed.
-    """
+    """bm25s: scores are computed when it is built and kept as a sparse matrix; raises `Missing` if not installed."""
     try:
         import bm25s as package
     except ImportError as fault:

@@ -15,20 +15,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memory.bank import rows
+from memory.bank.bank import Bank
 from memory.bank.queries.indexing import hashes_without_vector, store_vectors
+from memory.embedding.embedder import Embedder, Vectors
 from memory.search import tokens as lexical
 from memory.types import LearnedMemory, MemoryDraft, Quote, SessionDraft, TimeSpan, TurnDraft
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from memory.bank.bank import Bank
-    from memory.embedding.embedder import Embedder, Vectors
 
 TURNS = 19
 A_SESSION = TURNS + 1

@@ -11,7 +11,6 @@ import time
 import uuid
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.error import URLError
 from urllib.request import urlopen
 
@@ -21,6 +20,7 @@ from tabulate import tabulate
 from eval.speed.asking import process_memory
 from eval.speed.synthetic import A_SESSION, Life, add_vectors, content_words
 from graph.assistant import Assistant
+from graph.settings import Settings
 from graph.state import Ask, Services
 from graph.understanding.classifier import Classifier
 from memory.bank.bank import Bank
@@ -28,9 +28,6 @@ from memory.embedding.embedder import Embedder
 from memory.search.indexer import Indexer
 from memory.search.searcher import Searcher
 from memory.types import PersonaDraft
-
-if TYPE_CHECKING:
-    from graph.settings import Settings
 
 WARM_UP = 5
 ENCODED = 1000

@@ -128,11 +128,7 @@ def _place(found: Sequence[RankedHit], unit: str) -> tuple[int | None, str]:
 
 
 def load_texts(benchmark: Benchmark, path: Path, history_id: str) -> dict[str, str]:
-    """Load the texts of one history from a benchmark's files, by the id of a memory, turn or session.
-
-    Raises:
-        UnreadableFile: the files are missing or damaged.
-    """
+    """Load the texts of a history by the id of a memory, turn or session; raises `UnreadableFile` for broken files."""
     history = next((h for h in benchmark.load(path) if h.id == history_id), None)
     return _texts(history) if history is not None else {}
 

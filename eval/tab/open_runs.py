@@ -33,11 +33,6 @@ class OpenRun:
         """The benchmark of the run."""
         return benchmarks.find(self.run.spec.benchmark)
 
-    @property
-    def has_reader(self) -> bool:
-        """Whether there was a reader, so that there are answers to judge."""
-        return self.run.spec.settings.get("reader") != "none"
-
     @cached_property
     def samples(self) -> list[Sample]:
         """The probes with their predictions."""
@@ -53,11 +48,7 @@ class OpenRun:
         self.__dict__.pop("samples", None)
 
     def find_sample(self, history: str, probe: str) -> Sample:
-        """Find one probe.
-
-        Raises:
-            MemoirError: the run has no such probe.
-        """
+        """Find one probe; raises `MemoirError` if the run has no such probe."""
         for sample in self.samples:
             if (sample.prediction.history_id, sample.probe.id) == (history, probe):
                 return sample
@@ -73,11 +64,7 @@ class OpenRuns:
         self._texts: tuple[tuple[str, str], Mapping[str, str]] = (("", ""), {})
 
     def open(self, name: str) -> OpenRun:
-        """Open the run of that name.
-
-        Raises:
-            UnknownRun: there is none, or it cannot be read.
-        """
+        """Open the run of that name; raises `UnknownRun` if there is none, or it cannot be read."""
         run = self.runs.get(name)
         key = (run.name, _size(run, "predictions.jsonl"), _size(run, "verdicts.jsonl"), run.is_done)
         opened = self._open.setdefault(key, OpenRun(run))

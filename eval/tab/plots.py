@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from eval.metrics.abstention import Curve
 from eval.types import Figure as Value
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
-
-    from eval.metrics.abstention import Curve
 
 SOFT, GRID = "#968a76", "rgba(150,138,118,.25)"
 """A grey and its wash that can be read on a light and on a dark page."""

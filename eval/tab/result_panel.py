@@ -85,11 +85,7 @@ class ResultPanel:
         opened.then(None, js=SCROLL_TO_PROBE)
 
     def show(self, name: str) -> Update:
-        """Show a run.
-
-        Raises:
-            UnknownRun: there is none of that name, or it cannot be read.
-        """
+        """Show a run; raises `UnknownRun` if there is none of that name, or it cannot be read."""
         run = self.runs.open(name)
         report = run.report
         return {

@@ -98,11 +98,7 @@ class Runner:
             return self._status
 
     def start(self, plan: Plan) -> RunStatus:
-        """Start a plan and return at once.
-
-        Raises:
-            AlreadyRunning: another plan is running; it goes on.
-        """
+        """Start a plan and return at once; raises `AlreadyRunning` while another plan is running."""
         with self._lock:
             if self._status.is_active:
                 raise AlreadyRunning(

@@ -63,8 +63,7 @@ _CREDITS = ("Teleplay: ", "Story: ")
 def load(path: Path) -> Iterator[History]:
     """Yield the shows and scripts of a folder, or of one file.
 
-    Raises:
-        UnreadableFile: it is neither, asks to run code, or holds nothing usable.
+    Raises `UnreadableFile` if it is neither, asks to run code, or holds nothing usable.
     """
     if not path.is_dir():
         yield _show(path) if path.suffix.lower() in _PICKLES else _script(path)

@@ -45,8 +45,7 @@ def read_pickle(path: Path, most_bytes: int = MOST_BYTES) -> Any:  # noqa: ANN40
     The whole file is checked before any of it is run, so that a file that asks for anything else (a class, a function)
     is refused before it built anything. Strings of Python 2 are read as UTF-8.
 
-    Raises:
-        UnreadableFile: it is too large or damaged, or asks for something else; the message names what.
+    Raises `UnreadableFile` if it is too large or damaged, or asks for something else; the message names what.
     """
     try:
         size = path.stat().st_size

@@ -46,11 +46,7 @@ DIA_ID = re.compile(r"D:?([0-9]{1,6}):([0-9]{1,6})")
 
 
 def load(path: Path) -> Iterator[History]:
-    """Yield the history of each conversation.
-
-    Raises:
-        UnreadableFile: the file is not LoCoMo's, or it breaks off.
-    """
+    """Yield the history of each conversation; raises `UnreadableFile` if the file is not LoCoMo's, or it breaks off."""
     file = find_file(path, FILES, TITLE, importer.sniff)
     samples = _read_samples(file)
     for imported in gather(importer.read(file)):

@@ -50,8 +50,7 @@ FILES = ("longmemeval*.json", "longmemeval_s", "longmemeval_m", "longmemeval_ora
 def load(path: Path) -> Iterator[History]:
     """Yield the history of each question, in the file's order.
 
-    Raises:
-        UnreadableFile: the file is not LongMemEval's, or it breaks off (after the questions before the break).
+    Raises `UnreadableFile` if the file is not LongMemEval's, or it breaks off (after the questions before the break).
     """
     file = find_file(path, FILES, TITLE, importer.sniff)
     ids, early_skips = UniqueIds(), list[Skip]()

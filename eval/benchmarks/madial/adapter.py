@@ -51,11 +51,7 @@ FILES = (f"*{DIALOGUE}.json", f"*/*{DIALOGUE}.json")
 
 
 def load(path: Path) -> Iterator[History]:
-    """Yield the history of each user who has dialogues.
-
-    Raises:
-        UnreadableFile: dialogues or memory bank are missing, ambiguous or broken.
-    """
+    """Yield the history of each user with dialogues; raises `UnreadableFile` for missing, ambiguous or broken files."""
     file = _find_dialogues(path)
     lines = list(read_objects(file))
     dialogues = [line for line in lines if isinstance(line, Fields)]

@@ -38,11 +38,7 @@ Known = dict[str, tuple[str, datetime | None]]
 
 
 def load(path: Path) -> Iterator[History]:
-    """Yield each life in a folder, or the life of a file, which may be either of its two files.
-
-    Raises:
-        UnreadableFile: there is no life, or one of its two files is missing or broken.
-    """
+    """Yield each life in a folder, or that of one of its files; raises `UnreadableFile` for missing or broken ones."""
     if not path.is_dir():
         yield _history(path.with_name(path.name.removesuffix(PROBES).removesuffix(".jsonl") + PROBES))
         return

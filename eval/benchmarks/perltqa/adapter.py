@@ -60,11 +60,7 @@ SECTIONS: Mapping[str, Store] = {
 
 
 def load(path: Path) -> Iterator[History]:
-    """Yield the history of each character of the bank who has questions.
-
-    Raises:
-        UnreadableFile: bank or questions are missing, ambiguous or broken.
-    """
+    """Yield the history of each character with questions; raises `UnreadableFile` if files are missing or broken."""
     questions_file, bank = _find_files(path)
     questions, early_skips = _read_questions(questions_file)
     previous: History | None = None

@@ -14,17 +14,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import cycle
 from random import Random
-from typing import TYPE_CHECKING
 
+from eval.play.memory_under_test import MemoryUnderTest
 from eval.play.simulation.choices import Answers, show
 from eval.play.simulation.names import DEFAULT, rename
+from eval.runs.experiment import SimulationSettings
 from eval.types import History, Prediction, Probe
 from memory.importers.benchmarks.dialsim import SCENE_SPEAKER
 from memory.types import SessionDraft, Skip, TurnDraft
-
-if TYPE_CHECKING:
-    from eval.play.memory_under_test import MemoryUnderTest
-    from eval.runs.experiment import SimulationSettings
 
 HARD_SHARE = 0.7
 """Share of hard questions where a session has both kinds."""
