@@ -44,6 +44,11 @@ class Gold:
     kind: Kind | None = None
     answerable: bool = True
 
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """The ids on the finest level that the benchmark names."""
+        return self.turns or self.items or self.sessions
+
 
 @dataclass(frozen=True, slots=True)
 class Probe:

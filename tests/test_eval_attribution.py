@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from eval.reporting.attribution import attribute, cause
+from eval.reporting.report import attribute, cause
 from eval.types import Gold, Prediction, Probe, RankedHit, Sample, Verdict
 from support.invented_history import ASKED
 

@@ -12,8 +12,8 @@ import test_eval_benchmarks_perltqa as perltqa
 from eval.__main__ import main
 from eval.benchmarks import PRESETS
 from eval.benchmarks.types import Preset, Row
+from eval.cli.output import marks, write_between_marks
 from eval.reporting import ablation, results
-from eval.reporting.marks import marks, write_between_marks
 from eval.reporting.report import report
 from eval.runs.evaluator import Evaluator
 from eval.runs.experiment import Experiment, with_settings
@@ -150,7 +150,7 @@ def test_a_preset_runs_its_rows_and_names_those_that_it_leaves_out(command, name
     assert status == 0
     assert "five" in out
     assert "by a model" not in out
-    assert "left out: by a model; it needs a chat model as reader" in err
+    assert "Skipped the row “by a model”: it needs a chat model as reader" in err
 
 
 def test_one_history_can_be_chosen(command, name):
@@ -372,7 +372,7 @@ def test_figure_6_of_longmemeval_runs_against_a_server(command, tmp_path):
         asked = [r["messages"][1]["content"].startswith("{") for r in server.requests]
         structured = ["response_format" in r for r in server.requests]
     assert status == 0, err
-    assert "left out" not in err
+    assert "Skipped the row" not in err
     rows = parsed(out)["rows"]
     assert list(rows) == [row.label for row in PRESETS["longmemeval-figure-6"].rows]
     assert (asked, structured) == ([False, False, True, True], [False, True, False, True])

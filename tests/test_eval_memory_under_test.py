@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from eval.metrics.scores import Scoring, score
 from eval.play import memory_under_test
+from eval.play.ids import Leak
 from eval.play.memory_under_test import MemoryUnderTest
 from eval.play.models import Models
-from eval.play.opaque_ids import Leak
 from eval.play.prediction import RANKED, trim_ranking
 from eval.runs.experiment import Experiment, with_settings
 from eval.types import Gold, Prediction, Probe, RankedHit, Sample

@@ -7,8 +7,8 @@ import pytest
 
 from eval.__main__ import main
 from eval.metrics.scores import Scoring, score
+from eval.play.ids import Leak
 from eval.play.models import load_models
-from eval.play.opaque_ids import Leak
 from eval.play.pooled import POOLED, CannotPool, pool
 from eval.play.replay import replay
 from eval.runs.experiment import Experiment, with_settings

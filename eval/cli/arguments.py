@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from eval.benchmarks import BENCHMARKS, PRESETS
-from eval.cli import listing, run, speed, tables
+from eval.cli import listing, run, tables
 from eval.fetching.fetch import SOURCES
 from eval.runs.evaluator import Evaluator
 from eval.speed.banks import Size
@@ -55,8 +55,8 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("file", type=Path)
     sub = add("delete", listing.delete_run, "Delete a run.")
     sub.add_argument("run")
-    _describe_bench(add("bench", speed.measure_sizes, "Measure speed, memory and exactness at growing sizes."))
-    sub = add("bench-turn", speed.measure_turn, "Measure a chat turn, the app's start and its idle memory.")
+    _describe_bench(add("bench", tables.measure_sizes, "Measure speed, memory and exactness at growing sizes."))
+    sub = add("bench-turn", tables.measure_turn, "Measure a chat turn, the app's start and its idle memory.")
     sub.add_argument("--memories", type=positive_number, default=10_000, metavar="N", help="memories in the bank")
     sub.add_argument("--turns", type=positive_number, default=100, metavar="N", help="turns to measure")
     sub.add_argument("--no-app", action="store_true", help="do not start the app")

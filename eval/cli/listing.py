@@ -11,8 +11,7 @@ from eval.benchmarks.longmemeval.official_judge import write_hypotheses
 from eval.cli.output import progress_bars, show
 from eval.fetching.fetch import fetch
 from eval.runs.evaluator import Evaluator
-from eval.runs.experiment import Experiment
-from eval.runs.run import Run
+from eval.runs.experiment import changed_settings
 from memory.exporting.json_values import to_json_values
 
 
@@ -21,15 +20,16 @@ def list_runs(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
     runs = evaluator.runs.all()
     described = [{"name": run.name, "done": run.is_done, "created": run.created, "spec": run.spec} for run in runs]
     rows = [
-        [run.name, run.spec.portion, "done" if run.is_done else "unfinished", _changed_settings(run)] for run in runs
+        [
+            run.name,
+            run.spec.portion,
+            "done" if run.is_done else "unfinished",
+            " ".join(changed_settings(run.spec.settings)),
+        ]
+        for run in runs
     ]
     table = tabulate(rows, ["run", "portion", "state", "settings that differ from the default"])
     return show(arguments, {"runs": to_json_values(described)}, table if rows else "no runs yet")
-
-
-def _changed_settings(run: Run) -> str:
-    default = Experiment().settings
-    return " ".join(f"{k}={v}" for k, v in run.spec.settings.items() if default.get(k) != v)
 
 
 def delete_run(arguments: argparse.Namespace, evaluator: Evaluator) -> int:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from tabulate import tabulate
 
 from eval.benchmarks import PRESETS
 from eval.benchmarks.longmemeval.official_judge import read_labels
 from eval.cli.output import progress_bars, show
+from eval.play.execute import with_label
 from eval.reporting import render
 from eval.reporting.report import Report, report
 from eval.runs.evaluator import Evaluator, RunRequest
 from eval.runs.experiment import Experiment, combinations, with_settings
 from eval.runs.run import Run
 from graph.models.registry import chat_model
+from memory.cli.errors import print_error
 from memory.errors import MemoirError
 from memory.exporting.json_values import to_json_values
 
@@ -58,11 +59,13 @@ def _preset_rows(arguments: argparse.Namespace, base: Experiment) -> list[tuple[
     preset = PRESETS[arguments.preset]
     if preset.benchmark != arguments.benchmark:
         raise MemoirError(f"{preset.name} is a table of {preset.benchmark}, not of {arguments.benchmark}")
+    rows = []
     for row in preset.rows:
-        if not row.runs_with(base.pipeline.model):
-            print(f"memoir: left out: {row.label}; it needs {row.needs}", file=sys.stderr)
-    runnable = [row for row in preset.rows if row.runs_with(base.pipeline.model)]
-    return [(row.label, with_settings(base, list(row.settings))) for row in runnable]
+        if row.runs_with(base.pipeline.model):
+            rows.append((row.label, with_settings(base, list(row.settings))))
+        else:
+            print_error(f"Skipped the row “{row.label}”: it needs {row.needs}.")
+    return rows
 
 
 def _run_one(arguments: argparse.Namespace, evaluator: Evaluator, experiment: Experiment, label: str = "") -> Report:
@@ -80,8 +83,8 @@ def _run_one(arguments: argparse.Namespace, evaluator: Evaluator, experiment: Ex
     label = label or request.benchmark
     with progress_bars("probe") as watch:
         watch(label, 0, started[1])
-        done = evaluator.run(request, watch=lambda p: watch(label, p.done, p.total), started=started)
-    print(f"memoir: kept as {done.name}", file=sys.stderr)
+        done = evaluator.run(request, watch=with_label(watch, label), started=started)
+    print_error(f"kept as {done.name}")
     judge_name = _judge_name(arguments, evaluator)
     if judge_name and experiment.pipeline.reader != "none":
         _judge_run(evaluator, done, judge_name)
@@ -95,4 +98,4 @@ def _judge_name(arguments: argparse.Namespace, evaluator: Evaluator) -> str:
 def _judge_run(evaluator: Evaluator, judged: Run, model: str) -> None:
     with progress_bars("answer") as watch:
         spent = evaluator.judge(judged, model, lambda done, total: watch("judge", done, total))
-    print(f"memoir: judged by {model}: {to_json_values(spent)}", file=sys.stderr)
+    print_error(f"judged by {model}: {to_json_values(spent)}")

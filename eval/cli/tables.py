@@ -1,61 +1,83 @@
-"""Reports, comparisons and the tables that are written into files."""
+"""Reports, comparisons, and the measurements whose tables can be written into files."""
 
 from __future__ import annotations
 
 import argparse
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from eval.cli.output import progress_bars, show
+from eval.cli.output import progress_bars, show, write_between_marks
 from eval.reporting import ablation, render, results, settings_table
 from eval.reporting.compare import compare_runs
-from eval.reporting.marks import write_between_marks
 from eval.reporting.report import report
 from eval.runs.evaluator import Evaluator
+from eval.speed import measure, turn
+from eval.speed import table as speed_table
+from memory.cli.errors import INTERRUPTED, print_error
+from memory.embedding.embedder import Embedder
 from memory.exporting.json_values import to_json_values
 
 
 def show_report(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
     """Show a run's report."""
-    found = report(evaluator.runs.get(arguments.run))
+    done = report(evaluator.runs.get(arguments.run))
     if arguments.csv:
-        print(render.to_csv(found), end="")
+        print(render.to_csv(done), end="")
         return 0
-    return show(arguments, to_json_values(found), render.to_markdown(found))
+    return show(arguments, to_json_values(done), render.to_markdown(done))
 
 
 def compare(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
     """Compare two runs, probe by probe."""
-    found = compare_runs(evaluator.runs.get(arguments.first), evaluator.runs.get(arguments.second))
-    return show(arguments, to_json_values(found), render.comparison_markdown(found))
+    comparison = compare_runs(evaluator.runs.get(arguments.first), evaluator.runs.get(arguments.second))
+    return show(arguments, to_json_values(comparison), render.comparison_markdown(comparison))
 
 
 def measure_results(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
     """Run every benchmark whose files are here."""
     with progress_bars("probe") as watch:
-        done = results.measure(evaluator, arguments.jobs, lambda label, p: watch(label, p.done, p.total))
+        done = results.measure(evaluator, arguments.jobs, watch)
     table = results.to_markdown(done)
-    _write(arguments.write, "results", table)
-    return show(arguments, {line.title: to_json_values(found) for line, found in done}, table)
+    write_between_marks(arguments.write, "results", table)
+    return show(arguments, {line.title: to_json_values(measured) for line, measured in done}, table)
 
 
 def measure_ablation(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
     """Run every benchmark with each factor of retrieval off."""
     with progress_bars("probe") as watch:
-        done = ablation.measure(
-            evaluator, arguments.jobs, lambda label, p: watch(label, p.done, p.total), arguments.limit
-        )
+        done = ablation.measure(evaluator, arguments.jobs, watch, arguments.limit)
     table = ablation.to_markdown(done)
-    _write(arguments.write, "ablate", table)
+    write_between_marks(arguments.write, "ablate", table)
     return show(arguments, {each.title: to_json_values(each.without) for each in done}, table)
 
 
 def show_settings(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
     """List every setting of the program."""
     table = settings_table.settings_table()
-    _write(arguments.write, "settings", table)
+    write_between_marks(arguments.write, "settings", table)
     return show(arguments, {"settings": settings_table.settings_rows()}, table)
 
 
-def _write(file: Path | None, command: str, table: str) -> None:
-    if file:
-        write_between_marks(file, command, table)
+def measure_sizes(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
+    """Measure speed, memory and exactness at growing sizes."""
+    request = measure.SpeedRequest(arguments.sizes, arguments.personas, arguments.questions, arguments.seed)
+    embedder = Embedder(evaluator.settings.embedding_model)
+    with ExitStack() as stack:
+        folder = arguments.folder or Path(stack.enter_context(TemporaryDirectory(prefix="memoir-bench-")))
+        watch = stack.enter_context(progress_bars("it"))
+        try:
+            figures = list(measure.measure(request, folder, embedder, watch))
+        except KeyboardInterrupt:
+            print_error("Interrupted. Run the same command again; unfinished banks are built anew.")
+            return INTERRUPTED
+    write_between_marks(arguments.write, "bench", speed_table.to_markdown(figures))
+    values = {**speed_table.about(), "figures": to_json_values(figures)}
+    return show(arguments, values, speed_table.to_text(figures))
+
+
+def measure_turn(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
+    """Measure a chat turn, the app's start and its idle memory."""
+    figures = turn.run(evaluator.settings, arguments.memories, arguments.turns, with_app=not arguments.no_app)
+    write_between_marks(arguments.write, "bench-turn", turn.to_markdown(figures))
+    return show(arguments, figures, "\n".join(f"{name}: {value}" for name, value in figures.items()))

@@ -12,7 +12,7 @@ from eval.play.processes import replay_in_processes
 from eval.play.replay import Outcome, Stop, replay_with_costs
 from eval.runs.experiment import Experiment
 from eval.runs.run import HistoryCosts, Run
-from eval.types import History
+from eval.types import History, Watch
 from graph.models.names import is_local
 
 
@@ -23,6 +23,11 @@ class Progress:
     done: int
     total: int
     history: str
+
+
+def with_label(watch: Watch, label: str) -> Callable[[Progress], None]:
+    """Show the progress of a run under a label."""
+    return lambda progress: watch(label, progress.done, progress.total)
 
 
 def execute(

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, timedelta
 from pathlib import Path
 
-from eval.play.benchmark_ids import BenchmarkIds
+from eval.play.ids import BenchmarkIds, OpaqueIds, check_hits, check_stored, sort_by_time_and_digest
 from eval.play.models import Models
-from eval.play.opaque_ids import OpaqueIds, check_hits, check_stored, sort_by_time_and_digest
 from eval.play.pooled import Part
 from eval.play.prediction import make_prediction
 from eval.play.reader_input import EvidenceSearcher

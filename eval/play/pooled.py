@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from eval.play.opaque_ids import NOBODY
+from eval.play.ids import NOBODY
 from eval.types import Gold, History, Probe
 from memory.bank import rows
 from memory.errors import MemoirError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from eval.play.benchmark_ids import BenchmarkIds
+from eval.play.ids import BenchmarkIds
 from eval.play.simulation.choices import choose
 from eval.types import Place, Prediction, Probe, RankedHit, ShownHit
 from graph.assistant import Answer

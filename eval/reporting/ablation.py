@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 
 from tabulate import tabulate
 
 from eval.metrics.significance import Difference
-from eval.play.execute import Progress
+from eval.play.execute import with_label
 from eval.reporting.compare import compare_runs
 from eval.reporting.report import Report, report
-from eval.reporting.results import LINES
-from eval.runs.evaluator import Evaluator, NoData, RunRequest
+from eval.reporting.results import LINES, available
+from eval.runs.evaluator import Evaluator, RunRequest
 from eval.runs.experiment import with_settings
+from eval.types import Watch
 from memory.search import scoring
 
 SWITCHES = {
@@ -30,9 +29,7 @@ SWITCHES = {
 """The factors, and the setting that switches each off."""
 
 METRICS = {
-    "memoir": ("session_recall_all@5", "turn_recall@10"),
-    "longmemeval": ("session_recall_all@5", "turn_recall@10"),
-    "locomo": ("session_recall_all@5", "turn_recall@10"),
+    **dict.fromkeys(("memoir", "longmemeval", "locomo"), ("session_recall_all@5", "turn_recall@10")),
     "perltqa": ("recall@1", "recall@5"),
     "madial-bench": ("mrr@5", "recall@5"),
 }
@@ -49,35 +46,26 @@ class Ablation:
     without: dict[str, dict[str, Difference]]
 
 
-def measure(
-    evaluator: Evaluator, jobs: int, watch: Callable[[str, Progress], None], limit: int | None = None
-) -> list[Ablation]:
+def measure(evaluator: Evaluator, jobs: int, watch: Watch, limit: int | None = None) -> list[Ablation]:
     """Run every benchmark whose files are here, without a reader, with all factors and without each of them.
 
     `limit` asks the first so many probes of each benchmark only. Raises `NoData` if there are no files at all.
     """
-    done = []
-    for line in LINES:
-        if line.benchmark not in METRICS or line.edition not in ("", "en") or not line.is_whole:
-            continue
-        try:
-            path = line.path(evaluator)
-        except NoData:
-            continue
-        experiment = with_settings(evaluator.experiment, ["reader=none"])
-        done.append(_ablate(evaluator, RunRequest(line.benchmark, path, experiment, limit, jobs=jobs), watch))
-    if not done:
-        raise NoData("no benchmark's files are here")
-    return done
+    lines = [line for line in LINES if line.benchmark in METRICS and line.edition in ("", "en") and line.shows_all]
+    experiment = with_settings(evaluator.experiment, ["reader=none"])
+    return [
+        _ablate(evaluator, RunRequest(line.benchmark, path, experiment, limit, jobs=jobs), watch)
+        for line, path in available(evaluator, lines)
+    ]
 
 
-def _ablate(evaluator: Evaluator, request: RunRequest, watch: Callable[[str, Progress], None]) -> Ablation:
+def _ablate(evaluator: Evaluator, request: RunRequest, watch: Watch) -> Ablation:
     name, metrics = request.benchmark, METRICS[request.benchmark]
-    default = evaluator.run(request, watch=partial(watch, name))
+    default = evaluator.run(request, watch=with_label(watch, name))
     without = {}
     for factor, setting in SWITCHES.items():
         changed = replace(request, experiment=with_settings(request.experiment, [setting]))
-        run = evaluator.run(changed, watch=partial(watch, f"{name} without {factor}"))
+        run = evaluator.run(changed, watch=with_label(watch, f"{name} without {factor}"))
         differences = compare_runs(default, run).differences
         without[factor] = {metric: differences[metric] for metric in metrics}
     return Ablation(name, metrics, report(default), without)
@@ -99,8 +87,8 @@ def to_markdown(done: list[Ablation]) -> str:
     )
 
 
-def _points(found: Difference) -> str:
-    if not found.difference and not found.low and not found.high:
+def _points(change: Difference) -> str:
+    if not change.difference and not change.low and not change.high:
         return "0"
-    star = "*" if found.p < 0.05 else ""
-    return f"{100 * found.difference:+.1f}{star} [{100 * found.low:+.1f}, {100 * found.high:+.1f}]"
+    star = "*" if change.p < 0.05 else ""
+    return f"{100 * change.difference:+.1f}{star} [{100 * change.low:+.1f}, {100 * change.high:+.1f}]"

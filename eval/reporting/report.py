@@ -16,7 +16,6 @@ from eval.judging.judge import Agreement, agreement
 from eval.metrics.abstention import Curve, Table, curve, table
 from eval.metrics.answers import verdict
 from eval.metrics.scores import figures, is_evidence
-from eval.reporting.attribution import attribute
 from eval.runs.run import HistoryCosts, Run
 from eval.types import Cause, Costs, Figure, Probe, Sample
 from graph.models.names import is_named
@@ -25,6 +24,8 @@ MOST_EVIDENCE = 4
 """Probes with at least so many pieces of evidence form one group."""
 
 NOBODY = "nobody: not a question"
+
+CAUSES: tuple[Cause, ...] = ("not stored", "not retrieved", "filtered out", "misread")
 
 Figures = Mapping[str, Figure]
 
@@ -66,7 +67,7 @@ class Report:
 def report(run: Run) -> Report:
     """Compute the report of a run, finished or not."""
     benchmark, samples, costs = find(run.spec.benchmark), run.samples(words=False), run.costs()
-    answered = run.spec.settings.get("reader") != "none"
+    answered = run.has_reader
     measure = partial(figures, scoring=benchmark.scoring, answered=answered)
     in_all = partial(_with_counted_evidence, measure=measure)
     metrics = in_all(samples)
@@ -115,7 +116,7 @@ def _with_counted_evidence(samples: Sequence[Sample], measure: Callable[[Sequenc
 
 
 def _evidence_count(probe: Probe) -> list[str]:
-    evidence = len(probe.gold.turns or probe.gold.items or probe.gold.sessions)
+    evidence = len(probe.gold.evidence)
     return [f"{MOST_EVIDENCE}+" if evidence >= MOST_EVIDENCE else str(evidence)] if evidence else []
 
 
@@ -138,6 +139,33 @@ def _grouped(
         for name in of(sample.probe):
             groups[name].append(sample)
     return {name: measure(groups[name]) for name in sorted(groups)}
+
+
+def cause(sample: Sample) -> Cause | None:
+    """The first step that lost evidence of a wrong answer; None for other answers, or if no evidence is known.
+
+    An answer needs all of its evidence. If the bank lacks a part of it, the cause is "not stored"; if the reader did
+    not get a part, "not retrieved", or "filtered out" if the time filter dropped it; otherwise "misread".
+    """
+    gold, prediction = sample.probe.gold, sample.prediction
+    evidence = set(gold.evidence)
+    if sample.verdict is None or sample.verdict.state != "wrong" or not gold.answerable or not evidence:
+        return None
+    if evidence - set(prediction.stored):
+        return "not stored"
+    read, filtered = (
+        {name for hit in prediction.found if hit.place == place for name in (*hit.units, hit.session)}
+        for place in ("read", "filtered")
+    )
+    if (evidence - read) & filtered:
+        return "filtered out"
+    return "not retrieved" if evidence - read else "misread"
+
+
+def attribute(samples: Iterable[Sample]) -> dict[Cause, int]:
+    """Count the wrong answers by cause."""
+    counts = Counter(filter(None, map(cause, samples)))
+    return {name: counts[name] for name in CAUSES}
 
 
 def timing(samples: Sequence[Sample], costs: Sequence[HistoryCosts]) -> dict[str, Any]:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from tabulate import tabulate
 
 from eval.benchmarks import find
-from eval.play.execute import Progress
+from eval.benchmarks.types import at_cutoffs
+from eval.play.execute import with_label
 from eval.reporting.render import format_figure
 from eval.reporting.report import Report, report
 from eval.runs.evaluator import Evaluator, NoData, RunRequest
 from eval.runs.experiment import with_settings
-from eval.types import Figure
+from eval.types import Figure, Watch
 from memory.search.scoring import FACTORS
 
 
@@ -41,13 +42,13 @@ class ResultLine:
         return ", ".join(filter(None, [name, self.ability, self.settings_label]))
 
     @property
-    def is_whole(self) -> bool:
+    def shows_all(self) -> bool:
         """Whether it shows all probes, with a chat's settings."""
         return not self.settings and not self.ability
 
-    def figures(self, found: Report) -> Mapping[str, Figure]:
+    def figures(self, report: Report) -> Mapping[str, Figure]:
         """The figures of its probes."""
-        return found.by["ability"].get(self.ability, {}) if self.ability else found.metrics
+        return report.by["ability"].get(self.ability, {}) if self.ability else report.metrics
 
     def path(self, evaluator: Evaluator) -> Path:
         """The folder of its edition; raises `NoData` if the benchmark's files are not here."""
@@ -61,6 +62,8 @@ _POOLED = ("session_recall@1", "session_recall_all@1", "session_recall@5", "sess
 _TEMPORAL = ("session_recall_all@5", "turn_recall@10", "token_recall")
 _UNTIMED = ("time_filter=False",)
 _BM25 = ("learner=none", *(f"search.{name}=0" for name in ("dense_weight", *FACTORS)))
+_CLASSES = ("classification_accuracy", "classification_f1")
+_MEANS = at_cutoffs(["geometric_mean"], (1, 3, 5, 10))
 _RANKING = ("session_recall@5", "session_recall_all@5", "session_recall@10", "session_recall_all@10", "turn_recall@10")
 
 LINES = (
@@ -76,22 +79,9 @@ LINES = (
     ResultLine("longmemeval", _TEMPORAL, settings=_UNTIMED, ability="temporal-reasoning", settings_label="time off"),
     ResultLine("locomo", _TEMPORAL, ability="temporal"),
     ResultLine("locomo", _TEMPORAL, settings=_UNTIMED, ability="temporal", settings_label="time off"),
-    ResultLine(
-        "perltqa",
-        (
-            "classification_accuracy",
-            "classification_f1",
-            "recall@1",
-            "recall@5",
-            "anchor_map",
-            "anchor_ceiling",
-            "token_recall",
-        ),
-    ),
-    ResultLine(
-        "madial-bench", (*(f"geometric_mean@{k}" for k in (1, 3, 5, 10)), "brought_up", "brought_up_precision"), "en"
-    ),
-    ResultLine("madial-bench", tuple(f"geometric_mean@{k}" for k in (1, 3, 5, 10)), "ch"),
+    ResultLine("perltqa", (*_CLASSES, "recall@1", "recall@5", "anchor_map", "anchor_ceiling", "token_recall")),
+    ResultLine("madial-bench", (*_MEANS, "brought_up", "brought_up_precision"), "en"),
+    ResultLine("madial-bench", _MEANS, "ch"),
     ResultLine("dialsim", ("choice_accuracy", "session_recall@5", *_ANSWERS[2:])),
 )
 """Chinese is listed for completeness: the packaged embedding model was trained on English."""
@@ -101,31 +91,36 @@ HEADER = ("benchmark", "metric", "value [95 %]", "n")
 Results = Sequence[tuple[ResultLine, Report]]
 
 
-def measure(evaluator: Evaluator, jobs: int, watch: Callable[[str, Progress], None]) -> Results:
+def available(evaluator: Evaluator, lines: Iterable[ResultLine]) -> list[tuple[ResultLine, Path]]:
+    """Those lines of a table whose files are here, with their folders; raises `NoData` if there are none."""
+    here = []
+    for line in lines:
+        with suppress(NoData):
+            here.append((line, line.path(evaluator)))
+    if not here:
+        raise NoData("no benchmark's files are here")
+    return here
+
+
+def measure(evaluator: Evaluator, jobs: int, watch: Watch) -> Results:
     """Run every benchmark whose files are here; raises `NoData` if none are, not even Memoir's own."""
     done: list[tuple[ResultLine, Report]] = []
     reports: dict[tuple[Path, tuple[str, ...]], Report] = {}
-    for line in LINES:
-        try:
-            path = line.path(evaluator)
-        except NoData:
-            continue
+    for line, path in available(evaluator, LINES):
         if (path, line.settings) not in reports:
             experiment = with_settings(evaluator.experiment, list(line.settings))
             request = RunRequest(line.benchmark, path, experiment, jobs=jobs)
-            reports[path, line.settings] = report(evaluator.run(request, watch=partial(watch, line.title)))
+            reports[path, line.settings] = report(evaluator.run(request, watch=with_label(watch, line.title)))
         done.append((line, reports[path, line.settings]))
-    if not done:
-        raise NoData("no benchmark's files are here")
     return done
 
 
 def to_markdown(done: Results) -> str:
     """The table, after a paragraph on where and when it was measured."""
     about = done[0][1]
-    rows = [row for line, found in done for row in _rows(line, found)]
+    rows = [row for line, measured in done for row in _rows(line, measured)]
     portions = "; ".join(
-        f"{line.title}: {found.n} probes of {found.histories} histories" for line, found in done if line.is_whole
+        f"{line.title}: {each.n} probes of {each.histories} histories" for line, each in done if line.shows_all
     )
     return (
         f"{about.machine}, {about.date}, code {about.code}; settings as a chat has them, no language model. {portions}."
@@ -133,8 +128,8 @@ def to_markdown(done: Results) -> str:
     )
 
 
-def _rows(line: ResultLine, found: Report) -> list[tuple[str, str, str, int]]:
-    figures = line.figures(found)
+def _rows(line: ResultLine, measured: Report) -> list[tuple[str, str, str, int]]:
+    figures = line.figures(measured)
     names = [name for name in line.metrics if name in figures]
     titles = [line.title, *[""] * len(names)]
     return [(t, name, format_figure(figures[name]), figures[name].n) for t, name in zip(titles, names, strict=False)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from itertools import product
 from typing import Any, Literal
@@ -125,9 +125,15 @@ def combinations(experiment: Experiment, sweeps: list[str]) -> Iterator[tuple[st
         yield " ".join(combination), with_settings(experiment, list(combination))
 
 
-def _flat(thing: object, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for f in fields(thing):  # type: ignore[arg-type]  # only called with dataclasses
-        value = getattr(thing, f.name)
+def changed_settings(settings: Mapping[str, object]) -> list[str]:
+    """The settings that differ from the defaults, as "name=value"."""
+    defaults = Experiment().settings
+    return [f"{name}={value}" for name, value in settings.items() if defaults.get(name) != value]
+
+
+def _flat(part: object, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for f in fields(part):  # type: ignore[arg-type]  # only called with dataclasses
+        value = getattr(part, f.name)
         if is_dataclass(value):
             yield from _flat(value, prefix if f.name == "pipeline" else f"{prefix}{f.name}.")
         else:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from eval.benchmarks.types import Benchmark
+from eval.metrics.classification import predicted_kind
 from eval.metrics.scores import score
-from eval.reporting.attribution import CAUSES, cause
-from eval.reporting.report import AXES
+from eval.reporting.report import AXES, CAUSES, cause
 from eval.types import History, RankedHit, Sample
-from memory.types import SEMANTIC, STORES
 
 ALL = "all probes"
 
@@ -51,14 +50,14 @@ class EvidencePiece:
 
 def group_names(samples: Sequence[Sample], *, has_reader: bool) -> list[str]:
     """List the groups that have probes, as "axis: name"."""
-    found = {name for sample in samples for name in _groups_of(sample, has_reader)}
+    present = {name for sample in samples for name in _groups_of(sample, has_reader)}
     known = [
         f"{axis}: {name}" for axis, of in AXES.items() for name in sorted({n for s in samples for n in of(s.probe)})
     ]
     verdicts = [f"verdict: {state}" for state in ("wrong", "right", "unscored")]
     causes = [f"wrong because: {name}" for name in CAUSES]
     cells = [f"abstention: {cell}" for cell in ABSTENTION]
-    return [ALL, *(name for name in [*verdicts, *causes, *cells, *known] if name in found)]
+    return [ALL, *(name for name in [*verdicts, *causes, *cells, *known] if name in present)]
 
 
 def _groups_of(sample: Sample, has_reader: bool) -> Iterator[str]:
@@ -99,11 +98,8 @@ def _measure_of(benchmark: Benchmark, metric: str, has_reader: bool) -> Callable
 
 
 def _kind_is_right(sample: Sample) -> float | None:
-    stores = sample.prediction.stores
-    if sample.probe.gold.kind is None or not stores:
-        return None
-    semantic = sum(stores.get(s, 0.0) for s in SEMANTIC) >= sum(stores.get(s, 0.0) for s in STORES if s not in SEMANTIC)
-    return float(semantic == (sample.probe.gold.kind == "semantic"))
+    gold, predicted = sample.probe.gold.kind, predicted_kind(sample.prediction.stores)
+    return float(predicted == gold) if gold and predicted else None
 
 
 def trace_evidence(sample: Sample, texts: Mapping[str, str] | None = None) -> list[EvidencePiece]:
@@ -114,7 +110,7 @@ def trace_evidence(sample: Sample, texts: Mapping[str, str] | None = None) -> li
     gold = sample.probe.gold
     known = {unit: shown.text for shown in sample.prediction.shown for unit in shown.units} | dict(texts or {})
     pieces = []
-    for unit in gold.turns or gold.items or gold.sessions:
+    for unit in gold.evidence:
         rank, place = _place(sample.prediction.found, unit)
         pieces.append(EvidencePiece(unit, unit in sample.prediction.stored, rank, place, known.get(unit, "")))
     return pieces

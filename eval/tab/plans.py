@@ -73,11 +73,6 @@ def initial_values(evaluator: Evaluator) -> dict[str, Any]:
     return {name: {True: "on", False: "off"}[v] if isinstance(v, bool) else v for name, v in values.items()}
 
 
-def presets_of(benchmark: str) -> list[Preset]:
-    """The tables of papers about a benchmark."""
-    return list(benchmarks.find(benchmark).presets)
-
-
 def make_plan(evaluator: Evaluator, form: FormValues) -> Plan:
     """Make the plan of runs that the form describes.
 

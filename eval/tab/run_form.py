@@ -12,7 +12,7 @@ from eval import benchmarks
 from eval.benchmarks import BENCHMARKS
 from eval.fetching.fetch import SOURCES, FetchFailed, fetch, manual_steps
 from eval.runs.evaluator import Evaluator, NoData
-from eval.tab.plans import CONTROLS, Control, FormValues, initial_values, presets_of
+from eval.tab.plans import CONTROLS, Control, FormValues, initial_values
 from eval.tab.runner import RunStatus
 from eval.tab.views import render_status
 from graph.settings import ReaderEngine
@@ -106,9 +106,10 @@ class RunForm:
 
     def choose_benchmark(self, name: str) -> Update:
         """Fill in the form for a benchmark, with its files if they are found."""
-        tables = [("None", ""), *((preset.title, preset.name) for preset in presets_of(name))]
+        benchmark = benchmarks.find(name)
+        tables = [("None", ""), *((preset.title, preset.name) for preset in benchmark.presets)]
         try:
-            path = str(self.evaluator.data_of(benchmarks.find(name)))
+            path = str(self.evaluator.data_of(benchmark))
         except NoData:
             path = ""
         return {

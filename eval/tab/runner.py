@@ -10,6 +10,7 @@ import logging
 import threading
 import time
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Literal
 
 from eval.play.execute import Progress
@@ -128,7 +129,7 @@ class Runner:
             self._update(stage="stopped" if stop.is_set() else "finished", seconds_left=None)
 
     def _run_requests(self, plan: Plan, stop: threading.Event) -> None:
-        pace = _Pace(len(plan.requests))
+        started_at, asked = time.monotonic(), count(1)
         for position, (label, request) in enumerate(plan.requests):
             if stop.is_set():
                 return
@@ -138,7 +139,9 @@ class Runner:
             self._update(done=resumed, total=total, resumed=resumed, runs=(*self.status.runs, (label, run.name)))
 
             def watch(progress: Progress, position: int = position) -> None:
-                left = pace.seconds_left(position, progress)
+                # Every request is expected to ask equally many.
+                to_ask = progress.total - progress.done + (len(plan.requests) - position - 1) * progress.total
+                left = (time.monotonic() - started_at) / next(asked) * to_ask
                 self._update(done=progress.done, total=progress.total, history=progress.history, seconds_left=left)
 
             is_loaded = request.experiment.embedding_model == self.embedder.model
@@ -148,18 +151,3 @@ class Runner:
     def _update(self, **changes: object) -> None:
         with self._lock:
             self._status = replace(self._status, **changes)  # type: ignore[arg-type]  # the fields of RunStatus
-
-
-class _Pace:
-    """The time per probe so far; every request is expected to ask equally many."""
-
-    def __init__(self, requests: int) -> None:
-        self._requests = requests
-        self._started = time.monotonic()
-        self._asked = 0
-
-    def seconds_left(self, position: int, progress: Progress) -> float:
-        """Count one more probe, and estimate the time left."""
-        self._asked += 1
-        to_ask = progress.total - progress.done + (self._requests - position - 1) * progress.total
-        return (time.monotonic() - self._started) / self._asked * to_ask

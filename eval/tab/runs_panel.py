@@ -9,11 +9,12 @@ import gradio as gr
 from eval.benchmarks import BENCHMARKS
 from eval.reporting.compare import compare_runs
 from eval.reporting.render import COMPARISON_HEADER, comparison_markdown, comparison_rows
+from eval.runs.experiment import changed_settings
 from eval.runs.folder import Runs
 from eval.runs.run import Run
 from eval.tab.downloads import Download, connect_download
 from eval.tab.open_runs import count_answers
-from eval.tab.views import changed_settings, describe_run, render_run_card
+from eval.tab.views import describe_run, render_run_card
 from memory.errors import MemoirError
 from memory.formatting import format_time
 from memory.tab.events import PRIVATE, Update, show_errors
@@ -125,5 +126,5 @@ class RunsPanel:
 def _row(run: Run) -> list[str | int]:
     benchmark, spec = BENCHMARKS.get(run.spec.benchmark), run.spec
     title, state = benchmark.title if benchmark else spec.benchmark, "finished" if run.is_done else "unfinished"
-    started, changed = format_time(run.created.astimezone()), changed_settings(spec.settings)
+    started, changed = format_time(run.created.astimezone()), ", ".join(changed_settings(spec.settings))
     return [started, title, spec.portion, count_answers(run), state, changed, run.name]

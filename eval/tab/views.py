@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from markupsafe import Markup
 
 from eval.reporting.render import HEADLINES, format_fraction, headlines
 from eval.reporting.report import Report
-from eval.runs.experiment import Experiment
+from eval.runs.experiment import changed_settings
 from eval.runs.run import Run
 from eval.tab.drill_down import EvidencePiece
 from eval.tab.runner import Plan, RunStatus
@@ -24,12 +24,6 @@ CARDS = 8
 def metric_name(metric: str) -> str:
     """Write a metric's name in words."""
     return metric.replace("_", " ")
-
-
-def changed_settings(settings: Mapping[str, object]) -> str:
-    """List the settings that differ from the defaults."""
-    defaults = Experiment().settings
-    return ", ".join(f"{name}={value}" for name, value in settings.items() if defaults.get(name) != value)
 
 
 def render_status(status: RunStatus) -> Markup:
@@ -59,19 +53,17 @@ def _describe_step(status: RunStatus) -> str:
 
 def render_run_heading(report: Report) -> Markup:
     """Render which run a report is about: benchmark, portion, machine and changed settings."""
-    return render("run_heading.html", report=report, settings=changed_settings(report.settings))
+    return render("run_heading.html", report=report, settings=", ".join(changed_settings(report.settings)))
 
 
 def render_cards(report: Report) -> Markup:
     """Render the metrics to look at first."""
-    cards = [_card(name, figure) for name, figure in headlines(report, CARDS)]
-    return render("metric_cards.html", cards=cards)
+    return render("metric_cards.html", cards=[_card(name, figure) for name, figure in headlines(report, CARDS)])
 
 
 def _card(metric: str, figure: Figure) -> dict[str, Any]:
-    value, low, high = (format_fraction(number) for number in (figure.value, figure.low, figure.high))
-    meaning = HEADLINES.get(metric, "")
-    return {"name": metric_name(metric), "value": value, "low": low, "high": high, "n": figure.n, "meaning": meaning}
+    bounds = {name: format_fraction(getattr(figure, name)) for name in ("value", "low", "high")}
+    return {"name": metric_name(metric), **bounds, "n": figure.n, "meaning": HEADLINES.get(metric, "")}
 
 
 def render_table_notes(plan: Plan) -> Markup:
@@ -81,7 +73,7 @@ def render_table_notes(plan: Plan) -> Markup:
         f"Note: {plan.remark}." if plan.remark else "",
         f"Skipped: {'; '.join(plan.left_out)}." if plan.left_out else "",
     ]
-    return hint(" ".join(part for part in parts if part))
+    return hint(" ".join(filter(None, parts)))
 
 
 def render_probe(sample: Sample, *, has_reader: bool) -> Markup:
@@ -101,7 +93,7 @@ def render_probe(sample: Sample, *, has_reader: bool) -> Markup:
     return render(
         "probe.html",
         probe=probe,
-        about=[part for part in about if part],
+        about=list(filter(None, about)),
         values={name: clip(value, 1200) for name, value in values.items()},
         judge_reply=verdict.reply if verdict else "",
     )
@@ -121,11 +113,8 @@ def render_evidence(pieces: Sequence[EvidencePiece]) -> Markup:
 
 def render_trace(sample: Sample) -> Markup:
     """Render what each node decided, and how long it took."""
-    took = sample.prediction.milliseconds
-    steps = []
-    for step in sample.prediction.trace:
-        node, _, decided = step.partition(": ")
-        steps.append((node, decided, took.get(node)))
+    took, lines = sample.prediction.milliseconds, (line.partition(": ") for line in sample.prediction.trace)
+    steps = [(node, decided, took.get(node)) for node, _, decided in lines]
     return render("trace.html", steps=steps, total=sample.prediction.response_ms)
 
 
@@ -134,7 +123,7 @@ def render_run_card(run: Run) -> Markup:
     values = {
         "Started": format_time(run.created.astimezone()),
         "State": "finished" if run.is_done else "unfinished; run again with the same settings to continue",
-        "Settings": changed_settings(run.spec.settings) or "default",
+        "Settings": ", ".join(changed_settings(run.spec.settings)) or "default",
         "Data": run.spec.data,
     }
     return render("run_card.html", name=run.name, values=values)
@@ -142,5 +131,5 @@ def render_run_card(run: Run) -> Markup:
 
 def describe_run(run: Run) -> str:
     """Write a run as a choice: its time, its portion and its changed settings."""
-    changed = changed_settings(run.spec.settings) or "default settings"
+    changed = ", ".join(changed_settings(run.spec.settings)) or "default settings"
     return f"{format_time(run.created.astimezone())} · {run.spec.portion} · {changed}"
