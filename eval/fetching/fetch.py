@@ -11,16 +11,15 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from eval.fetching.transfer import KEPT
+from eval.types import Watch
 from memory.errors import Cancelled, MemoirError
-
-Progress = Callable[[str, int, int], None]
-"""Called with a file's name, the bytes downloaded so far and its size; may raise to end the download."""
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -59,11 +58,12 @@ SOURCES: Mapping[str, Source] = TypeAdapter(dict[str, Source]).validate_json(
 the files that the adapter reads: jiho283/dialsim-* has tables of another shape, adymaharana/locomo is empty."""
 
 
-def fetch(name: str, folder: Path, progress: Progress) -> list[Path]:
+def fetch(name: str, folder: Path, watch: Watch) -> list[Path]:
     """Download a benchmark's files into a folder and return their paths.
 
     Each file is checked against the hub's SHA-256; a correct one is not downloaded again. An interrupted download is
-    kept as `NAME.CHECKSUM.part` and continued.
+    kept as `NAME.CHECKSUM.part` and continued. `watch` gets each file's name, bytes so far and size; it may raise to
+    end the download.
 
     Raises:
         FetchFailed: unknown name, nothing to download, no network, a licence that must be accepted first, a missing
@@ -79,7 +79,7 @@ def fetch(name: str, folder: Path, progress: Progress) -> list[Path]:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as fault:
         raise _failed(name, folder, f"the folder {folder} cannot be created ({fault.strerror})") from fault
-    return _run_transfer(name, source, folder, progress)
+    return _run_transfer(name, source, folder, watch)
 
 
 def manual_steps(name: str, folder: Path) -> str:
@@ -90,10 +90,9 @@ def manual_steps(name: str, folder: Path) -> str:
     return "\n".join([*lines, f"  Licence of {source.title}: {source.licence}."])
 
 
-def _run_transfer(name: str, source: Source, folder: Path, progress: Progress) -> list[Path]:
-    order = json.dumps(
-        {"repo": source.repo, "files": [asdict(f) for f in source.files], "folder": str(folder.resolve())}
-    )
+def _run_transfer(name: str, source: Source, folder: Path, watch: Watch) -> list[Path]:
+    files = [asdict(file) for file in source.files]
+    request = json.dumps({"repo": source.repo, "files": files, "folder": str(folder.resolve())})
     running = subprocess.Popen(
         [sys.executable, "-m", "eval.fetching.transfer"],
         stdin=subprocess.PIPE,
@@ -106,7 +105,7 @@ def _run_transfer(name: str, source: Source, folder: Path, progress: Progress) -
     assert running.stdin is not None
     assert running.stdout is not None
     try:
-        running.stdin.write(order)
+        running.stdin.write(request)
         running.stdin.close()
         for line in running.stdout:
             event = json.loads(line)
@@ -114,7 +113,7 @@ def _run_transfer(name: str, source: Source, folder: Path, progress: Progress) -
                 raise _failed(name, folder, event["fault"])
             if "paths" in event:
                 return [Path(path) for path in event["paths"]]
-            progress(event["file"], event["here"], event["total"])
+            watch(event["file"], event["here"], event["total"])
         running.wait()
     except BrokenPipeError:
         running.wait()  # it ended before it had read its input
@@ -123,20 +122,13 @@ def _run_transfer(name: str, source: Source, folder: Path, progress: Progress) -
             "Cancelled. The part that was downloaded is kept; the next download continues from there."
         ) from None
     except KeyboardInterrupt:
-        raise _failed(
-            name,
-            folder,
-            "it was interrupted; the part that was downloaded is kept, and the next download continues from there",
-        ) from None
+        raise _failed(name, folder, f"it was interrupted; {KEPT}") from None
     finally:
         running.kill()
         running.stdout.close()
         status = running.wait()
-    raise _failed(
-        name,
-        folder,
-        f"the download ended unexpectedly (exit status {status}); the part that was downloaded is kept",
-    )
+    why = f"the download ended unexpectedly (exit status {status}); the part that was downloaded is kept"
+    raise _failed(name, folder, why)
 
 
 def _online() -> dict[str, str]:

@@ -80,10 +80,10 @@ class Knowledge:
         """The path of facts from a head over relations; None unless each step has exactly one fact."""
         path: list[Quad] = []
         for relation in relations:
-            found = self.one(path[-1].tail if path else head, relation, span, as_of)
-            if found is None:
+            quad = self.one(path[-1].tail if path else head, relation, span, as_of)
+            if quad is None:
                 return None
-            path.append(found)
+            path.append(quad)
         return path
 
 
@@ -95,14 +95,19 @@ def quads(memories: Iterable[Memory | MemoryDraft], whose: str = "") -> Iterator
     may hold at once.
     """
     read = [quad for number, memory in enumerate(memories) if (quad := _quad(memory, whose, f"memory {number}"))]
-    yield from _with_ends(read)
+    later: defaultdict[tuple[str, str], list[datetime]] = defaultdict(list)
+    for quad in read:
+        if quad.store == "profile" and quad.since is not None:
+            later[quad.key].append(quad.since)
+    for quad in read:
+        following = [since for since in later[quad.key] if quad.since is not None and since > quad.since]
+        ends = min([*following, *([quad.until] if quad.until else [])], default=None)
+        yield quad if quad.store != "profile" or quad.since is None else replace(quad, until=ends)
 
 
 def _quad(memory: Memory | MemoryDraft, whose: str, unnamed: str) -> Quad | None:
-    if memory.store not in ("profile", "relationship"):
-        return None
     relation = memory.relation
-    if relation is None or not folded(relation.tail):
+    if memory.store not in ("profile", "relationship") or relation is None or not folded(relation.tail):
         return None
     head = relation.head or memory.speaker or whose
     if not folded(head):
@@ -117,18 +122,6 @@ def _quad(memory: Memory | MemoryDraft, whose: str, unnamed: str) -> Quad | None
         memory.said_at,
         memory.store,
     )
-
-
-def _with_ends(found: Sequence[Quad]) -> Iterator[Quad]:
-    """End each profile fact when the next of its kind begins, unless it ends earlier."""
-    later: defaultdict[tuple[str, str], list[datetime]] = defaultdict(list)
-    for quad in found:
-        if quad.store == "profile" and quad.since is not None:
-            later[quad.key].append(quad.since)
-    for quad in found:
-        following = [since for since in later[quad.key] if quad.since is not None and since > quad.since]
-        ends = min([*following, *([quad.until] if quad.until else [])], default=None)
-        yield quad if quad.store != "profile" or quad.since is None else replace(quad, until=ends)
 
 
 def _order(quad: Quad) -> tuple[str, str, str, float, float, str]:

@@ -117,9 +117,9 @@ class _Maker:
             head, relations = way[0].head, tuple(quad.relation for quad in way)
             rng = self._rng(head, *relations, *(quad.source for quad in way))
             for query in self._forms(way, rng):
-                found = self.graph.follow(head, relations, query.time, query.asked_at)
-                if found and _can_be_asked(found[-1]) and folded(found[-1].tail) != folded(head):
-                    yield self._answerable(query, found, rng)
+                path = self.graph.follow(head, relations, query.time, query.asked_at)
+                if path and _can_be_asked(path[-1]) and folded(path[-1].tail) != folded(head):
+                    yield self._answerable(query, path, rng)
                     break
 
     def before_known(self) -> Iterator[Probe]:
@@ -147,19 +147,20 @@ class _Maker:
 
     def _ways(self, count: int) -> Iterator[tuple[Quad, ...]]:
         if count == 1:
-            yield from ((quad,) for quad in self.usable)
-            return
+            return ((quad,) for quad in self.usable)
         of_head: defaultdict[str, list[Quad]] = defaultdict(list)
         for quad in self.usable:
             of_head[quad.key[0]].append(quad)
-        yield from ((quad, then) for quad in self.usable for then in of_head[folded(quad.tail)])
+        return ((quad, then) for quad in self.usable for then in of_head[folded(quad.tail)])
 
     def _forms(self, way: Sequence[Quad], rng: Random) -> Iterator[_Query]:
         """The queries to try, in order: about a past time, or asked at a moment when the facts hold."""
         head, relations = way[0].head, tuple(quad.relation for quad in way)
-        valid = _intersection([self.life, *(_validity(quad, self.life) for quad in way)])
-        if valid is None:
+        start = max([self.life.start, *(quad.since for quad in way if quad.since)])
+        end = min([self.life.end, *(quad.until for quad in way if quad.until)])
+        if start >= end:
             return
+        valid = TimeSpan(start, end)
         known_from = max((moment for quad in way if (moment := quad.said or quad.since)), default=self.life.start)
         spans = _calendar(_within(valid, rng)) if any(quad.since or quad.until for quad in way) else ()
         forms = [_Query(head, relations, self.life.end, span) for span in spans if span.end <= self.life.end]
@@ -168,18 +169,18 @@ class _Maker:
             forms.insert(rng.choice((0, len(forms))), _Query(head, relations, now))
         yield from forms
 
-    def _answerable(self, query: _Query, found: Sequence[Quad], rng: Random) -> Probe:
-        answer = found[-1].tail
+    def _answerable(self, query: _Query, path: Sequence[Quad], rng: Random) -> Probe:
+        answer = path[-1].tail
         choices = self._choices(query, answer, rng)
         gold = Gold(
             (answer,),
-            turns=_distinct(quad.source for quad in found),
-            sessions=_distinct(quad.session for quad in found),
-            items=_distinct(quad.session or quad.source for quad in found),
+            turns=_distinct(quad.source for quad in path),
+            sessions=_distinct(quad.session for quad in path),
+            items=_distinct(quad.session or quad.source for quad in path),
             choice=choices.index(answer),
             kind="semantic",
         )
-        return self._probe(query, "one-hop" if len(found) == 1 else "two-hop", gold, choices)
+        return self._probe(query, "one-hop" if len(path) == 1 else "two-hop", gold, choices)
 
     def _unanswerable(self, query: _Query, ability: str, rng: Random) -> Probe:
         choices = self._choices(query, "", rng)
@@ -235,21 +236,6 @@ def _from_turn(memory: MemoryDraft, session: SessionDraft, place: int) -> Memory
 
 def _can_be_asked(quad: Quad) -> bool:
     return len(quad.tail) <= LONGEST_TAIL and "\n" not in quad.tail and folded(quad.tail) != quad.key[0]
-
-
-def _validity(quad: Quad, life: TimeSpan) -> TimeSpan | None:
-    start, end = quad.since or life.start, quad.until or life.end + MOMENT
-    return TimeSpan(start, end) if start < end else None
-
-
-def _intersection(spans: Iterable[TimeSpan | None]) -> TimeSpan | None:
-    """The intersection of spans; None if it is empty, or if a span is None."""
-    given = list(spans)
-    known = [span for span in given if span is not None]
-    if len(known) < len(given):
-        return None
-    start, end = max(span.start for span in known), min(span.end for span in known)
-    return TimeSpan(start, end) if start < end else None
 
 
 def _calendar(moment: datetime) -> tuple[TimeSpan, TimeSpan]:

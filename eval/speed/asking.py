@@ -61,8 +61,8 @@ class Measured:
     found: list[tuple[Ranking, Ranking]] = field(default_factory=list)
 
 
-def ask(job: Job, watch: Callable[[], object] = lambda: None) -> Measured:
-    """Ask in a new process; `watch` is called after every answer.
+def ask(job: Job, watch: Callable[[int, int], None]) -> Measured:
+    """Ask in a new process; `watch` is called with the lines that it wrote, and how many it will write.
 
     Raises `SearchProcessFailed` if the process ended early; its error messages are on standard error.
     """
@@ -73,10 +73,10 @@ def ask(job: Job, watch: Callable[[], object] = lambda: None) -> Measured:
         assert process.stdout is not None
         with process.stdin as questions, suppress(BrokenPipeError):
             json.dump(asdict(job), questions)
-        for line in process.stdout:
+        for done, line in enumerate(process.stdout, start=1):
             measured.first_s = measured.first_s or time.perf_counter() - started
             _take(measured, json.loads(line))
-            watch()
+            watch(done, len(job.asks) + job.exact + 1)
     if process.returncode:
         raise SearchProcessFailed(f"the process that searched {job.bank} ended with status {process.returncode}")
     return measured

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import islice
@@ -16,7 +16,7 @@ from eval.types import Watch
 from memory.bank.bank import Bank
 from memory.embedding.embedder import Embedder
 from memory.search.indexer import embed_all
-from memory.types import PersonaDraft, SessionDraft
+from memory.types import PersonaDraft
 
 BATCH = 100
 """Sessions in one transaction, as when a large file is imported."""
@@ -55,9 +55,9 @@ def make(folder: Path, size: Size, life: Life, texts: Sequence[str], embedder: E
     `texts` are those that get their own vectors.
     """
     home = folder / f"{size.personas}x{size.memories}-seed-{life.seed}"
-    whole = home / "world.json"
-    if whole.exists():
-        kept = json.loads(whole.read_text("utf-8"))
+    record = home / "world.json"
+    if record.exists():
+        kept = json.loads(record.read_text("utf-8"))
         return BankOfSize(**{**kept, "path": home / "bank.db", "personas": tuple(kept["personas"])})
     shutil.rmtree(home, ignore_errors=True)  # an unfinished one
     home.mkdir(parents=True)
@@ -69,7 +69,7 @@ def make(folder: Path, size: Size, life: Life, texts: Sequence[str], embedder: E
     pack_s = time.perf_counter() - started
     disk = sum(file.stat().st_size for file in home.glob("bank.db*")) / 2**20
     made = BankOfSize(bank.path, personas, import_s, pack_s, disk)
-    whole.write_text(json.dumps(asdict(made), default=str), "utf-8")  # written last: a bank without it is unfinished
+    record.write_text(json.dumps(asdict(made), default=str), "utf-8")  # written last: a bank without it is unfinished
     return made
 
 
@@ -84,15 +84,11 @@ def _store_sessions(bank: Bank, size: Size, life: Life, watch: Watch) -> tuple[t
     for place in range(size.personas):
         persona = bank.create_persona(PersonaDraft(f"Bench {place}")).id
         personas.append(persona)
-        for sessions in _batches(life.sessions(size.memories, first=place, every=size.personas)):
+        coming = life.sessions(size.memories, first=place, every=size.personas)
+        while sessions := list(islice(coming, BATCH)):
             started = time.perf_counter()
             stored = bank.remember(persona, sessions)
             took += time.perf_counter() - started
             done += stored.memories
             watch(f"{size}: import", done, size.total)
     return tuple(personas), took
-
-
-def _batches(sessions: Iterator[SessionDraft]) -> Iterator[list[SessionDraft]]:
-    while batch := list(islice(sessions, BATCH)):
-        yield batch

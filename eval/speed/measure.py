@@ -148,7 +148,7 @@ def _of_one(
 ) -> Iterator[SpeedFigure]:
     (persona,), name, n = made.personas, str(size), len(questions)
     job = Job(str(made.path), embedder.model, tuple((persona, q) for q in (*questions, questions[0])), n)
-    measured = _search_in_new_process(job, f"{size}: questions", watch)
+    measured = ask(job, partial(watch, f"{size}: questions"))
     yield SpeedFigure("query encoding", "ms", name, _milliseconds(measured.encode_s[1:]), n)
     yield from _opened(measured, name)
     ours = _milliseconds(measured.search_s[1:])
@@ -209,7 +209,7 @@ def _of_many(made: BankOfSize, size: Size, life: Life, model: str, watch: Watch)
         for place in draw.permutation(size.personas).tolist():
             (question,) = life.questions(1, banks.sessions_of(size, place), draw)
             asks.append((made.personas[place], question))
-    measured = _search_in_new_process(Job(str(made.path), model, tuple(asks)), f"{size}: questions", watch)
+    measured = ask(Job(str(made.path), model, tuple(asks)), partial(watch, f"{size}: questions"))
     name, n = str(size), size.personas
     yield SpeedFigure("query encoding", "ms", name, _milliseconds(measured.encode_s[1:]), len(asks) - 1)
     yield from _opened(measured, name)
@@ -223,17 +223,6 @@ def _opened(measured: Measured, size: str) -> Iterator[SpeedFigure]:
     yield SpeedFigure("first answer of a new process, encoder loaded", "s", size, {"": measured.first_s}, 1)
     note = "" if measured.memory_mib else "not available on this system"
     yield SpeedFigure("resident memory of that process", "MiB", size, measured.memory_mib, 1, note)
-
-
-def _search_in_new_process(job: Job, what: str, watch: Watch) -> Measured:
-    done, total = 0, len(job.asks) + job.exact + 1
-
-    def one() -> None:
-        nonlocal done
-        done += 1
-        watch(what, done, total)
-
-    return ask(job, one)
 
 
 def _milliseconds(seconds: Sequence[float]) -> dict[str, float]:

@@ -76,20 +76,12 @@ def fts5(corpus: Corpus) -> Search:
         rows = zip(corpus.ids.tolist(), corpus.terms, strict=True)
         db.executemany("INSERT INTO talk (rowid, terms) VALUES (?, ?)", rows)
     best = "SELECT rowid, -bm25(talk) FROM talk WHERE talk MATCH ? ORDER BY bm25(talk), rowid LIMIT ?"
-
-    def search(question: Question) -> Ranking:
-        return db.execute(best, (" OR ".join(f'"{term}"' for term in question.terms), REACH)).fetchall()
-
-    return search
+    return lambda question: db.execute(best, (" OR ".join(f'"{t}"' for t in question.terms), REACH)).fetchall()
 
 
 def brute_force(corpus: Corpus) -> Search:
     """The cosine with every memory, in float32: exact."""
-
-    def search(question: Question) -> Ranking:
-        return _best(corpus.ids, corpus.vectors @ question.vector)
-
-    return search
+    return lambda question: _best(corpus.ids, corpus.vectors @ question.vector)
 
 
 def bm25s(corpus: Corpus) -> Search:
@@ -106,8 +98,8 @@ def bm25s(corpus: Corpus) -> Search:
         known = [term for term in question.terms if term in index.vocab_dict]
         if not known:
             return []
-        found, scores = index.retrieve([known], k=min(REACH, len(corpus.ids)), show_progress=False)
-        return [(int(corpus.ids[row]), float(s)) for row, s in zip(found[0], scores[0], strict=True)]
+        rows, scores = index.retrieve([known], k=min(REACH, len(corpus.ids)), show_progress=False)
+        return [(int(corpus.ids[row]), float(s)) for row, s in zip(rows[0], scores[0], strict=True)]
 
     return search
 
@@ -117,11 +109,7 @@ def rank_bm25(corpus: Corpus) -> Search:
     from rank_bm25 import BM25Okapi
 
     index = BM25Okapi([terms.split() for terms in corpus.terms], k1=1.2, b=0.75)
-
-    def search(question: Question) -> Ranking:
-        return _best(corpus.ids, index.get_scores(list(question.terms)))
-
-    return search
+    return lambda question: _best(corpus.ids, index.get_scores(list(question.terms)))
 
 
 def _best(ids: NDArray[np.int64], scores: NDArray[np.floating]) -> Ranking:

@@ -114,9 +114,10 @@ class Life:
         words = self._words(draw, int(lengths.sum()))
         ends = np.cumsum(lengths)
         speakers = NAMES[0], NAMES[int(draw.integers(1, len(NAMES)))]
+        texts = (" ".join(words[end - length : end]) for length, end in zip(lengths, ends, strict=True))
         turns = tuple(
-            TurnDraft(speakers[place % 2], "user", _sentence(words[end - length : end]), _minutes(started, place))
-            for place, (length, end) in enumerate(zip(lengths, ends, strict=True))
+            TurnDraft(speakers[n % 2], "user", f"{text[0].upper()}{text[1:]}.", started + timedelta(minutes=n))
+            for n, text in enumerate(texts)
         )
         learned = LearnedMemory(self._learned(draw, number, started, speakers[1]), (Quote(0, turns[0].text),))
         return SessionDraft(turns, started, f"{started:%Y-%m-%d %H:%M}", f"session {number}", learned=(learned,))
@@ -147,15 +148,6 @@ class Life:
 def _zipf(draw: np.random.Generator, n: int, ranks: int) -> NDArray[np.intp]:
     """Draw ranks from 0, by inverting the continuous law 1 / (rank + FLATTEN)."""
     return np.asarray(FLATTEN * (1 + ranks / FLATTEN) ** draw.random(n) - FLATTEN).astype(np.intp)
-
-
-def _sentence(words: Sequence[str]) -> str:
-    text = " ".join(words)
-    return f"{text[0].upper()}{text[1:]}."
-
-
-def _minutes(started: datetime, place: int) -> datetime:
-    return started + timedelta(minutes=place)
 
 
 class Mixtures:

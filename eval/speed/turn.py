@@ -65,14 +65,14 @@ def chat_turns(settings: Settings, memories: int, turns: int) -> Figures:
         add_vectors(bank, embedder, [t.text for s in life.sessions(min(memories, ENCODED)) for t in s.turns])
         questions = life.questions(WARM_UP + turns, range(memories // A_SESSION), draw)
         indexer = Indexer(bank, embedder)
-        held = Services(
+        services = Services(
             bank,
             Searcher(bank, embedder),
             Classifier.load(embedding_model=embedder.model),
             settings.pipeline(),
             wake_indexer=indexer.wake,
         )
-        assistant, chat = Assistant(held), uuid.uuid4().hex
+        assistant, chat = Assistant(services), uuid.uuid4().hex
         indexer.start()
         took: list[float] = []
         nodes: dict[str, list[float]] = {}
