@@ -38,11 +38,8 @@ def word(head: str, relations: Sequence[str], store: Store, span: TimeSpan | Non
     relation = relations[-1]
     other = SEVERAL if relation.endswith("s") and not relation.endswith(("ss", "us")) else SOMETHING
     forms = THEN_AND_NOW.get(relation) or (SOMEBODY if store == "relationship" else other)
-    when = _when(span) if span else ""
+    when = ""
+    if span:
+        is_month = span.end - span.start > DAY
+        when = f"in {span.start:%B %Y}" if is_month else f"on {span.start.day} {span.start:%B %Y}"
     return forms[0 if span else 1].format(who=who, whose=whose, do=do, relation=relation, when=when)
-
-
-def _when(span: TimeSpan) -> str:
-    if span.end - span.start > DAY:
-        return f"in {span.start:%B %Y}"
-    return f"on {span.start.day} {span.start:%B %Y}"

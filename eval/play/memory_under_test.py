@@ -54,15 +54,13 @@ class MemoryUnderTest:
         self._bank = Bank(self.home / "bank.db")
         self._persona = self._bank.create_persona(self._opaque.hide_persona(self.history.persona))
         self._ids = BenchmarkIds(self._bank, self._persona.id, self._opaque)
-        self._searcher = self._make_searcher()
+        given, embedder = self.experiment.given, self.models.embedder
+        self._searcher = (
+            Searcher(self._bank, embedder) if given == "memory" else EvidenceSearcher(self._bank, embedder, given)
+        )
         settings = pipeline_settings(self.experiment)
         services = Services(self._bank, self._searcher, self.models.classifier, settings, model=self.models.chat)
         self._assistant = Assistant(services)
-
-    def _make_searcher(self) -> Searcher:
-        if self.experiment.given == "memory":
-            return Searcher(self._bank, self.models.embedder)
-        return EvidenceSearcher(self._bank, self.models.embedder, self.experiment.given)
 
     # --- storing
 

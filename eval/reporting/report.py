@@ -71,6 +71,7 @@ def report(run: Run) -> Report:
     measure = partial(figures, scoring=benchmark.scoring, answered=answered)
     in_all = partial(_with_counted_evidence, measure=measure)
     metrics = in_all(samples)
+    by_model = run.spec.settings.get("reader") == "auto" and is_named(str(run.spec.settings.get("model", "")))
     judged = [(s.verdict, verdict(s.probe, s.prediction)) for s in samples if s.verdict and s.verdict.by != "rule"]
     return Report(
         run.name,
@@ -92,16 +93,11 @@ def report(run: Run) -> Report:
         agreement(judged) if judged else None,
         timing(samples, costs),
         {"in": sum(s.prediction.tokens_in for s in samples), "out": sum(s.prediction.tokens_out for s in samples)},
-        dict(Counter(s.prediction.reader or NOBODY for s in samples).most_common()) if _by_model(run) else {},
+        dict(Counter(s.prediction.reader or NOBODY for s in samples).most_common()) if by_model else {},
         dict(Counter(reason for c in costs for _, reason in c.skips).most_common()),
         benchmark.published(metrics),
         run.is_done,
     )
-
-
-def _by_model(run: Run) -> bool:
-    settings = run.spec.settings
-    return settings.get("reader") == "auto" and is_named(str(settings.get("model", "")))
 
 
 def _with_counted_evidence(samples: Sequence[Sample], measure: Callable[[Sequence[Sample]], Figures]) -> Figures:

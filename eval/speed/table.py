@@ -47,7 +47,11 @@ def _table(figures: Sequence[SpeedFigure]) -> str:
     for figure in figures:
         rows.setdefault(f"{figure.measure} ({figure.unit})", {})[figure.size] = figure
     table = [
-        [_measure(name, by_size), *(_cell(by_size.get(size)) for size in sizes), _n(by_size)]
+        [
+            _measure(name, by_size),
+            *(_cell(by_size.get(size)) for size in sizes),
+            " / ".join(dict.fromkeys(f"{figure.n:,}" for figure in by_size.values() if figure.n)),
+        ]
         for name, by_size in rows.items()
     ]
     return tabulate(table, ["measure", *sizes, "n"], tablefmt="github", disable_numparse=True)
@@ -67,7 +71,3 @@ def _cell(figure: SpeedFigure | None) -> str:
 def _number(value: float) -> str:
     """Three significant digits."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def _n(by_size: dict[str, SpeedFigure]) -> str:
-    return " / ".join(dict.fromkeys(f"{figure.n:,}" for figure in by_size.values() if figure.n))

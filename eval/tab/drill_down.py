@@ -10,7 +10,7 @@ from eval.benchmarks.types import Benchmark
 from eval.metrics.classification import predicted_kind
 from eval.metrics.scores import score
 from eval.reporting.report import AXES, CAUSES, cause
-from eval.types import History, RankedHit, Sample
+from eval.types import History, Sample
 
 ALL = "all probes"
 
@@ -111,16 +111,11 @@ def trace_evidence(sample: Sample, texts: Mapping[str, str] | None = None) -> li
     known = {unit: shown.text for shown in sample.prediction.shown for unit in shown.units} | dict(texts or {})
     pieces = []
     for unit in gold.evidence:
-        rank, place = _place(sample.prediction.found, unit)
+        hits = enumerate(sample.prediction.found, start=1)
+        ranks = ((rank, OUTCOMES[hit.place]) for rank, hit in hits if unit in hit.units or unit == hit.session)
+        rank, place = next(ranks, (None, "not found"))
         pieces.append(EvidencePiece(unit, unit in sample.prediction.stored, rank, place, known.get(unit, "")))
     return pieces
-
-
-def _place(found: Sequence[RankedHit], unit: str) -> tuple[int | None, str]:
-    for rank, hit in enumerate(found, start=1):
-        if unit in hit.units or unit == hit.session:
-            return rank, OUTCOMES[hit.place]
-    return None, "not found"
 
 
 def load_texts(benchmark: Benchmark, path: Path, history_id: str) -> dict[str, str]:

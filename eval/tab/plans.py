@@ -87,7 +87,9 @@ def make_plan(evaluator: Evaluator, form: FormValues) -> Plan:
     except NoData as error:
         problem = f"“Files” is {data}, which does not exist" if data else f"The files of {benchmark.title} are missing"
         raise InvalidForm(f"{problem}. Enter their file or folder, or download the official ones.") from error
-    experiment = with_settings(evaluator.experiment, _assignments(form))
+    controls = [f"{name}={_typed(name, value)}" for name, value in (form.controls or {}).items()]
+    assignments = [*controls, f"reader={form.reader}", *_lines(form.lines)]
+    experiment = with_settings(evaluator.experiment, assignments)
     request, title = RunRequest(form.benchmark, data, experiment, _limit(form.limit)), benchmark.title
     if form.preset and form.sweep.strip():
         raise InvalidForm("Choose a table from a paper or enter a sweep, not both.")
@@ -115,11 +117,6 @@ def _plan_table(preset: Preset, request: RunRequest) -> Plan:
         raise InvalidForm(f"No row of {preset.title} can be run: each needs a feature or model that is missing.")
     left_out = tuple(f"{row.label} (needs {row.needs})" for row in preset.rows if not row.runs_with(model))
     return Plan(preset.title, rows, left_out, preset.metrics, preset.ability, preset.remark)
-
-
-def _assignments(form: FormValues) -> list[str]:
-    controls = [f"{name}={_typed(name, value)}" for name, value in (form.controls or {}).items()]
-    return [*controls, f"reader={form.reader}", *_lines(form.lines)]
 
 
 def _typed(name: str, value: object) -> str:

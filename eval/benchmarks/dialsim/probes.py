@@ -110,7 +110,8 @@ def _probe(
     right = [n for n, choice in enumerate(choices) if choice.casefold() == clean(answer).strip().casefold()]
     if not wordings or len(choices) < 2 or not right:
         return None
-    answerable = not _is_unanswerable(ability) and right[0] != dont_know(choices)
+    has_no_answer = not {"fu", "unans"}.isdisjoint(ability.casefold().split("_"))
+    answerable = not has_no_answer and right[0] != dont_know(choices)
     return Probe(
         f"{session.external_id}/{population}/{ability}/{named(number)}",
         wordings.get(DEFAULT) or next(iter(wordings.values())),
@@ -122,11 +123,6 @@ def _probe(
         asked_in=session.external_id,
         askers=wordings,
     )
-
-
-def _is_unanswerable(ability: str) -> bool:
-    parts = ability.casefold().split("_")
-    return "fu" in parts or "unans" in parts
 
 
 def _with_evidence(probe: Probe, dates: object, of_day: Mapping[str, Sequence[str]]) -> Probe:

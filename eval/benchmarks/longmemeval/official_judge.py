@@ -43,7 +43,10 @@ def write_hypotheses(samples: Iterable[Sample], path: Path) -> int:
 
     Text is escaped to ASCII, since the script opens its input in the machine's preferred encoding.
     """
-    lines = [json.dumps({"question_id": sample.probe.id, "hypothesis": _hypothesis(sample)}) for sample in samples]
+    lines = []
+    for sample in samples:
+        hypothesis = sample.prediction.answer.strip() or (DECLINED if sample.prediction.abstained else "")
+        lines.append(json.dumps({"question_id": sample.probe.id, "hypothesis": hypothesis}))
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return len(lines)
 
@@ -70,11 +73,6 @@ def read_labels(path: Path) -> dict[str, Verdict]:
         label = line.autoeval_label
         verdicts[line.question_id] = Verdict("right" if label.label else "wrong", label.model)
     return verdicts
-
-
-def _hypothesis(sample: Sample) -> str:
-    answer = sample.prediction.answer.strip()
-    return answer or (DECLINED if sample.prediction.abstained else "")
 
 
 def _read(path: Path, number: int, text: str) -> _Line:

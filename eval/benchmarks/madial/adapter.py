@@ -72,14 +72,10 @@ def load(path: Path) -> Iterator[History]:
         yield _history(imported, file, own, names.get(user, user))
 
 
-def _is_dialogues(head: bytes) -> bool:
-    return {("dialogue",), ("test-turn",)} <= outline(head)
-
-
 def _find_dialogues(path: Path) -> Path:
     if path.name.endswith(BANK) and not path.is_dir():
         path = path.with_name(path.name.removesuffix(BANK) + f"{DIALOGUE}.json")
-    return find_file(path, FILES, TITLE, _is_dialogues)
+    return find_file(path, FILES, TITLE, lambda head: {("dialogue",), ("test-turn",)} <= outline(head))
 
 
 def _find_bank(dialogues: Path) -> Path:
@@ -87,9 +83,9 @@ def _find_bank(dialogues: Path) -> Path:
     twin = dialogues.with_name(dialogues.name.split(DIALOGUE)[0] + BANK)
     banks = [twin] if twin.is_file() else sorted(dialogues.parent.glob(f"*{BANK}"))
     if len(banks) != 1:
-        found = ", ".join(bank.name for bank in banks) or "none"
+        names = ", ".join(bank.name for bank in banks) or "none"
         raise UnreadableFile(
-            f"the memory bank of {dialogues} is missing: expected {twin.name} in the same folder, found {found}."
+            f"the memory bank of {dialogues} is missing: expected {twin.name} in the same folder, found {names}."
         )
     if not importer.sniff(read_head(banks[0])):
         raise UnreadableFile(f"{banks[0]} does not look like a memory bank of {TITLE}. Nothing was read.")
@@ -173,11 +169,11 @@ def _reply(line: Fields, turns: list[IndexedTurn], test_turn: object) -> tuple[s
 
 
 def _relevant(line: Fields, memories: dict[str, MemoryDraft]) -> tuple[str, ...]:
-    found = []
+    relevant: dict[str, None] = {}
     for value, place in line.items("relevant-id"):
         name = Fields({"id": value}, place, line.skips).text("id").strip()
         if name in memories:
-            found.append(name)
+            relevant[name] = None
         else:
             line.skips.append(Skip(place, f"memory {name!r} is not in the bank of this user; left out"))
-    return tuple(dict.fromkeys(found))
+    return tuple(relevant)

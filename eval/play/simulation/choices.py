@@ -22,11 +22,6 @@ _SAYS = re.compile(rf"\b{_DONT_KNOW}\b", re.IGNORECASE)
 _IS = re.compile(rf"(?:(?:i|you|we|they|it|it's|it is|i have|there is) )*{_DONT_KNOW}(?: \w+)?\W*", re.IGNORECASE)
 
 
-def says_dont_know(text: str) -> bool:
-    """Whether a text contains one of the common ways to say "I don't know"."""
-    return bool(_SAYS.search(text.replace("’", "'")))
-
-
 def dont_know(choices: Sequence[str]) -> int | None:
     """The index of the last choice that only says "I don't know"; None if there is none."""
     return next((n for n in reversed(range(len(choices))) if _IS.fullmatch(choices[n].strip().replace("’", "'"))), None)
@@ -59,12 +54,12 @@ def choose(answer: str, abstained: bool, choices: Sequence[str]) -> int | None:
     answered = _content(answer)
     best: tuple[float, int, int, int] | None = None
     for index, choice in enumerate(choices):
-        shared = _shared(answered, choice) if index != unknown else 0
+        wanted = _content(choice)
+        shared = (Counter(answered) & Counter(wanted)).total() if index != unknown else 0
         if shared:
-            wanted = _content(choice)
             first = min(answered.index(term) for term in wanted if term in answered)
             best = max(best or (0.0, 0, 0, 0), (shared / len(wanted), shared, -first, -index))
-    if says_dont_know(answer) and (best is None or best[0] < 1.0):
+    if _SAYS.search(answer.replace("’", "'")) and (best is None or best[0] < 1.0):
         return unknown
     return -best[3] if best else None
 
@@ -81,10 +76,6 @@ def _letter(answer: str, count: int) -> int | None:
             # An answer that discusses several letters is matched by its words.
             return letters.index(named.pop()) if len(named) == 1 else None
     return None
-
-
-def _shared(answered: Sequence[str], choice: str) -> int:
-    return (Counter(answered) & Counter(_content(choice))).total()
 
 
 def _content(text: str) -> list[str]:

@@ -16,7 +16,7 @@ from itertools import cycle
 from random import Random
 
 from eval.play.memory_under_test import MemoryUnderTest
-from eval.play.simulation.choices import Answers, show
+from eval.play.simulation.choices import show
 from eval.play.simulation.names import DEFAULT, rename
 from eval.runs.experiment import SimulationSettings
 from eval.types import History, Prediction, Probe
@@ -70,9 +70,12 @@ def simulate(
         played = place
         # As in the authors' program, the search gets the question alone; the choices are for the answer.
         answered = memory.ask(question.probe, f"{question.asker}: {question.wording}")
-        if settings.answers == "open":
-            answered = replace(answered, choice=None)  # no choices were shown
-        yield _as_asked(question, settings.answers), _within_time(answered, settings.time_limit_s)
+        wording = show(f"{question.asker}: {question.wording}", question.probe.choices, settings.answers)
+        asked = replace(question.probe, question=wording)
+        if settings.answers == "open":  # no choices were shown
+            asked = replace(asked, choices=(), gold=replace(asked.gold, choice=None))
+            answered = replace(answered, choice=None)
+        yield asked, _within_time(answered, settings.time_limit_s)
 
 
 def plan(
@@ -123,11 +126,12 @@ def _draw_question(session: SessionDraft, probes: Sequence[Probe], agent: str, r
     if not present:
         return "nobody is present who could ask"
     for probe in _draw_candidates(probes, session.started_at, rng):
-        known = {asker.casefold() for asker in probe.askers}
-        able = present if DEFAULT in probe.askers or not known else [s for s in present if s.casefold() in known]
+        wordings = {name.casefold(): text for name, text in probe.askers.items()}
+        able = present if DEFAULT in probe.askers or not wordings else [s for s in present if s.casefold() in wordings]
         if able:
             asker = rng.choice(able)
-            return PlannedQuestion(probe, turn, asker, _wording(probe, asker))
+            wording = wordings.get(asker.casefold()) or wordings.get(DEFAULT) or probe.question
+            return PlannedQuestion(probe, turn, asker, wording)
     return f"none of its questions is one for those present ({', '.join(present)})"
 
 
@@ -170,20 +174,6 @@ def _asks_about_current_month(probe: Probe, asked_at: datetime | None) -> bool:
         return False
     months = rf"(?:{asked_at:%B} )?{asked_at:%Y}"
     return bool(re.search(rf"\bin {months}\b|\b{asked_at:%B} {asked_at:%Y}\b", probe.question))
-
-
-def _wording(probe: Probe, asker: str) -> str:
-    own = {name.casefold(): text for name, text in probe.askers.items()}
-    return own.get(asker.casefold()) or own.get(DEFAULT) or probe.question
-
-
-def _as_asked(question: PlannedQuestion, answers: Answers) -> Probe:
-    """The probe in the asker's words, without choices where none are shown."""
-    probe = question.probe
-    text = show(f"{question.asker}: {question.wording}", probe.choices, answers)
-    if answers == "open":
-        return replace(probe, question=text, choices=(), gold=replace(probe.gold, choice=None))
-    return replace(probe, question=text)
 
 
 def _within_time(prediction: Prediction, limit_s: float) -> Prediction:
