@@ -134,10 +134,8 @@ def agreement(pairs: Iterable[tuple[Verdict, Verdict]]) -> Agreement:
     if not states:
         return Agreement(0, None, None)
     first, second = zip(*states, strict=True)
-    share = float(accuracy_score(first, second))
-    if len({*first, *second}) == 1:
-        return Agreement(len(states), share, None)
-    return Agreement(len(states), share, float(cohen_kappa_score(first, second)))
+    kappa = float(cohen_kappa_score(first, second)) if len({*first, *second}) > 1 else None
+    return Agreement(len(states), float(accuracy_score(first, second)), kappa)
 
 
 def _verdict_of(text: str) -> Literal["right", "wrong"] | None:

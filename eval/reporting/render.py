@@ -36,6 +36,22 @@ HEADLINES: Mapping[str, str] = {
 }
 """The figures to show first, where a benchmark has them, and what each measures."""
 
+GROUP_METRICS = (
+    "answer_accuracy",
+    "judge_accuracy",
+    "choice_accuracy",
+    "token_recall",
+    "session_recall_all@5",
+    "session_recall@5",
+    "turn_recall@10",
+    "recall@5",
+    "ndcg@5",
+    "classification_accuracy",
+)
+
+PUBLISHED_HEADER = ("metric", "ours", "theirs", "who", "under which conditions", "source")
+COMPARISON_HEADER = ("metric", "first", "second", "difference [95 %]", "p", "n", "")
+
 SIGNIFICANT = 0.05
 
 
@@ -66,21 +82,17 @@ def to_markdown(report: Report) -> str:
         if len(groups) > 1:
             header, rows = group_rows(groups)
             parts.append(_section(f"By {axis}", rows, header))
-    if report.abstention is not None:
-        parts.append(_section("Abstention", abstention_rows(report), ("", "answered", "declined")))
-    if any(report.causes.values()):
-        parts.append(_section("Wrong answers, by cause", report.causes.items(), ("cause", "n")))
-    if report.agreement is not None:
-        parts.append(_section("Agreement of judge and rule", agreement_rows(report.agreement), ("what", "value")))
-    parts.append(_section("Timing", timing_rows(report.timing), ("what", "p50", "p95")))
-    if any(report.tokens.values()):
-        parts.append(_section("Tokens", report.tokens.items(), ("", "n")))
-    if report.readers:
-        parts.append(_section("Read by", report.readers.items(), ("", "n")))
-    if report.skips:
-        parts.append(_section("Skipped", report.skips.items(), ("reason", "n")))
-    if report.published:
-        parts.append(_section("Published by others", published_rows(report), PUBLISHED_HEADER))
+    sections = (
+        ("Abstention", abstention_rows(report), ("", "answered", "declined")),
+        ("Wrong answers, by cause", report.causes.items() if any(report.causes.values()) else (), ("cause", "n")),
+        ("Agreement of judge and rule", agreement_rows(report.agreement), ("what", "value")),
+        ("Timing", timing_rows(report.timing), ("what", "p50", "p95")),
+        ("Tokens", report.tokens.items() if any(report.tokens.values()) else (), ("", "n")),
+        ("Read by", report.readers.items(), ("", "n")),
+        ("Skipped", report.skips.items(), ("reason", "n")),
+        ("Published by others", published_rows(report), PUBLISHED_HEADER),
+    )
+    parts += [_section(title, rows, header) for title, rows, header in sections if rows]
     return "\n\n".join(parts) + "\n"
 
 
@@ -93,28 +105,22 @@ def metric_rows(metrics: Mapping[str, Figure]) -> list[tuple[str, str, int]]:
     return [(name, format_figure(figure), figure.n) for name, figure in metrics.items()]
 
 
-GROUP_METRICS = (
-    "answer_accuracy",
-    "judge_accuracy",
-    "choice_accuracy",
-    "token_recall",
-    "session_recall_all@5",
-    "session_recall@5",
-    "turn_recall@10",
-    "recall@5",
-    "ndcg@5",
-    "classification_accuracy",
-)
-
-
 def group_rows(groups: Mapping[str, Mapping[str, Figure]]) -> tuple[list[str], list[list[str]]]:
     """A header, and one row for each group with its main figures."""
-    names = [m for m in GROUP_METRICS if any(m in figures for figures in groups.values())]
-    rows = []
-    for group, figures in groups.items():
-        n = max((f.n for f in figures.values()), default=0)
-        rows.append([group, str(n), *(format_figure(figures[m]) if m in figures else "" for m in names)])
-    return ["", "n", *names], rows
+    counts = {group: max((f.n for f in figures.values()), default=0) for group, figures in groups.items()}
+    return _figure_table("", counts, groups, GROUP_METRICS)
+
+
+def _figure_table(
+    first: str, counts: Mapping[str, int], figures: Mapping[str, Mapping[str, Figure]], wanted: Iterable[str]
+) -> tuple[list[str], list[list[str]]]:
+    """A header, and a row for each set of figures: its label, its n, and those wanted that any of the sets has."""
+    names = [name for name in wanted if any(name in own for own in figures.values())]
+    rows = [
+        [label, str(counts[label]), *(format_figure(own[name]) if name in own else "" for name in names)]
+        for label, own in figures.items()
+    ]
+    return [first, "n", *names], rows
 
 
 def abstention_rows(report: Report) -> list[tuple[str, int, int]]:
@@ -128,8 +134,10 @@ def abstention_rows(report: Report) -> list[tuple[str, int, int]]:
     ]
 
 
-def agreement_rows(agreement: Agreement) -> list[tuple[str, object]]:
+def agreement_rows(agreement: Agreement | None) -> list[tuple[str, object]]:
     """How far judge and rule agree; None where nothing was scored by both, or everything alike."""
+    if agreement is None:
+        return []
     share, kappa = (None if v is None else format_fraction(v) for v in (agreement.share, agreement.kappa))
     return [("scored by both", agreement.n), ("judged alike", share), ("Cohen's kappa", kappa)]
 
@@ -149,15 +157,7 @@ def sweep_rows(
     """
     first = dict.fromkeys(name for report in reports.values() for name, _ in headlines(report))
     by_run = {label: r.by["ability"].get(ability, {}) if ability else r.metrics for label, r in reports.items()}
-    names = [n for n in (wanted or first) if any(n in figures for figures in by_run.values())]
-    rows = [
-        [label, str(reports[label].n), *(format_figure(figures[n]) if n in figures else "" for n in names)]
-        for label, figures in by_run.items()
-    ]
-    return ["run", "n", *names], rows
-
-
-PUBLISHED_HEADER = ("metric", "ours", "theirs", "who", "under which conditions", "source")
+    return _figure_table("run", {label: report.n for label, report in reports.items()}, by_run, wanted or first)
 
 
 def published_rows(report: Report) -> list[tuple[str, ...]]:
@@ -185,9 +185,6 @@ def to_csv(report: Report) -> str:
 def _safe(text: str) -> str:
     """Quote a cell that a spreadsheet would take for a formula."""
     return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
-
-
-COMPARISON_HEADER = ("metric", "first", "second", "difference [95 %]", "p", "n", "")
 
 
 def comparison_rows(comparison: Comparison) -> list[tuple[str, ...]]:

@@ -24,6 +24,7 @@ MOST_EVIDENCE = 4
 """Probes with at least so many pieces of evidence form one group."""
 
 NOBODY = "nobody: not a question"
+POPULATION = "population"
 
 CAUSES: tuple[Cause, ...] = ("not stored", "not retrieved", "filtered out", "misread")
 
@@ -115,8 +116,6 @@ def _evidence_count(probe: Probe) -> list[str]:
     evidence = len(probe.gold.evidence)
     return [f"{MOST_EVIDENCE}+" if evidence >= MOST_EVIDENCE else str(evidence)] if evidence else []
 
-
-POPULATION = "population"
 
 AXES: Mapping[str, Callable[[Probe], Sequence[str]]] = {
     "ability": lambda probe: [probe.ability] if probe.ability else [],

@@ -37,6 +37,7 @@ UNUSED_SESSION = 10_000_000
 """Sessions from this number on are in no bank that is searched."""
 
 ANY = "any size"
+RETRIEVAL = "retrieval"
 TIE = 1e-3
 
 
@@ -90,9 +91,6 @@ def measure(request: SpeedRequest, folder: Path, embedder: Embedder, watch: Watc
         yield from _of_many(made, request.personas, life, embedder.model, watch)
 
 
-# --- encoding
-
-
 def _encoding(folder: Path, life: Life, embedder: Embedder) -> Iterator[SpeedFigure]:
     """Texts a second for three ways to encode the same texts, in turns, since the machine's speed drifts."""
     plain, path = embedder.sentence_transformer(), folder / "encoding.db"
@@ -128,12 +126,6 @@ def _encoded(life: Life, memories: int, embedder: CachedEmbedder, watch: Watch) 
         embedder.encode(texts[start : start + BATCH])
         watch("encoding", min(start + BATCH, len(texts)), len(texts))
     return texts
-
-
-# --- one persona
-
-
-RETRIEVAL = "retrieval"
 
 
 def _stored(made: BankOfSize, size: Size) -> Iterator[SpeedFigure]:
@@ -196,9 +188,6 @@ def _recall(by: str, size: str, ours: Sequence[Ranking], exact: Sequence[Ranking
             shares.append(hit / len(best))
     values = {"": float(np.mean(shares))} if shares else {}
     return SpeedFigure(f"recall@10 by {by} against exact", "share", size, values, len(shares))
-
-
-# --- many personas
 
 
 def _of_many(made: BankOfSize, size: Size, life: Life, model: str, watch: Watch) -> Iterator[SpeedFigure]:

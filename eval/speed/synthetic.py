@@ -43,6 +43,9 @@ MEDIAN_LENGTH, SPREAD, LONGEST = 20, 0.7, 160
 SHARES = (0.52, 0.44, 0.03, 0.01)
 """Of function words, content words, names and dates among all words."""
 
+CHUNK = 10_000
+"""Vectors stored in one transaction."""
+
 TOPICS = 24
 HOME_EVERY = 50
 """Every so many sessions a home changes, which ends the old fact."""
@@ -172,10 +175,6 @@ class Mixtures:
         for column in weights.T:
             made += column[:, None] * self._apart[self._draw.integers(len(self._apart), size=n)]
         return np.asarray(made / np.linalg.norm(made, axis=1, keepdims=True), dtype=np.float32)
-
-
-CHUNK = 10_000
-"""Vectors stored in one transaction."""
 
 
 def add_vectors(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from eval import benchmarks
@@ -43,10 +43,6 @@ class OpenRun:
         """The metrics."""
         return report(self.run)
 
-    def drop_samples(self) -> None:
-        """Free the probes, which can take hundreds of megabytes; the report is kept."""
-        self.__dict__.pop("samples", None)
-
     def find_sample(self, history: str, probe: str) -> Sample:
         """Find one probe; raises `MemoirError` if the run has no such probe."""
         for sample in self.samples:
@@ -61,7 +57,7 @@ class OpenRuns:
     def __init__(self, runs: Runs) -> None:
         self.runs = runs
         self._open: OrderedDict[Key, OpenRun] = OrderedDict()
-        self._texts: tuple[tuple[str, str], Mapping[str, str]] = (("", ""), {})
+        self._load_texts = lru_cache(maxsize=1)(load_texts)
 
     def open(self, name: str) -> OpenRun:
         """Open the run of that name; raises `UnknownRun` if there is none, or it cannot be read."""
@@ -73,18 +69,16 @@ class OpenRuns:
             self._open.popitem(last=False)
         for other in self._open.values():
             if other is not opened:
-                other.drop_samples()
+                # The probes can take hundreds of megabytes; the report is kept.
+                vars(other).pop("samples", None)
         return opened
 
     def texts(self, opened: OpenRun, history: str) -> Mapping[str, str]:
         """The texts of a history, by id; none if the benchmark's files have moved."""
-        data = opened.run.spec.data
-        if self._texts[0] != (data, history):
-            try:
-                self._texts = ((data, history), load_texts(opened.benchmark, Path(data), history))
-            except (MemoirError, OSError):
-                return {}
-        return self._texts[1]
+        try:
+            return self._load_texts(opened.benchmark, Path(opened.run.spec.data), history)
+        except (MemoirError, OSError):
+            return {}
 
 
 def count_answers(run: Run) -> int:

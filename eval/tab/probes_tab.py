@@ -50,15 +50,16 @@ class ProbesTab:
 
     def show(self, run: OpenRun, metric: str | None, group: str = ALL) -> Update:
         """List the probes of a group, lowest metric first; none is open."""
-        found = drill_down.sort_by_metric(run.samples, run.benchmark, metric or "", group, has_reader=run.has_reader)
-        more = f" (only the first {MAX_LISTED:,} are listed)" if len(found) > MAX_LISTED else ""
-        count, name = format_count(len(found), "probe"), metric_name(metric or "")
-        groups = drill_down.group_names(run.samples, has_reader=run.has_reader)
+        has_reader = run.run.has_reader
+        probes = drill_down.sort_by_metric(run.samples, run.benchmark, metric or "", group, has_reader=has_reader)
+        more = f" (only the first {MAX_LISTED:,} are listed)" if len(probes) > MAX_LISTED else ""
+        count, name = format_count(len(probes), "probe"), metric_name(metric or "")
+        groups = drill_down.group_names(run.samples, has_reader=has_reader)
         return {
             self.metric: gr.Dropdown(metric_choices(run.report), value=metric),
             self.group: gr.Dropdown(groups, value=group),
             self.where: hint(f"{count}, lowest {name} first{more}. Click one to open it."),
-            self.table: [_probe_row(sample, value, run.has_reader) for sample, value in found[:MAX_LISTED]],
+            self.table: [_probe_row(sample, value, has_reader) for sample, value in probes[:MAX_LISTED]],
             self.question: "",
             self.evidence: "",
             self.candidates: gr.Dataframe(visible=False),

@@ -149,4 +149,4 @@ class ResultPanel:
         run = self.runs.open(name)
         history, probe = (str(cell) for cell in event.row_value[-2:])
         sample = run.find_sample(history, probe)
-        return self.probes.show_probe(sample, self.runs.texts(run, history), has_reader=run.has_reader)
+        return self.probes.show_probe(sample, self.runs.texts(run, history), has_reader=run.run.has_reader)

@@ -83,9 +83,6 @@ def load(path: Path) -> Iterator[History]:
     yield replace(previous, skips=(*previous.skips, *left))
 
 
-# --- files
-
-
 def _find_files(path: Path) -> tuple[Path, Path]:
     if not path.is_dir() and BANK in path.name:
         path = _twin(path, BANK, QUESTIONS)
@@ -123,9 +120,6 @@ def _without_description(imported: ImportedHistory) -> ImportedHistory:
     why = "restates the profile, and no question refers to it; not remembered"
     note = Skip(f"{imported.persona.external_id}.{importer.DESCRIPTION}", why)
     return ImportedHistory(imported.persona, imported.sessions, kept, [*imported.skips, note])
-
-
-# --- questions
 
 
 def _history(imported: ImportedHistory, file: Path, groups: list[Fields]) -> History:

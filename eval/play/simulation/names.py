@@ -27,6 +27,20 @@ NEUTRAL = (
 DEFAULT = "default"
 """The key of the wording for everybody without one of their own (in LongDialQA's files)."""
 
+TEXTS: Mapping[type, tuple[str, ...]] = {
+    History: ("persona", "sessions", "memories", "probes"),
+    PersonaDraft: ("name", "description"),
+    SessionDraft: ("title", "turns", "learned"),
+    TurnDraft: ("speaker", "text", "key"),
+    LearnedMemory: ("memory", "quotes"),
+    Quote: ("words",),
+    MemoryDraft: ("text", "key", "speaker", "relation"),
+    Relation: ("head", "tail"),
+    Probe: ("question", "gold", "dialogue", "choices", "askers"),
+    Gold: ("answers", "anchors"),
+}
+"""The fields that hold names, or something that does; ids are not among them."""
+
 
 def characters(history: History) -> tuple[str, ...]:
     """The main characters, sorted: those for whom some question has a wording of its own."""
@@ -40,12 +54,11 @@ def rename(history: History, names: Names, seed: int = 0) -> History:
     scripts, memories, questions, choices and right answers all follow, ids do not. Whole words are replaced,
     possessives and capitals ("ANA") with them; nicknames stay, as in DialSim.
     """
-    mapping = new_names(history, names, seed)
+    mapping = _new_names(history, names, seed)
     return cast("History", _respell_all(history, respeller(mapping))) if mapping else history
 
 
-def new_names(history: History, names: Names, seed: int = 0) -> dict[str, str]:
-    """Map old names to new ones; empty for "original", and where there are too few people to swap."""
+def _new_names(history: History, names: Names, seed: int) -> dict[str, str]:
     people = characters(history)
     if names == "original" or not people:
         return {}
@@ -86,21 +99,6 @@ def _words(history: History) -> set[str]:
     texts += [memory.text for memory in history.memories]
     texts += [text for probe in history.probes for text in (probe.question, *probe.choices)]
     return {word.casefold() for text in texts for word in re.findall(r"\w+", text)}
-
-
-TEXTS: Mapping[type, tuple[str, ...]] = {
-    History: ("persona", "sessions", "memories", "probes"),
-    PersonaDraft: ("name", "description"),
-    SessionDraft: ("title", "turns", "learned"),
-    TurnDraft: ("speaker", "text", "key"),
-    LearnedMemory: ("memory", "quotes"),
-    Quote: ("words",),
-    MemoryDraft: ("text", "key", "speaker", "relation"),
-    Relation: ("head", "tail"),
-    Probe: ("question", "gold", "dialogue", "choices", "askers"),
-    Gold: ("answers", "anchors"),
-}
-"""The fields that hold names, or something that does; ids are not among them."""
 
 
 def _respell_all(value: Any, respell: Respell) -> Any:  # noqa: ANN401  # any part of a history
