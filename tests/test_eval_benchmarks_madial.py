@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.benchmarks.madial.adapter import load
-from eval.benchmarks.madial.dialogue import unquote
+from eval.benchmarks.madial.adapter import load, unquote
 from memory.errors import UnreadableFile
 from memory.importers.benchmarks import madial as importer
 from memory.types import MemoryDraft, Skip

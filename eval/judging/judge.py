@@ -21,7 +21,7 @@ from sqlite_utils import Database
 
 from eval.judging import prompts
 from eval.types import Prediction, Probe, Verdict
-from graph.models.calls import Completion, ModelFailed, complete
+from graph.models.calls import ModelFailed, complete
 from memory.errors import MemoirError
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Judge:
         self.name = name
         self.spent = Spent()
         self._model = model
-        self._replies = _Replies(cache)
+        self._cache = cache
         self._counting = Lock()
 
     def judge(self, probe: Probe, prediction: Prediction) -> Verdict:
@@ -101,18 +101,39 @@ class Judge:
 
     def _reply(self, prompt: str) -> str:
         key = hashlib.sha256(json.dumps([self.name, prompt]).encode()).hexdigest()
-        known = self._replies.get(key)
-        if known is not None:
+        with self._open() as cache:
+            row = next(iter(cache.query("SELECT reply FROM replies WHERE key = ?", [key])), None)
+        if row is not None:
             self._count(Spent(cached=1))
-            return known
+            return str(row["reply"])
         reply = complete(self._model, prompt)
-        self._count(Spent(asked=1, tokens_in=reply.tokens_in, tokens_out=reply.tokens_out))
-        self._replies.put(key, self.name, reply)
+        tokens = {"tokens_in": reply.tokens_in, "tokens_out": reply.tokens_out}
+        self._count(Spent(asked=1, **tokens))
+        with self._open() as cache:
+            row = {"key": key, "model": self.name, "reply": reply.text, **tokens}
+            cache.table("replies").insert(row, pk="key", ignore=True)
         return reply.text
 
     def _count(self, more: Spent) -> None:
         with self._counting:
             self.spent += more
+
+    @contextmanager
+    def _open(self) -> Iterator[Database]:
+        """Open the cache for one use, so that threads and processes can share it."""
+        columns = {"key": str, "model": str, "reply": str, "tokens_in": int, "tokens_out": int}
+        try:
+            self._cache.parent.mkdir(parents=True, exist_ok=True)
+            with closing(sqlite3.connect(self._cache, timeout=BUSY_SECONDS, isolation_level=None)) as connection:
+                cache = Database(connection)
+                if not cache.table("replies").exists():  # "create if not exists" would write each time
+                    cache.table("replies").create(columns, pk="key", if_not_exists=True, strict=True)
+                yield cache
+        except (sqlite3.Error, OSError) as fault:
+            raise CacheUnusable(
+                f"{self._cache}: the judge's cache of replies cannot be used ({fault}). Earlier verdicts are in the "
+                "run's own file. Free disk space, wait for the other process, or move the file away to start a new one"
+            ) from fault
 
 
 def read_verdict(reply: str) -> Literal["right", "wrong"] | None:
@@ -145,42 +166,3 @@ def _verdict_of(text: str) -> Literal["right", "wrong"] | None:
         return None
     verdict = value.get("verdict")
     return VERDICTS.get(verdict.strip().casefold()) if isinstance(verdict, str) else None
-
-
-class _Replies:
-    """Replies by key in an SQLite file, opened for each use so that threads and processes can share it."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def get(self, key: str) -> str | None:
-        with self._open() as replies:
-            row = next(iter(replies.query("SELECT reply FROM replies WHERE key = ?", [key])), None)
-        return None if row is None else str(row["reply"])
-
-    def put(self, key: str, model: str, reply: Completion) -> None:
-        row = {
-            "key": key,
-            "model": model,
-            "reply": reply.text,
-            "tokens_in": reply.tokens_in,
-            "tokens_out": reply.tokens_out,
-        }
-        with self._open() as replies:
-            replies.table("replies").insert(row, pk="key", ignore=True)
-
-    @contextmanager
-    def _open(self) -> Iterator[Database]:
-        columns = {"key": str, "model": str, "reply": str, "tokens_in": int, "tokens_out": int}
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with closing(sqlite3.connect(self._path, timeout=BUSY_SECONDS, isolation_level=None)) as connection:
-                replies = Database(connection)
-                if not replies.table("replies").exists():  # "create if not exists" would write each time
-                    replies.table("replies").create(columns, pk="key", if_not_exists=True, strict=True)
-                yield replies
-        except (sqlite3.Error, OSError) as fault:
-            raise CacheUnusable(
-                f"{self._path}: the judge's cache of replies cannot be used ({fault}). Earlier verdicts are in the "
-                "run's own file. Free disk space, wait for the other process, or move the file away to start a new one"
-            ) from fault

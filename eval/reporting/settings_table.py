@@ -11,22 +11,26 @@ from eval.settings import EvalSettings
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
-HEADER = ("variable", "default", "values", "meaning")
 PREFIX = str(EvalSettings.model_config["env_prefix"])
 
 
 def settings_rows() -> list[dict[str, Any]]:
-    """Describe each setting of the program by the columns of `HEADER`."""
+    """Describe each setting of the program: its variable, default, values and meaning."""
     return [
-        dict(zip(HEADER, (f"{PREFIX}{name.upper()}", _default(field), _values(field), field.description), strict=True))
+        {
+            "variable": f"{PREFIX}{name.upper()}",
+            "default": _default(field),
+            "values": _values(field),
+            "meaning": field.description,
+        }
         for name, field in EvalSettings.model_fields.items()
     ]
 
 
 def settings_table() -> str:
     """The settings as a Markdown table."""
-    rows = [(f"`{row['variable']}`", *(row[column] for column in HEADER[1:])) for row in settings_rows()]
-    return tabulate(rows, HEADER, tablefmt="github", disable_numparse=True)
+    rows = [row | {"variable": f"`{row['variable']}`"} for row in settings_rows()]
+    return tabulate(rows, "keys", tablefmt="github", disable_numparse=True)
 
 
 def _default(field: FieldInfo) -> str:

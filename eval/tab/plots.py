@@ -22,11 +22,10 @@ def draw_groups(metric: str, figures: Mapping[str, Value]) -> Figure:
     """Draw one metric of every group as bars from 0, with 95 % intervals."""
     from plotly.graph_objects import Bar, Figure
 
-    names = [f"{escape(name)} (n {value.n})" for name, value in figures.items()]
     values = list(figures.values())
     bars = Bar(
         x=[v.value for v in values],
-        y=names,
+        y=[f"{escape(name)} (n {value.n})" for name, value in figures.items()],
         orientation="h",
         marker={"color": INK},
         error_x={
@@ -39,9 +38,8 @@ def draw_groups(metric: str, figures: Mapping[str, Value]) -> Figure:
         },
         hovertemplate="%{y}: %{x:.3f}<extra></extra>",
     )
-    figure = Figure(bars)
     return _styled(
-        figure,
+        Figure(bars),
         height=90 + 34 * len(values),
         title=escape(metric),
         xaxis={"range": [0, 1.02], "gridcolor": GRID, "zerolinecolor": SOFT},
@@ -53,17 +51,18 @@ def draw_abstention(curve: Curve) -> Figure:
     """Draw precision, recall and F1 of abstaining, and false refusals, by threshold on the reader's confidence."""
     from plotly.graph_objects import Figure, Scatter
 
-    figure = Figure()
     lines = (
         ("precision", curve.precision, INK),
         ("recall", curve.recall, MOSS),
         ("F1", curve.f1, RIBBON),
         ("false refusals", curve.false_refusal_rate, VIOLET),
     )
-    for name, values, colour in lines:
-        figure.add_trace(Scatter(x=curve.threshold, y=values, name=name, mode="lines", line={"color": colour}))
+    drawn = [
+        Scatter(x=curve.threshold, y=values, name=name, mode="lines", line={"color": colour})
+        for name, values, colour in lines
+    ]
     return _styled(
-        figure,
+        Figure(drawn),
         height=340,
         title="If it abstained below this confidence",
         xaxis={"gridcolor": GRID, "zerolinecolor": SOFT, "title": {"text": "threshold", "font": {"size": 14}}},
@@ -76,20 +75,19 @@ def draw_timing(spread: Mapping[str, Mapping[str, float]]) -> Figure:
     """Draw the milliseconds of each node, median and 95th percentile."""
     from plotly.graph_objects import Bar, Figure
 
-    figure = Figure()
-    for part, colour in (("p50", INK), ("p95", RIBBON)):
-        figure.add_trace(
-            Bar(
-                x=[spread[node][part] for node in spread],
-                y=list(spread),
-                orientation="h",
-                name=part,
-                marker={"color": colour},
-                hovertemplate="%{y}: %{x:.1f} ms<extra></extra>",
-            )
+    bars = [
+        Bar(
+            x=[took[part] for took in spread.values()],
+            y=list(spread),
+            orientation="h",
+            name=part,
+            marker={"color": colour},
+            hovertemplate="%{y}: %{x:.1f} ms<extra></extra>",
         )
+        for part, colour in (("p50", INK), ("p95", RIBBON))
+    ]
     return _styled(
-        figure,
+        Figure(bars),
         height=110 + 40 * len(spread),
         title="Milliseconds per question",
         barmode="group",

@@ -94,8 +94,7 @@ def respeller(mapping: Mapping[str, str]) -> Respell:
 
 
 def _words(history: History) -> set[str]:
-    texts = [turn.text for session in history.sessions for turn in session.turns]
-    texts += [turn.speaker for session in history.sessions for turn in session.turns]
+    texts = [text for session in history.sessions for turn in session.turns for text in (turn.speaker, turn.text)]
     texts += [memory.text for memory in history.memories]
     texts += [text for probe in history.probes for text in (probe.question, *probe.choices)]
     return {word.casefold() for text in texts for word in re.findall(r"\w+", text)}
