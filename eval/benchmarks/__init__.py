@@ -107,9 +107,7 @@ def histories(
 ) -> Iterator[History]:
     """Read the histories that have probes: the first `limit` probes, of the histories in `only` if any are named.
 
-    Raises:
-        NoProbes: the file, or the chosen part of it, has nothing to ask.
-        UnreadableFile: it is not a file of this benchmark.
+    Raises `NoProbes` if there is nothing to ask, and `UnreadableFile` if it is not a file of this benchmark.
     """
     left = limit
     is_empty = True

@@ -65,10 +65,8 @@ def fetch(name: str, folder: Path, watch: Watch) -> list[Path]:
     kept as `NAME.CHECKSUM.part` and continued. `watch` gets each file's name, bytes so far and size; it may raise to
     end the download.
 
-    Raises:
-        FetchFailed: unknown name, nothing to download, no network, a licence that must be accepted first, a missing
-            file, a full disk, a wrong checksum, or another download that is running.
-        Cancelled: the user cancelled.
+    Raises `FetchFailed` for an unknown name, nothing to download, no network, a licence that must be accepted first, a
+    missing file, a full disk, a wrong checksum, or another download that is running; `Cancelled` if the user cancelled.
     """
     if name not in SOURCES:
         raise FetchFailed(f"There is no source for {name!r}. Known sources: {', '.join(SOURCES)}.")

@@ -36,12 +36,8 @@ Numbers = NDArray[np.float64]
 def mean_figures(columns: Mapping[str, Sequence[float | None]]) -> dict[str, Figure]:
     """The mean of each column over the probes for which it is defined, with its interval over these probes.
 
-    Args:
-        columns: One value for each probe, in the same order in every column; None where the metric is not defined.
-
-    Returns:
-        Figures in the order of the columns, without columns that have no value. A constant column, or one with a single
-        value, gets an interval of width 0.
+    Every column has one value for each probe, in the same order; None where the metric is not defined. Columns without
+    any value are left out. A constant column, or one with a single value, gets an interval of width 0.
     """
     values = {name: np.array(column, float) for name, column in columns.items()}
     figures: dict[str, Figure] = {}
@@ -60,10 +56,8 @@ def mean_figures(columns: Mapping[str, Sequence[float | None]]) -> dict[str, Fig
 def set_figures(rows: Numbers, statistic: Callable[[Numbers], Mapping[str, Numbers]]) -> dict[str, Figure]:
     """Figures that are functions of means over the set, such as a weighted F1 or a geometric mean.
 
-    Args:
-        rows: Shape (n, m), one row for each probe.
-        statistic: Maps means of the columns, shape (..., m), to named values of shape (...). NaN is an undefined value:
-            such a figure is left out, and such a resample does not count for the interval.
+    `rows` has shape (n, m), one row for each probe. `statistic` maps means of the columns, shape (..., m), to named
+    values of shape (...). NaN is an undefined value: such a figure is left out, and such a resample does not count.
     """
     names, whole = _named(statistic(rows.mean(axis=0)))
     n = len(rows)

@@ -55,15 +55,9 @@ class Scoring:
 
 
 def score(sample: Sample, scoring: Scoring, *, answered: bool) -> Scores:
-    """Score one probe.
+    """Score one probe: values by name, missing where its gold is missing, None where the answer could not be scored.
 
-    Args:
-        sample: The probe and its prediction.
-        scoring: How the benchmark scores.
-        answered: Whether the run had a reader; without one no answer is scored.
-
-    Returns:
-        Values by name: a name is missing where its gold is missing, None where the answer could not be scored.
+    `answered` is whether the run had a reader; without one no answer is scored.
     """
     scores = _turn_scores(sample, scoring.ks) | _session_scores(sample, scoring.ks) | _level_scores(sample, scoring)
     return scores | _answer_scores(sample, scoring.level) if answered else scores

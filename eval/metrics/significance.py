@@ -38,12 +38,8 @@ def compare(a: Mapping[str, float], b: Mapping[str, float]) -> Difference:
     If the runs were equally good, the two values of each probe could be exchanged: p is the share of all exchanges (of
     9,999 random ones if there are more) with a mean difference as large. By scipy's permutation_test.
 
-    Args:
-        a: The first run's values by probe id.
-        b: The second run's values. Probes that only one of them has are left out.
-
-    Raises:
-        ValueError: They have no probe in common.
+    `a` and `b` are the runs' values by probe id; probes that only one has are left out. Raises ValueError if no probe
+    is in both.
     """
     common = sorted(a.keys() & b.keys())
     if not common:

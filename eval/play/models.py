@@ -40,7 +40,7 @@ class CachedEmbedder(Embedder):
         self.seconds = 0.0
         self.texts = 0
         self.found = 0
-        self._size = 0
+        self._made_by = f"{inner.model} {ENCODING}"
         path.parent.mkdir(parents=True, exist_ok=True)
         with self._open() as db:
             # SQLite does not wait here: of two processes that create the file, one is refused.
@@ -53,10 +53,6 @@ class CachedEmbedder(Embedder):
             size = "SELECT length(vector) FROM embeddings WHERE model = ? LIMIT 1"
             row = db.conn.execute(size, (self._made_by,)).fetchone()
             self._size = row[0] // 4 if row else 0
-
-    @property
-    def _made_by(self) -> str:
-        return f"{self.model} {ENCODING}"
 
     @property
     def dimensions(self) -> int:
@@ -82,7 +78,11 @@ class CachedEmbedder(Embedder):
         if missing:
             fresh = dict(zip(missing, self._encode(list(missing.values())), strict=True))
             cached |= fresh
-            self._keep(fresh)
+            rows = [(self._made_by, digest, vector.tobytes()) for digest, vector in fresh.items()]
+            with self._open() as db:
+                db.conn.execute("BEGIN IMMEDIATE")
+                db.conn.executemany("INSERT OR IGNORE INTO embeddings VALUES (?, ?, ?)", rows)
+                db.conn.execute("COMMIT")
         if not texts:
             return np.zeros((0, self.dimensions), dtype=np.float32)
         return np.stack([cached[d] for d in digests])
@@ -104,15 +104,6 @@ class CachedEmbedder(Embedder):
                 (self._made_by, *part),
             )
             yield from ((str(digest), np.frombuffer(blob, dtype=np.float32)) for digest, blob in rows)
-
-    def _keep(self, vectors: dict[str, Vectors]) -> None:
-        with self._open() as db:
-            db.conn.execute("BEGIN IMMEDIATE")
-            db.conn.executemany(
-                "INSERT OR IGNORE INTO embeddings VALUES (?, ?, ?)",
-                [(self._made_by, digest, vector.tobytes()) for digest, vector in vectors.items()],
-            )
-            db.conn.execute("COMMIT")
 
     @contextmanager
     def _open(self) -> Iterator[Database]:

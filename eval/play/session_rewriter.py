@@ -46,13 +46,14 @@ class SessionRewriter:
         stored = self._stored_turns(session)
         turns, learned = [], list(session.learned) if self.granularity == "turn" else []
         for place, (turn, _) in enumerate(stored):
-            addition = self._addition(turn, turn.said_at or session.started_at)
+            said_at = turn.said_at or session.started_at
+            addition = self._addition(turn, said_at)
             if addition == turn.text:
                 addition = ""
             merged = addition and not self.separate
             turns.append(replace(turn, key=f"{addition}\n{turn.text}") if merged else turn)
             if addition and self.separate:
-                learned.append(LearnedMemory(_extra_key(turn, addition, session), (Quote(place, turn.text),)))
+                learned.append(LearnedMemory(_extra_key(turn, addition, said_at), (Quote(place, turn.text),)))
         holds = {turn.external_id: ids for turn, ids in stored}
         return replace(session, turns=tuple(turns), learned=tuple(learned)), holds
 
@@ -100,9 +101,8 @@ def _joined(turns: Sequence[TurnDraft]) -> StoredTurn:
     return joined, tuple(turn.external_id for turn in turns)
 
 
-def _extra_key(turn: TurnDraft, addition: str, session: SessionDraft) -> MemoryDraft:
+def _extra_key(turn: TurnDraft, addition: str, said_at: datetime | None) -> MemoryDraft:
     """Make a memory with the turn's text and id whose key is the addition alone."""
-    said_at = turn.said_at or session.started_at
     return MemoryDraft(
         "dialogue", turn.text, key=addition, said_at=said_at, speaker=turn.speaker, external_id=turn.external_id
     )

@@ -51,7 +51,9 @@ def compare_runs(first: Run, second: Run) -> Comparison:
         other = {p: v for p in common if (v := theirs[p].get(name)) is not None}
         if one.keys() & other.keys():
             differences[name] = compare(one, other)
-    return Comparison(first.name, second.name, len(common), _changed(first, second), differences)
+    a, b = _conditions(first), _conditions(second)
+    changed = {name: (a.get(name), b.get(name)) for name in {**a, **b} if a.get(name) != b.get(name)}
+    return Comparison(first.name, second.name, len(common), changed, differences)
 
 
 def _scored(run: Run) -> dict[str, dict[str, float | None]]:
@@ -70,9 +72,3 @@ def _conditions(run: Run) -> Mapping[str, object]:
     spec = run.spec
     fixed = {"data": spec.checksum[:12], "portion": spec.portion, "code": spec.code}
     return {**spec.settings, **fixed, **{f"version of {name}": number for name, number in spec.versions.items()}}
-
-
-def _changed(first: Run, second: Run) -> dict[str, tuple[object, object]]:
-    ours, theirs = _conditions(first), _conditions(second)
-    names = dict.fromkeys([*ours, *theirs])
-    return {n: (ours.get(n), theirs.get(n)) for n in names if ours.get(n) != theirs.get(n)}

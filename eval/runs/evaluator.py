@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -131,7 +131,11 @@ class Evaluator:
         """
         run, total = started or self.start(request)
         histories = _histories(request, Path(run.spec.data))
-        with run.lock(), self._cache(request) as cache:
+        with run.lock(), ExitStack() as stack:
+            cache = self.settings.cache_path
+            if request.cold:
+                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="memoir-cold-"))
+                cache = Path(folder) / "embeddings.db"
             models = load_models(request.experiment, cache, encoder) if encoder is not None else None
             execute(
                 run,
@@ -145,14 +149,6 @@ class Evaluator:
                 watch=watch,
             )
         return run
-
-    @contextmanager
-    def _cache(self, request: RunRequest) -> Iterator[Path]:
-        if not request.cold:
-            yield self.settings.cache_path
-            return
-        with tempfile.TemporaryDirectory(prefix="memoir-cold-") as folder:
-            yield Path(folder) / "embeddings.db"
 
     def judge(self, run: Run, model: str, watch: Callable[[int, int], None] = lambda done, total: None) -> Spent:
         """Let a chat model judge every answer of a run; its verdicts replace those of the rule.

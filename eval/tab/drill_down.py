@@ -10,16 +10,11 @@ from eval.benchmarks.types import Benchmark
 from eval.metrics.classification import predicted_kind
 from eval.metrics.scores import score
 from eval.reporting.report import AXES, CAUSES, cause
-from eval.types import History, Sample
+from eval.types import Sample
 
 ALL = "all probes"
 
-ABSTENTION = (
-    "answered, can be answered",
-    "declined, can be answered",
-    "answered, cannot be answered",
-    "declined, cannot be answered",
-)
+ABSTENTION = tuple(f"{done}, {able} be answered" for able in ("can", "cannot") for done in ("answered", "declined"))
 """The cells of the 2x2."""
 
 KIND, DECLINED, ANSWERED_RIGHTLY = "kind predicted correctly", "declined", "answer_accuracy"
@@ -69,12 +64,8 @@ def _groups_of(sample: Sample, has_reader: bool) -> Iterator[str]:
         yield f"verdict: {sample.verdict.state}"
     if (why := cause(sample)) is not None:
         yield f"wrong because: {why}"
-    yield f"abstention: {_cell(sample)}"
-
-
-def _cell(sample: Sample) -> str:
-    declined = "declined" if sample.prediction.abstained else "answered"
-    return f"{declined}, {'can' if sample.probe.gold.answerable else 'cannot'} be answered"
+    declined, able = sample.prediction.abstained, sample.probe.gold.answerable
+    yield f"abstention: {'declined' if declined else 'answered'}, {'can' if able else 'cannot'} be answered"
 
 
 def sort_by_metric(
@@ -121,10 +112,8 @@ def trace_evidence(sample: Sample, texts: Mapping[str, str] | None = None) -> li
 def load_texts(benchmark: Benchmark, path: Path, history_id: str) -> dict[str, str]:
     """Load the texts of a history by the id of a memory, turn or session; raises `UnreadableFile` for broken files."""
     history = next((h for h in benchmark.load(path) if h.id == history_id), None)
-    return _texts(history) if history is not None else {}
-
-
-def _texts(history: History) -> dict[str, str]:
+    if history is None:
+        return {}
     texts = {m.external_id: m.text for m in history.memories}
     for session in history.sessions:
         lines = [(turn, f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text) for turn in session.turns]

@@ -19,8 +19,6 @@ from memory.errors import MemoirError
 MAX_OPEN = 12
 """Runs that are kept: the rows of a sweep and a few more."""
 
-Key = tuple[str, int, int, bool]
-
 
 class OpenRun:
     """A run with what was read of it; each part is read when it is first asked for."""
@@ -56,7 +54,7 @@ class OpenRuns:
 
     def __init__(self, runs: Runs) -> None:
         self.runs = runs
-        self._open: OrderedDict[Key, OpenRun] = OrderedDict()
+        self._open: OrderedDict[tuple[str, int, int, bool], OpenRun] = OrderedDict()
         self._load_texts = lru_cache(maxsize=1)(load_texts)
 
     def open(self, name: str) -> OpenRun:

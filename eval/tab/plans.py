@@ -74,12 +74,7 @@ def initial_values(evaluator: Evaluator) -> dict[str, Any]:
 
 
 def make_plan(evaluator: Evaluator, form: FormValues) -> Plan:
-    """Make the plan of runs that the form describes.
-
-    Raises:
-        InvalidForm: a field has a value that it cannot have.
-        UnknownSetting: a setting does not exist, or cannot have that value.
-    """
+    """Make the plan of runs that the form describes; raises `InvalidForm` or `UnknownSetting` for an invalid value."""
     benchmark, typed = benchmarks.find(form.benchmark), form.data.strip()
     data = Path(typed).expanduser() if typed else None
     try:

@@ -99,7 +99,8 @@ def _show(path: Path) -> History:
     data = read_pickle(path)
     if not isinstance(data, dict):
         raise UnreadableFile(f"{path.name} holds {json_type(data)}; expected an object of episodes. Nothing was kept.")
-    show = _Show(name, {part: _oracle(path, name, part) for part in ORACLES})
+    oracles = {part: path.with_name(f"{name}_oracle_{part}{path.suffix}") for part in ORACLES}
+    show = _Show(name, {part: read_pickle(file) for part, file in oracles.items() if file.is_file()})
     for episode in list(data):
         # Release each episode once it is read: a whole show takes more than a gigabyte.
         show.read_episode(named(episode), episode, data.pop(episode))
@@ -110,12 +111,6 @@ def _show(path: Path) -> History:
     persona = PersonaDraft(AGENTS.get(name, name), name)
     probes = tuple(in_rounds(show.probes, show.sessions))
     return History(name, persona, tuple(show.sessions), (), probes, tuple(show.skips))
-
-
-def _oracle(path: Path, name: str, part: str) -> Any:  # noqa: ANN401  # whatever it holds; only looked up
-    """Read `<show>_oracle_<part>.pickle` from the show's folder; empty if there is none."""
-    file = path.with_name(f"{name}_oracle_{part}{path.suffix}")
-    return read_pickle(file) if file.is_file() else {}
 
 
 @dataclass(slots=True)

@@ -50,7 +50,11 @@ def read_pickle(path: Path, most_bytes: int = MOST_BYTES) -> Any:  # noqa: ANN40
     try:
         size = path.stat().st_size
         with path.open("rb") as file:
-            _check_size(path, size, most_bytes)
+            if size == 0:
+                raise UnreadableFile(f"{path.name} is empty; expected a pickle. Download it again.")
+            if size > most_bytes:
+                limit = f"{size:,} bytes long; at most {most_bytes:,} are read"
+                raise UnreadableFile(f"{path.name} is {limit}. Nothing of it was kept.")
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
                 _check(path, data, size)
             return _Plain(path, file).load()
@@ -75,15 +79,6 @@ class _Plain(pickle.Unpickler):
 
     def persistent_load(self, pid: object) -> NoReturn:
         _refuse(self._path, f"for something outside itself ({str(pid)[:80]})")
-
-
-def _check_size(path: Path, size: int, most_bytes: int) -> None:
-    if size == 0:
-        raise UnreadableFile(f"{path.name} is empty; expected a pickle. Download it again.")
-    if size > most_bytes:
-        raise UnreadableFile(
-            f"{path.name} is {size:,} bytes long; at most {most_bytes:,} are read. Nothing of it was kept."
-        )
 
 
 def _check(path: Path, data: mmap.mmap, size: int) -> None:

@@ -54,8 +54,7 @@ def write_hypotheses(samples: Iterable[Sample], path: Path) -> int:
 def read_labels(path: Path) -> dict[str, Verdict]:
     """Read the script's verdicts by question id, signed with the full name of the judging model.
 
-    Raises:
-        UnreadableLabels: the file is missing, a line is not as above, or a question is labelled twice; none is kept.
+    Raises `UnreadableLabels` if the file is missing, a line is not as above, or a question is labelled twice.
     """
     verdicts: dict[str, Verdict] = {}
     try:
