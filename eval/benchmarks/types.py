@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -112,7 +112,6 @@ def load_published(benchmark: str, folder: str = "") -> tuple[Published, ...]:
     )
 
 
-def at_cutoffs(metrics: Iterable[str], cutoffs: Iterable[int]) -> tuple[str, ...]:
+def at_cutoffs(metrics: Iterable[str], cutoffs: Sequence[int]) -> tuple[str, ...]:
     """The names of metrics at each cut-off: at_cutoffs(["recall"], (1, 5)) is ("recall@1", "recall@5")."""
-    cuts = tuple(cutoffs)
-    return tuple(f"{metric}@{k}" for metric in metrics for k in cuts)
+    return tuple(f"{metric}@{k}" for metric in metrics for k in cutoffs)

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Literal
 
+from eval.runs.experiment import ReaderInput
 from memory.bank.bank import Bank
 from memory.embedding.embedder import Embedder
 from memory.search.scoring import SearchSettings, Subject
 from memory.search.searcher import Searcher, View
 from memory.types import Hit, Memory
-
-Instead = Literal["nothing", "everything", "oracle", "wrong"]
 
 
 class EvidenceSearcher(Searcher):
@@ -25,7 +23,7 @@ class EvidenceSearcher(Searcher):
     evidence for the current question; set it before each.
     """
 
-    def __init__(self, bank: Bank, embedder: Embedder, instead: Instead) -> None:
+    def __init__(self, bank: Bank, embedder: Embedder, instead: ReaderInput) -> None:
         super().__init__(bank, embedder)
         self.instead = instead
         self.is_evidence: Callable[[Memory], bool] = lambda memory: False

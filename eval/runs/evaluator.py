@@ -61,8 +61,8 @@ class RunRequest:
     @property
     def portion(self) -> str:
         """Which probes are asked, in words."""
-        parts = [f"the first {self.limit}" if self.limit is not None else "all"]
-        return " ".join([*parts, *([f"of {', '.join(self.only)}"] if self.only else [])])
+        probes = "all" if self.limit is None else f"the first {self.limit}"
+        return f"{probes} of {', '.join(self.only)}" if self.only else probes
 
 
 class Evaluator:

@@ -15,7 +15,7 @@ from eval.tab.open_runs import OpenRuns
 from eval.tab.plans import make_plan
 from eval.tab.result_panel import ResultPanel
 from eval.tab.result_tabs import table_value
-from eval.tab.run_form import OWN_BENCHMARK, RunForm
+from eval.tab.run_form import FIRST_BENCHMARK, RunForm
 from eval.tab.runner import Plan, Runner, RunStatus
 from eval.tab.runs_panel import RunsPanel
 from eval.tab.views import render_table_notes
@@ -154,7 +154,7 @@ class EvaluateTab:
 
     def _invite(self, name: str) -> str:
         """Say what one click will do."""
-        if name != OWN_BENCHMARK:
+        if name != FIRST_BENCHMARK:
             return empty_state("No run open", "Run the benchmark, or open an earlier run.")
         benchmark = benchmarks.find(name)
         histories = list(benchmarks.histories(benchmark, self.evaluator.data_of(benchmark)))

@@ -22,7 +22,7 @@ from memory.tab.task_panel import TaskPanel
 from memory.tab.templates import error_box, hint, render
 
 READER_NAMES = {"auto": "As in Chat", "extractive": "Extractive", "none": "None (retrieval only)"}
-OWN_BENCHMARK = next(iter(BENCHMARKS))
+FIRST_BENCHMARK = next(iter(BENCHMARKS))
 """Memoir's own benchmark, which is chosen at first."""
 
 
@@ -55,7 +55,7 @@ class RunForm:
         readers = [(READER_NAMES.get(name, name), name) for name in get_args(ReaderEngine)]
         with gr.Row(elem_classes="memoir-filters memoir-order"):
             self.benchmark = gr.Dropdown(
-                choices, value=OWN_BENCHMARK, label="Benchmark", scale=3, min_width=200, elem_id="eval-benchmark"
+                choices, value=FIRST_BENCHMARK, label="Benchmark", scale=3, min_width=200, elem_id="eval-benchmark"
             )
             self.data = gr.Textbox(
                 label="Files", placeholder="File or folder", scale=3, min_width=200, max_lines=1, elem_id="eval-data"

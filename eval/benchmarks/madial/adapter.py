@@ -122,17 +122,14 @@ def _imported_for(bank: Iterable[ImportedHistory], user: str, names: dict[str, s
 
 def _is_of(memory: MemoryDraft, user: str, names: dict[str, str], notes: list[Skip]) -> bool:
     """Whether a memory without a user-id belongs to this user."""
-    named = {number for number, name in names.items() if _names(memory.text, name)}
+    # Chinese has no spaces around names, and its characters count as word characters, so \b does not work.
+    patterns = {number: rf"(?<![A-Za-z]){re.escape(name)}(?![A-Za-z])" for number, name in names.items()}
+    named = {number for number, pattern in patterns.items() if re.search(pattern, memory.text)}
     if len(named) != 1:
         whom = "several users" if named else "no user"
         notes.append(Skip(f"memory {memory.external_id}", f"names {whom}; given to each of them"))
         return user in named or not named
     return user in named
-
-
-def _names(text: str, name: str) -> bool:
-    # Chinese has no spaces around names, and its characters count as word characters, so \b does not work.
-    return re.search(rf"(?<![A-Za-z]){re.escape(name)}(?![A-Za-z])", text) is not None
 
 
 def _history(imported: ImportedHistory, file: Path, lines: list[Fields], name: str) -> History:
@@ -207,7 +204,8 @@ def read_dialogue(line: Fields, user: str) -> list[IndexedTurn]:
         speaker = match["speaker"].strip() if match else _other(turns, user)
         text = unquote(match["text"] if match else entry)
         if text:
-            turns.append(IndexedTurn(index, TurnDraft(speaker, _role(speaker, user), text)))
+            role: Role = "assistant" if speaker == ASSISTANT else "user" if speaker == user else "other"
+            turns.append(IndexedTurn(index, TurnDraft(speaker, role, text)))
     return turns
 
 
@@ -230,9 +228,3 @@ def _other(turns: list[IndexedTurn], user: str) -> str:
     if turns and turns[-1].turn.speaker != ASSISTANT:
         return ASSISTANT
     return user or next((s.turn.speaker for s in turns if s.turn.speaker != ASSISTANT), ASSISTANT)
-
-
-def _role(speaker: str, user: str) -> Role:
-    if speaker == ASSISTANT:
-        return "assistant"
-    return "user" if speaker == user else "other"
