@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 import uuid
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.error import URLError
@@ -127,11 +128,9 @@ def _start(home: str, *, settle: bool) -> tuple[float, float]:
 
 
 def _answers(port: int) -> bool:
-    try:
-        with urlopen(f"http://127.0.0.1:{port}/", timeout=2) as page:
-            return bool(page.status == 200)
-    except (URLError, ConnectionError, TimeoutError):
-        return False
+    with suppress(URLError, ConnectionError, TimeoutError), urlopen(f"http://127.0.0.1:{port}/", timeout=2) as page:
+        return bool(page.status == 200)
+    return False
 
 
 def _percentile(values: list[float], q: float) -> float:
