@@ -40,7 +40,6 @@ class CachedEmbedder(Embedder):
         self.seconds = 0.0
         self.texts = 0
         self.found = 0
-        self._made_by = f"{inner.model} {ENCODING}"
         path.parent.mkdir(parents=True, exist_ok=True)
         with self._open() as db:
             # SQLite does not wait here: of two processes that create the file, one is refused.
@@ -53,6 +52,10 @@ class CachedEmbedder(Embedder):
             size = "SELECT length(vector) FROM embeddings WHERE model = ? LIMIT 1"
             row = db.conn.execute(size, (self._made_by,)).fetchone()
             self._size = row[0] // 4 if row else 0
+
+    @property
+    def _made_by(self) -> str:
+        return f"{self.model} {ENCODING}"
 
     @property
     def dimensions(self) -> int:
