@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.speed.asking import Ranking
-from memory.bank.queries import indexing
 from memory.bank.bank import Bank
+from memory.bank.queries import indexing
 from memory.embedding.embedder import Vectors
 from memory.errors import MemoirError
 
