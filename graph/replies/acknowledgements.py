@@ -14,10 +14,8 @@ if TYPE_CHECKING:
 MAX_REPEATED = 300
 """Characters of a statement that are repeated."""
 
-
 RETRACTED = "The conversation still contains it. To delete it for good, use the Memory tab."
 """Said after a retraction: the words are still in the bank."""
-
 
 TOO_MANY = "That matches {n} memories, so I changed nothing. Say which one you mean, or delete them in the Memory tab."
 """Said where one message would retract too many memories."""

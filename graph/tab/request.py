@@ -22,7 +22,6 @@ MAX_MESSAGE = 100_000
 MAX_WAIT = 20.0
 """Seconds that a message waits for memories that are being indexed; after that it is answered without them."""
 
-
 STALE_AFTER = timedelta(days=30)
 """An imported history that ended longer ago than this is asked as of its own end."""
 
