@@ -7,9 +7,9 @@ northern hemisphere, named by the year they begin in (winter 2021 ends in Februa
 
 from calendar import monthrange
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, datetime, timedelta
-from typing import Literal, Self
+from typing import Literal
 
 from dateutil.easter import easter  # type: ignore[import-untyped]
 
@@ -34,10 +34,6 @@ class Stretch:
     end: datetime
     unit: Unit = "span"
     sure: bool = True
-
-    def unsure(self) -> Self:
-        """The same stretch, marked as vague."""
-        return replace(self, sure=False)
 
 
 def midnight(moment: datetime) -> datetime:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
@@ -38,7 +38,7 @@ CHOICES: dict[str, Which] = {
     **dict.fromkeys(("next", "coming", "upcoming"), "next"),
     "this": "this",
 }
-ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5}
+ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "last": -1, "final": -1}
 NUMBER_WORDS = (
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
     "eighteen nineteen twenty"
@@ -111,7 +111,7 @@ def the_weekend(now: datetime, tense: Tense) -> Stretch:
 
 def days_ago(far: int, near: int) -> Resolve:
     """A resolver of vague words: from one number of days ago to another."""
-    return lambda now, tense: run_of_days(now - far * DAY, far - near + 1).unsure()
+    return lambda now, tense: replace(run_of_days(now - far * DAY, far - near + 1), sure=False)
 
 
 def compile_spaced(pattern: str) -> re.Pattern[str]:
@@ -154,8 +154,7 @@ def is_vague_count(text: str) -> bool:
 
 def ordinal_of(text: str) -> int:
     """1, 2, 3, ... for "first" or "1st", and -1 for "last"."""
-    word = text.lower()
-    return -1 if word in {"last", "final"} else ORDINALS.get(word) or int(re.sub(r"\D", "", word))
+    return ORDINALS.get(text.lower()) or int(re.sub(r"\D", "", text))
 
 
 def choice_of(text: str | None) -> Which:

@@ -1,28 +1,7 @@
 """Version 2 of Memoir's own format, which exporting writes: every row as it is, sealed by a checksum.
 
-    {"memoir": 2, "persona": {"n": 1, "name": "Iris", "id": "iris", "created_at": "2026-03-01T18:00:00+00:00"}}
-    {"session": {"n": 4, "identity": "9f...", "source": "chat", "learned": true, "started_at": "...", "turns": [
-        {"n": 7, "position": 0, "identity": "3c...", "speaker": "Ana", "role": "user", "text": "..."}]}}
-    {"memory": {"n": 12, "identity": "77...", "store": "profile", "text": "Lives in Porto", "session": 4,
-        "recorded_at": "...", "superseded_by": 15, "rests_on": [9], "cited_by": [8],
-        "sources": [{"turn": 7, "quote": "I live in Porto", "alone": true}]}}
-    {"change": {"kind": "edit", "at": "...", "memory": 12, "other": 15, "touched": [16]}}
-    {"end": {"personas": 1, "sessions": 1, "turns": 1, "memories": 1, "sha256": "..."}}
-
-The fields are those of version 1 (memory/importers/README.md) and the columns of `memory.bank.schema` that it lacks. A
-line is a row with the rows that belong to it; a field that has its usual value is left out.
-
-- `n` numbers a thing within its kind; other lines point to it, from a memory also to one that comes later: `session`,
-  `superseded_by` and `rests_on` (memories), `sources` (turns) and `cited_by` (the turns whose answers relied on it).
-- A session may go on in the next line under the same `n`, so that no line grows beyond all bounds.
-- All memories stand there, those of single turns too; such a one needs no `identity`: it is its turn's.
-- The last line counts what came and gives the SHA-256 of all bytes before it. A file without that line was cut off,
-  one with another checksum was changed: neither is read. To write a file by hand, use version 1.
-- A bank holds texts only: there are no attachments.
-- Within a zip it is read for its dialogue and memories alone; to get an equal bank, unpack it first.
-
-One text file, not a zip with a manifest: it is written and read as a stream, any tool can look into it, and the last
-line does all that a manifest would.
+memory/importers/README.md describes it. One text file, not a zip with a manifest: it is written and read as a stream,
+any tool can look into it, and the last line does all that a manifest would.
 """
 
 import json

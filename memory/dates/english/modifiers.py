@@ -190,7 +190,7 @@ def within_unit(match: Match, resolve: Resolve) -> Resolve:
 @transforming
 def mark_vague(match: Match, stretch: Stretch) -> Stretch:
     """The same stretch, marked as vague ("around May", "almost two years ago")."""
-    return stretch.unsure()
+    return replace(stretch, sure=False)
 
 
 RECURRING: frozenset[Kind] = frozenset({"recurring"})

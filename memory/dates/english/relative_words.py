@@ -99,23 +99,17 @@ def read_rolling(match: Match) -> Resolve:
 
 # Vague words: from how many days ago to how many days ago they mean. The figures are estimates.
 VAGUE = {
-    "recently": (30, 0),
-    "lately": (30, 0),
-    "the other day": (10, 1),
-    "the other night": (10, 1),
+    **dict.fromkeys(("recently", "lately"), (30, 0)),
+    **dict.fromkeys(("the other day", "the other night"), (10, 1)),
     "the other week": (21, 4),
-    "a while ago": (365, 7),
-    "a while back": (365, 7),
-    "some time ago": (365, 7),
-    "not long ago": (60, 0),
-    "not too long ago": (60, 0),
+    **dict.fromkeys(("a while ago", "a while back", "some time ago"), (365, 7)),
+    **dict.fromkeys(("not long ago", "not too long ago"), (60, 0)),
     "days ago": (14, 2),
     "weeks ago": (60, 7),
     "months ago": (365, 30),
     "years ago": (20 * 365, 365),
     "ages ago": (20 * 365, 90),
-    "long ago": (50 * 365, 365),
-    "a long time ago": (50 * 365, 365),
+    **dict.fromkeys(("long ago", "a long time ago"), (50 * 365, 365)),
 }
 
 
@@ -134,7 +128,7 @@ def read_this_time(match: Match) -> Resolve:
 
     def resolve(now: datetime, tense: Tense) -> Stretch:
         then = now - 7 * DAY if unit == "week" else calendar.shift_months(now, -12 if unit == "year" else -1)
-        return run_of_days(then - spread * DAY, 2 * spread + 1).unsure()
+        return replace(run_of_days(then - spread * DAY, 2 * spread + 1), sure=False)
 
     return resolve
 

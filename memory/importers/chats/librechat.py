@@ -35,8 +35,8 @@ def read(path: Source) -> Iterator[Record]:
     """The one conversation of the file."""
     yield PersonaDraft(NAME, "librechat")
     skips: list[Skip] = []
-    values = {place[0]: value for place, value in stream_values(path) if place}
-    draft = _read_conversation(Fields({str(name): value for name, value in values.items()}, "conversation", skips))
+    values = {str(place[0]): value for place, value in stream_values(path) if place}
+    draft = _read_conversation(Fields(values, "conversation", skips))
     yield from pop_skips(skips, draft)
 
 

@@ -3,8 +3,9 @@
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -93,31 +94,25 @@ def read_lines(path: Source, progress: Callable[[int], None] = lambda read: None
 def read_records(path: Source) -> Iterator[Record]:
     """The file's personas, sessions and memories as drafts, for callers that want only the history."""
     verify_checksum(path)
-    session: SessionRow | None = None
-    for _, line in read_lines(path):
-        more = line.session
-        if session is not None and more is not None and more.n == session.n:
-            session = session.model_copy(update={"turns": session.turns + more.turns})
-            continue
-        if session is not None:
-            yield _session(session)
-        session = more
-        if line.persona is not None:
-            yield line.persona.draft
-        elif line.memory is not None and line.memory.identity is not None:
-            yield line.memory.draft
-    if session is not None:
-        yield _session(session)
+    lines = (line for _, line in read_lines(path))
+    # A long session goes on in the lines that follow.
+    for number, group in groupby(lines, lambda line: line.session and line.session.n):
+        if number is not None:
+            yield _session([line.session for line in group if line.session])
+        else:
+            rows = (line.persona or line.memory for line in group)
+            yield from (row.draft for row in rows if row and (isinstance(row, PersonaRow) or row.identity is not None))
 
 
-def _session(row: SessionRow) -> SessionDraft:
+def _session(parts: Sequence[SessionRow]) -> SessionDraft:
     turns = tuple(
         TurnDraft(t.speaker, t.role, t.text, parse_time(t.said_at, t.said_text), t.said_text, t.id, t.recallable)
-        for t in row.turns
+        for part in parts
+        for t in part.turns
     )
-    return SessionDraft(
-        turns, parse_time(row.started_at, row.started_text), row.started_text, row.id, row.title, row.source
-    )
+    row = parts[0]
+    started_at = parse_time(row.started_at, row.started_text)
+    return SessionDraft(turns, started_at, row.started_text, row.id, row.title, row.source)
 
 
 def _raw(path: Source) -> Iterator[tuple[int, bytes]]:

@@ -15,7 +15,7 @@ if its speaker has spoken before.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from datetime import datetime
 
 from memory.bank.rows import clean
 from memory.importers.reading.dates import NO_DATE, date_problem, parse_moment, to_utc
@@ -157,27 +157,18 @@ def read_title(line: str) -> str:
 
 
 def _read_moment(match: re.Match[str], day: datetime | None) -> datetime | None:
+    """The moment of a time, in UTC unless it names a zone; an hour alone is on the given day."""
     parts = match.groupdict()
     hour = int(parts["hour"] or 0)
     if half := parts["half"]:
         hour = hour % 12 + (12 if half in "Pp" else 0)
+    zone = "Z" if parts["zone"] in (None, "UTC") else parts["zone"]
     try:
         if parts.get("year"):
             day = datetime(int(parts["year"]), int(parts["month"]), int(parts["day"]))
         if day is None:
             return None
-        zone = _read_zone(parts["zone"])
-        return to_utc(
-            day.replace(hour=hour, minute=int(parts["minute"] or 0), second=int(parts["second"] or 0), tzinfo=zone)
-        )
+        clock = f"{hour:02}:{parts['minute'] or '00'}:{parts['second'] or '00'}{zone}"
+        return to_utc(datetime.fromisoformat(f"{day.date()}T{clock}"))
     except (ValueError, OverflowError):
         return None
-
-
-def _read_zone(text: str | None) -> tzinfo:
-    """A zone as hours and minutes from UTC; UTC if none is named."""
-    if not text or text[0] not in "+-":
-        return UTC
-    digits = text[1:].replace(":", "")
-    ahead = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
-    return timezone(-ahead if text[0] == "-" else ahead)

@@ -1,6 +1,7 @@
 """Read text files: decode and check bytes, split lines of bounded length, and report what a bank cannot store."""
 
 import codecs
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -62,10 +63,7 @@ class TextLine:
 
 def find_encoding(head: bytes) -> tuple[str, int]:
     """The encoding that a byte-order mark names (UTF-8 without one), and the length of the mark in bytes."""
-    for mark, encoding in MARKS:
-        if head.startswith(mark):
-            return encoding, len(mark)
-    return "utf-8", 0
+    return next(((encoding, len(mark)) for mark, encoding in MARKS if head.startswith(mark)), ("utf-8", 0))
 
 
 def head_text(head: bytes) -> str:
@@ -157,16 +155,15 @@ def count_records(read: Callable[[Source], Iterator[Record]]) -> Callable[[Sourc
 
     @wraps(read)
     def read_and_count(path: Source) -> Iterator[Record]:
-        histories = sessions = memories = 0
+        counts = Counter[type[Record]]()
         try:
             for record in read(path):
-                histories += isinstance(record, PersonaDraft)
-                sessions += isinstance(record, SessionDraft)
-                memories += isinstance(record, MemoryDraft)
+                counts[type(record)] += 1
                 yield record
         except UnreadableFile as fault:
-            kept = f"{format_count(sessions, 'complete session')} and {format_count(memories, 'memory', 'memories')}"
-            kept += f" of {format_count(histories, 'history', 'histories')}"
+            kept = f"{format_count(counts[SessionDraft], 'complete session')} and "
+            kept += format_count(counts[MemoryDraft], "memory", "memories")
+            kept += f" of {format_count(counts[PersonaDraft], 'history', 'histories')}"
             raise UnreadableFile(f"{fault} Readable up to that point: {kept}.") from fault
 
     return read_and_count
