@@ -194,8 +194,7 @@ def _restore_export(
         raise UnreadableFile(_describe_missing(file, choose or ()))
     for skip in export.skips:
         restored[0].count(skip)
-    reports = tuple(_report(history) for history in restored)
-    return ImportReport(path, memoir.NAME, reports, "", _missing(choose, restored))
+    return ImportReport(path, memoir.NAME, tuple(map(_report, restored)), "", _missing(choose, restored))
 
 
 class _BatchWriter:

@@ -33,26 +33,16 @@ CLOCK = r"(?:\d{1,2}:\d\d(?::\d\d)?(?: ?[ap](?:m\b|\.m\.))?|\d{1,2} ?[ap](?:m\b|
 TO = r"(?: ?[-–—] ?| (?:to|until|till|through|thru) )"
 CHOICE = r"(?:(?P<which>last|(?:this )?past|this|(?:this )?coming|next|upcoming) )"
 
-CHOICES: dict[str, Which] = {
-    **dict.fromkeys(("last", "past"), "last"),
-    **dict.fromkeys(("next", "coming", "upcoming"), "next"),
-    "this": "this",
-}
+NEXT_WORDS = ("next", "coming", "upcoming")
+CHOICES: dict[str, Which] = {"last": "last", "past": "last", "this": "this", **dict.fromkeys(NEXT_WORDS, "next")}
 ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "last": -1, "final": -1}
 NUMBER_WORDS = (
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
     "eighteen nineteen twenty"
 ).split()
-COUNTS = {word: (number, number) for number, word in enumerate(NUMBER_WORDS, 1)} | {
-    "a": (1, 1),
-    "an": (1, 1),
-    "thirty": (30, 30),
-    "couple": (2, 2),
-    "few": (2, 5),
-    "several": (3, 7),
-    "many": (5, 20),
-}
-VAGUE_COUNTS = frozenset({"couple", "few", "several", "many"})
+VAGUE_COUNTS = {"couple": (2, 2), "few": (2, 5), "several": (3, 7), "many": (5, 20)}
+COUNTS = VAGUE_COUNTS | {word: (number, number) for number, word in enumerate(NUMBER_WORDS, 1)}
+COUNTS |= {"a": (1, 1), "an": (1, 1), "thirty": (30, 30)}
 COUNT = rf"(?:\d{{1,3}}|(?:a )?(?:couple(?: of)?|few)|several|many|{'|'.join(NUMBER_WORDS)}|thirty|an?)\b"
 UNIT = r"(?:minute|hour|day|night|weekend|week|fortnight|month|year|decade)"
 PART = r"(?:morning|afternoon|evening|night)\b"
@@ -149,7 +139,7 @@ def count_of(text: str) -> tuple[int, int]:
 
 def is_vague_count(text: str) -> bool:
     """Whether a counting word leaves the number open."""
-    return not VAGUE_COUNTS.isdisjoint(text.lower().split())
+    return any(word in VAGUE_COUNTS for word in text.lower().split())
 
 
 def ordinal_of(text: str) -> int:

@@ -52,12 +52,10 @@ def restore_personas(
                 restored.append(history)
     except Cancelled as cancelled:
         names = ", ".join(history.persona.name for history in restored if history.persona)
-        outcome = (
-            f"Of {path.name}, {names} came whole and nothing of the rest; import it again to take that."
-            if names
-            else f"Nothing of {path.name} was stored."
-        )
-        raise Cancelled(f"Cancelled. {outcome}") from cancelled
+        if not names:
+            raise Cancelled(f"Cancelled. Nothing of {path.name} was stored.") from cancelled
+        rest = f"{names} came whole and nothing of the rest; import it again to take that."
+        raise Cancelled(f"Cancelled. Of {path.name}, {rest}") from cancelled
     return restored
 
 

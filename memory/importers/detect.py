@@ -114,9 +114,8 @@ def _why_unreadable(head: bytes) -> str:
     """Why a file that starts with these bytes cannot be text of any format; empty if it can."""
     if not head:
         return "it is empty (0 bytes)"
-    for signature, meaning in SIGNATURES:
-        if head.startswith(signature):
-            return f"it looks like {meaning}"
+    if meaning := next((meaning for signature, meaning in SIGNATURES if head.startswith(signature)), ""):
+        return f"it looks like {meaning}"
     encoding, mark = find_encoding(head)
     if not mark and _control_share(head) > MAX_CONTROL_SHARE:
         utf16 = (head[1:4:2] == b"\x00\x00") != (head[0:3:2] == b"\x00\x00")

@@ -23,7 +23,6 @@ from memory.types import PersonaDraft, SessionDraft, Skip, TurnDraft
 
 NAME = "LongMemEval"
 sniff = has_any(("[]", "haystack_sessions"), ("[]", "haystack_dates"))
-"""Whether it is a list of objects with a haystack."""
 
 # The fields that must be known before a session can be handed over; in the official files they come first.
 NEEDED = frozenset({"question_id", "haystack_dates", "haystack_session_ids"})

@@ -27,7 +27,6 @@ from memory.types import PersonaDraft, Role, SessionDraft, Skip, TurnDraft
 
 NAME = "ChatGPT"
 sniff = has_any(("[]", "mapping"))
-"""Whether it is a list of conversations with a mapping of messages."""
 
 SPEAKERS: dict[str, tuple[str, Role]] = {"user": (USER, "user"), "assistant": (NAME, "assistant")}
 TEXT_KINDS = frozenset({"text", "multimodal_text"})

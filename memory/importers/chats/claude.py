@@ -33,7 +33,6 @@ from memory.types import PersonaDraft, Role, SessionDraft, TurnDraft
 
 NAME = "Claude"
 sniff = has_any(("[]", "chat_messages"))
-"""Whether it is a list of conversations with chat messages."""
 
 SPEAKERS: dict[str, tuple[str, Role]] = {"human": (USER, "user"), "assistant": (NAME, "assistant")}
 

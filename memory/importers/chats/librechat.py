@@ -27,7 +27,6 @@ NAME = "LibreChat"
 sniff = has_any(
     *((name, "[]", field) for name in ("messages", "messagesTree") for field in ("messageId", "parentMessageId"))
 )
-"""Whether it is an object with messages that name their parents."""
 
 
 @count_records

@@ -34,7 +34,6 @@ from memory.types import PersonaDraft, SessionDraft, TurnDraft
 
 NAME = "Open WebUI"
 sniff = has_any(*(("[]", "chat", name) for name in ("history", "messages", "models")), ("[]", "history", "currentId"))
-"""Whether it is a list of chats with a history of messages."""
 
 DETAILS, DETAILS_END = '<details type="', "</details>"
 

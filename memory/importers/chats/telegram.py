@@ -36,7 +36,6 @@ sniff = has_any(
     *((*place, "[]", "messages") for place in LISTS),
     ("personal_information", "user_id"),
 )
-"""Whether it has messages as Telegram writes them, or the account they belong to."""
 OF_TWO = frozenset({"personal_chat", "bot_chat"})
 MEDIA = ("media_type", "photo", "file", "poll", "location_information", "contact_information", "game_title")
 NOBODY = "Deleted account"

@@ -27,7 +27,6 @@ from memory.types import MemoryDraft, PersonaDraft, Role, SessionDraft, Skip, St
 NAME = "Memoir"
 VERSION = 1
 sniff = has_any(("memoir",))
-"""Whether its first object names the format."""
 
 STORES: dict[str, Store] = {store: store for store in get_args(Store)}
 MINUTE = timedelta(minutes=1)

@@ -14,7 +14,7 @@ if its speaker has spoken before.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from memory.bank.rows import clean
@@ -80,13 +80,12 @@ def read(path: Source) -> Iterator[Record]:
     yield from log.finish()
 
 
+@dataclass
 class _TranscriptLog(ChatLog):
     """Builds sessions from the lines of a transcript."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.cast = RoleAssigner()
-        self.has_times = False
+    cast: RoleAssigner = field(default_factory=RoleAssigner)
+    has_times: bool = False
 
     def take(self, text: str, place: str) -> Iterator[Record]:
         """Take a line: a heading, a new turn, or more of the last one."""
