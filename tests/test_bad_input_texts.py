@@ -41,7 +41,7 @@ def test_a_date_in_the_future_is_told_and_kept(bank, tmp_path, capsys, date):
     zoe = bank.persona("Zoe")
     assert bank.sessions(zoe.id)[0].started_at.isoformat() == date
     assert main(["list"]) == 0
-    assert "Zoe [zoe]: 1 sessions" in capsys.readouterr().out
+    assert "Zoe [zoe]: 1 session," in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
