@@ -18,6 +18,9 @@ Cause = Literal["not stored", "not retrieved", "filtered out", "misread"]
 Kind = Literal["semantic", "episodic"]
 Place = Literal["read", "beyond", "filtered"]
 
+STATEMENT = "statement"
+"""The ability of probes that ask nothing: news or a feeling, which must not be taken for a question."""
+
 Watch = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is."""
 
@@ -56,9 +59,9 @@ class Probe:
 
     `ability` is the benchmark's own name for what is tested; `store` is the store the question is about, where the
     benchmark says so. `populations` names the subsets that its protocol reports on ("no_abs"); a probe that is not
-    `counted` belongs to subsets only, not to the totals of evidence. `dialogue` holds the turns just before. `choices`
-    are shown with the question; `asked_in` is the session in which the simulator asks it (DialSim), and `askers` maps
-    who asks to the wording, where it differs.
+    `counted` belongs to subsets only, not to the totals of evidence. `dialogue` holds the turns just before, `after`
+    the questions that are asked just before. `choices` are shown with the question; `asked_in` is the session in which
+    the simulator asks it (DialSim), and `askers` maps who asks to the wording, where it differs.
     """
 
     id: str
@@ -70,6 +73,7 @@ class Probe:
     populations: tuple[str, ...] = ()
     counted: bool = True
     dialogue: tuple[TurnDraft, ...] = ()
+    after: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
     asked_in: str = ""
     askers: Mapping[str, str] = field(default_factory=dict)

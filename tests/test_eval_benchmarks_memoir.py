@@ -1,5 +1,6 @@
 """Memoir's own benchmark: lives and the probes beside them."""
 
+import hashlib
 import json
 import random
 import shutil
@@ -15,6 +16,7 @@ from memory.types import Skip
 
 LIVES = Path(__file__).parent / "data" / "lives"
 OWN = Path(__file__).parents[1] / "assets" / "benchmark"
+CONVERSATIONS = OWN.with_name("conversations")
 
 
 @pytest.fixture
@@ -163,3 +165,19 @@ def test_our_own_lives_hold_nothing_that_cannot_be_used():
     for p in probes:
         assert bool(p.gold.turns) == p.gold.answerable == (p.ability not in UNANSWERABLE)
     assert min(Counter(p.ability for p in probes).values()) >= 15
+
+
+@pytest.mark.parametrize("half", ["development", "reported"])
+def test_each_half_of_the_conversations_has_four_users_with_probes_of_every_kind(half):
+    histories = list(load(CONVERSATIONS / half))
+    assert [history.skips for history in histories] == [()] * 4
+    for history in histories:
+        kinds = Counter(probe.ability for probe in history.probes)
+        assert (len(history.probes), kinds["unanswerable"], kinds["statement"]) == (52, 7, 3)
+        assert all(probe.after for probe in history.probes if probe.ability == "follow-up")
+    names = sorted((path.stem for path in CONVERSATIONS.glob("*/*.jsonl") if "." not in path.stem), key=_digest)
+    assert {history.id for history in histories} == set(names[:4] if half == "development" else names[4:])
+
+
+def _digest(name):
+    return hashlib.sha256(name.encode()).hexdigest()

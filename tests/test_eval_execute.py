@@ -15,7 +15,7 @@ import pytest
 
 from eval.benchmarks import NoProbes, UnknownBenchmark, find, histories
 from eval.reporting.report import report
-from eval.runs.evaluator import OWN_BENCHMARK, Evaluator, RunRequest
+from eval.runs.evaluator import OWN_FILES, Evaluator, RunRequest
 from eval.runs.experiment import Experiment, with_settings
 from eval.runs.run import RunIsBusy
 from eval.settings import EvalSettings
@@ -138,7 +138,7 @@ def is_running(pid):
 def test_the_order_of_the_file_changes_no_figure(evaluator, embedder, tmp_path):
     shuffled = tmp_path / "shuffled"
     shuffled.mkdir()
-    for path in OWN_BENCHMARK.glob("marta*.jsonl"):
+    for path in OWN_FILES["memoir"].glob("marta*.jsonl"):
         first, *rest = path.read_text("utf-8").splitlines()
         lines = [first, *rest[::-1]] if "probes" not in path.name else [*rest[::-1], first]
         (shuffled / path.name).write_text("\n".join(lines) + "\n", "utf-8")
@@ -160,9 +160,13 @@ def test_a_warm_run_encodes_nothing(tmp_path, embedder):
 def test_nothing_to_ask_is_an_error(evaluator, tmp_path):
     with pytest.raises(NoProbes, match="nobody"):
         evaluator.run(order(only=("nobody",)))
-    history = next(find("memoir").load(OWN_BENCHMARK))
+    history = next(find("memoir").load(OWN_FILES["memoir"]))
     with pytest.raises(NoProbes):
-        list(histories(replace(find("memoir"), load=lambda path: iter([replace(history, probes=())])), OWN_BENCHMARK))
+        list(
+            histories(
+                replace(find("memoir"), load=lambda path: iter([replace(history, probes=())])), OWN_FILES["memoir"]
+            )
+        )
     assert evaluator.runs.all() == []
 
 
@@ -170,7 +174,7 @@ def test_a_missing_file_says_how_to_get_it(evaluator, monkeypatch):
     monkeypatch.delenv("MEMOIR_DATA", raising=False)
     with pytest.raises(MemoirError, match="python -m eval fetch longmemeval"):
         evaluator.run(RunRequest("longmemeval"))
-    with pytest.raises(UnknownBenchmark, match="memoir, longmemeval"):
+    with pytest.raises(UnknownBenchmark, match="memoir, conversations, longmemeval"):
         find("nonsense")
 
 

@@ -1,7 +1,6 @@
 """A report holds every figure of a run with its interval, and says where each comes from; on samples made by hand."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +11,7 @@ from eval.play.replay import replay
 from eval.reporting import render
 from eval.reporting.compare import Incomparable, compare_runs
 from eval.reporting.report import report
-from eval.runs.evaluator import OWN_BENCHMARK, Evaluator, RunRequest
+from eval.runs.evaluator import OWN_FILES, Evaluator, RunRequest
 from eval.runs.experiment import Experiment, with_settings
 from eval.runs.folder import Runs
 from eval.runs.run import HistoryCosts, Spec
@@ -231,7 +230,7 @@ def test_a_show_gives_a_complete_report(tmp_path, embedder):
 
 
 def test_questions_from_a_knowledge_graph_are_played_like_any_other(tmp_path, embedder, classifier):
-    history = graph_history(next(find("memoir").load(Path(OWN_BENCHMARK))), limit=6)
+    history = graph_history(next(find("memoir").load(OWN_FILES["memoir"])), limit=6)
     tools = Models(_cached(tmp_path, embedder), classifier)
     samples = list(replay(history, Experiment(), tools, costs := Costs()))
     assert len(samples) == costs.probes == len(history.probes) > 0

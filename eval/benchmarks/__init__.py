@@ -36,6 +36,13 @@ _ALL = (
         Scoring("sessions"),
     ),
     Benchmark(
+        "conversations",
+        "Everyday conversations",
+        "Eight invented users who chat in lower case and with typos, written for Memoir; half of them report.",
+        memoir.load,
+        Scoring("sessions"),
+    ),
+    Benchmark(
         "longmemeval",
         longmemeval.TITLE,
         "500 questions, each with a chat history of its own (Wu et al., ICLR 2025).",

@@ -15,7 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from eval.judging.prompts import family
-from eval.types import Prediction, Probe, Verdict
+from eval.types import STATEMENT, Prediction, Probe, Verdict
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU
@@ -128,9 +128,11 @@ def verdict(probe: Probe, prediction: Prediction) -> Verdict:
     An unanswerable probe is right if it was abstained from, or if the choice that says so was made. Otherwise an
     abstention is wrong, a choice must be the right one, and a text must contain every token of one of the gold answers,
     as often as that has it, so that long answers can be right too. Without gold answers, or where they are a rubric
-    (preferences, proactive recall), the answer is unscored.
+    (preferences, proactive recall), the answer is unscored. A statement is right if no reader answered it.
     """
     gold = probe.gold
+    if probe.ability == STATEMENT:
+        return _verdict(not prediction.reader)
     if not gold.answerable:
         return _verdict(prediction.abstained or _chose_right(probe, prediction))
     if probe.choices and gold.choice is not None:

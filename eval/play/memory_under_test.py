@@ -20,7 +20,7 @@ from graph.assistant import Assistant
 from graph.learning.learner import learn_from_sessions
 from graph.models.calls import ModelFailed
 from graph.settings import PipelineSettings
-from graph.state import Ask, Services
+from graph.state import USER, Ask, Services
 from memory.bank.bank import Bank
 from memory.dates.expressions import TimeExpression
 from memory.forgetting.forget import forget_session
@@ -151,7 +151,7 @@ class MemoryUnderTest:
             question or probe.question,
             probe.asked_at,
             "probe",
-            tuple(dialogue) or probe.dialogue,
+            tuple(dialogue) or self._dialogue_before(probe),
             remember=False,
             times=self._evidence_times(probe.gold) if self.experiment.times == "oracle" else None,
         )
@@ -166,6 +166,17 @@ class MemoryUnderTest:
         self.costs.ask_s += seconds
         self.costs.probes += 1
         return make_prediction(probe, self.history.id, answer, self._ids, seconds)
+
+    def _dialogue_before(self, probe: Probe) -> tuple[TurnDraft, ...]:
+        """The dialogue before a probe, with the questions that are asked before it and their answers."""
+        dialogue = probe.dialogue
+        for question in probe.after:
+            ask = Ask(self._persona, question, probe.asked_at, "probe", dialogue, remember=False)
+            reading = self._assistant.ask(ask).reading
+            cited = tuple(citation.memory.id for citation in reading.citations)
+            reply = TurnDraft(self._persona.name, "assistant", reading.answer, probe.asked_at, cites=cited)
+            dialogue = (*dialogue, TurnDraft(USER, "user", question, probe.asked_at), reply)
+        return dialogue
 
     def _evidence_times(self, gold: Gold) -> tuple[TimeExpression, ...]:
         evidence = (m for m in self._bank.memories(self._persona.id) if self._ids.is_evidence(m, gold))

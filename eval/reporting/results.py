@@ -68,6 +68,7 @@ _RANKING = ("session_recall@5", "session_recall_all@5", "session_recall@10", "se
 
 LINES = (
     ResultLine("memoir", (*_RANKING, *_ANSWERS)),
+    ResultLine("conversations", (*_RANKING, *_ANSWERS, "abstention_recall")),
     ResultLine("longmemeval", (*_RANKING, "turn_recall_all@10", *_ANSWERS)),
     ResultLine("locomo", (*_RANKING, *_ANSWERS)),
     ResultLine("locomo", _READ, ability="single-hop"),

@@ -30,7 +30,9 @@ from graph.models.registry import chat_model
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
 
-OWN_BENCHMARK = Path(__file__).parents[2] / "assets" / "benchmark"
+ASSETS = Path(__file__).parents[2] / "assets"
+OWN_FILES = {"memoir": ASSETS / "benchmark", "conversations": ASSETS / "conversations" / "reported"}
+"""The files of the benchmarks that come with Memoir."""
 
 
 class NoData(MemoirError):
@@ -84,7 +86,7 @@ class Evaluator:
                 raise NoData(f"{given} does not exist")
             return given
         named = {benchmark.name, benchmark.name.replace("-", "_"), benchmark.name.replace("-", "")}
-        folders = [OWN_BENCHMARK] if benchmark.name == "memoir" else []
+        folders = [OWN_FILES[benchmark.name]] if benchmark.name in OWN_FILES else []
         for home in filter(None, [self.settings.home / "benchmarks", self.settings.data]):
             folders.extend(home / name for name in sorted(named))
         for folder in folders:

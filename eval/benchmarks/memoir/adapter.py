@@ -1,6 +1,8 @@
-"""Memoir's own benchmark: invented lives of a year each, and questions about them; assets/benchmark.
+"""Memoir's own benchmarks: invented lives, and questions about them; assets/benchmark and assets/conversations.
 
-A life is two files, NAME.jsonl in Memoir's own format (see memory/importers/README.md) and NAME.probes.jsonl:
+The former are three lives of a year each; the latter are everyday users who type in lower case, with typos, in
+passing. Their halves are folders, by the SHA-256 of the users' names: the first four are for development, the last four
+report. A life is two files, NAME.jsonl in Memoir's own format (see memory/importers/README.md) and NAME.probes.jsonl:
 
     {"id": "pia-p01", "ability": "multi-session", "question": "How many boats did I buy?", "answers": ["two", "2"],
      "asked_at": "2026-10-04T18:00:00+00:00", "evidence": ["pia-s03-t04", "pia-s09-t01"],
@@ -11,7 +13,9 @@ A life is two files, NAME.jsonl in Memoir's own format (see memory/importers/REA
 - gold.turns: the evidence, turns and memories alike, in the order given (of a changed fact the newest first);
   gold.sessions: the sessions of the turns among it. Evidence later than asked_at cannot be recalled and is left out.
 - populations: "all", and "answerable" for what has an answer.
-- "dialogue" is what was said just before; "why" is not read.
+- A probe of the ability `STATEMENT` asks nothing, and so has neither answers nor evidence.
+- "dialogue" is what was said just before, "after" lists the questions that are asked just before in the same chat;
+  "why" is not read.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from datetime import datetime
 from pathlib import Path
 
 from eval.benchmarks.reading import ALL, ANSWERABLE, ImportedHistory, UniqueIds, gather, in_file, read_asked_at
-from eval.types import Gold, History, Probe
+from eval.types import STATEMENT, Gold, History, Probe
 from memory.errors import UnreadableFile
 from memory.importers.generic import memoir as importer
 from memory.importers.reading.fields import EMPTY_TURN, ROLES, Fields
@@ -31,7 +35,7 @@ from memory.types import Skip, TurnDraft
 TITLE = "Memoir's own benchmark"
 
 PROBES = ".probes.jsonl"
-UNANSWERABLE = frozenset({"false-premise", "never-mentioned"})
+UNANSWERABLE = frozenset({"false-premise", "never-mentioned", "unanswerable"})
 
 Known = dict[str, tuple[str, datetime | None]]
 """The session (empty for none) and the time of each turn and memory, by its id."""
@@ -91,7 +95,7 @@ def _probe(fields: Fields, known: Known, ids: UniqueIds) -> Probe | None:
     ability = fields.text("ability")
     answers, evidence = _texts(fields, "answers"), _evidence(fields, known, asked_at)
     is_answerable = ability not in UNANSWERABLE
-    if is_answerable != bool(answers):
+    if (is_answerable and ability != STATEMENT) != bool(answers):
         expected = "expected an answer" if is_answerable else f"expected no answer to what is {ability}"
         fields.report("answers", f"{expected}; the probe is not asked")
         return None
@@ -111,6 +115,7 @@ def _probe(fields: Fields, known: Known, ids: UniqueIds) -> Probe | None:
         ability,
         populations=(ALL, ANSWERABLE) if is_answerable else (ALL,),
         dialogue=tuple(_read_dialogue(fields)),
+        after=_texts(fields, "after"),
     )
 
 
