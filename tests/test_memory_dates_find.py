@@ -1,6 +1,8 @@
 """Times found in text: what each expression means, what must not be taken for one, and what holds for any text."""
 
+import json
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -10,6 +12,8 @@ from hypothesis import strategies as st
 from memory.dates.expressions import YEARS_BEFORE, describe_span, find_times
 from memory.dates.phrases import MAX_EXPRESSIONS
 from support.time_expressions import ANCHORS, CASES, SENTENCES, THURSDAY, span
+
+DATES = Path(__file__).parent / "data" / "dates.jsonl"
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case[0] for case in CASES])
@@ -228,3 +232,16 @@ def test_a_long_text_is_read_up_to_a_documented_number_of_expressions():
 def test_long_texts_without_a_time_are_read_to_their_end(text):
     # A pattern that tried every stretch of such a text would take hours.
     assert find_times(text, THURSDAY) == ()
+
+
+def test_at_most_two_in_a_hundred_times_that_people_type_are_read_wrong():
+    """Six hundred messages of our own, half about plans; 200 of them, held out at first, were 5 % wrong then."""
+    cases = [json.loads(line) for line in DATES.read_text("utf-8").splitlines()]
+    wrong = []
+    for case in cases:
+        found = find_times(case["text"], datetime.fromisoformat(case["said"]))
+        spans = {(f"{one.span.start:%Y-%m-%d}", f"{one.span.end:%Y-%m-%d}") for one in found}
+        if (case["start"], case["end"]) not in spans:
+            wrong.append(case["text"])
+    assert len(cases) == 600
+    assert len(wrong) <= 12, wrong

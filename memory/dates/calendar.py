@@ -219,6 +219,11 @@ FIXED_HOLIDAYS = {
     "valentines day": (2, 14, 1),
     "halloween": (10, 31, 1),
     "independence day": (7, 4, 1),
+    "fourth of july": (7, 4, 1),
+    "st patricks day": (3, 17, 1),
+    "anzac day": (4, 25, 1),
+    "canada day": (7, 1, 1),
+    "bonfire night": (11, 5, 1),
 }
 WEEKDAY_HOLIDAYS = {  # (month, weekday, nth), as kept in the United States
     "mothers day": (5, 6, 2),

@@ -9,6 +9,7 @@ from memory.dates.chinese import CHINESE_RULES
 from memory.dates.english.calendar_words import CALENDAR_RULES
 from memory.dates.english.modifiers import PREFIXES, SUFFIXES
 from memory.dates.english.relative_words import RELATIVE_RULES
+from memory.dates.english.tense import tense_of
 from memory.dates.rules import LOOK_BACK, TO, WEEKDAY, WORD_START, Kind, Match, Resolve, Rule, compile_spaced
 
 MAX_EXPRESSIONS = 100  # in one text; a longer text is read up to the hundredth
@@ -16,12 +17,17 @@ MAX_SENTENCE = 300  # characters looked at on each side of an expression
 
 # A text with none of these words, no digit and no Chinese names no time; this check takes ten microseconds.
 HINT_WORDS = frozenset(
-    "jan january feb february mar march apr april may jun june jul july aug august sep sept september oct october "
-    "nov november dec december mon monday tue tues tuesday wed wednesday thu thur thurs thursday fri friday sat "
-    "saturday sun sunday spring summer fall autumn winter christmas xmas halloween thanksgiving easter twenties "
+    "jan january feb february febuary feburary mar march apr april may jun june jul july aug august sep sept "
+    "september oct october "
+    "nov november dec december mon monday tue tues tuesday wed weds wednesday wednsday wensday wendsday thu "
+    "thur thurs thursday fri friday sat "
+    "saturday saterday sun sunday spring summer fall autumn winter christmas xmas halloween thanksgiving easter "
+    "twenties "
     "thirties forties fifties sixties seventies eighties nineties yesterday today tomorrow tonight day days night "
     "week weeks weekend month quarter year years decade morning afternoon evening ago back now recently lately "
-    "minutes hours nights weekends fortnights months decades".split()
+    "minutes hours nights weekends fortnights months decades tmrw tmr tomorow tommorow boxing valentines anzac "
+    "canada patricks bonfire "
+    "independence".split()
 )
 HINT_SIGNS = re.compile(r"[\d一-鿿]")
 HAS_CHINESE = re.compile(r"[一-鿿]")
@@ -38,11 +44,7 @@ ENGLISH_RULES = (*CALENDAR_RULES, *RELATIVE_RULES)
 ENGLISH_START = _any_of(ENGLISH_RULES, WORD_START)
 CHINESE_START = _any_of(CHINESE_RULES, "")
 SENTENCE_END = re.compile(r"[.!?\n。！？]")
-FUTURE_CUE = re.compile(
-    r"\b(?:will|shall|won['’]t|tomorrow|upcoming|gonna|(?<!was )(?<!were )going to"
-    r"|plan(?:s|ning)? (?:to|on|for)|look(?:s|ing)? forward"
-    r"|can['’]t wait|hop(?:e|ing) to)\b|['’]ll\b|打算|计划|准备"
-)
+CHINESE_FUTURE_CUE = re.compile(r"打算|计划|准备")
 BETWEEN = compile_spaced(r"\b(?:between|from) \Z")
 A_WEEKDAY = compile_spaced(WEEKDAY)
 JOIN = compile_spaced(rf"(?:{TO}| (?P<and>and) )(?:the )?")
@@ -116,7 +118,9 @@ def _tense(text: str, start: int, end: int) -> Tense:
         first = stop.end()
     stop_after = SENTENCE_END.search(text, end, end + MAX_SENTENCE)
     last = stop_after.start() if stop_after else end + MAX_SENTENCE
-    return "future" if FUTURE_CUE.search(text, first, last) else "past"
+    if HAS_CHINESE.search(text, first, last):
+        return "future" if CHINESE_FUTURE_CUE.search(text, first, last) else "past"
+    return tense_of(text[first:start], text[end:last])
 
 
 def _extend(text: str, phrases: list[Phrase], now: datetime) -> list[Phrase]:

@@ -17,11 +17,12 @@ Kind = Literal["plain", "recurring", "count"]
 WORD_START = r"(?<!\w)"
 SPACES = r"(?:[^\S\n]+)"  # not across lines: "in 2018" may end one list item and "7." begin the next
 MONTH = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"(?:jan(?:uary)?|feb(?:ruary|uary|urary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     r"|nov(?:ember)?|dec(?:ember)?)\b(?:(?:(?<=\b\w{3})(?<!may)|(?<=\bsept))\.(?= ?\d))?"
 )
 WEEKDAY = (
-    r"(?:mon(?:day)?|tue(?:s(?:day)?)?|wed(?:nesday)?|thu(?:r(?:s(?:day)?)?)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?)\b"
+    r"(?:mon(?:day)?|tue(?:s(?:day)?)?|wed(?:nesday|nsday|s)?|wensday|wendsday|thu(?:r(?:s(?:day)?)?)?|fri(?:day)?"
+    r"|sat(?:urday|erday)?|sun(?:day)?)\b"
 )
 FULL_WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 SEASON = r"(?:spring|summer|fall|autumn|winter)\b"
@@ -121,7 +122,7 @@ def month_number(word: str) -> int:
 
 def weekday_number(word: str) -> int:
     """0 (Monday) to 6 for an English weekday or its abbreviation."""
-    return "montuewedthufrisatsun".index(word[:3].lower()) // 3
+    return "montuewedthufrisatsun".index(word[:3].lower().replace("wen", "wed")) // 3
 
 
 def named_weekday(unit: str) -> int | None:

@@ -35,7 +35,14 @@ TIME_PREPOSITION = compile_spaced(
     r"|winter|spring) (?:of|in) (?:the )?)\Z"
 )
 BEFORE_A_YEAR = compile_spaced(r"\b(?:year|by|circa) \Z")
-BEFORE_A_DAY = compile_spaced(r"\bon \Z")
+BEFORE_A_DAY = compile_spaced(r"\b(?:on|by|until|till|since) \Z")
+BEFORE_A_DATE = compile_spaced(r"\b(?:on|by|until|till|since|from|the|was|is|for|before|after) \Z")
+END_OF_A_TIME = compile_spaced(
+    r" ?(?:[.,;:!?)]|\Z)| (?:and|at|in|on|for|with|my|our|his|her|their|i|we|he|she|they|you|it|is|are|was|were|will"
+    r"|after|before|because|cause|cos|when|while|where|which|who|to|so|but|or|though|although|even|if|then|unless|until"
+    r"|till|since|this|that|there|not|now|also|again|still|instead|please|lol|thanks|already|finally)\b"
+)
+"""What may follow a time; a noun ("the 5th floor") may not."""
 BEFORE_A_HOLIDAY = compile_spaced(r"\b(?:on|at|over|for|by) \Z")
 NAMED_WEEKDAY = compile_spaced(WEEKDAY)
 THIRD = compile_spaced(r"\b(?:early|mid|late)(?: |-)\Z")
@@ -59,6 +66,8 @@ NOT_A_HOLIDAY = compile_spaced(
 )
 
 UNAMBIGUOUS_MONTHS = frozenset("january february july september october november december".split())
+UNAMBIGUOUS_DAYS = frozenset("tue tues weds thu thur thurs".split())
+END_OF_TEXT = compile_spaced(r" ?(?:[,;.!?)]|\Z)")
 VERB_MONTHS = frozenset({"may", "march", "mar"})
 
 
@@ -82,8 +91,9 @@ def in_range(match: Match) -> bool:
 def read_day_of_year(match: Match) -> Resolve | None:
     """Read "7 May" or "May 7th": the nearest, today included; of "Sunday 7 May", the nearest on a Sunday."""
     word = match["month"]
-    if word in VERB_MONTHS and match["day"].isdecimal():
-        return None  # "these 3 may be enough"
+    is_clear = rules.before(BEFORE_A_DATE, match) or rules.after(END_OF_A_TIME, match)
+    if word in VERB_MONTHS and match["day"].isdecimal() and not is_clear:
+        return None  # "these 3 may be enough", unlike "on 3 may"
     month, day = rules.month_number(word), int(re.sub(r"\D", "", match["day"]))
     if named := NAMED_WEEKDAY.match(match[0]):
         weekday = rules.weekday_number(named[0])
@@ -107,7 +117,7 @@ def read_month(match: Match) -> Resolve | None:
     """Read a month without a year: the nearest one, or the one that "last", "this" or "next" chooses."""
     word = match["name"].rstrip(".")
     if match["which"]:
-        named = word[0].isupper() or word in UNAMBIGUOUS_MONTHS
+        named = word[0].isupper() or word not in VERB_MONTHS
     else:
         named = word.lower() in UNAMBIGUOUS_MONTHS or bool(rules.before(TIME_PREPOSITION, match)) or in_range(match)
     if not named or is_habit(match):
@@ -132,8 +142,8 @@ def read_holiday(match: Match) -> Resolve | None:
     name, which = re.sub("['’]", "", match["name"].lower()), rules.choice_of(match["which"])
     if match["year"]:
         return rules.fixed(calendar.holiday(int(match["year"]), name))
-    led = match["which"] or rules.before(TIME_PREPOSITION, match) or rules.before(BEFORE_A_HOLIDAY, match)
-    if not led or is_habit(match) or rules.after(NOT_A_HOLIDAY, match):
+    led = rules.before(TIME_PREPOSITION, match) or rules.before(BEFORE_A_HOLIDAY, match)
+    if not (led or match["which"] or " " in name) or is_habit(match) or rules.after(NOT_A_HOLIDAY, match):
         return None
     return rules.occurrence(lambda now: calendar.holidays(now, name), which)
 
@@ -141,8 +151,9 @@ def read_holiday(match: Match) -> Resolve | None:
 def read_weekday(match: Match) -> Resolve | None:
     """Read a weekday: the last one that is over, unless "this", "next" or the tense of the sentence says otherwise."""
     word = match["name"]
-    is_named = word[0].isupper() and (match["which"] or rules.before(BEFORE_A_DAY, match))
-    if (len(word) < len("friday") and not is_named) or is_habit(match):
+    led = match["which"] or rules.before(BEFORE_A_DAY, match)
+    is_named = len(word) >= len("friday") or word.lower() in UNAMBIGUOUS_DAYS or (led and word.lower() != "sun")
+    if not (is_named or (word.lower() in {"mon", "fri"} and rules.after(END_OF_TEXT, match))) or is_habit(match):
         return None
     return rules.weekday_at(rules.weekday_number(word), rules.choice_of(match["which"]))
 
@@ -202,8 +213,7 @@ CALENDAR_RULES = (
     rule(rf"(?:{CHOICE})?(?P<name>{MONTH})", read_month, "recurring"),
     rule(rf"(?:{CHOICE})?(?P<name>{WEEKDAY})", read_weekday, "recurring"),
     rule(
-        r"the (?P<day>(?:[12]\d|3[01]|[1-9])(?:st|nd|rd|th))(?= ?(?:[.,;:!?)]|\Z)"
-        r"| (?:and|at|in|for|with|we|I|he|she|they|it|was|after|because|when|to)\b)",
+        rf"the (?P<day>(?:[12]\d|3[01]|[1-9])(?:st|nd|rd|th))(?={END_OF_A_TIME.pattern})",
         read_day_of_month,
         "recurring",
     ),

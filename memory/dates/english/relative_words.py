@@ -8,7 +8,13 @@ from memory.dates import calendar, rules
 from memory.dates.calendar import DAY, Stretch, Tense, run_of_days
 from memory.dates.rules import CHOICE, COUNT, FULL_WEEKDAY, PART, UNIT, Match, Resolve, compile_spaced, rule
 
-DAY_WORDS = {"today": 0, "yesterday": -1, "tomorrow": 1, "the day before yesterday": -2, "the day after tomorrow": 2}
+DAY_WORDS = {
+    "today": 0,
+    "yesterday": -1,
+    **dict.fromkeys(("tomorrow", "tmrw", "tmr", "tomorow", "tommorow"), 1),
+    "the day before yesterday": -2,
+    "the day after tomorrow": 2,
+}
 
 
 def read_day_word(match: Match) -> Resolve:
@@ -134,7 +140,7 @@ def read_this_time(match: Match) -> Resolve:
 
 
 RELATIVE_RULES = (
-    rule(r"(?:the day before yesterday|the day after tomorrow|yesterday|today|tomorrow)\b", read_day_word),
+    rule(rf"(?:{'|'.join(sorted(DAY_WORDS, key=len, reverse=True))})\b", read_day_word),
     rule(r"tonight\b", lambda match: rules.unit_from_now("night", 0)),
     rule(r"this (?:time|day) last (?P<unit>year|month|week)\b", read_this_time),
     rule(
