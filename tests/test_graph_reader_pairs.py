@@ -1,0 +1,39 @@
+"""The chats that a reader will be trained on hold what their format promises."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+PAIRS = Path(__file__).parents[1] / "assets" / "models" / "reader_pairs.jsonl"
+
+
+@pytest.fixture(scope="module")
+def chats():
+    return [json.loads(line) for line in PAIRS.read_text("utf-8").splitlines()]
+
+
+def test_every_answer_stands_in_its_line_and_half_of_the_questions_have_none(chats):
+    pairs = []
+    for chat in chats:
+        lines = {line["n"]: line for line in chat["lines"]}
+        assert all(line["said"] <= chat["as_of"] for line in lines.values())
+        for pair in chat["pairs"]:
+            assert pair["answer"] is None or pair["answer"] in lines[pair["line"]]["text"]
+            pairs.append(pair)
+    assert len(pairs) == 5_920
+    assert sum(pair["answer"] is None for pair in pairs) == len(pairs) / 2
+
+
+def test_no_question_is_asked_twice_in_a_chat(chats):
+    for chat in chats:
+        asked = [(pair["q"], pair["line"]) for pair in chat["pairs"]]
+        assert len(set(asked)) == len(asked), chat["id"]
+
+
+def test_no_benchmark_of_ours_shares_a_question_or_a_line_with_them(chats):
+    texts = {line["text"].casefold() for chat in chats for line in chat["lines"]}
+    texts |= {pair["q"].casefold() for chat in chats for pair in chat["pairs"]}
+    for file in sorted((PAIRS.parents[1]).glob("*/**/*.probes.jsonl")):
+        questions = {json.loads(line)["question"].casefold() for line in file.read_text("utf-8").splitlines()}
+        assert not questions & texts, file.name
