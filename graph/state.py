@@ -7,10 +7,13 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 from graph.settings import PipelineSettings
+from graph.understanding import intents
 from graph.understanding.classifier import Classification, Classifier
+from graph.understanding.intents import Recogniser
 from graph.understanding.times import Occurrence, when_happened
 from memory.bank.bank import Bank
 from memory.dates.expressions import TimeExpression
@@ -54,6 +57,9 @@ class Message:
     `question` holds the sentences that ask, after the user's question before them if they name nothing by themselves
     ("And when was that?"). `views` are the forms in which it is searched, `subject` says about whom and about which
     times it is about, `stated_at` when what it states happened.
+
+    `small_talk` and `news` are intents of `graph.replies.phrases`, or empty. A message is `in_doubt` if what it asks
+    may be meant as a statement; that is then among the statements, too.
     """
 
     classes: Classification
@@ -62,6 +68,9 @@ class Message:
     views: tuple[View, ...]
     subject: Subject
     stated_at: TimeExpression | None = None
+    small_talk: str = ""
+    news: str = ""
+    in_doubt: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,3 +196,5 @@ class Services:
     settings: PipelineSettings = field(default_factory=PipelineSettings)
     model: BaseChatModel | None = None
     wake_indexer: Callable[[], None] = lambda: None
+    small_talk: Recogniser = field(default_factory=partial(intents.load, intents.SMALL_TALK))
+    losses: Recogniser = field(default_factory=partial(intents.load, intents.LOSSES))

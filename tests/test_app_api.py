@@ -70,7 +70,7 @@ def test_what_is_not_known_is_an_abstention_with_its_reason(tools: Tools) -> Non
     answer = tools.call("ask", persona="Ida", question="What is the name of my dentist's parrot?")
     assert answer["abstained"]
     assert answer["reason"]
-    assert answer["citations"] == []
+    assert len(answer["citations"]) <= 3  # the closest lines
 
 
 def test_asking_is_not_remembered_unless_told_to(app: App, tools: Tools) -> None:

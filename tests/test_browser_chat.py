@@ -71,7 +71,7 @@ def test_what_is_told_is_acknowledged_with_its_date_and_recalled_in_another_wind
 
 def test_what_is_not_known_is_refused_with_a_reason(screen: Screen) -> None:
     make_persona(screen, "Toni")
-    assert "I don't know" in screen.ask("What is the name of my dentist?")
+    assert re.search("I don't know|I'm not sure", screen.ask("What is the name of my dentist?"))
     expect(screen.page.locator("#sources")).to_contain_text("No memory comes close to this question")
 
 

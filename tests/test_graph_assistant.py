@@ -81,7 +81,7 @@ def test_a_turn_calls_the_encoder_at_most_twice(counted, text):
 def test_a_turn_opens_the_bank_a_few_times(counted):
     assert counted(QUESTION, remember=False)["opened"] <= 6
     assert counted(QUESTION)["opened"] <= 7
-    assert counted("Thanks!", remember=False)["opened"] <= 3
+    assert counted("Thanks!", remember=False)["opened"] <= 5
 
 
 def test_the_statements_of_a_turn_grow_with_the_question_and_not_with_the_memory(counted, marlow, embedder):
@@ -101,7 +101,7 @@ def test_threads_share_one_assistant(marlow):
         "When did I adopt Biscuit?": "3 March 2024",
         QUESTION: "barometer",
         "What did we seal the canoe with?": "pine tar",
-        "What is the name of my parrot?": "I don't know",
+        "What is the name of my parrot?": "I'm not sure",
     }
     answers = {}
 

@@ -38,6 +38,16 @@ def corrected(text, message):
         ("My sister is called Ana.", "Actually, it's Anna", "My sister is called Anna."),
         ("I have 3 cats.", "oops, 4", "I have 4 cats."),
         ("I have three cats.", "no, four, not three", "I have four cats."),
+        (
+            "My sister Ana visits on Friday.",
+            "Actually, Ana arrives on Saturday, not on Friday",
+            "My sister Ana visits on Saturday.",
+        ),
+        (
+            "Peter lands on the 20th with Wen.",
+            "Actually, Peter lands on the 21st, not the 20th",
+            "Peter lands on the 21st with Wen.",
+        ),
         ("It cost 30 euros on 4 May.", "I meant 40 euros", "It cost 40 euros on 4 May."),
         ("I like tea.", "not tea, coffee", "I like coffee."),
     ],

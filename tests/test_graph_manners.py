@@ -15,6 +15,7 @@ HOLES = {
     "unrecorded": set(),
     "greeting": set(),
     "unknown": {"why"},
+    "unsure": set(),
     "reminded": {"text"},
 }
 

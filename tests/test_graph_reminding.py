@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from graph.replies.manners import manner
+from graph.replies.phrases import NEWS
 from memory.errors import UnknownPersona
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TimeSpan, TurnDraft
 
@@ -34,7 +35,7 @@ def traced(answer):
 def test_a_feeling_brings_up_the_memory_that_fits_with_its_source(quill):
     answer = quill.say(FEELING)
     acknowledged, reminded = answer.reading.answer.split("\n\n")
-    assert acknowledged.startswith("Noted")
+    assert acknowledged.startswith(tuple(NEWS["hard"].replies["plain"]))
     assert reminded == f"That reminds me: on 3 March 2024 you told me: “{NERVES}” [1]"
     (citation,) = answer.reading.citations
     assert (citation.number, citation.memory.text) == (1, NERVES)
@@ -50,11 +51,18 @@ def test_what_is_brought_up_is_kept_and_all_else_is_dropped_as_unasked(quill):
     assert {hit.dropped for hit in answer.hits if not hit.kept} == {"unasked"}
 
 
-@pytest.mark.parametrize("text", ["Comma has been fed.", "Thanks!", "Good morning", "I bought two lamps today."])
+@pytest.mark.parametrize("text", ["Comma has been fed.", "I bought two lamps today."])
 def test_most_of_what_is_said_brings_nothing_up(quill, text):
     answer = quill.say(text)
     assert answer.reading.citations == ()
     assert "nothing brought up" in traced(answer)
+
+
+@pytest.mark.parametrize("text", ["Thanks!", "Good morning", "My grandmother died last night."])
+def test_small_talk_and_a_death_bring_nothing_up(quill, text):
+    answer = quill.say(text)
+    assert answer.reading.citations == ()
+    assert "nothing was asked" in traced(answer)
 
 
 def test_a_feeling_that_no_memory_fits_brings_nothing_up(quill):

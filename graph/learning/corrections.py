@@ -48,6 +48,7 @@ _CORRECTS = tuple(
         rf"^\W*{_LEAD}{{1,3}}(?:make|change) (?:it|that)(?: to)? (?P<right>.{{1,80}}?){_NOT}",
         r"^\W*(?:it|that|this)(?:'s| is| was)(?P<right> .{1,80}?)[,;]? (?:and )?not (?P<wrong>[^,;]{1,80}?)\W*$",
         r"^\W*(?:no\W+)?not (?P<wrong>[^,;]{1,80}?)[,;]? (?:but )?(?P<right>[^,;]{1,80}?)\W*$",
+        rf"^\W*{_LEAD}{{1,3}}(?P<right>[^,;]{{1,80}}?)[,;] (?:and )?not (?P<wrong>[^,;]{{1,80}}?)\W*$",
         rf"^\W*{_LEAD}{{1,3}}(?!(?:I|we|my|our|he|she|they|it|you|there)\b)"
         rf"(?P<right>(?:(?:on|in|at|the) )?[\w:.-]+(?: [\w:.-]+){{0,3}}){_NOT}",
     )
@@ -178,10 +179,23 @@ def _corrected(correction: Correction, memory: Memory) -> str:
     right = correction.right
     if correction.wrong:
         wrong = re.search(rf"(?<!\w){re.escape(correction.wrong)}(?!\w)", memory.text, re.IGNORECASE)
-        return memory.text[: wrong.start()] + right + memory.text[wrong.end() :] if wrong else ""
+        put = _without_repetition(right, correction.wrong, memory)
+        return memory.text[: wrong.start()] + put + memory.text[wrong.end() :] if wrong else ""
     if _CLAUSE.match(right):
         return f"{capitalise(right)}." if _is_about_same(right, memory) else ""
     return _replace_same_kind(right, memory)
+
+
+def _without_repetition(right: str, wrong: str, memory: Memory) -> str:
+    """The end of the right words that stands for the wrong ones, where what comes before it repeats the memory.
+
+    For "Ana arrives on Saturday, not on Friday" and a memory about Ana it is "on Saturday".
+    """
+    words, first = right.split(), wrong.split()[0].casefold()
+    alike = [place for place, word in enumerate(words) if word.casefold() == first]
+    start = alike[-1] if alike else max(0, len(words) - len(wrong.split()))
+    repeated = frozenset(content_terms(" ".join(words[:start]))) if start else frozenset[str]()
+    return " ".join(words[start:]) if repeated & frozenset(content_terms(memory.text)) else right
 
 
 def _replace_same_kind(right: str, memory: Memory) -> str:

@@ -45,13 +45,13 @@ SCENES = (
 _MEANS = {word: emotion for emotion, words in EMOTIONS.items() for word in words.split("/")}
 _WORD = rf"(?P<word>{'|'.join(_MEANS)})\b"
 _FEELS = re.compile(
-    r"\b(?:I|we)(?:'m|'re| am| are| was| were| feel| felt| got| get| became|'ve been| have been| had been| left)"
+    r"\b(?:I|we)(?:'?m|'re| am| are| was| were| feel| felt| got| get| became|'?ve been| have been| had been| left)"
     r"(?: feeling)?(?: (?:so|very|really|quite|pretty|too|just|still|extremely|incredibly|a bit|a little))?"
     rf" {_WORD}(?! to (?:say|report))",
     re.IGNORECASE,
 )
 _COURTEOUS = re.compile(
-    rf"\b(?:I|we)(?:'m|'re| am| are)(?: (?:so|very|really|always|just))? {_WORD} "
+    rf"\b(?:I|we)(?:'?m|'re| am| are)(?: (?:so|very|really|always|just))? {_WORD} "
     r"(?:to|for you|that|you|your|we|my|it)\b",
     re.IGNORECASE,
 )

@@ -37,6 +37,12 @@ _NO_NAME = (
     r"Then|Also|Yes|No|Oh|Today|Because|Since|As)\b)"
 )
 """Words that begin a sentence with a capital and are no name."""
+_TYPED_NAME = (
+    r"(?P<what>(?!(?:on|in|at|by|of|to|not|no|the|an?|my|your|this|that|what|it|so|too|very|just|still|also|now|spel\w+"
+    r"|later|maybe|back|again|soon|tonight|today|tomorrow|anytime|when|if|crazy|old)\b)(?-i:[a-z])[\w'-]+)"
+    r"(?=\W*\Z|[,.;!?]| and\b| but\b| btw\b)"
+)
+"""A name in any case where nothing else is likely: "my name is anna", but not "my name is on the list"."""
 _DATE = (
     r"(?P<what>[^.,;!?\n]{0,30}?\b(?:\d{1,2}(?:st|nd|rd|th)?|January|February|March|April|May|June|July|August|September"
     r"|October|November|December)\b[^.,;!?\n]{0,30}?)"
@@ -65,6 +71,7 @@ def _form(pattern: str, store: Store, attribute: str, text: str, *, begins: bool
 Fact = tuple[Store, str, str]
 """The store, the attribute and the text of a form."""
 
+_NAME: Fact = ("profile", "name", "Name: {what}")
 _HOME: Fact = ("profile", "home", "Lives in {what}")
 _OCCUPATION: Fact = ("profile", "occupation", "Works as {what}")
 _EMPLOYER: Fact = ("profile", "employer", "Works at {what}")
@@ -72,7 +79,9 @@ _FAVOURITE: Fact = ("profile", "favourite {kind}", "Favourite {kind}: {what}")
 _RELATION: Fact = ("relationship", "", "{what} is {whose} {kind}")
 
 FORMS: tuple[Form, ...] = (
-    _form(rf"\bmy name is {_PROPER}", "profile", "name", "Name: {what}"),
+    _form(rf"\b(?:my name(?:'?s| is)|I(?:'?m| am) called|call me) {_PROPER}", *_NAME),
+    _form(rf"\b(?:my name(?:'?s| is)|I(?:'?m| am) called|call me) {_TYPED_NAME}", *_NAME),
+    _form(rf"\A\W*(?:hi|hello|hey)(?: there)?,? I(?:'?m| am) {_NO_NAME}{_PROPER}(?=\W*\Z|[,.;!])", *_NAME),
     _form(rf"\bI(?: now)? live in {_PROPER}", *_HOME),
     _form(rf"\b(?:I|we)(?:'ve| have)?(?: just| recently)? moved(?: back)? to {_PROPER}", *_HOME, begins=True),
     _form(rf"\bI(?: now)? work as (?:an? )?{_WHAT}{_JOB_END}", *_OCCUPATION),
@@ -127,6 +136,8 @@ def _read(
         for form in forms:
             for match in form.pattern.finditer(sentence):
                 words = {name: _POSSESSIVE.sub("", value.strip()) for name, value in match.groupdict().items()}
+                if form.attribute == "name":
+                    words["what"] = words["what"][0].upper() + words["what"][1:]
                 filled = form.text.format(whose=whose, **words)
                 attribute = form.attribute.format(**words).casefold()
                 relation = attribute or words.get("kind", "")

@@ -15,6 +15,7 @@ from graph.readers import chain_of_note, extractive
 from graph.readers.interface import Reader, ReaderFailed, ReaderInput, ReaderOutput
 from graph.replies.acknowledgements import acknowledge, revised
 from graph.replies.manners import manner
+from graph.replies.phrases import LOSS, SMALL_TALK, reply
 from graph.replies.reminders import remind
 from graph.state import Ask, Message, Reading, Revision, Services, Token, TraceLine, TurnState, drop
 from graph.understanding.sentences import capitalise
@@ -41,19 +42,37 @@ async def read(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     revision = await asyncio.to_thread(revise, ask, hits, services.bank) if ask.remember else None
     if revision is not None:
         return _revised(revision, ask, hits, write)
+    reader_input = ReaderInput(ask, message, state.get("window", ()), hits, services)
+    if message.in_doubt:
+        return await _in_doubt(reader_input, write)
     acknowledged = before = ""
-    if message.statements and (ask.remember or not message.classes.is_question):
-        acknowledged = acknowledge(message, ask.persona.manner, remembered=ask.remember)
+    if message.statements and not message.small_talk and (ask.remember or not message.classes.is_question):
+        acknowledged = acknowledge(message, ask, services.bank)
         before = acknowledged + BETWEEN
         write(Token(acknowledged))
     if message.classes.is_question:
-        output = await _answered(ReaderInput(ask, message, state.get("window", ()), hits, services), write, before)
+        output = await _answered(reader_input, write, before)
+        if message.small_talk and output.reading.abstained:
+            answer = reply(SMALL_TALK[message.small_talk], ask, services.bank)
+            write(Token(before + answer, restart=True))
+            output = replace(output, reading=replace(output.reading, answer=answer, citations=()))
     else:
         output = await asyncio.to_thread(_reminded, ask, message, hits, services)
         if output.reading.answer:
             write(Token((BETWEEN if acknowledged else "") + output.reading.answer))
-    reply = BETWEEN.join(filter(None, [acknowledged, output.reading.answer]))
-    return {"reading": replace(output.reading, answer=reply), "hits": output.hits, "trace": (output.line,)}
+    whole = BETWEEN.join(filter(None, [acknowledged, output.reading.answer]))
+    return {"reading": replace(output.reading, answer=whole), "hits": output.hits, "trace": (output.line,)}
+
+
+async def _in_doubt(reader_input: ReaderInput, write: Write) -> TurnState:
+    """Answer what may be a question; if there is no answer, acknowledge it as a statement."""
+    output = await _answered(reader_input, write, "")
+    if not output.reading.abstained:
+        return {"reading": output.reading, "hits": output.hits, "trace": (output.line,)}
+    acknowledged = acknowledge(reader_input.message, reader_input.ask, reader_input.services.bank)
+    write(Token(acknowledged, restart=True))
+    line = replace(output.line, decided=f"taken for a statement, since as a question: {output.line.decided}")
+    return {"reading": Reading(acknowledged), "hits": _unread(output.hits), "trace": (line,)}
 
 
 def _revised(revision: Revision, ask: Ask, hits: Sequence[Hit], write: Write) -> TurnState:
@@ -66,7 +85,11 @@ def _revised(revision: Revision, ask: Ask, hits: Sequence[Hit], write: Write) ->
 
 
 def _reminded(ask: Ask, message: Message, hits: Sequence[Hit], services: Services) -> ReaderOutput:
-    """The reply where nothing is asked: the memory that the message brings up, if any, or a greeting to small talk."""
+    """The reply where nothing is asked: one to small talk, the memory that the message brings up, or a greeting."""
+    if message.news == LOSS or message.small_talk:
+        what = message.small_talk or message.news
+        said = reply(SMALL_TALK[message.small_talk], ask, services.bank) if message.small_talk else ""
+        return ReaderOutput(Reading(said), _unread(hits), TraceLine("read", f"nothing was asked ({what})"))
     kept = [hit for hit in hits if hit.kept]
     reminder, why = remind(ask, message, kept, services.bank, services.classifier)
     line = TraceLine("read", f"nothing was asked ({message.classes.likeliest_kind}); {why}")

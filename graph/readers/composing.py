@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime, tzinfo
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from graph.readers.intervals import Comparison, ago, compare_days
 from graph.state import USER, Citation, Note, Reading, Reason
 from graph.understanding.sentences import capitalise, split
 from graph.understanding.times import day_happened, describe_day
+from memory.bank.relations import YOU
 from memory.dates.expressions import TimeExpression, describe_span
 from memory.search.tokens import terms
-from memory.types import SEMANTIC, Hit, TimeSpan
+from memory.types import SEMANTIC, Hit, Memory, TimeSpan
 
 if TYPE_CHECKING:
     from graph.understanding.question import Question
@@ -29,6 +32,22 @@ SUFFICIENT = 0.45
 OF_OTHER_SUFFICIENT = 0.36
 """Relevance from which a note about somebody else, or another time, contradicts the question's premise: it would answer
 it but for the person or the time."""
+
+LIKELY = 0.25
+"""Cosine of a memory and the question from which it is shown where no note is sufficient."""
+
+NEAREST = 3
+"""Most notes that are shown there."""
+
+FACTS = {
+    "name": "Your name is {what}.",
+    "home": "You live in {what}.",
+    "occupation": "You work as {what}.",
+    "employer": "You work at {what}.",
+    "birthday": "Your birthday is {what}.",
+    "birthplace": "You were born in {what}.",
+}
+"""How facts about the user are said, by attribute."""
 
 SEVERAL = 4
 """Most notes that are quoted."""
@@ -60,9 +79,30 @@ def compose(
     """
     reason = why_unanswered(question, notes, window, known)
     if reason is not None:
-        return Reading(_why_not(question, notes, reason, known), tuple(notes), abstained=True, reason=reason)
+        nearest = _nearest(question, notes, hits) if reason == "found but does not say" else []
+        reading = _citing(nearest, notes, hits) if nearest else Reading(_why_not(question, notes, reason, known))
+        return replace(reading, notes=tuple(notes), abstained=True, reason=reason)
     share = NEAR_EXACT if question.expects in ("time", "ago", "number", "duration") else NEAR
     return _citing(_quoted(question, notes_near_best(notes, share)[:SEVERAL], asked_at), notes, hits)
+
+
+def _nearest(question: Question, notes: Sequence[Note], hits: Sequence[Hit]) -> list[Quoted]:
+    """The few notes nearest in meaning, to show where none is surely the answer.
+
+    None if it asks about someone who is not remembered.
+    """
+    if question.unknown_names or question.vague:
+        return []
+    meaning = {hit.memory.id: hit.scores.get("dense", 0.0) for hit in hits}
+    near = sorted((note for note in notes if meaning[note.memory.id] >= LIKELY), key=lambda n: -meaning[n.memory.id])
+    # A fact and the turn that states it say the same.
+    distinct: dict[object, Note] = {}
+    for note in near:
+        distinct.setdefault(note.memory.turn_ids or note.memory.id, note)
+    return [
+        (note, _frame(note, "", dated=True), clip(note.quote, question, FURTHER_WORDS))
+        for note in islice(distinct.values(), NEAREST)
+    ]
 
 
 def compare(
@@ -89,9 +129,27 @@ def compare(
 
 def _citing(quoted: Sequence[Quoted], notes: Sequence[Note], hits: Sequence[Hit], first: str = "") -> Reading:
     """The reading of `first`, if any, and one line for each quote with its number."""
-    lines = [f"{frame}“{quote}” [{number}]" for number, (_, frame, quote) in enumerate(quoted, start=1)]
+    lines = [
+        f"{_as_fact(note.memory) or f'{frame}“{quote}”'} [{number}]"
+        for number, (note, frame, quote) in enumerate(quoted, start=1)
+    ]
     citations = cited([note for note, _, _ in quoted], hits)
     return Reading("\n".join(filter(None, [first, *lines])), tuple(notes), citations)
+
+
+def _as_fact(memory: Memory) -> str:
+    """A fact that the user told about themselves, in the second person, with the day; empty for any other memory."""
+    relation = memory.relation
+    if memory.speaker != USER or relation is None or relation.head != YOU or memory.valid_to is not None:
+        return ""
+    sentence = FACTS.get(memory.attribute, "")
+    if memory.store == "relationship":
+        sentence = "{what} is your {name}."
+    elif memory.attribute.startswith("favourite "):
+        sentence = "Your {name} is {what}."
+    day = describe_day(memory.said_at)
+    told = f" You told me on {day}." if day else ""
+    return sentence.format(what=relation.tail, name=relation.name) + told if sentence else ""
 
 
 def cited(notes: Sequence[Note], hits: Sequence[Hit]) -> tuple[Citation, ...]:

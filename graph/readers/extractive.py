@@ -35,8 +35,13 @@ async def read(reader_input: ReaderInput, say: Say) -> ReaderOutput:
     )
     reading = replace(reading, by="extractive")
     if reading.abstained:
-        why = reading.answer if message.classes.asks_memory else GENERAL
-        reading = replace(reading, answer=manner(ask.persona.manner).unknown.format(why=why))
+        spoken = manner(ask.persona.manner)
+        if not message.classes.asks_memory:
+            reading = replace(reading, answer=spoken.unknown.format(why=GENERAL), citations=())
+        elif reading.citations:
+            reading = replace(reading, answer=f"{spoken.unsure}\n{reading.answer}")
+        else:
+            reading = replace(reading, answer=spoken.unknown.format(why=reading.answer))
     best = max((note.relevance for note in reading.notes), default=0.0)
     line = TraceLine("read", f"{len(reading.notes)} notes, {reading.outcome}", {"best note": round(best, 3)})
     say(reading.answer)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graph.replies.manners import manner
+from graph.replies.phrases import GOOD, NEWS, WILL_REMEMBER, reply
 from graph.understanding.sentences import shorten
 from memory.dates.expressions import describe_span
 
 if TYPE_CHECKING:
-    from graph.state import Message, Revision
+    from graph.state import Ask, Message, Revision
+    from memory.bank.bank import Bank
+    from memory.dates.expressions import TimeExpression
 
 MAX_REPEATED = 300
 """Characters of a statement that are repeated."""
@@ -32,13 +35,20 @@ def revised(revision: Revision, manner_name: str) -> str:
     return f"{spoken.retracted.format(text=quoted)}\n\n{RETRACTED}"
 
 
-def acknowledge(message: Message, manner_name: str, *, remembered: bool) -> str:
-    """Repeat what will be remembered, with the date it resolves to, in the persona's manner."""
-    spoken = manner(manner_name)
-    if not remembered:
-        return spoken.unrecorded
-    short = shorten(" ".join(message.statements), MAX_REPEATED)
-    when = message.stated_at
-    if when is None or when.end > MAX_REPEATED:
-        return spoken.noted.format(text=short)
-    return spoken.noted_on.format(text=short, date=describe_span(when.span))
+def acknowledge(message: Message, ask: Ask, bank: Bank) -> str:
+    """React to news; else repeat what will be remembered, with the date it resolves to, in the persona's manner."""
+    spoken, when = manner(ask.persona.manner), message.stated_at
+    if not ask.remember:
+        remembered = spoken.unrecorded
+    elif message.news:
+        # The day of a birth is good to hear back, that of a death is not.
+        remembered = f"{WILL_REMEMBER} {_day(when)}." if message.news == GOOD and when else f"{WILL_REMEMBER} it."
+    else:
+        short = shorten(" ".join(message.statements), MAX_REPEATED)
+        dated = when is not None and when.end <= MAX_REPEATED
+        remembered = spoken.noted_on.format(text=short, date=_day(when)) if dated else spoken.noted.format(text=short)
+    return f"{reply(NEWS[message.news], ask, bank)} {remembered}" if message.news else remembered
+
+
+def _day(when: TimeExpression | None) -> str:
+    return describe_span(when.span) if when else ""

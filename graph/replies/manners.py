@@ -10,7 +10,8 @@ class Manner:
     """The phrases of one manner.
 
     `noted` and `noted_on` take the statement and its date, `corrected` the corrected statement, `retracted` the
-    retracted one, `unknown` the reason for an abstention, and `reminded` a quoted memory.
+    retracted one, `unknown` the reason for an abstention, and `reminded` a quoted memory. `unsure` comes before the
+    lines that are closest to an answer.
     """
 
     noted: str
@@ -20,6 +21,7 @@ class Manner:
     unrecorded: str
     greeting: str
     unknown: str
+    unsure: str
     reminded: str
 
 
@@ -32,6 +34,7 @@ MANNERS: dict[str, Manner] = {
         unrecorded="Understood. I am not remembering this chat.",
         greeting="Hello. Ask me about anything you have told me, or tell me something to remember.",
         unknown="I don't know: {why}",
+        unsure="I'm not sure. The closest I remember:",
         reminded="That reminds me: {text}",
     ),
     "warm": Manner(
@@ -42,6 +45,7 @@ MANNERS: dict[str, Manner] = {
         unrecorded="Thank you for telling me. This chat is not being remembered.",
         greeting="Hello! It's good to hear from you. Ask me about anything we've talked about, or tell me how you are.",
         unknown="I'm sorry, I don't know: {why}",
+        unsure="I'm not quite sure, I'm afraid. This is the closest I remember:",
         reminded="That makes me think of something: {text}",
     ),
     "playful": Manner(
@@ -52,6 +56,7 @@ MANNERS: dict[str, Manner] = {
         unrecorded="My pen is down! This chat is not being remembered.",
         greeting="Hey you! Quiz me on what you've told me, or give me something new to remember.",
         unknown="You've got me there, I don't know: {why}",
+        unsure="Hmm, not sure. The closest in my notes:",
         reminded="Ooh, that rings a bell: {text}",
     ),
     "formal": Manner(
@@ -62,6 +67,7 @@ MANNERS: dict[str, Manner] = {
         unrecorded="Thank you. As you requested, this conversation is not being recorded.",
         greeting="Good day. You may ask me about anything you have told me, or tell me what I should remember.",
         unknown="I'm afraid I don't know: {why}",
+        unsure="I am not certain. The closest I remember:",
         reminded="If I may remind you: {text}",
     ),
 }

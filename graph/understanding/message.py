@@ -13,10 +13,10 @@ import numpy as np
 from graph.state import Ask, Message, Services, TraceLine
 from graph.understanding.classifier import Classification
 from graph.understanding.llm_classifier import JudgedStores, judge_stores
+from graph.understanding.parts import read_parts
 from graph.understanding.question import names_something
 from graph.understanding.sentences import split
 from graph.understanding.times import stated_time, times_in
-from graph.understanding.word_groups import GROUPS
 from memory.search.names import is_about_others, is_about_self, possible_names, to_first_person
 from memory.search.scoring import Subject
 from memory.search.searcher import View
@@ -37,16 +37,6 @@ CONTEXT_WEIGHT = 1.0
 """Total weight of the preceding dialogue beside a question about the past: "Where does she live?" needs it, but a
 change of subject must not be drowned. A message that asks for no memory is about the dialogue, and all its views have
 the same weight (He et al. 2025 search with the dialogue as a whole)."""
-
-FULL_STOP = 50.0
-"""Factor by which a full stop makes a question less likely. Nineteen in twenty of the classifier's training messages
-are questions; in a chat most sentences are statements. Set on the histories of our own benchmark, replayed as chats: of
-789 messages without a question mark, 554 were classified as questions without this factor, and 91 are with it."""
-
-_WISHES = r"I(?:['’]d| would)? (?:like|love|want|need) to know|I(?:['’]m| am)? wonder(?:ing)?"
-_ASKS = "|".join([_WISHES, *sorted(GROUPS["asks"] | GROUPS["order"])])
-_STATES = re.compile(rf"^\W*(?!(?:{_ASKS})\b)\w[^?？]*[.!…][\"'”’)]*\s*$", re.IGNORECASE)
-"""A sentence that ends with a full stop and does not begin as a question or an order ("Tell me ...")."""
 
 _BACK = re.compile(
     r"^\W*(?:and|but|or|so|then)\b|\b(?:that|this|it|there|then|those|these|he|him|his|she|hers?|they|them|theirs?)\b"
@@ -72,27 +62,35 @@ def _parse(ask: Ask, services: Services) -> tuple[Message, str]:
     texts = [ask.text, *context, *sentences]
     names = services.searcher.main_speakers(ask.persona.id, "\n".join(texts), ask.as_of)
     views, voices = _views(services, [*texts, *dialogue], names if services.settings.search.voice else ())
-    own, before, parts = views[0], views[1 : 1 + len(context)], views[1 + len(context) : len(texts)]
-    kinds = [(part, _classes(services, part).likeliest_kind) for part in parts or (own,)]
-    stating = [part for part, kind in kinds if kind == "statement"]
-    asking = [part for part, kind in kinds if kind != "statement"]
-    question = _together(asking) if stating and asking else own
+    own, before = views[0], views[1 : 1 + len(context)]
+    parts = read_parts(views[1 + len(context) : len(texts)] or (own,), services)
+    question = _together(parts.asking) if parts.stating and parts.asking else own
     own_question = question.text
-    classes = _without_profile_of_others(_classes(services, question), own_question, (ask.persona.name, *names))
+    classes = replace(_classes(services, question), kind=parts.kind)
+    classes = _without_profile_of_others(classes, own_question, (ask.persona.name, *names))
     if _refers_back(own_question):
         question = before[0] if before and _refers_back(ask.text) else own
     # Searched in the voice of the person it is about, but classified by its own words.
     voiced_views = {view.text: replace(view, vector=voices[view.text]) for view in views}
     if question.text not in voiced_views:
-        voiced_views[question.text] = _together([voiced_views[part.text] for part in asking])
+        voiced_views[question.text] = _together([voiced_views[part.text] for part in parts.asking])
     others = (own, *before, *views[len(texts) :])
     times = times_in(question.text, ask.as_of) if ask.times is None else ask.times
     named = frozenset(possible_names(question.text))
     subject = Subject(tuple(name for name in names if name in named), is_about_self(question.text), times)
-    statements = tuple(part.text for part in stating)
-    looked_up = _weighted(question, others, voiced_views, classes)
-    stated_at = stated_time(" ".join(statements), ask.as_of)
-    return Message(classes, statements, question, looked_up, subject, stated_at), own_question
+    statements = tuple(part.text for part in parts.stating)
+    message = Message(
+        classes,
+        statements,
+        question,
+        _weighted(question, others, voiced_views, classes),
+        subject,
+        stated_time(" ".join(statements), ask.as_of),
+        parts.small_talk,
+        parts.news,
+        parts.in_doubt,
+    )
+    return message, own_question
 
 
 def _views(
@@ -174,14 +172,7 @@ def _together(views: Sequence[View]) -> View:
 def _classes(services: Services, view: View) -> Classification:
     classes = services.classifier.classify(view.text, view.vector)
     if services.settings.classifier == "none":
-        classes = replace(classes, stores=Classification.uniform().stores)
-    kind = classes.kind
-    if classes.likeliest_kind == "statement" and view.text.rstrip().endswith(("?", "？")):
-        # By its words "I sold the canoe?" is a statement; the question mark makes it a question.
-        classes = replace(classes, kind={**kind, "statement": 0.0, "question": kind["question"] + kind["statement"]})
-    elif _STATES.search(view.text):
-        weighed = {**kind, "question": kind["question"] / FULL_STOP}
-        classes = replace(classes, kind={name: p / sum(weighed.values()) for name, p in weighed.items()})
+        return replace(classes, stores=Classification.uniform().stores)
     return classes
 
 

@@ -19,6 +19,9 @@ FUNCTION_WORDS = frozenset(
     than that the their theirs them then there these they this those to too under until up us very was we were what
     when where which while who whom whose why will with would you your yours i'm i've i'd i'll you're it's that's don't
     didn't doesn't isn't wasn't aren't weren't haven't hasn't hadn't won't wouldn't can't couldn't
+    what's who's where's when's how's why's there's here's he's she's we're they're you've we've they've
+    whats whos wheres whens hows whys im ive thats theres dont didnt doesnt isnt wasnt arent werent havent hasnt hadnt
+    wont wouldnt cant couldnt youre theyre weve theyve youve
     """.split()
 )
 """English words of the closed classes: they carry no content in a question."""

@@ -1,0 +1,89 @@
+"""What people type as small talk or news, and the replies in each manner: small_talk.toml and news.toml."""
+
+from __future__ import annotations
+
+import tomllib
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from graph.understanding.intents import NONE
+from graph.understanding.times import describe_day
+
+if TYPE_CHECKING:
+    from graph.state import Ask
+    from memory.bank.bank import Bank
+
+WILL_REMEMBER = "I'll remember"
+"""Begins what is said after a reaction to news."""
+
+LOSS, HARD, GOOD = "loss", "hard", "good"
+"""The kinds of news. After a loss no memory is brought up; the day of good news is repeated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """`examples` to train on, `held_out` ones to test with, and the variants of the reply by manner."""
+
+    examples: tuple[str, ...]
+    held_out: tuple[str, ...]
+    replies: Mapping[str, tuple[str, ...]]
+
+
+def _load(file: str) -> dict[str, Intent]:
+    tables = tomllib.loads(Path(__file__).with_name(file).read_text("utf-8"))
+    return {
+        name: Intent(
+            tuple(table.get("examples", ())),
+            tuple(table.get("held_out", ())),
+            {manner: tuple(texts) for manner, texts in table.get("replies", {}).items()},
+        )
+        for name, table in tables.items()
+    }
+
+
+SMALL_TALK, NEWS = _load("small_talk.toml"), _load("news.toml")
+assert NONE in SMALL_TALK and NONE in NEWS  # noqa: PT018 (what has no intent must be trained, too)
+
+
+def reply(intent: Intent, ask: Ask, bank: Bank) -> str:
+    """A reply to an intent in the persona's manner; another variant than before in this chat, while there are any."""
+    variants = intent.replies.get(ask.persona.manner.strip().casefold(), intent.replies["plain"])
+    filled = [_fill(variant, ask, bank) for variant in variants]
+    said = {turn.text.split(f" {WILL_REMEMBER}")[0] for turn in ask.dialogue if turn.role == "assistant"}
+    fresh = [text for text in filled if text not in said] or filled
+    return fresh[zlib.crc32(ask.turn_id.encode()) % len(fresh)]
+
+
+def _fill(variant: str, ask: Ask, bank: Bank) -> str:
+    name = _name_of_user(ask, bank) if "{user}" in variant else ""
+    return variant.format(
+        name=ask.persona.name,
+        user=f", {name}" if name else "",
+        part_of_day=part_of_day(ask.as_of),
+        known=_known(ask, bank) if "{known}" in variant else "",
+    )
+
+
+def part_of_day(moment: datetime) -> str:
+    """What a greeting calls the time: morning from 4, afternoon from 12, evening from 18 o'clock."""
+    return "morning" if 4 <= moment.hour < 12 else "afternoon" if 12 <= moment.hour < 18 else "evening"
+
+
+def _name_of_user(ask: Ask, bank: Bank) -> str:
+    """The name that the user told last; empty if none."""
+    facts = bank.memories(ask.persona.id, store="profile")
+    names = [m.relation.tail for m in facts if m.attribute == "name" and m.relation and m.valid_to is None]
+    return names[-1] if names else ""
+
+
+def _known(ask: Ask, bank: Bank) -> str:
+    """How much is remembered, as a clause."""
+    time_range, count = bank.time_range(ask.persona.id), bank.count_memories(ask.persona.id)
+    if not count:
+        return "You have not told me anything yet"
+    since = f" since {describe_day(time_range.start)}" if time_range else ""
+    return f"I remember {count} thing{'s' if count > 1 else ''}{since}"

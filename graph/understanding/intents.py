@@ -1,0 +1,61 @@
+"""Recognise the intent of small talk ("thanks", "who are you?"), and that somebody lost somebody ("my cat died").
+
+A logistic regression over the sentence embedding and the words, as in `graph.understanding.classifier`. Its class
+`NONE` stands for all other messages. `graph.training.intents` writes the weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from scipy.special import softmax
+
+from graph.understanding.classifier import Floats, features
+
+MODELS = Path(__file__).parents[2] / "assets" / "models"
+SMALL_TALK, LOSSES = MODELS / "small_talk.npz", MODELS / "losses.npz"
+
+NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Recogniser:
+    """`weights` is (intents, d + terms), `bias` (intents,); `vocabulary` numbers the lexical terms.
+
+    Messages of more words than any it was trained on, `longest`, have no intent.
+    """
+
+    weights: Floats
+    bias: Floats
+    vocabulary: Mapping[str, int]
+    intents: tuple[str, ...]
+    longest: int
+
+    def recognise(self, text: str, vector: Floats) -> tuple[str, float]:
+        """The likeliest intent of a message and the probability that it has any; no intent below a half.
+
+        Args:
+            text: The message.
+            vector: Its unit embedding by the packaged model, of shape (d,). With embeddings of another length nothing
+                is recognised.
+        """
+        if len(vector) + len(self.vocabulary) != self.weights.shape[1] or not 0 < len(text.split()) <= self.longest:
+            return "", 0.0
+        probabilities = softmax(self.weights @ features(text, vector, self.vocabulary) + self.bias)
+        likely = dict(zip(self.intents, map(float, probabilities), strict=True))
+        probability = 1 - likely.pop(NONE)
+        return max(likely, key=lambda intent: likely[intent]) if probability > 0.5 else "", probability
+
+
+@cache
+def load(path: Path) -> Recogniser:
+    """Read the weights that `python -m graph.training.intents` wrote."""
+    with np.load(path, allow_pickle=False) as arrays:
+        vocabulary = {term: column for column, term in enumerate(str(arrays["vocabulary"]).split("\n"))}
+        intents = tuple(str(arrays["intents"]).split("\n"))
+        weights = arrays["weights"].astype(np.float32)
+        return Recogniser(weights, arrays["bias"], vocabulary, intents, int(arrays["longest"]))

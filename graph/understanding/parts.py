@@ -1,0 +1,98 @@
+"""Split a message into what it states, what it asks and what is small talk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from graph.learning.feelings import emotion
+from graph.replies.phrases import GOOD, HARD, SMALL_TALK
+from graph.understanding.classifier import KINDS, Kind
+from graph.understanding.form import Form, form_of
+from graph.understanding.intents import NONE
+from graph.understanding.question import names_something
+from memory.search.searcher import View
+from memory.search.tokens import FUNCTION_WORDS, words
+
+if TYPE_CHECKING:
+    from graph.state import Services
+
+ABOUT_USER = "who_am_i"
+"""Small talk that the memory may answer."""
+SMALL_TALK_WORDS = FUNCTION_WORDS | {
+    word for name, intent in SMALL_TALK.items() if name != NONE for text in intent.examples for word in words(text)
+}
+"""All words of the small talk that was trained on. What does not ask and has any other word is none."""
+SURELY_A_LOSS = 0.8
+"""Probability from which a loss gets sympathy: sympathy with what is no trouble is worse than none."""
+GOOD_FEELINGS = frozenset("joy excitement gratitude pride relief love".split())
+HARD_FEELINGS = frozenset(
+    "sadness grief anger fear nervousness disappointment embarrassment remorse loneliness tiredness".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The sentences of a message that state something and those that ask; one in doubt is in both.
+
+    `small_talk` is the intent of the last one that is small talk, unless another tells something; `news` is that of the
+    first that tells news.
+    """
+
+    stating: tuple[View, ...]
+    asking: tuple[View, ...]
+    small_talk: str
+    news: str
+
+    @property
+    def kind(self) -> Mapping[Kind, float]:
+        """The kind of the message: a question if any sentence asks, else a statement if any states."""
+        kind: Kind = "question" if self.asking else "statement" if self.stating else "smalltalk"
+        return {name: float(name == kind) for name in KINDS}
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether all that it asks may be meant as a statement."""
+        return bool(self.asking) and {view.text for view in self.asking} <= {view.text for view in self.stating}
+
+
+def read_parts(sentences: Sequence[View], services: Services) -> Parts:
+    """Tell the sentences of a message apart by their form; where it leaves that open, the classifier decides.
+
+    What may be a question by the classifier alone is remembered, too, and so is a statement that is small talk ("I'm
+    bored"): nothing told is ever lost. What names nothing ("so it is") tells nothing.
+    """
+    stating: list[View] = []
+    asking: list[View] = []
+    small_talk = news = ""
+    tells = False
+    for view in sentences:
+        form = form_of(view.text)
+        intent = services.small_talk.recognise(view.text, view.vector)[0]
+        if form != "question" and not SMALL_TALK_WORDS.issuperset(words(view.text)):
+            intent = ""
+        small_talk = intent or small_talk
+        if intent == ABOUT_USER or (form != "statement" and not intent and _may_ask(form, view, services)):
+            asking.append(view)
+        if form == "question" or (intent and form != "statement") or not names_something(view.text):
+            continue
+        stating.append(view)
+        tells = tells or not intent
+        news = news or _news(view, services)
+    return Parts(tuple(stating), tuple(asking), "" if tells else small_talk, news)
+
+
+def _news(view: View, services: Services) -> str:
+    """The kind of news that a sentence tells: a loss, or by the feeling that it names."""
+    intent, probability = services.losses.recognise(view.text, view.vector)
+    if intent and probability > SURELY_A_LOSS:
+        return intent
+    felt = emotion(view.text)
+    return GOOD if felt in GOOD_FEELINGS else HARD if felt in HARD_FEELINGS else ""
+
+
+def _may_ask(form: Form, view: View, services: Services) -> bool:
+    if form == "question":
+        return True
+    return not view.text.endswith((".", "!", "…")) and services.classifier.classify(view.text, view.vector).is_question

@@ -1,0 +1,171 @@
+"""What people type in a hurry is told apart: what it states, what it asks, small talk, and news."""
+
+import asyncio
+from dataclasses import replace
+from datetime import UTC, datetime
+from types import SimpleNamespace
+
+import pytest
+
+from graph.assistant import Assistant
+from graph.nodes.classify import classify
+from graph.replies import phrases
+from graph.state import Ask
+from graph.understanding import intents
+from graph.understanding.form import form_of
+from memory.types import PersonaDraft, TurnDraft
+
+QUESTIONS = """whats my name
+where do i live
+when's ana coming
+how many cats do i have
+which school did my sister go to
+who called me yesterday
+did my sister call
+is the car fixed yet
+what time is the dentist
+btw what did i say about the trip
+any idea where i left my keys
+was it friday or saturday
+remind me what the vet said
+in which city did i study
+so what did the doctor say
+can you tell me when my exam is
+i forgot what my flat number is
+do i have any allergies
+whose birthday is next
+why did i quit
+does Ben like fish
+who taught me piano
+I sold the canoe?""".splitlines()
+
+STATEMENTS = """guess who got the job
+when i got home the cat was gone
+my sister called
+mom is visiting on friday
+started at the bakery on monday
+have been feeling off all week
+cant wait for friday
+wonder if itll rain at the wedding
+my grandma passed away this morning
+my name is anna
+its my birthday tomorrow
+remind me to call ben
+what i like about her is that she listens
+where i work its always cold
+dont forget i have the exam on the 3rd
+will be in paris next week
+was at the dentist today
+ben and i are moving in together
+didnt sleep at all
+who knew it would be so hard""".splitlines()
+
+
+@pytest.mark.parametrize("text", QUESTIONS)
+def test_a_question_is_known_by_its_form(text):
+    assert form_of(text) == "question"
+
+
+@pytest.mark.parametrize("text", STATEMENTS)
+def test_a_statement_is_known_by_its_form(text):
+    assert form_of(text) == "statement"
+
+
+@pytest.mark.parametrize("text", ["and her job", "dentist on friday"])
+def test_the_form_of_a_fragment_is_open(text):
+    assert form_of(text) == "unclear"
+
+
+@pytest.fixture
+def chat(services):
+    """Says one message to a persona of a manner, as of noon, and gives the parsed message and the reply."""
+    assistant = Assistant(services)
+
+    def say(text, manner="plain", remember=True):
+        persona = services.bank.create_persona(PersonaDraft("Otto", manner=manner))
+        ask = Ask(persona, text, datetime(2026, 5, 4, 12, tzinfo=UTC), "chat", remember=remember)
+        message = asyncio.run(classify({"ask": ask}, SimpleNamespace(context=services)))["message"]
+        return message, assistant.ask(ask)
+
+    return say
+
+
+@pytest.mark.parametrize("text", STATEMENTS)
+def test_what_is_told_is_found_by_its_own_words(chat, services, text):
+    _, answer = chat(text)
+    persona = services.bank.personas()[-1]
+    assert text in [memory.text for memory in services.bank.memories(persona.id, store="dialogue")]
+    assert not answer.reading.abstained
+
+
+@pytest.mark.parametrize(
+    ("text", "intent"), [("thx!", "thanks"), ("who are you", "who_are_you"), ("tell me a joke", "joke")]
+)
+def test_small_talk_gets_a_reply_of_its_intent_and_is_not_remembered(chat, services, text, intent):
+    message, answer = chat(text, "warm")
+    assert (message.small_talk, message.statements) == (intent, ())
+    variants = phrases.SMALL_TALK[intent].replies["warm"]
+    assert any(answer.reading.answer.startswith(variant.split("{")[0]) for variant in variants)
+    assert services.bank.count_memories(services.bank.personas()[-1].id) == 0
+
+
+def test_hard_news_gets_sympathy_before_anything_else(chat):
+    message, answer = chat("my grandma passed away this morning", "playful")
+    assert message.news == "loss"
+    assert answer.reading.answer.startswith(tuple(phrases.NEWS["loss"].replies["playful"]))
+    assert "book" not in answer.reading.answer
+
+
+def test_a_fragment_that_is_no_question_we_can_answer_is_taken_as_told(chat, services):
+    message, answer = chat("dentist friday")
+    assert "dentist friday" in message.statements
+    assert not answer.reading.abstained
+    assert services.bank.count_memories(services.bank.personas()[-1].id, store="dialogue") == 1
+
+
+@pytest.mark.parametrize("table", [phrases.SMALL_TALK, phrases.NEWS], ids=["small talk", "news"])
+def test_every_intent_has_replies_in_every_manner_and_its_placeholders_are_known(table):
+    known = dict.fromkeys(("name", "user", "part_of_day", "known"), "x")
+    for name, intent in table.items():
+        if name != intents.NONE:
+            assert set(intent.replies) == {"plain", "warm", "playful", "formal"}
+        for variant in (text for variants in intent.replies.values() for text in variants):
+            assert variant.format(**known)
+
+
+@pytest.mark.quality
+@pytest.mark.parametrize(
+    ("table", "path", "right", "quiet"),
+    [(phrases.SMALL_TALK, intents.SMALL_TALK, 0.8, 0.9), (phrases.NEWS, intents.LOSSES, 0.75, 0.85)],
+    ids=["small talk", "losses"],
+)
+def test_most_phrases_that_were_held_out_are_recognised(embedder, table, path, right, quiet):
+    recogniser = intents.load(path)
+    pairs = [(text, name) for name, intent in table.items() for text in intent.held_out]
+    vectors = embedder.encode([text for text, _ in pairs])
+    found = [
+        recogniser.recognise(text, vector)[0] or intents.NONE for (text, _), vector in zip(pairs, vectors, strict=True)
+    ]
+    scores = {
+        is_none: [
+            ours == name for ours, (_, name) in zip(found, pairs, strict=True) if (name == intents.NONE) == is_none
+        ]
+        for is_none in (False, True)
+    }
+    assert sum(scores[False]) >= right * len(scores[False])
+    assert sum(scores[True]) >= quiet * len(scores[True])
+
+
+def test_embeddings_of_another_model_recognise_nothing(embedder):
+    vector = embedder.encode(["thanks"])[0]
+    assert intents.load(intents.SMALL_TALK).recognise("thanks", vector[:-1]) == ("", 0.0)
+
+
+def test_a_reply_is_not_repeated_while_there_are_others(services):
+    persona = services.bank.create_persona(PersonaDraft("Otto", manner="plain"))
+    ask = Ask(persona, "thanks", datetime(2026, 5, 4, 12, tzinfo=UTC), "chat")
+    said = []
+    for _ in range(3):
+        dialogue = tuple(TurnDraft("Otto", "assistant", text) for text in said)
+        said.append(phrases.reply(phrases.SMALL_TALK["thanks"], replace(ask, dialogue=dialogue), services.bank))
+    assert len(set(said)) == 3
