@@ -42,7 +42,7 @@ def home(tmp_path, whole):
 
 @pytest.fixture
 def evaluator(home):
-    return Evaluator(EvalSettings(home=home))
+    return Evaluator(EvalSettings(home=home, data=None))
 
 
 def order(**changes):

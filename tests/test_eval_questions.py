@@ -74,13 +74,16 @@ def test_each_form_in_which_facts_are_written_is_read(memory, fact):
 
 def test_every_fact_that_a_chat_learns_is_read_back():
     said = (
-        "My name is Ana. I live in Vellmar. I moved to Sandwick. I work as a pilot. I work at Old Mill. "
+        "My name is Ana. my name is ana. Hi, I'm Ana. "
+        "I live in Vellmar. I moved to Sandwick. I work as a pilot. I work at Old Mill. "
         "My birthday is 3 March. My favourite tea is mint. My sister is called Wilma. "
         "I have a dog called Rex. Zita is my aunt. I'm allergic to nuts. I was born in Oldham."
     )
     learned = list(facts(said, "Ana", day(1)))
     assert len(learned) == len(FORMS)
     assert [(q.relation, q.tail) for q in quads(learned)] == [
+        ("name", "Ana"),
+        ("name", "Ana"),
         ("name", "Ana"),
         ("home", "Vellmar"),
         ("home", "Sandwick"),

@@ -1,4 +1,4 @@
-"""What people type in a hurry is told apart: what it states, what it asks, small talk, and news."""
+"""Messages typed in a hurry are split into statements, questions, small talk and news."""
 
 import asyncio
 from dataclasses import replace
@@ -13,6 +13,7 @@ from graph.replies import phrases
 from graph.state import Ask
 from graph.understanding import intents
 from graph.understanding.form import form_of
+from memory.dates.expressions import find_times
 from memory.types import PersonaDraft, TurnDraft
 
 QUESTIONS = """whats my name
@@ -91,7 +92,7 @@ def chat(services):
 
 
 @pytest.mark.parametrize("text", STATEMENTS)
-def test_what_is_told_is_found_by_its_own_words(chat, services, text):
+def test_a_statement_is_remembered_word_for_word(chat, services, text):
     _, answer = chat(text)
     persona = services.bank.personas()[-1]
     assert text in [memory.text for memory in services.bank.memories(persona.id, store="dialogue")]
@@ -116,7 +117,7 @@ def test_hard_news_gets_sympathy_before_anything_else(chat):
     assert "book" not in answer.reading.answer
 
 
-def test_a_fragment_that_is_no_question_we_can_answer_is_taken_as_told(chat, services):
+def test_a_fragment_without_an_answer_is_remembered(chat, services):
     message, answer = chat("dentist friday")
     assert "dentist friday" in message.statements
     assert not answer.reading.abstained
@@ -169,3 +170,33 @@ def test_a_reply_is_not_repeated_while_there_are_others(services):
         dialogue = tuple(TurnDraft("Otto", "assistant", text) for text in said)
         said.append(phrases.reply(phrases.SMALL_TALK["thanks"], replace(ask, dialogue=dialogue), services.bank))
     assert len(set(said)) == 3
+
+
+@pytest.mark.parametrize(
+    "text", ["thanks otto", "hellooo", "hi Otto!"], ids=["the persona's name", "a stretched word", "with a mark"]
+)
+def test_small_talk_with_the_personas_name_or_a_stretched_word_is_not_remembered(chat, services, text):
+    chat(text)
+    assert services.bank.count_memories(services.bank.personas()[-1].id) == 0
+
+
+@pytest.mark.parametrize("manner", ["plain", "warm", "playful", "formal"])
+def test_a_crisis_gets_a_serious_reply_in_every_manner(chat, manner):
+    _, answer = chat("i want to kill myself", manner)
+    assert answer.reading.answer in phrases.NEWS["crisis"].replies[manner]
+
+
+def test_thanks_before_a_question_do_not_replace_its_answer(chat):
+    _, answer = chat("Thanks! Where did I park the car?")
+    assert answer.reading.abstained
+    assert not answer.reading.answer.startswith(tuple(phrases.SMALL_TALK["thanks"].replies["plain"]))
+
+
+def test_a_feeling_of_the_past_gets_no_reaction(chat):
+    assert chat("I was so excited but they cancelled the trip")[0].news == ""
+
+
+@pytest.mark.parametrize("text", ["she is" + " only" * 60 + " here on friday", "ok " * 6_000 + "?", "." * 20_000])
+def test_no_form_or_tense_takes_long_to_read(text):
+    assert form_of(text)
+    assert find_times(text, datetime(2026, 5, 4, 12, tzinfo=UTC)) is not None

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from graph.readers.composing import MAX_WORDS, NEAREST
+from graph.readers.composing import MAX_NEAREST, MAX_WORDS
 from graph.replies.manners import manner
 from graph.replies.phrases import SMALL_TALK
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TurnDraft
@@ -83,7 +83,7 @@ def test_what_is_near_but_does_not_say_is_no_answer(marlow, question):
     reading = ask(marlow, question)
     assert (reading.abstained, reading.reason) == (True, "found but does not say")
     assert reading.notes
-    assert len(reading.citations) <= NEAREST
+    assert len(reading.citations) <= MAX_NEAREST
 
 
 def test_unsure_it_shows_the_lines_that_are_nearest_in_meaning(services, marlow):

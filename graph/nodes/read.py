@@ -15,9 +15,10 @@ from graph.readers import chain_of_note, extractive
 from graph.readers.interface import Reader, ReaderFailed, ReaderInput, ReaderOutput
 from graph.replies.acknowledgements import acknowledge, revised
 from graph.replies.manners import manner
-from graph.replies.phrases import LOSS, SMALL_TALK, reply
+from graph.replies.phrases import CRISIS, LOSS, SMALL_TALK, reply
 from graph.replies.reminders import remind
 from graph.state import Ask, Message, Reading, Revision, Services, Token, TraceLine, TurnState, drop
+from graph.understanding.parts import ABOUT_USER
 from graph.understanding.sentences import capitalise
 
 if TYPE_CHECKING:
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 
 READERS: Mapping[str, Reader] = {"extractive": extractive.read, "chain-of-note": chain_of_note.read}
 
-BETWEEN = "\n\n"
-"""Between the reply to a statement and the answer to a question."""
+PARAGRAPH_BREAK = "\n\n"
+"""Separates the reply to a statement from the answer to a question."""
 
 Write = Callable[[Token], None]
 
@@ -43,25 +44,25 @@ async def read(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     if revision is not None:
         return _revised(revision, ask, hits, write)
     reader_input = ReaderInput(ask, message, state.get("window", ()), hits, services)
-    if message.in_doubt:
+    if message.in_doubt and ask.remember:
         return await _in_doubt(reader_input, write)
     acknowledged = before = ""
     if message.statements and not message.small_talk and (ask.remember or not message.classes.is_question):
         acknowledged = acknowledge(message, ask, services.bank)
-        before = acknowledged + BETWEEN
+        before = acknowledged + PARAGRAPH_BREAK
         write(Token(acknowledged))
     if message.classes.is_question:
         output = await _answered(reader_input, write, before)
-        if message.small_talk and output.reading.abstained:
+        if message.small_talk == ABOUT_USER and output.reading.abstained:
             answer = reply(SMALL_TALK[message.small_talk], ask, services.bank)
             write(Token(before + answer, restart=True))
             output = replace(output, reading=replace(output.reading, answer=answer, citations=()))
     else:
         output = await asyncio.to_thread(_reminded, ask, message, hits, services)
         if output.reading.answer:
-            write(Token((BETWEEN if acknowledged else "") + output.reading.answer))
-    whole = BETWEEN.join(filter(None, [acknowledged, output.reading.answer]))
-    return {"reading": replace(output.reading, answer=whole), "hits": output.hits, "trace": (output.line,)}
+            write(Token((PARAGRAPH_BREAK if acknowledged else "") + output.reading.answer))
+    answer = PARAGRAPH_BREAK.join(filter(None, [acknowledged, output.reading.answer]))
+    return {"reading": replace(output.reading, answer=answer), "hits": output.hits, "trace": (output.line,)}
 
 
 async def _in_doubt(reader_input: ReaderInput, write: Write) -> TurnState:
@@ -71,8 +72,9 @@ async def _in_doubt(reader_input: ReaderInput, write: Write) -> TurnState:
         return {"reading": output.reading, "hits": output.hits, "trace": (output.line,)}
     acknowledged = acknowledge(reader_input.message, reader_input.ask, reader_input.services.bank)
     write(Token(acknowledged, restart=True))
+    reading = Reading(acknowledged, notice=output.reading.notice, unreachable=output.reading.unreachable)
     line = replace(output.line, decided=f"taken for a statement, since as a question: {output.line.decided}")
-    return {"reading": Reading(acknowledged), "hits": _unread(output.hits), "trace": (line,)}
+    return {"reading": reading, "hits": _unread(output.hits), "trace": (line,)}
 
 
 def _revised(revision: Revision, ask: Ask, hits: Sequence[Hit], write: Write) -> TurnState:
@@ -86,7 +88,7 @@ def _revised(revision: Revision, ask: Ask, hits: Sequence[Hit], write: Write) ->
 
 def _reminded(ask: Ask, message: Message, hits: Sequence[Hit], services: Services) -> ReaderOutput:
     """The reply where nothing is asked: one to small talk, the memory that the message brings up, or a greeting."""
-    if message.news == LOSS or message.small_talk:
+    if message.news in (LOSS, CRISIS) or message.small_talk:
         what = message.small_talk or message.news
         said = reply(SMALL_TALK[message.small_talk], ask, services.bank) if message.small_talk else ""
         return ReaderOutput(Reading(said), _unread(hits), TraceLine("read", f"nothing was asked ({what})"))
@@ -110,7 +112,7 @@ async def _answered(reader_input: ReaderInput, write: Write, before: str) -> Rea
     """
     settings = reader_input.services.settings
     if before:
-        write(Token(BETWEEN))
+        write(Token(PARAGRAPH_BREAK))
     name = "chain-of-note" if settings.reader == "auto" and reader_input.services.model is not None else "extractive"
     try:
         return await READERS[name](reader_input, lambda text: write(Token(text)))

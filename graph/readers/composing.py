@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
@@ -33,10 +34,10 @@ OF_OTHER_SUFFICIENT = 0.36
 """Relevance from which a note about somebody else, or another time, contradicts the question's premise: it would answer
 it but for the person or the time."""
 
-LIKELY = 0.25
+MIN_SIMILARITY = 0.25
 """Cosine of a memory and the question from which it is shown where no note is sufficient."""
 
-NEAREST = 3
+MAX_NEAREST = 3
 """Most notes that are shown there."""
 
 FACTS = {
@@ -49,7 +50,7 @@ FACTS = {
 }
 """How facts about the user are said, by attribute."""
 
-SEVERAL = 4
+MAX_QUOTES = 4
 """Most notes that are quoted."""
 
 NEAR, NEAR_EXACT = 0.6, 0.7
@@ -83,7 +84,7 @@ def compose(
         reading = _citing(nearest, notes, hits) if nearest else Reading(_why_not(question, notes, reason, known))
         return replace(reading, notes=tuple(notes), abstained=True, reason=reason)
     share = NEAR_EXACT if question.expects in ("time", "ago", "number", "duration") else NEAR
-    return _citing(_quoted(question, notes_near_best(notes, share)[:SEVERAL], asked_at), notes, hits)
+    return _citing(_quoted(question, notes_near_best(notes, share)[:MAX_QUOTES], asked_at), notes, hits)
 
 
 def _nearest(question: Question, notes: Sequence[Note], hits: Sequence[Hit]) -> list[Quoted]:
@@ -94,14 +95,15 @@ def _nearest(question: Question, notes: Sequence[Note], hits: Sequence[Hit]) -> 
     if question.unknown_names or question.vague:
         return []
     meaning = {hit.memory.id: hit.scores.get("dense", 0.0) for hit in hits}
-    near = sorted((note for note in notes if meaning[note.memory.id] >= LIKELY), key=lambda n: -meaning[n.memory.id])
+    ranked = sorted(notes, key=lambda note: -meaning.get(note.memory.id, 0.0))
+    near = [note for note in ranked if meaning.get(note.memory.id, 0.0) >= MIN_SIMILARITY]
     # A fact and the turn that states it say the same.
     distinct: dict[object, Note] = {}
     for note in near:
         distinct.setdefault(note.memory.turn_ids or note.memory.id, note)
     return [
         (note, _frame(note, "", dated=True), clip(note.quote, question, FURTHER_WORDS))
-        for note in islice(distinct.values(), NEAREST)
+        for note in islice(distinct.values(), MAX_NEAREST)
     ]
 
 
@@ -130,8 +132,8 @@ def compare(
 def _citing(quoted: Sequence[Quoted], notes: Sequence[Note], hits: Sequence[Hit], first: str = "") -> Reading:
     """The reading of `first`, if any, and one line for each quote with its number."""
     lines = [
-        f"{_as_fact(note.memory) or f'{frame}“{quote}”'} [{number}]"
-        for number, (note, frame, quote) in enumerate(quoted, start=1)
+        f"{frame}“{quote}” [{number}]" if quote else f"{frame} [{number}]"
+        for number, (_, frame, quote) in enumerate(quoted, start=1)
     ]
     citations = cited([note for note, _, _ in quoted], hits)
     return Reading("\n".join(filter(None, [first, *lines])), tuple(notes), citations)
@@ -147,9 +149,20 @@ def _as_fact(memory: Memory) -> str:
         sentence = "{what} is your {name}."
     elif memory.attribute.startswith("favourite "):
         sentence = "Your {name} is {what}."
+    if not sentence:
+        return ""
     day = describe_day(memory.said_at)
     told = f" You told me on {day}." if day else ""
-    return sentence.format(what=relation.tail, name=relation.name) + told if sentence else ""
+    return sentence.format(what=_with_article(memory.attribute, relation.tail), name=relation.name) + told
+
+
+def _with_article(attribute: str, what: str) -> str:
+    """An occupation or a day as one says it: "a nurse", "the 3rd of May"."""
+    if attribute == "birthday" and re.match(r"\d+(?:st|nd|rd|th)\b", what):
+        return f"the {what}"
+    if attribute == "occupation" and what[:1].islower() and not re.match(r"(?:an?|the|my)\b|\w+s\b", what):
+        return f"an {what}" if what[0] in "aeiou" else f"a {what}"
+    return what
 
 
 def cited(notes: Sequence[Note], hits: Sequence[Hit]) -> tuple[Citation, ...]:
@@ -217,6 +230,10 @@ def _quoted(question: Question, notes: Sequence[Note], asked_at: datetime) -> li
     quoted: list[Quoted] = []
     for note in notes:
         timed = question.expects in ("time", "ago") or question.open
+        fact = "" if timed else _as_fact(note.memory)
+        if fact:
+            quoted.append((note, fact, ""))
+            continue
         frame = _frame(note, _when(question, note, asked_at), dated=timed or not quoted)
         left = room - len(frame.split()) - 1  # its number
         if quoted and left < LEAST_WORDS:

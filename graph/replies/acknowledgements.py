@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graph.replies.manners import manner
-from graph.replies.phrases import GOOD, NEWS, WILL_REMEMBER, reply
+from graph.replies.phrases import CRISIS, GOOD, LOSS, NEWS, WILL_REMEMBER, reply
 from graph.understanding.sentences import shorten
 from memory.dates.expressions import describe_span
 
 if TYPE_CHECKING:
     from graph.state import Ask, Message, Revision
     from memory.bank.bank import Bank
-    from memory.dates.expressions import TimeExpression
 
 MAX_REPEATED = 300
 """Characters of a statement that are repeated."""
@@ -37,18 +36,21 @@ def revised(revision: Revision, manner_name: str) -> str:
 
 def acknowledge(message: Message, ask: Ask, bank: Bank) -> str:
     """React to news; else repeat what will be remembered, with the date it resolves to, in the persona's manner."""
+    if message.news:
+        return _react(message, ask, bank)
     spoken, when = manner(ask.persona.manner), message.stated_at
     if not ask.remember:
-        remembered = spoken.unrecorded
-    elif message.news:
-        # The day of a birth is good to hear back, that of a death is not.
-        remembered = f"{WILL_REMEMBER} {_day(when)}." if message.news == GOOD and when else f"{WILL_REMEMBER} it."
-    else:
-        short = shorten(" ".join(message.statements), MAX_REPEATED)
-        dated = when is not None and when.end <= MAX_REPEATED
-        remembered = spoken.noted_on.format(text=short, date=_day(when)) if dated else spoken.noted.format(text=short)
-    return f"{reply(NEWS[message.news], ask, bank)} {remembered}" if message.news else remembered
+        return spoken.unrecorded
+    short = shorten(" ".join(message.statements), MAX_REPEATED)
+    if when is None or when.end > MAX_REPEATED:
+        return spoken.noted.format(text=short)
+    return spoken.noted_on.format(text=short, date=describe_span(when.span))
 
 
-def _day(when: TimeExpression | None) -> str:
-    return describe_span(when.span) if when else ""
+def _react(message: Message, ask: Ask, bank: Bank) -> str:
+    """The reply to news; where it is good, with the day that will be remembered."""
+    said, when = reply(NEWS[message.news], ask, bank), message.stated_at
+    if not ask.remember or message.news in (LOSS, CRISIS):
+        return said
+    date = f", with the date: {describe_span(when.span)}" if when and message.news == GOOD else ""
+    return f"{said} {WILL_REMEMBER} it{date}."

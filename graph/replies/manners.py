@@ -49,8 +49,8 @@ MANNERS: dict[str, Manner] = {
         reminded="That makes me think of something: {text}",
     ),
     "playful": Manner(
-        noted="Ooh, that one goes in the book: “{text}”",
-        noted_on="Ooh, that goes in the book under {date}: “{text}”",
+        noted="Got it: “{text}”",
+        noted_on="Got it, for {date}: “{text}”",
         corrected="Eraser out, pencil in! It now says: “{text}”",
         retracted="Crossed out, with a flourish: “{text}”",
         unrecorded="My pen is down! This chat is not being remembered.",

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 WILL_REMEMBER = "I'll remember"
 """Begins what is said after a reaction to news."""
 
-LOSS, HARD, GOOD = "loss", "hard", "good"
-"""The kinds of news. After a loss no memory is brought up; the day of good news is repeated."""
+LOSS, HARD, GOOD, CRISIS = "loss", "hard", "good", "crisis"
+"""The kinds of news. After a loss and in a crisis no memory is brought up; the day of good news is repeated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,6 @@ def _known(ask: Ask, bank: Bank) -> str:
     """How much is remembered, as a clause."""
     time_range, count = bank.time_range(ask.persona.id), bank.count_memories(ask.persona.id)
     if not count:
-        return "You have not told me anything yet"
-    since = f" since {describe_day(time_range.start)}" if time_range else ""
-    return f"I remember {count} thing{'s' if count > 1 else ''}{since}"
+        return "You haven't told me anything yet"
+    first = f", the first on {describe_day(time_range.start)}" if time_range and count > 1 else ""
+    return f"I remember {count:,} thing{'s' if count > 1 else ''} you told me{first}"

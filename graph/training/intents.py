@@ -3,7 +3,7 @@
     python -m graph.training.intents    train, report on the phrases held out, write assets/models
 
 The classifier's messages and the lines of everyday chats are further examples without an intent, although a few
-of the lines do; all without one weigh as much as all with one.
+of the lines have one; all without one weigh as much as all with one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Recognise the intent of small talk ("thanks", "who are you?"), and that somebody lost somebody ("my cat died").
+"""Recognise the intent of small talk ("thanks", "who are you?") and the news of a death.
 
 A logistic regression over the sentence embedding and the words, as in `graph.understanding.classifier`. Its class
 `NONE` stands for all other messages. `graph.training.intents` writes the weights.

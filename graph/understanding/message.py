@@ -63,7 +63,7 @@ def _parse(ask: Ask, services: Services) -> tuple[Message, str]:
     names = services.searcher.main_speakers(ask.persona.id, "\n".join(texts), ask.as_of)
     views, voices = _views(services, [*texts, *dialogue], names if services.settings.search.voice else ())
     own, before = views[0], views[1 : 1 + len(context)]
-    parts = read_parts(views[1 + len(context) : len(texts)] or (own,), services)
+    parts = read_parts(views[1 + len(context) : len(texts)] or (own,), services, ask.persona.name)
     question = _together(parts.asking) if parts.stating and parts.asking else own
     own_question = question.text
     classes = replace(_classes(services, question), kind=parts.kind)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from graph.learning.feelings import emotion
-from graph.replies.phrases import GOOD, HARD, SMALL_TALK
+from graph.replies.phrases import CRISIS, GOOD, HARD, SMALL_TALK
 from graph.understanding.classifier import KINDS, Kind
 from graph.understanding.form import Form, form_of
 from graph.understanding.intents import NONE
@@ -23,12 +24,21 @@ ABOUT_USER = "who_am_i"
 SMALL_TALK_WORDS = FUNCTION_WORDS | {
     word for name, intent in SMALL_TALK.items() if name != NONE for text in intent.examples for word in words(text)
 }
-"""All words of the small talk that was trained on. What does not ask and has any other word is none."""
-SURELY_A_LOSS = 0.8
+"""All words of the small talk that was trained on. A fragment or statement with any other word is not small talk."""
+_STRETCHED = re.compile(r"(\w)\1{2,}")
+_CRISIS = re.compile(
+    r"\b(?:kill(?:ing)? myself|suicid\w*|(?:end|ending|take|taking) my (?:own )?life|self.?harm\w*"
+    r"|(?:hurt|hurting|cut|cutting) myself(?= (?:again|on purpose|because|tonight|to)\b|\W*\Z)"
+    r"|(?:want|wanna|wish i could|going) (?:to )?(?:die|be dead)|(?:don'?t|do not) want to (?:live|be alive)"
+    r"|better off (?:dead|without me)|no reason to live)\b",
+    re.IGNORECASE,
+)
+_NOT_NOW = re.compile(r"\b(?:but|until|before|used to|was|were|got|left|had been)\b", re.IGNORECASE)
+MIN_LOSS_PROBABILITY = 0.8
 """Probability from which a loss gets sympathy: sympathy with what is no trouble is worse than none."""
 GOOD_FEELINGS = frozenset("joy excitement gratitude pride relief love".split())
 HARD_FEELINGS = frozenset(
-    "sadness grief anger fear nervousness disappointment embarrassment remorse loneliness tiredness".split()
+    "sadness grief anger fear nervousness disappointment embarrassment loneliness tiredness".split()
 )
 
 
@@ -57,23 +67,26 @@ class Parts:
         return bool(self.asking) and {view.text for view in self.asking} <= {view.text for view in self.stating}
 
 
-def read_parts(sentences: Sequence[View], services: Services) -> Parts:
+def read_parts(sentences: Sequence[View], services: Services, persona: str) -> Parts:
     """Tell the sentences of a message apart by their form; where it leaves that open, the classifier decides.
 
     What may be a question by the classifier alone is remembered, too, and so is a statement that is small talk ("I'm
-    bored"): nothing told is ever lost. What names nothing ("so it is") tells nothing.
+    bored"). What names nothing ("so it is") tells nothing.
     """
     stating: list[View] = []
     asking: list[View] = []
     small_talk = news = ""
-    tells = False
+    known, tells = SMALL_TALK_WORDS.union(words(persona)), False
     for view in sentences:
         form = form_of(view.text)
         intent = services.small_talk.recognise(view.text, view.vector)[0]
-        if form != "question" and not SMALL_TALK_WORDS.issuperset(words(view.text)):
+        if form != "question" and not known.issuperset(words(_STRETCHED.sub(r"\1", view.text))):
             intent = ""
         small_talk = intent or small_talk
-        if intent == ABOUT_USER or (form != "statement" and not intent and _may_ask(form, view, services)):
+        if intent == ABOUT_USER:
+            asking.append(view)
+            continue
+        if form != "statement" and not intent and _may_ask(form, view, services):
             asking.append(view)
         if form == "question" or (intent and form != "statement") or not names_something(view.text):
             continue
@@ -84,11 +97,13 @@ def read_parts(sentences: Sequence[View], services: Services) -> Parts:
 
 
 def _news(view: View, services: Services) -> str:
-    """The kind of news that a sentence tells: a loss, or by the feeling that it names."""
+    """The kind of news that a sentence tells: a crisis, a loss, or by the feeling of now that it names."""
+    if _CRISIS.search(view.text.replace("’", "'")):
+        return CRISIS
     intent, probability = services.losses.recognise(view.text, view.vector)
-    if intent and probability > SURELY_A_LOSS:
+    if intent and probability > MIN_LOSS_PROBABILITY:
         return intent
-    felt = emotion(view.text)
+    felt = "" if _NOT_NOW.search(view.text) else emotion(view.text)
     return GOOD if felt in GOOD_FEELINGS else HARD if felt in HARD_FEELINGS else ""
 
 

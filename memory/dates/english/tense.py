@@ -15,15 +15,16 @@ if TYPE_CHECKING:
 
 IRREGULAR_PASTS = frozenset(
     """
-    was were wasn't weren't wasnt werent did didn't didnt had hadn't hadnt ate awoke beat became began bent bet bit blew
+    was were wasn't weren't wasnt werent couldn't couldnt did didn't didnt had hadn't hadnt ate awoke beat became
+    began bent bet bit blew
     bled bought bound bred broke brought built burnt came caught chose clung crept dealt dove drank dreamt drew drove
     dug fed fell felt fled flew forgave forgot fought found froze gave got gotten grew heard held hid hung kept knelt
     knew laid leapt learnt led left lent lit lost made meant met misheard missed mistook misunderstood overslept
-    overtook paid ran rang rebuilt redid rode rose sang sank sat saw sent shone shook shot shrank slept slid snuck sold
+    overtook paid ran rang rebuilt redid rode sang sank sat saw sent shone shook shot shrank slept slid snuck sold
     sought spelt spent spilt spoilt spoke spun stank stole stood strode struck stuck stung swam swept swore swung taught
     thought threw told took tore underwent understood undid went wept withdrew woke won wore wove wound wrote been gone
     done seen eaten taken given written driven fallen flown broken chosen stolen spoken known grown thrown worn
-    beat burst cut hit hurt let put quit set shut split upset
+    beat burst cut hit hurt let put quit read set shut split
     """.split()
 )
 """Past forms and participles; the last line is of verbs whose present looks the same, and which more often report."""
@@ -31,6 +32,7 @@ IRREGULAR_PASTS = frozenset(
 OTHER_ED = frozenset(
     "need bed red shed seed feed weed speed bleed breed wed led sled med ted ed indeed hundred naked sacred".split()
     + "excited scared worried tired bored interested married engaged".split()
+    + "fred jared ahmed mohammed muhammed alfred winifred reed succeed proceed exceed advanced".split()
 )
 """Words that end in -ed and are no past form, or say how somebody is now."""
 
@@ -41,7 +43,8 @@ CLAUSE_END = re.compile(
     rf"|(?:why|how|what|where) (?={SUBJECT}\b))\b"
     rf"|\b(?:told|tell|tells|telling|reminded|reminds|reminding) \w+ (?=(?:{SUBJECT}|the|my|his|her|their|our)\b)"
     r"|\b(?:said|says|say|heard|hear|think|thinks|thought|know|knew|mentioned|reckons?|guess|hope|hopes|believe|learnt"
-    rf"|found out|noticed|realised|realized|forgot|remembered|announced|confirmed) (?={SUBJECT}\b)",
+    rf"|found out|noticed|realised|realized|forgot|remembered|announced|confirmed|(?:was|were|been"
+    rf"|got) told) (?={SUBJECT}\b)",
     re.IGNORECASE,
 )
 
@@ -50,7 +53,7 @@ AHEAD = re.compile(
     r"|(?<!was )(?<!were )(?:going|supposed|meant|about|hoping|expected|due|set|scheduled|planned) to"
     r"|(?:need|want|have|has|got|ought|hope|hopes|intend|aim|wants|needs|hopes)s? to|hafta|gotta"
     r"|(?:i|you|he|she|we|they)['’]?d (?:like|love|rather)|(?:would|['’]d) (?:like|love) to"
-    r"|(?:must|should|might|could)(?:n['’]?t)?(?! have\b|['’]ve\b|a\b)"
+    r"|(?:must|should|might|could(?!n['’]?t))(?:n['’]?t)?(?! have\b|['’]ve\b|a\b)"
     r"|can['’]?t wait|look(?:s|ing)? forward|plan(?:s|ning)? (?:to|on|for)|(?<!was )(?<!were )due\b"
     r"|(?:have|has|['’]ve|['’]s|ive|weve)(?: (?:i|you|he|she|we|they))? got(?: \w+ed)?"
     r"|(?:agreed|promised|decided|offered|volunteered|arranged|chose|asked \w+|invited \w+|told \w+"
@@ -69,20 +72,26 @@ NOW_PLANNED = re.compile(
 )
 PASSIVE = re.compile(
     r"\b(?:have|has|having) (?:my|our|his|her|their|the) \w+ \w+"
-    r"|\b(?:be|get|gets|getting|being)(?: (?:the|my|our|his|her|their|its|a|an) \w+| (?:it|them))? \w+",
+    r"|\b(?:be|get|gets|getting|being)(?: (?:the|my|our|his|her|their|its|a|an) \w+| (?:it|them))? \w+"
+    r"|\b(?:to|will|won['’]?t|shall|gonna|wanna|gotta|can|can['’]?t|cannot|must|should|might|could|would|do|does|don['’]?t"
+    r"|lets?|let['’]s|\w+['’]?ll)(?: (?:i|you|u|we|he|she|they))?(?: (?:not|also|just|only|finally))? (?:beat"
+    r"|burst|cut|hit|hurt|let|put|quit|read|set|shut"
+    r"|split|upset)\b",
     re.IGNORECASE,
 )
-"""What is to be done, whose participle is no past form."""
+"""Passives and causatives: their participle is not a past form."""
 SET_FOR = re.compile(rf"\b{PLANNED}\b.*\b(?:for|to|until|till) (?:the )?\Z", re.IGNORECASE)
 FOR = re.compile(r"\bfor (?:the )?\Z", re.IGNORECASE)
-STAYED = re.compile(
+SINCE = re.compile(r"\bsince (?:the )?\Z", re.IGNORECASE)
+BECAUSE = re.compile(r"\W*(?:s|is|isn['’]?t|will|works|i['’]?m|we['’]?re)\b", re.IGNORECASE)
+SPENDS_TIME = re.compile(
     r"\b(?:was|were|went|stayed|came|lived|visited|flew|drove|been|gone|closed|waited)\b", re.IGNORECASE
 )
 """With these, "for" says how long ("we went to Rome for the weekend"); else what is arranged ("tickets for friday")."""
 
 PROGRESSIVE = re.compile(
     r"(?:\b(?:am|is|are|im|hes|shes|theyre|youre|whos|whats|its)|['’](?:m|s|re)|(?:\A\W*|\bso |\bwhere )were)"
-    r"(?: (?:not|also|still|now|all|both|finally|only|just|probably|definitely|you|u|we|they|he|she|i|\w+ly))*"
+    r"(?: (?:not|also|still|now|all|both|just|you|u|we|they|he|she|i|\w+ly))*"
     r" (?!during\b|morning\b|evening\b)\w+ing\b"
     r"|\A\W*(?:(?:so|also|finally|just|btw|ok|oh|anyway) )*(?!(?:thinking|remembering|missing|wondering|feeling"
     r"|during)\b)\w+ing\b",
@@ -106,7 +115,7 @@ TIME_WORDS = frozenset(
     """.split()
 )
 """Words that only name a time: with nothing else, there is no sentence."""
-FEW = 2
+MAX_VERBLESS_WORDS = 2
 """Words of a clause that has no verb ("then Rome in May")."""
 FUTURE_SIGNS = (AHEAD, NOW_PLANNED, PROGRESSIVE)
 
@@ -120,11 +129,15 @@ def tense_of(before: str, after: str) -> Tense:
     """
     if all(word.lower() in TIME_WORDS or word[0].isdigit() for word in WORD.findall(f"{before} {after}")):
         return "past"
+    if SINCE.search(before) and not BECAUSE.match(after):
+        return "past"
     head, tail = CLAUSE_END.split(before), CLAUSE_END.split(after)
-    if SET_FOR.search(head[-1]) or (FOR.search(head[-1]) and not STAYED.search(head[-1])):
+    if SET_FOR.search(head[-1]) or (FOR.search(head[-1]) and not SPENDS_TIME.search(head[-1])):
         return "future"
     words = len(WORD.findall(f"{head[-1]} {tail[0]}"))
-    others = (*tail[1:], *reversed(head[:-1])) if words <= 1 else reversed(head[:-1]) if words <= FEW else ()
+    others = (
+        (*tail[1:], *reversed(head[:-1])) if words <= 1 else reversed(head[:-1]) if words <= MAX_VERBLESS_WORDS else ()
+    )
     tenses = [_tense_of_clause(head[-1]), _tense_of_clause(tail[0], first=True), *map(_tense_of_clause, others)]
     return next(filter(None, tenses), "future")
 
