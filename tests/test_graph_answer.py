@@ -73,5 +73,5 @@ def test_an_answer_is_of_fifty_words_at_most_and_begins_with_the_best_note(lengt
     reading = composed(question, *notes)
     assert len(reading.answer.split()) <= answer.MAX_WORDS
     assert reading.citations[0].memory.id == 0
-    assert len(reading.citations) <= answer.SEVERAL
+    assert len(reading.citations) <= answer.MAX_QUOTES
     assert reading.answer.count("[") == len(reading.citations)
