@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from graph.readers.facts import state_fact
 from graph.readers.intervals import Comparison, ago, compare_days
 from graph.state import USER, Citation, Note, Reading, Reason
 from graph.understanding.sentences import capitalise, split
 from graph.understanding.times import day_happened, describe_day
-from memory.bank.relations import YOU
 from memory.dates.expressions import TimeExpression, describe_span
 from memory.search.tokens import terms
-from memory.types import SEMANTIC, Hit, Memory, TimeSpan
+from memory.types import SEMANTIC, Hit, TimeSpan
 
 if TYPE_CHECKING:
     from graph.understanding.question import Question
@@ -39,16 +38,6 @@ MIN_SIMILARITY = 0.25
 
 MAX_NEAREST = 3
 """Most notes that are shown there."""
-
-FACTS = {
-    "name": "Your name is {what}.",
-    "home": "You live in {what}.",
-    "occupation": "You work as {what}.",
-    "employer": "You work at {what}.",
-    "birthday": "Your birthday is {what}.",
-    "birthplace": "You were born in {what}.",
-}
-"""How facts about the user are said, by attribute."""
 
 MAX_QUOTES = 4
 """Most notes that are quoted."""
@@ -139,32 +128,6 @@ def _citing(quoted: Sequence[Quoted], notes: Sequence[Note], hits: Sequence[Hit]
     return Reading("\n".join(filter(None, [first, *lines])), tuple(notes), citations)
 
 
-def _as_fact(memory: Memory) -> str:
-    """A fact that the user told about themselves, in the second person, with the day; empty for any other memory."""
-    relation = memory.relation
-    if memory.speaker != USER or relation is None or relation.head != YOU or memory.valid_to is not None:
-        return ""
-    sentence = FACTS.get(memory.attribute, "")
-    if memory.store == "relationship":
-        sentence = "{what} is your {name}."
-    elif memory.attribute.startswith("favourite "):
-        sentence = "Your {name} is {what}."
-    if not sentence:
-        return ""
-    day = describe_day(memory.said_at)
-    told = f" You told me on {day}." if day else ""
-    return sentence.format(what=_with_article(memory.attribute, relation.tail), name=relation.name) + told
-
-
-def _with_article(attribute: str, what: str) -> str:
-    """An occupation or a day as one says it: "a nurse", "the 3rd of May"."""
-    if attribute == "birthday" and re.match(r"\d+(?:st|nd|rd|th)\b", what):
-        return f"the {what}"
-    if attribute == "occupation" and what[:1].islower() and not re.match(r"(?:an?|the|my)\b|\w+s\b", what):
-        return f"an {what}" if what[0] in "aeiou" else f"a {what}"
-    return what
-
-
 def cited(notes: Sequence[Note], hits: Sequence[Hit]) -> tuple[Citation, ...]:
     """The citations of notes, numbered from 1, with the scores of their hits."""
     scores = {hit.memory.id: hit.scores for hit in hits}
@@ -230,7 +193,7 @@ def _quoted(question: Question, notes: Sequence[Note], asked_at: datetime) -> li
     quoted: list[Quoted] = []
     for note in notes:
         timed = question.expects in ("time", "ago") or question.open
-        fact = "" if timed else _as_fact(note.memory)
+        fact = "" if timed else state_fact(note.memory)
         if fact:
             quoted.append((note, fact, ""))
             continue
