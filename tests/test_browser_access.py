@@ -68,7 +68,7 @@ def test_axe_finds_nothing_grave_in_an_open_folder_of_each_kind(screen: Screen) 
 
 
 def test_axe_finds_nothing_grave_in_a_memory_that_is_being_edited(screen: Screen) -> None:
-    screen.memory().locator(".virtual-row", has_text="Conversation").first.locator(".body-cell").last.click()
+    screen.memory().locator(".virtual-row", has_text="Event").first.locator(".body-cell").last.click()
     expect(screen.page.locator("#memory-origin .memoir-turn").first).to_be_visible()
     screen.page.locator("#memory-edit").click()
     expect(screen.page.locator("#memory-text")).to_be_visible()

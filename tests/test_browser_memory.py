@@ -96,18 +96,27 @@ def test_nothing_in_an_imported_text_runs(screen: Screen) -> None:
     screen.open("how")
     screen.page.wait_for_timeout(1000)
     table = screen.memory()
+    choose_kind(screen, "Conversation")
     table.locator(".virtual-row .body-cell").last.click()
     expect(screen.page.locator("#memory-detail .memoir-quote")).to_be_visible()
     assert screen.page.evaluate("window.hacked") is None
 
 
-def test_memories_are_searched_filtered_and_paged(screen: Screen) -> None:
-    table, where = screen.memory(), screen.page.locator("#memory-where")
-    expect(where).to_have_text(re.compile(r"1–50 of [5-7]\d\d"))
-    screen.page.get_by_role("button", name="Next").click()
-    expect(where).to_have_text(re.compile(r"51–100 of [5-7]\d\d"))
+def choose_kind(screen: Screen, name: str) -> None:
     screen.page.locator("#memory-kind input").click()
-    screen.page.get_by_role("option", name="Event").click()
+    screen.page.get_by_role("option", name=name, exact=True).click()
+
+
+def test_facts_people_and_events_are_listed_and_what_was_said_is_behind_a_filter(screen: Screen) -> None:
+    table, where = screen.memory(), screen.page.locator("#memory-where")
+    expect(where).to_have_text(re.compile(r"1–50 of [67]\d|1–50 of 1\d\d"))
+    expect(screen.page.locator("#memory-totals")).to_contain_text("facts, people and events from 4")
+    expect(table.locator(".virtual-row", has_text="Conversation")).to_have_count(0)
+    screen.page.get_by_role("button", name="Next").click()
+    expect(where).to_have_text(re.compile(r"51–\d+ of \d+"))
+    choose_kind(screen, "Conversation")
+    expect(where).to_have_text(re.compile(r"1–50 of [4-5]\d\d"))
+    choose_kind(screen, "Event")
     expect(where).to_have_text(re.compile(r"1–\d\d of \d{2,3}\s*$"))
     screen.page.locator("#memory-search textarea, #memory-search input").fill("quince jam")
     expect(where).to_contain_text("found", timeout=SLOW)
@@ -171,6 +180,7 @@ def test_open_pictures_show_what_is_held_after_a_correction_and_after_forgetting
     expect(page.locator("#memory-detail")).to_contain_text("Wen shared the bench")
     page.locator("#memory-wrong").click()
     expect(words).not_to_contain_text("Wen", timeout=SLOW)
+    expect(table.locator(".virtual-row", has_text="Wen shared the bench")).to_have_count(0)
     page.locator("#memory-undo").click()
     expect(words).to_contain_text("Wen, friend of Noor", timeout=SLOW)
     page.locator("#memory-forget").click()

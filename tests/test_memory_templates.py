@@ -1,5 +1,6 @@
 """The templates of the Memory tab: each compiles, says what happened, and escapes every text."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,7 @@ def test_a_report_says_what_is_left_and_where():
 
 
 def test_totals_count_each_kind_of_memory():
-    counts = {"sessions": 2, "turns": 1200, "event": 1200}
-    shown = render("persona_totals.html", counts=counts, memories=1200)
-    assert "<strong>1,200 memories</strong> from 2 conversations, 1,200 turns" in shown
+    counts, stores = {"sessions": 2, "turns": 1200}, Counter(event=1200)
+    shown = render("persona_totals.html", counts=counts, stores=stores, total=1200)
+    assert "<strong>1,200 facts, people and events</strong> from 2 conversations (1,200 turns)" in shown
     assert "Profile" not in shown

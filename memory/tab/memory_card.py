@@ -1,13 +1,15 @@
 """Show one memory: what is known of it, the conversation it comes from, and the answers that relied on it."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 
 from markupsafe import Markup
 
 from memory.bank.bank import Bank
+from memory.bank.learning_queue import SUMMARY
 from memory.dates.expressions import describe_span
 from memory.errors import UnknownMemory
-from memory.formatting import clip, format_day, format_time, memory_date
+from memory.formatting import STORE_NAMES, clip, format_day, format_time, memory_date
 from memory.tab.templates import render
 from memory.types import Memory, Session, Turn
 
@@ -16,6 +18,16 @@ MAX_FURTHER = 5
 
 MAX_USES = 10
 """Answers listed that relied on the memory."""
+
+QUOTED_LINE = re.compile(r"[^:\n]{1,80}: ")
+"""How a summary begins that is made of lines that were said, each with its speaker."""
+
+
+def kind_name(memory: Memory) -> str:
+    """What the screen calls the kind of a memory; lines picked from a conversation do not sum it up."""
+    if memory.attribute != SUMMARY:
+        return STORE_NAMES[memory.store]
+    return "Key lines" if QUOTED_LINE.match(memory.text) else "Summary"
 
 
 def render_memory(bank: Bank, memory: Memory, reach: int) -> Markup:
@@ -26,7 +38,7 @@ def render_memory(bank: Bank, memory: Memory, reach: int) -> Markup:
 def render_card(bank: Bank, memory: Memory) -> Markup:
     """Render what is known of a memory."""
     values = {name: clip(value, 400) for name, value in _values(memory, _successor(bank, memory)).items()}
-    return render("memory_card.html", memory=memory, values=values)
+    return render("memory_card.html", memory=memory, kind=kind_name(memory), values=values)
 
 
 def _values(memory: Memory, successor: Memory | None) -> dict[str, str]:

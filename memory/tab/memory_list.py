@@ -1,6 +1,7 @@
 """The list of the Memory tab: what a persona remembers, searched, filtered and paged."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -10,14 +11,16 @@ from markupsafe import Markup
 
 from memory.bank.bank import Bank
 from memory.bank.learning_queue import SUMMARY
+from memory.bank.queries.listing import OTHER_KINDS, Entry, list_memories, read_other
 from memory.errors import MemoirError
 from memory.formatting import STORE_NAMES, clip, memory_date, parse_date
 from memory.search.scoring import SearchSettings
 from memory.search.searcher import Searcher
 from memory.tab.events import Update
+from memory.tab.memory_card import kind_name
 from memory.tab.tables import Pager, build_table, last_page
 from memory.tab.templates import empty_state, render
-from memory.types import STORES, Memory, Store, TimeSpan
+from memory.types import STORES, Memory, TimeSpan
 
 PAGE = 50
 """Memories of a page."""
@@ -26,30 +29,40 @@ HITS_PER_STORE = 20
 """Memories of each store that a search shows."""
 
 HEADERS = ("No.", "Kind", "When", "Who", "Memory")
+NO_MATCHES = "No matches. Try other words, another kind or a wider date range."
+NO_FACTS = "No facts, people or events yet. To see what was said, choose the kind “Conversation”."
 FIRST_DAY, LAST_DAY = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
+
+
+KINDS: Mapping[str, str] = {
+    "": "Facts, people and events",
+    **{store: STORE_NAMES[store] for store in STORES if store not in OTHER_KINDS},
+    "summary": "Summary",
+    "dialogue": STORE_NAMES["dialogue"],
+    "retracted": "Retracted",
+}
+"""What the list can be narrowed to, and what the screen calls it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What the list shows: the memories that match a text, a store and a stretch of time, where these are given."""
+    """What the list shows: the memories that match a text and a stretch of time, where these are given, and a kind."""
 
     text: str
-    store: Store | None
+    kind: str
     during: TimeSpan | None
 
     @classmethod
-    def parse(cls, text: str | None, store: str | None, since: str | None, until: str | None) -> "Query":
+    def parse(cls, text: str | None, kind: str | None, since: str | None, until: str | None) -> "Query":
         """Read the values of the filters.
 
         Raises:
             MemoirError: a date cannot be read, or the dates are in the wrong order.
         """
-        return cls((text or "").strip(), next((s for s in STORES if s == store), None), _between(since, until))
+        return cls((text or "").strip(), kind if kind and kind in KINDS else "", _between(since, until))
 
-    def matches(self, memory: Memory) -> bool:
-        """Whether a memory has the store and the time that are asked for."""
-        if self.store is not None and memory.store != self.store:
-            return False
+    def is_during(self, memory: Memory) -> bool:
+        """Whether a memory is of the time that is asked for."""
         if self.during is None:
             return True
         if memory.event is not None:
@@ -69,12 +82,12 @@ class MemoryList:
             self.text = gr.Textbox(
                 label="Search", placeholder="Words or meaning", scale=2, min_width=180, elem_id="memory-search"
             )
-            kinds = [("All kinds", ""), *((STORE_NAMES[store], str(store)) for store in STORES)]
-            self.store = gr.Dropdown(kinds, value="", label="Kind", scale=1, min_width=140, elem_id="memory-kind")
+            kinds = [(label, kind) for kind, label in KINDS.items()]
+            self.kind = gr.Dropdown(kinds, value="", label="Kind", scale=1, min_width=220, elem_id="memory-kind")
             self.since = gr.DateTime(label="From", include_time=False, type="string", scale=1, min_width=175)
             self.until = gr.DateTime(label="To", include_time=False, type="string", scale=1, min_width=175)
         self.totals = gr.HTML(padding=False, elem_id="memory-totals")
-        self.filters: list[Any] = [self.persona, self.text, self.store, self.since, self.until]
+        self.filters: list[Any] = [self.persona, self.text, self.kind, self.since, self.until]
 
     def build_table(self) -> None:
         """Build the table and its pages, which are in another column than the filters."""
@@ -100,32 +113,56 @@ class MemoryList:
         if persona_id is None:
             nobody = empty_state("No persona yet", "Create one in Chat, or import a conversation there.")
             return {self.totals: nobody, self.table: [], self.listed: (), **self.pages.show(0, PAGE, 0, 0, "")}
-        query = Query.parse(*filters)
-        memories, total, page = self._read_page(persona_id, query, page)
+        query, listed = Query.parse(*filters), list_memories(self.bank, persona_id)
+        memories, total, page = self._read_page(persona_id, query, page, listed)
         text = f"{total:,}{' found' if query.text else ''}"
         if not total:
-            text = "No matches. Try other words, another kind or a wider date range."
+            text = NO_FACTS if query == Query("", "", None) else NO_MATCHES
         return {
-            self.totals: _totals(self.bank.counts(persona_id)),
+            self.totals: _totals(listed, self.bank.counts(persona_id)),
             self.table: [_row(memory) for memory in memories],
             self.listed: (persona_id, *filters),
             **self.pages.show(page, PAGE, len(memories), total, text),
         }
 
-    def _read_page(self, persona_id: int, query: Query, page: int) -> tuple[list[Memory], int, int]:
+    def _read_page(
+        self, persona_id: int, query: Query, page: int, listed: Sequence[Entry]
+    ) -> tuple[list[Memory], int, int]:
         """The memories of a page, how many there are on all pages, and the page after all."""
         if query.text:
-            views = self.searcher.views([query.text])
-            hits = self.searcher.search(persona_id, views, LAST_DAY, SearchSettings(k=HITS_PER_STORE))
-            matches = [hit.memory for hit in hits if query.matches(hit.memory)]
-            page = last_page(page, PAGE, len(matches))
-            return matches[page * PAGE : (page + 1) * PAGE], len(matches), page
-        total = self.bank.count_memories(persona_id, store=query.store, during=query.during)
-        page = last_page(page, PAGE, total)
-        memories = self.bank.memories(
-            persona_id, store=query.store, during=query.during, limit=PAGE, offset=page * PAGE
-        )
-        return memories, total, page
+            found = self._search(persona_id, query, listed)
+            page = last_page(page, PAGE, len(found))
+            return found[page * PAGE : (page + 1) * PAGE], len(found), page
+        if query.kind in OTHER_KINDS:
+            memories, total = read_other(self.bank, persona_id, query.kind, query.during, PAGE, page * PAGE)
+            if memories or not page:
+                return memories, total, page
+            return self._read_page(persona_id, query, last_page(page, PAGE, total), listed)
+        inside = listed if query.during is None else list_memories(self.bank, persona_id, query.during)
+        ids = [each.id for each in inside if query.kind in ("", each.store)]
+        page = last_page(page, PAGE, len(ids))
+        return self.bank.memories_by_id(persona_id, ids[page * PAGE : (page + 1) * PAGE]), len(ids), page
+
+    def _search(self, persona_id: int, query: Query, listed: Sequence[Entry]) -> list[Memory]:
+        """The memories that match a text, best first.
+
+        Where no kind is chosen, the lines of conversations are searched, too: not all that was said is a fact or an
+        event. A line is left out where something is listed that was learned from it.
+        """
+        if query.kind == "retracted":  # not in the index
+            wanted = query.text.casefold()
+            retracted, _ = read_other(self.bank, persona_id, query.kind, query.during)
+            return [memory for memory in retracted if wanted in memory.text.casefold()]
+        views = self.searcher.views([query.text])
+        hits = self.searcher.search(persona_id, views, LAST_DAY, SearchSettings(k=HITS_PER_STORE))
+        memories = [hit.memory for hit in hits if query.is_during(hit.memory) and hit.memory.retracted_at is None]
+        if query.kind == "summary":
+            return [memory for memory in memories if memory.attribute == SUMMARY]
+        ids = {each.id for each in listed}
+        if query.kind:
+            return [m for m in memories if m.store == query.kind and (m.id in ids or m.store == "dialogue")]
+        stated = {turn for memory in memories if memory.id in ids for turn in memory.turn_ids}
+        return [m for m in memories if m.id in ids or (m.store == "dialogue" and not stated.intersection(m.turn_ids))]
 
 
 def persona_choices(bank: Bank) -> list[tuple[str, int]]:
@@ -152,12 +189,11 @@ def _row(memory: Memory) -> list[str | int]:
         text += " (no longer true)"
     elif memory.stale_since is not None:
         text += " (may be out of date)"
-    kind = "Summary" if memory.attribute == SUMMARY else STORE_NAMES[memory.store]
-    return [memory.id, kind, memory_date(memory), memory.speaker, text]
+    return [memory.id, kind_name(memory), memory_date(memory), memory.speaker, text]
 
 
-def _totals(counts: Mapping[str, int]) -> Markup:
-    memories = sum(counts.get(store, 0) for store in STORES)
-    if not memories and not counts["turns"]:
+def _totals(listed: Sequence[Entry], counts: Mapping[str, int]) -> Markup:
+    if not counts["turns"] and not listed:
         return empty_state("Nothing remembered yet", "Tell the persona something, or import a conversation, in Chat.")
-    return render("persona_totals.html", counts=counts, memories=memories)
+    stores = Counter(each.store for each in listed)
+    return render("persona_totals.html", stores=stores, counts=counts, total=len(listed))

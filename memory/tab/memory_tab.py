@@ -44,7 +44,7 @@ class MemoryTab:
         outputs = [*rows.outputs, *detail.outputs]
         opened = tab.select(self.open, [persona, chat_persona, *filters], [persona, *outputs], **PRIVATE)
         gr.on(
-            [persona.input, rows.text.change, rows.store.input, rows.since.change, rows.until.change],
+            [persona.input, rows.text.change, rows.kind.input, rows.since.change, rows.until.change],
             self.filter,
             [rows.listed, persona, *filters],
             outputs,

@@ -128,7 +128,7 @@ class Screen:
     def memory(self) -> Locator:
         """Turn to the Memory tab; its table."""
         self.page.get_by_role("tab", name="Memory").click()
-        expect(self.page.locator("#memory-where")).to_contain_text(re.compile(r"of|No matches"), timeout=SLOW)
+        expect(self.page.locator("#memory-where")).to_contain_text(re.compile(r"of|No matches|No facts"), timeout=SLOW)
         return self.page.locator("#memory-table")
 
     def evaluate(self) -> Page:

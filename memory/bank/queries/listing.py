@@ -1,0 +1,174 @@
+"""List a persona's facts, people and events: each once, and only what can be understood on its own.
+
+The bank keeps more than a person wants to read: what an import states and a conversation repeats, sentences that mean
+nothing without the one before them, summaries, and what was retracted. All of it stays searchable.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from memory.bank import rows
+from memory.bank.bank import Bank
+from memory.bank.learning_queue import SUMMARY
+from memory.dates.english.tense import TIME_WORDS
+from memory.search.tokens import FUNCTION_WORDS, terms, words
+from memory.types import SEMANTIC, Memory, Store, TimeSpan
+
+MIN_CONTENT = 2
+"""Words that a sentence out of a longer message must have, besides those of time, to be understood without it."""
+
+_OWN = frozenset("i im ive we weve my our me us you your".split())
+_REFERRING = frozenset("he she it they him them his her hers its their theirs these those there that this".split())
+_BEGINS_WITH_PLACE = re.compile(
+    r"\W*(?:in|on|at|to|with|for|from|of|by) (?:the|a|an|my|our|his|her|their)\b(?!.*\b(?:I|we)\b)", re.IGNORECASE
+)
+"""The end of what the sentence before says: "In the indoor pool, in winter"."""
+_NEGATIONS = frozenset({"no", "not", "never", "without", "hardly"})
+_CALENDAR = frozenset(terms(" ".join(TIME_WORDS))) | frozenset(terms("today yesterday tomorrow tonight ago weekend"))
+
+_DAY = re.compile(
+    r"\b\d{1,2}(?:st|nd|rd|th)?(?= (?:of )?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))|\b(?:19|20)\d\d\b", re.I
+)
+"""The number of a day or a year: an event has its time beside its words."""
+
+OTHER_KINDS: Mapping[str, str] = {
+    "dialogue": "m.store = 'dialogue' AND m.taken_back IS NULL",
+    "summary": f"m.attribute = '{SUMMARY}' AND m.taken_back IS NULL",
+    "retracted": "m.taken_back IS NOT NULL",
+}
+"""What is not listed with the facts, people and events, as SQL conditions on memories `m`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A memory that is listed."""
+
+    id: int
+    store: Store
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A memory that may be listed: what it says as a set of terms, and when it holds or happened."""
+
+    id: int
+    store: Store
+    content: frozenset[str]
+    negated: bool
+    start: str
+    end: str
+
+    def repeats(self, other: _Candidate) -> bool:
+        """Whether the other says all that this says, of an overlapping time."""
+        return (
+            self.negated == other.negated
+            and self.content <= other.content
+            and (self.store in SEMANTIC) == (other.store in SEMANTIC)
+            and self.start < other.end
+            and other.start < self.end
+        )
+
+
+def list_memories(bank: Bank, persona_id: int, during: TimeSpan | None = None) -> list[Entry]:
+    """The facts, people and events to list, pinned ones first, then the newest; see `Bank.memories` for `during`."""
+    query = """
+        SELECT m.id, m.store, m.text, m.speaker, m.pinned, m.session_id, m.valid_from, m.valid_to, m.event_start,
+            m.event_end, m.said_at,
+            (SELECT min(length(t.text)) FROM sources o JOIN turns t ON t.id = o.turn_id WHERE o.memory_id = m.id)
+                AS message_length
+        FROM memories m
+        WHERE m.persona_id = ? AND m.store <> 'dialogue' AND m.attribute <> ? AND m.taken_back IS NULL
+        ORDER BY m.pinned DESC, coalesce(m.event_start, m.said_at, m.recorded_at) DESC, m.id DESC
+    """
+    with bank.reading() as db:
+        found = list(db.query(query, [persona_id, SUMMARY]))
+    kept = [row for row in found if row["pinned"] or _is_understandable(row)]
+    repeated = _repeated(_candidate(row) for row in kept if not row["pinned"])
+    inside = [row for row in kept if row["id"] not in repeated and (during is None or _is_during(row, during))]
+    return [Entry(row["id"], row["store"]) for row in inside]
+
+
+def read_other(
+    bank: Bank, persona_id: int, kind: str, during: TimeSpan | None = None, limit: int = -1, offset: int = 0
+) -> tuple[list[Memory], int]:
+    """Some of a persona's memories of one of the `OTHER_KINDS`, the newest first, and the number of all of them."""
+    where = f"WHERE m.persona_id = :persona AND {OTHER_KINDS[kind]}"
+    values: dict[str, object] = {"persona": persona_id, "limit": limit, "offset": offset}
+    if during is not None:
+        where += " AND coalesce(m.event_start, m.said_at) < :end AND coalesce(m.event_end, m.said_at) >= :start"
+        values |= {"start": rows.format_time(during.start), "end": rows.format_time(during.end)}
+    order = "ORDER BY m.pinned DESC, coalesce(m.event_start, m.said_at, m.recorded_at) DESC, m.id DESC"
+    with bank.reading() as db:
+        total = int(db.conn.execute(f"SELECT count(*) FROM memories m {where}", values).fetchone()[0])
+    return bank.read_memories(f"{where} {order} LIMIT :limit OFFSET :offset", values), total
+
+
+def _is_understandable(row: rows.Row) -> bool:
+    """Whether a memory says what it is about; only a sentence out of a conversation may not."""
+    if row["store"] != "event" or row["session_id"] is None:
+        return True
+    whole = row["message_length"] is not None and row["message_length"] <= len(row["text"]) + 2
+    return stands_alone(row["text"], whole_message=whole)
+
+
+def stands_alone(sentence: str, *, whole_message: bool = False) -> bool:
+    """Whether a sentence can be understood without those around it; a short one only if it is the whole message."""
+    if _BEGINS_WITH_PLACE.match(sentence) or _refers_back(sentence):
+        return False
+    return len(_content(sentence) - _CALENDAR) >= (1 if whole_message else MIN_CONTENT)
+
+
+def _refers_back(sentence: str) -> bool:
+    """Whether a sentence comes to a "she" or an "it" before it has named anybody or anything."""
+    said = words(sentence)
+    for place, word in enumerate(said):
+        subject = word.split("'")[0]
+        if subject in _REFERRING:
+            return not (subject in {"this", "that"} and said[place + 1 : place + 2] and said[place + 1] in TIME_WORDS)
+        if subject in _OWN or _content(word) - _CALENDAR:
+            return False
+    return False
+
+
+def _candidate(row: rows.Row) -> _Candidate:
+    fact = row["store"] in SEMANTIC
+    said = words(row["text"])
+    # A fact learned from a chat leaves out whose it is ("Lives in Porto"); an event is told in the first person.
+    content = _content(f"{row['speaker']} {row['text']}") if fact else _content(_DAY.sub("", row["text"])) - _CALENDAR
+    start, end = ("valid_from", "valid_to") if fact else ("event_start", "event_end")
+    since = row[start] or ("" if fact else row["said_at"] or "")
+    negated = any(word in _NEGATIONS or word.endswith("n't") for word in said)
+    return _Candidate(row["id"], row["store"], content, negated, since, row[end] or "9")
+
+
+def _content(text: str) -> frozenset[str]:
+    """The terms of a text that carry content; digits count, function words do not."""
+    return frozenset(terms(" ".join(word for word in words(text) if word not in FUNCTION_WORDS)))
+
+
+def _repeated(candidates: Iterable[_Candidate]) -> set[int]:
+    """The ids of those that say nothing that another does not say."""
+    # The fullest first: each is compared with those only that have its rarest term.
+    fullest = sorted(candidates, key=lambda each: (-len(each.content), each.id))
+    with_term: dict[str, list[_Candidate]] = defaultdict(list)
+    repeated: set[int] = set()
+    for each in fullest:
+        if not each.content:
+            continue
+        rarest: Sequence[_Candidate] = min((with_term.get(term, ()) for term in each.content), key=len)
+        if any(each.repeats(other) for other in rarest):
+            repeated.add(each.id)
+            continue
+        for term in each.content:
+            with_term[term].append(each)
+    return repeated
+
+
+def _is_during(row: rows.Row, during: TimeSpan) -> bool:
+    first, last = row["event_start"] or row["said_at"], row["event_end"] or row["said_at"]
+    start, end = rows.format_time(during.start) or "", rows.format_time(during.end) or ""
+    return first is not None and first < end and last >= start

@@ -1,0 +1,169 @@
+"""What the Memory tab lists: each fact, person and event once, and only what can be understood on its own."""
+
+from datetime import UTC, datetime, timedelta
+
+import gradio as gr
+import pytest
+
+from memory.bank import corrections
+from memory.bank.bank import Bank
+from memory.bank.learning_queue import SUMMARY
+from memory.bank.queries.listing import list_memories, read_other, stands_alone
+from memory.search import indexer
+from memory.search.searcher import Searcher
+from memory.tab.memory_card import kind_name
+from memory.tab.memory_list import MemoryList
+from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, SessionDraft, TimeSpan, TurnDraft
+
+MAY = datetime(2026, 5, 10, tzinfo=UTC)
+
+
+@pytest.fixture
+def bank(tmp_path):
+    bank = Bank(tmp_path / "bank.db")
+    bank.create_persona(PersonaDraft("Ida"))
+    return bank
+
+
+def fact(text, store="profile", speaker="", since=MAY, **more):
+    return MemoryDraft(store, text, said_at=since, speaker=speaker, **more)
+
+
+def tell(bank, text, *learned, at=MAY):
+    """Say something that memories are learned from: each quotes its own text, or all of what was said."""
+    items = [LearnedMemory(m, (Quote(0, m.text if m.text in text else text),)) for m in learned]
+    bank.remember(1, [SessionDraft((TurnDraft("Noor", "user", text, at),), at, external_id=text, learned=tuple(items))])
+
+
+def event(text, day=MAY):
+    return MemoryDraft("event", text, said_at=MAY, speaker="Noor", event=TimeSpan(day, day + timedelta(days=1)))
+
+
+def listed(bank, **more):
+    ids = [each.id for each in list_memories(bank, 1, **more)]
+    return [memory.text for memory in bank.memories_by_id(1, ids)]
+
+
+def test_a_turn_is_not_listed_beside_what_was_learned_from_it(bank):
+    tell(bank, "I live in Porto.", fact("Lives in Porto", speaker="Noor"))
+    assert listed(bank) == ["Lives in Porto"]
+    assert [m.text for m in read_other(bank, 1, "dialogue")[0]] == ["I live in Porto."]
+
+
+def test_a_fact_that_a_fuller_one_states_is_listed_once(bank):
+    tell(bank, "My father Sami rang.", fact("Sami is Noor's father", "relationship", "Noor"))
+    tell(bank, "I live in Bristol.", fact("Lives in Bristol", speaker="Noor"))
+    fuller = ["Sami is Noor's father, a retired pharmacist in Bath.", "Noor lives in Bristol, above a bicycle shop."]
+    bank.add_memories(1, [fact(fuller[0], "relationship"), fact(fuller[1])])
+    assert sorted(listed(bank)) == sorted(fuller)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        fact("Ana lives in Bristol, above a bicycle shop."),  # somebody else
+        fact("Noor lives in Bath, near Bristol.", since=MAY + timedelta(days=99)),  # holds after the other has ended
+        fact("Noor does not live in Bristol any more."),
+    ],
+)
+def test_facts_that_differ_are_both_listed(bank, other):
+    ended = fact("Lives in Bristol", speaker="Noor", valid_from=MAY, valid_to=MAY + timedelta(days=50))
+    bank.add_memories(1, [ended, other])
+    assert len(listed(bank)) == 2
+
+
+def test_an_event_that_was_told_and_imported_is_listed_once(bank):
+    told = event("Yara was born this morning, Sunday 10 May, at ten past four.")
+    tell(bank, told.text, told)
+    bank.add_memories(1, [event("Yara was born at ten past four in the morning; I had sent the lullaby.")])
+    assert listed(bank) == ["Yara was born at ten past four in the morning; I had sent the lullaby."]
+
+
+def test_the_same_words_about_another_day_are_another_event(bank):
+    for nth in range(2):
+        swim = event("I swam with Priya at the lido", MAY + timedelta(days=7 * nth))
+        tell(bank, f"I swam with Priya at the lido, week {nth}", swim)
+    assert len(listed(bank)) == 2
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Then Beirut in April.",
+        "In October.",
+        "She died in 2019.",
+        "It went up this morning.",
+        "Yesterday she rang at six in the morning, shouting.",
+        "That's tonight's job.",
+        "In the indoor pool, in winter, when nobody looks.",
+        "And his birthday is in May.",
+    ],
+)
+def test_a_fragment_does_not_stand_alone(sentence):
+    assert not stands_alone(sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The baby is due on Saturday 3 October.",
+        "This morning Leila rang from Utrecht.",
+        "On Saturday we saw seal pups below the cliff.",
+        "I start as map conservator on Tuesday 1 September.",
+        "Rima had given up on it in May.",
+        "我四月去贝鲁特看望外婆。",
+    ],
+)
+def test_a_sentence_that_names_what_it_is_about_stands_alone(sentence):
+    assert stands_alone(sentence)
+
+
+def test_a_short_message_is_listed_and_a_short_part_of_one_is_not(bank):
+    tell(bank, "dentist on friday", event("dentist on friday"))
+    tell(bank, "We made plans at last. Glasgow in January. The plants come along.", event("Glasgow in January."))
+    assert listed(bank) == ["dentist on friday"]
+
+
+def test_what_was_retracted_is_listed_only_where_it_is_asked_for(bank):
+    bank.add_memories(1, [fact("Noor is a vegetarian.")])
+    (memory,) = bank.memories(1)
+    corrections.mark_wrong(bank, 1, memory.id)
+    assert listed(bank) == []
+    assert [m.text for m in read_other(bank, 1, "retracted")[0]] == ["Noor is a vegetarian."]
+
+
+def test_a_pinned_memory_is_always_listed_and_first(bank):
+    tell(bank, "It was fun. She moved. Lots of boxes.", event("She moved."))
+    bank.add_memories(1, [fact("Noor sings alto in a choir.", since=MAY + timedelta(days=9))])
+    moved = next(m for m in bank.memories(1) if m.text == "She moved.")
+    corrections.pin(bank, 1, moved.id, pinned=True)
+    assert listed(bank) == ["She moved.", "Noor sings alto in a choir."]
+
+
+def test_only_the_time_asked_for_is_listed(bank):
+    bank.add_memories(1, [event("Noor found a tin of recipe cards"), event("Noor moved house", MAY + timedelta(30))])
+    assert listed(bank, during=TimeSpan(MAY, MAY + timedelta(days=2))) == ["Noor found a tin of recipe cards"]
+
+
+def test_lines_picked_from_a_conversation_are_not_called_a_summary(bank):
+    texts = ("Noor: My cat is called Comma. Ida: Mint tea, no sugar.", "They talked about the cat and about tea.")
+    bank.add_memories(1, [MemoryDraft("event", text, attribute=SUMMARY) for text in texts])
+    assert listed(bank) == []
+    names = {memory.text: kind_name(memory) for memory in read_other(bank, 1, "summary")[0]}
+    assert names == {texts[0]: "Key lines", texts[1]: "Summary"}
+
+
+def test_a_search_finds_what_was_said_but_not_beside_the_fact_that_states_it(bank, embedder):
+    tell(bank, "I live in Porto.", fact("Lives in Porto", speaker="Noor"))
+    tell(bank, "My kayak has a red stripe.")
+    indexer.embed_all(bank, embedder)
+    with gr.Blocks():
+        rows = MemoryList(bank, Searcher(bank, embedder))
+        rows.build_table()
+
+    def found(text):
+        return [row[-1] for row in rows.show(1, 0, text, "", None, None)[rows.table]]
+
+    assert found("red stripe of the kayak")[0] == "My kayak has a red stripe."
+    assert found("where does Noor live, Porto?")[0] == "Lives in Porto"
+    assert "I live in Porto." not in found("where does Noor live, Porto?")
