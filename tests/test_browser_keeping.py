@@ -116,7 +116,9 @@ def test_the_journal_tells_what_was_done_without_a_word_of_it(screen: Screen, tm
 
 def test_nothing_is_wider_than_a_phone(app: App, browser: object) -> None:
     phone = Screen(browser, app.url, 360, 740)  # type: ignore[arg-type]
-    phone.memory()
+    table = phone.memory()
+    table.locator(".virtual-row .body-cell:visible").first.click()
+    expect(phone.page.locator("#memory-detail .memoir-quote")).to_be_in_viewport()
     for panel in ("forget-more", "take", "journal"):
         phone.open(panel)
     expect(phone.page.locator("#journal-where")).to_contain_text("of", timeout=SLOW)

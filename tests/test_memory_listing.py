@@ -79,6 +79,12 @@ def test_an_event_that_was_told_and_imported_is_listed_once(bank):
     assert listed(bank) == ["Yara was born at ten past four in the morning; I had sent the lullaby."]
 
 
+def test_one_word_is_too_little_to_tell_that_two_events_are_the_same(bank):
+    day = event("The concert is on Sunday 10 May.")
+    bank.add_memories(1, [day, event("Noor sings the concert in May, and Tomas has a ticket.")])
+    assert len(listed(bank)) == 2
+
+
 def test_the_same_words_about_another_day_are_another_event(bank):
     for nth in range(2):
         swim = event("I swam with Priya at the lido", MAY + timedelta(days=7 * nth))

@@ -35,7 +35,7 @@ FIRST_DAY, LAST_DAY = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzin
 
 
 KINDS: Mapping[str, str] = {
-    "": "Facts, people and events",
+    "": "Facts, people, events",
     **{store: STORE_NAMES[store] for store in STORES if store not in OTHER_KINDS},
     "summary": "Summary",
     "dialogue": STORE_NAMES["dialogue"],
@@ -80,10 +80,10 @@ class MemoryList:
         with gr.Row(elem_classes="memoir-filters"):
             self.persona = gr.Dropdown(label="Persona", scale=1, min_width=170, elem_id="memory-persona")
             self.text = gr.Textbox(
-                label="Search", placeholder="Words or meaning", scale=2, min_width=180, elem_id="memory-search"
+                label="Search", placeholder="Words or meaning", scale=1, min_width=180, elem_id="memory-search"
             )
             kinds = [(label, kind) for kind, label in KINDS.items()]
-            self.kind = gr.Dropdown(kinds, value="", label="Kind", scale=1, min_width=220, elem_id="memory-kind")
+            self.kind = gr.Dropdown(kinds, value="", label="Kind", scale=1, min_width=215, elem_id="memory-kind")
             self.since = gr.DateTime(label="From", include_time=False, type="string", scale=1, min_width=175)
             self.until = gr.DateTime(label="To", include_time=False, type="string", scale=1, min_width=175)
         self.totals = gr.HTML(padding=False, elem_id="memory-totals")

@@ -15,8 +15,11 @@ from memory.tab.memory_list import MemoryList, persona_choices
 from memory.tab.plots import PlotsPanel
 from memory.tab.templates import render
 
-SCROLL_TO_QUOTE = "() => window.scrollToQuote(document.querySelector('#memory-origin'))"
-"""Scrolls a transcript to the line that is marked in it; assets/web/screen.js has the function."""
+SCROLL_TO_MEMORY = """() => {
+    window.scrollToQuote(document.querySelector("#memory-origin"));
+    document.querySelector("#memory-detail").scrollIntoView({ block: "nearest" });
+}"""
+"""Brings the memory into view, which a phone shows below the table, and in its transcript the line that is marked."""
 
 
 class MemoryTab:
@@ -55,7 +58,7 @@ class MemoryTab:
         chosen = rows.table.select(
             self.select, [persona, selected], detail.outputs, trigger_mode="always_last", **PRIVATE
         )
-        chosen.then(None, js=SCROLL_TO_QUOTE)
+        chosen.then(None, js=SCROLL_TO_MEMORY)
         changed.change(self.show_changed, [persona, changed, page, *filters], outputs, **PRIVATE)
         removed = detail.sure.click(self.forget, [persona, selected, page, *filters], outputs, **PRIVATE)
         self.bulk.forgotten.change(self.show_all, rows.filters, outputs, **PRIVATE)

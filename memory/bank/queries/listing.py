@@ -66,6 +66,7 @@ class _Candidate:
         """Whether the other says all that this says, of an overlapping time."""
         return (
             self.negated == other.negated
+            and len(self.content) >= MIN_CONTENT
             and self.content <= other.content
             and (self.store in SEMANTIC) == (other.store in SEMANTIC)
             and self.start < other.end
