@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from graph.learning.feelings import emotion, scene
 from graph.learning.plain_facts import endings, facts
 from graph.learning.summary import TermWeights, summary
+from graph.understanding.form import form_of
 from graph.understanding.sentences import split
 from graph.understanding.times import stated_time
 from memory.types import LearnedMemory, MemoryDraft, Quote, Turn
@@ -55,7 +56,7 @@ def learn(turns: Sequence[SessionTurn]) -> tuple[LearnedMemory, ...]:
 def own_sentences(text: str) -> Iterator[str]:
     """The sentences that state something in the speaker's own words."""
     for sentence in split(text):
-        if sentence.startswith(">") or sentence.rstrip("\"'”’)").endswith(("?", "？")):
+        if sentence.startswith(">") or form_of(sentence) == "question":
             continue
         if _REPORTED.search(sentence) or _CITED.search(sentence) or _QUOTED.search(sentence):
             continue

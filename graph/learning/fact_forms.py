@@ -1,0 +1,224 @@
+"""The forms in which people state facts about themselves ("I live in Porto", "my sister Wen").
+
+Forms are matched against a sentence that `graph.learning.plain_words` has put into plain words.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from graph.learning.fact_slots import (
+    ANIMAL,
+    ANY_JOB,
+    ANY_NAME,
+    ANY_PLACE,
+    AT_WORK,
+    BARE,
+    DATE,
+    DEMONYM,
+    END,
+    FAMILY,
+    JOB,
+    JOBS,
+    JOKES,
+    LOWER,
+    LOWER_PLACE,
+    MY,
+    OWN,
+    PEOPLE,
+    PERSON,
+    PLACE_NAME,
+    QUALITY,
+    ROLE,
+    SOFTWARE,
+    SUBJECT,
+    SURE_PLACE,
+    TIE,
+    WHO,
+)
+from memory.types import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A way of stating a fact: its pattern, its store, its relation to the speaker, and how it is written down.
+
+    Only one fact of an `exclusive` relation holds at a time. A form that `begins` tells when the fact came to hold, if
+    it names a time ("I moved to Porto in 2019"). What a form `presupposes` is so even where the sentence denies or
+    supposes something ("my sister Wen might not come").
+    """
+
+    pattern: re.Pattern[str]
+    store: Store
+    relation: str
+    text: str
+    exclusive: bool = False
+    begins: bool = False
+    presupposes: bool = False
+
+
+def _form(pattern: str, store: Store, relation: str, text: str, **how: bool) -> Form:
+    return Form(re.compile(pattern, re.IGNORECASE), store, relation, text, **how)
+
+
+def _name(pattern: str, **how: bool) -> Form:
+    return _form(pattern, "profile", "name", "Name: {what}", exclusive=True, **how)
+
+
+def _home(pattern: str, **how: bool) -> Form:
+    return _form(pattern, "profile", "home", "Lives in {what}", exclusive=True, **how)
+
+
+def _occupation(pattern: str, **how: bool) -> Form:
+    return _form(pattern, "profile", "occupation", "Works as {what}", exclusive=True, **how)
+
+
+def _employer(pattern: str, **how: bool) -> Form:
+    return _form(pattern, "profile", "employer", "Works at {what}", exclusive=True, **how)
+
+
+def _birthday(pattern: str) -> Form:
+    return _form(pattern, "profile", "birthday", "Birthday: {what}", exclusive=True)
+
+
+def _favourite(pattern: str) -> Form:
+    return _form(pattern, "profile", "favourite {kind}", "Favourite {kind}: {what}", exclusive=True)
+
+
+def _tie(pattern: str, **how: bool) -> Form:
+    return _form(pattern, "relationship", "{kind}", "{what} is {whose} {kind}", **how)
+
+
+def _profile(relation: str, text: str, pattern: str) -> Form:
+    return _form(pattern, "profile", relation, text)
+
+
+_INTRODUCED = r"(?=\W*\Z|[,.;!)]| and\b| btw\b| by the way\b| here\b)"
+_LASTS = r"(?=.{0,40}\b(?:for|since|all my life|now|the past|ever)\b)"
+_WORKING = r"\b(?:I(?: now| still| currently)? work|I'm(?: now| still| currently)? working|I've been working)"
+_STARTED = (
+    rf"{SUBJECT}(?:got|landed|started|found|took)(?: (?:work(?:ing)?|(?:an?|my|another)(?: new)?(?: \w+)? "
+    r"(?:job|position|role)))?"
+)
+_FIRM = r"(?:the )?"
+
+FORMS: tuple[Form, ...] = (
+    *(_name(rf"(?:\bmy name(?:'?s| is)|\A\W*(?:the )?name'?s|\bI'm called) {slot}") for slot in ANY_NAME),
+    *(_name(rf"(?:\A\W*|\b(?:you can|please|just|and|but) )(?:just )?call me {slot}") for slot in ANY_NAME),
+    _name(rf"\b{WHO} is my name\b"),
+    _name(
+        rf"(?:\A\W*|\b(?:hi|hello|hey|there|and|so|evening|morning|afternoon),? )I'm (?!(?-i:{DEMONYM})\b)"
+        rf"(?-i:(?![A-Z]{{2}}))(?P<what>{PERSON}){_INTRODUCED}"
+    ),
+    _name(
+        rf"\A\W*(?:(?:hi|hello|hey)(?: there)?,? )?I'm {LOWER}[, ]+(?:and )?(?:nice|pleased|lovely|good|great) to meet"
+    ),
+    *(_home(rf"\b(?:I|we)(?: now| currently| still| both)? live in {slot}") for slot in ANY_PLACE),
+    *(_home(rf"\b(?:I'm|we're)(?: now| currently| still)? (?:living|based) in {slot}") for slot in ANY_PLACE),
+    *(_home(rf"\b(?:I|we)(?:'ve| have) (?:been living|lived) in {slot}{_LASTS}") for slot in ANY_PLACE),
+    *(
+        _home(rf"{SUBJECT}moved(?: back| over| up| down| out)? to (?!{SOFTWARE}\b){slot}", begins=True)
+        for slot in SURE_PLACE
+    ),
+    *(
+        _profile(
+            "origin", "From {what}", rf"\bI(?:'m(?: originally)? from|(?: originally)? come from| grew up in) {slot}"
+        )
+        for slot in SURE_PLACE
+    ),
+    *(
+        _form(
+            rf"\bI was born (?:and (?:raised|bred) )?in {slot}",
+            "profile",
+            "birthplace",
+            "Born in {what}",
+            exclusive=True,
+        )
+        for slot in SURE_PLACE
+    ),
+    _occupation(rf"\bI'm (?:an? |now an? |currently an? ){JOB}"),
+    _occupation(rf"\bI'm an? {ANY_JOB}(?= by (?:trade|profession)\b)"),
+    _occupation(rf"{_WORKING}(?: (?:part|full)[- ]time)? as (?:an? )?{ANY_JOB}"),
+    _occupation(rf"{_STARTED} as (?:an? ){ANY_JOB}"),
+    _employer(rf"{_WORKING} (?:at|for) {_FIRM}{PLACE_NAME}"),
+    _employer(rf"{_WORKING} at {LOWER_PLACE}"),
+    _employer(rf"{_STARTED} (?:at|for|with) {_FIRM}{PLACE_NAME}"),
+    _employer(rf"{_STARTED}(?<=job|ion|ole|ing) at {LOWER_PLACE}"),
+    _employer(rf"\bI've worked (?:at|for) {_FIRM}{PLACE_NAME}{_LASTS}"),
+    _employer(rf"\bI'm an? (?:[\w'-]+ ){{0,3}}?(?:{JOBS}) (?:at|for|with) {_FIRM}{PLACE_NAME}"),
+    _profile(
+        "works in",
+        "Works in {what}",
+        rf"{_WORKING} in (?!(?:silence|pairs|teams|shifts|bursts|peace|private)\b)"
+        rf"{BARE}",
+    ),
+    _birthday(rf"\bmy (?:birthday|bday|b-day)(?:'?s| is| falls)(?: always)?(?: on| in)?(?: the)? {DATE}"),
+    _birthday(rf"\bit's my (?:birthday|bday) on (?:the )?{DATE}"),
+    _birthday(rf"\bI was born on (?:the )?{DATE}"),
+    _birthday(r"\bit's my (?:\d+(?:st|nd|rd|th) )?(?:birthday|bday) (?P<what>today|tomorrow)\b"),
+    _favourite(rf"\bmy favou?rite (?P<kind>[a-z][\w ]{{1,30}}?)(?:'s| is| are)(?: now| probably| definitely)? {BARE}"),
+    _favourite(
+        rf"\A\W*(?!(?:this|that|it|he|she|they|here|there)\b)(?P<what>[\w' -]{{2,40}}?) (?:is|are) my favou?rite "
+        rf"(?P<kind>[a-z][\w ]{{1,30}}?){END}"
+    ),
+    _profile(
+        "likes",
+        "Likes {what}",
+        rf"\bI(?: absolutely| really| just| do| also| still)* (?:love|like|enjoy|adore) {BARE}",
+    ),
+    _profile(
+        "dislikes",
+        "Dislikes {what}",
+        rf"\bI(?: absolutely| really| just| do| also| still)* (?:hate|dislike|detest|loathe) {BARE}",
+    ),
+    _profile(
+        "allergy",
+        "Allergic to {what}",
+        rf"\bI'm (?:\w+ )?allergic to (?!{JOKES}\b){BARE}",
+    ),
+    _profile(
+        "allergy",
+        "Allergic to {what}",
+        r"\bI(?:'ve got| have| got)(?: [^.,;]{1,30} and)? an? "
+        r"(?:(?:severe|bad|mild|serious|slight|horrible|awful|terrible) )?"
+        r"(?P<what>(?!an\b)[\w-]+(?: [\w-]+)?) allergy(?! \w+(?:ist|est|ment)\b)",
+    ),
+    _profile(
+        "intolerance", "Intolerant to {what}", r"\bI'm (?P<what>lactose|gluten|fructose|histamine|dairy) intolerant\b"
+    ),
+    # Who is what to the speaker.
+    _tie(rf"{MY}{TIE}s? {PEOPLE}", presupposes=True),
+    _tie(rf"{MY}{TIE}s?(?:, | \(){PEOPLE}(?=[,.;!)])", presupposes=True),
+    *(_tie(rf"{MY}{TIE}s?(?:'?s| is| are) (?:called|named) {slot}") for slot in ANY_NAME),
+    *(_tie(rf"{MY}{TIE}'?s name(?:'?s| is) {slot}") for slot in ANY_NAME),
+    _tie(
+        rf"{MY}(?P<kind>{FAMILY}|{ROLE}) is (?!(?-i:{DEMONYM})\b)(?-i:(?![A-Z]{{2}})){WHO}"
+        r"(?=\W*\Z|[,.;!)]| (?:and|but|who)\b)"
+    ),
+    *(_tie(rf"{OWN} (?:an?|two|three|four|\d)(?: \w+)? {TIE}s? (?:called|named) {slot}") for slot in ANY_NAME),
+    *(_tie(rf"\A\W*got an?(?: \w+)? {TIE} (?:called|named) {slot}") for slot in ANY_NAME),
+    _tie(rf"{OWN} (?:two|three|four|\d)(?: \w+)? {TIE}s?,? {PEOPLE}"),
+    # Not of friends: music and coffee are many people's best.
+    _tie(rf"\b{WHO}(?: is|'s) my {QUALITY}(?P<kind>{FAMILY}|{AT_WORK})(?![\w'-]){END}"),
+    _tie(rf"\b{WHO}, (?:who's |who is )?my {QUALITY}{TIE}(?=,)", presupposes=True),
+    _tie(rf"\b{WHO} \(my {QUALITY}{TIE}\)", presupposes=True),
+    _tie(rf"\bI'm (?:\w+ )?(?:married to )(?P<kind>){WHO}"),
+    _profile(
+        "has",
+        "Has {what}",
+        rf"\b(?:I|we)(?:'ve got| have| have got| got) (?P<what>(?:an?|two|three|four|five|six|\d)"
+        rf"(?: [\w-]+)? {ANIMAL}s?){END}",
+    ),
+)
+
+_NO_MORE = r"\bI(?: no longer| don't| do not)"
+_LEFT = r"\bI(?:'ve| have)?(?: just)? (?:quit|left) my (?:job|position)"
+ENDINGS: tuple[Form, ...] = (
+    *(_home(rf"{_NO_MORE} live in {slot}", begins=True) for slot in ANY_PLACE),
+    *(_home(rf"\b(?:I|we)(?:'ve| have)? moved (?:away from|out of) {slot}", begins=True) for slot in ANY_PLACE),
+    *(_employer(rf"{_NO_MORE} work (?:at|for) {_FIRM}{slot}", begins=True) for slot in ANY_PLACE),
+    *(_employer(rf"{_LEFT} (?:at|with) {_FIRM}{slot}", begins=True) for slot in ANY_PLACE),
+    _occupation(rf"{_NO_MORE} work as (?:an? )?{ANY_JOB}", begins=True),
+)
+"""Ways of saying that a fact of these words is so no more."""
