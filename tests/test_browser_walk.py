@@ -51,6 +51,8 @@ def bring_in(window: Screen) -> None:
 def choose(window: Screen, words: str) -> None:
     """Find a statement in the Memory tab and look at it."""
     table = window.memory()
+    window.page.locator("#memory-kind input").click()
+    window.page.get_by_role("option", name="Conversation").click()
     window.page.locator("#memory-search textarea, #memory-search input").fill(words)
     row = table.locator(".virtual-row", has_text=words).first
     expect(row).to_be_visible(timeout=SLOW)

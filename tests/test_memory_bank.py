@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from memory.bank import facts as knowing
 from memory.bank import maintenance, schema
 from memory.bank.bank import Bank
-from memory.errors import BankTooNew, BankUnavailable, UnknownMemory, UnknownPersona
+from memory.errors import BankTooNew, BankUnavailable, MemoirError, UnknownMemory, UnknownPersona
 from memory.types import (
     LearnedMemory,
     MemoryDraft,
@@ -112,6 +112,21 @@ def test_memories_are_handed_out_in_the_order_asked_for(bank, ana):
     bank.remember(ana.id, [session("One.", "Two.", "Three.")])
     newest, *_, oldest = (m.id for m in bank.memories(ana.id))
     assert [m.id for m in bank.memories_by_id(ana.id, [oldest, 99, newest])] == [oldest, newest]
+
+
+def test_a_persona_is_renamed_and_keeps_what_it_knows(bank, ana):
+    bank.add_memories(ana.id, [MemoryDraft("profile", "Likes fog")])
+    assert bank.rename_persona(ana.id, "  Anabela\x00  Reis ").name == "Anabela Reis"
+    assert bank.persona("anabela reis").id == ana.id
+    assert [m.text for m in bank.memories(ana.id)] == ["Likes fog"]
+
+
+@pytest.mark.parametrize(("number", "name"), [(1, "  "), (1, "BO"), (99, "Anabela")])
+def test_a_persona_is_not_given_an_empty_name_nor_that_of_another(bank, ana, number, name):
+    bank.create_persona(PersonaDraft("Bo"))
+    with pytest.raises(MemoirError):
+        bank.rename_persona(number, name)
+    assert [p.name for p in bank.personas()] == ["Ana", "Bo"]
 
 
 def test_personas_do_not_see_each_other(bank, ana):

@@ -71,6 +71,30 @@ def test_a_session_and_a_persona_go_whole(made):
         assert db.table("vectors").count == 0
 
 
+def test_a_deleted_persona_leaves_neither_its_description_nor_its_titles_in_the_files(tmp_path):
+    bank = Bank(tmp_path / "bank.db")
+    names = {
+        "name": "Quirin Haldenwang",
+        "description": "A retired lighthouse keeper.",
+        "title": "The night of the fog",
+    }
+    keeper = bank.create_persona(PersonaDraft(names["name"], description=names["description"]))
+    turns = (TurnDraft("Quirin Haldenwang", "assistant", "The fog came in at nine."),)
+    bank.remember(keeper.id, [SessionDraft(turns, external_id="fog", title=names["title"])])
+    assert all(find_in_bank(bank.path, [text]) for text in names.values())
+    assert forget_persona(bank, keeper.id).residue == 0
+    assert not find_in_bank(bank.path, list(names.values()))
+
+
+def test_a_name_that_another_persona_says_is_no_residue(tmp_path):
+    bank = Bank(tmp_path / "bank.db")
+    for name in ("Quirin Haldenwang", "Bo"):
+        persona = bank.create_persona(PersonaDraft(name))
+        turns = (TurnDraft("Quirin Haldenwang", "assistant", f"I talk with {name}."),)
+        bank.remember(persona.id, [SessionDraft(turns, external_id=name, title="The night of the fog")])
+    assert forget_persona(bank, 1).residue == 0
+
+
 def test_another_persona_cannot_be_made_to_forget(made):
     bank, ana = made
     bo = bank.create_persona(PersonaDraft("Bo"))

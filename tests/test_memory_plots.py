@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from memory.bank import corrections
 from memory.bank.bank import Bank
 from memory.bank.queries import statistics
 from memory.ingest import ingest
-from memory.tab import plots
+from memory.tab.panels import plots
 from memory.types import MemoryDraft, Persona, PersonaDraft, Relation, SessionDraft, TimeSpan, TurnDraft
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
@@ -152,8 +153,52 @@ def test_of_many_people_the_most_connected_are_drawn(bank: Bank, ana: Persona) -
     bank.add_memories(ana.id, [relation(f"{name} is Ana's friend.", NOW) for name in names])
     figure, words = plots.draw_people(bank, ana.id, NOW)
     assert figure is not None
-    assert len(figure.data[2].x) == statistics.PEOPLE
+    assert len(figure.data[1].x) == statistics.PEOPLE - 1  # all but the one in the middle
     assert words.startswith(f"{statistics.PEOPLE} names and {statistics.PEOPLE - 1} relationships")
+
+
+def test_no_two_of_forty_people_share_a_place_and_each_has_a_row_to_be_read_on(bank: Bank, ana: Persona) -> None:
+    friends = [f"{a}{b}" for a in "BCDFGHJKLM" for b in ("ana", "ela", "ino")]
+    told = [relation(f"{name} is Ana's friend.", NOW) for name in friends]
+    told += [relation(f"{friend}bert is {friend}'s husband.", NOW) for friend in friends[:9]]
+    told += [relation("Quirin is Zoe's uncle.", NOW)]  # nobody knows them
+    bank.add_memories(ana.id, told)
+    figure, _ = plots.draw_people(bank, ana.id, NOW)
+    assert figure is not None
+    people = figure.data[1]
+    assert len(people.x) >= 39
+    for left in (True, False):
+        side = sorted(y for x, y in zip(people.x, people.y, strict=True) if (x < 0) == left)
+        assert len(side) <= 22
+        assert all(b - a >= 1 for a, b in pairwise(side))
+    assert figure.layout.height / (2 * figure.layout.yaxis.range[1]) >= 30
+    names = [text.split("</b>")[0].removeprefix("<b>") for text in people.text]
+    at = dict(zip(names, zip(people.x, people.y, strict=True), strict=True))
+    assert abs(at["Banabert"][1] - at["Bana"][1]) == 1
+    assert abs(at["Banabert"][0]) > abs(at["Bana"][0])
+
+
+def test_the_user_is_one_person_under_whatever_name(bank: Bank, ana: Persona) -> None:
+    turns = (TurnDraft("Noor Haddad", "user", "Leila is my sister.", NOW),)
+    bank.remember(ana.id, [SessionDraft(turns, NOW)])
+    known = [
+        Relation("Noor", "sister", "Leila"),
+        Relation("You", "brother", "Omar"),
+        Relation("Leila", "sister", "You"),
+    ]
+    bank.add_memories(ana.id, [MemoryDraft("relationship", f"{r}", said_at=NOW, relation=r) for r in known])
+    figure, words = plots.draw_people(bank, ana.id, NOW)
+    assert words.startswith("3 names and 3 relationships")
+    assert figure is not None
+    assert figure.layout.annotations[0].text == "Noor Haddad (you)"
+    assert len(figure.data[1].x) == 2
+
+
+def test_a_name_that_the_user_told_is_theirs(bank: Bank, ana: Persona) -> None:
+    bank.add_memories(ana.id, [*facts("My name is Zoe.", "You", NOW), *facts("My sister is called Eve.", "You", NOW)])
+    assert statistics.user_name(bank, ana.id) == "Zoe"
+    _, words = plots.draw_people(bank, ana.id, NOW)
+    assert words == "2 names and 1 relationship on 20 November 2026: Eve, sister of Zoe."
 
 
 def test_texts_in_the_plots_are_escaped(bank: Bank, ana: Persona) -> None:

@@ -12,7 +12,7 @@ from sqlite_utils import Database
 from memory.bank import journal, rows
 from memory.bank.connection import BankFile
 from memory.bank.facts import add_memory
-from memory.bank.sessions import find_or_create_persona, record_sessions, store_session
+from memory.bank.sessions import find_or_create_persona, record_sessions, rename_persona, store_session
 from memory.errors import UnknownMemory, UnknownPersona
 from memory.types import (
     CitingAnswer,
@@ -83,6 +83,15 @@ class Bank(BankFile):
             if not changed:
                 raise UnknownPersona(f"no persona {persona_id} in {self.path}")
             return rows.persona(changed[0])
+
+    def rename_persona(self, persona_id: int, name: str) -> Persona:
+        """Give a persona another name; what was said keeps the names of its speakers.
+
+        Raises:
+            MemoirError: the name is empty or taken, or there is no persona of that number.
+        """
+        with self.writing() as db:
+            return rename_persona(db, persona_id, name)
 
     # --- writing
 

@@ -17,7 +17,7 @@ from memory.bank import journal, rows
 from memory.bank.facts import add_learned, retract
 from memory.bank.queries.transfer import turns_by_identity
 from memory.bank.rows import clean_draft, draft_columns, insert, link_sources, memory_row, next_id
-from memory.errors import UnknownPersona
+from memory.errors import MemoirError, UnknownPersona
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, TurnDraft, WriteCounts
 
 EarlierTurns = Sequence[tuple[str, str, str]]
@@ -42,6 +42,23 @@ def find_or_create_persona(db: Database, draft: PersonaDraft, created_at: str | 
     made = rows.persona(next(db.query("SELECT * FROM personas WHERE id = ?", [table.last_pk])))
     journal.record(db, "created", made.id, {"personas": 1})
     return made
+
+
+def rename_persona(db: Database, persona_id: int, name: str) -> Persona:
+    """Give a persona another name, which no other persona may have."""
+    cleaned = " ".join(rows.clean(name).split())
+    if not cleaned:
+        raise MemoirError("Give the persona a name. Nothing was changed.")
+    everyone = {row["id"]: row for row in db.query("SELECT * FROM personas")}
+    if persona_id not in everyone:
+        raise UnknownPersona(f"There is no persona {persona_id}. It was deleted, perhaps in another window.")
+    taken = {row["name"].casefold() for other, row in everyone.items() if other != persona_id}
+    if cleaned.casefold() in taken:
+        raise MemoirError(f"There is already a persona called {cleaned}. Choose another name.")
+    if cleaned != everyone[persona_id]["name"]:
+        db.conn.execute("UPDATE personas SET name = ? WHERE id = ?", (cleaned, persona_id))
+        journal.record(db, "renamed", persona_id, {"personas": 1})
+    return rows.persona({**everyone[persona_id], "name": cleaned})
 
 
 def store_session(db: Database, persona_id: int, draft: SessionDraft) -> WriteCounts:

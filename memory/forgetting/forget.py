@@ -129,7 +129,7 @@ def forget_persona(bank: Bank, persona_id: int, task: Task | None = None) -> For
     with bank.writing() as db:
         with task.interruptible(db.conn):
             selected = select_everything(db, persona.id)
-            texts = deletion.texts_of(db, selected)
+            texts = deletion.texts_of(db, selected) | deletion.names_of(db, persona.id)
             _delete(db, "memories", selected.memories, rescale(task.report, 0, SHARE_DELETED))
             _delete(db, "personas", [persona.id])
             report = _log_forget(db, persona.id, selected)

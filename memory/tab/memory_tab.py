@@ -7,12 +7,13 @@ from memory.bank.bank import Bank
 from memory.forgetting import forget
 from memory.search.searcher import Searcher
 from memory.tab.events import PRIVATE, UNCHANGED, Update, show_errors
-from memory.tab.export_panel import ExportPanel
-from memory.tab.forget_panel import ForgetPanel
-from memory.tab.journal_panel import JournalPanel
 from memory.tab.memory_detail import Changed, MemoryDetail
 from memory.tab.memory_list import MemoryList, persona_choices
-from memory.tab.plots import PlotsPanel
+from memory.tab.panels.export_panel import ExportPanel
+from memory.tab.panels.forget_panel import ForgetPanel
+from memory.tab.panels.journal_panel import JournalPanel
+from memory.tab.panels.persona_panel import PersonaPanel
+from memory.tab.panels.plots import PlotsPanel
 from memory.tab.templates import render
 
 SCROLL_TO_MEMORY = """() => {
@@ -25,9 +26,14 @@ SCROLL_TO_MEMORY = """() => {
 class MemoryTab:
     """The parts of the tab, and what happens between them."""
 
-    def __init__(self, bank: Bank, searcher: Searcher, tab: gr.Tab, chat_persona: gr.Dropdown) -> None:
-        """Build the tab inside `tab`; it opens with the persona that is chosen in the Chat tab."""
-        self.bank = bank
+    def __init__(
+        self, bank: Bank, searcher: Searcher, tab: gr.Tab, chat_persona: gr.Dropdown, open_chat: gr.State
+    ) -> None:
+        """Build the tab inside `tab`; it opens with the persona that is chosen in the Chat tab.
+
+        A persona id in `open_chat` makes the Chat tab start a chat with that persona, or with the first if it is gone.
+        """
+        self.bank, self.chat_persona, self.open_chat = bank, chat_persona, open_chat
         self.list = MemoryList(bank, searcher)
         with gr.Row(elem_classes="memoir-columns"):
             with gr.Column(scale=7, min_width=320, elem_classes="memoir-main"):
@@ -37,6 +43,7 @@ class MemoryTab:
         self.bulk = ForgetPanel(bank, self.list.persona)
         ExportPanel(bank, self.list.persona)
         JournalPanel(bank)
+        self.persona = PersonaPanel(bank, self.list.persona)
         self.plots = PlotsPanel(bank, self.list.persona)
         self._connect(tab, chat_persona)
 
@@ -62,7 +69,12 @@ class MemoryTab:
         changed.change(self.show_changed, [persona, changed, page, *filters], outputs, **PRIVATE)
         removed = detail.sure.click(self.forget, [persona, selected, page, *filters], outputs, **PRIVATE)
         self.bulk.forgotten.change(self.show_all, rows.filters, outputs, **PRIVATE)
-        for event in (opened.then, removed.then, changed.change, self.bulk.forgotten.change):
+        pickers, gone = [persona, chat_persona], self.persona.deleted
+        self.persona.renamed.change(self.show_names, pickers, pickers, **PRIVATE)
+        left = gone.change(self.open, [persona, chat_persona, *filters], [persona, *outputs], **PRIVATE)
+        # Afterwards: a picker must not lose a choice while another event sends that choice.
+        left.then(self.leave_chat, [gone, chat_persona], [chat_persona, self.open_chat], **PRIVATE)
+        for event in (left.then, opened.then, removed.then, changed.change, self.bulk.forgotten.change):
             self.plots.redraw_after(event)
 
     @show_errors
@@ -72,6 +84,19 @@ class MemoryTab:
         ids = [persona_id for _, persona_id in choices]
         chosen = next((i for i in (of_chat, current, *ids) if i in ids), None)
         return {self.list.persona: gr.Dropdown(choices, value=chosen), **self.show_all(chosen, *filters)}
+
+    @show_errors
+    def show_names(self, *chosen: int | None) -> list[gr.Dropdown]:
+        """Show the personas' names in the pickers of both tabs."""
+        choices = persona_choices(self.bank)
+        return [gr.Dropdown(choices, value=persona_id) for persona_id in chosen]
+
+    @show_errors
+    def leave_chat(self, deleted: int, of_chat: int | None) -> Update:
+        """Take a deleted persona from the Chat tab; where it was open there, another chat opens."""
+        if of_chat == -deleted:
+            return {self.open_chat: deleted}
+        return {self.chat_persona: gr.Dropdown(persona_choices(self.bank), value=of_chat)}
 
     @show_errors
     def show_all(self, persona_id: int | None, *filters: str | None) -> Update:

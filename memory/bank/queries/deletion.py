@@ -182,9 +182,23 @@ def texts_of(db: Database, selected: Selection) -> set[str]:
     return {str(text) for (text,) in db.conn.execute(query, selected.values)}
 
 
+def names_of(db: Database, persona_id: int) -> set[str]:
+    """A persona's name and description, and the titles of its sessions."""
+    query = """
+        SELECT name FROM personas WHERE id = :id UNION SELECT description FROM personas WHERE id = :id
+        UNION SELECT title FROM sessions WHERE persona_id = :id
+    """
+    return {str(text) for (text,) in db.conn.execute(query, {"id": persona_id})}
+
+
 def all_texts(db: Database) -> Iterator[str]:
-    """The text of every turn, and the text and key of every memory, one by one."""
-    query = "SELECT text FROM turns UNION ALL SELECT text FROM memories UNION ALL SELECT key FROM memories"
+    """The text and speaker of every turn, the text and key of every memory, and every name and title, one by one."""
+    query = """
+        SELECT text FROM turns UNION ALL SELECT text FROM memories UNION ALL SELECT key FROM memories
+        UNION ALL SELECT DISTINCT speaker FROM turns UNION ALL SELECT DISTINCT speaker FROM memories
+        UNION ALL SELECT name FROM personas UNION ALL SELECT description FROM personas
+        UNION ALL SELECT title FROM sessions
+    """
     return (text for (text,) in db.conn.execute(query))
 
 

@@ -9,9 +9,15 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import accumulate
 
+from sqlite_utils import Database
+
 from memory.bank import rows
 from memory.bank.bank import Bank
+from memory.bank.relations import YOU
 from memory.types import STORES, Memory
+
+_NAMELESS = frozenset({"you", "user", "me", "i", "human", ""})
+"""Names that say only that it is the user who speaks."""
 
 BINS = 60
 """Bins that a plot has room for; a longer life is counted by quarters, years or decades."""
@@ -102,10 +108,32 @@ def dated_facts(bank: Bank, persona_id: int) -> list[Memory]:
     return bank.read_memories(clauses, {"persona": persona_id, "limit": FACTS})
 
 
-def relations(bank: Bank, persona_id: int, name: str, as_of: datetime) -> list[Tie]:
-    """Who is what to whom at a moment, by the memories that held then, of the `PEOPLE` with most relations.
+def user_name(bank: Bank, persona_id: int) -> str:
+    """The user's own name: the one they told, or else under which they speak; "You" if neither is known."""
+    told = (
+        "SELECT relation_tail FROM memories WHERE persona_id = :persona AND attribute = 'name' AND store = 'profile' "
+        "AND taken_back IS NULL AND valid_to IS NULL AND relation_tail <> '' ORDER BY said_at DESC, id DESC"
+    )
+    with bank.reading() as db:
+        names = [name for (name,) in db.conn.execute(f"{told} LIMIT 1", {"persona": persona_id})]
+        names += _user_speakers(db, persona_id)
+    return next((name for name in names if name.casefold() not in _NAMELESS), YOU)
+
+
+def _user_speakers(db: Database, persona_id: int) -> list[str]:
+    """The names under which the user speaks, the most frequent first."""
+    query = (
+        "SELECT t.speaker FROM turns t JOIN sessions s ON s.id = t.session_id "
+        "WHERE s.persona_id = ? AND t.role = 'user' GROUP BY t.speaker ORDER BY count(*) DESC"
+    )
+    return [name for (name,) in db.conn.execute(query, (persona_id,))]
+
+
+def relations(bank: Bank, persona_id: int, name: str, as_of: datetime, user: str = YOU) -> list[Tie]:
+    """The relationships at a moment, by the memories that held then, of the `PEOPLE` with most of them.
 
     A relation without a head is one of the person whom most of the others are about, or else of the one called `name`.
+    Whatever the user is called in them, they are one person, `user`.
     """
     query = (
         "SELECT relation_head AS head, relation_name AS name, relation_tail AS tail, text FROM memories "
@@ -115,11 +143,17 @@ def relations(bank: Bank, persona_id: int, name: str, as_of: datetime) -> list[T
     )
     with bank.reading() as db:
         memories = list(db.query(query, {"persona": persona_id, "at": rows.format_time(as_of), "limit": RELATIONS}))
-    stated = [Tie(**row) for row in memories if row["tail"]]
+        own = {YOU, user, user.split()[0], *_user_speakers(db, persona_id)}
+    same = dict.fromkeys(own, user)
+    stated = [
+        Tie(same.get(row["head"], row["head"]), row["name"], same.get(row["tail"], row["tail"]), row["text"])
+        for row in memories
+        if row["tail"]
+    ]
     middle = next((head for head, _ in Counter(tie.head for tie in stated if tie.head).most_common(1)), name)
     known: dict[tuple[str, str], Tie] = {}
     for tie in stated:
-        if tie.head or tie.tail != middle:
+        if tie.tail != (tie.head or middle):
             known.setdefault((tie.tail, tie.head or middle), replace(tie, head=tie.head or middle))
     ties = Counter(name for tie in known.values() for name in (tie.tail, tie.head))
     shown = {name for name, _ in ties.most_common(PEOPLE)}

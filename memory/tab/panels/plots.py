@@ -14,26 +14,17 @@ import gradio as gr
 
 from memory.bank.bank import Bank
 from memory.bank.queries import statistics
-from memory.bank.queries.statistics import Months, Tie
-from memory.bank.relations import YOU
+from memory.bank.queries.statistics import Months
 from memory.formatting import STORE_NAMES, clip, format_count, format_day, parse_date
 from memory.tab.events import PRIVATE, Update, show_errors
+from memory.tab.panels.figure import COLOURS, QUIET, new_figure
+from memory.tab.panels.people_plot import draw_people
 from memory.tab.templates import heading, hint
-from memory.types import STORES, Memory, Store
+from memory.types import STORES, Memory
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-COLOURS: Mapping[Store, str] = {
-    "profile": "#4f86b5",
-    "relationship": "#b8577a",
-    "world": "#5d9455",
-    "event": "#c08a2e",
-    "dialogue": "#8474b8",
-}
-"""The stores' colours, of a middle tone that shows on a light and on a dark page."""
-
-QUIET, RULE = "#8a7f6c", "rgba(150,138,118,.25)"
 UNITS = {1: "month", 3: "quarter", 12: "year", 120: "decade", 1200: "century"}
 
 
@@ -97,7 +88,7 @@ def draw_stores(bank: Bank, persona_id: int) -> tuple[Figure | None, str]:
     wide, stores = statistics.bin_width(months), [store for store in STORES if months[store]]
     if not stores:
         return None, "No memory has a date yet."
-    figure = _figure(300)
+    figure = new_figure(300)
     for store in stores:
         bins = statistics.bin_counts(months[store], wide)
         figure.add_bar(
@@ -125,7 +116,7 @@ def draw_timeline(bank: Bank, persona_id: int, now: datetime | None = None) -> t
     facts = statistics.dated_facts(bank, persona_id)
     if not facts and not any(months.values()):
         return None, "No conversation, event or fact has a date yet."
-    figure = _figure(170 + 22 * len(facts))
+    figure = new_figure(170 + 22 * len(facts))
     _bars_of_facts(figure, facts, now)
     wide = statistics.bin_width(months)
     for place, (name, counted) in enumerate(months.items(), len(facts)):
@@ -173,77 +164,3 @@ def _bars_of_facts(figure: Figure, facts: Sequence[Memory], now: datetime) -> No
 def _validity(fact: Memory) -> str:
     start = format_day(fact.valid_from)
     return f"from {start} to {format_day(fact.valid_to)}" if fact.valid_to else f"since {start}"
-
-
-def draw_people(bank: Bank, persona_id: int, as_of: datetime) -> tuple[Figure | None, str]:
-    """Draw people and their relationships at a moment as a graph, and describe the plot."""
-    name = bank.persona(persona_id).name
-    ties = statistics.relations(bank, persona_id, name, as_of)
-    if not ties:
-        return None, f"No relationships are known on {format_day(as_of)}."
-    figure = _figure(520)
-    _draw(figure, ties, _lay_out(ties))
-    figure.update_layout(showlegend=False, hovermode="closest")
-    figure.update_xaxes(visible=False, range=[-1.3, 1.3])
-    figure.update_yaxes(visible=False, range=[-1.15, 1.15])
-    everyone = {n for relation in ties for n in (relation.tail, relation.head)}
-    counts = f"{format_count(len(everyone), 'name')} and {format_count(len(ties), 'relationship')}"
-    lines = [f"{r.tail}, your {r.name}" if r.head == YOU else f"{r.tail}, {r.name} of {r.head}" for r in ties]
-    return figure, f"{counts} on {format_day(as_of)}: {'; '.join(lines)}."
-
-
-def _lay_out(ties: Sequence[Tie]) -> dict[str, tuple[float, float]]:
-    import networkx
-
-    graph = networkx.Graph([(relation.tail, relation.head) for relation in ties])
-    placed = networkx.spring_layout(graph, k=2.2 / len(graph) ** 0.5, iterations=120, seed=1)
-    return {name: (float(x), float(y)) for name, (x, y) in placed.items()}
-
-
-def _draw(figure: Figure, ties: Sequence[Tie], places: Mapping[str, tuple[float, float]]) -> None:
-    ends = [(places[r.tail], places[r.head]) for r in ties]
-    figure.add_scatter(
-        x=[x for (ax, _), (bx, _) in ends for x in (ax, bx, None)],
-        y=[y for (_, ay), (_, by) in ends for y in (ay, by, None)],
-        mode="lines",
-        line={"color": RULE, "width": 2},
-        hoverinfo="skip",
-    )
-    # Closer to the person who is described than to the one in the middle, where the labels would overlap.
-    figure.add_scatter(
-        x=[0.6 * ax + 0.4 * bx for (ax, _), (bx, _) in ends],
-        y=[0.6 * ay + 0.4 * by for (_, ay), (_, by) in ends],
-        text=[escape(clip(r.name, 28)) for r in ties],
-        customdata=[escape(clip(r.text, 120)) for r in ties],
-        mode="text",
-        textfont={"size": 12, "color": COLOURS["relationship"]},
-        hovertemplate="%{customdata}<extra></extra>",
-    )
-    figure.add_scatter(
-        x=[x for x, _ in places.values()],
-        y=[y for _, y in places.values()],
-        text=[escape(clip(name, 28)) for name in places],
-        mode="markers+text",
-        textposition="top center",
-        textfont={"size": 14},
-        marker={"size": 12, "color": COLOURS["profile"]},
-        hovertemplate="%{text}<extra></extra>",
-    )
-
-
-def _figure(height: int) -> Figure:
-    from plotly.graph_objects import Figure  # takes half a second to import, and only plots need it
-
-    return Figure(
-        layout={
-            "height": height,
-            "margin": {"l": 10, "r": 10, "t": 28, "b": 10},
-            "paper_bgcolor": "rgba(0,0,0,0)",
-            "plot_bgcolor": "rgba(0,0,0,0)",
-            "font": {"color": QUIET, "size": 13},
-            "legend": {"orientation": "h", "y": 1.14, "x": 0},
-            "xaxis": {"gridcolor": RULE},
-            "yaxis": {"gridcolor": RULE, "automargin": True},
-            "dragmode": False,
-        }
-    )
