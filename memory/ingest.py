@@ -17,7 +17,8 @@ from memory.exporting import restore
 from memory.importers.detect import Unpacked, unpack
 from memory.importers.generic import memoir, memoir_export
 from memory.importers.history_file import MAX_LISTED_SKIPS, History, HistoryFile, size_of
-from memory.progress import Progress, without_progress
+from memory.importers.participants import Participants, likely_user, speakers_to_ask
+from memory.progress import Progress, rescale, without_progress
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Skip, WriteCounts
 
 BATCH_TURNS = 2000
@@ -42,13 +43,18 @@ class HistorySummary:
 
 @dataclass(frozen=True, slots=True)
 class FileSummary:
-    """What a file contains. `fault` says where and why it breaks off, if it does."""
+    """What a file contains. `fault` says where and why it breaks off, if it does.
+
+    `speakers` are those of whom the user may be one, where the file does not say; `user` the one who surely is.
+    """
 
     format: str
     histories: tuple[HistorySummary, ...]
     skips: tuple[Skip, ...]
     skipped: int
     fault: str
+    speakers: tuple[str, ...] = ()
+    user: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +98,9 @@ def summarize(path: Path, progress: Progress = without_progress) -> FileSummary:
         HistorySummary(h.header.external_id, h.header.name, h.sessions, h.turns, h.memories, h.first, h.last)
         for h in histories
     )
-    return FileSummary(file.importer.NAME, summaries, _listed(histories), sum(h.skipped for h in histories), file.fault)
+    skipped, speakers = sum(h.skipped for h in histories), speakers_to_ask(file.importer, histories)
+    user = likely_user(histories) if speakers else ""
+    return FileSummary(file.importer.NAME, summaries, _listed(histories), skipped, file.fault, speakers, user)
 
 
 def ingest(
@@ -101,6 +109,7 @@ def ingest(
     *,
     choose: Collection[str] | None = None,
     persona: str | None = None,
+    user: str = "",
     progress: Progress = without_progress,
 ) -> ImportReport:
     """Store the histories of a file, each as a persona of its own; a second time adds nothing.
@@ -110,6 +119,7 @@ def ingest(
         path: The file, whose format is recognised by its content.
         choose: Source ids or names of the histories to import; all if None.
         persona: Name or number of a persona to import everything into; created if missing.
+        user: Which speaker the user is, where the file does not say; the persona is then called like the other one.
         progress: Called with the share of the file that was read, 0..1.
 
     Raises:
@@ -121,18 +131,19 @@ def ingest(
     if export := _find_export(path):
         report = _restore_export(bank, path, export, choose, persona, progress)
     else:
-        report = _store_records(bank, path, choose, persona, progress)
+        report = _store_records(bank, path, choose, persona, user, progress)
     with suppress(Cancelled):  # too late, everything is stored
         progress(1.0)
     return report
 
 
 def _store_records(
-    bank: Bank, path: Path, choose: Collection[str] | None, persona: str | None, progress: Progress
+    bank: Bank, path: Path, choose: Collection[str] | None, persona: str | None, user: str, progress: Progress
 ) -> ImportReport:
     """Import a file of any format except Memoir's exports."""
-    file = HistoryFile(path, progress)
-    writer = _BatchWriter(bank, path, persona)
+    participants = Participants(path, user, rescale(progress, 0, 0.3))
+    file = HistoryFile(path, rescale(progress, 0.3, 1) if user else progress)
+    writer = _BatchWriter(bank, path, persona, participants)
     try:
         for history, record in file.read():
             if history.is_among(choose):
@@ -200,8 +211,9 @@ def _restore_export(
 class _BatchWriter:
     """Stores histories in batches; a persona is created only when there is something to store for it."""
 
-    def __init__(self, bank: Bank, path: Path, persona: str | None) -> None:
+    def __init__(self, bank: Bank, path: Path, persona: str | None, participants: Participants) -> None:
         self._bank = bank
+        self._participants = participants
         self._path = path
         self._persona = persona
         self._target: Persona | None = None
@@ -217,7 +229,7 @@ class _BatchWriter:
             self.flush()
             self._history = history
         if isinstance(record, SessionDraft):
-            self._sessions.append(record)
+            self._sessions.append(self._participants.session(history.header, record))
             self._turns += len(record.turns)
         else:
             self._memories.append(record)
@@ -249,7 +261,7 @@ class _BatchWriter:
         if self._target is None and self._persona is not None:
             self._target = _find(self._bank, self._persona) or self._bank.create_persona(PersonaDraft(self._persona))
         if history.persona is None:
-            history.persona = self._target or self._bank.create_persona(history.header)
+            history.persona = self._target or self._bank.create_persona(self._participants.persona(history.header))
         return history.persona
 
     def so_far(self, last: WriteCounts | None = None) -> str:

@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("playwright.sync_api")
 from playwright.sync_api import expect
 
+from memory.forgetting.residue import find_in_bank
 from support.browser_app import DATA, SLOW, App, Screen
 from support.export_files import EXPORTS, picture, write_zip
 
@@ -63,6 +64,21 @@ def test_a_file_that_is_no_history_is_refused_with_the_known_formats(screen: Scr
     picture.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(200))
     screen.bring_in(picture)
     expect(screen.page.locator("#upload-report")).to_contain_text(re.compile("holiday.png.*Known formats", re.DOTALL))
+
+
+def test_an_import_asks_who_you_are_and_the_persona_is_called_like_the_other(screen: Screen, tmp_path: Path) -> None:
+    lines = ("Wen: My rowing boat is called Reiher.", "Bo Lund: A heron for the river.")
+    file = tmp_path / "_chat.txt"
+    file.write_text("".join(f"[01/05/24, 08:0{n}:05] {line}\n" for n, line in enumerate(lines)), encoding="utf-8")
+    screen.bring_in(file)
+    expect(screen.page.locator("#upload-user")).to_contain_text("Which one are you?")
+    screen.page.locator("#upload-start").click()
+    expect(screen.page.locator("#upload-report")).to_contain_text("Choose which one you are")
+    screen.page.get_by_label("Wen", exact=True).check()
+    screen.page.locator("#upload-start").click()
+    expect(screen.page.locator("#upload-report")).to_contain_text("was imported", timeout=SLOW)
+    expect(screen.page.locator("#persona input")).to_have_value("Bo Lund")
+    expect(screen.page.locator("#upload-user")).to_be_hidden()
 
 
 def test_an_archive_of_chatgpt_is_looked_into_and_brought_in(screen: Screen, tmp_path: Path) -> None:
@@ -205,3 +221,37 @@ def test_what_was_said_in_a_chat_is_learned_once_it_is_over_with_its_words_marke
     expect(screen.page.locator("#memory-origin mark")).to_have_text(
         "I was so relieved at the harbour festival yesterday."
     )
+
+
+def test_a_persona_is_renamed_and_then_deleted_with_all_that_it_knows(app: App, screen: Screen) -> None:
+    page = screen.page
+    screen.open("new-persona")
+    page.locator("#persona-name").locator("input, textarea").fill("Quirin")
+    page.locator("#persona-create").click()
+    expect(page.locator("#persona input")).to_have_value("Quirin")
+    screen.ask("My submarine is painted vermilion.")
+    screen.memory()
+    screen.open("persona-edit")
+    name = page.locator("#persona-new-name").locator("input, textarea")
+    expect(name).to_have_value("Quirin")
+    name.fill("Ida")
+    page.locator("#persona-rename").click()
+    expect(page.get_by_text("There is already a persona called Ida")).to_be_visible()
+    name.fill("Quirina")
+    page.locator("#persona-rename").click()
+    expect(page.locator("#memory-persona input")).to_have_value("Quirina")
+    expect(page.locator("#persona input")).to_have_value("Quirina")
+    page.locator("#persona-delete").click()
+    asked = page.locator("#persona-planned")
+    expect(asked).to_contain_text("Delete Quirina for good?")
+    expect(asked).to_contain_text(re.compile(r"\d memor(y|ies), 2 turns, 1 whole conversation"))
+    page.get_by_role("button", name="Cancel").locator("visible=true").click()
+    expect(asked).to_be_hidden()
+    assert find_in_bank(app.home / "bank.db", ["vermilion"])
+    page.locator("#persona-delete").click()
+    page.locator("#persona-delete-sure").click()
+    expect(page.locator("#persona-result")).to_contain_text("no traces left in the file", timeout=SLOW)
+    expect(page.locator("#memory-persona input")).to_have_value("Ida")
+    expect(page.locator("#persona input")).to_have_value("Ida")
+    assert not find_in_bank(app.home / "bank.db", ["vermilion", "Quirin"])
+    assert not screen.faults

@@ -58,7 +58,7 @@ def test_a_group_alone_is_told_by_who_speaks_first_and_says_so(tmp_path):
     account = json.loads((EXPORTS / "telegram-account.json").read_text())
     records = read_all(write_json(tmp_path / "result.json", account["chats"]["list"][0]))
     assert [role for _, role, _ in said(records)] == ["user", "other", "other"]
-    assert skips(records) == [("the start", "does not say who the user is; assumed to be Cy, who speaks first")]
+    assert skips(records) == [("the start", "does not say who you are; unless you choose, it is Cy, who speaks first")]
 
 
 @pytest.mark.parametrize(("number", "writer"), [(11, 11 + 2**32), (7_000_000_011, "user7000000011")])

@@ -129,7 +129,7 @@ def test_an_androids_export_is_read_with_captions_but_without_media():
         ("line 6", "only text is kept; left out: IMG-20240513-WA0001.jpg"),
         ("line 8", "a line by WhatsApp itself"),
         ("line 9", "empty message"),
-        ("the file", "does not say who the user is; assumed to be Bo, who speaks first"),
+        ("the file", "does not say who you are; unless you choose, it is Bo, who speaks first"),
     ]
 
 

@@ -21,6 +21,9 @@ def add_commands(add: AddCommand) -> None:
     command.add_argument(
         "--persona", help="import everything into this persona (created if missing); by default one for each history"
     )
+    command.add_argument(
+        "--me", default="", metavar="NAME", help="which speaker you are; the persona is then called like the other one"
+    )
     command.add_argument("--only", action="append", metavar="HISTORY", help="import only this history; repeatable")
     command.add_argument("--dry-run", action="store_true", help="only show what the file contains")
 
@@ -35,7 +38,12 @@ def import_file(arguments: Arguments, bank: Bank, settings: BankSettings) -> int
         return _preview(arguments)
     with progress_bar("Importing") as task:
         report = ingest.ingest(
-            bank, arguments.file, choose=arguments.only, persona=arguments.persona, progress=task.report
+            bank,
+            arguments.file,
+            choose=arguments.only,
+            persona=arguments.persona,
+            user=arguments.me,
+            progress=task.report,
         )
     missing = f"{arguments.file} has no history {', '.join(report.missing)}" if report.missing else ""
     lines = [f"{arguments.file}: {report.format}"]
@@ -55,6 +63,8 @@ def _preview(arguments: Arguments) -> int:
     for h in summary.histories:
         counts = {"sessions": h.sessions, "turns": h.turns, "memories": h.memories}
         lines.append(f"  {h.external_id or '-'}  {h.name}: {format_counts(counts)}")
+    if summary.speakers:
+        lines.append(f"  Who speaks: {', '.join(summary.speakers)}. Say which one you are with --me.")
     lines += _list_skips(summary.skips, summary.skipped)
     return print_result(arguments, summary, lines) or status_of(summary.fault)
 

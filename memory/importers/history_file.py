@@ -10,10 +10,13 @@ from memory.errors import UnreadableFile
 from memory.importers.detect import unpack
 from memory.importers.reading.source import Record
 from memory.progress import Progress, without_progress
-from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Skip, WriteCounts
+from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Skip, TurnDraft, WriteCounts
 
 MAX_LISTED_SKIPS = 200
 """The most skips of one history that a report lists; the others are only counted."""
+
+MAX_SPEAKERS = 1000
+"""The most speakers of one history that are told apart; a chat of more has no use for their names."""
 
 MAX_SKIP_CHARACTERS = 300
 """The longest place or reason in a report; they may quote the file."""
@@ -21,7 +24,7 @@ MAX_SKIP_CHARACTERS = 300
 
 @dataclass
 class History:
-    """The records of one history so far: how many were read, and how many stored."""
+    """The records of one history so far: how many were read, and how many stored; `speakers` with their turns."""
 
     header: PersonaDraft = field(default_factory=lambda: PersonaDraft(""))
     sessions: int = 0
@@ -29,6 +32,8 @@ class History:
     memories: int = 0
     first: datetime | None = None
     last: datetime | None = None
+    speakers: dict[str, int] = field(default_factory=dict)
+    has_assistant: bool = False
     skips: list[Skip] = field(default_factory=list)
     skipped: int = 0
     persona: Persona | None = None
@@ -48,11 +53,18 @@ class History:
         elif isinstance(record, SessionDraft):
             self.sessions += 1
             self.turns += len(record.turns)
+            for turn in record.turns:
+                self._count_speaker(turn)
             for moment in (record.started_at, *(turn.said_at for turn in record.turns)):
                 self._count_time(moment)
         else:
             self.memories += 1
             self._count_time(record.event.start if record.event else record.said_at)
+
+    def _count_speaker(self, turn: TurnDraft) -> None:
+        self.has_assistant = self.has_assistant or turn.role == "assistant"
+        if turn.speaker in self.speakers or len(self.speakers) < MAX_SPEAKERS:
+            self.speakers[turn.speaker] = self.speakers.get(turn.speaker, 0) + 1
 
     def _count_time(self, moment: datetime | None) -> None:
         if moment is not None:

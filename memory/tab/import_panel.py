@@ -11,7 +11,7 @@ from memory.bank import journal
 from memory.bank.bank import Bank
 from memory.errors import BankUnavailable, UnreadableFile
 from memory.formatting import clip, format_count
-from memory.ingest import HistorySummary
+from memory.ingest import FileSummary, HistorySummary
 from memory.progress import Task
 from memory.search.indexer import Indexer
 from memory.tab.events import PRIVATE, Update
@@ -31,21 +31,28 @@ class ImportPanel:
         self.bank, self.indexer = bank, indexer
         self.imported: gr.State = gr.State(None)
         self.has_choice: gr.State = gr.State(False)
+        self.asks_user: gr.State = gr.State(False)
         gr.HTML(hint(ABOUT))
         self.file = gr.File(show_label=False, height=120, elem_classes="memoir-drop", elem_id="upload")
         self.preview = gr.HTML(padding=False, elem_id="upload-found")
         self.choice = gr.Dropdown(
             label="Chat histories to import", multiselect=True, filterable=True, visible=False, elem_id="upload-choose"
         )
+        self.user = gr.Radio(
+            label="Which one are you?",
+            info="The persona is called like the other one.",
+            visible=False,
+            elem_id="upload-user",
+        )
         self.everything = gr.Checkbox(label="Import all", visible=False, elem_id="upload-all")
         self.start = gr.Button("Import", variant="primary", visible=False, elem_id="upload-start")
         self.task = TaskPanel("upload")
         self.report = gr.HTML(padding=False, elem_id="upload-report")
-        parts = [self.preview, self.choice, self.everything, self.start]
+        parts = [self.preview, self.choice, self.everything, self.user, self.start]
         outputs = [*parts, *self.task.outputs, self.report, self.imported]
-        self.file.upload(self.show_preview, [self.file], [*outputs, self.has_choice], **PRIVATE)
+        self.file.upload(self.show_preview, [self.file], [*outputs, self.has_choice, self.asks_user], **PRIVATE)
         self.file.clear(self.clear, None, parts, **PRIVATE)
-        inputs = [self.file, self.choice, self.everything, self.has_choice]
+        inputs = [self.file, self.choice, self.everything, self.has_choice, self.asks_user, self.user]
         self.start.click(self.import_file, inputs, [*outputs, self.file], **PRIVATE)
 
     def clear(self) -> Update:
@@ -54,6 +61,7 @@ class ImportPanel:
             self.preview: "",
             self.choice: gr.Dropdown([], value=[], visible=False),
             self.everything: gr.Checkbox(value=False, visible=False),
+            self.user: gr.Radio([], value=None, visible=False),
             self.start: gr.Button(visible=False),
         }
 
@@ -71,19 +79,31 @@ class ImportPanel:
                 self.preview: render("import_preview.html", name=Path(path).name, file=contents),
                 self.choice: gr.Dropdown(choices, value=[], visible=several),
                 self.everything: gr.Checkbox(value=False, visible=several, label=f"Import all {len(choices)}"),
+                self.user: gr.Radio(_speakers(contents), value=contents.user or None, visible=bool(contents.speakers)),
                 self.start: gr.Button(visible=True),
                 self.has_choice: several,
+                self.asks_user: bool(contents.speakers),
             }
 
         yield {**self.clear(), self.report: "", self.imported: None}
         yield from self.task.run("Reading", request, work, outlives_page=False)
 
     def import_file(
-        self, path: str, chosen: list[str], everything: bool, has_choice: bool, request: gr.Request
+        self,
+        path: str,
+        chosen: list[str],
+        everything: bool,
+        has_choice: bool,
+        asks_user: bool,
+        user: str | None,
+        request: gr.Request,
     ) -> Iterator[Update]:
         """Store the chosen histories of a file, then delete the uploaded copy."""
         if has_choice and not chosen and not everything:
             yield {self.report: error_box("Choose at least one, or import all.")}
+            return
+        if asks_user and user is None:
+            yield {self.report: error_box("Choose which one you are, or “None of these”.")}
             return
 
         def work(task: Task) -> Update:
@@ -91,7 +111,7 @@ class ImportPanel:
             try:
                 with journal.requested_by("upload"):
                     choose = chosen if has_choice and not everything else None
-                    report = ingest.ingest(self.bank, file, choose=choose, progress=task.report)
+                    report = ingest.ingest(self.bank, file, choose=choose, user=user or "", progress=task.report)
             except (UnreadableFile, BankUnavailable) as error:
                 return {self.report: error_box(str(error))}
             finally:
@@ -102,6 +122,10 @@ class ImportPanel:
 
         yield {self.report: ""}
         yield from self.task.run("Importing", request, work)
+
+
+def _speakers(contents: FileSummary) -> list[tuple[str, str]]:
+    return [*((clip(name, 60), name) for name in contents.speakers), ("None of these", "")]
 
 
 def _describe(history: HistorySummary) -> str:

@@ -109,7 +109,7 @@ class _Chat:
         yield from self.log.finish()
         where = format_place(self.place)
         if self.cast and self.cast.guess:
-            yield Skip(where, f"does not say who the user is; assumed to be {self.cast.guess}, who speaks first")
+            yield Skip(where, f"does not say who you are; unless you choose, it is {self.cast.guess}, who speaks first")
         if self.head and self.cast is None:
             yield Skip(where, "a chat without messages")
 

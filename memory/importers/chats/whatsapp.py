@@ -85,7 +85,7 @@ def read(path: Source) -> Iterator[Record]:
             yield from log.add(turn, message.place)
     yield from log.finish()
     if roles.guess:
-        yield Skip("the file", f"does not say who the user is; assumed to be {roles.guess}, who speaks first")
+        yield Skip("the file", f"does not say who you are; unless you choose, it is {roles.guess}, who speaks first")
 
 
 def _survey(path: Source, title: str) -> tuple[Order, RoleAssigner, Skip | None]:
