@@ -184,6 +184,20 @@ def test_a_comparison_shows_the_figures_of_the_reports_and_all_that_differs(runs
     assert "portion" in render.comparison_markdown(held)
 
 
+def test_a_comparison_begins_with_the_questions_that_became_wrong_or_right(runs):
+    first = kept(runs)
+    changes = {0: made(1, right=False), 1: made(2), 4: made(5, answerable=False, answer="Toast")}
+    held = compare_runs(first, kept(runs, [changes.get(n, sample) for n, sample in enumerate(SAMPLES)]))
+    changed = [(flip.probe.id, flip.fixed) for flip in held.flips]
+    assert changed == [("q1", False), ("q2", True)]
+    assert render.flip_rows(held) == [
+        ("became wrong", "Who?", "Biscuit", "Biscuit", "Toast"),
+        ("became right", "Who?", "Biscuit", "Toast", "Biscuit"),
+    ]
+    text = render.comparison_markdown(held)
+    assert text.index("Flipped questions") < text.index("Figures")
+
+
 def test_runs_of_other_probes_cannot_be_compared(runs):
     with pytest.raises(Incomparable, match="no probe in common"):
         compare_runs(kept(runs, SAMPLES[:2]), kept(runs, SAMPLES[2:]))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from eval.benchmarks import find
 from eval.metrics.scores import is_evidence, score
 from eval.metrics.significance import Difference, compare
 from eval.runs.run import Run
+from eval.types import Prediction, Probe, Sample
 from memory.errors import MemoirError
 
 
@@ -17,10 +18,21 @@ class Incomparable(MemoirError):
 
 
 @dataclass(frozen=True, slots=True)
+class Flip:
+    """A question that one run answered right and the other wrong; `fixed` says whether the second is right."""
+
+    probe: Probe
+    fixed: bool
+    first: Prediction
+    second: Prediction
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """How two runs differ, and the difference of each figure with its significance.
 
-    `settings` holds the settings that differ, and also data, portion, code and library versions where they differ.
+    `flips` are the questions with another verdict, those that the second run got wrong first. `settings` holds the
+    settings that differ, and also data, portion, code and library versions where they differ.
     """
 
     first: str
@@ -28,6 +40,7 @@ class Comparison:
     n: int
     settings: Mapping[str, tuple[object, object]]
     differences: Mapping[str, Difference]
+    flips: tuple[Flip, ...] = ()
 
 
 def compare_runs(first: Run, second: Run) -> Comparison:
@@ -40,7 +53,8 @@ def compare_runs(first: Run, second: Run) -> Comparison:
             f"{first.name} is a run of {first.spec.benchmark}, {second.name} one of {second.spec.benchmark}. Choose "
             "two runs of one benchmark"
         )
-    ours, theirs = _scored(first), _scored(second)
+    before, after = _by_probe(first), _by_probe(second)
+    ours, theirs = _scored(first, before), _scored(second, after)
     common = sorted(set(ours) & set(theirs))
     if not common:
         raise Incomparable(f"{first.name} and {second.name} have no probe in common")
@@ -53,13 +67,29 @@ def compare_runs(first: Run, second: Run) -> Comparison:
             differences[name] = compare(one, other)
     a, b = _conditions(first), _conditions(second)
     changed = {name: (a.get(name), b.get(name)) for name in {**a, **b} if a.get(name) != b.get(name)}
-    return Comparison(first.name, second.name, len(common), changed, differences)
+    both_answer = first.has_reader and second.has_reader
+    flips = tuple(_flips((before[p], after[p]) for p in common)) if both_answer else ()
+    return Comparison(first.name, second.name, len(common), changed, differences, flips)
 
 
-def _scored(run: Run) -> dict[str, dict[str, float | None]]:
+def _by_probe(run: Run) -> dict[str, Sample]:
+    return {sample.probe.id: sample for sample in run.samples(words=False)}
+
+
+def _flips(pairs: Iterable[tuple[Sample, Sample]]) -> list[Flip]:
+    """The questions of which one answer is right and the other wrong."""
+    flips = [
+        Flip(one.probe, other.verdict.state == "right", one.prediction, other.prediction)
+        for one, other in pairs
+        if one.verdict and other.verdict and {one.verdict.state, other.verdict.state} == {"right", "wrong"}
+    ]
+    return sorted(flips, key=lambda flip: flip.fixed)
+
+
+def _scored(run: Run, samples: Mapping[str, Sample]) -> dict[str, dict[str, float | None]]:
     scoring, answered = find(run.spec.benchmark).scoring, run.has_reader
     scored = {}
-    for sample in run.samples(words=False):
+    for sample in samples.values():
         scores = score(sample, scoring, answered=answered)
         # As in a report, figures about evidence are of counted probes alone.
         counted = sample.probe.counted

@@ -13,6 +13,7 @@ from eval.judging.judge import Agreement
 from eval.reporting.compare import Comparison
 from eval.reporting.report import Report
 from eval.types import Figure
+from memory.formatting import clip
 
 HEADLINES: Mapping[str, str] = {
     "answer_accuracy": "answerable questions answered correctly, and unanswerable ones declined",
@@ -197,11 +198,33 @@ def comparison_rows(comparison: Comparison) -> list[tuple[str, ...]]:
     return rows
 
 
+FLIP_HEADER = ("change", "question", "right answer", "first", "second")
+
+MAX_ANSWER = 160
+"""Characters of a question or an answer in a table of flipped questions."""
+
+
+def flip_rows(comparison: Comparison) -> list[tuple[str, ...]]:
+    """One row for each question whose answer became right or wrong; those that became wrong first."""
+    return [
+        (
+            "became right" if flip.fixed else "became wrong",
+            clip(flip.probe.question, MAX_ANSWER),
+            clip(" / ".join(flip.probe.gold.answers), MAX_ANSWER) if flip.probe.gold.answerable else "(none)",
+            *("(declined)" if p.abstained else clip(p.answer, MAX_ANSWER) for p in (flip.first, flip.second)),
+        )
+        for flip in comparison.flips
+    ]
+
+
 def comparison_markdown(comparison: Comparison) -> str:
     """Format a comparison."""
     changed = "; ".join(f"{n}: {a} / {b}" for n, (a, b) in comparison.settings.items()) or "none"
     return (
         f"# {comparison.first} / {comparison.second}\n\n{comparison.n} probes in common. Settings that differ: "
-        f"{changed}\n\n" + _section("Figures", comparison_rows(comparison), COMPARISON_HEADER) + "\n\n"
+        f"{changed}\n\n"
+        + (_section("Flipped questions", flip_rows(comparison), FLIP_HEADER) + "\n\n" if comparison.flips else "")
+        + _section("Figures", comparison_rows(comparison), COMPARISON_HEADER)
+        + "\n\n"
         "p: paired randomisation test, two-sided. With so many figures some are below .05 by chance.\n"
     )

@@ -124,7 +124,7 @@ class ResultPanel:
 
     def list_of_metric(self, name: str, event: gr.SelectData) -> Update:
         """List the probes of the metric that was clicked."""
-        return self.list_probes(name, str(event.row_value[0]), ALL)
+        return self.list_probes(name, str(event.row_value[-1]), ALL)
 
     @show_errors
     def list_of_group(self, name: str, axis: str, metric: str | None, event: gr.SelectData) -> Update:

@@ -21,7 +21,7 @@ from eval.reporting.render import (
 )
 from eval.reporting.report import AXES, Report
 from eval.tab import plots
-from eval.tab.views import metric_name
+from eval.tab.views import PLAIN_NAMES, metric_name
 from memory.tab.events import Update
 from memory.tab.tables import build_table
 from memory.tab.templates import hint
@@ -34,7 +34,8 @@ def table_value(header: Sequence[str], rows: Sequence[Sequence[object]]) -> dict
 
 def metric_choices(report: Report) -> list[tuple[str, str]]:
     """The metrics of a report as choices, the headline ones first."""
-    first = [name for name, _ in headlines(report, len(report.metrics))]
+    known = [name for name, _ in headlines(report, len(report.metrics))]
+    first = [name for name in PLAIN_NAMES if name in known]
     return [(metric_name(name), name) for name in dict.fromkeys([*first, *report.metrics])]
 
 
@@ -77,7 +78,7 @@ class GroupsTab:
         figure = plots.draw_groups(metric_name(metric or ""), values) if values else None
         return {
             self.plot: gr.Plot(figure, visible=figure is not None),
-            self.table: gr.Dataframe(table_value(header, rows), visible=bool(rows)),
+            self.table: gr.Dataframe(table_value([metric_name(name) for name in header], rows), visible=bool(rows)),
         }
 
     def header(self, report: Report, axis: str | None, metric: str | None) -> list[str]:
@@ -96,7 +97,8 @@ class MetricsTab:
     def show(self, report: Report) -> Update:
         """Show the metrics of a report."""
         metrics = {name: report.metrics[name] for _, name in metric_choices(report)}
-        return {self.table: table_value(("metric", "value [95 %]", "n"), metric_rows(metrics))}
+        rows = [(metric_name(metric), value, n, metric) for metric, value, n in metric_rows(metrics)]
+        return {self.table: table_value(("what", "value [95 %]", "questions", "metric"), rows)}
 
 
 class PublishedTab:

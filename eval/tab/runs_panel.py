@@ -8,13 +8,13 @@ import gradio as gr
 
 from eval.benchmarks import BENCHMARKS
 from eval.reporting.compare import compare_runs
-from eval.reporting.render import COMPARISON_HEADER, comparison_markdown, comparison_rows
+from eval.reporting.render import COMPARISON_HEADER, FLIP_HEADER, comparison_markdown, comparison_rows, flip_rows
 from eval.runs.experiment import changed_settings
 from eval.runs.folder import Runs
 from eval.runs.run import Run
 from eval.tab.downloads import Download, connect_download
 from eval.tab.open_runs import count_answers
-from eval.tab.views import describe_run, render_run_card
+from eval.tab.views import describe_run, metric_name, render_run_card
 from memory.errors import MemoirError
 from memory.formatting import format_time
 from memory.tab.events import PRIVATE, Update, show_errors
@@ -22,6 +22,8 @@ from memory.tab.tables import build_table
 from memory.tab.templates import hint, render
 
 HEADERS = ("Started", "Benchmark", "Portion", "Answers", "State", "Changed settings", "Run")
+FLIPS = tuple(name.capitalize() for name in FLIP_HEADER)
+DIFFERENCES = ("what", *COMPARISON_HEADER[1:], "metric")
 
 
 class RunsPanel:
@@ -47,7 +49,9 @@ class RunsPanel:
                     cancel = gr.Button("Cancel", size="md")
                     self.sure = gr.Button("Delete for good", variant="stop", size="md", elem_id="eval-delete-sure")
             self.outcome = gr.HTML(padding=False, elem_id="eval-outcome")
-            self.differences = build_table("eval-differences", "Differences", COMPARISON_HEADER, visible=False)
+            label = "Questions that became right or wrong"
+            self.flips = build_table("eval-flips", label, FLIPS, widths=(13, 29, 18, 20, 20), visible=False)
+            self.differences = build_table("eval-differences", "Differences", DIFFERENCES, visible=False)
             self.download = gr.Button(
                 "Download Markdown", size="sm", scale=0, min_width=160, visible=False, elem_id="eval-compare-markdown"
             )
@@ -62,7 +66,7 @@ class RunsPanel:
     def outputs(self) -> list[Any]:
         """The components that the handlers update."""
         parts = [self.selected, self.table, self.card, self.actions, self.other, self.compare, self.confirm]
-        return [*parts, self.outcome, self.differences, self.download]
+        return [*parts, self.outcome, self.flips, self.differences, self.download]
 
     def show(self) -> Update:
         """List the runs, none selected."""
@@ -77,8 +81,8 @@ class RunsPanel:
         }
 
     def _hide_comparison(self) -> Update:
-        hidden = {self.differences: gr.Dataframe(visible=False), self.download: gr.Button(visible=False)}
-        return {self.outcome: "", **hidden}
+        hidden = {self.flips: gr.Dataframe(visible=False), self.differences: gr.Dataframe(visible=False)}
+        return {self.outcome: "", **hidden, self.download: gr.Button(visible=False)}
 
     @show_errors
     def select(self, event: gr.SelectData) -> Update:
@@ -102,9 +106,11 @@ class RunsPanel:
         if not other:
             raise MemoirError("There is no other run of this benchmark to compare with.")
         comparison = compare_runs(self.runs.get(name), self.runs.get(other))
-        rows = [list(row) for row in comparison_rows(comparison)]
+        rows = [[metric_name(row[0]), *row[1:], row[0]] for row in comparison_rows(comparison)]
+        flips = [list(row) for row in flip_rows(comparison)]
         return {
             self.outcome: render("run_comparison.html", comparison=comparison),
+            self.flips: gr.Dataframe(flips, visible=bool(flips)),
             self.differences: gr.Dataframe(rows, visible=True),
             self.download: gr.Button(visible=True),
         }

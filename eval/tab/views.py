@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -20,10 +20,32 @@ from memory.tab.templates import hint, progress_bar, render
 CARDS = 8
 """Metrics shown as cards above a report."""
 
+PLAIN_NAMES: Mapping[str, str] = {
+    "answer_accuracy": "answered right",
+    "judge_accuracy": "right, says the judge",
+    "choice_accuracy": "chose right",
+    "false_refusal_rate": "wrongly refused",
+    "abstention_f1": "declined only what cannot be answered",
+    "token_recall": "words of the right answer given",
+    "token_f1": "words shared with the right answer",
+    "anchor_map": "key phrases given",
+    "anchor_ceiling": "key phrases in the evidence",
+    "session_recall_all@5": "all evidence in the first 5 conversations",
+    "session_recall@5": "evidence in the first 5 conversations",
+    "turn_recall@10": "evidence in the first 10 memories",
+    "recall@1": "evidence that comes first",
+    "recall@5": "evidence in the first 5",
+    "geometric_mean@5": "evidence in the first 5, five measures in one",
+    "classification_accuracy": "kind of memory recognised",
+    "brought_up": "brought up a memory",
+    "brought_up_precision": "brought up the right memory",
+}
+"""What the screen calls a metric, those about answers first; its name in papers is beside it or in its tooltip."""
+
 
 def metric_name(metric: str) -> str:
     """Write a metric's name in words."""
-    return metric.replace("_", " ")
+    return PLAIN_NAMES.get(metric, metric.replace("_", " "))
 
 
 def render_status(status: RunStatus) -> Markup:
@@ -58,12 +80,20 @@ def render_run_heading(report: Report) -> Markup:
 
 def render_cards(report: Report) -> Markup:
     """Render the metrics to look at first."""
-    return render("metric_cards.html", cards=[_card(name, figure) for name, figure in headlines(report, CARDS)])
+    order = list(PLAIN_NAMES)
+    cards = sorted(headlines(report, len(report.metrics)), key=lambda card: order.index(card[0]))
+    return render("metric_cards.html", cards=[_card(name, figure) for name, figure in cards[:CARDS]])
 
 
 def _card(metric: str, figure: Figure) -> dict[str, Any]:
     bounds = {name: format_fraction(getattr(figure, name)) for name in ("value", "low", "high")}
-    return {"name": metric_name(metric), **bounds, "n": figure.n, "meaning": HEADLINES.get(metric, "")}
+    return {
+        "name": metric_name(metric),
+        "metric": metric,
+        **bounds,
+        "n": figure.n,
+        "meaning": HEADLINES.get(metric, ""),
+    }
 
 
 def render_table_notes(plan: Plan) -> Markup:
