@@ -119,7 +119,7 @@ def ingest(
         path: The file, whose format is recognised by its content.
         choose: Source ids or names of the histories to import; all if None.
         persona: Name or number of a persona to import everything into; created if missing.
-        user: Which speaker the user is, where the file does not say; the persona is then called like the other one.
+        user: Which speaker the user is, where the file does not say; the persona gets the name of the other one.
         progress: Called with the share of the file that was read, 0..1.
 
     Raises:

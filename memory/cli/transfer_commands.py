@@ -22,7 +22,7 @@ def add_commands(add: AddCommand) -> None:
         "--persona", help="import everything into this persona (created if missing); by default one for each history"
     )
     command.add_argument(
-        "--me", default="", metavar="NAME", help="which speaker you are; the persona is then called like the other one"
+        "--me", default="", metavar="NAME", help="which speaker you are; the persona gets the name of the other one"
     )
     command.add_argument("--only", action="append", metavar="HISTORY", help="import only this history; repeatable")
     command.add_argument("--dry-run", action="store_true", help="only show what the file contains")

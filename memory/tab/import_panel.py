@@ -40,7 +40,7 @@ class ImportPanel:
         )
         self.user = gr.Radio(
             label="Which one are you?",
-            info="The persona is called like the other one.",
+            info="The persona gets the name of the other person.",
             visible=False,
             elem_id="upload-user",
         )
