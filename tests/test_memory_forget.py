@@ -6,6 +6,7 @@ import pytest
 
 from memory.bank import maintenance as upkeep
 from memory.bank.bank import Bank
+from memory.errors import UnknownPersona
 from memory.forgetting.forget import forget_memories, forget_persona, forget_session, preview_memories
 from memory.forgetting.residue import find_in_bank
 from memory.search import indexer
@@ -93,6 +94,19 @@ def test_a_name_that_another_persona_says_is_no_residue(tmp_path):
         turns = (TurnDraft("Quirin Haldenwang", "assistant", f"I talk with {name}."),)
         bank.remember(persona.id, [SessionDraft(turns, external_id=name, title="The night of the fog")])
     assert forget_persona(bank, 1).residue == 0
+
+
+def test_a_persona_of_another_users_bank_is_neither_renamed_nor_deleted(tmp_path):
+    ann, ben = Bank(tmp_path / "ann.db"), Bank(tmp_path / "ben.db")
+    for bank, names in ((ann, ("Ida", "Quirin")), (ben, ("Bo",))):
+        for name in names:
+            bank.create_persona(PersonaDraft(name))
+    quirin = ann.persona("Quirin").id
+    with pytest.raises(UnknownPersona):
+        forget_persona(ben, quirin)
+    with pytest.raises(UnknownPersona):
+        ben.rename_persona(quirin, "Mine")
+    assert [p.name for p in ann.personas()] == ["Ida", "Quirin"]
 
 
 def test_another_persona_cannot_be_made_to_forget(made):
