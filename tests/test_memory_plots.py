@@ -195,6 +195,7 @@ def test_the_user_is_one_person_under_whatever_name(bank: Bank, ana: Persona) ->
 
 
 def test_a_name_that_the_user_told_is_theirs(bank: Bank, ana: Persona) -> None:
+    bank.add_memories(ana.id, facts("My name is Ana.", "Ana", NOW + timedelta(days=1)))
     bank.add_memories(ana.id, [*facts("My name is Zoe.", "You", NOW), *facts("My sister is called Eve.", "You", NOW)])
     assert statistics.user_name(bank, ana.id) == "Zoe"
     _, words = plots.draw_people(bank, ana.id, NOW)

@@ -3,6 +3,7 @@
 SQLite does the counting: queries return rows by month, or up to a limit, never all of them.
 """
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -110,13 +111,16 @@ def dated_facts(bank: Bank, persona_id: int) -> list[Memory]:
 
 def user_name(bank: Bank, persona_id: int) -> str:
     """The user's own name: the one they told, or else under which they speak; "You" if neither is known."""
+    # A persona says who it is, too.
     told = (
         "SELECT relation_tail FROM memories WHERE persona_id = :persona AND attribute = 'name' AND store = 'profile' "
-        "AND taken_back IS NULL AND valid_to IS NULL AND relation_tail <> '' ORDER BY said_at DESC, id DESC"
+        "AND speaker IN (SELECT value FROM json_each(:user)) AND taken_back IS NULL AND valid_to IS NULL "
+        "AND relation_tail <> '' ORDER BY said_at DESC, id DESC LIMIT 1"
     )
     with bank.reading() as db:
-        names = [name for (name,) in db.conn.execute(f"{told} LIMIT 1", {"persona": persona_id})]
-        names += _user_speakers(db, persona_id)
+        speakers = _user_speakers(db, persona_id)
+        values = {"persona": persona_id, "user": json.dumps([YOU, *speakers])}
+        names = [*(name for (name,) in db.conn.execute(told, values)), *speakers]
     return next((name for name in names if name.casefold() not in _NAMELESS), YOU)
 
 
