@@ -77,7 +77,7 @@ class TurnDraft:
     `recallable` says whether a dialogue memory is made of it: a question to the persona, and a reply that only repeats
     memories, stay in the session but are never recalled as if they were new. `event` is when what it describes
     happened, where its words say so; `key` is the text that its memory is indexed by (`text`, if empty). `cites` are
-    the ids of the memories that an answer relied on.
+    the ids of the memories that an answer relied on, by the numbers that it cites them with: 1, 2, ...
     """
 
     speaker: str

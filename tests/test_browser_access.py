@@ -53,7 +53,10 @@ def _grave(page: Page, scheme: str) -> list[str]:
 
 def test_axe_finds_nothing_grave_in_a_chat_with_its_sources_and_how_it_remembered(screen: Screen) -> None:
     screen.ask("When was Yara born?")
-    screen.page.locator("#sources summary").first.click()
+    screen.page.locator("#chat a[href*='#source-']").first.click()
+    expect(screen.page.locator("#sources details[open] .memoir-turn-cited")).to_be_visible()
+    assert grave(screen.page) == []
+    screen.page.keyboard.press("Escape")
     screen.open("how")
     expect(screen.page.locator("#how .js-plotly-plot")).to_be_visible(timeout=SLOW)
     expect(screen.page.locator("#how-candidates .virtual-row").first).to_be_visible()
@@ -61,7 +64,7 @@ def test_axe_finds_nothing_grave_in_a_chat_with_its_sources_and_how_it_remembere
 
 
 def test_axe_finds_nothing_grave_in_an_open_folder_of_each_kind(screen: Screen) -> None:
-    for folder in ("bring-in", "new-persona", "model-panel"):
+    for folder in ("past-chats", "chat-settings", "bring-in", "new-persona", "model-panel"):
         screen.open(folder)
     expect(screen.page.locator("#persona-name")).to_be_visible()
     assert grave(screen.page) == []

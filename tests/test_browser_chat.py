@@ -33,6 +33,49 @@ def make_persona(screen: Screen, name: str, *, proactive: bool = True) -> None:
     expect(screen.page.locator("#persona input")).to_have_value(name)
 
 
+def test_a_chat_survives_a_reload_and_is_resumed_with_its_citations(app: App, browser: Browser) -> None:
+    window = Screen(browser, app.url)
+    expect(window.page.locator("#place")).to_contain_text("You are Noor in this demo")
+    window.ask("Why is my cat called Comma?")
+    window.ask("When was Yara born?")
+    window.page.reload()
+    expect(window.page.locator("#chat .bot.message")).to_have_count(2)
+    expect(window.page.locator("#persona input")).to_have_value("Ida")
+    for number, words in ((1, "called Comma"), (2, "Yara was born")):
+        window.page.locator(f"#chat a[href$='#source-{number}-1']").click()
+        expect(window.page.locator("#sources details[open] .memoir-turn-cited")).to_contain_text(words)
+        expect(window.page.locator("#sources details[open] .memoir-turn-cited")).to_be_in_viewport()
+    window.asked = 2
+    window.ask("What am I allergic to?")
+    window.page.locator("#new-chat").click()
+    expect(window.page.locator("#chat .message")).to_have_count(0)
+    window.open("past-chats")
+    window.page.locator("#past-chats a", has_text="Why is my cat called Comma?").first.click()
+    expect(window.page.locator("#chat .bot.message")).to_have_count(3)
+    assert window.faults == []
+    window.close()
+
+
+def test_the_chat_fills_the_window_and_a_source_never_moves_it(app: App, browser: Browser) -> None:
+    for width, height in ((1440, 900), (390, 844)):
+        window = Screen(browser, app.url, width, height)
+        window.ask("Why is my cat called Comma?")
+        composer = window.page.locator("#composer").bounding_box()
+        assert composer is not None
+        assert height - 150 < composer["y"] + composer["height"] < height
+        window.page.locator("#chat a[href*='#source-']").first.click()
+        quoted = window.page.locator("#sources details[open] .memoir-turn-cited")
+        expect(quoted).to_be_in_viewport(ratio=0.9)
+        expect(quoted).to_be_visible()
+        assert window.page.evaluate("scrollY") == 0
+        assert window.page.locator("#composer").bounding_box() == composer
+        window.page.keyboard.press("Escape")
+        if width < 760:
+            expect(quoted).to_be_hidden()
+        assert not window.overflows()
+        window.close()
+
+
 def test_an_example_is_answered_with_a_source_that_opens_at_the_quoted_line(screen: Screen) -> None:
     screen.page.locator(".memoir-chip").first.click()
     assert "Comma" in screen.reply()
@@ -77,6 +120,7 @@ def test_what_is_not_known_is_refused_with_a_reason(screen: Screen) -> None:
 
 def test_a_persona_keeps_whether_it_may_bring_memories_up(screen: Screen) -> None:
     make_persona(screen, "Sasha", proactive=False)
+    screen.open("chat-settings")
     switch = screen.page.locator("#proactive input")
     expect(switch).not_to_be_checked()
     for name, kept in (("Ida", True), ("Sasha", False), ("Ida", True)):
@@ -88,6 +132,7 @@ def test_a_persona_keeps_whether_it_may_bring_memories_up(screen: Screen) -> Non
     screen.page.wait_for_timeout(500)
     screen.page.reload()
     expect(screen.page.locator("#persona input")).to_have_value("Ida")
+    screen.open("chat-settings")
     expect(switch).not_to_be_checked()
     switch.check()
 
@@ -104,6 +149,7 @@ def test_a_feeling_brings_up_a_memory_whose_source_opens(screen: Screen) -> None
 
 def test_a_chat_that_is_not_to_be_remembered_leaves_nothing(screen: Screen) -> None:
     make_persona(screen, "Kim")
+    screen.open("chat-settings")
     screen.page.locator("#forgetful input").check()
     assert "not remembering" in screen.ask("I hid the spare key under the third flowerpot.")
     screen.memory()
@@ -136,14 +182,24 @@ def test_a_phone_shows_both_tabs_without_sideways_scrolling(app: App, browser: B
     phone.close()
 
 
-def test_a_restart_keeps_what_was_told(browser: Browser, tmp_path: Path) -> None:
+def test_a_new_user_says_a_name_and_a_restart_keeps_what_was_told(browser: Browser, tmp_path: Path) -> None:
     running = App(tmp_path)
-    for start in range(2):
-        running.start()
-        window = Screen(browser, running.url)
-        if start == 0:
-            window.ask("My bicycle is called Rocinante.")
-        else:
-            assert "Rocinante" in window.ask("What is my bicycle called?")
-        window.close()
-        running.stop()
+    running.start()
+    window = Screen(browser, running.url, address="")
+    window.page.locator("#welcome-name :is(input, textarea)").fill("Anna")
+    window.page.locator("#welcome-start").click()
+    expect(window.page.locator("#chat")).to_contain_text("Nice to meet you, Anna")
+    window.asked = 2  # replies of the introduction
+    window.ask("My bicycle is called Rocinante.")
+    window.close()
+    running.stop()
+
+    running.start()
+    window = Screen(browser, running.url, address="")
+    expect(window.page.locator("#persona input")).to_have_value("Memoir", timeout=SLOW)
+    assert "Rocinante" in window.ask("What is my bicycle called?")
+    make_persona(window, "Jordan")
+    window.asked = 0
+    assert "Your name is Anna" in window.ask("What's my name?")
+    window.close()
+    running.stop()

@@ -40,6 +40,7 @@ def take_first_talk(screen: Screen) -> None:
 def test_a_history_is_chosen_imported_and_asked_as_of_its_end(app: App, screen: Screen) -> None:
     take_first_talk(screen)
     expect(screen.page.locator("#persona input")).to_have_value(re.compile("Ana"))
+    screen.open("chat-settings")
     expect(screen.page.locator("#as-of input")).to_have_value("2024-04-11")
     expect(screen.page.locator("#date-note")).to_contain_text("This history ends on 11 April 2024")
     assert "3 March 2024" in screen.ask("When did Ana visit the old lighthouse?")

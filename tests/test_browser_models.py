@@ -107,7 +107,8 @@ def test_an_answer_is_stopped_and_what_was_said_is_kept(app: App, screen: Screen
         assert not screen.page.locator(".error:visible").count()
         assert "says the model" in screen.ask(QUESTION)
         screen.ask("Who is Yara?")
-        expect(screen.page.locator("#sources [data-answer='2'] .memoir-earlier")).to_contain_text(QUESTION)
+        screen.page.locator("#chat a[href$='#source-1-1']").first.click()
+        expect(screen.page.locator("#sources [data-answer='1']")).to_contain_text(QUESTION)
     said = told(app)
     assert "How old is Comma, the cat, when I stop?" in said
     assert not [text for text in said if "notes" in text]

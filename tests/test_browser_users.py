@@ -71,7 +71,7 @@ def test_a_wrong_password_is_told_and_a_right_one_lets_in(app: App, browser: Bro
     log_in(page, "ann", "not her password")
     expect(page.get_by_role("alert")).to_contain_text("Wrong name or password.")
     log_in(page, "ann", PASSWORDS["ann"])
-    expect(page.locator("#persona input")).not_to_have_value("", timeout=SLOW)
+    expect(page.locator("#welcome-start:visible, #persona:visible").first).to_be_visible(timeout=SLOW)
     assert page.get_by_role("tab", name="Evaluate").count() == 0
     page.context.close()
 
@@ -85,7 +85,7 @@ def test_after_logging_out_the_next_one_at_the_browser_finds_nothing(app: App, b
     expect(window.page.get_by_label("Password")).to_be_visible()
     log_in(window.page, "ben", PASSWORDS["ben"])
     expect(window.page.locator(".memoir-user")).to_contain_text("ben", timeout=SLOW)
-    expect(window.page.locator("#persona input")).not_to_have_value("", timeout=SLOW)
+    expect(window.page.locator("#welcome-start:visible, #persona:visible").first).to_be_visible(timeout=SLOW)
     assert "Petrel" not in window.page.content()
     assert "Petrel" not in window.page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}])")
     window.close()

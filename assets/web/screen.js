@@ -10,17 +10,60 @@ document.addEventListener("toggle", (event) => {
   if (event.target.matches?.(".memoir-source[open]")) window.scrollToQuote(event.target);
 }, true);
 
-// A citation in an answer opens its source.
+// A citation in an answer opens its source, which the server is asked for if the sources shown are another answer's.
+let wanted = "", cited = null;
+
+const openWanted = () => {
+  const card = wanted && document.getElementById(wanted);
+  if (!card) return;
+  wanted = "";
+  card.open = true;
+  card.querySelector("summary").focus({ preventScroll: true });
+  card.scrollIntoView({ block: "nearest" });
+};
+
 document.addEventListener("click", (event) => {
   const link = event.target.closest('a[href*="#source-"]');
   if (!link) return;
   event.preventDefault();
-  const card = document.getElementById(link.getAttribute("href").split("#")[1]);
-  if (!card) return;
-  for (let box = card; box; box = box.parentElement?.closest("details")) box.open = true;
-  card.querySelector("summary").focus({ preventScroll: true });
-  card.scrollIntoView({ block: "nearest" });
+  wanted = link.getAttribute("href").split("#")[1];
+  document.querySelector(".memoir-drawer").classList.add("memoir-open"); // it is one on a phone
+  cited = link;
+  openWanted();
+  if (wanted) window.showSources(Number(wanted.split("-")[1]));
 }, true);
+
+const closeSources = () => {
+  const drawer = document.querySelector(".memoir-drawer.memoir-open");
+  if (!drawer) return;
+  drawer.classList.remove("memoir-open");
+  if (getComputedStyle(drawer).position === "fixed") cited?.focus({ preventScroll: true });
+};
+
+document.addEventListener("click", (event) => {
+  if (event.target.closest(".memoir-drawer-close")) closeSources();
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") closeSources();
+});
+
+// The chat fills the window from where it begins.
+const measureTop = () => {
+  const columns = document.querySelector(".memoir-columns");
+  if (!columns?.offsetParent) return;
+  const top = `${Math.round(columns.getBoundingClientRect().top + scrollY)}px`;
+  if (document.documentElement.style.getPropertyValue("--memoir-top") !== top) {
+    document.documentElement.style.setProperty("--memoir-top", top);
+  }
+};
+addEventListener("resize", measureTop);
+
+// The address names the chat, so that a reload comes back to it.
+const keepPlace = () => {
+  const address = document.querySelector("[data-place]")?.dataset.place;
+  if (address && location.search !== `?${address}`) history.replaceState(null, "", `?${address}`);
+};
 
 const setOnce = (element, name, value) => {
   if (element.getAttribute(name) !== value) element.setAttribute(name, value);
@@ -50,5 +93,8 @@ new MutationObserver(() => {
   requestAnimationFrame(() => {
     scheduled = false;
     fillGaps();
+    openWanted();
+    keepPlace();
+    measureTop();
   });
 }).observe(document.documentElement, { childList: true, subtree: true, attributeFilter: ["tabindex"] });

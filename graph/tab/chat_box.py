@@ -6,9 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import gradio as gr
+from markupsafe import Markup
 
 from graph.tab.messages import ASK, SEND
-from memory.tab.templates import render
+from memory.bank.bank import Bank
+from memory.formatting import format_count, format_day
+from memory.tab.templates import empty_state, render
+from memory.types import Persona
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +33,7 @@ class ChatBox:
     def __init__(self, options: ChatOptions) -> None:
         self.bubbles = gr.Chatbot(
             show_label=False,
-            height="calc(100vh - 460px)",
-            min_height=330,
+            height="100%",
             avatar_images=options.avatars,
             buttons=[],
             feedback_options=None,
@@ -40,6 +43,12 @@ class ChatBox:
             elem_classes="memoir-chat",
             elem_id="chat",
         )
+        with gr.Column(visible=False, elem_classes="memoir-examples") as self.examples:
+            gr.HTML(render("overline.html", text="Try asking"), padding=False)
+            with gr.Row(elem_classes="memoir-chips"):
+                self.example_buttons = [
+                    gr.Button(text, size="sm", min_width=0, elem_classes="memoir-chip") for text in options.examples
+                ]
         self.composer = gr.Textbox(
             placeholder=ASK,
             label="Your message",
@@ -50,9 +59,20 @@ class ChatBox:
             elem_classes="memoir-composer",
             elem_id="composer",
         )
-        with gr.Column(visible=False, elem_classes="memoir-examples") as self.examples:
-            gr.HTML(render("overline.html", text="Try asking"), padding=False)
-            with gr.Row(elem_classes="memoir-chips"):
-                self.example_buttons = [
-                    gr.Button(text, size="sm", min_width=0, elem_classes="memoir-chip") for text in options.examples
-                ]
+
+
+def describe_persona(bank: Bank, persona: Persona | None) -> Markup:
+    """Render what an empty chat says of its persona."""
+    if persona is None:
+        return empty_state("No persona yet", "Create a persona, or import a conversation.")
+    counts, known = bank.counts(persona.id), bank.time_range(persona.id)
+    if known is None:
+        return empty_state(
+            f"{persona.name} remembers nothing yet", "Say something about yourself, or import a conversation."
+        )
+    memories = sum(n for store, n in counts.items() if store not in ("sessions", "turns"))
+    period = " to ".join(dict.fromkeys([format_day(known.start), format_day(known.end)]))
+    return empty_state(
+        f"Talk with {persona.name}",
+        f"{format_count(memories, 'memory', 'memories')}, {period}. Ask a question, or share something new.",
+    )

@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
-import asyncio
 import uuid
-from asyncio import to_thread
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from urllib.parse import urlencode
 
 import gradio as gr
 from markupsafe import Markup
-from starlette.concurrency import iterate_in_threadpool
 
-from graph.assistant import Answer, Assistant, Step, until
+from graph.assistant import Assistant
 from graph.learning.learner import Learner
-from graph.models.quantization import Quantization
-from graph.state import Token
 from graph.tab import messages
-from graph.tab.chat_box import ChatBox, ChatOptions
-from graph.tab.messages import Bubble, Chat, PastAnswer
+from graph.tab.answering import Answering
+from graph.tab.chat_box import ChatBox, ChatOptions, describe_persona
+from graph.tab.introduction import SAMPLE
+from graph.tab.messages import Chat
 from graph.tab.model_panel import ModelPanel
 from graph.tab.new_persona_panel import PROACTIVE, NewPersonaPanel
-from graph.tab.request import build_ask, explain_as_of, last_day, wait_until_ready
-from graph.tab.sources_view import render_answer_sources
-from graph.tab.trace_panel import TracePanel
+from graph.tab.past_chats import OPEN_CHAT, find_place, render_chats, resume
+from graph.tab.request import explain_as_of, last_day
+from graph.tab.sources_view import SHOW_ANSWER, render_earlier_sources
+from graph.tab.trace.trace_panel import TracePanel
+from graph.tab.welcome_panel import WelcomePanel
 from memory.bank.bank import Bank
+from memory.bank.queries.chats import find_chat
 from memory.errors import MemoirError
-from memory.formatting import format_count, format_day
+from memory.formatting import format_count
 from memory.search.indexer import Indexer, count_pending
-from memory.tab.events import PRIVATE, UNCHANGED, Update, show_errors, to_gradio_error
+from memory.tab.events import PRIVATE, UNCHANGED, Update, show_errors
 from memory.tab.import_panel import ImportPanel
 from memory.tab.memory_list import persona_choices
-from memory.tab.templates import empty_state, heading, hint
+from memory.tab.templates import empty_state, hint, render
 from memory.types import Persona
-
-SAMPLE = "sample"
-"""The source id of the persona that comes with Memoir."""
 
 
 class ChatTab:
@@ -47,38 +44,48 @@ class ChatTab:
         self.assistant, self.indexer, self.learner = assistant, indexer, learner
         self.bank = assistant.services.bank
         self.chat: gr.State = gr.State(Chat())
-        self._stops: dict[str, asyncio.Event] = {}
-        with gr.Row(elem_classes="memoir-columns"):
-            with gr.Column(scale=7, min_width=320, elem_classes="memoir-main"):
-                self.box = ChatBox(options)
-            with gr.Column(scale=4, min_width=320, elem_classes="memoir-side"):
-                self._build_settings()
-                self.model = ModelPanel(page, assistant, choose=options.choose_model)
-                gr.HTML(heading("Sources"), padding=False)
-                self.sources = gr.HTML(padding=False, elem_id="sources")
-                with gr.Accordion("Import a conversation", open=False, elem_id="bring-in"):
-                    self.imports = ImportPanel(self.bank, indexer)
-                with gr.Accordion("New persona", open=False, elem_id="new-persona"):
-                    self.new_persona = NewPersonaPanel(self.bank)
-        self.trace = TracePanel(self.bank, self.persona)
+        self.welcome = WelcomePanel(self.bank)
+        with gr.Column(elem_classes="memoir-talk") as self.talk:
+            with gr.Row(elem_classes="memoir-columns"):
+                with gr.Column(scale=7, min_width=320, elem_classes="memoir-main"):
+                    with gr.Row(elem_classes="memoir-place"):
+                        self.place = gr.HTML(padding=False, elem_id="place")
+                        self.own = gr.Button(
+                            "Use my own memory", size="sm", min_width=150, visible=False, elem_id="own"
+                        )
+                    self.box = ChatBox(options)
+                with gr.Column(scale=4, min_width=320, elem_classes="memoir-side"):
+                    self._build_side(page, options)
+            self.trace = TracePanel(self.bank, self.persona)
         self.timer = gr.Timer(2, active=False)
         self._connect(page, options.examples)
 
-    def _build_settings(self) -> None:
-        with gr.Group(elem_classes="memoir-panel"):
-            with gr.Row():
-                self.persona = gr.Dropdown(label="Talk with", min_width=150, elem_id="persona")
-                self.as_of = gr.DateTime(
-                    label="Answer as of (optional)", include_time=False, type="string", min_width=175, elem_id="as-of"
-                )
-            with gr.Row():
-                self.forgetful = gr.Checkbox(label="Don't remember this chat", min_width=150, elem_id="forgetful")
-                self.proactive = gr.Checkbox(True, label=PROACTIVE, min_width=150, elem_id="proactive")
+    def _build_side(self, page: gr.Blocks, options: ChatOptions) -> None:
+        with gr.Row(elem_classes="memoir-who"):
+            self.persona = gr.Dropdown(label="Talk with", min_width=150, elem_id="persona")
+            self.new_chat = gr.Button("New chat", size="sm", scale=0, min_width=110, elem_id="new-chat")
         self.date_note = gr.HTML(padding=False, elem_id="date-note")
-        with gr.Row(elem_classes="memoir-actions"):
-            self.new_chat = gr.Button("New chat", size="sm", min_width=90, elem_id="new-chat")
-            self.at_end = gr.Button("Answer as of the last conversation", size="sm", min_width=240, elem_id="at-end")
         self.indexing = gr.HTML(padding=False, elem_id="indexing")
+        with gr.Accordion("Past chats", open=False, elem_id="past-chats"):
+            self.past = gr.HTML(padding=False, js_on_load=OPEN_CHAT)
+        with gr.Column(elem_classes="memoir-drawer"):
+            gr.HTML(render("sources_heading.html"), padding=False)
+            self.sources = gr.HTML(padding=False, elem_id="sources", js_on_load=SHOW_ANSWER)
+        with gr.Accordion("Settings", open=False, elem_id="chat-settings"):
+            self._build_settings()
+        self.model = ModelPanel(page, self.assistant, choose=options.choose_model)
+        with gr.Accordion("Import a conversation", open=False, elem_id="bring-in"):
+            self.imports = ImportPanel(self.bank, self.indexer)
+        with gr.Accordion("New persona", open=False, elem_id="new-persona"):
+            self.new_persona = NewPersonaPanel(self.bank)
+
+    def _build_settings(self) -> None:
+        self.forgetful = gr.Checkbox(label="Don't remember this chat", elem_id="forgetful")
+        self.proactive = gr.Checkbox(True, label=PROACTIVE, elem_id="proactive")
+        self.as_of = gr.DateTime(
+            label="Answer as of (optional)", include_time=False, type="string", min_width=175, elem_id="as-of"
+        )
+        self.at_end = gr.Button("Answer as of the last conversation", size="sm", elem_id="at-end")
 
     def _connect(self, page: gr.Blocks, examples: Sequence[str]) -> None:
         fresh = [
@@ -88,31 +95,101 @@ class ChatTab:
             self.date_note,
             self.box.examples,
             self.sources,
+            self.place,
+            self.past,
             *self.trace.outputs,
         ]
-        opened = [self.persona, self.proactive, self.timer, *fresh]
-        page.load(self.open_chat, None, opened, **PRIVATE)
+        ways_in = [self.welcome.panel, self.welcome.offer, self.talk, self.own]
+        opened = [self.persona, self.proactive, self.timer, *ways_in, *fresh]
+        page.load(self.open_page, None, opened, **PRIVATE)
+        self.welcome.started.change(self.open_introduction, self.welcome.started, opened, **PRIVATE)
+        self.welcome.demo.click(self.open_demo, None, opened, **PRIVATE)
+        self.own.click(self.open_own, None, opened, **PRIVATE)
+        self.past.select(self.open_past_chat, self.chat, opened, **PRIVATE)
+        self.sources.select(self.show_sources, self.chat, self.sources, **PRIVATE)
         # A dropdown also sends "input" when the keyboard only passes through it.
         self.persona.input(self.choose_persona, [self.chat, self.persona], opened, **PRIVATE)
         self.imports.imported.change(self.show_imported, self.imports.imported, opened, **PRIVATE)
         self.new_persona.created.change(self.open_chat, self.new_persona.created, opened, **PRIVATE)
         self.proactive.input(self.set_proactive, [self.chat, self.proactive], None, **PRIVATE)
         self.new_chat.click(self.start_chat, [self.chat, self.as_of], fresh, **PRIVATE)
-        self.box.bubbles.clear(self.start_chat, [self.chat, self.as_of], fresh, **PRIVATE)
         self.at_end.click(self.find_last_day, self.chat, self.as_of, **PRIVATE)
         self.as_of.change(
             self.explain_date, [self.chat, self.as_of], self.date_note, trigger_mode="always_last", **PRIVATE
         )
         self.timer.tick(self.show_indexing, None, [self.indexing, self.timer], **PRIVATE)
         sent = [self.box.composer, self.chat, self.as_of, self.forgetful, self.model.name, self.model.quantization]
-        answered = [self.box.composer, self.box.bubbles, self.chat, self.sources, self.timer, *self.trace.outputs]
-        answering = {"concurrency_limit": 4, "concurrency_id": "answer", **PRIVATE}
-        self.box.composer.submit(self.answer, sent, answered, **answering)
+        answered = [self.box.composer, self.box.bubbles, self.chat, self.sources, self.timer, self.place, self.past]
+        answered += self.trace.outputs
+        at_once = {"concurrency_limit": 4, "concurrency_id": "answer", **PRIVATE}
+        answering = Answering(
+            self.assistant,
+            self.indexer,
+            self.box,
+            self.model,
+            self.chat,
+            self.sources,
+            self.timer,
+            self.trace,
+            self._where,
+        )
+        self.box.composer.submit(answering.answer, sent, answered, **at_once)
         for button, question in zip(self.box.example_buttons, examples, strict=True):
             filled = button.click(lambda question=question: question, None, self.box.composer, **PRIVATE)
-            filled.then(self.answer, sent, answered, **answering)
+            filled.then(answering.answer, sent, answered, **at_once)
         # Not with Gradio's `cancels`, which covers the chat with the word "Error".
-        self.box.composer.stop(self.stop, self.chat, None, **PRIVATE)
+        self.box.composer.stop(answering.stop, self.chat, None, **PRIVATE)
+
+    @show_errors
+    def open_page(self, request: gr.Request) -> Update:
+        """Show the chat or the persona that the page's address names, or welcome a new user."""
+        place = find_place(self.bank, request.query_params)
+        return self.open_chat(*place) if place else self.show_welcome()
+
+    @show_errors
+    def show_welcome(self) -> Update:
+        """Ask a new user's name, and offer the demo if it is there."""
+        return {
+            self.welcome.panel: gr.Column(visible=True),
+            self.welcome.offer: gr.Column(visible=_find_demo(self.bank) is not None),
+            self.talk: gr.Column(visible=False),
+        }
+
+    @show_errors
+    def open_introduction(self, started: tuple[int, str]) -> Update:
+        """Open the first chat of a new user."""
+        return self.open_chat(*started)
+
+    @show_errors
+    def open_demo(self) -> Update:
+        """Start a chat with the persona that comes with Memoir."""
+        demo = _find_demo(self.bank)
+        return self.open_chat(demo.id) if demo else UNCHANGED
+
+    @show_errors
+    def open_own(self) -> Update:
+        """Leave the demo for the newest persona of the user's own, or to begin."""
+        own = [persona.id for persona in self.bank.personas() if persona.external_id != SAMPLE]
+        return self.open_chat(own[-1]) if own else self.show_welcome()
+
+    @show_errors
+    def open_past_chat(self, chat: Chat, event: gr.EventData) -> Update:
+        """Go on with a chat of the list."""
+        past = find_chat(self.bank, str(event.chat))
+        if past is None:
+            raise MemoirError("This chat was forgotten.")
+        if past.external_id == chat.id:
+            return UNCHANGED
+        self.learner.close(chat.id)
+        return self.open_chat(past.persona_id, past.external_id)
+
+    @show_errors
+    def show_sources(self, chat: Chat, event: gr.EventData) -> Update:
+        """Show the sources of an earlier answer."""
+        number = int(event.answer)
+        if chat.persona_id is None or not 0 < number <= len(chat.answers):
+            return UNCHANGED
+        return {self.sources: render_earlier_sources(self.bank, chat.persona_id, number, chat.answers[number - 1])}
 
     @show_errors
     def choose_persona(self, chat: Chat, persona_id: int | None) -> Update:
@@ -162,56 +239,9 @@ class ChatTab:
         state = f"Indexing {format_count(pending, 'memory', 'memories')}…" if pending else self.learner.state
         return {self.indexing: hint(state), self.timer: gr.Timer(active=pending > 0)}
 
-    async def answer(
-        self,
-        text: str,
-        chat: Chat,
-        as_of: str | None,
-        forgetful: bool,
-        model_name: str | None,
-        quantization: Quantization,
-    ) -> AsyncIterator[Update]:
-        """Answer a message; yield what the page shows meanwhile and at the end."""
-        if not text.strip():
-            yield {self.box.composer: gr.skip()}
-            return
-        bubbles = (*messages.latest(chat.bubbles), messages.user_bubble(text))
-
-        def below(last: Bubble) -> Update:
-            return {self.box.bubbles: messages.shown([*bubbles, last])}
-
-        try:
-            ask = await to_thread(build_ask, self.bank, text, chat, as_of, remember=not forgetful)
-            assistant = await to_thread(self.model.assistant, self.assistant, model_name, quantization)
-            yield {self.box.composer: messages.busy(), **below(messages.status("Thinking…"))}
-            async for waiting in iterate_in_threadpool(wait_until_ready(self.assistant, self.indexer)):
-                yield below(messages.status(waiting))
-            draft, event = "", None
-            stop = self._stops[chat.id] = asyncio.Event()
-            async for event in until(stop, assistant.stream(ask)):
-                if isinstance(event, Answer):
-                    yield await to_thread(self._show_answer, chat, bubbles, event)
-                elif isinstance(event, Token):
-                    draft = event.text if event.restart else draft + event.text
-                    yield below(messages.draft_bubble(draft))
-                elif isinstance(event, Step) and not draft and event.line.node in messages.STATUS:
-                    yield below(messages.status(messages.STATUS[event.line.node]))
-            if not isinstance(event, Answer):
-                yield self._end(replace(chat, bubbles=(*bubbles, *messages.notice(*messages.STOPPED))))
-        except Exception as error:  # the edge: whatever it was, the page must not wait for ever
-            yield {self.box.composer: messages.ready(text), self.box.bubbles: messages.shown(chat.bubbles)}
-            raise to_gradio_error(error) from error
-        finally:
-            self._stops.pop(chat.id, None)
-
-    async def stop(self, chat: Chat) -> None:
-        """Stop the answer that is being written in this chat."""
-        if chat.id in self._stops:
-            self._stops[chat.id].set()
-
     @show_errors
-    def open_chat(self, preferred: int | None = None) -> Update:
-        """Start a chat with a persona, or with the first one (the sample), at the time that its history calls for."""
+    def open_chat(self, preferred: int | None, chat_id: str = "") -> Update:
+        """Go on with a chat, or start one with a persona, at the time that its history calls for."""
         choices = persona_choices(self.bank)
         ids = [persona_id for _, persona_id in choices]
         chosen = preferred if preferred in ids else next(iter(ids), None)
@@ -220,57 +250,42 @@ class ChatTab:
             self.persona: gr.Dropdown(choices, value=chosen),
             self.proactive: gr.Checkbox(persona is None or persona.proactive, interactive=persona is not None),
             self.timer: gr.Timer(active=True),
-            **self._start(persona, last_day(self.bank, persona)),
+            self.welcome.panel: gr.Column(visible=False),
+            self.talk: gr.Column(visible=True),
+            self.own: gr.Button(visible=persona is not None and persona.external_id == SAMPLE),
+            **self._start(persona, last_day(self.bank, persona), chat_id),
         }
 
-    def _start(self, persona: Persona | None, as_of: str | None) -> Update:
-        chat = Chat(uuid.uuid4().hex, persona.id if persona else None)
+    def _start(self, persona: Persona | None, as_of: str | None, chat_id: str = "") -> Update:
+        past = find_chat(self.bank, chat_id)
+        chat = resume(self.bank, past) if past else Chat(uuid.uuid4().hex, persona.id if persona else None)
         return {
-            self.box.bubbles: gr.Chatbot([], placeholder=_welcome(self.bank, persona)),
+            self.box.bubbles: gr.update(
+                value=messages.shown(chat.bubbles), placeholder=describe_persona(self.bank, persona)
+            ),
             self.chat: chat,
             self.as_of: as_of,
             self.date_note: hint(explain_as_of(self.bank, persona, as_of)),
             self.box.examples: gr.Column(visible=persona is not None and persona.external_id == SAMPLE),
             self.sources: empty_state("No answer yet", "The lines that an answer relies on are shown here."),
+            **self._where(chat),
             **self.trace.clear(),
         }
 
-    def _show_answer(self, chat: Chat, bubbles: Sequence[Bubble], answer: Answer) -> Update:
-        reading = answer.reading
-        past = PastAnswer(answer.ask.text, tuple(citation.memory.id for citation in reading.citations))
-        notice = messages.notice(messages.MODEL_FAILED, reading.notice)
-        reply = messages.answer_bubble(reading, len(chat.answers) + 1)
+    def _where(self, chat: Chat) -> Update:
+        """Keep the chat in the page's address once it has begun, and in the list of chats."""
+        address = {"chat": chat.id} if find_chat(self.bank, chat.id) else {"persona": chat.persona_id}
+        demo = _find_demo(self.bank)
+        is_demo = demo is not None and demo.id == chat.persona_id
         return {
-            **self._end(replace(chat, bubbles=(*bubbles, *notice, reply), answers=(*chat.answers, past))),
-            self.sources: render_answer_sources(self.bank, answer, chat.answers),
-            **self.trace.explain(answer),
+            self.place: render("chat_place.html", place=urlencode(address), demo=is_demo),
+            self.past: render_chats(self.bank, chat.persona_id, chat.id),
         }
 
-    def _end(self, chat: Chat) -> Update:
-        return {
-            self.box.composer: messages.ready(),
-            self.box.bubbles: messages.shown(chat.bubbles),
-            self.chat: chat,
-            self.timer: gr.Timer(active=True),
-        }
+
+def _find_demo(bank: Bank) -> Persona | None:
+    return next((persona for persona in bank.personas() if persona.external_id == SAMPLE), None)
 
 
 def _find(bank: Bank, persona_id: int | None) -> Persona | None:
     return bank.persona(persona_id) if persona_id is not None else None
-
-
-def _welcome(bank: Bank, persona: Persona | None) -> Markup:
-    """Render what an empty chat says of its persona."""
-    if persona is None:
-        return empty_state("No persona yet", "Create a persona, or import a conversation.")
-    counts, known = bank.counts(persona.id), bank.time_range(persona.id)
-    if known is None:
-        return empty_state(
-            f"{persona.name} remembers nothing yet", "Say something about yourself, or import a conversation."
-        )
-    memories = sum(n for store, n in counts.items() if store not in ("sessions", "turns"))
-    period = " to ".join(dict.fromkeys([format_day(known.start), format_day(known.end)]))
-    return empty_state(
-        f"Talk with {persona.name}",
-        f"{format_count(memories, 'memory', 'memories')}, {period}. Ask a question, or share something new.",
-    )

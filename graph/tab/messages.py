@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import gradio as gr
-
-from graph.state import Reading
 
 ASK = "Ask a question, or share something to remember"
 SEND, STOP = "Send", "Stop"
@@ -49,10 +47,10 @@ class Bubble:
 
 @dataclass(frozen=True, slots=True)
 class PastAnswer:
-    """A question of this chat, and the ids of the memories that its answer cited."""
+    """A question of this chat, and what its answer cited: the number of each citation, the memory's id, the quote."""
 
     question: str
-    memory_ids: tuple[int, ...]
+    cited: tuple[tuple[int, int, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +68,14 @@ def to_markdown(text: str) -> str:
     return "\n".join(_PUNCTUATION.sub(r"\\\1", line.strip()) for line in text.strip().splitlines())
 
 
-def link_citations(reading: Reading, answer_number: int) -> str:
-    """Escape an answer, and link its citations to their sources."""
-    numbers = {c.number for c in reading.citations}
+def link_citations(answer: str, numbers: Collection[int], answer_number: int) -> str:
+    """Escape an answer, and link its citations, those of these numbers, to their sources."""
 
     def link(match: re.Match[str]) -> str:
         number = int(match[1])
         return f"[{number}](#source-{answer_number}-{number})" if number in numbers else match[0]
 
-    return _CITATION.sub(link, to_markdown(reading.answer))
+    return _CITATION.sub(link, to_markdown(answer))
 
 
 def user_bubble(text: str) -> Bubble:
@@ -91,9 +88,9 @@ def draft_bubble(text: str) -> Bubble:
     return Bubble("assistant", text, to_markdown(text))
 
 
-def answer_bubble(reading: Reading, answer_number: int) -> Bubble:
+def answer_bubble(answer: str, numbers: Collection[int], answer_number: int) -> Bubble:
     """Make the bubble of an answer, its citations linked to their sources."""
-    return Bubble("assistant", reading.answer, link_citations(reading, answer_number))
+    return Bubble("assistant", answer, link_citations(answer, numbers, answer_number))
 
 
 def status(text: str) -> Bubble:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gradio as gr
 
 from graph.replies.manners import MANNERS
+from graph.tab.introduction import tell_name
 from memory.bank.bank import Bank
 from memory.errors import MemoirError
 from memory.tab.events import PRIVATE, Update, show_errors
@@ -40,4 +41,5 @@ class NewPersonaPanel:
             raise MemoirError("Give the new persona a name.")
         draft = PersonaDraft(name, description=description.strip(), manner=manner, proactive=proactive)
         persona = self.bank.create_persona(draft)
+        tell_name(self.bank, persona)
         return {self.name: "", self.description: "", self.proactive: True, self.created: persona.id}

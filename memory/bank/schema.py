@@ -150,10 +150,11 @@ CREATE TABLE rests_on (
     PRIMARY KEY (memory_id, basis_id)
 ) STRICT, WITHOUT ROWID
 
--- Which memories an answer relied on.
+-- Which memories an answer relied on, and the number by which it cites each; 0 in banks of before there was a number.
 CREATE TABLE cites (
     turn_id INTEGER NOT NULL REFERENCES turns (id) ON DELETE CASCADE,
     memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+    number INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (turn_id, memory_id)
 ) STRICT, WITHOUT ROWID
 
@@ -266,7 +267,12 @@ def _add_relations(db: Database) -> None:
     )
 
 
-MIGRATIONS: tuple[Callable[[Database], None], ...] = (_add_relations,)
+def _number_citations(db: Database) -> None:
+    """Store the numbers of citations, so that a chat can be resumed with its citations."""
+    db.conn.execute("ALTER TABLE cites ADD COLUMN number INTEGER NOT NULL DEFAULT 0")
+
+
+MIGRATIONS: tuple[Callable[[Database], None], ...] = (_add_relations, _number_citations)
 """Append only: the first brings a bank of `FIRST_VERSION` to the version after it, and so on. A new bank is made in the
 newest shape at once, so what a migration adds stands in the tables above, too. Never edit one that was released."""
 

@@ -173,8 +173,12 @@ def _turns(
             }
         )
     insert(db, "turns", new_rows)
-    cites = [(ids[place], memory) for place, _ in fresh for memory in dict.fromkeys(draft.turns[place].cites)]
-    insert(db, "cites", [{"turn_id": turn, "memory_id": memory} for turn, memory in cites])
+    cites = [
+        {"turn_id": ids[place], "memory_id": memory, "number": draft.turns[place].cites.index(memory) + 1}
+        for place, _ in fresh
+        for memory in dict.fromkeys(draft.turns[place].cites)
+    ]
+    insert(db, "cites", cites)
     return ids, fresh
 
 

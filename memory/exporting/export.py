@@ -101,6 +101,6 @@ def _memory_line(row: rows.Row) -> Line:
         key=row["key"] if row["key"] != row["text"] else "",
         sources=tuple(SourceRow(turn=turn, quote=quote, alone=bool(alone)) for turn, quote, alone in links),
         rests_on=tuple(json.loads(row["bases"])),
-        cited_by=tuple(json.loads(row["uses"])),
+        cited_by=tuple((turn, number) for turn, number in json.loads(row["uses"])),
     )
     return Line(memory=memory)

@@ -31,6 +31,7 @@ def _canonical(text: str) -> str:
 Text = Annotated[str, AfterValidator(clean)]
 Stamp = Annotated[str, AfterValidator(_canonical)]
 Number = Annotated[int, Field(gt=0, le=LARGEST)]
+NumberOrNone = Annotated[int, Field(ge=0, le=LARGEST)]
 Identity = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
 
 
@@ -128,7 +129,8 @@ class MemoryRow(_model(MEMORIES)):  # type: ignore[misc]
     superseded_by: Number | None = None
     sources: tuple[SourceRow, ...] = ()
     rests_on: tuple[Number, ...] = ()
-    cited_by: tuple[Number, ...] = ()
+    cited_by: tuple[tuple[Number, NumberOrNone] | Number, ...] = ()
+    """The turns that cite it, each with the number of the citation, which exports of earlier versions lack."""
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -137,6 +139,11 @@ class MemoryRow(_model(MEMORIES)):  # type: ignore[misc]
         if self.identity is None and (len(self.sources) != 1 or self.session is None):
             raise ValueError("only the memory of one turn needs no identity")
         return self
+
+    @property
+    def citations(self) -> list[tuple[int, int]]:
+        """The turns that cite it, and the numbers of the citations; 0 where the export has none."""
+        return [(each, 0) if isinstance(each, int) else each for each in self.cited_by]
 
     @property
     def draft(self) -> MemoryDraft:

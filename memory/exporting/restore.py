@@ -132,7 +132,7 @@ class _Mover:
             self._history.stored += WriteCounts(known_memories=1)
         self._ids["memory"][row.n] = memory_id
         link_sources(self._db, [(memory_id, self._id("turn", s.turn), s.quote, s.alone) for s in row.sources])
-        transfer.link_citations(self._db, [(self._id("turn", turn), memory_id) for turn in row.cited_by])
+        transfer.link_citations(self._db, [(self._id("turn", turn), memory_id, n) for turn, n in row.citations])
 
     def _add(self, row: MemoryRow, session_id: int | None, identity: str) -> int:
         memory_id = next_id(self._db, "memories")

@@ -90,7 +90,8 @@ class Screen:
         url: str,
         width: int = 1280,
         height: int = 900,
-        log_in: Callable[[Page], None] = lambda page: None,
+        log_in: Callable[[Page], None] | None = None,
+        address: str = "?persona=1",
     ) -> None:
         self.outside: list[str] = []
         self.faults: list[str] = []
@@ -101,9 +102,13 @@ class Screen:
             "request", lambda r: None if r.url.startswith((url, "data:", "blob:")) else self.outside.append(r.url)
         )
         self.page.on("pageerror", lambda fault: self.faults.append(str(fault)))
-        self.page.goto(url)
-        log_in(self.page)
-        expect(self.page.locator("#persona input")).not_to_have_value("", timeout=SLOW)
+        self.page.goto(url + address)
+        if log_in is not None:
+            log_in(self.page)
+            self.page.wait_for_url(url)
+            self.page.goto(url + address)
+        if address:
+            expect(self.page.locator("#persona input")).not_to_have_value("", timeout=SLOW)
 
     def close(self) -> None:
         """Close the window."""

@@ -36,14 +36,14 @@ def turn_rows(db: Database, session_id: int) -> Iterator[dict[str, Any]]:
 def memory_rows(db: Database, persona_id: int) -> Iterator[dict[str, Any]]:
     """The memories of a persona in order of id.
 
-    `links` (turn, quote, alone), `bases` (memories it rests on) and `uses` (turns that cite it) are JSON lists;
-    `turn_identity` is that of a source turn.
+    `links` (turn, quote, alone), `bases` (memories it rests on) and `uses` (turn, number of the citation) are JSON
+    lists; `turn_identity` is that of a source turn.
     """
     query = """
         SELECT m.*,
             (SELECT json_group_array(json_array(turn_id, quote, alone)) FROM sources WHERE memory_id = m.id) AS links,
             (SELECT json_group_array(basis_id) FROM rests_on WHERE memory_id = m.id) AS bases,
-            (SELECT json_group_array(turn_id) FROM cites WHERE memory_id = m.id) AS uses,
+            (SELECT json_group_array(json_array(turn_id, number)) FROM cites WHERE memory_id = m.id) AS uses,
             (SELECT t.identity FROM sources o JOIN turns t ON t.id = o.turn_id WHERE o.memory_id = m.id)
                 AS turn_identity
         FROM memories m WHERE persona_id = ? ORDER BY id
@@ -67,9 +67,9 @@ def requeue_session(db: Database, session_id: int) -> None:
     db.conn.execute("UPDATE sessions SET learned = 0 WHERE id = ?", (session_id,))
 
 
-def link_citations(db: Database, links: Iterable[tuple[int, int]]) -> None:
-    """Let turns cite memories: (turn, memory); known links stay."""
-    db.conn.executemany("INSERT OR IGNORE INTO cites (turn_id, memory_id) VALUES (?, ?)", links)
+def link_citations(db: Database, links: Iterable[tuple[int, int, int]]) -> None:
+    """Let turns cite memories: (turn, memory, number); known links stay."""
+    db.conn.executemany("INSERT OR IGNORE INTO cites (turn_id, memory_id, number) VALUES (?, ?, ?)", links)
 
 
 def set_superseding(db: Database, pairs: Iterable[tuple[int, int]]) -> None:

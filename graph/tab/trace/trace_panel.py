@@ -5,9 +5,9 @@ from __future__ import annotations
 import gradio as gr
 
 from graph.assistant import Answer
-from graph.tab import trace_view
-from graph.tab.candidate_plot import plot_candidates
 from graph.tab.sources_view import REACH
+from graph.tab.trace import trace_view
+from graph.tab.trace.candidate_plot import plot_candidates
 from memory.bank.bank import Bank
 from memory.tab.events import PRIVATE, Update, show_errors
 from memory.tab.memory_card import render_memory

@@ -1,0 +1,112 @@
+"""Answer a message of the Chat tab: what the page shows meanwhile, and at the end."""
+
+from __future__ import annotations
+
+import asyncio
+from asyncio import to_thread
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import gradio as gr
+from starlette.concurrency import iterate_in_threadpool
+
+from graph.assistant import Answer, Assistant, Step, until
+from graph.models.quantization import Quantization
+from graph.state import Token
+from graph.tab import messages
+from graph.tab.chat_box import ChatBox
+from graph.tab.messages import Bubble, Chat, PastAnswer
+from graph.tab.model_panel import ModelPanel
+from graph.tab.request import build_ask, wait_until_ready
+from graph.tab.sources_view import render_answer_sources
+from graph.tab.trace.trace_panel import TracePanel
+from memory.search.indexer import Indexer
+from memory.tab.events import Update, to_gradio_error
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """Answers with an assistant, and shows it in these components.
+
+    `show_place` says what changes on the page once a chat has begun. `stops` holds, by the chat's id, the signal that
+    stops its answer.
+    """
+
+    assistant: Assistant
+    indexer: Indexer
+    box: ChatBox
+    model: ModelPanel
+    chat: gr.State
+    sources: gr.HTML
+    timer: gr.Timer
+    trace: TracePanel
+    show_place: Callable[[Chat], Update]
+    stops: dict[str, asyncio.Event] = field(default_factory=dict)
+
+    async def answer(
+        self,
+        text: str,
+        chat: Chat,
+        as_of: str | None,
+        forgetful: bool,
+        model_name: str | None,
+        quantization: Quantization,
+    ) -> AsyncIterator[Update]:
+        """Answer a message; yield what the page shows meanwhile and at the end."""
+        if not text.strip():
+            yield {self.box.composer: gr.skip()}
+            return
+        bubbles = (*messages.latest(chat.bubbles), messages.user_bubble(text))
+
+        def below(last: Bubble) -> Update:
+            return {self.box.bubbles: messages.shown([*bubbles, last])}
+
+        try:
+            ask = await to_thread(build_ask, self.assistant.services.bank, text, chat, as_of, remember=not forgetful)
+            assistant = await to_thread(self.model.assistant, self.assistant, model_name, quantization)
+            yield {self.box.composer: messages.busy(), **below(messages.status("Thinking…"))}
+            async for waiting in iterate_in_threadpool(wait_until_ready(self.assistant, self.indexer)):
+                yield below(messages.status(waiting))
+            draft, event = "", None
+            stop = self.stops[chat.id] = asyncio.Event()
+            async for event in until(stop, assistant.stream(ask)):
+                if isinstance(event, Answer):
+                    yield await to_thread(self._show_answer, chat, bubbles, event)
+                elif isinstance(event, Token):
+                    draft = event.text if event.restart else draft + event.text
+                    yield below(messages.draft_bubble(draft))
+                elif isinstance(event, Step) and not draft and event.line.node in messages.STATUS:
+                    yield below(messages.status(messages.STATUS[event.line.node]))
+            if not isinstance(event, Answer):
+                yield self._end(replace(chat, bubbles=(*bubbles, *messages.notice(*messages.STOPPED))))
+        except Exception as error:  # the edge: whatever it was, the page must not wait for ever
+            yield {self.box.composer: messages.ready(text), self.box.bubbles: messages.shown(chat.bubbles)}
+            raise to_gradio_error(error) from error
+        finally:
+            self.stops.pop(chat.id, None)
+
+    async def stop(self, chat: Chat) -> None:
+        """Stop the answer that is being written in this chat."""
+        if chat.id in self.stops:
+            self.stops[chat.id].set()
+
+    def _show_answer(self, chat: Chat, bubbles: Sequence[Bubble], answer: Answer) -> Update:
+        bank, reading = self.assistant.services.bank, answer.reading
+        number = len(chat.answers) + 1
+        given = PastAnswer(answer.ask.text, tuple((c.number, c.memory.id, c.quote) for c in reading.citations))
+        notice = messages.notice(messages.MODEL_FAILED, reading.notice)
+        reply = messages.answer_bubble(reading.answer, {c.number for c in reading.citations}, number)
+        return {
+            **self._end(replace(chat, bubbles=(*bubbles, *notice, reply), answers=(*chat.answers, given))),
+            self.sources: render_answer_sources(bank, answer.ask.persona.id, number, given, reading),
+            **self.trace.explain(answer),
+        }
+
+    def _end(self, chat: Chat) -> Update:
+        return {
+            self.box.composer: messages.ready(),
+            self.box.bubbles: messages.shown(chat.bubbles),
+            self.chat: chat,
+            self.timer: gr.Timer(active=True),
+            **self.show_place(chat),
+        }

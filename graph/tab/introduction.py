@@ -1,0 +1,79 @@
+"""The user's name: what the first start tells a new assistant, and each persona that is created later."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, datetime
+
+from graph.state import USER
+from memory.bank.bank import Bank
+from memory.bank.relations import YOU
+from memory.types import (
+    LearnedMemory,
+    MemoryDraft,
+    Persona,
+    PersonaDraft,
+    Quote,
+    Relation,
+    Role,
+    SessionDraft,
+    TurnDraft,
+)
+
+SAMPLE = "sample"
+"""The source id of the persona that comes with Memoir."""
+
+ASSISTANT = PersonaDraft(
+    "Memoir", description="An assistant that remembers what you say, and shows where it knows it from.", manner="warm"
+)
+"""The persona that a user starts with."""
+
+
+def introduce(bank: Bank, name: str) -> tuple[Persona, str]:
+    """Create the user's own assistant; return it and the id of the chat in which it learned the name, if one was given.
+
+    The name has a source like any other fact: the exchange on the welcome page.
+    """
+    persona, name = bank.create_persona(ASSISTANT), " ".join(name.split())
+    if not name:
+        return persona, ""
+    now = datetime.now(UTC).astimezone()
+    lines: tuple[tuple[str, Role, str], ...] = (
+        (persona.name, "assistant", f"Hello, I'm {persona.name}. What is your name?"),
+        (USER, "user", name),
+        (persona.name, "assistant", f"Nice to meet you, {name}. Tell me something about yourself, and I will keep it."),
+    )
+    said_text = now.isoformat(timespec="seconds")
+    turns = [TurnDraft(*line, now, said_text, uuid.uuid4().hex, recallable=False) for line in lines]
+    learned = LearnedMemory(_name(name, now), (Quote(1, name),))
+    chat_id = uuid.uuid4().hex
+    chat = SessionDraft(tuple(turns), now, said_text, chat_id, "Introduction", source="chat", learned=(learned,))
+    bank.remember(persona.id, [chat])
+    return persona, chat_id
+
+
+def tell_name(bank: Bank, persona: Persona) -> None:
+    """Tell a new persona the name that the user told another one last, if any."""
+    told = [
+        memory
+        for known in bank.personas()
+        if known.external_id != SAMPLE and known.id != persona.id
+        for memory in bank.memories(known.id, store="profile")
+        if memory.attribute == "name" and memory.speaker == USER and memory.relation and memory.valid_to is None
+    ]
+    if told:
+        newest = max(told, key=lambda memory: memory.recorded_at)
+        assert newest.relation is not None
+        bank.add_memories(persona.id, [_name(newest.relation.tail, newest.recorded_at)])
+
+
+def _name(name: str, said_at: datetime) -> MemoryDraft:
+    return MemoryDraft(
+        "profile",
+        f"Name: {name}",
+        key=f"Name: {name}. My name is {name}.",
+        said_at=said_at,
+        speaker=USER,
+        attribute="name",
+        relation=Relation(YOU, "name", name),
+    )

@@ -1,0 +1,66 @@
+"""Past chats: list them, find the one that the page's address names, and resume one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from markupsafe import Markup
+
+from graph.tab import messages
+from graph.tab.introduction import SAMPLE
+from graph.tab.messages import Bubble, Chat, PastAnswer
+from memory.bank.bank import Bank
+from memory.bank.queries.chats import citations, find_chat, recent_chats
+from memory.tab.templates import render
+from memory.types import Session
+
+LISTED = 50
+"""Chats in the list; older ones can be found in the Memory tab by their words."""
+
+OPEN_CHAT = """element.addEventListener("click", (event) => {
+  const link = event.target.closest("a[data-chat]");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  trigger("select", { chat: link.dataset.chat });
+});"""
+"""A click on a chat of the list opens it without loading the page anew."""
+
+
+def render_chats(bank: Bank, persona_id: int | None, chat_id: str) -> Markup:
+    """Render the list of chats with a persona, the open one marked."""
+    chats = recent_chats(bank, persona_id, LISTED) if persona_id is not None else []
+    return render("past_chats.html", chats=chats, open=chat_id)
+
+
+def find_place(bank: Bank, address: Mapping[str, str]) -> tuple[int, str] | None:
+    """The ids of the persona and of the chat, if any, to show; None where the user has not begun.
+
+    The page's address decides. An address that names nothing leads to the persona of the last chat, or to the newest
+    one of the user's own.
+    """
+    if chat := find_chat(bank, address.get("chat", "")):
+        return chat.persona_id, chat.external_id
+    personas = bank.personas()
+    if named := next((p for p in personas if str(p.id) == address.get("persona")), None):
+        return named.id, ""
+    if last := recent_chats(bank, None, 1):
+        return last[0].persona_id, ""
+    own = [persona.id for persona in personas if persona.external_id != SAMPLE]
+    return (own[-1], "") if own else None
+
+
+def resume(bank: Bank, chat: Session) -> Chat:
+    """The chat as it was left, with the citations of its answers."""
+    cited = citations(bank, chat.id)
+    bubbles: list[Bubble] = []
+    answers: list[PastAnswer] = []
+    question = ""
+    for turn in bank.turns(chat.persona_id, chat.id):
+        if turn.role == "user":
+            question = turn.text
+            bubbles.append(messages.user_bubble(turn.text))
+            continue
+        numbers = cited.get(turn.id, {})
+        answers.append(PastAnswer(question, tuple((n, memory_id, "") for n, memory_id in numbers.items())))
+        bubbles.append(messages.answer_bubble(turn.text, numbers, len(answers)))
+    return Chat(chat.external_id, chat.persona_id, tuple(messages.latest(bubbles)), tuple(answers))

@@ -1,0 +1,40 @@
+"""Read the chats that were held here, as against imported conversations."""
+
+from collections.abc import Mapping
+
+from memory.bank import rows
+from memory.bank.bank import SESSION, Bank
+from memory.types import Session
+
+
+def recent_chats(bank: Bank, persona_id: int | None, limit: int) -> list[Session]:
+    """The chats with a persona, or with any, the latest first."""
+    query = (
+        f"{SESSION} WHERE s.source = 'chat' AND s.persona_id = coalesce(?, s.persona_id) "
+        "ORDER BY (SELECT max(id) FROM turns WHERE session_id = s.id) DESC LIMIT ?"
+    )
+    with bank.reading() as db:
+        return [rows.session(row) for row in db.query(query, [persona_id, limit])]
+
+
+def find_chat(bank: Bank, chat_id: str) -> Session | None:
+    """The chat of an id, if any of it was remembered."""
+    with bank.reading() as db:
+        found = list(db.query(f"{SESSION} WHERE s.source = 'chat' AND s.external_id = ?", [chat_id]))
+    return rows.session(found[0]) if found else None
+
+
+def citations(bank: Bank, session_id: int) -> Mapping[int, Mapping[int, int]]:
+    """What the answers of a chat cite: by the id of the answer's turn, memory ids by the number of the citation.
+
+    Citations that were stored without a number are left out.
+    """
+    query = (
+        "SELECT c.turn_id, c.number, c.memory_id FROM cites c JOIN turns t ON t.id = c.turn_id "
+        "WHERE t.session_id = ? AND c.number > 0 ORDER BY c.turn_id, c.number"
+    )
+    cited: dict[int, dict[int, int]] = {}
+    with bank.reading() as db:
+        for turn_id, number, memory_id in db.conn.execute(query, (session_id,)):
+            cited.setdefault(turn_id, {})[number] = memory_id
+    return cited
