@@ -11,9 +11,6 @@ from memory.ingest import ingest
 
 SAMPLE = Path(__file__).parents[2] / "assets" / "sample"
 
-EXAMPLE_QUESTIONS = 6
-"""Questions that the Chat tab proposes."""
-
 
 def import_sample(bank: Bank) -> None:
     """Import the sample persona into a new bank; not again where all was forgotten."""
@@ -24,4 +21,4 @@ def import_sample(bank: Bank) -> None:
 def example_questions() -> tuple[str, ...]:
     """Questions that the sample persona can answer."""
     questions = json.loads((SAMPLE / "questions.json").read_text("utf-8"))
-    return tuple(str(q["question"]) for q in questions[:EXAMPLE_QUESTIONS])
+    return tuple(str(q["question"]) for q in questions)

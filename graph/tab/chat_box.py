@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
 import gradio as gr
 from markupsafe import Markup
 
+from graph.replies.suggestions import MOST, suggest_questions
+from graph.tab.introduction import SAMPLE
 from graph.tab.messages import ASK, SEND
 from memory.bank.bank import Bank
 from memory.formatting import format_count, format_day
+from memory.tab.events import Update
 from memory.tab.templates import empty_state, render
 from memory.types import Persona
 
@@ -31,6 +36,7 @@ class ChatBox:
     """
 
     def __init__(self, options: ChatOptions) -> None:
+        self._examples = options.examples
         self.bubbles = gr.Chatbot(
             show_label=False,
             height="100%",
@@ -43,11 +49,11 @@ class ChatBox:
             elem_classes="memoir-chat",
             elem_id="chat",
         )
-        with gr.Column(visible=False, elem_classes="memoir-examples") as self.examples:
+        with gr.Column(elem_classes="memoir-examples"):
             gr.HTML(render("overline.html", text="Try asking"), padding=False)
             with gr.Row(elem_classes="memoir-chips"):
-                self.example_buttons = [
-                    gr.Button(text, size="sm", min_width=0, elem_classes="memoir-chip") for text in options.examples
+                self.suggestions = [
+                    gr.Button(visible=False, size="sm", min_width=0, elem_classes="memoir-chip") for _ in range(MOST)
                 ]
         self.composer = gr.Textbox(
             placeholder=ASK,
@@ -59,6 +65,17 @@ class ChatBox:
             elem_classes="memoir-composer",
             elem_id="composer",
         )
+
+    def suggest(self, bank: Bank, persona: Persona | None) -> Update:
+        """Suggest questions that the persona can answer."""
+        if persona is None:
+            questions: Sequence[str] = ()
+        else:
+            questions = self._examples if persona.external_id == SAMPLE else suggest_questions(bank, persona)
+        return {
+            button: gr.Button(question, visible=bool(question))
+            for button, question in zip_longest(self.suggestions, questions[:MOST], fillvalue="")
+        }
 
 
 def describe_persona(bank: Bank, persona: Persona | None) -> Markup:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
 from urllib.parse import urlencode
 
 import gradio as gr
@@ -58,7 +57,7 @@ class ChatTab:
                     self._build_side(page, options)
             self.trace = TracePanel(self.bank, self.persona)
         self.timer = gr.Timer(2, active=False)
-        self._connect(page, options.examples)
+        self._connect(page)
 
     def _build_side(self, page: gr.Blocks, options: ChatOptions) -> None:
         with gr.Row(elem_classes="memoir-who"):
@@ -87,13 +86,13 @@ class ChatTab:
         )
         self.at_end = gr.Button("Answer as of the last conversation", size="sm", elem_id="at-end")
 
-    def _connect(self, page: gr.Blocks, examples: Sequence[str]) -> None:
+    def _connect(self, page: gr.Blocks) -> None:
         fresh = [
             self.box.bubbles,
             self.chat,
             self.as_of,
             self.date_note,
-            self.box.examples,
+            *self.box.suggestions,
             self.sources,
             self.place,
             self.past,
@@ -134,8 +133,8 @@ class ChatTab:
             self._where,
         )
         self.box.composer.submit(answering.answer, sent, answered, **at_once)
-        for button, question in zip(self.box.example_buttons, examples, strict=True):
-            filled = button.click(lambda question=question: question, None, self.box.composer, **PRIVATE)
+        for button in self.box.suggestions:
+            filled = button.click(lambda question: question, button, self.box.composer, **PRIVATE)
             filled.then(answering.answer, sent, answered, **at_once)
         # Not with Gradio's `cancels`, which covers the chat with the word "Error".
         self.box.composer.stop(answering.stop, self.chat, None, **PRIVATE)
@@ -266,7 +265,7 @@ class ChatTab:
             self.chat: chat,
             self.as_of: as_of,
             self.date_note: hint(explain_as_of(self.bank, persona, as_of)),
-            self.box.examples: gr.Column(visible=persona is not None and persona.external_id == SAMPLE),
+            **self.box.suggest(self.bank, persona),
             self.sources: empty_state("No answer yet", "The lines that an answer relies on are shown here."),
             **self._where(chat),
             **self.trace.clear(),

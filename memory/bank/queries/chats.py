@@ -1,10 +1,10 @@
-"""Read the chats that were held here, as against imported conversations."""
+"""Read chats: those that were held here, what their answers cite, and the latest lines of a history."""
 
 from collections.abc import Mapping
 
 from memory.bank import rows
 from memory.bank.bank import SESSION, Bank
-from memory.types import Session
+from memory.types import Memory, Session
 
 
 def recent_chats(bank: Bank, persona_id: int | None, limit: int) -> list[Session]:
@@ -38,3 +38,11 @@ def citations(bank: Bank, session_id: int) -> Mapping[int, Mapping[int, int]]:
         for turn_id, number, memory_id in db.conn.execute(query, (session_id,)):
             cited.setdefault(turn_id, {})[number] = memory_id
     return cited
+
+
+def latest_lines(bank: Bank, persona_id: int, limit: int) -> list[Memory]:
+    """The dialogue memories that were stored last, the latest first."""
+    clauses = (
+        "WHERE m.persona_id = :persona AND m.store = 'dialogue' AND m.taken_back IS NULL ORDER BY m.id DESC LIMIT :n"
+    )
+    return bank.read_memories(clauses, {"persona": persona_id, "n": limit})

@@ -1,0 +1,90 @@
+"""Questions to suggest for a history: about the facts, the people and the topics in it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+from graph.state import USER
+from memory.bank.bank import Bank
+from memory.bank.queries.chats import latest_lines
+from memory.bank.relations import YOU
+from memory.dates.expressions import find_times
+from memory.types import Memory, Persona, Store
+
+MOST = 6
+"""Questions suggested."""
+
+LATEST = 500
+"""Lines that topics are taken from."""
+
+ANY_DAY = datetime(2024, 1, 1, tzinfo=UTC)
+"""Whether a word names a time ("Friday") does not depend on the day."""
+
+FACT_STORES: tuple[Store, ...] = ("profile", "relationship")
+
+FACTS = {
+    "name": "What's my name?",
+    "home": "Where do I live?",
+    "occupation": "What do I do for a living?",
+    "employer": "Where do I work?",
+    "birthday": "When is my birthday?",
+}
+"""What asks for a fact about the user, by attribute."""
+
+ALWAYS = ("What can you do?", "Who are you?")
+"""What any persona can be asked."""
+
+_TOPIC = re.compile(r"(?<=[a-z,] )(?!I\b)[A-Z][\w-]+(?: [A-Z][\w-]+)*")
+"""Words with a capital letter inside a sentence."""
+
+
+def suggest_questions(bank: Bank, persona: Persona) -> list[str]:
+    """Questions that the persona's memory answers, the most specific first; general ones where there are few."""
+    lines = [line for line in latest_lines(bank, persona.id, LATEST) if line.speaker != persona.name]
+    facts = [m for store in FACT_STORES for m in bank.memories(persona.id, store=store, limit=LATEST)]
+    asked = list(dict.fromkeys([*_about_facts(facts), *_about_topics(lines)]))[:MOST]
+    return asked if len(asked) > 2 else [*asked, *ALWAYS]
+
+
+def _about_facts(facts: Sequence[Memory]) -> Iterator[str]:
+    """Questions about what the user told of themselves; at most three, to leave room for topics."""
+    asked = 0
+    for fact in facts:
+        relation = fact.relation
+        if relation is None or relation.head != YOU or fact.valid_to or fact.retracted_at or asked == 3:
+            continue
+        if fact.store == "relationship":
+            question = f"Who is {relation.tail}?" if relation.tail else ""
+        elif fact.attribute.startswith("favourite "):
+            question = f"What is my {fact.attribute}?"
+        else:
+            question = FACTS.get(fact.attribute, "")
+        if question:
+            asked += 1
+            yield question
+
+
+def _about_topics(lines: Sequence[Memory]) -> Iterator[str]:
+    """Questions about names that come up in the lines, the most frequent first, to whoever said most about them."""
+    in_lower_case = {word for line in lines for word in re.findall(r"\b[a-z][\w-]+", line.text)}
+    speakers = {name.casefold() for line in lines for name in line.speaker.split()}
+    spoken: dict[str, Counter[str]] = {}
+    for line in lines:
+        for topic in dict.fromkeys(_TOPIC.findall(line.text)):
+            spoken.setdefault(topic, Counter())[line.speaker] += 1
+    by_frequency = sorted(spoken, key=lambda topic: -spoken[topic].total())
+    chosen: list[str] = []
+    for topic in by_frequency:
+        words = topic.casefold().split()
+        named = any(speaker.startswith(word) for speaker in speakers for word in words)
+        within = any(topic in other or other in topic for other in chosen)
+        if named or within or not in_lower_case.isdisjoint(words) or find_times(f"on {topic}", ANY_DAY):
+            continue
+        chosen.append(topic)
+        who = spoken[topic].most_common(1)[0][0]
+        yield f"What did {'I' if who in ('', USER) else who} say about {topic}?"
+        if len(chosen) == MOST:
+            return

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from graph.readers.facts import state_fact
+from graph.tab.introduction import SAMPLE, introduce, tell_name
+from graph.tab.past_chats import find_place, resume
+from graph.tab.sources_view import render_earlier_sources
+from memory import ingest
+from memory.bank.bank import Bank
+from memory.bank.queries.chats import find_chat
+from memory.exporting import export
+from memory.types import PersonaDraft, SessionDraft, TurnDraft
+
+NOW = datetime(2024, 7, 1, 10, tzinfo=UTC)
+
+
+@pytest.fixture
+def bank(tmp_path: Path) -> Bank:
+    return Bank(tmp_path / "bank.db")
+
+
+def chat(bank: Bank, persona_id: int, chat_id: str, *texts: str, cites: tuple[int, ...] = ()) -> None:
+    """Store a chat in which user and persona take turns; the replies cite memories."""
+    turns = (
+        TurnDraft("Iris", "assistant", text, NOW, external_id=f"{chat_id}-{n}", recallable=False, cites=cites)
+        if n % 2
+        else TurnDraft("You", "user", text, NOW, external_id=f"{chat_id}-{n}")
+        for n, text in enumerate(texts)
+    )
+    bank.remember(persona_id, [SessionDraft(tuple(turns), NOW, external_id=chat_id, title=texts[0], source="chat")])
+
+
+def test_a_chat_is_resumed_with_its_citations_in_their_order_also_after_an_export(bank: Bank, tmp_path: Path) -> None:
+    iris = bank.create_persona(PersonaDraft("Iris")).id
+    chat(bank, iris, "a", "I adopted a greyhound.", "Lovely.", "It is called Biscuit.", "Noted.")
+    first, second = sorted(m.id for m in bank.memories(iris))
+    chat(bank, iris, "b", "What is my dog called?", "Biscuit [1], a greyhound [2].", cites=(second, first))
+    moved = Bank(tmp_path / "moved.db")
+    export.write_export(bank, bank.personas(), tmp_path / "bank.jsonl")
+    ingest.ingest(moved, tmp_path / "bank.jsonl")
+    for each in (bank, moved):
+        past = find_chat(each, "b")
+        assert past is not None
+        resumed = resume(each, past)
+        assert (resumed.id, resumed.persona_id) == ("b", past.persona_id)
+        assert [bubble.role for bubble in resumed.bubbles] == ["user", "assistant"]
+        assert "[1](#source-1-1)" in resumed.bubbles[1].markdown
+        assert [each.memory(past.persona_id, i).text for _, i, _ in resumed.answers[0].cited] == [
+            "It is called Biscuit.",
+            "I adopted a greyhound.",
+        ]
+        html = render_earlier_sources(each, past.persona_id, 1, resumed.answers[0])
+        assert html.index("source-1-1") < html.index("It is called Biscuit.") < html.index("source-1-2")
+
+
+def test_sources_that_were_forgotten_are_said_to_be(bank: Bank) -> None:
+    iris = bank.create_persona(PersonaDraft("Iris")).id
+    chat(bank, iris, "a", "What is my dog called?", "Biscuit [1].")
+    past = find_chat(bank, "a")
+    assert past is not None
+    assert "were forgotten" in render_earlier_sources(bank, iris, 1, resume(bank, past).answers[0])
+
+
+def test_the_address_decides_then_the_last_chat_then_the_newest_persona(bank: Bank) -> None:
+    assert find_place(bank, {}) is None
+    sample = bank.create_persona(PersonaDraft("Ida", SAMPLE)).id
+    assert find_place(bank, {}) is None
+    iris, rowan = (bank.create_persona(PersonaDraft(name)).id for name in ("Iris", "Rowan"))
+    assert find_place(bank, {}) == (rowan, "")
+    chat(bank, iris, "a", "Hello.")
+    assert find_place(bank, {}) == (iris, "")
+    assert find_place(bank, {"persona": str(sample)}) == (sample, "")
+    assert find_place(bank, {"chat": "a"}) == (iris, "a")
+    assert find_place(bank, {"chat": "gone", "persona": "99"}) == (iris, "")
+
+
+def test_a_name_given_at_the_start_has_a_source_and_is_told_to_new_personas(bank: Bank) -> None:
+    persona, chat_id = introduce(bank, "  Anna ")
+    (name,) = bank.memories(persona.id)
+    assert "Your name is Anna." in state_fact(name)
+    assert [turn.text for turn in bank.sources(persona.id, name.id)] == ["Anna"]
+    assert find_chat(bank, chat_id) is not None
+    other = bank.create_persona(PersonaDraft("Iris"))
+    tell_name(bank, other)
+    assert [state_fact(memory)[:18] for memory in bank.memories(other.id)] == ["Your name is Anna."]
+
+
+def test_a_name_is_optional(bank: Bank) -> None:
+    persona, chat_id = introduce(bank, " ")
+    assert (persona.name, chat_id, bank.memories(persona.id)) == ("Memoir", "", [])
