@@ -41,7 +41,8 @@ const closeSources = () => {
 };
 
 document.addEventListener("click", (event) => {
-  if (event.target.closest(".memoir-drawer-close")) closeSources();
+  const inside = event.target.closest('.memoir-drawer, a[href*="#source-"]');
+  if (!inside || event.target.closest(".memoir-drawer-close")) closeSources();
 });
 
 document.addEventListener("keydown", (event) => {
@@ -62,7 +63,9 @@ addEventListener("resize", measureTop);
 // The address names the chat, so that a reload comes back to it.
 const keepPlace = () => {
   const address = document.querySelector("[data-place]")?.dataset.place;
-  if (address && location.search !== `?${address}`) history.replaceState(null, "", `?${address}`);
+  if (!address || location.search === `?${address}`) return;
+  history.replaceState(null, "", `?${address}`);
+  scrollTo(0, 0); // on a phone the chats to choose from are below the chat
 };
 
 const setOnce = (element, name, value) => {
