@@ -179,7 +179,7 @@ FORMS: tuple[Form, ...] = (
     ),
     _profile(
         "allergy",
-        "Allergic to {what}",
+        "Allergy: {what}",
         r"\bI(?:'ve got| have| got)(?: [^.,;]{1,30} and)? an? "
         r"(?:(?:severe|bad|mild|serious|slight|horrible|awful|terrible) )?"
         r"(?P<what>(?!an\b)[\w-]+(?: [\w-]+)?) allergy(?! \w+(?:ist|est|ment)\b)",
@@ -199,6 +199,7 @@ FORMS: tuple[Form, ...] = (
     *(_tie(rf"{OWN} (?:an?|two|three|four|\d)(?: \w+)? {TIE}s? (?:called|named) {slot}") for slot in ANY_NAME),
     *(_tie(rf"\A\W*got an?(?: \w+)? {TIE} (?:called|named) {slot}") for slot in ANY_NAME),
     _tie(rf"{OWN} (?:two|three|four|\d)(?: \w+)? {TIE}s?,? {PEOPLE}"),
+    _tie(rf"\b(?P<head>{PERSON})'s {QUALITY}{TIE} (?:(?:is )?(?:called|named) )?{WHO}", presupposes=True),
     # Not of friends: music and coffee are many people's best.
     _tie(rf"\b{WHO}(?: is|'s) my {QUALITY}(?P<kind>{FAMILY}|{AT_WORK})(?![\w'-]){END}"),
     _tie(rf"\b{WHO}, (?:who's |who is )?my {QUALITY}{TIE}(?=,)", presupposes=True),

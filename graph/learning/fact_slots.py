@@ -86,7 +86,7 @@ ANY_PLACE = (PLACE_NAME, _KNOWN_PLACE, LOWER_PLACE)
 SURE_PLACE = (PLACE_NAME, _KNOWN_PLACE)
 
 BARE = (
-    r"(?P<what>(?!(?:the|an?|this|that|these|those|my|your|our|his|her|their|its|some|any|every|each|no|all|both|one|it"
+    r"(?P<what>(?!(?:the|an?|this|that|these|those|my|your|our|his|her|their|its|some|any|every|each|no|all|both|one|(?-i:it|It)"
     r"|you|u|him|them|me|us|myself|himself|how|when|what|where|who|why|which|if|to|being|having|everything|everyone"
     r"|something|someone|anything|nothing|today|tonight|yesterday|so|such|as|and|but|or|mondays?|nonsense|on|in|at|out"
     r"|over|back|still|gone|lost|broken|coming|not|too|very|here|there|now|playing|also|work(?=\W*\Z))\b"
@@ -134,7 +134,7 @@ QUALITY = (
     r"(?:(?:older|elder|eldest|oldest|younger|youngest|middle|big|little|baby|new|old|dear|late|lovely|poor|other|own"
     r"|very|twin|phd|thesis) )*"
 )
-TIE = rf"(?P<kind>{FAMILY}|{ROLE}|{ANIMAL})"
+TIE = rf"(?P<kind>(?:(?:{FAMILY}|{ROLE})'s )?(?:{FAMILY}|{ROLE}|{ANIMAL}))"
 MY = rf"\b(?:my|our) {QUALITY}"
 OWN = r"\b(?:I|we)(?:'ve got|'ve| have| have got| got| just got|'ve just got| adopted|'ve adopted)"
 SUBJECT = r"(?:\b(?:I|we)(?:'ve| have)? |\A\W*(?:so |hi |hey )?)(?:(?:just|finally|recently|also) )*"

@@ -34,6 +34,12 @@ EMOTIONS: Mapping[str, str] = {
     "tiredness": "tired/exhausted/drained/worn out/burnt out/burned out",
 }
 
+GOOD_FEELINGS = frozenset("joy excitement gratitude pride relief love".split())
+HARD_FEELINGS = frozenset(
+    "sadness grief anger fear nervousness disappointment embarrassment loneliness tiredness".split()
+)
+"""The emotions that are congratulated, and those that are met with sympathy."""
+
 SCENES = (
     "home/work/school/university/office/hospital/church/airport/station/beach/lake/river/sea/park/garden/kitchen/forest/"
     "woods/mountains/countryside/museum/gallery/theatre/theater/cinema/restaurant/cafe/café/bar/pub/club/gym/pool/"
@@ -57,6 +63,8 @@ _COURTEOUS = re.compile(
 )
 """Polite phrases ("I'm glad you like it", "I'm happy to help") are not feelings."""
 
+_NOT_NOW = re.compile(r"\b(?:but|until|before|used to|was|were|got|left|had been)\b", re.IGNORECASE)
+
 LEAST_WORDS = 5
 """Fewest words of a sentence that tells a feeling and its cause; "I'm excited!" tells no cause."""
 
@@ -79,6 +87,11 @@ def emotion(sentence: str) -> str:
         return ""
     match = _FEELS.search(plain) or _MADE.search(plain)
     return _MEANS[match["word"].casefold()] if match else ""
+
+
+def feeling_now(sentence: str) -> str:
+    """The emotion that the speaker feels now; empty if they name none, or one that has passed."""
+    return "" if _NOT_NOW.search(sentence) else emotion(sentence)
 
 
 def scene(sentence: str) -> str:

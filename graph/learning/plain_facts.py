@@ -84,8 +84,11 @@ def _is_unsure(sentence: str, match: re.Match[str], form: Form, *, ending: bool)
 
 def _drafts(form: Form, match: re.Match[str], sentence: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]:
     """The facts that a form found: one, or one for each name of a list ("my cats Miso and Tofu")."""
+    groups = match.groupdict()
     head, whose = (YOU, "your") if speaker.casefold() == "you" else (speaker, f"{speaker}'s")
-    kind = " ".join((match.groupdict().get("kind") or "spouse").split())
+    if other := groups.get("head"):
+        head, whose = other, f"{other}'s"
+    kind = " ".join((groups.get("kind") or "spouse").split())
     found = _POSSESSIVE.sub("", match["what"].strip())
     is_tie = form.store == "relationship"
     since = _since(sentence, said_at) if form.begins else None

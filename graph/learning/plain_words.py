@@ -20,8 +20,8 @@ _VERY = r"(?: really| absolutely| just| much| particularly| at all| big| huge| m
 _PHRASES = (
     (
         re.compile(
-            rf"(?:\bI|\A\W*)(?:{_VERY} can't (?:stand|bear)|{_VERY} don't{_VERY} (?:like|enjoy)"
-            rf"|'m{_VERY} not{_VERY} (?:an?{_VERY} fan of|keen on|into|fond of))\b|\A\W*not{_VERY} an?{_VERY} fan of\b",
+            rf"(?:\bI(?:'m)?{_VERY} |\A\W*)(?:can't (?:stand|bear)|don't{_VERY} (?:like|enjoy)"
+            rf"|not{_VERY} (?:an?{_VERY} fan of|keen on|into|fond of))\b",
             re.I,
         ),
         "I dislike",

@@ -15,7 +15,7 @@ from memory.dates.english.tense import is_past_form
 Form = Literal["question", "statement", "unclear"]
 
 _OPENING = re.compile(
-    r"\W*(?:(?:oh|ok|okay|so|well|and|but|hey|hi|hello|um+|uh+|hm+|ugh|lol|haha+|btw|by the way|anyway|anyways"
+    r"\W*(?:(?:oh|ok|okay|so|well|and|n|but|hey|hi|hello|um+|uh+|hm+|ugh|lol|haha+|btw|by the way|anyway|anyways"
     r"|right|now"
     r"|also|wait|sorry|please|pls|then|just|actually|yes|yeah|yep|no|nope|quick question|quick one|again|good question"
     r"|one more thing|another thing|one question|omg|wow|damn|like|tbh|honestly|cool|great|perfect|thanks|thank you|thx"
@@ -120,8 +120,8 @@ _SPELLING = {"wat": "what", "wot": "what", "wats": "what's", "wots": "what's", "
     "wher": "where",
     "hw": "how",
 }
-_MISSPELT = re.compile(rf"\b(?:{'|'.join(_SPELLING)})\b", re.IGNORECASE)
-"""Question words as they are typed in a hurry."""
+_MISSPELT = re.compile(rf"\b(?!Wens?\b)(?i:{'|'.join(_SPELLING)})\b")
+"""Question words as they are typed in a hurry; with a capital, Wen is a name."""
 MAX_FRAGMENT_WORDS = 5
 """Most words of a fragment that may ask or state ("and her job", "dentist on friday")."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -11,12 +10,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from graph.state import Ask, Message, Services, TraceLine
+from graph.understanding.aliases import People, with_kinds, with_names
 from graph.understanding.classifier import Classification
+from graph.understanding.follow_ups import refers_back, resolve
 from graph.understanding.llm_classifier import JudgedStores, judge_stores
-from graph.understanding.parts import read_parts
+from graph.understanding.parts import Classify, read_parts
 from graph.understanding.question import names_something
 from graph.understanding.sentences import split
 from graph.understanding.times import stated_time, times_in
+from memory.bank.queries.told import known_relations
 from memory.search.names import is_about_others, is_about_self, possible_names, to_first_person
 from memory.search.scoring import Subject
 from memory.search.searcher import View
@@ -38,13 +40,6 @@ CONTEXT_WEIGHT = 1.0
 change of subject must not be drowned. A message that asks for no memory is about the dialogue, and all its views have
 the same weight (He et al. 2025 search with the dialogue as a whole)."""
 
-_BACK = re.compile(
-    r"^\W*(?:and|but|or|so|then)\b|\b(?:that|this|it|there|then|those|these|he|him|his|she|hers?|they|them|theirs?)\b"
-    r"|^\W*\w+(?:\s+\w+)?\W*$",
-    re.IGNORECASE,
-)
-"""Signs that a question refers to what was said: a joining word, a pronoun, or a length of one or two words."""
-
 
 async def understand(ask: Ask, services: Services) -> tuple[Message, TraceLine]:
     """Parse a message: one call of the encoder and, if a chat model classifies, one call of that."""
@@ -62,19 +57,28 @@ def _parse(ask: Ask, services: Services) -> tuple[Message, str]:
     texts = [ask.text, *context, *sentences]
     names = services.searcher.main_speakers(ask.persona.id, "\n".join(texts), ask.as_of)
     views, voices = _views(services, [*texts, *dialogue], names if services.settings.search.voice else ())
+    classify = _classify_once(services)
+    people = People.of(known_relations(services.bank, ask.persona.id, ask.as_of))
     own, before = views[0], views[1 : 1 + len(context)]
-    parts = read_parts(views[1 + len(context) : len(texts)] or (own,), services, ask.persona.name)
+    parts = read_parts(views[1 + len(context) : len(texts)] or (own,), services, ask.persona.name, classify)
     question = _together(parts.asking) if parts.stating and parts.asking else own
     own_question = question.text
-    classes = replace(_classes(services, question), kind=parts.kind)
+    classes = replace(classify(question), kind=parts.kind)
     classes = _without_profile_of_others(classes, own_question, (ask.persona.name, *names))
-    if _refers_back(own_question):
-        question = before[0] if before and _refers_back(ask.text) else own
     # Searched in the voice of the person it is about, but classified by its own words.
     voiced_views = {view.text: replace(view, vector=voices[view.text]) for view in views}
+    resolved = resolve(own_question, ask.dialogue, people)
+    if resolved == own_question and refers_back(own_question):
+        question = before[0] if before and refers_back(ask.text) else own
+        resolved = question.text
     if question.text not in voiced_views:
         voiced_views[question.text] = _together([voiced_views[part.text] for part in parts.asking])
-    others = (own, *before, *views[len(texts) :])
+    full = with_names(resolved, people)
+    further = tuple(text for text in (full, with_kinds(full, people)) if text not in (question.text, own.text))
+    rewritten, voices = _views(services, further, names if services.settings.search.voice else ())
+    voiced_views |= {view.text: replace(view, vector=voices[view.text]) for view in rewritten}
+    question = next((view for view in rewritten if view.text == full), question)
+    others = (own, *before, *rewritten, *views[len(texts) :])
     times = times_in(question.text, ask.as_of) if ask.times is None else ask.times
     named = frozenset(possible_names(question.text))
     subject = Subject(tuple(name for name in names if name in named), is_about_self(question.text), times)
@@ -97,6 +101,8 @@ def _views(
     services: Services, texts: Sequence[str], names: Sequence[str]
 ) -> tuple[tuple[View, ...], dict[str, Vectors]]:
     """The texts as they are, and their vectors in the voice of the people named."""
+    if not texts:
+        return (), {}
     voiced = {text: to_first_person(text, names) for text in texts}
     views = services.searcher.views(list(dict.fromkeys([*texts, *voiced.values()])))
     vectors = {view.text: view.vector for view in views}
@@ -153,14 +159,9 @@ def _contexts(ask: Ask) -> Iterator[list[str]]:
     """
     turns = [t.text for t in ask.dialogue if t.role == "user"]
     naming = [text for text in turns if names_something(text)]
-    of_user = naming[-1:] if _refers_back(ask.text) else turns[-CONTEXT_TURNS:]
+    of_user = naming[-1:] if refers_back(ask.text) else turns[-CONTEXT_TURNS:]
     for before in (of_user, [t.text for t in ask.dialogue[-DIALOGUE_TURNS:]]):
         yield [" ".join([*before, ask.text])] if before else []
-
-
-def _refers_back(text: str) -> bool:
-    """Whether a question refers to what was said, like "When was that?", and unlike "What is my name?"."""
-    return not names_something(text) and bool(_BACK.search(text))
 
 
 def _together(views: Sequence[View]) -> View:
@@ -169,11 +170,18 @@ def _together(views: Sequence[View]) -> View:
     return View(" ".join(v.text for v in views), total / np.linalg.norm(total))
 
 
-def _classes(services: Services, view: View) -> Classification:
-    classes = services.classifier.classify(view.text, view.vector)
-    if services.settings.classifier == "none":
-        return replace(classes, stores=Classification.uniform().stores)
-    return classes
+def _classify_once(services: Services) -> Classify:
+    """A function that classifies each text of a message once."""
+    known: dict[str, Classification] = {}
+
+    def classify(view: View) -> Classification:
+        if view.text not in known:
+            classes = services.classifier.classify(view.text, view.vector)
+            is_off = services.settings.classifier == "none"
+            known[view.text] = replace(classes, stores=Classification.uniform().stores) if is_off else classes
+        return known[view.text]
+
+    return classify
 
 
 def _without_profile_of_others(classes: Classification, question: str, known: Sequence[str]) -> Classification:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graph.learning.feelings import emotion
+from graph.learning.feelings import GOOD_FEELINGS, HARD_FEELINGS, feeling_now
 from graph.replies.phrases import CRISIS, GOOD, HARD, SMALL_TALK
-from graph.understanding.classifier import KINDS, Kind
+from graph.understanding.classifier import KINDS, Classification, Kind
 from graph.understanding.form import Form, form_of
 from graph.understanding.intents import NONE
 from graph.understanding.question import names_something
@@ -21,10 +21,14 @@ if TYPE_CHECKING:
 
 ABOUT_USER = "who_am_i"
 """Small talk that the memory may answer."""
+KNOWN_OF_USER = "what_do_you_remember"
+"""Small talk that is answered by what was told."""
 SMALL_TALK_WORDS = FUNCTION_WORDS | {
     word for name, intent in SMALL_TALK.items() if name != NONE for text in intent.examples for word in words(text)
 }
 """All words of the small talk that was trained on. A fragment or statement with any other word is not small talk."""
+_JOINING = (["and"], ["n"], ["or"])
+"""First words of what goes on from before ("and back"), which is not small talk."""
 _STRETCHED = re.compile(r"(\w)\1{2,}")
 _CRISIS = re.compile(
     r"\b(?:kill(?:ing)? myself|suicid\w*|(?:end|ending|take|taking) my (?:own )?life|self.?harm\w*"
@@ -33,13 +37,11 @@ _CRISIS = re.compile(
     r"|better off (?:dead|without me)|no reason to live)\b",
     re.IGNORECASE,
 )
-_NOT_NOW = re.compile(r"\b(?:but|until|before|used to|was|were|got|left|had been)\b", re.IGNORECASE)
 MIN_LOSS_PROBABILITY = 0.8
 """Probability from which a loss gets sympathy: sympathy with what is no trouble is worse than none."""
-GOOD_FEELINGS = frozenset("joy excitement gratitude pride relief love".split())
-HARD_FEELINGS = frozenset(
-    "sadness grief anger fear nervousness disappointment embarrassment loneliness tiredness".split()
-)
+
+
+Classify = Callable[[View], Classification]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ class Parts:
         return bool(self.asking) and {view.text for view in self.asking} <= {view.text for view in self.stating}
 
 
-def read_parts(sentences: Sequence[View], services: Services, persona: str) -> Parts:
+def read_parts(sentences: Sequence[View], services: Services, persona: str, classify: Classify) -> Parts:
     """Tell the sentences of a message apart by their form; where it leaves that open, the classifier decides.
 
     What may be a question by the classifier alone is remembered, too, and so is a statement that is small talk ("I'm
@@ -80,13 +82,14 @@ def read_parts(sentences: Sequence[View], services: Services, persona: str) -> P
     for view in sentences:
         form = form_of(view.text)
         intent = services.small_talk.recognise(view.text, view.vector)[0]
-        if form != "question" and not known.issuperset(words(_STRETCHED.sub(r"\1", view.text))):
+        typed = words(_STRETCHED.sub(r"\1", view.text))
+        if form != "question" and (typed[:1] in _JOINING or not known.issuperset(typed)):
             intent = ""
         small_talk = intent or small_talk
         if intent == ABOUT_USER:
             asking.append(view)
             continue
-        if form != "statement" and not intent and _may_ask(form, view, services):
+        if form != "statement" and not intent and _may_ask(form, view, classify):
             asking.append(view)
         if form == "question" or (intent and form != "statement") or not names_something(view.text):
             continue
@@ -103,11 +106,11 @@ def _news(view: View, services: Services) -> str:
     intent, probability = services.losses.recognise(view.text, view.vector)
     if intent and probability > MIN_LOSS_PROBABILITY:
         return intent
-    felt = "" if _NOT_NOW.search(view.text) else emotion(view.text)
+    felt = feeling_now(view.text)
     return GOOD if felt in GOOD_FEELINGS else HARD if felt in HARD_FEELINGS else ""
 
 
-def _may_ask(form: Form, view: View, services: Services) -> bool:
+def _may_ask(form: Form, view: View, classify: Classify) -> bool:
     if form == "question":
         return True
-    return not view.text.endswith((".", "!", "…")) and services.classifier.classify(view.text, view.vector).is_question
+    return not view.text.endswith((".", "!", "…")) and classify(view).is_question

@@ -113,6 +113,6 @@ def parse(text: str, total: int, frequency: Mapping[str, int], times: Collection
 
 
 def proper_names(text: str) -> dict[str, list[str]]:
-    """The capitalised words within sentences, except months and weekdays, with their terms."""
+    """The capitalised words within sentences, except months, weekdays and function words, with their terms."""
     words = (re.sub(r"['’]s$", "", w) for w in _NAME.findall(text))
-    return {w: terms(w) for w in words if w.lower() not in _NO_NAME}
+    return {w: terms(w) for w in words if w.lower() not in _NO_NAME | FUNCTION_WORDS}

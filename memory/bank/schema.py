@@ -218,6 +218,7 @@ _INDEXES = (
     "CREATE INDEX memories_closed ON memories (persona_id, valid_to) WHERE valid_to IS NOT NULL",
     "CREATE INDEX memories_taken_back ON memories (persona_id) WHERE taken_back IS NOT NULL",
     "CREATE INDEX memories_pinned ON memories (persona_id) WHERE pinned",
+    "CREATE INDEX memories_related ON memories (persona_id, store) WHERE relation_tail <> ''",
     "CREATE INDEX sources_turn ON sources (turn_id)",
     "CREATE INDEX rests_on_basis ON rests_on (basis_id)",
     "CREATE INDEX cites_memory ON cites (memory_id)",
@@ -272,7 +273,12 @@ def _number_citations(db: Database) -> None:
     db.conn.execute("ALTER TABLE cites ADD COLUMN number INTEGER NOT NULL DEFAULT 0")
 
 
-MIGRATIONS: tuple[Callable[[Database], None], ...] = (_add_relations, _number_citations)
+def _index_relations(db: Database) -> None:
+    """Find relations without reading every memory: each question looks its people up."""
+    db.conn.execute("CREATE INDEX memories_related ON memories (persona_id, store) WHERE relation_tail <> ''")
+
+
+MIGRATIONS: tuple[Callable[[Database], None], ...] = (_add_relations, _number_citations, _index_relations)
 """Append only: the first brings a bank of `FIRST_VERSION` to the version after it, and so on. A new bank is made in the
 newest shape at once, so what a migration adds stands in the tables above, too. Never edit one that was released."""
 

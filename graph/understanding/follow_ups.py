@@ -1,0 +1,110 @@
+"""Resolve what a follow-up refers to ("and her job?", "what breed is she?") by the last question and its answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from graph.understanding.aliases import People, canonical, kinds_in, mention
+from graph.understanding.question import names_something, proper_names
+from memory.types import TurnDraft
+
+_BACK = re.compile(
+    r"^\W*(?:and|but|or|so|then)\b|\b(?:that|this|it|there|then|those|these|he|him|his|she|hers?|they|them|theirs?)\b"
+    r"|^\W*\w+(?:\s+\w+)?\W*$",
+    re.IGNORECASE,
+)
+"""Signs that a question refers to what was said: a joining word, a pronoun, or a length of one or two words."""
+_THING = re.compile(
+    r"\b(?:it|those)\b(?!'?s? (?:that|is|time|my|true|ok(?:ay)?)\b)(?! (?:i|we|he|she|they|you)\b)"
+    r"|\b(?:that|there)\W*\Z",
+    re.IGNORECASE,
+)
+"""A pronoun for a thing that the question itself does not name."""
+_OF_OWN = re.compile(
+    r"\b(?:my|our|your|the|an?|this|his|her|their) (?!(?:old|other|new|end|one|\w+ ones?)\b)\w{3,}", re.IGNORECASE
+)
+"""A thing that the question names itself."""
+_PRONOUN = re.compile(r"\b(?:(?P<she>she|hers?)|(?P<he>he|him|his))(?P<is>'s|s(?= ))?\b", re.IGNORECASE)
+_POSSESSIVE = re.compile(r"\A (?!(?:now|again|yet|today|ever|always|still|back|out|up|off)\b)[a-z]", re.IGNORECASE)
+_SOMEBODY = re.compile(r"\b(?:my|our) (?:new |old )?(?!own\b)[a-z]{3,}\b", re.IGNORECASE)
+_ASKS_WHO = re.compile(r"\b(?:who|whom|whos)\b|\bwho's\b|\bname\b|\bcalled\b", re.IGNORECASE)
+_QUOTED = re.compile(r"“[^”]*”")
+_AT = re.compile(r"\b(?:in|at|near|to|from) \Z", re.IGNORECASE)
+
+_SHE = frozenset(
+    "mother sister wife girlfriend daughter niece aunt grandmother granddaughter mother-in-law sister-in-law landlady "
+    "hen".split()
+)
+_HE = frozenset(
+    "father brother husband boyfriend son nephew uncle grandfather grandson father-in-law brother-in-law "
+    "landlord".split()
+)
+
+LATEST = 4
+"""Turns before a follow-up in which somebody is sought: two questions and their answers."""
+
+
+def refers_back(text: str) -> bool:
+    """Whether a question is about what was said before: "When was that?", "did it go well?", not "What is my name?"."""
+    if not names_something(text):
+        return bool(_BACK.search(text))
+    return bool(_THING.search(text)) and not _OF_OWN.search(text) and not proper_names(text)
+
+
+def resolve(text: str, dialogue: Sequence[TurnDraft], people: People) -> str:
+    """The question with "he" and "she" replaced by whom the dialogue named last, if it names nobody before them."""
+    first = _PRONOUN.search(text)
+    if first is None:
+        return text
+    before = text[: first.start()]
+    if _SOMEBODY.search(before) or proper_names(f"- {before}") or any(mention(name, before) for name in people.kinds):
+        return text
+    others = _HE if first["she"] else _SHE
+    found = next((n for n in _mentions(dialogue, people) if canonical(people.kinds.get(n, n)) not in others), "")
+    if not found:
+        return text
+    gender = "she" if first["she"] else "he"
+
+    def replaced(match: re.Match[str]) -> str:
+        if not match[gender]:
+            return match[0]
+        word = match[gender].casefold()
+        is_whose = word in ("his", "hers") or (word == "her" and _POSSESSIVE.match(text[match.end() :]))
+        return f"{found}'s" if is_whose or match["is"] else found
+
+    return _PRONOUN.sub(replaced, text)
+
+
+def _mentions(dialogue: Sequence[TurnDraft], people: People) -> Iterator[str]:
+    """The people in the last turns, most likely first: by name, then as "my landlord".
+
+    A question for a person is answered by the reply to it; any other names the person itself.
+    """
+    turns = list(dialogue[-LATEST:])
+    while turns:
+        reply = turns.pop() if turns[-1].role == "assistant" else None
+        said = turns.pop() if turns and turns[-1].role == "user" else None
+        # What a reply quotes, not who said it when.
+        quotes = " ".join(_QUOTED.findall(reply.text)) if reply is not None else ""
+        pair = [text for text in (said.text if said else "", quotes or (reply.text if reply else "")) if text]
+        if said is not None and _ASKS_WHO.search(said.text):
+            pair.reverse()
+        for text in pair:
+            yield from _named(text, people)
+        if said is not None:
+            yield from (match[0] for match in _SOMEBODY.finditer(said.text))
+        if not pair:
+            return
+
+
+def _named(text: str, people: People) -> Iterator[str]:
+    yield from (name for name in people.kinds if mention(name, text))
+    for kind in kinds_in(text, people):
+        names = people.called(kind)
+        if len(names) == 1:
+            yield names[0]
+    for word in proper_names(text):
+        at = text.rfind(word)
+        if text[at - 1 : at] != "“" and not _AT.search(text[:at]):
+            yield word
