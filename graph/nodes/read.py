@@ -16,9 +16,10 @@ from graph.readers.interface import Reader, ReaderFailed, ReaderInput, ReaderOut
 from graph.replies.acknowledgements import acknowledge, revised
 from graph.replies.manners import manner
 from graph.replies.phrases import CRISIS, LOSS, SMALL_TALK, reply
+from graph.replies.recaps import parse_recap, recap
 from graph.replies.reminders import remind
 from graph.state import Ask, Message, Reading, Revision, Services, Token, TraceLine, TurnState, drop
-from graph.understanding.parts import ABOUT_USER
+from graph.understanding.parts import ABOUT_USER, KNOWN_OF_USER
 from graph.understanding.sentences import capitalise
 
 if TYPE_CHECKING:
@@ -44,6 +45,13 @@ async def read(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     if revision is not None:
         return _revised(revision, ask, hits, write)
     reader_input = ReaderInput(ask, message, state.get("window", ()), hits, services)
+    kind = parse_recap(ask.text) or ("about me" if message.small_talk == KNOWN_OF_USER else None)
+    recapped = await asyncio.to_thread(recap, kind, ask, services.bank) if kind is not None else None
+    # What is small talk has a reply of its own for a bank that knows nothing.
+    if recapped is not None and (recapped.citations or kind != "about me"):
+        write(Token(recapped.answer))
+        line = TraceLine("read", f"what was told ({kind}), {recapped.outcome}")
+        return {"reading": recapped, "hits": _unread(hits), "trace": (line,)}
     if message.in_doubt and ask.remember:
         return await _in_doubt(reader_input, write)
     acknowledged = before = ""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from graph.understanding.intents import NONE
 from graph.understanding.times import describe_day
+from memory.bank.queries.told import count_known, name_told
 
 if TYPE_CHECKING:
     from graph.state import Ask
@@ -59,7 +60,7 @@ def reply(intent: Intent, ask: Ask, bank: Bank) -> str:
 
 
 def _fill(variant: str, ask: Ask, bank: Bank) -> str:
-    name = _name_of_user(ask, bank) if "{user}" in variant else ""
+    name = name_told(bank, ask.persona.id, ask.as_of) if "{user}" in variant else ""
     return variant.format(
         name=ask.persona.name,
         user=f", {name}" if name else "",
@@ -73,17 +74,10 @@ def part_of_day(moment: datetime) -> str:
     return "morning" if 4 <= moment.hour < 12 else "afternoon" if 12 <= moment.hour < 18 else "evening"
 
 
-def _name_of_user(ask: Ask, bank: Bank) -> str:
-    """The name that the user told last; empty if none."""
-    facts = bank.memories(ask.persona.id, store="profile")
-    names = [m.relation.tail for m in facts if m.attribute == "name" and m.relation and m.valid_to is None]
-    return names[-1] if names else ""
-
-
 def _known(ask: Ask, bank: Bank) -> str:
     """How much is remembered, as a clause."""
-    time_range, count = bank.time_range(ask.persona.id), bank.count_memories(ask.persona.id)
+    count, since = count_known(bank, ask.persona.id, ask.as_of)
     if not count:
         return "You haven't told me anything yet"
-    first = f", the first on {describe_day(time_range.start)}" if time_range and count > 1 else ""
+    first = f", the first on {describe_day(since)}" if count > 1 else ""
     return f"I remember {count:,} thing{'s' if count > 1 else ''} you told me{first}"

@@ -1,0 +1,161 @@
+"""Answer what was said by its time: "What did I just tell you?", "What do you know about me?"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Literal
+
+from graph.replies.second_person import fact_to_user, said_to_user
+from graph.state import Ask, Citation, Reading
+from graph.understanding.sentences import shorten, split
+from graph.understanding.times import describe_day
+from memory.bank.queries.told import facts_told, lines_told
+from memory.search.tokens import content_terms, terms
+from memory.types import Memory, TimeSpan
+
+if TYPE_CHECKING:
+    from memory.bank.bank import Bank
+
+Recap = Literal["just", "today", "last time", "about me"]
+
+_FRAME = (
+    r"\W*(?:(?:and|so|ok|okay|hey|sorry|wait)\W+)?(?:(?:remind|tell) me |do you remember |can you tell me )?"
+    r"(?:what|wat)(?: was it| is it)?(?: all)? (?:(?:did|have|had|do) )?(?:(?:i|we)(?:'ve|'d)?|ive|weve)"
+)
+_SAID = (
+    r"(?: (?:just|already|actually|even|last|both|been))*(?: (?:tell|told|say|said|mention(?:ed)?"
+    r"|(?:talk|chat|spok|speak|discuss)(?:e|en|ed|ing)?))(?: about)?(?: to)?(?: (?:you|u|each other))?(?: about)?"
+)
+_WHEN: tuple[tuple[Recap, str], ...] = (
+    ("today", r"(?: so far)? (?:today|this (?:morning|afternoon|evening)|earlier today|so far today)"),
+    (
+        "last time",
+        r"(?: the)? (?:last (?:time|chat|conversation|session)|previously|before(?: this| today)?"
+        r"|in (?:our|the) (?:last|previous) (?:chat|conversation|session|talk)|when we last (?:spoke|talked|chatted))",
+    ),
+    ("just", r"(?: (?:just now|right now|a (?:moment|minute|second) ago|now))"),
+)
+_ASKS = tuple((kind, re.compile(rf"{_FRAME}{_SAID}{when}\W*\Z", re.IGNORECASE)) for kind, when in _WHEN)
+_JUST = re.compile(rf"{_FRAME} just{_SAID}\W*\Z", re.IGNORECASE)
+_ABOUT_ME = re.compile(
+    r"\W*(?:(?:so|ok|tell me|show me)\W+)?(?:what(?:'s)?|wat|everything|all|anything)(?: all| else| do| does)*"
+    r"(?: you| u)? (?:know|remember|learn(?:ed|t)?|have)(?: (?:on|about|of)) me(?: so far| now| by now)?\W*\Z",
+    re.IGNORECASE,
+)
+
+MOST_FACTS, MOST_LINES = 12, 8
+"""Most facts and most lines of a recap."""
+
+FEW_FACTS = 4
+"""With fewer facts about the user, the last lines are told, too."""
+
+MAX_CHARACTERS = 160
+"""Characters of a line from which only its first sentence is told."""
+
+_ORDER = ("name", "home", "occupation", "employer", "birthday")
+"""What is told first; then the people, then the rest."""
+
+_NAMING = frozenset(terms("name names called husbands wifes hi hello hey nice meet im i'm ive"))
+"""Words of a line that a fact need not repeat."""
+
+JUST_NOW = timedelta(hours=12)
+"""How long ago something was said "just now" at most."""
+
+_NOTHING: dict[Recap, str] = {
+    "just": "You haven't told me anything in this chat yet.",
+    "today": "You haven't told me anything today.",
+    "last time": "I don't remember an earlier conversation.",
+    "about me": "You haven't told me anything about yourself yet.",
+}
+
+
+def parse_recap(text: str) -> Recap | None:
+    """Which recap a message asks for; None if it asks about anything in particular."""
+    plain = text.replace("’", "'")
+    if _JUST.match(plain):
+        return "just"
+    if _ABOUT_ME.match(plain):
+        return "about me"
+    return next((kind for kind, pattern in _ASKS if pattern.match(plain)), None)
+
+
+def recap(kind: Recap, ask: Ask, bank: Bank) -> Reading:
+    """What was said at that time as a short list: facts first, in the second person, each with its source."""
+    # An imported history calls the user by name and a chat does not: of two names or homes, the latest is meant.
+    known = facts_told(bank, ask.persona.id, ask.as_of)
+    latest = {memory.attribute or memory.id: memory for memory in reversed(known)}
+    facts = sorted(latest.values(), key=lambda memory: (_place(memory), memory.id))
+    lines = _lines(kind, ask, bank)
+    if kind == "about me":
+        facts = facts[:MOST_FACTS]
+        told = [*_stated(facts), *(_repeated(lines, known) if len(facts) < FEW_FACTS else ())]
+    else:
+        turns = {turn for line in lines for turn in line.turn_ids}
+        of_then = [fact for fact in facts if turns.intersection(fact.turn_ids)]
+        covered = [line for line in lines if _is_covered(line, of_then)]
+        of_covered = {turn for line in covered for turn in line.turn_ids}
+        short = [fact for fact in of_then if of_covered.intersection(fact.turn_ids)]
+        told = [*_stated(short), *_repeated([line for line in lines if line not in covered], ())]
+    return _listed(_head(kind, ask, lines), told) or Reading(_NOTHING[kind])
+
+
+def _lines(kind: Recap, ask: Ask, bank: Bank) -> list[Memory]:
+    """What the user said at that time, the oldest first."""
+    persona, until = ask.persona.id, ask.as_of + timedelta(seconds=1)
+    everything = TimeSpan(datetime(1, 1, 2, tzinfo=UTC), until)
+    if kind == "just":
+        return bank.chat_memories(persona, ask.chat_id, 1) or lines_told(bank, persona, everything, 1)
+    if kind == "today":
+        midnight = ask.as_of.replace(hour=0, minute=0, second=0, microsecond=0)
+        return lines_told(bank, persona, TimeSpan(midnight, until), MOST_LINES)
+    if kind == "about me":
+        return lines_told(bank, persona, everything, FEW_FACTS)
+    earlier = lines_told(bank, persona, everything, 10 * MOST_LINES, not_in=ask.chat_id)
+    return [line for line in earlier if line.session_id == earlier[-1].session_id][-MOST_LINES:]
+
+
+def _head(kind: Recap, ask: Ask, lines: Sequence[Memory]) -> str:
+    if kind == "about me":
+        return "This is what I know about you:"
+    if kind == "today":
+        return "Today you told me:"
+    said_at = lines[-1].said_at if lines else None
+    if kind == "just" and said_at is not None and ask.as_of - said_at < JUST_NOW:
+        return "You just told me:"
+    return f"On {describe_day(said_at)} you told me:" if said_at else "You told me:"
+
+
+def _place(memory: Memory) -> int:
+    if memory.attribute in _ORDER:
+        return _ORDER.index(memory.attribute)
+    return len(_ORDER) + (memory.store != "relationship")
+
+
+def _is_covered(line: Memory, facts: Sequence[Memory]) -> bool:
+    """Whether facts say all that a line says; a fuller line is told itself."""
+    of_line = [fact for fact in facts if set(fact.turn_ids) & set(line.turn_ids)]
+    said = {term for fact in of_line for term in terms(f"{fact.text} {fact_to_user(fact)}")}
+    return bool(of_line) and set(content_terms(line.text)) <= said | _NAMING
+
+
+def _stated(facts: Sequence[Memory]) -> Iterator[tuple[Memory, str]]:
+    yield from ((memory, said) for memory in facts if (said := fact_to_user(memory)))
+
+
+def _repeated(lines: Sequence[Memory], facts: Sequence[Memory]) -> Iterator[tuple[Memory, str]]:
+    """The lines as they are said to the user, without those that a fact was read from."""
+    stated = {turn for memory in facts for turn in memory.turn_ids}
+    for memory in lines:
+        if not stated.intersection(memory.turn_ids):
+            text = memory.text if len(memory.text) <= MAX_CHARACTERS else split(memory.text)[0]
+            yield memory, said_to_user(text) or f"“{shorten(text, MAX_CHARACTERS)}”"
+
+
+def _listed(head: str, told: Sequence[tuple[Memory, str]]) -> Reading | None:
+    if not told:
+        return None
+    items = [f"- {said} [{number}]" for number, (_, said) in enumerate(told, start=1)]
+    citations = tuple(Citation(n, memory, memory.text, {}) for n, (memory, _) in enumerate(told, start=1))
+    return Reading("\n".join([head, *items]), citations=citations)
