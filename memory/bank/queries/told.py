@@ -40,7 +40,11 @@ def facts_told(bank: Bank, persona_id: int, as_of: datetime) -> list[Memory]:
 
 def name_told(bank: Bank, persona_id: int, as_of: datetime) -> str:
     """The name that the user had told last at a moment; empty if none."""
-    named = f"WHERE {_HOLDS} AND m.attribute = 'name' AND m.relation_tail <> '' {_LATEST}"
+    # A persona says who it is, too.
+    named = (
+        f"WHERE {_HOLDS} AND m.attribute = 'name' AND m.relation_tail <> '' AND coalesce(t.role, '') <> 'assistant' "
+        f"{_LATEST}"
+    )
     facts = bank.read_memories(named, {**_values(persona_id, as_of), "most": 1})
     return facts[0].relation.tail if facts and facts[0].relation else ""
 
