@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.embedding import minilm
+from memory.embedding import bert, minilm
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -62,7 +62,7 @@ class Embedder:
     @property
     def dimensions(self) -> int:
         """The length of a vector; for the default model, known without loading it."""
-        return minilm.DIMENSIONS if self.model == DEFAULT_MODEL else self.load().dimensions
+        return bert.DIMENSIONS if self.model == DEFAULT_MODEL else self.load().dimensions
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Embed texts.
