@@ -10,6 +10,8 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
+from graph.readers import line_reader
+from graph.readers.line_reader import LineReader
 from graph.settings import PipelineSettings
 from graph.understanding import intents
 from graph.understanding.classifier import Classification, Classifier
@@ -75,10 +77,12 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What the reader took from one hit: a passage, its relevance to the question, and the times that it names.
+    """What the reader took from one hit: a passage, and the times that it names.
 
-    `says` is a chat model's note in its own words. `of_other` marks a passage about somebody else than the question
-    asks about, `of_other_time` one about another time.
+    `relevance` is the probability that the passage answers the question, with these `words` of it; `sure` is the
+    probability that they are the right ones, and `says_yes` what it says if the question asks yes or no. `by_user`
+    marks the user's own words, `of_other` what somebody says of themselves who is not asked about, `of_other_time` a
+    passage from another time than the question asks about. `says` is a chat model's note in its own words.
     """
 
     memory: Memory
@@ -87,6 +91,10 @@ class Note:
     dates: tuple[TimeExpression, ...] = ()
     of_other: bool = False
     of_other_time: bool = False
+    words: str = ""
+    sure: float = 0.0
+    says_yes: bool = False
+    by_user: bool = False
     says: str = ""
 
     @property
@@ -198,3 +206,5 @@ class Services:
     wake_indexer: Callable[[], None] = lambda: None
     small_talk: Recogniser = field(default_factory=partial(intents.load, intents.SMALL_TALK))
     losses: Recogniser = field(default_factory=partial(intents.load, intents.LOSSES))
+    asking: Recogniser = field(default_factory=partial(intents.load, intents.QUESTIONS))
+    line_reader: LineReader = field(default_factory=line_reader.packaged)

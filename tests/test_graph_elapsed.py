@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.readers import intervals as elapsed
-from graph.readers.composing import MAX_WORDS
+from graph.readers.stating import MAX_WORDS
 from graph.understanding.question import parse
 from memory.types import PersonaDraft, SessionDraft, TurnDraft
 

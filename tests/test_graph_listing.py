@@ -1,4 +1,4 @@
-"""A question for a list or a count is answered with the distinct things that were told, by time, with their sources."""
+"""A question for a list or a count is answered with the distinct things that were told, with their sources."""
 
 import re
 from dataclasses import replace
@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from graph.readers import listing
-from graph.readers.composing import MAX_WORDS
 from graph.readers.listing import ListRequest
+from graph.readers.stating import MAX_WORDS
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TurnDraft
 
 TRIPS = (
@@ -36,10 +36,6 @@ def told(chat, said, speaker="You", role="user"):
 
 def ask(chat, text):
     return chat.again().say(text, remember=False).reading
-
-
-def lines(reading):
-    return reading.answer.split("\n")
 
 
 @pytest.mark.parametrize(
@@ -98,23 +94,21 @@ def test_a_pasted_page_asks_for_no_list(text):
     assert listing.parse(text, many=True) is None
 
 
-def test_a_count_says_the_number_of_what_was_found_and_quotes_each_in_order_of_time(quill):
-    reading = ask(quill, "How many trips have I made?")
-    first, *items = lines(reading)
-    assert first == "I know of 3:"
-    assert [item.split(":")[0] for item in items] == ["3 February", "10 March", "20 May"]
-    assert all(place in item for place, item in zip(("Hallein", "Lisbon", "Cape Wrath"), items, strict=True))
+def test_a_count_says_the_number_of_what_was_found_and_names_each_in_order_of_time(quill):
+    answer = ask(quill, "How many trips have I made?").answer
+    assert answer.startswith("I know of 3: ")
+    assert answer.index("Hallein") < answer.index("Lisbon") < answer.index("Cape Wrath")
 
 
 def test_what_tells_the_same_is_one_item_with_both_its_sources(quill):
     reading = ask(quill, "How many trips have I made?")
     marks = re.findall(r"\[(\d+)\]", reading.answer)
     assert marks == ["1", "2", "3", "4"] == [str(c.number) for c in reading.citations]
-    assert "[2][3]" in lines(reading)[2]
+    assert "[2][3]" in reading.answer
     assert {c.memory.text for c in reading.citations} == {text for *_, text in TRIPS}
 
 
-def test_what_is_quoted_stands_in_what_is_cited(quill):
+def test_what_is_cited_stands_in_the_memory(quill):
     for question in ("How many trips have I made?", "Which trips have I made?"):
         reading = ask(quill, question)
         assert len(reading.citations) >= 3
@@ -126,34 +120,29 @@ def test_a_list_names_no_number(quill):
     assert not ask(quill, "Which trips have I made?").answer.startswith("I know of")
 
 
-def test_dates_of_another_year_are_given_with_it(quill):
-    late = quill.again(now=quill.now.replace(year=2025))
-    assert "3 February 2024: “" in ask(late, "Which trips have I made?").answer
-
-
-def test_a_number_that_was_told_is_quoted_and_nothing_counted(quill):
+def test_a_number_that_was_told_is_given_and_nothing_counted(quill):
     told(quill, [(6, 1, "All in all I made seven trips by train.")])
-    reading = ask(quill, "How many trips have I made by train?")
-    assert "seven trips" in reading.answer
-    assert "I know of" not in reading.answer
+    answer = ask(quill, "How many trips have I made by train?").answer
+    assert answer.startswith("Seven")
 
 
 def test_one_line_that_lists_several_is_the_list(quill):
     told(quill, [(6, 1, "The instruments that I play are the cello, the drums and the accordion.")])
     reading = ask(quill, "Which instruments do I play?")
-    assert reading.answer.startswith("You, on 1 June 2024: “The instruments that I play are")
+    assert "the cello, the drums and the accordion" in reading.answer.lower()
+    assert len(reading.citations) == 1
 
 
 def test_remarks_that_name_nothing_are_no_items(quill):
-    told(quill, [(6, 1, "Trips are great!"), (6, 2, "I made a trip, a trip!")])
-    assert lines(ask(quill, "How many trips have I made?"))[0] == "I know of 3:"
+    told(quill, [(6, 1, "Trips are great!")])
+    assert ask(quill, "How many trips have I made?").answer.startswith("I know of 3:")
 
 
 def test_facts_of_a_list_are_listed(services, marlow):
     chat = replace(marlow, persona=services.bank.create_persona(PersonaDraft("Otto")))
     drafts = [MemoryDraft("relationship", f"Colleague: {name}") for name in ("Petra Lind", "Olaf Berg")]
     services.bank.add_memories(chat.persona.id, drafts)
-    assert lines(ask(chat, "Who are my colleagues?")) == ["“Colleague: Petra Lind” [1]", "“Colleague: Olaf Berg” [2]"]
+    assert ask(chat, "Who are my colleagues?").answer == "Petra Lind [1]; and Olaf Berg [2]."
 
 
 def test_what_is_not_known_is_not_listed(quill):

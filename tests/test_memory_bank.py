@@ -137,7 +137,7 @@ def test_personas_do_not_see_each_other(bank, ana):
     assert bank.memories_by_id(bo.id, [secret.id]) == []
     assert bank.turns(bo.id, secret.session_id) == []
     assert bank.sources(bo.id, secret.id) == []
-    assert bank.preceding_turns(bo.id, [secret.id]) == {}
+    assert bank.origins(bo.id, [secret.id]) == {}
     for ask in (bank.memory, bank.session):
         with pytest.raises(UnknownMemory):
             ask(bo.id, 1)

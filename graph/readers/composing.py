@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from graph.readers.facts import state_fact
-from graph.readers.intervals import Comparison, ago, compare_days
-from graph.state import USER, Citation, Note, Reading, Reason
-from graph.understanding.sentences import capitalise, split
+from graph.readers.intervals import Comparison, compare_days
+from graph.readers.stating import FURTHER_WORDS, MAX_WORDS, SURE, clip, earlier, frame_of, state
+from graph.state import Citation, Note, Reading, Reason
 from graph.understanding.times import day_happened, describe_day
 from memory.dates.expressions import TimeExpression, describe_span
 from memory.search.tokens import terms
-from memory.types import SEMANTIC, Hit, TimeSpan
+from memory.types import Hit, TimeSpan
 
 if TYPE_CHECKING:
     from graph.understanding.question import Question
@@ -23,15 +24,9 @@ if TYPE_CHECKING:
 Quoted = tuple[Note, str, str]
 """A note, the words before its quote, and the quote."""
 
-MAX_WORDS = 50
-"""Most words of an answer (PerLTQA asks for at most 50)."""
-
-SUFFICIENT = 0.45
-"""Relevance from which a note answers the question; set on our own benchmark for the best F1 of abstaining."""
-
-OF_OTHER_SUFFICIENT = 0.36
-"""Relevance from which a note about somebody else, or another time, contradicts the question's premise: it would answer
-it but for the person or the time."""
+SUFFICIENT = 0.5
+"""Probability from which a note answers the question; the reader is calibrated so that a wrong refusal and a wrong
+answer are equally likely there."""
 
 MIN_SIMILARITY = 0.25
 """Cosine of a memory and the question from which it is shown where no note is sufficient."""
@@ -39,18 +34,13 @@ MIN_SIMILARITY = 0.25
 MAX_NEAREST = 3
 """Most notes that are shown there."""
 
-MAX_QUOTES = 4
-"""Most notes that are quoted."""
-
-NEAR, NEAR_EXACT = 0.6, 0.7
-"""Share of the best note's relevance that a further note must reach; the second where a time or a number is asked for,
-because two different ones are seldom both right."""
-
-FURTHER_WORDS = 25
-"""Most words of a further note's quote."""
+NEAR = 0.8
+"""Share of the best note's probability from which a later note may be what holds now."""
 
 LEAST_WORDS = 8
 """Fewest words to which a further note's quote may be cut."""
+
+_OF_PAST = re.compile(r"\b(?:did|was|were|had|used to|wasn['’]?t|weren['’]?t|didn['’]?t|first)\b", re.IGNORECASE)
 
 
 def compose(
@@ -72,26 +62,57 @@ def compose(
         nearest = _nearest(question, notes, hits) if reason == "found but does not say" else []
         reading = _citing(nearest, notes, hits) if nearest else Reading(_why_not(question, notes, reason, known))
         return replace(reading, notes=tuple(notes), abstained=True, reason=reason)
-    share = NEAR_EXACT if question.expects in ("time", "ago", "number", "duration") else NEAR
-    return _citing(_quoted(question, notes_near_best(notes, share)[:MAX_QUOTES], asked_at), notes, hits)
+    if question.open:
+        quoted = [(note, frame_of(note), note.quote) for note in notes]
+        return _citing(_within(quoted, question), notes, hits)
+    stated = _stated(question, [note for note in notes if answers(note)], asked_at)
+    text = "\n".join(f"{statement} [{number}]" for number, (_, statement) in enumerate(stated, 1))
+    return Reading(text, tuple(notes), cited([note for note, _ in stated], hits))
+
+
+def answers(note: Note) -> bool:
+    """Whether a note answers the question, of whom and when it asks."""
+    return note.relevance >= SUFFICIENT and not (note.of_other or note.of_other_time)
+
+
+def _stated(question: Question, answering: Sequence[Note], asked_at: datetime) -> list[tuple[Note, str]]:
+    """The best answer in a sentence, and in another what held before it."""
+    best = answering[0]
+    if question.expects == "yes or no" or _OF_PAST.search(question.text):
+        return [(best, state(question, best, asked_at))]
+    alike = [best, *(note for note in answering[1:] if note.sure >= SURE and note.relevance >= NEAR * best.relevance)]
+    newest = max(alike, key=lambda note: note.memory.said_at or datetime.min.replace(tzinfo=asked_at.tzinfo))
+    # A fact says its turn's words in full: "Your name is Noor", not "Noor".
+    fact = next((note for note in answering if state_fact(note.memory) and same(note, newest)), newest)
+    stated = [(fact, state(question, fact, asked_at))]
+    older = next((note for note in alike if not same(note, newest)), None)
+    if older is not None:
+        stated.append((older, earlier(older)))
+    return stated
+
+
+def same(note: Note, other: Note) -> bool:
+    """Whether two notes are of one turn, or say the same."""
+    own, others = frozenset(terms(note.words)), frozenset(terms(other.words))
+    one_turn = bool(note.memory.turn_ids) and note.memory.turn_ids == other.memory.turn_ids
+    return one_turn or own <= others or others <= own
 
 
 def _nearest(question: Question, notes: Sequence[Note], hits: Sequence[Hit]) -> list[Quoted]:
-    """The few notes nearest in meaning, to show where none is surely the answer.
+    """The few notes that are most likely, to show where none is surely the answer.
 
     None if it asks about someone who is not remembered.
     """
     if question.unknown_names or question.vague:
         return []
     meaning = {hit.memory.id: hit.scores.get("dense", 0.0) for hit in hits}
-    ranked = sorted(notes, key=lambda note: -meaning.get(note.memory.id, 0.0))
-    near = [note for note in ranked if meaning.get(note.memory.id, 0.0) >= MIN_SIMILARITY]
+    near = [note for note in notes if meaning.get(note.memory.id, 0.0) >= MIN_SIMILARITY]
     # A fact and the turn that states it say the same.
     distinct: dict[object, Note] = {}
     for note in near:
         distinct.setdefault(note.memory.turn_ids or note.memory.id, note)
     return [
-        (note, _frame(note, "", dated=True), clip(note.quote, question, FURTHER_WORDS))
+        (note, frame_of(note), clip(note.quote, question, FURTHER_WORDS))
         for note in islice(distinct.values(), MAX_NEAREST)
     ]
 
@@ -113,7 +134,7 @@ def compare(
     room = (MAX_WORDS - len(statement.split())) // 2
     quoted: list[Quoted] = []
     for note, (question, _) in zip(best, sides, strict=True):
-        frame = _frame(note, "", dated=True)
+        frame = frame_of(note)
         quoted.append((note, frame, clip(note.quote, question, max(room - len(frame.split()) - 1, LEAST_WORDS))))
     return _citing(quoted, best, hits, statement)
 
@@ -144,12 +165,13 @@ def why_unanswered(
         return "outside the known time"
     if not notes:
         return "nothing found"
-    best = notes[0]
-    if not question.unknown_names and (best.of_other or best.of_other_time) and best.relevance >= OF_OTHER_SUFFICIENT:
-        return "premise contradicted"
-    if question.unknown_names or question.vague or best.relevance < SUFFICIENT:
+    if question.unknown_names or question.vague:
         return "found but does not say"
-    return None
+    if question.open or answers(notes[0]):
+        return None
+    if any((note.of_other or note.of_other_time) and note.relevance >= SUFFICIENT for note in notes):
+        return "premise contradicted"
+    return "found but does not say"
 
 
 def _why_not(question: Question, notes: Sequence[Note], reason: Reason, known: TimeSpan | None) -> str:
@@ -158,9 +180,10 @@ def _why_not(question: Question, notes: Sequence[Note], reason: Reason, known: T
     if reason == "nothing found":
         return "I remember nothing about that."
     if reason == "premise contradicted":
-        best, quote = notes[0], clip(notes[0].quote, question, MAX_WORDS // 2)
-        speaker = "you" if best.memory.speaker == USER else best.memory.speaker
+        best = max(notes, key=lambda note: (note.of_other or note.of_other_time, note.relevance))
+        speaker = "you" if best.by_user else best.memory.speaker
         when = describe_span(best.when) if best.when is not None else describe_day(best.memory.said_at)
+        quote = clip(best.quote, question, MAX_WORDS // 2)
         origin = f"was said by {speaker}" if best.of_other else f"is from {when}"
         return f"the closest thing I remember {origin}: “{quote}”"
     if question.unknown_names:
@@ -168,100 +191,15 @@ def _why_not(question: Question, notes: Sequence[Note], reason: Reason, known: T
     return "I remember something related, but not the answer."
 
 
-def notes_near_best(notes: Sequence[Note], share: float) -> list[Note]:
-    """The best note and those within a share of its relevance that are of the same person and the same time.
-
-    A current fact is followed by facts only: dialogue may be from before it held.
-    """
-    best = notes[0]
-    further = [
-        note
-        for note in notes[1:]
-        if note.relevance >= share * best.relevance
-        and not (note.of_other or note.of_other_time)
-        and (best.memory.store not in SEMANTIC or note.memory.store in SEMANTIC)
-    ]
-    return [best, *further]
-
-
-def _quoted(question: Question, notes: Sequence[Note], asked_at: datetime) -> list[Quoted]:
-    """Notes with the words before each quote and the quote, `MAX_WORDS` words together.
-
-    The passages come first; the remaining room goes to the sentences around them, starting with the best note.
-    """
+def _within(quoted: Sequence[Quoted], question: Question) -> list[Quoted]:
+    """As many quotes as `MAX_WORDS` allow, the further ones cut."""
     room = MAX_WORDS
-    quoted: list[Quoted] = []
-    for note in notes:
-        timed = question.expects in ("time", "ago") or question.open
-        fact = "" if timed else state_fact(note.memory)
-        if fact:
-            quoted.append((note, fact, ""))
-            continue
-        frame = _frame(note, _when(question, note, asked_at), dated=timed or not quoted)
+    kept: list[Quoted] = []
+    for note, frame, quote in quoted:
         left = room - len(frame.split()) - 1  # its number
-        if quoted and left < LEAST_WORDS:
+        if kept and left < LEAST_WORDS:
             break
-        quote = clip(note.quote, question, min(left, FURTHER_WORDS) if quoted else max(left, LEAST_WORDS))
-        quoted.append((note, frame, quote))
-        room = left - len(quote.split())
-    extended = with_surroundings([(note, quote) for note, _, quote in quoted], room)
-    return [(note, frame, quote) for (note, frame, _), quote in zip(quoted, extended, strict=True)]
-
-
-def _frame(note: Note, when: str, *, dated: bool) -> str:
-    """The speaker and, if `dated`, the day; `when` it happened comes first."""
-    speaker, day = note.memory.speaker, describe_day(note.memory.said_at)
-    if speaker:
-        return f"{when}{speaker}, on {day}: " if day and dated else f"{when}{speaker}: "
-    if note.when:
-        return when or f"{capitalise(describe_span(note.when))}: "
-    return f"As of {day}: " if day else ""
-
-
-def _when(question: Question, note: Note, asked_at: datetime) -> str:
-    """When it happened, or how long ago, if that is asked for."""
-    if question.expects == "ago":
-        day = day_happened(note.memory, note.occurrence, asked_at.tzinfo)
-        return f"{ago(day, asked_at.date())}. " if day is not None else ""
-    if question.expects != "time" or note.occurrence is None:
-        return ""
-    when = describe_span(note.occurrence.span)
-    return f"{capitalise(when)}. " if note.occurrence.sure else f"Perhaps {when}. "
-
-
-def with_surroundings(quoted: Iterable[tuple[Note, str]], room: int) -> Iterator[str]:
-    """The quotes, each whole passage with as many of the sentences around it as fit; `room` is in words."""
-    for note, quote in quoted:
-        words = len(quote.split())
-        extended = _with_sentences_around(note, words + room) if quote == note.quote else quote
-        room -= len(extended.split()) - words
-        yield extended
-
-
-def _with_sentences_around(note: Note, room: int) -> str:
-    sentences = split(note.memory.text)
-    if note.quote not in sentences:
-        return note.quote
-    first = last = sentences.index(note.quote)
-    words = len(note.quote.split())
-    while True:
-        after = len(sentences[last + 1].split()) if last + 1 < len(sentences) else room
-        before = len(sentences[first - 1].split()) if first else room
-        if words + after <= room:
-            last, words = last + 1, words + after
-        elif words + before <= room:
-            first, words = first - 1, words + before
-        else:
-            return " ".join(sentences[first : last + 1])
-
-
-def clip(quote: str, question: Question, room: int) -> str:
-    """The `room` words of a quote that contain most of the question's terms; cuts are marked."""
-    words = quote.split()
-    if len(words) <= room:
-        return quote
-    asked = question.weights
-    worth = [max((asked.get(t, 0.0) for t in terms(w)), default=0.0) for w in words]
-    best = max(range(len(words) - room + 1), key=lambda i: (sum(worth[i : i + room]), -i))
-    cut = " ".join(words[best : best + room])
-    return f"{'…' if best else ''}{cut}{'…' if best + room < len(words) else ''}"
+        cut = clip(quote, question, min(left, FURTHER_WORDS) if kept else max(left, LEAST_WORDS))
+        kept.append((note, frame, cut))
+        room = left - len(cut.split())
+    return kept

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from graph.readers import composing, intervals, listing
 from graph.readers.interface import ReaderInput, ReaderOutput, Say
-from graph.readers.notes import take_notes
+from graph.readers.notes import Origins, take_notes
 from graph.replies.manners import manner
-from graph.state import Ask, Message, Reading, TraceLine
+from graph.state import Ask, Message, Reading, Services, TraceLine
 from graph.understanding import question
 from graph.understanding.times import is_of_time, may_tell_of_time, moment_of
-from memory.types import Hit, TimeSpan, Turn
+from memory.types import Hit, TimeSpan
 
 if TYPE_CHECKING:
     from graph.readers.intervals import Comparison
-    from memory.bank.bank import Bank
     from memory.dates.expressions import TimeExpression
-    from memory.search.searcher import Searcher
 
 GENERAL = "I answer from what I have been told, and nobody has told me about that."
 """Why a question of general knowledge ("How do I boil an egg?") is not answered."""
@@ -30,9 +28,7 @@ GENERAL = "I answer from what I have been told, and nobody has told me about tha
 async def read(reader_input: ReaderInput, say: Say) -> ReaderOutput:
     """Answer by quoting the hits, or abstain in the persona's manner."""
     ask, message, services = reader_input.ask, reader_input.message, reader_input.services
-    reading = await asyncio.to_thread(
-        answer, ask, message, reader_input.window, reader_input.kept, services.bank, services.searcher
-    )
+    reading = await asyncio.to_thread(answer, ask, message, reader_input.window, reader_input.kept, services)
     reading = replace(reading, by="extractive")
     if reading.abstained:
         spoken = manner(ask.persona.manner)
@@ -49,27 +45,26 @@ async def read(reader_input: ReaderInput, say: Say) -> ReaderOutput:
 
 
 def answer(
-    ask: Ask, message: Message, window: Sequence[TimeExpression], hits: Sequence[Hit], bank: Bank, searcher: Searcher
+    ask: Ask, message: Message, window: Sequence[TimeExpression], hits: Sequence[Hit], services: Services
 ) -> Reading:
     """The answer to a message's question from the hits, best first; `window` is the time asked about."""
-    asked = message.question
+    asked, bank, searcher = message.question, services.bank, services.searcher
     total, frequency = searcher.document_frequencies(ask.persona.id, question.terms_of(asked.text), ask.as_of)
     parsed = question.parse(asked.text, total, frequency, [w.text for w in window])
     # "And when was that?" is about the question before it, but its own words say what it expects.
     own = ask.text if asked.text.endswith(ask.text) else asked.text
     if own != asked.text:
         parsed = replace(parsed, expects=question.parse(own, 0, {}).expects)
-    dialogue = [hit.memory.id for hit in hits if hit.memory.store == "dialogue"]
-    before = bank.preceding_turns(ask.persona.id, dialogue)
+    origins = bank.origins(ask.persona.id, [hit.memory.id for hit in hits])
+    reader, asked_on = services.line_reader, ask.as_of.date()
     compared = intervals.parse(asked.text)
-    reading = _compared(compared, ask, hits, before, searcher) if compared else None
+    reading = _compared(compared, ask, hits, origins, services) if compared else None
     if reading is not None:
         return reading
     sure = bool(window) and all(time.sure and time.relation != "before" for time in window)
     memories = [hit.memory for hit in hits]
     of_other_time = [m.id for m in memories if sure and not any(may_tell_of_time(m, time.span) for time in window)]
-    encode = searcher.embedder.encode
-    notes = take_notes(parsed, message.views[0].vector, hits, before, ask.persona.name, encode, of_other_time)
+    notes = take_notes(parsed, asked_on, hits, origins, reader, of_other_time)
     # A turn of June may be about February: a time that some hit is of is not outside the known time.
     of_then = any(moment_of(m) and is_of_time(m, time.span) for time in window for m in memories)
     known = None if of_then else _known_by(bank.time_range(ask.persona.id), ask.as_of)
@@ -77,19 +72,18 @@ def answer(
     listed = listing.parse(own, many=message.classes.asks_many)
     if listed is None or (reading.abstained and reading.reason != "found but does not say"):
         return reading
-    return listing.compose(listed, parsed, notes, hits, ask.as_of) or reading
+    return listing.compose(listed, parsed, notes, hits) or reading
 
 
 def _compared(
-    compared: Comparison, ask: Ask, hits: Sequence[Hit], before: Mapping[int, Turn], searcher: Searcher
+    compared: Comparison, ask: Ask, hits: Sequence[Hit], origins: Origins, services: Services
 ) -> Reading | None:
     """The answer to a question about two things and the time between them, from notes on each, if there is one."""
-    encode = searcher.embedder.encode
     sides = []
-    for side, vector in zip(compared.sides, encode(compared.sides), strict=True):
-        total, frequency = searcher.document_frequencies(ask.persona.id, question.terms_of(side), ask.as_of)
-        parsed = question.parse(side, total, frequency)
-        sides.append((parsed, take_notes(parsed, vector, hits, before, ask.persona.name, encode)))
+    for side in compared.sides:
+        total, frequency = services.searcher.document_frequencies(ask.persona.id, question.terms_of(side), ask.as_of)
+        parsed = question.parse(f"When was it: {side}?", total, frequency)
+        sides.append((parsed, take_notes(parsed, ask.as_of.date(), hits, origins, services.line_reader)))
     return composing.compare(compared, sides, hits, ask.as_of.tzinfo)
 
 

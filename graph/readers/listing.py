@@ -1,24 +1,26 @@
-"""Answer questions for a list or a count with the distinct items in the notes, in order of time, each with its source.
+"""Answer questions for a list or a count with the distinct things that the notes name, in order of time.
 
-An item is a quoted line. Lines that say the same are one item with all their citations. A count is the number of items
-that were found, which may be fewer than there were.
+An item is the words of a line that answer. Lines that say the same are one item with all their citations. A count is
+the number of items that were found, which may be fewer than there were.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from graph.readers.composing import MAX_WORDS, cited, clip, notes_near_best, why_unanswered, with_surroundings
-from graph.readers.passages import NUMBER, UNCOUNTED_PENALTY
+from graph.readers.composing import answers, cited, same
+from graph.readers.second_person import second_person
+from graph.readers.stating import clip
 from graph.state import Note, Reading
 from graph.understanding.question import ASKING, Question
+from graph.understanding.sentences import capitalise
 from graph.understanding.times import moment_of
-from memory.search.tokens import content_terms, terms
+from memory.search.tokens import terms
 
 if TYPE_CHECKING:
     from memory.types import Hit
@@ -26,23 +28,16 @@ if TYPE_CHECKING:
 LONGEST = 400
 """Most characters of a question that is parsed; a pasted page does not ask for a list."""
 
-NEAR, NEAR_COUNTED = 0.55, 0.7
-"""Share of the best note's relevance that an item must reach: one item too many makes a count wrong."""
+LISTED = 6
+"""Most items of a list or a count."""
 
-TELLS = 0.5
-"""Weighted share of the question's words that a counted item must hold in its own sentence."""
+ITEM_WORDS = 7
+"""Most words of an item."""
 
-SAME = 0.6
-"""Share of the terms of the shorter of two items, beyond the question's, from which they say the same."""
-
-LEAST_NEW = 2
-"""Terms beyond the question's that an item must hold: "Books are great!" names none."""
-
-LISTED, COUNTED = 6, 8
-"""Most items of a list, and of a count."""
-
-FIRST_WORDS, ITEM_WORDS, LEAST_WORDS = 25, 20, 6
-"""Most words quoted of the best item and of each other one, and the fewest to which a quote may be cut."""
+NUMBER = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|once|twice)\b", re.I
+)
+EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 _WORD = re.compile(r"[^\W_]+(?:['’/-][^\W_]+)*")
 _VERBS = frozenset("am is are was were do does did has have had can could will would should may might".split())
@@ -90,85 +85,47 @@ def parse(text: str, *, many: bool = False) -> ListRequest | None:
     return ListRequest() if words[:1] == ["list"] or (many and "how" not in words) else None
 
 
-def compose(
-    listed: ListRequest, question: Question, notes: Sequence[Note], hits: Sequence[Hit], asked_at: datetime
-) -> Reading | None:
-    """The list or the count, of `MAX_WORDS` words; None if the notes (best first) hold fewer than two items.
+def compose(listed: ListRequest, question: Question, notes: Sequence[Note], hits: Sequence[Hit]) -> Reading | None:
+    """The list or the count, in order of time; None if fewer than two things answer.
 
-    None, too, if the best line lists several things by itself, or names the number that is asked for.
+    None, too, if the best words list several things by themselves, or name the number that is asked for.
     """
-    is_count = listed.counted is not None
-    notes = _unpenalised(notes) if is_count else notes
-    if why_unanswered(question, notes):
+    answering = [note for note in notes if answers(note)]
+    if not answering:
         return None
-    best = notes[0].quote  # it may hold the answer alone
+    is_count, best = listed.counted is not None, answering[0].words
     if NUMBER.search(_DURATION.sub("", best)) if is_count else _ENUMERATES.search(best):
         return None
-    items = _items(listed, question, notes)
+    items = _items(answering)[:LISTED]
     if len(items) < 2:
         return None
-    first = f"I know of {len(items)}:" if is_count else ""
-    quotes = _quotes(items, question, asked_at, MAX_WORDS - len(first.split()))
-    lines, sources = [first] if first else [], list[Note]()
-    pairs = zip(items, quotes, strict=True)
-    for item, quote in sorted(pairs, key=lambda pair: moment_of(pair[0][0].memory) or asked_at):
-        numbers = range(len(sources) + 1, len(sources) + len(item) + 1)
-        sources += item
-        lines.append(f"{_day(item[0], asked_at)}“{quote}” {''.join(f'[{number}]' for number in numbers)}")
-    return Reading("\n".join(lines), tuple(notes), cited(sources, hits))
+    items.sort(key=lambda group: (moment_of(group[0].memory) is None, moment_of(group[0].memory) or EARLIEST))
+    said: list[str] = []
+    sources: list[Note] = []
+    for group in items:
+        numbers = range(len(sources) + 1, len(sources) + len(group) + 1)
+        said.append(f"{_words(group[0], question)} {''.join(f'[{number}]' for number in numbers)}")
+        sources += group
+    joined = f"{'; '.join(said[:-1])}; and {said[-1]}."
+    text = f"I know of {len(items)}: {joined}" if is_count else capitalise(joined)
+    return Reading(text, tuple(notes), cited(sources, hits))
 
 
-def _unpenalised(notes: Sequence[Note]) -> list[Note]:
-    """The notes without the penalty for naming no number: the items of a count name none."""
-    freed = (
-        note if NUMBER.search(note.quote) else replace(note, relevance=min(note.relevance / UNCOUNTED_PENALTY, 1.0))
-        for note in notes
-    )
-    return sorted(freed, key=lambda note: -note.relevance)
-
-
-def _items(listed: ListRequest, question: Question, notes: Sequence[Note]) -> list[list[Note]]:
-    """The notes that name something asked for, best first, grouped by what they say."""
-    asked = question.weights.keys() - question.names - ASKING
-    is_count = listed.counted is not None
-    items: list[tuple[list[Note], frozenset[str]]] = []
-    for note in notes_near_best(notes, NEAR_COUNTED if is_count else NEAR):
-        own = frozenset(terms(note.quote))
-        new = frozenset(content_terms(note.quote)) - question.weights.keys()
-        if note.quote.endswith(("?", "？")) or len(new) < LEAST_NEW or (asked and not asked & own):
-            continue
-        if listed.counted is not None:
-            total, covered = (sum(question.weights[term] for term in some) for some in (asked, asked & own))
-            if not listed.counted <= own or (total and covered / total < TELLS):
-                continue
-        twin = next((group for group, known in items if len(new & known) >= SAME * min(len(new), len(known))), None)
+def _items(answering: Sequence[Note]) -> list[list[Note]]:
+    """The notes grouped by what they say."""
+    items: list[list[Note]] = []
+    for note in answering:
+        twin = next((group for group in items if same(note, group[0])), None)
         if twin is not None:
             twin.append(note)
         else:
-            items.append(([note], new))
-    return [group for group, _ in items[: COUNTED if is_count else LISTED]]
+            items.append([note])
+    return items
 
 
-def _quotes(items: Sequence[Sequence[Note]], question: Question, asked_at: datetime, room: int) -> list[str]:
-    """The quote of each item, best first; remaining room goes to the sentences around them.
-
-    All items are quoted, each cut so that they fit; if `LEAST_WORDS` of each do not fit, they take more room.
-    """
-    quotes: list[str] = []
-    for place, group in enumerate(items):
-        around = len(_day(group[0], asked_at).split()) + 1  # its number
-        for_others = (len(items) - place - 1) * (LEAST_WORDS + around)
-        words = min(ITEM_WORDS if quotes else FIRST_WORDS, room - for_others - around)
-        quotes.append(clip(group[0].quote, question, max(words, LEAST_WORDS)))
-        room -= len(quotes[-1].split()) + around
-    return list(with_surroundings(zip((group[0] for group in items), quotes, strict=True), room))
-
-
-def _day(note: Note, asked_at: datetime) -> str:
-    moment = moment_of(note.memory)
-    if moment is None:
-        return ""
-    return f"{moment.day} {moment:%B}{'' if moment.year == asked_at.year else f' {moment.year}'}: "
+def _words(note: Note, question: Question) -> str:
+    words = clip(note.words or note.quote, question, ITEM_WORDS).strip(" .,;:!")
+    return (second_person(words) if note.by_user else "") or words
 
 
 def _noun(words: Sequence[str]) -> tuple[str, Sequence[str]]:

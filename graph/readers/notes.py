@@ -1,32 +1,33 @@
-"""Take notes without a chat model: the sentences that are most relevant to the question.
+"""Take notes without a chat model: what the trained reader finds in the lines that were recalled.
 
-Chain-of-Note (Yu et al. 2023) in its plainest form. Every candidate sentence gets a relevance from the words and
-the meaning that it shares with the question; relative dates in it are resolved against the day it was said; an answer
-quotes and cites it. If no sentence answers the question, the reader says so and why.
+Chain-of-Note (Yu et al. 2023) in its plainest form. Of every line it is asked whether it answers the question, and with
+which words; relative dates in it are resolved against the day it was said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import date
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from graph.readers.passages import NOT_OF_SUBJECT, Passage, coverage, of_subject, passages_of, sentences_of, worth
-from graph.state import Note
+from graph.readers.lines import Line
+from graph.state import USER, Note
+from graph.understanding.sentences import spans, split
 from graph.understanding.times import times_in
-from memory.embedding.embedder import Vectors
+from memory.bank.learning_queue import SUMMARY
 from memory.search.tokens import terms
 
 if TYPE_CHECKING:
+    from graph.readers.line_reader import LineReader
     from graph.understanding.question import Question
-    from memory.search.fusion import Scores
-    from memory.types import Hit, Memory, Turn
+    from memory.types import Hit, Memory, Role, Turn
 
-Encode = Callable[[Sequence[str]], Vectors]
+Origins = Mapping[int, "tuple[Turn, Turn | None]"]
+"""By memory id, the turn that it comes from, and the turn before that one."""
 
-SENTENCES_ENCODED = 12
-"""Most sentences that are encoded and compared with the question; the encoder costs 4 ms a sentence."""
+LINES = 12
+"""Most lines that are read; each costs some 4 ms."""
 
 OPEN_RELEVANCE = 0.5
 """Relevance of all notes from the time asked about, if only a time is asked about ("What did I do in May?")."""
@@ -34,88 +35,131 @@ OPEN_RELEVANCE = 0.5
 NOTES = 8
 """Most notes on one question."""
 
-WORDS_WEIGHT = 0.55
-"""Weight of shared words against shared meaning in a note's relevance."""
+_OF_SELF = re.compile(r"\b(?:i|my|me|mine|we|our|us)\b", re.IGNORECASE)
+_OF_PERSONA = re.compile(r"\b(?:you|your|yours|u|ur)\b", re.IGNORECASE)
 
-MEANING_FLOOR, MEANING_CEILING = 0.15, 0.75
-"""Cosines of MiniLM between unrelated and between near-equal sentences; in between lies the useful range."""
-
-NOT_OF_TIME = 0.6
-"""Factor of a passage from another time than the question asks about."""
-
-NEWEST_BONUS = 0.05
-"""Bonus of the newest passage over the oldest: of two equal answers, the later is more likely still true."""
+PASSAGE = 400
+"""Most characters of a passage: the reader sees some hundred tokens of a line."""
 
 
 def take_notes(
     question: Question,
-    vector: Vectors,
+    asked_on: date,
     hits: Sequence[Hit],
-    before: Mapping[int, Turn],
-    assistant: str,
-    encode: Encode,
+    origins: Origins,
+    reader: LineReader,
     of_other_time: Collection[int] = (),
 ) -> tuple[Note, ...]:
-    """The passages that are most relevant to the question, best first, one for each memory.
+    """Notes on the hits, one for each memory, the likeliest answer first; of others and of other times come last.
 
     Args:
         question: The parsed question.
-        vector: Its unit embedding, shape (d,).
+        asked_on: The day on which it is asked.
         hits: The hits that may be read, best first.
-        before: By memory id, the turn before it in its session.
-        assistant: The persona's name; its own turns say less about the user than the user's turns.
-        encode: The encoder; called at most once.
+        origins: The turns that they come from.
+        reader: The trained reader; asked once.
         of_other_time: Ids of the memories from another time than the question asks about.
     """
     if question.open:
-        then = [hit for hit in hits if hit.memory.id not in of_other_time]
+        then = [hit.memory for hit in hits if hit.memory.id not in of_other_time]
         # Events first, and the assistant's own turns last; otherwise as ranked.
-        then.sort(key=lambda hit: (hit.memory.store != "event", hit.memory.speaker in (assistant, "assistant")))
-        return tuple(_first_note(hit.memory) for hit in then[:NOTES])
-    passages = [p for hit in hits for p in passages_of(hit, before.get(hit.memory.id))]
-    if not passages:
-        return ()
-    speakers = frozenset(t for p in passages for t in terms(p.hit.memory.speaker))
-    subjects = speakers & question.names
-    shared = np.array([coverage(question, p, subjects) for p in passages])
-    meaning = _meaning(vector, passages, shared, encode)
-    base = WORDS_WEIGHT * shared + (1 - WORDS_WEIGHT) * meaning + NEWEST_BONUS * _newness(passages)
-    elsewhen = [p.hit.memory.id in of_other_time for p in passages]
-    relevance = [
-        worth(question, p, float(score), subjects, assistant) * (NOT_OF_TIME if other else 1.0)
-        for p, score, other in zip(passages, base, elsewhen, strict=True)
+        then.sort(key=lambda memory: (memory.store != "event", not is_user(memory, origins)))
+        return tuple(_first_note(memory) for memory in then[:NOTES])
+    # What the persona said tells nothing of the user, unless the user asks for it.
+    of_persona = _OF_PERSONA.search(question.text) is not None
+    told = [
+        hit.memory
+        for hit in hits
+        if _states(hit.memory) and (of_persona or not _is_of(hit.memory, origins, "assistant"))
     ]
-    best: dict[int, Note] = {}
-    for n in sorted(range(len(passages)), key=lambda n: -relevance[n]):
-        memory, sentence = passages[n].hit.memory, passages[n].sentence
-        if memory.id not in best and len(best) < NOTES:
-            of_other = of_subject(passages[n], subjects) == NOT_OF_SUBJECT
-            best[memory.id] = _note(memory, sentence, min(relevance[n], 1.0), of_other, elsewhen[n])
-    return tuple(best.values())
+    memories = told[:LINES]
+    subjects = question.weights.keys() & frozenset(term for hit in hits for term in terms(hit.memory.speaker))
+    lines = [_line(memory, _passage(memory.text, question), origins) for memory in memories]
+    notes: list[tuple[float, Note]] = []
+    for memory, line, found in zip(memories, lines, reader.read(question.text, asked_on, lines), strict=True):
+        quote = _sentences_at(line.text, *found.span)
+        note = Note(
+            memory,
+            quote,
+            found.answers,
+            times_in(quote, memory.said_at),
+            of_other=_is_of_other(memory, quote, subjects),
+            of_other_time=memory.id in of_other_time,
+            words=line.text[slice(*found.span)],
+            sure=found.sure,
+            says_yes=found.yes > 0.5,
+            by_user=line.speaker == USER,
+        )
+        cosine = next(hit.scores.get("dense", 0.0) for hit in hits if hit.memory.id == memory.id)
+        notes.append((reader.evidence(found, cosine), note))
+    notes.sort(key=lambda scored: (scored[1].of_other or scored[1].of_other_time, -scored[0]))
+    return tuple(note for _, note in notes[:NOTES])
+
+
+def is_user(memory: Memory, origins: Origins) -> bool:
+    """Whether a memory is the user's own words, whatever name they go by."""
+    return memory.speaker == USER or _is_of(memory, origins, "user")
+
+
+def _is_of_other(memory: Memory, quote: str, subjects: Collection[str]) -> bool:
+    """Whether a speaker who is not among the subjects speaks of themselves; `subjects` are terms of speakers' names."""
+    speaker = frozenset(terms(memory.speaker))
+    if memory.store != "dialogue" or not subjects or not speaker or not speaker.isdisjoint(subjects):
+        return False
+    return _OF_SELF.search(quote) is not None and frozenset(terms(quote)).isdisjoint(subjects)
+
+
+def _states(memory: Memory) -> bool:
+    """Whether a memory holds more than questions."""
+    return any(not sentence.endswith(("?", "？")) for sentence in sentences_of(memory))
+
+
+def _is_of(memory: Memory, origins: Origins, role: Role) -> bool:
+    return memory.id in origins and origins[memory.id][0].role == role
+
+
+def _line(memory: Memory, passage: str, origins: Origins) -> Line:
+    before = origins[memory.id][1] if memory.id in origins else None
+    answered = before is not None and before.speaker != memory.speaker and memory.text.startswith(passage)
+    return Line(
+        passage,
+        USER if is_user(memory, origins) else memory.speaker,
+        memory.said_at.date() if memory.said_at else None,
+        before.text if before is not None and answered else "",
+    )
 
 
 def _first_note(memory: Memory) -> Note:
     stating = next((s for s in sentences_of(memory) if not s.endswith(("?", "？"))), "")
-    return _note(memory, stating or memory.text, OPEN_RELEVANCE if stating else 0.0)
+    quote = stating or memory.text
+    return Note(memory, quote, OPEN_RELEVANCE if stating else 0.0, times_in(quote, memory.said_at))
 
 
-def _note(memory: Memory, quote: str, relevance: float, of_other: bool = False, of_other_time: bool = False) -> Note:
-    """A note with the times that its passage names."""
-    return Note(memory, quote, relevance, times_in(quote, memory.said_at), of_other, of_other_time)
+def sentences_of(memory: Memory) -> list[str]:
+    """The sentences of a memory; a summary counts as one, because it is quoted whole."""
+    return [memory.text] if memory.attribute == SUMMARY else split(memory.text)
 
 
-def _meaning(vector: Vectors, passages: Sequence[Passage], shared: Scores, encode: Encode) -> Scores:
-    """Similarity of each passage to the question, 0..1; a memory of one sentence has its own vector already."""
-    cosine = np.array([p.hit.scores.get("dense", 0.0) for p in passages])
-    is_whole = np.array([len(p.sentence) >= len(p.hit.memory.text.strip()) for p in passages])
-    parts = [int(n) for n in np.argsort(-(shared + cosine), kind="stable") if not is_whole[n]][:SENTENCES_ENCODED]
-    if parts:
-        cosine[parts] = encode([passages[n].sentence for n in parts]) @ vector
-    return np.clip((cosine - MEANING_FLOOR) / (MEANING_CEILING - MEANING_FLOOR), 0.0, 1.0)
+def _passage(text: str, question: Question) -> str:
+    """The part of a text that is read: all of it, or the sentences around what shares most with the question."""
+    if len(text) <= PASSAGE:
+        return text
+    return max(_passages(text), key=lambda passage: _shared(passage, question))
 
 
-def _newness(passages: Sequence[Passage]) -> Scores:
-    """0 for the oldest to 1 for the newest passage, by the order in which they were said."""
-    times = [p.hit.memory.said_at.timestamp() if p.hit.memory.said_at else 0.0 for p in passages]
-    distinct, place = np.unique(times, return_inverse=True)
-    return np.asarray(place / max(len(distinct) - 1, 1), dtype=np.float64)
+def _passages(text: str) -> Iterator[str]:
+    """The sentences of a text, as many together as `PASSAGE` allows, beginning at each other one."""
+    places = spans(text)
+    for begin, _ in places[::2]:
+        yield text[begin : max([end for _, end in places if begin < end <= begin + PASSAGE] or [begin + PASSAGE])]
+
+
+def _shared(passage: str, question: Question) -> float:
+    own = set(terms(passage))
+    return sum(weight for term, weight in question.weights.items() if term in own)
+
+
+def _sentences_at(passage: str, start: int, end: int) -> str:
+    """The sentences of a passage that the characters from `start` to `end` are in; all of it if there are none."""
+    within = [(a, b) for a, b in spans(passage) if a < end and b > start]
+    return passage[within[0][0] : within[-1][1]] if within else passage

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from graph.models.json_replies import quoted
-from graph.readers.composing import MAX_WORDS
 from graph.readers.intervals import between, compares, length, memory_time
+from graph.readers.stating import MAX_WORDS
 from graph.state import Ask
 from graph.understanding.sentences import shorten
 from graph.understanding.times import day_happened, times_in

@@ -1,30 +1,33 @@
-"""Train the recognisers of `graph.understanding.intents` on the phrases of `graph.replies.phrases`.
+"""Train the recognisers of `graph.understanding.intents`: small talk, losses, and questions without a mark.
 
-    python -m graph.training.intents    train, report on the phrases held out, write assets/models
+    python -m graph.training.intents    train, report on what is held out, write assets/models
 
-The classifier's messages and the lines of everyday chats are further examples without an intent, although a few
-of the lines have one; all without one weigh as much as all with one.
+The first two learn from the phrases of `graph.replies.phrases`. The classifier's messages and the lines of everyday
+chats are further examples without an intent, although a few of the lines have one; all without one weigh as much as
+all with one. What asks is learned from the questions about those chats and their lines.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+from scipy.sparse import csr_array, vstack
 from sklearn.linear_model import LogisticRegression
 
 from graph.replies import phrases
 from graph.training.classifier import in_haste, load_questions
+from graph.training.reader_data import load_chats
 from graph.understanding import intents
-from graph.understanding.classifier import QUESTIONS, features, terms
-from graph.understanding.intents import NONE, Recogniser
+from graph.understanding.classifier import features, terms
+from graph.understanding.intents import ASKS, NONE, Recogniser
+from graph.understanding.sentences import split
 from memory.embedding.embedder import Embedder
 
-CHATS = QUESTIONS.with_name("reader_pairs.jsonl")
 STRENGTH = 10.0
 """Inverse regularisation strength; by cross-validation on the examples 100 is no better."""
 MIN_ROWS_OF_TERM = 2
@@ -41,17 +44,28 @@ def rows(table: Mapping[str, phrases.Intent], part: str) -> Rows:
     if part == "held_out":
         return hasty | written
     others = [row.text for row in load_questions() if row.kind != "smalltalk"]
-    others += [
-        line["text"] for chat in map(json.loads, CHATS.read_text("utf-8").splitlines()) for line in chat["lines"]
-    ]
+    others += [line["text"] for chat in load_chats()[0] for line in chat["lines"]]
     return dict.fromkeys(others, NONE) | hasty | written
+
+
+def questions(part: str) -> Rows:
+    """Questions without their mark and statements, of the chats to train on ("examples") or of those "held_out"."""
+    examples: Rows = {}
+    for chat in load_chats()[part == "held_out"]:
+        sentences = [sentence for line in chat["lines"] for sentence in split(line["text"])]
+        examples |= {text: NONE for text in sentences if not text.endswith("?")}
+        examples |= {pair["q"].rstrip("? "): ASKS for pair in chat["pairs"]}
+    if part == "examples":
+        examples |= {row.text.rstrip("? "): ASKS if row.kind == "question" else NONE for row in load_questions()}
+    return {in_haste(text): name for text, name in examples.items()} | examples
 
 
 def train(examples: Rows, embedder: Embedder) -> Recogniser:
     """Fit a recogniser."""
     texts, names = list(examples), list(examples.values())
-    counts = Counter(term for text in texts for term in terms(text))
-    vocabulary = {term: n for n, term in enumerate(sorted(t for t, c in counts.items() if c >= MIN_ROWS_OF_TERM))}
+    counts = Counter(term for text in texts for term in set(terms(text)))
+    fewest = max(MIN_ROWS_OF_TERM, len(texts) // 5_000)
+    vocabulary = {term: n for n, term in enumerate(sorted(t for t, c in counts.items() if c >= fewest))}
     matrix = design(texts, embedder, vocabulary)
     balance = dict.fromkeys(names, 1.0) | {NONE: sum(name != NONE for name in names) / names.count(NONE)}
     fitted = LogisticRegression(C=STRENGTH, max_iter=2_000, class_weight=balance, tol=1e-3).fit(matrix, names)
@@ -63,10 +77,10 @@ def train(examples: Rows, embedder: Embedder) -> Recogniser:
     return Recogniser(weights, bias.astype(np.float32), vocabulary, tuple(fitted.classes_), longest)
 
 
-def design(texts: Sequence[str], embedder: Embedder, vocabulary: Mapping[str, int]) -> np.ndarray:
+def design(texts: Sequence[str], embedder: Embedder, vocabulary: Mapping[str, int]) -> csr_array:
     """The features of texts, shape (n, d + terms)."""
     pairs = zip(texts, embedder.encode(texts), strict=True)
-    return np.stack([features(text, vector, vocabulary) for text, vector in pairs])
+    return vstack([csr_array(features(text, vector, vocabulary)[None]) for text, vector in pairs], format="csr")
 
 
 def report(model: Recogniser, held_out: Rows, embedder: Embedder) -> None:
@@ -92,14 +106,19 @@ def save(model: Recogniser, path: Path) -> None:
 
 
 def main() -> None:
-    """Train both recognisers, print their reports and write the weights."""
+    """Train the recognisers, print their reports and write the weights."""
     argparse.ArgumentParser(prog="python -m graph.training.intents", description=__doc__.splitlines()[0]).parse_args()
     embedder = Embedder()
-    for table, path in ((phrases.SMALL_TALK, intents.SMALL_TALK), (phrases.NEWS, intents.LOSSES)):
-        examples = rows(table, "examples")
+    sources: dict[Path, Callable[[str], Rows]] = {
+        intents.SMALL_TALK: partial(rows, phrases.SMALL_TALK),
+        intents.LOSSES: partial(rows, phrases.NEWS),
+        intents.QUESTIONS: questions,
+    }
+    for path, source in sources.items():
+        examples = source("examples")
         model = train(examples, embedder)
         print(f"{path.stem}: {len(examples)} rows, {len(set(examples.values())) - 1} intents")
-        report(model, rows(table, "held_out"), embedder)
+        report(model, source("held_out"), embedder)
         save(model, path)
         print(f"  wrote {path} ({path.stat().st_size / 1000:.0f} kB)")
 

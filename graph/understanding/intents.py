@@ -1,4 +1,4 @@
-"""Recognise the intent of small talk ("thanks", "who are you?") and the news of a death.
+"""Recognise the intent of small talk ("thanks", "who are you?"), the news of a death, and questions without a mark.
 
 A logistic regression over the sentence embedding and the words, as in `graph.understanding.classifier`. Its class
 `NONE` stands for all other messages. `graph.training.intents` writes the weights.
@@ -17,9 +17,9 @@ from scipy.special import softmax
 from graph.understanding.classifier import Floats, features
 
 MODELS = Path(__file__).parents[2] / "assets" / "models"
-SMALL_TALK, LOSSES = MODELS / "small_talk.npz", MODELS / "losses.npz"
+SMALL_TALK, LOSSES, QUESTIONS = MODELS / "small_talk.npz", MODELS / "losses.npz", MODELS / "asking.npz"
 
-NONE = "none"
+NONE, ASKS = "none", "asks"
 
 
 @dataclass(frozen=True, slots=True)

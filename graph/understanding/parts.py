@@ -69,10 +69,10 @@ class Parts:
         return bool(self.asking) and {view.text for view in self.asking} <= {view.text for view in self.stating}
 
 
-def read_parts(sentences: Sequence[View], services: Services, persona: str, classify: Classify) -> Parts:
-    """Tell the sentences of a message apart by their form; where it leaves that open, the classifier decides.
+def read_parts(sentences: Sequence[View], services: Services, persona: str) -> Parts:
+    """Tell the sentences of a message apart by their form; where it leaves that open, words and meaning decide.
 
-    What may be a question by the classifier alone is remembered, too, and so is a statement that is small talk ("I'm
+    What may be a question by its words alone is remembered, too, and so is a statement that is small talk ("I'm
     bored"). What names nothing ("so it is") tells nothing.
     """
     stating: list[View] = []
@@ -89,7 +89,7 @@ def read_parts(sentences: Sequence[View], services: Services, persona: str, clas
         if intent == ABOUT_USER:
             asking.append(view)
             continue
-        if form != "statement" and not intent and _may_ask(form, view, classify):
+        if not intent and _may_ask(form, view, services):
             asking.append(view)
         if form == "question" or (intent and form != "statement") or not names_something(view.text):
             continue
@@ -113,4 +113,4 @@ def _news(view: View, services: Services) -> str:
 def _may_ask(form: Form, view: View, classify: Classify) -> bool:
     if form == "question":
         return True
-    return not view.text.endswith((".", "!", "…")) and classify(view).is_question
+    return not view.text.endswith((".", "!", "…")) and bool(services.asking.recognise(view.text, view.vector)[0])

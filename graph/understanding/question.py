@@ -106,7 +106,7 @@ def parse(text: str, total: int, frequency: Mapping[str, int], times: Collection
         for term in terms_of(text)
         if term not in timed
     }
-    names = proper_names(text)
+    names = {name: parts for name, parts in proper_names(text).items() if not timed.issuperset(parts)}
     name_terms = frozenset(term for parts in names.values() for term in parts)
     unknown_names = tuple(word for word, parts in names.items() if not any(frequency.get(t, 0) for t in parts))
     return Question(text, expects, weights, name_terms, unknown_names, bool(_OF_USER.search(text)), bool(timed))

@@ -35,3 +35,14 @@ def split(text: str) -> list[str]:
         else:
             sentences.append(part)
     return sentences
+
+
+def spans(text: str) -> list[tuple[int, int]]:
+    """The places of the sentences of a text."""
+    places: list[tuple[int, int]] = []
+    for sentence in split(text):
+        # Abbreviations are joined again with one space, where there may have been more.
+        begin = text.find(sentence, places[-1][1] if places else 0)
+        if begin >= 0:
+            places.append((begin, begin + len(sentence)))
+    return places

@@ -4,6 +4,7 @@ Every query for memories names a persona and returns that persona's memories onl
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
@@ -259,15 +260,18 @@ class Bank(BankFile):
             answers = db.query(query, [persona_id, memory_id, limit])
             return [CitingAnswer(row["question"] or "", rows.turn(row)) for row in answers]
 
-    def preceding_turns(self, persona_id: int, memory_ids: Sequence[int]) -> dict[int, Turn]:
-        """The turn just before the first source of each memory, by memory id, where there is one."""
+    def origins(self, persona_id: int, memory_ids: Sequence[int]) -> dict[int, tuple[Turn, Turn | None]]:
+        """The first turn that each memory comes from, and the turn before it in its session; by memory id."""
         query = (
-            "SELECT m.id AS memory_id, b.* FROM memories m JOIN turns t ON t.id = (SELECT min(turn_id) FROM sources "
-            "WHERE memory_id = m.id) JOIN turns b ON b.session_id = t.session_id AND b.position = t.position - 1 "
-            "WHERE m.persona_id = ? AND m.id IN (SELECT value FROM json_each(?))"
+            "SELECT m.id AS memory_id, o.* FROM memories m JOIN turns t ON t.id = (SELECT min(turn_id) FROM sources "
+            "WHERE memory_id = m.id) JOIN turns o ON o.session_id = t.session_id AND o.position IN (t.position, "
+            "t.position - 1) WHERE m.persona_id = ? AND m.id IN (SELECT value FROM json_each(?)) ORDER BY o.position"
         )
+        turns: dict[int, list[Turn]] = defaultdict(list)
         with self.reading() as db:
-            return {r["memory_id"]: rows.turn(r) for r in db.query(query, [persona_id, json.dumps(list(memory_ids))])}
+            for row in db.query(query, [persona_id, json.dumps(list(memory_ids))]):
+                turns[row["memory_id"]].append(rows.turn(row))
+        return {memory_id: (both[-1], both[0] if both[1:] else None) for memory_id, both in turns.items()}
 
 
 def memories_by_id(db: Database, persona_id: int, ids: Sequence[int]) -> list[Memory]:

@@ -1,0 +1,184 @@
+"""The trained reader: whether a line answers a question, with which of its words, and whether it says yes or no.
+
+A cross-encoder of MiniLM's size: question and line are read together (`graph.readers.lines`). Trained by
+`graph.training.reader` on all-MiniLM-L6-v2; the weights hold all but the word embeddings, which the encoder has.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from scipy.special import expit
+
+from graph.readers.lines import Line, Tokens, tokens_of
+from memory.embedding import bert, minilm
+from memory.embedding.bert import Array
+
+WEIGHTS = Path(__file__).parents[2] / "assets" / "models" / "reader.safetensors"
+
+LONGEST_ANSWER = 40
+"""Most tokens of an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """How logits are turned into probabilities and lines compared; see `graph.training.reader_calibration`."""
+
+    shift: float = 0.0
+    temperature: float = 1.0
+    similarity: float = 0.0
+
+    @property
+    def array(self) -> Array:
+        """The three numbers, as they are stored."""
+        return np.array([self.shift, self.temperature, self.similarity], dtype=np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a line says to a question.
+
+    `logit` is the evidence that it answers, and `answers` the probability: from 0.5 on it is worth giving. `span` are
+    the characters of the answer in it, `sure` is the probability that these are the right ones, and `yes` that it says
+    yes, if the question asks for that.
+    """
+
+    logit: float
+    answers: float
+    span: tuple[int, int]
+    sure: float
+    yes: float
+
+
+class LineReader:
+    """Reads lines for a question; safe to share among threads. The weights are loaded when it first reads."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._network: _Network | None = None
+
+    def load(self) -> _Network:
+        """Load the weights unless they are loaded."""
+        with self._lock:
+            if self._network is None:
+                self._network = _Network(self._path)
+            return self._network
+
+    def read(self, question: str, asked_on: date | None, lines: Sequence[Line]) -> list[Found]:
+        """Read each of several lines for a question."""
+        network, tokens = self.load(), tokens_of(question, asked_on, lines)
+        batches = list(bert.batches([text.ids for text in tokens]))
+        results = network.pool.map(network.infer, [[tokens[row] for row in rows] for rows in batches])
+        found = {
+            row: one
+            for rows, result in zip(batches, results, strict=True)
+            for row, one in zip(rows, result, strict=True)
+        }
+        return [found[row] for row in range(len(lines))]
+
+    def evidence(self, found: Found, cosine: float) -> float:
+        """What orders lines, the best first, from what a line says and its cosine to the question."""
+        return found.logit + self.load().calibration.similarity * cosine
+
+
+@cache
+def packaged() -> LineReader:
+    """The reader with the weights of the package; loaded once in a process."""
+    return LineReader(WEIGHTS)
+
+
+class _Network:
+    """The network with its weights, and the threads that compute it."""
+
+    def __init__(self, path: Path) -> None:
+        from openvino import Model
+        from openvino import opset13 as op
+
+        weights = load(path)
+        self._words = minilm.package_weights()["embeddings.word_embeddings.weight"]
+        self._positions = weights["bert.embeddings.position_embeddings.weight"]
+        self._types = weights["bert.embeddings.token_type_embeddings.weight"]
+        self.calibration = Calibration(*weights["calibration"].tolist())
+        self.pool = ThreadPoolExecutor(bert.STREAMS)
+        words, masked, states = bert.states({name.removeprefix("bert."): w for name, w in weights.items()})
+        heads = [
+            op.add(
+                op.matmul(states, weights[f"{name}.weight"], transpose_a=False, transpose_b=True),
+                weights[f"{name}.bias"],
+            )
+            for name in ("line", "ends")
+        ]
+        self._compiled = bert.compiled(Model(heads, [words, masked]))
+
+    def infer(self, texts: Sequence[Tokens]) -> list[Found]:
+        """What texts of one padded length say."""
+        ids, is_token = bert.fill([text.ids for text in texts])
+        types, _ = bert.fill([text.types for text in texts])
+        words = self._words[ids] + self._positions[: ids.shape[1]] + self._types[types]
+        result = self._compiled.infer_new_request([words, bert.mask(is_token)])
+        lines, ends = result[0][:, 0], result[1]
+        return [self._found(text, lines[n].tolist(), ends[n, text.first :]) for n, text in enumerate(texts)]
+
+    def _found(self, text: Tokens, line: list[float], ends: Array) -> Found:
+        """What a line says, from its two logits and those of its tokens, (tokens or more, 2)."""
+        logit, yes = line
+        if not text.offsets:
+            return Found(-math.inf, 0.0, (0, 0), 0.0, 0.5)
+        answers = expit((logit - self.calibration.shift) / self.calibration.temperature)
+        return Found(logit, float(answers), *_span(ends[: len(text.offsets)], text), float(expit(yes)))
+
+
+def _span(ends: Array, text: Tokens) -> tuple[tuple[int, int], float]:
+    """The likeliest answer in a line and its probability, from the logits of first and last token, (tokens, 2)."""
+    scores = ends[:, None, 0] + ends[None, :, 1]
+    scores = np.where(np.tril(np.triu(np.ones_like(scores)), LONGEST_ANSWER - 1) > 0, scores, -np.inf)
+    best = int(scores.argmax())
+    start, end = divmod(best, len(ends))
+    sure = float(1 / np.exp(scores - scores.flat[best]).sum())
+    return (text.offsets[start][0], text.offsets[end][1]), sure
+
+
+def load(path: Path) -> dict[str, Array]:
+    """Weights from a file that `save` wrote, as float32."""
+    from safetensors.numpy import load_file
+
+    stored = load_file(path)
+    weights: dict[str, Array] = {}
+    for name, values in stored.items():
+        if name.endswith((".scale", ".zero")):
+            continue
+        if f"{name}.scale" in stored:
+            restored = (values.astype(np.float32) - stored[f"{name}.zero"]) * stored[f"{name}.scale"]
+            weights[name] = restored.reshape(len(values), -1)
+        else:
+            weights[name] = values.astype(np.float32)
+    return weights
+
+
+def recalibrate(calibration: Calibration, path: Path) -> None:
+    """Replace the calibration in a file that `save` wrote."""
+    from safetensors.numpy import load_file, save_file
+
+    save_file(load_file(path) | {"calibration": calibration.array}, path)
+
+
+def save(weights: dict[str, Array], path: Path) -> None:
+    """Write weights: the layers' matrices as bytes, which is what they are computed with, the rest as they are."""
+    from safetensors.numpy import save_file
+
+    stored: dict[str, np.ndarray] = {}
+    for name, weight in weights.items():
+        if ".layer." in name and weight.ndim == 2:
+            stored[name], stored[f"{name}.scale"], stored[f"{name}.zero"] = bert.quantized(weight)
+        else:
+            stored[name] = weight
+    save_file(stored, path)

@@ -1,0 +1,113 @@
+"""Say one note as an answer: the value first, then who told it and when; to the user in the second person."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from graph.readers.facts import state_fact
+from graph.readers.intervals import ago
+from graph.readers.second_person import second_person
+from graph.understanding.sentences import capitalise
+from graph.understanding.times import day_happened, describe_day
+from memory.dates.expressions import describe_span
+from memory.search.tokens import terms
+
+if TYPE_CHECKING:
+    from graph.state import Note
+    from graph.understanding.question import Question
+
+MAX_WORDS = 50
+"""Most words of an answer (PerLTQA asks for at most 50)."""
+
+SURE = 0.5
+"""Probability of the answering words from which they are given alone, without their sentence."""
+
+FURTHER_WORDS = 25
+"""Most words of a further note's quote."""
+
+_OWN = re.compile(r"(?:i|we|my|our|i['’]?m|i['’]?ve|we['’]re|we['’]ve)\b", re.IGNORECASE)
+"""How a sentence about oneself begins that can be said back whole."""
+_WHY = re.compile(r"\bwhy\b|\bhow come\b", re.IGNORECASE)
+
+
+def state(question: Question, note: Note, asked_at: datetime) -> str:
+    """A note as the answer: the value first, then who told it and when."""
+    if question.expects not in ("time", "ago") and (fact := state_fact(note.memory)):
+        return fact
+    value = _value(question, note, asked_at)
+    day = describe_day(note.memory.said_at)
+    if not note.by_user:
+        frame = frame_of(note)
+        return f"{value} {frame}“{clip(note.quote, question, MAX_WORDS - len(f'{value} {frame}'.split()) - 1)}”".strip()
+    told = f"You told me on {day}" if day else "You told me"
+    if value and question.expects != "yes or no":
+        return f"{value} {told}."
+    said_back = second_person(note.quote) if _OWN.match(note.quote) else ""
+    if said_back:
+        return f"{value} {sentence(said_back)} {told}.".strip()
+    return f"{value} {told}: “{clip(note.quote, question, MAX_WORDS - 8)}”".strip()
+
+
+def _value(question: Question, note: Note, asked_at: datetime) -> str:
+    """The answer in as few words as possible, as a sentence; empty if the words that answer are not sure."""
+    if question.expects == "yes or no":
+        return "Yes." if note.says_yes else "No."
+    if question.expects in ("time", "ago"):
+        return _when(question, note, asked_at)
+    words = second_person(note.words) if note.by_user else note.words
+    if not words or note.sure < SURE:
+        return ""
+    return sentence(f"because {words}" if _WHY.search(question.text) and not _REASON.match(words) else words)
+
+
+_REASON = re.compile(r"(?:because|cos|coz|cause|as|since|so|to|for|in order)\b", re.IGNORECASE)
+
+
+def sentence(text: str) -> str:
+    """The text as a sentence."""
+    text = capitalise(text.strip(" ,;:-–"))
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
+
+
+def earlier(note: Note) -> str:
+    """What was told before the answer."""
+    day = describe_day(note.memory.said_at)
+    words = clip(note.quote, None, FURTHER_WORDS)
+    return f"{frame_of(note)}“{words}”" if not note.by_user else f"Before that, on {day}: “{words}”"
+
+
+def frame_of(note: Note, when: str = "", *, dated: bool = True) -> str:
+    """The speaker and, if `dated`, the day; `when` it happened comes first."""
+    speaker, day = "You" if note.by_user else note.memory.speaker, describe_day(note.memory.said_at)
+    if speaker:
+        return f"{when}{speaker}, on {day}: " if day and dated else f"{when}{speaker}: "
+    if note.when:
+        return when or f"{capitalise(describe_span(note.when))}: "
+    return f"As of {day}: " if day else ""
+
+
+def _when(question: Question, note: Note, asked_at: datetime) -> str:
+    """When it happened, or how long ago; the day it was told if it names no time."""
+    named = replace(note, dates=tuple(time for time in note.dates if time.text in note.words) or note.dates)
+    occurrence, day = named.occurrence, day_happened(note.memory, named.occurrence, asked_at.tzinfo)
+    if question.expects == "ago":
+        return f"{ago(day, asked_at.date())}." if day is not None else ""
+    if occurrence is not None:
+        when = capitalise(describe_span(occurrence.span))
+        return f"{when}." if occurrence.sure else f"Perhaps {describe_span(occurrence.span)}."
+    return ""
+
+
+def clip(quote: str, question: Question | None, room: int) -> str:
+    """The `room` words of a quote that contain most of the question's terms; cuts are marked."""
+    words = quote.split()
+    if len(words) <= room:
+        return quote
+    asked = question.weights if question is not None else {}
+    worth = [max((asked.get(t, 0.0) for t in terms(w)), default=0.0) for w in words]
+    best = max(range(len(words) - room + 1), key=lambda i: (sum(worth[i : i + room]), -i))
+    cut = " ".join(words[best : best + room])
+    return f"{'…' if best else ''}{cut}{'…' if best + room < len(words) else ''}"

@@ -1,0 +1,222 @@
+"""Train the reader of `graph.readers.line_reader`: which words of a line answer a question, if any.
+
+    python -m graph.training.reader open DATA --out START   published question-answering data, about 15 minutes
+    python -m graph.training.reader chats START             our own chats, about an hour; writes assets/models
+
+Both start from all-MiniLM-L6-v2 (the first) or the first's weights (the second), and print their figures on what is
+held out. The word embeddings stay as they are: they are read from the encoder's package, and not stored again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors.torch import save_file
+from sklearn.metrics import roc_auc_score
+from torch import nn
+from transformers import BertModel
+
+from graph.readers import line_reader
+from graph.readers.line_reader import Calibration
+from graph.readers.lines import Tokens, tokens_of
+from graph.training import reader_calibration
+from graph.training.reader_data import Example, load_chats, of_chat, open_data
+from memory.embedding import bert, minilm
+from memory.embedding.embedder import Embedder
+
+SEED = 14
+RATE = 1e-4
+"""Highest learning rate; it rises over the first twentieth of the steps and falls to 0."""
+BATCH_TOKENS = 2048
+EPOCHS_OPEN, EPOCHS_CHATS = 1, 2
+SAYS = {"no": 0, "yes": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An example as tokens, and the places in them of the answer's first and last token; 0 if it has none."""
+
+    tokens: Tokens
+    start: int
+    end: int
+    answers: float
+    says: int
+
+
+class Reader(nn.Module):
+    """MiniLM with three heads: whether the line answers and says yes (from [CLS]), and the answer's ends (tokens)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bert = BertModel.from_pretrained(str(minilm.folder()), add_pooling_layer=False)
+        self.bert.embeddings.word_embeddings.requires_grad_(False)
+        self.line = nn.Linear(bert.DIMENSIONS, 2)
+        self.ends = nn.Linear(bert.DIMENSIONS, 2)
+
+    def forward(self, rows: Sequence[Row]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Logits of answering and of saying yes, (rows, 2), and of first and last token, (rows, tokens, 2)."""
+        longest = max(len(row.tokens.ids) for row in rows)
+        ids, types, mask = (torch.zeros(len(rows), longest, dtype=torch.long) for _ in range(3))
+        outside = torch.full((len(rows), longest, 1), -1e4)
+        for n, row in enumerate(rows):
+            length, first = len(row.tokens.ids), row.tokens.first
+            ids[n, :length] = torch.tensor(row.tokens.ids)
+            types[n, :length] = torch.tensor(row.tokens.types)
+            mask[n, :length] = 1
+            outside[n, first : first + len(row.tokens.offsets)] = 0
+        states = self.bert(input_ids=ids, token_type_ids=types, attention_mask=mask).last_hidden_state
+        return self.line(states[:, 0]), self.ends(states) + outside
+
+
+def row_of(example: Example) -> Row | None:
+    """An example as tokens; None if its answer is beyond the tokens that are read."""
+    tokens = tokens_of(example.question, example.asked_on, [example.line])[0]
+    if example.answer is None:
+        return Row(tokens, 0, 0, 0.0, -1)
+    start, end = example.answer
+    inside = [n for n, (a, b) in enumerate(tokens.offsets) if a < end and b > start]
+    if not inside or end > tokens.offsets[-1][1]:
+        return None
+    return Row(tokens, tokens.first + inside[0], tokens.first + inside[-1], 1.0, SAYS.get(example.says, -1))
+
+
+def loss_of(model: Reader, rows: Sequence[Row]) -> torch.Tensor:
+    """The mean loss: whether the line answers, plus, where it does, its ends and yes or no."""
+    line, ends = model(rows)
+    answers = torch.tensor([row.answers for row in rows])
+    loss = nn.functional.binary_cross_entropy_with_logits(line[:, 0], answers)
+    held = answers > 0
+    if held.any():
+        for place, target in enumerate(([row.start for row in rows], [row.end for row in rows])):
+            loss = loss + nn.functional.cross_entropy(ends[held][:, :, place], torch.tensor(target)[held]) / 2
+    says = torch.tensor([row.says for row in rows])
+    if (says >= 0).any():
+        wanted = says[says >= 0].float()
+        loss = loss + nn.functional.binary_cross_entropy_with_logits(line[says >= 0, 1], wanted) / 2
+    return loss
+
+
+def batches(rows: Sequence[Row], chance: random.Random) -> list[list[Row]]:
+    """The rows in batches of like length, in random order."""
+    order = sorted(rows, key=lambda row: len(row.tokens.ids) + chance.random() * 8)
+    result: list[list[Row]] = [[]]
+    for row in order:
+        if (len(result[-1]) + 1) * len(row.tokens.ids) > BATCH_TOKENS:
+            result.append([])
+        result[-1].append(row)
+    chance.shuffle(result)
+    return result
+
+
+def train(model: Reader, rows: Sequence[Row], epochs: int, held_out: Sequence[Row]) -> None:
+    """Train on rows, and print the figures on those held out after each epoch."""
+    chance = random.Random(SEED)
+    plan = [batch for _ in range(epochs) for batch in batches(rows, chance)]
+    optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=RATE, weight_decay=0.01)
+    warm = len(plan) / 20
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda n: min((n + 1) / warm, (len(plan) - n) / (len(plan) - warm))
+    )
+    started, total, model_is = time.monotonic(), 0.0, model.train()
+    for step, batch in enumerate(plan, 1):
+        loss = loss_of(model_is, batch)
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+        optimizer.zero_grad()
+        total += float(loss.detach())
+        if step % 20 == 0 or step == len(plan):
+            minutes = (time.monotonic() - started) / 60
+            print(f"step {step} of {len(plan)}, loss {total / min(20, step):.3f}, {minutes:.1f} min", flush=True)
+            total = 0.0
+        if step % math.ceil(len(plan) / epochs) == 0 or step == len(plan):
+            report(model, held_out)
+            model.train()
+
+
+@torch.inference_mode()
+def predict(model: Reader, rows: Sequence[Row]) -> Iterator[tuple[float, float, int, int]]:
+    """Of each row the logits of answering and of yes, and the likeliest first and last token of the answer."""
+    model.eval()
+    for begin in range(0, len(rows), 32):
+        line, ends = model(rows[begin : begin + 32])
+        for (answers, yes), (start, end) in zip(line.tolist(), best_ends(ends), strict=True):
+            yield answers, yes, start, end
+
+
+def best_ends(ends: torch.Tensor) -> list[tuple[int, int]]:
+    """The likeliest pair of first and last token of each row, at most 40 apart."""
+    scores = ends[:, :, None, 0] + ends[:, None, :, 1]
+    possible = torch.ones(scores.shape[1:]).triu().tril(40).bool()
+    best = scores.masked_fill(~possible, -math.inf).flatten(1).argmax(1)
+    return [(int(n) // scores.shape[2], int(n) % scores.shape[2]) for n in best]
+
+
+def report(model: Reader, rows: Sequence[Row]) -> None:
+    """Print how well the model tells answering lines from others, and finds the answer in them."""
+    answers = [row.answers for row in rows]
+    predicted = list(predict(model, rows))
+    overlap = [
+        2 * max(0, min(end, row.end) - max(start, row.start) + 1) / (end - start + 1 + row.end - row.start + 1)
+        for row, (_, _, start, end) in zip(rows, predicted, strict=True)
+        if row.answers
+    ]
+    said = [(yes > 0) == row.says for row, (_, yes, _, _) in zip(rows, predicted, strict=True) if row.says >= 0]
+    print(
+        f"held out {len(rows)}: AUC {roc_auc_score(answers, [p[0] for p in predicted]):.3f},"
+        f" F1 of the answer's tokens {np.mean(overlap):.3f} (n = {len(overlap)}),"
+        f" yes or no {np.mean(said) if said else math.nan:.3f} (n = {len(said)})",
+        flush=True,
+    )
+
+
+def rows_of(examples: Sequence[Example]) -> list[Row]:
+    """The examples that are not too long, as tokens."""
+    return [row for row in map(row_of, examples) if row is not None]
+
+
+def start_weights(path: Path) -> dict[str, torch.Tensor]:
+    """The weights to start from, of either stage."""
+    return {name: torch.from_numpy(weight) for name, weight in line_reader.load(path).items() if name != "calibration"}
+
+
+def main() -> None:
+    """Run one of the two stages."""
+    parser = argparse.ArgumentParser(prog="python -m graph.training.reader", description=__doc__.splitlines()[0])
+    stages = parser.add_subparsers(dest="stage", required=True)
+    stage = stages.add_parser("open", help="train on published question-answering data")
+    stage.add_argument("data", type=Path, help="the folder that holds qamr, fairytaleqa and xquad")
+    stage.add_argument("--out", type=Path, required=True, help="the file to write")
+    stage = stages.add_parser("chats", help="go on with our own chats, and write the weights that are used")
+    stage.add_argument("start", type=Path, help="the file that the stage open wrote, or this one before")
+    stage.add_argument("--epochs", type=int, default=EPOCHS_CHATS, help="times that it reads the examples")
+    arguments = parser.parse_args()
+    torch.manual_seed(SEED)
+    model, embedder = Reader(), Embedder()
+    if arguments.stage == "open":
+        rows = rows_of(open_data(arguments.data, embedder))
+        random.Random(SEED).shuffle(rows)
+        train(model, rows[1000:], EPOCHS_OPEN, rows[:1000])
+        save_file({n: w.contiguous() for n, w in model.state_dict().items()}, arguments.out)
+    else:
+        model.load_state_dict(start_weights(arguments.start), strict=False)
+        chats, held_out = load_chats()
+        rows = rows_of([example for chat in chats for example in of_chat(chat, embedder)])
+        random.Random(SEED).shuffle(rows)
+        train(model, rows, arguments.epochs, rows_of([example for chat in held_out for example in of_chat(chat)]))
+        weights = {n: w.numpy() for n, w in model.state_dict().items() if "word_embeddings" not in n}
+        line_reader.save(weights | {"calibration": Calibration().array}, line_reader.WEIGHTS)
+        reader_calibration.main()
+
+
+if __name__ == "__main__":
+    main()

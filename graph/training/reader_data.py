@@ -1,0 +1,186 @@
+"""Examples to train the reader on: a question, a line, and the words of the line that answer, if any.
+
+Of our own chats (`assets/models/reader_pairs.jsonl`), and of open question-answering data in a folder that holds
+`qamr`, `fairytaleqa` and `xquad` as published.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graph.readers.lines import Line
+from graph.understanding.classifier import QUESTIONS
+from graph.understanding.sentences import split
+from memory.embedding.embedder import Embedder
+
+CHATS = QUESTIONS.with_name("reader_pairs.jsonl")
+
+UNKNOWABLE = ("outdated", "current value", "current")
+"""Kinds that one line cannot decide: which of several values holds now. Their lines are left as they are."""
+
+NEAREST, NEGATIVES = 8, 3
+"""So many other lines of the chat, of the nearest in meaning, are taken as lines that do not answer."""
+
+HELD_OUT_EVERY = 10
+"""Every tenth chat is held out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A question asked on a day, a line, and the characters (start, end) of its words that answer.
+
+    `says` is "yes" or "no" if the question asks for that.
+    """
+
+    question: str
+    asked_on: date | None
+    line: Line
+    answer: tuple[int, int] | None
+    says: str = ""
+
+
+Chat = dict[str, Any]
+"""A row of `CHATS`."""
+
+
+def load_chats(path: Path = CHATS) -> tuple[list[Chat], list[Chat]]:
+    """The chats to train on, and those held out."""
+    chats = [json.loads(row) for row in path.read_text("utf-8").splitlines()]
+    held_out = chats[::HELD_OUT_EVERY]
+    return [chat for n, chat in enumerate(chats) if n % HELD_OUT_EVERY], held_out
+
+
+def lines_of(chat: Chat) -> dict[int, Line]:
+    """The lines of a chat by number; a line of the same day as another speaker's before it may answer that one."""
+    lines: dict[int, Line] = {}
+    previous: Line | None = None
+    for row in chat["lines"]:
+        line = Line(row["text"], row["speaker"], date.fromisoformat(row["said"]))
+        if previous and previous.said_on == line.said_on and previous.speaker != line.speaker:
+            lines[row["n"]] = replace(line, before=previous.text)
+        else:
+            lines[row["n"]] = line
+        previous = line
+    return lines
+
+
+def of_chat(chat: Chat, embedder: Embedder | None = None) -> list[Example]:
+    """The pairs of a chat as examples; with an embedder, near lines of the chat are further ones without answer."""
+    lines, asked_on = lines_of(chat), date.fromisoformat(chat["as_of"])
+    examples = []
+    for pair in chat["pairs"]:
+        line, answer = lines[pair["line"]], pair["answer"]
+        if pair["kind"] == UNKNOWABLE[0]:
+            continue
+        start = line.text.find(answer) if answer is not None else 0
+        span = None if answer is None else (start, start + len(answer))
+        examples.append(Example(pair["q"], asked_on, line, span, pair.get("says") or ""))
+    if embedder is None:
+        return examples
+    answerable = [p for p in chat["pairs"] if p["answer"] is not None and p["kind"] not in UNKNOWABLE]
+    numbers = list(lines)
+    near = embedder.encode([p["q"] for p in answerable]) @ embedder.encode([lines[n].text for n in numbers]).T
+    for pair, similarity in zip(answerable, near, strict=True):
+        others = [numbers[k] for k in np.argsort(-similarity) if numbers[k] != pair["line"]][:NEAREST]
+        chosen = random.Random(pair["q"]).sample(others, min(NEGATIVES, len(others)))
+        examples += [Example(pair["q"], asked_on, lines[n], None) for n in chosen]
+    return examples
+
+
+def open_data(folder: Path, embedder: Embedder) -> list[Example]:
+    """Examples of published question-answering data, each answered question with one line that does not answer it."""
+    groups: dict[str, list[tuple[str, Line, tuple[int, int]]]] = defaultdict(list)
+    for group, question, line, span in (*_qamr(folder / "qamr"), *_fairytales(folder / "fairytaleqa"), *_xquad(folder)):
+        groups[group].append((question, line, span))
+    examples = []
+    for rows in groups.values():
+        texts = list({line.text: line for _, line, _ in rows}.values())
+        near = embedder.encode([question for question, *_ in rows]) @ embedder.encode([t.text for t in texts]).T
+        for (question, line, span), similarity in zip(rows, near, strict=True):
+            examples.append(Example(question, None, line, span))
+            answer = line.text[slice(*span)].lower()
+            others = (texts[k] for k in np.argsort(-similarity) if texts[k].text != line.text)
+            other = next((o for o in others if answer not in o.text.lower()), None)
+            if other is not None:
+                examples.append(Example(question, None, other, None))
+    return examples
+
+
+Row = tuple[str, str, Line, tuple[int, int]]
+"""The document of a question, the question, its line and the answer's place there."""
+
+PER_SENTENCE = 8
+"""Questions taken of one sentence of QAMR, which has fifty on some."""
+
+
+def _qamr(folder: Path) -> Iterator[Row]:
+    with (folder / "wiki-sentences.tsv").open(encoding="utf-8") as file:
+        sentences = dict(row.rstrip("\n").split("\t") for row in file)
+    taken: dict[str, dict[str, list[int]]] = defaultdict(dict)
+    for name in ("dev.tsv", "test.tsv"):
+        with (folder / name).open(encoding="utf-8") as file:
+            for row in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
+                if all("Invalid" not in verdict for verdict in row[7:]):
+                    taken[row[0]].setdefault(row[5], [int(n) for n in row[6].split()])
+    for identifier, questions in taken.items():
+        words = [w.replace("-LRB-", "(").replace("-RRB-", ")") for w in sentences[identifier].split(" ")]
+        starts = np.cumsum([0] + [len(word) + 1 for word in words])
+        chosen = random.Random(identifier).sample(sorted(questions), min(PER_SENTENCE, len(questions)))
+        for question in chosen:
+            tokens = questions[question]
+            first, last = min(tokens), max(tokens)
+            if last - first > len(tokens) + 2:  # words far apart
+                continue
+            span = (int(starts[first]), int(starts[last]) + len(words[last]))
+            yield (
+                f"qamr {identifier.split(':')[1]} {int(identifier.split(':')[2]) % 40}",
+                question,
+                Line(" ".join(words)),
+                span,
+            )
+
+
+def _fairytales(folder: Path) -> Iterator[Row]:
+    for questions in sorted(folder.glob("data-by-train-split/questions/*/*-questions.csv")):
+        story = questions.name.removesuffix("-questions.csv")
+        sections = next(folder.glob(f"data-by-train-split/section-stories/*/{story}-story.csv"))
+        with sections.open(encoding="utf-8") as file:
+            texts = {row["section"]: row["text"] for row in csv.DictReader(file)}
+        with questions.open(encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                text = texts.get(row.get("cor_section", ""), "")
+                found = _only_sentence(split(text), row.get("answer1", ""))
+                if found is not None:
+                    yield f"tale {story}", row["question"], *found
+
+
+def _xquad(folder: Path) -> Iterator[Row]:
+    for article in json.loads((folder / "xquad" / "xquad.en.json").read_text("utf-8"))["data"]:
+        for paragraph in article["paragraphs"]:
+            for qa in paragraph["qas"]:
+                found = _only_sentence(split(paragraph["context"]), qa["answers"][0]["text"])
+                if found is not None:
+                    yield f"xquad {article['title']}", qa["question"], *found
+
+
+def _only_sentence(sentences: Sequence[str], answer: str) -> tuple[Line, tuple[int, int]] | None:
+    """The one sentence that holds an answer, after the one before it, and where; None if none or several hold it."""
+    answer = re.sub(r"\s+", " ", answer).strip(" .")
+    holding = [n for n, sentence in enumerate(sentences) if answer and answer.lower() in sentence.lower()]
+    if len(holding) != 1:
+        return None
+    place = holding[0]
+    start = sentences[place].lower().find(answer.lower())
+    before = sentences[place - 1] if place else ""
+    return Line(sentences[place], before=before), (start, start + len(answer))

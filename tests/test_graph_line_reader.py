@@ -1,0 +1,73 @@
+"""The trained reader tells which line answers a question, with which of its words."""
+
+from datetime import date
+
+import pytest
+
+from graph.readers.line_reader import WEIGHTS, packaged
+from graph.readers.lines import Line
+
+ASKED_ON = date(2026, 5, 3)
+LINES = {
+    "frames": "went to the opticians with nan, picked the tortoiseshell frames in the end, £64 which is robbery",
+    "move": "ruby's off to Cardiff in june, her mum got a job at the hospital there",
+    "bread": "My brother Felix bakes on Sundays because he can't stand the bread from the shop.",
+    "puppy": "we got a puppy!! hes called pickle and hes already chewed my slippers",
+    "knee": "physio says no running for six weeks because of my knee",
+}
+ANSWERED = [
+    ("what did my glasses cost", "frames", "64"),
+    ("which glasses did i choose", "frames", "tortoiseshell"),
+    ("where is ruby moving to", "move", "cardiff"),
+    ("why is ruby leaving", "move", "job"),
+    ("Why does Felix make his own bread?", "bread", "shop"),
+    ("whats the name of my dog", "puppy", "pickle"),
+    ("what did the dog ruin", "puppy", "slippers"),
+    ("how long cant i jog", "knee", "six weeks"),
+]
+NOT_TOLD = """how old is Felix
+what breed is the puppy
+who is my boss
+what does ruby study
+where did i buy my car""".splitlines()
+
+
+def read(question):
+    found = packaged().read(question, ASKED_ON, [Line(text, "You", date(2026, 4, 1)) for text in LINES.values()])
+    return dict(zip(LINES, found, strict=True))
+
+
+@pytest.mark.parametrize(("question", "name", "words"), ANSWERED)
+def test_the_line_that_answers_is_found_with_its_words(question, name, words):
+    found = read(question)
+    assert max(found, key=lambda key: found[key].answers) == name
+    assert found[name].answers >= 0.5
+    assert words in LINES[name][slice(*found[name].span)].lower()
+
+
+def test_what_no_line_says_is_seldom_answered():
+    answered = [question for question in NOT_TOLD if max(one.answers for one in read(question).values()) >= 0.5]
+    assert len(answered) <= 1, answered
+
+
+@pytest.mark.parametrize(("question", "yes"), [("do i have a dog", True), ("does felix like shop bread", False)])
+def test_it_says_yes_or_no(question, yes):
+    best = max(read(question).values(), key=lambda one: one.answers)
+    assert (best.yes > 0.5) is yes
+
+
+def test_a_line_is_read_alike_alone_and_among_others():
+    line = Line(LINES["puppy"], "You", date(2026, 4, 1))
+    (alone,) = packaged().read("whats my dog called", ASKED_ON, [line])
+    among = read("whats my dog called")["puppy"]
+    assert (alone.span, round(alone.answers, 2)) == (among.span, round(among.answers, 2))
+
+
+def test_nothing_is_read_of_nothing():
+    assert packaged().read("whats my dog called", ASKED_ON, []) == []
+    (found,) = packaged().read("", ASKED_ON, [Line("")])
+    assert (found.answers, found.span) == (0.0, (0, 0))
+
+
+def test_the_weights_fit_the_repository():
+    assert WEIGHTS.stat().st_size < 25_000_000
