@@ -48,11 +48,12 @@ def build_ask(bank: Bank, text: str, chat: Chat, as_of: str | None, *, remember:
 
 
 def wait_until_ready(assistant: Assistant, indexer: Indexer) -> Iterator[str]:
-    """Load the embedding model and wait for pending memories; yield what is waited for."""
+    """Load the models and wait for pending memories; yield what is waited for."""
     embedder = assistant.services.searcher.embedder
     if not embedder.ready:
         yield "Loading the embedding model…"
         embedder.load()
+        assistant.services.line_reader.load()
     deadline = time.monotonic() + MAX_WAIT
     while (pending := count_pending(assistant.services.bank, embedder.model)) and time.monotonic() < deadline:
         yield f"Indexing {format_count(pending, 'new memory', 'new memories')}…"

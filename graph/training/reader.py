@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from sklearn.metrics import roc_auc_score
 from torch import nn
 from transformers import BertModel
@@ -184,11 +184,6 @@ def rows_of(examples: Sequence[Example]) -> list[Row]:
     return [row for row in map(row_of, examples) if row is not None]
 
 
-def start_weights(path: Path) -> dict[str, torch.Tensor]:
-    """The weights to start from, of either stage."""
-    return {name: torch.from_numpy(weight) for name, weight in line_reader.load(path).items() if name != "calibration"}
-
-
 def main() -> None:
     """Run one of the two stages."""
     parser = argparse.ArgumentParser(prog="python -m graph.training.reader", description=__doc__.splitlines()[0])
@@ -197,8 +192,7 @@ def main() -> None:
     stage.add_argument("data", type=Path, help="the folder that holds qamr, fairytaleqa and xquad")
     stage.add_argument("--out", type=Path, required=True, help="the file to write")
     stage = stages.add_parser("chats", help="go on with our own chats, and write the weights that are used")
-    stage.add_argument("start", type=Path, help="the file that the stage open wrote, or this one before")
-    stage.add_argument("--epochs", type=int, default=EPOCHS_CHATS, help="times that it reads the examples")
+    stage.add_argument("start", type=Path, help="the file that the stage open wrote")
     arguments = parser.parse_args()
     torch.manual_seed(SEED)
     model, embedder = Reader(), Embedder()
@@ -208,11 +202,11 @@ def main() -> None:
         train(model, rows[1000:], EPOCHS_OPEN, rows[:1000])
         save_file({n: w.contiguous() for n, w in model.state_dict().items()}, arguments.out)
     else:
-        model.load_state_dict(start_weights(arguments.start), strict=False)
+        model.load_state_dict(load_file(arguments.start), strict=False)
         chats, held_out = load_chats()
         rows = rows_of([example for chat in chats for example in of_chat(chat, embedder)])
         random.Random(SEED).shuffle(rows)
-        train(model, rows, arguments.epochs, rows_of([example for chat in held_out for example in of_chat(chat)]))
+        train(model, rows, EPOCHS_CHATS, rows_of([example for chat in held_out for example in of_chat(chat)]))
         weights = {n: w.numpy() for n, w in model.state_dict().items() if "word_embeddings" not in n}
         line_reader.save(weights | {"calibration": Calibration().array}, line_reader.WEIGHTS)
         reader_calibration.main()
