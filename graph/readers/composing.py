@@ -25,8 +25,7 @@ Quoted = tuple[Note, str, str]
 """A note, the words before its quote, and the quote."""
 
 SUFFICIENT = 0.5
-"""Probability from which a note answers the question; the reader is calibrated so that a wrong refusal and a wrong
-answer are equally likely there."""
+"""Probability from which a note answers the question; see the shift in `graph.training.reader_calibration`."""
 
 MIN_SIMILARITY = 0.25
 """Cosine of a memory and the question from which it is shown where no note is sufficient."""
@@ -77,17 +76,18 @@ def answers(note: Note) -> bool:
 
 def _stated(question: Question, answering: Sequence[Note], asked_at: datetime) -> list[tuple[Note, str]]:
     """The best answer in a sentence, and in another what held before it."""
-    best = answering[0]
-    if question.expects == "yes or no" or _OF_PAST.search(question.text):
+    best, of_past = answering[0], _OF_PAST.search(question.text) is not None
+    if question.expects in ("yes or no", "time", "ago") or (best.by_user and of_past):
         return [(best, state(question, best, asked_at))]
     alike = [best, *(note for note in answering[1:] if note.sure >= SURE and note.relevance >= NEAR * best.relevance)]
-    newest = max(alike, key=lambda note: note.memory.said_at or datetime.min.replace(tzinfo=asked_at.tzinfo))
+    if not of_past:
+        best = max(alike, key=lambda note: note.memory.said_at or datetime.min.replace(tzinfo=asked_at.tzinfo))
     # A fact says its turn's words in full: "Your name is Noor", not "Noor".
-    fact = next((note for note in answering if state_fact(note.memory) and same(note, newest)), newest)
-    stated = [(fact, state(question, fact, asked_at))]
-    older = next((note for note in alike if not same(note, newest)), None)
-    if older is not None:
-        stated.append((older, earlier(older)))
+    first = next((note for note in answering if state_fact(note.memory) and same(note, best)), best)
+    stated = [(first, state(question, first, asked_at))]
+    other = next((note for note in alike if not same(note, best)), None)
+    if other is not None:
+        stated.append((other, earlier(other)))
     return stated
 
 
@@ -180,7 +180,7 @@ def _why_not(question: Question, notes: Sequence[Note], reason: Reason, known: T
     if reason == "nothing found":
         return "I remember nothing about that."
     if reason == "premise contradicted":
-        best = max(notes, key=lambda note: (note.of_other or note.of_other_time, note.relevance))
+        best = next(note for note in notes if note.of_other or note.of_other_time)
         speaker = "you" if best.by_user else best.memory.speaker
         when = describe_span(best.when) if best.when is not None else describe_day(best.memory.said_at)
         quote = clip(best.quote, question, MAX_WORDS // 2)

@@ -70,9 +70,13 @@ def answer(
     known = None if of_then else _known_by(bank.time_range(ask.persona.id), ask.as_of)
     reading = composing.compose(parsed, notes, window=window, known=known, hits=hits, asked_at=ask.as_of)
     listed = listing.parse(own, many=message.classes.asks_many)
-    if listed is None or (reading.abstained and reading.reason != "found but does not say"):
+    if listed is None or reading.reason not in (None, "found but does not say"):
         return reading
-    return listing.compose(listed, parsed, notes, hits) or reading
+    if listed.counted is not None and not listing.tells_number(notes):
+        # Each line that names one of them counts, although none says how many.
+        items = replace(parsed, text=listing.as_list(parsed.text))
+        notes = take_notes(items, asked_on, hits, origins, reader, of_other_time)
+    return listing.compose(listed, parsed, notes, hits, ask.as_of) or reading
 
 
 def _compared(

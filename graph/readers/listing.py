@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from graph.readers.composing import answers, cited, same
 from graph.readers.second_person import second_person
-from graph.readers.stating import clip
+from graph.readers.stating import clip, state
 from graph.state import Note, Reading
 from graph.understanding.question import ASKING, Question
 from graph.understanding.sentences import capitalise
@@ -85,17 +85,32 @@ def parse(text: str, *, many: bool = False) -> ListRequest | None:
     return ListRequest() if words[:1] == ["list"] or (many and "how" not in words) else None
 
 
-def compose(listed: ListRequest, question: Question, notes: Sequence[Note], hits: Sequence[Hit]) -> Reading | None:
-    """The list or the count, in order of time; None if fewer than two things answer.
+def tells_number(notes: Sequence[Note]) -> bool:
+    """Whether the best of notes names the number that a count asks for."""
+    return bool(notes) and answers(notes[0]) and NUMBER.search(_DURATION.sub("", notes[0].words)) is not None
 
-    None, too, if the best words list several things by themselves, or name the number that is asked for.
+
+def as_list(text: str) -> str:
+    """A question for a count as one for what is counted."""
+    return re.sub(r"\bhow many\b", "which", text, flags=re.IGNORECASE)
+
+
+def compose(
+    listed: ListRequest, question: Question, notes: Sequence[Note], hits: Sequence[Hit], asked_at: datetime
+) -> Reading | None:
+    """The list or the count, in order of time; None if fewer than two things answer, or one names the number.
+
+    A line that lists several things by itself is the answer alone.
     """
     answering = [note for note in notes if answers(note)]
     if not answering:
         return None
-    is_count, best = listed.counted is not None, answering[0].words
-    if NUMBER.search(_DURATION.sub("", best)) if is_count else _ENUMERATES.search(best):
+    is_count, best = listed.counted is not None, answering[0]
+    if is_count and tells_number(notes):
         return None
+    if not is_count and _ENUMERATES.search(best.quote):
+        whole = state(question, replace(best, sure=0.0), asked_at)
+        return Reading(f"{whole} [1]", tuple(notes), cited([best], hits))
     items = _items(answering)[:LISTED]
     if len(items) < 2:
         return None

@@ -50,7 +50,7 @@ def take_notes(
     reader: LineReader,
     of_other_time: Collection[int] = (),
 ) -> tuple[Note, ...]:
-    """Notes on the hits, one for each memory, the likeliest answer first; of others and of other times come last.
+    """Notes on the hits, one for each memory, the likeliest answer first; of other times come last.
 
     Args:
         question: The parsed question.
@@ -74,10 +74,12 @@ def take_notes(
     ]
     memories = told[:LINES]
     subjects = question.weights.keys() & frozenset(term for hit in hits for term in terms(hit.memory.speaker))
-    lines = [_line(memory, _passage(memory.text, question), origins) for memory in memories]
+    lines = [_line(memory, question, origins) for memory in memories]
     notes: list[tuple[float, Note]] = []
     for memory, line, found in zip(memories, lines, reader.read(question.text, asked_on, lines), strict=True):
         quote = _sentences_at(line.text, *found.span)
+        if quote.endswith(("?", "？")):
+            continue
         note = Note(
             memory,
             quote,
@@ -92,7 +94,7 @@ def take_notes(
         )
         cosine = next(hit.scores.get("dense", 0.0) for hit in hits if hit.memory.id == memory.id)
         notes.append((reader.evidence(found, cosine), note))
-    notes.sort(key=lambda scored: (scored[1].of_other or scored[1].of_other_time, -scored[0]))
+    notes.sort(key=lambda scored: (scored[1].of_other_time, -scored[0]))
     return tuple(note for _, note in notes[:NOTES])
 
 
@@ -101,12 +103,14 @@ def is_user(memory: Memory, origins: Origins) -> bool:
     return memory.speaker == USER or _is_of(memory, origins, "user")
 
 
-def _is_of_other(memory: Memory, quote: str, subjects: Collection[str]) -> bool:
-    """Whether a speaker who is not among the subjects speaks of themselves; `subjects` are terms of speakers' names."""
+def _is_of_other(memory: Memory, quote: str, subjects: frozenset[str]) -> bool:
+    """Whether a memory is of a speaker who is not among the subjects, and not about one; they are terms of names."""
     speaker = frozenset(terms(memory.speaker))
     if memory.store != "dialogue" or not subjects or not speaker or not speaker.isdisjoint(subjects):
         return False
-    return _OF_SELF.search(quote) is not None and frozenset(terms(quote)).isdisjoint(subjects)
+    # "Thanks, Mel! My grandma gave it to me" tells nothing of Mel; "Your pottery is lovely" does.
+    of_subject = _OF_PERSONA.search(quote) is not None or not subjects.isdisjoint(terms(quote))
+    return not of_subject or _OF_SELF.search(memory.text) is not None
 
 
 def _states(memory: Memory) -> bool:
@@ -118,12 +122,14 @@ def _is_of(memory: Memory, origins: Origins, role: Role) -> bool:
     return memory.id in origins and origins[memory.id][0].role == role
 
 
-def _line(memory: Memory, passage: str, origins: Origins) -> Line:
+def _line(memory: Memory, question: Question, origins: Origins) -> Line:
+    passage = _passage(memory.text, question)
+    is_named = not question.weights.keys().isdisjoint(terms(memory.speaker))
     before = origins[memory.id][1] if memory.id in origins else None
     answered = before is not None and before.speaker != memory.speaker and memory.text.startswith(passage)
     return Line(
         passage,
-        USER if is_user(memory, origins) else memory.speaker,
+        USER if is_user(memory, origins) and not is_named else memory.speaker,
         memory.said_at.date() if memory.said_at else None,
         before.text if before is not None and answered else "",
     )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MAX_WORDS = 50
 """Most words of an answer (PerLTQA asks for at most 50)."""
 
-SURE = 0.5
+SURE = 0.7
 """Probability of the answering words from which they are given alone, without their sentence."""
 
 FURTHER_WORDS = 25
@@ -40,8 +40,8 @@ def state(question: Question, note: Note, asked_at: datetime) -> str:
     value = _value(question, note, asked_at)
     day = describe_day(note.memory.said_at)
     if not note.by_user:
-        frame = frame_of(note)
-        return f"{value} {frame}“{clip(note.quote, question, MAX_WORDS - len(f'{value} {frame}'.split()) - 1)}”".strip()
+        start = f"{value} {frame_of(note)}".strip()
+        return f"{start} “{_around(note, MAX_WORDS - len(start.split()) - 1, question)}”".strip()
     told = f"You told me on {day}" if day else "You told me"
     if value and question.expects != "yes or no":
         return f"{value} {told}."
@@ -49,6 +49,12 @@ def state(question: Question, note: Note, asked_at: datetime) -> str:
     if said_back:
         return f"{value} {sentence(said_back)} {told}.".strip()
     return f"{value} {told}: “{clip(note.quote, question, MAX_WORDS - 8)}”".strip()
+
+
+def _around(note: Note, room: int, question: Question) -> str:
+    """The whole memory if `room` words hold it, else its quote."""
+    whole = len(note.memory.text.split()) <= room
+    return note.memory.text if whole else clip(note.quote, question, room)
 
 
 def _value(question: Question, note: Note, asked_at: datetime) -> str:

@@ -6,7 +6,7 @@ Each question is put to the lines of its chat that are nearest in meaning, with 
 
 - similarity: what a unit of cosine between line and question counts beside the reader's logit when the best line is
   chosen; by the likelihood of the right lines.
-- shift: the logit of the chosen line at which as many questions are wrongly refused as wrongly answered.
+- shift: the logit of the chosen line at which wrong refusals and wrong answers stand in the ratio of `GOALS`.
 - temperature: divides the logit beyond the shift, so that the probability fits.
 """
 
@@ -30,6 +30,9 @@ from memory.embedding.embedder import Embedder
 
 UNDECIDED = frozenset(("outdated", "opposite", "wrong thing of two", "wrong time"))
 """Kinds of pairs whose question another line of the chat may answer."""
+
+GOALS = 0.15, 0.25
+"""Of the answerable questions that many may be refused, and of the others that many answered."""
 
 Floats = NDArray[np.float64]
 
@@ -81,7 +84,7 @@ def calibrate(asked: Sequence[Asked]) -> Calibration:
     candidates = np.sort(chosen)
     refused = np.array([(chosen[is_answerable] < c).mean() for c in candidates])
     answered = np.array([(chosen[~is_answerable] >= c).mean() for c in candidates])
-    place = int(np.argmin(np.abs(refused - answered)))
+    place = int(np.argmin(np.abs(refused / GOALS[0] - answered / GOALS[1])))
     shift = float(candidates[place])
     temperature = float(
         minimize_scalar(
