@@ -2,7 +2,7 @@
 
 import pytest
 
-from graph.readers.second_person import second_person
+from graph.replies.second_person import second_person
 
 SAID = {
     "I got my glasses": "you got your glasses",

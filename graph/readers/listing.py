@@ -14,8 +14,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from graph.readers.composing import answers, cited, same
-from graph.readers.second_person import second_person
 from graph.readers.stating import clip, state
+from graph.replies.second_person import second_person
 from graph.state import Note, Reading
 from graph.understanding.question import ASKING, Question
 from graph.understanding.sentences import capitalise

@@ -7,7 +7,7 @@ which words; relative dates in it are resolved against the day it was said.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -103,7 +103,7 @@ def is_user(memory: Memory, origins: Origins) -> bool:
     return memory.speaker == USER or _is_of(memory, origins, "user")
 
 
-def _is_of_other(memory: Memory, quote: str, subjects: frozenset[str]) -> bool:
+def _is_of_other(memory: Memory, quote: str, subjects: Set[str]) -> bool:
     """Whether a memory is of a speaker who is not among the subjects, and not about one; they are terms of names."""
     speaker = frozenset(terms(memory.speaker))
     if memory.store != "dialogue" or not subjects or not speaker or not speaker.isdisjoint(subjects):

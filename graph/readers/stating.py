@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from graph.readers.facts import state_fact
 from graph.readers.intervals import ago
-from graph.readers.second_person import second_person
+from graph.replies.second_person import second_person
 from graph.understanding.sentences import capitalise
 from graph.understanding.times import day_happened, describe_day
 from memory.dates.expressions import describe_span

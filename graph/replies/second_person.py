@@ -26,42 +26,57 @@ _FACTS: Mapping[str, str] = {
 }
 """How learned facts begin, and how they are said to the user."""
 
-_WORDS: Mapping[str, str] = {
+_PRONOUNS = {
+    "i": "you",
+    "me": "you",
+    "my": "your",
+    "mine": "yours",
+    "myself": "yourself",
+    "we": "you",
+    "us": "you",
+    "our": "your",
+    "ours": "yours",
+    "ourselves": "yourselves",
     "i'm": "you're",
     "im": "you're",
     "i've": "you've",
     "ive": "you've",
-    "i'll": "you'll",
     "i'd": "you'd",
+    "i'll": "you'll",
     "we're": "you're",
     "we've": "you've",
-    "i am": "you are",
-    "i was": "you were",
-    "am i": "are you",
-    "was i": "were you",
-    "i": "you",
-    "we": "you",
-    "me": "you",
-    "us": "you",
-    "my": "your",
-    "our": "your",
-    "mine": "yours",
-    "ours": "yours",
-    "myself": "yourself",
+    "we'd": "you'd",
+    "we'll": "you'll",
+    "am": "are",
 }
-_FIRST_PERSON = re.compile(rf"(?<![\w'])(?:{'|'.join(sorted(_WORDS, key=len, reverse=True))})(?![\w'])", re.IGNORECASE)
-_TO_SOMEBODY = re.compile(r"\b(?:you|your|yours|u|ur)\b", re.IGNORECASE)
+_BE = {"was": "were", "wasn't": "weren't", "wasnt": "weren't"}
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_ADDRESSED = re.compile(r"\b(?:you|your|yours|u|ur|you['’]\w+)\b", re.IGNORECASE)
 _ARTICLE = re.compile(r"(?<=\bwork as )(?=[a-z])(?!(?:an?|the|my)\b|\w+s\b)(?P<vowel>(?=[aeiou]))?")
 
 
-def said_to_user(text: str) -> str:
-    """What a user said, in the second person; empty where it speaks to somebody ("you")."""
-    plain = " ".join(text.replace("’", "'").split())
-    if _TO_SOMEBODY.search(plain):
+def second_person(text: str) -> str:
+    """The user's words turned to the second person; empty if they speak to somebody ("you") already."""
+    if _ADDRESSED.search(text):
         return ""
-    turned = _FIRST_PERSON.sub(lambda match: _WORDS[match[0].casefold()], plain)
-    ended = turned if turned.endswith((".", "!", "?", "…")) else f"{turned}."
-    return capitalise(ended)
+    words = [(match.start(), match.end(), match[0]) for match in _WORD.finditer(text)]
+    said = [word.lower().replace("’", "'") for *_, word in words]
+    result, place = "", 0
+    for n, (start, end, word) in enumerate(words):
+        new = _PRONOUNS.get(said[n], word)
+        if word == "US":
+            new = word
+        elif said[n] in _BE and "i" in (said[max(n - 1, 0)], *said[n + 1 : n + 2]):
+            new = _BE[said[n]]
+        result += text[place:start] + new
+        place = end
+    return result + text[place:]
+
+
+def said_to_user(text: str) -> str:
+    """What a user said, as a sentence in the second person; empty where it speaks to somebody ("you")."""
+    turned = second_person(" ".join(text.split()))
+    return capitalise(turned if not turned or turned.endswith((".", "!", "?", "…")) else f"{turned}.")
 
 
 def fact_to_user(memory: Memory) -> str:

@@ -14,7 +14,7 @@ from graph.understanding.aliases import People, with_kinds, with_names
 from graph.understanding.classifier import Classification
 from graph.understanding.follow_ups import refers_back, resolve
 from graph.understanding.llm_classifier import JudgedStores, judge_stores
-from graph.understanding.parts import Classify, read_parts
+from graph.understanding.parts import read_parts
 from graph.understanding.question import names_something
 from graph.understanding.sentences import split
 from graph.understanding.times import stated_time, times_in
@@ -57,13 +57,12 @@ def _parse(ask: Ask, services: Services) -> tuple[Message, str]:
     texts = [ask.text, *context, *sentences]
     names = services.searcher.main_speakers(ask.persona.id, "\n".join(texts), ask.as_of)
     views, voices = _views(services, [*texts, *dialogue], names if services.settings.search.voice else ())
-    classify = _classify_once(services)
     people = People.of(known_relations(services.bank, ask.persona.id, ask.as_of))
     own, before = views[0], views[1 : 1 + len(context)]
-    parts = read_parts(views[1 + len(context) : len(texts)] or (own,), services, ask.persona.name, classify)
+    parts = read_parts(views[1 + len(context) : len(texts)] or (own,), services, ask.persona.name)
     question = _together(parts.asking) if parts.stating and parts.asking else own
     own_question = question.text
-    classes = replace(classify(question), kind=parts.kind)
+    classes = replace(_classes(question, services), kind=parts.kind)
     classes = _without_profile_of_others(classes, own_question, (ask.persona.name, *names))
     # Searched in the voice of the person it is about, but classified by its own words.
     voiced_views = {view.text: replace(view, vector=voices[view.text]) for view in views}
@@ -170,18 +169,10 @@ def _together(views: Sequence[View]) -> View:
     return View(" ".join(v.text for v in views), total / np.linalg.norm(total))
 
 
-def _classify_once(services: Services) -> Classify:
-    """A function that classifies each text of a message once."""
-    known: dict[str, Classification] = {}
-
-    def classify(view: View) -> Classification:
-        if view.text not in known:
-            classes = services.classifier.classify(view.text, view.vector)
-            is_off = services.settings.classifier == "none"
-            known[view.text] = replace(classes, stores=Classification.uniform().stores) if is_off else classes
-        return known[view.text]
-
-    return classify
+def _classes(view: View, services: Services) -> Classification:
+    classes = services.classifier.classify(view.text, view.vector)
+    is_off = services.settings.classifier == "none"
+    return replace(classes, stores=Classification.uniform().stores) if is_off else classes
 
 
 def _without_profile_of_others(classes: Classification, question: str, known: Sequence[str]) -> Classification:

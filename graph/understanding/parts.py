@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from graph.learning.feelings import GOOD_FEELINGS, HARD_FEELINGS, feeling_now
 from graph.replies.phrases import CRISIS, GOOD, HARD, SMALL_TALK
-from graph.understanding.classifier import KINDS, Classification, Kind
+from graph.understanding.classifier import KINDS, Kind
 from graph.understanding.form import Form, form_of
 from graph.understanding.intents import NONE
 from graph.understanding.question import names_something
@@ -39,9 +39,6 @@ _CRISIS = re.compile(
 )
 MIN_LOSS_PROBABILITY = 0.8
 """Probability from which a loss gets sympathy: sympathy with what is no trouble is worse than none."""
-
-
-Classify = Callable[[View], Classification]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +107,7 @@ def _news(view: View, services: Services) -> str:
     return GOOD if felt in GOOD_FEELINGS else HARD if felt in HARD_FEELINGS else ""
 
 
-def _may_ask(form: Form, view: View, classify: Classify) -> bool:
+def _may_ask(form: Form, view: View, services: Services) -> bool:
     if form == "question":
         return True
     return not view.text.endswith((".", "!", "…")) and bool(services.asking.recognise(view.text, view.vector)[0])
