@@ -101,7 +101,7 @@ def test_threads_share_one_assistant(marlow):
         "When did I adopt Biscuit?": "3 March 2024",
         QUESTION: "barometer",
         "What did we seal the canoe with?": "pine tar",
-        "What is the name of my parrot?": "I'm not sure",
+        "What colour is my car?": "I don't know",
     }
     answers = {}
 
@@ -116,7 +116,7 @@ def test_threads_share_one_assistant(marlow):
         thread.join()
     for text, expected in asks.items():
         assert len(answers[text]) == 3
-        assert all(expected in answer for answer in answers[text])
+        assert all(expected.lower() in answer.lower() for answer in answers[text])
 
 
 def test_a_chat_that_is_broken_off_keeps_what_the_user_said_and_nothing_of_the_answer(marlow):

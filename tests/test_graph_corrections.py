@@ -116,8 +116,7 @@ def test_a_correction_changes_the_next_answer(quill):
     assert told.reading.answer == "Corrected: “The meeting with the bank is on Tuesday.”"
     assert held(quill, "dialogue") == ["The meeting with the bank is on Tuesday."]
     answer = quill.say("When is the meeting with the bank?").reading
-    assert "Tuesday" in answer.answer
-    assert "Monday" not in answer.answer
+    assert answer.answer.startswith("2 July 2024")  # the Tuesday after 1 July
 
 
 def test_a_corrected_fact_holds_from_when_the_wrong_one_was_told(quill):

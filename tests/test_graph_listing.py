@@ -97,15 +97,15 @@ def test_a_pasted_page_asks_for_no_list(text):
 def test_a_count_says_the_number_of_what_was_found_and_names_each_in_order_of_time(quill):
     answer = ask(quill, "How many trips have I made?").answer
     assert answer.startswith("I know of 3: ")
-    assert answer.index("Hallein") < answer.index("Lisbon") < answer.index("Cape Wrath")
+    assert answer.index("salt mines") < answer.index("custard tarts") < answer.index("lighthouse")
 
 
 def test_what_tells_the_same_is_one_item_with_both_its_sources(quill):
+    told(quill, [(6, 9, "I made another trip to the salt mines.")])
     reading = ask(quill, "How many trips have I made?")
     marks = re.findall(r"\[(\d+)\]", reading.answer)
+    assert reading.answer.startswith("I know of 3: the salt mines [1][2]; ")
     assert marks == ["1", "2", "3", "4"] == [str(c.number) for c in reading.citations]
-    assert "[2][3]" in reading.answer
-    assert {c.memory.text for c in reading.citations} == {text for *_, text in TRIPS}
 
 
 def test_what_is_cited_stands_in_the_memory(quill):

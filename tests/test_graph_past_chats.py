@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from graph.readers.facts import state_fact
+from graph.replies.facts import state_fact
 from graph.tab.introduction import SAMPLE, introduce, tell_name
 from graph.tab.past_chats import find_place, resume
 from graph.tab.sources_view import render_earlier_sources

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from graph.readers.facts import state_fact
+from graph.replies.facts import state_fact
 from memory.types import Memory, Relation
 
 DAY = datetime(2026, 5, 3, tzinfo=UTC)

@@ -98,15 +98,16 @@ FindDerived = Callable[[Memory], Sequence[Memory]]
 
 
 def revise(ask: Ask, hits: Sequence[Hit], bank: Bank) -> Revision | None:
-    """What a message corrects or retracts of this chat's statements, or of the memories quoted in the last reply."""
+    """What a message corrects or retracts: of this chat's statements, or of what its replies quote or cite."""
     parsed = parse_correction(ask.text)
     if parsed is None:
         return None
     reply = next((turn.text for turn in reversed(ask.dialogue) if turn.role == "assistant"), "")
     quoted = [hit.memory for hit in hits if any(contains(reply, sentence) for sentence in split(hit.memory.text))]
+    cited = bank.cited_in_chat(ask.persona.id, ask.chat_id)
     recent = bank.chat_memories(ask.persona.id, ask.chat_id, RECENT)
-    # What the last reply quotes comes first: "no, ..." answers it.
-    statements = [*(m for m in recent if contains(reply, m.text)), *quoted, *recent]
+    # What the last reply quotes or cites comes first: "no, ..." answers it.
+    statements = [*(m for m in recent if contains(reply, m.text)), *quoted, *cited, *recent]
 
     def derived(memory: Memory) -> Sequence[Memory]:
         return bank.memories_from_same_turns(ask.persona.id, memory.id)

@@ -9,9 +9,9 @@ from datetime import datetime, tzinfo
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from graph.readers.facts import state_fact
 from graph.readers.intervals import Comparison, compare_days
 from graph.readers.stating import FURTHER_WORDS, MAX_WORDS, SURE, clip, earlier, frame_of, state
+from graph.replies.facts import state_fact
 from graph.state import Citation, Note, Reading, Reason
 from graph.understanding.times import day_happened, describe_day
 from memory.dates.expressions import TimeExpression, describe_span

@@ -51,10 +51,11 @@ def answer(
     asked, bank, searcher = message.question, services.bank, services.searcher
     total, frequency = searcher.document_frequencies(ask.persona.id, question.terms_of(asked.text), ask.as_of)
     parsed = question.parse(asked.text, total, frequency, [w.text for w in window])
-    # "And when was that?" is about the question before it, but its own words say what it expects.
+    # "And when was that?" is about the question before it, but its own words say what it expects, and are read first.
     own = ask.text if asked.text.endswith(ask.text) else asked.text
     if own != asked.text:
-        parsed = replace(parsed, expects=question.parse(own, 0, {}).expects)
+        read = f"{own} {asked.text.removesuffix(own).strip()}"
+        parsed = replace(parsed, expects=question.parse(own, 0, {}).expects, text=read)
     origins = bank.origins(ask.persona.id, [hit.memory.id for hit in hits])
     reader, asked_on = services.line_reader, ask.as_of.date()
     compared = intervals.parse(asked.text)

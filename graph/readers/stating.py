@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from graph.readers.facts import state_fact
 from graph.readers.intervals import ago
+from graph.replies.facts import state_fact
 from graph.replies.second_person import second_person
 from graph.understanding.sentences import capitalise
 from graph.understanding.times import day_happened, describe_day

@@ -57,10 +57,12 @@ def remind(
     fits = FITS if feeling >= FEELING else SAME_SCENE
     turns = [turn.text for turn in ask.dialogue[-DIALOGUE_TURNS:] if turn.role == "user"]
     recent, quotes = frozenset(terms(" ".join([*turns, ask.text]))), _quoted(ask)
+    cited = {memory.id for memory in bank.cited_in_chat(ask.persona.id, ask.chat_id)}
     eligible = (
         hit
         for hit in hits[:CONSIDERED]
-        if _may_come_up(hit.memory, ask)
+        if hit.memory.id not in cited
+        and _may_come_up(hit.memory, ask)
         and len(frozenset(content_terms(hit.memory.text)) - recent) >= LEAST_NEW
         and not any(quote in " ".join(hit.memory.text.split()) for quote in quotes)
     )

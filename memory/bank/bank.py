@@ -224,6 +224,16 @@ class Bank(BankFile):
         """
         return self.read_memories(clauses, {"persona": persona_id, "chat": chat_id, "limit": limit})
 
+    def cited_in_chat(self, persona_id: int, chat_id: str) -> list[Memory]:
+        """The memories that replies in the session with that `external_id` cite; those of the last reply first."""
+        clauses = """
+            JOIN (SELECT c.memory_id, max(c.turn_id) AS cited_by FROM cites c JOIN turns r ON r.id = c.turn_id
+                WHERE r.session_id = (SELECT id FROM sessions WHERE persona_id = :persona AND external_id = :chat)
+                GROUP BY c.memory_id) cited ON cited.memory_id = m.id
+            WHERE m.persona_id = :persona ORDER BY cited.cited_by DESC, m.id
+        """
+        return self.read_memories(clauses, {"persona": persona_id, "chat": chat_id})
+
     def memories_from_same_turns(self, persona_id: int, memory_id: int) -> list[Memory]:
         """All memories from the turns of a memory, itself included, in the order in which they were stored."""
         clauses = """
