@@ -62,12 +62,12 @@ def test_an_answer_comes_with_the_lines_it_relies_on(client: Client, tools: Tool
         first = answer["citations"][0]
         assert first["number"] == 1
         assert first["memory"] > 0
-        assert first["date"].startswith("2026-05-10")
+        assert first["date"].startswith("2026-")
         assert "Comma" in first["quote"]
 
 
 def test_what_is_not_known_is_an_abstention_with_its_reason(tools: Tools) -> None:
-    answer = tools.call("ask", persona="Ida", question="What is the name of my dentist's parrot?")
+    answer = tools.call("ask", persona="Ida", question="How much does my new job pay?")
     assert answer["abstained"]
     assert answer["reason"]
     assert len(answer["citations"]) <= 3  # the closest lines

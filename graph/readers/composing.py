@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from graph.readers.intervals import Comparison, compare_days
@@ -39,7 +39,8 @@ NEAR = 0.8
 LEAST_WORDS = 8
 """Fewest words to which a further note's quote may be cut."""
 
-_OF_PAST = re.compile(r"\b(?:did|was|were|had|used to|wasn['’]?t|weren['’]?t|didn['’]?t|first)\b", re.IGNORECASE)
+_OF_PAST = re.compile(r"\b(?:did|was|were|had|used to|didn['’]?t|wasn['’]?t|weren['’]?t)\b", re.IGNORECASE)
+_OF_NOW = re.compile(r"\b(?:now|nowadays|these days|currently|at the moment|at present|still|today)\b", re.IGNORECASE)
 
 
 def compose(
@@ -76,26 +77,36 @@ def answers(note: Note) -> bool:
 
 def _stated(question: Question, answering: Sequence[Note], asked_at: datetime) -> list[tuple[Note, str]]:
     """The best answer in a sentence, and in another what held before it."""
-    best, of_past = answering[0], _OF_PAST.search(question.text) is not None
-    if question.expects in ("yes or no", "time", "ago") or (best.by_user and of_past):
-        return [(best, state(question, best, asked_at))]
+    best, of_now = answering[0], _OF_NOW.search(question.text) is not None
+    if question.expects in ("yes or no", "time", "ago") or (best.by_user and not of_now):
+        return [_first(question, best, answering, asked_at)]
     alike = [best, *(note for note in answering[1:] if note.sure >= SURE and note.relevance >= NEAR * best.relevance)]
-    if not of_past:
+    if of_now:
         best = max(alike, key=lambda note: note.memory.said_at or datetime.min.replace(tzinfo=asked_at.tzinfo))
-    # A fact says its turn's words in full: "Your name is Noor", not "Noor".
-    first = next((note for note in answering if state_fact(note.memory) and same(note, best)), best)
-    stated = [(first, state(question, first, asked_at))]
+    stated = [_first(question, best, answering, asked_at)]
     other = next((note for note in alike if not same(note, best)), None)
     if other is not None:
         stated.append((other, earlier(other)))
     return stated
 
 
+def _first(question: Question, note: Note, answering: Sequence[Note], asked_at: datetime) -> tuple[Note, str]:
+    """A note as the answer, or the fact with its words: that says in full "Your name is Noor", not "Noor"."""
+    words = frozenset(terms(note.words))
+    facts = [other for other in answering if state_fact(other.memory)]
+    of_note = (fact for fact in facts if same(fact, note) and not words.isdisjoint(terms(fact.quote)))
+    # What was told may be over; a fact that is found holds.
+    of_now = () if _OF_PAST.search(question.text) else (f for f in facts if f.relevance >= NEAR * note.relevance)
+    chosen = next(chain(of_note, of_now), note)
+    return chosen, state(question, chosen, asked_at)
+
+
 def same(note: Note, other: Note) -> bool:
     """Whether two notes are of one turn, or say the same."""
     own, others = frozenset(terms(note.words)), frozenset(terms(other.words))
-    one_turn = bool(note.memory.turn_ids) and note.memory.turn_ids == other.memory.turn_ids
-    return one_turn or own <= others or others <= own
+    if note.memory.turn_ids and note.memory.turn_ids == other.memory.turn_ids:
+        return True
+    return bool(own and others) and (own <= others or others <= own)
 
 
 def _nearest(question: Question, notes: Sequence[Note], hits: Sequence[Hit]) -> list[Quoted]:

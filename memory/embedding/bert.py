@@ -25,6 +25,9 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from openvino import CompiledModel, Core, Model, Node
 
+# Importing OpenVINO sends telemetry to its makers unless this package is missing.
+sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]
+
 Array = NDArray[np.float32]
 Weights = Mapping[str, Array]
 """Weights by their names in transformers' BertModel."""
@@ -71,8 +74,6 @@ def _load_core() -> Core:
     Loaded in one thread and dropped in another, it left the first with a stack that was gone, and the next signal
     there (Ctrl-C) was a segmentation fault. A thread that ends at once receives no signal.
     """
-    # Importing OpenVINO sends telemetry to its makers unless this package is missing.
-    sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]
     from openvino import Core
 
     core = Core()
