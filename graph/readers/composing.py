@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
-from itertools import chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from graph.readers.intervals import Comparison, compare_days
@@ -39,7 +39,6 @@ NEAR = 0.8
 LEAST_WORDS = 8
 """Fewest words to which a further note's quote may be cut."""
 
-_OF_PAST = re.compile(r"\b(?:did|was|were|had|used to|didn['’]?t|wasn['’]?t|weren['’]?t)\b", re.IGNORECASE)
 _OF_NOW = re.compile(r"\b(?:now|nowadays|these days|currently|at the moment|at present|still|today)\b", re.IGNORECASE)
 
 
@@ -93,11 +92,8 @@ def _stated(question: Question, answering: Sequence[Note], asked_at: datetime) -
 def _first(question: Question, note: Note, answering: Sequence[Note], asked_at: datetime) -> tuple[Note, str]:
     """A note as the answer, or the fact with its words: that says in full "Your name is Noor", not "Noor"."""
     words = frozenset(terms(note.words))
-    facts = [other for other in answering if state_fact(other.memory)]
-    of_note = (fact for fact in facts if same(fact, note) and not words.isdisjoint(terms(fact.quote)))
-    # What was told may be over; a fact that is found holds.
-    of_now = () if _OF_PAST.search(question.text) else (f for f in facts if f.relevance >= NEAR * note.relevance)
-    chosen = next(chain(of_note, of_now), note)
+    facts = (other for other in answering if state_fact(other.memory) and not words.isdisjoint(terms(other.quote)))
+    chosen = next((fact for fact in facts if same(fact, note)), note)
     return chosen, state(question, chosen, asked_at)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -12,14 +13,17 @@ from graph.readers import composing, intervals, listing
 from graph.readers.interface import ReaderInput, ReaderOutput, Say
 from graph.readers.notes import Origins, take_notes
 from graph.replies.manners import manner
-from graph.state import Ask, Message, Reading, Services, TraceLine
+from graph.state import Ask, Message, Note, Reading, Services, TraceLine
 from graph.understanding import question
 from graph.understanding.times import is_of_time, may_tell_of_time, moment_of
 from memory.types import Hit, TimeSpan
 
 if TYPE_CHECKING:
     from graph.readers.intervals import Comparison
+    from memory.bank.bank import Bank
     from memory.dates.expressions import TimeExpression
+
+_OF_PAST = re.compile(r"\b(?:did|was|were|had|used to|didn['’]?t|wasn['’]?t|weren['’]?t)\b", re.IGNORECASE)
 
 GENERAL = "I answer from what I have been told, and nobody has told me about that."
 """Why a question of general knowledge ("How do I boil an egg?") is not answered."""
@@ -66,6 +70,7 @@ def answer(
     memories = [hit.memory for hit in hits]
     of_other_time = [m.id for m in memories if sure and not any(may_tell_of_time(m, time.span) for time in window)]
     notes = take_notes(parsed, asked_on, hits, origins, reader, of_other_time)
+    notes = _current(notes, ask, bank) if not _OF_PAST.search(own) else notes
     # A turn of June may be about February: a time that some hit is of is not outside the known time.
     of_then = any(moment_of(m) and is_of_time(m, time.span) for time in window for m in memories)
     known = None if of_then else _known_by(bank.time_range(ask.persona.id), ask.as_of)
@@ -78,6 +83,16 @@ def answer(
         items = replace(parsed, text=listing.as_list(parsed.text))
         notes = take_notes(items, asked_on, hits, origins, reader, of_other_time)
     return listing.compose(listed, parsed, notes, hits, ask.as_of) or reading
+
+
+def _current(notes: Sequence[Note], ask: Ask, bank: Bank) -> tuple[Note, ...]:
+    """The notes; if what the best one told is over, the fact that replaced it comes first."""
+    if not any(note.memory.attribute for note in notes):
+        return tuple(notes)
+    told = bank.memories_from_same_turns(ask.persona.id, notes[0].memory.id)
+    ended = {m.attribute for m in told if m.attribute and m.valid_to is not None and m.valid_to <= ask.as_of}
+    holds = [note for note in notes if note.memory.attribute in ended and note.memory.valid_to is None]
+    return (*holds, *(note for note in notes if note not in holds))
 
 
 def _compared(
