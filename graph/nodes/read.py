@@ -61,7 +61,8 @@ async def read(state: TurnState, runtime: Runtime[Services]) -> TurnState:
         write(Token(acknowledged))
     if message.classes.is_question:
         output = await _answered(reader_input, write, before)
-        if message.small_talk == ABOUT_USER and output.reading.abstained:
+        is_all = message.small_talk == ABOUT_USER or message.question.text == ask.text
+        if message.small_talk and is_all and output.reading.abstained:
             answer = reply(SMALL_TALK[message.small_talk], ask, services.bank)
             write(Token(before + answer, restart=True))
             output = replace(output, reading=replace(output.reading, answer=answer, citations=()))

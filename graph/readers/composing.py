@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from graph.readers.intervals import Comparison, compare_days
-from graph.readers.stating import FURTHER_WORDS, MAX_WORDS, SURE, clip, earlier, frame_of, state
+from graph.readers.stating import FURTHER_WORDS, MAX_WORDS, SURE, beside, clip, frame_of, state
 from graph.replies.facts import state_fact
 from graph.state import Citation, Note, Reading, Reason
 from graph.understanding.times import day_happened, describe_day
@@ -75,17 +75,17 @@ def answers(note: Note) -> bool:
 
 
 def _stated(question: Question, answering: Sequence[Note], asked_at: datetime) -> list[tuple[Note, str]]:
-    """The best answer in a sentence, and in another what held before it."""
+    """The best answer in a sentence, and beside it, of what others said, the next."""
     best, of_now = answering[0], _OF_NOW.search(question.text) is not None
-    if question.expects in ("yes or no", "time", "ago") or (best.by_user and not of_now):
+    if question.expects in ("yes or no", "time", "ago"):
         return [_first(question, best, answering, asked_at)]
     alike = [best, *(note for note in answering[1:] if note.sure >= SURE and note.relevance >= NEAR * best.relevance)]
     if of_now:
         best = max(alike, key=lambda note: note.memory.said_at or datetime.min.replace(tzinfo=asked_at.tzinfo))
     stated = [_first(question, best, answering, asked_at)]
     other = next((note for note in alike if not same(note, best)), None)
-    if other is not None:
-        stated.append((other, earlier(other)))
+    if other is not None and not best.by_user:
+        stated.append((other, beside(other)))
     return stated
 
 

@@ -78,11 +78,9 @@ def sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?", "…")) else f"{text}."
 
 
-def earlier(note: Note) -> str:
-    """What was told before the answer."""
-    day = describe_day(note.memory.said_at)
-    words = clip(note.quote, None, FURTHER_WORDS)
-    return f"{frame_of(note)}“{words}”" if not note.by_user else f"Before that, on {day}: “{words}”"
+def beside(note: Note) -> str:
+    """A line beside the answer."""
+    return f"{frame_of(note)}“{clip(note.quote, None, FURTHER_WORDS)}”"
 
 
 def frame_of(note: Note, when: str = "", *, dated: bool = True) -> str:

@@ -29,6 +29,8 @@ SMALL_TALK_WORDS = FUNCTION_WORDS | {
 """All words of the small talk that was trained on. A fragment or statement with any other word is not small talk."""
 _JOINING = (["and"], ["n"], ["or"])
 """First words of what goes on from before ("and back"), which is not small talk."""
+_ABOUT_SELF = re.compile(r"\A(?!.*\b(?:you|your|u|ur)\b).*\b(?:i|my)\b", re.IGNORECASE | re.DOTALL)
+"""Asks about oneself alone: "do i have a boyfriend" is small talk only if the memory has no answer."""
 _STRETCHED = re.compile(r"(\w)\1{2,}")
 _CRISIS = re.compile(
     r"\b(?:kill(?:ing)? myself|suicid\w*|(?:end|ending|take|taking) my (?:own )?life|self.?harm\w*"
@@ -83,7 +85,7 @@ def read_parts(sentences: Sequence[View], services: Services, persona: str) -> P
         if form != "question" and (typed[:1] in _JOINING or not known.issuperset(typed)):
             intent = ""
         small_talk = intent or small_talk
-        if intent == ABOUT_USER:
+        if intent == ABOUT_USER or (intent and form == "question" and _ABOUT_SELF.search(view.text)):
             asking.append(view)
             continue
         if not intent and _may_ask(form, view, services):
