@@ -20,7 +20,7 @@ from graph.replies.recaps import parse_recap, recap
 from graph.replies.reminders import remind
 from graph.state import Ask, Message, Reading, Revision, Services, Token, TraceLine, TurnState, drop
 from graph.understanding.parts import ABOUT_USER, KNOWN_OF_USER
-from graph.understanding.sentences import capitalise
+from graph.understanding.sentences import capitalise, split
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
@@ -61,7 +61,7 @@ async def read(state: TurnState, runtime: Runtime[Services]) -> TurnState:
         write(Token(acknowledged))
     if message.classes.is_question:
         output = await _answered(reader_input, write, before)
-        is_all = message.small_talk == ABOUT_USER or message.question.text == ask.text
+        is_all = message.small_talk == ABOUT_USER or len(split(ask.text)) == 1
         if message.small_talk and is_all and output.reading.abstained:
             answer = reply(SMALL_TALK[message.small_talk], ask, services.bank)
             write(Token(before + answer, restart=True))
