@@ -83,13 +83,13 @@ def beside(note: Note) -> str:
     return f"{frame_of(note)}“{clip(note.quote, None, FURTHER_WORDS)}”"
 
 
-def frame_of(note: Note, when: str = "", *, dated: bool = True) -> str:
-    """The speaker and, if `dated`, the day; `when` it happened comes first."""
+def frame_of(note: Note) -> str:
+    """The speaker and the day, or when it happened."""
     speaker, day = "You" if note.by_user else note.memory.speaker, describe_day(note.memory.said_at)
     if speaker:
-        return f"{when}{speaker}, on {day}: " if day and dated else f"{when}{speaker}: "
+        return f"{speaker}, on {day}: " if day else f"{speaker}: "
     if note.when:
-        return when or f"{capitalise(describe_span(note.when))}: "
+        return f"{capitalise(describe_span(note.when))}: "
     return f"As of {day}: " if day else ""
 
 
