@@ -72,6 +72,20 @@ def test_a_statement_is_known_by_its_form(text):
     assert form_of(text) == "statement"
 
 
+@pytest.mark.parametrize("text", ["Have Ben and I agreed on a price", "are Ana and Tom coming on friday"])
+def test_an_auxiliary_before_two_names_asks(text):
+    assert form_of(text) == "question"
+
+
+@pytest.mark.parametrize(
+    "text", ["what a morning, ben called me from the boat", "wonder what mum will say to that", "guess who rang"]
+)
+def test_an_exclamation_asks_nothing(chat, text):
+    message, _ = chat(text)
+    assert message.statements == (text,)
+    assert message.classes.likeliest_kind == "statement"
+
+
 @pytest.mark.parametrize("text", ["and her job", "dentist on friday"])
 def test_the_form_of_a_fragment_is_open(text):
     assert form_of(text) == "unclear"

@@ -113,15 +113,19 @@ def _nearest(question: Question, notes: Sequence[Note], hits: Sequence[Hit]) -> 
     if question.unknown_names or question.vague:
         return []
     meaning = {hit.memory.id: hit.scores.get("dense", 0.0) for hit in hits}
-    near = [note for note in notes if meaning.get(note.memory.id, 0.0) >= MIN_SIMILARITY]
     # A fact and the turn that states it say the same.
     distinct: dict[object, Note] = {}
-    for note in near:
-        distinct.setdefault(note.memory.turn_ids or note.memory.id, note)
-    return [
-        (note, frame_of(note), clip(note.quote, question, FURTHER_WORDS))
-        for note in islice(distinct.values(), MAX_NEAREST)
-    ]
+    for note in notes:
+        if meaning.get(note.memory.id, 0.0) >= MIN_SIMILARITY:
+            distinct.setdefault(note.memory.turn_ids or note.memory.id, note)
+    return [_shown(note, question) for note in islice(distinct.values(), MAX_NEAREST)]
+
+
+def _shown(note: Note, question: Question) -> Quoted:
+    """A note as a line of its own: what was said is quoted, a fact learned from it is not."""
+    if note.memory.relation is not None:
+        return note, state_fact(note.memory) or f"As far as I know, {note.memory.text.rstrip('.')}.", ""
+    return note, frame_of(note), clip(note.quote, question, FURTHER_WORDS)
 
 
 def compare(

@@ -59,7 +59,7 @@ _QUESTION_FORMS = tuple(
         rf"did (?:{_POSSESSIVE}|the|any|all|both) [\w'-]+ (?:(?:ask|buy|call|come|eat|find|get|give"
         rf"|go|have|know|leave"
         r"|like|look|make|move|need|pay|pass|say|see|sell|send|start|stop|take|tell|try|visit|want|work|write)\b)",
-        r"(?:is|was|does|has) (?-i:[A-Z])[\w'-]+ \w+",
+        r"(?:is|was|does|has) (?-i:[A-Z])[\w'-]+ \w+|(?:are|were|do|did|have|will|can) (?-i:[A-Z])[\w'-]+ and \w+ \w+",
         # An order to answer.
         rf"(?:tell|show|give) (?:me|us) (?:about|{_ASKED}|if|everything|something|anything|all|again|the|my)\b",
         rf"remind me (?:about|of|{_ASKED})\b|remember {_ASKED}\b",
@@ -74,11 +74,16 @@ _QUESTION_FORMS = tuple(
     )
 )
 
+_EXCLAMATION = re.compile(
+    r"(?:guess|wonder) (?:what|who|where|how|which)\b|who (?:knew|cares)\b|what an? "
+    r"|how (?:lovely|nice|cool|sweet|funny|sad)\b|how is it (?:already|only|still)\b",
+    re.IGNORECASE,
+)
+
 _STATEMENT_FORMS = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        r"guess (?:what|who|where|how|which)\b|who (?:knew|cares)\b|what an? |how (?:lovely|nice|cool|sweet"
-        r"|funny|sad)\b",
+        _EXCLAMATION.pattern,
         r"remind me to\b|remember (?:that|to|this|i|my|it'?s)\b|(?:i'?ll|let me) tell you\b",
         # A question word that joins: "when i got home ...", "what i like about it is ...".
         r"(?:when|where|what|who|why|how|which) (?:i|he|she|we|they|it|my|our|his|their|i'?m|we'?re|i'?ve)\b",
@@ -131,11 +136,9 @@ def form_of(sentence: str) -> Form:
 
     A question mark makes any sentence a question.
     """
-    text = " ".join(sentence.replace("’", "'").replace("`", "'").split())
-    text = _MISSPELT.sub(lambda match: _SPELLING[match[0].lower()], text)
-    if text.rstrip("\"'”)» !").endswith(("?", "？")):
+    if sentence.rstrip("\"'”)» !").endswith(("?", "？")):
         return "question"
-    text = text[_OPENING.match(text).end() :][:LONGEST_READ]  # type: ignore[union-attr]  # it matches the empty opening
+    text = _to_the_point(sentence)
     if any(pattern.match(text) for pattern in _STATEMENT_FORMS):
         return "statement"
     if any(pattern.match(text) for pattern in _QUESTION_FORMS):
@@ -145,3 +148,15 @@ def form_of(sentence: str) -> Form:
         return "unclear"
     has_verb = _VERB.search(text) or any(is_past_form(word) for word in words)
     return "statement" if has_verb or len(words) > MAX_FRAGMENT_WORDS else "unclear"
+
+
+def exclaims(sentence: str) -> bool:
+    """Whether a sentence only exclaims ("what a morning", "guess who called"), although it begins like a question."""
+    return _EXCLAMATION.match(_to_the_point(sentence)) is not None
+
+
+def _to_the_point(sentence: str) -> str:
+    """A sentence without its opening, question words spelt out."""
+    text = " ".join(sentence.replace("’", "'").replace("`", "'").split())
+    text = _MISSPELT.sub(lambda match: _SPELLING[match[0].lower()], text)
+    return text[_OPENING.match(text).end() :][:LONGEST_READ]  # type: ignore[union-attr]  # it matches the empty opening

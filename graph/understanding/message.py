@@ -13,6 +13,7 @@ from graph.state import Ask, Message, Services, TraceLine
 from graph.understanding.aliases import People, with_kinds, with_names
 from graph.understanding.classifier import Classification
 from graph.understanding.follow_ups import refers_back, resolve
+from graph.understanding.form import form_of
 from graph.understanding.llm_classifier import JudgedStores, judge_stores
 from graph.understanding.parts import read_parts
 from graph.understanding.question import names_something
@@ -59,7 +60,13 @@ def _parse(ask: Ask, services: Services) -> tuple[Message, str]:
     views, voices = _views(services, [*texts, *dialogue], names if services.settings.search.voice else ())
     people = People.of(known_relations(services.bank, ask.persona.id, ask.as_of))
     own, before = views[0], views[1 : 1 + len(context)]
-    parts = read_parts(views[1 + len(context) : len(texts)] or (own,), services, ask.persona.name)
+    said = next((turn.text for turn in reversed(ask.dialogue) if turn.role == "user"), "")
+    parts = read_parts(
+        views[1 + len(context) : len(texts)] or (own,),
+        services,
+        ask.persona.name,
+        follows_question=form_of(said) == "question",
+    )
     question = _together(parts.asking) if parts.stating and parts.asking else own
     own_question = question.text
     classes = replace(_classes(question, services), kind=parts.kind)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from graph.learning.feelings import GOOD_FEELINGS, HARD_FEELINGS, feeling_now
 from graph.replies.phrases import CRISIS, GOOD, HARD, SMALL_TALK
 from graph.understanding.classifier import KINDS, Kind
-from graph.understanding.form import Form, form_of
+from graph.understanding.form import Form, exclaims, form_of
 from graph.understanding.intents import NONE
 from graph.understanding.question import names_something
 from memory.search.searcher import View
@@ -68,11 +68,12 @@ class Parts:
         return bool(self.asking) and {view.text for view in self.asking} <= {view.text for view in self.stating}
 
 
-def read_parts(sentences: Sequence[View], services: Services, persona: str) -> Parts:
+def read_parts(sentences: Sequence[View], services: Services, persona: str, *, follows_question: bool) -> Parts:
     """Tell the sentences of a message apart by their form; where it leaves that open, words and meaning decide.
 
     What may be a question by its words alone is remembered, too, and so is a statement that is small talk ("I'm
-    bored"). What names nothing ("so it is") tells nothing.
+    bored"). A fragment that goes on from a question ("and the other one") asks, too. What names nothing ("so it is")
+    tells nothing.
     """
     stating: list[View] = []
     asking: list[View] = []
@@ -82,13 +83,15 @@ def read_parts(sentences: Sequence[View], services: Services, persona: str) -> P
         form = form_of(view.text)
         intent = services.small_talk.recognise(view.text, view.vector)[0]
         typed = words(_STRETCHED.sub(r"\1", view.text))
-        if form != "question" and (typed[:1] in _JOINING or not known.issuperset(typed)):
+        joins = form != "question" and typed[:1] in _JOINING
+        if joins or (form != "question" and not known.issuperset(typed)):
             intent = ""
         small_talk = intent or small_talk
         if intent == ABOUT_USER or (intent and form == "question" and _ABOUT_SELF.search(view.text)):
             asking.append(view)
             continue
-        if not intent and _may_ask(form, view, services):
+        goes_on = joins and follows_question and form == "unclear"
+        if not intent and (goes_on or _may_ask(form, view, services)):
             asking.append(view)
         if form == "question" or (intent and form != "statement") or not names_something(view.text):
             continue
@@ -112,4 +115,6 @@ def _news(view: View, services: Services) -> str:
 def _may_ask(form: Form, view: View, services: Services) -> bool:
     if form == "question":
         return True
-    return not view.text.endswith((".", "!", "…")) and bool(services.asking.recognise(view.text, view.vector)[0])
+    if exclaims(view.text) or view.text.endswith((".", "!", "…")):
+        return False
+    return bool(services.asking.recognise(view.text, view.vector)[0])
