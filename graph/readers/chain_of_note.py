@@ -19,12 +19,11 @@ from graph.models.json_replies import UnusableReply, ask_for_json
 from graph.models.local import LocalChat
 from graph.models.quantization import resolve_quantization
 from graph.models.tokens import UNKNOWN_CONTEXT, context_length, count_tokens, counting_method
-from graph.readers.citing import cite
+from graph.readers.citing import AnswerStream, cite
 from graph.readers.interface import ReaderFailed, ReaderInput, ReaderOutput, Say
 from graph.readers.intervals import AMONG
 from graph.readers.prompts import PromptContent, prompt
 from graph.readers.reply_formats import NoteReply, NotesReply, ReadingReply, parse_words
-from graph.readers.streaming import AnswerStream
 from graph.replies.manners import manner
 from graph.settings import PipelineSettings
 from graph.state import Note, Reading, Reason, TraceLine, drop

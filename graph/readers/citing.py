@@ -1,4 +1,4 @@
-"""Check the citations of a chat model's answer: keep and renumber the correct ones, drop and count the rest."""
+"""Check the citations of a chat model's answer, also while it streams: renumber the correct ones, drop the rest."""
 
 from __future__ import annotations
 
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 _MARK = re.compile(r"\s?\[(\d+(?:\s*,\s*\d+)*)\]")
 _QUOTED = re.compile(r"[“\"]([^“”\"]{3,})[”\"][.,;]?\s*\[(\d+)\]")
+_UNKNOWN, _REASONING, _REASONED = "UNKNOWN:", "<think>", "</think>"
+
+_MARK_LENGTH = 24
+"""Characters after a "[" from which it is not taken for a citation mark any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,3 +81,60 @@ def _best_sentence(memory: Memory, answer: str) -> str:
     """The sentence of a memory that shares most terms with the answer."""
     answered = frozenset(terms(answer))
     return max(split(memory.text) or [memory.text], key=lambda s: len(answered & frozenset(terms(s))))
+
+
+class AnswerStream:
+    """Passes an answer on piece by piece; of an abstention it passes on nothing."""
+
+    def __init__(self, content: PromptContent, say: Callable[[str], None]) -> None:
+        self._content, self._say = content, say
+        self._pending = ""
+        self._started = self._abstains = False
+        self._places: dict[int, int] = {}
+
+    def feed(self, piece: str) -> None:
+        """Take the next piece."""
+        self._pending += piece
+        if not self._started and not self._start():
+            return
+        if not self._abstains:
+            self._pass_on(self._ready())
+
+    def end(self) -> None:
+        """Pass on what is pending."""
+        if not self._abstains and not self._pending.lstrip().startswith(_REASONING):
+            self._pass_on(len(self._pending))
+
+    def _start(self) -> bool:
+        """Whether the answer itself has started; reasoning before it is dropped."""
+        start = self._pending.lstrip().lstrip("*")
+        if start.startswith(_REASONING):
+            if _REASONED not in start:
+                return False
+            self._pending = start.partition(_REASONED)[2]
+            start = self._pending.lstrip().lstrip("*")
+        if _REASONING.startswith(start[: len(_REASONING)]) or _UNKNOWN.startswith(start[: len(_UNKNOWN)].upper()):
+            if len(start) < len(_UNKNOWN):
+                return False
+            self._abstains = True
+        self._started = True
+        self._pending = self._pending.lstrip()
+        return True
+
+    def _ready(self) -> int:
+        """How many characters can be shown: all before an incomplete mark and the space in front of it."""
+        opened = self._pending.rfind("[")
+        if opened >= 0 and "]" not in self._pending[opened:] and len(self._pending) - opened < _MARK_LENGTH:
+            return len(self._pending[:opened].rstrip())
+        return len(self._pending.rstrip())
+
+    def _pass_on(self, upto: int) -> None:
+        ready, self._pending = self._pending[:upto], self._pending[upto:]
+        if ready:
+            self._say(renumbered(ready, self._place))
+
+    def _place(self, number: int) -> int | None:
+        """The number of a memory in the answer: the next one when it is cited for the first time."""
+        if self._content.memory(number) is None:
+            return None
+        return self._places.setdefault(number, len(self._places) + 1)
