@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from graph.readers import composing, intervals, listing
+from graph.readers import composing, intervals, listing, totals
 from graph.readers.interface import ReaderInput, ReaderOutput, Say
 from graph.readers.notes import Origins, take_notes
 from graph.replies.manners import manner
@@ -53,8 +53,8 @@ def answer(
 ) -> Reading:
     """The answer to a message's question from the hits, best first; `window` is the time asked about."""
     asked, bank, searcher = message.question, services.bank, services.searcher
-    total, frequency = searcher.document_frequencies(ask.persona.id, question.terms_of(asked.text), ask.as_of)
-    parsed = question.parse(asked.text, total, frequency, [w.text for w in window])
+    size, frequency = searcher.document_frequencies(ask.persona.id, question.terms_of(asked.text), ask.as_of)
+    parsed = question.parse(asked.text, size, frequency, [w.text for w in window])
     # "And when was that?" is about the question before it, but its own words say what it expects, and are read first.
     own = ask.text if asked.text.endswith(ask.text) else asked.text
     if own != asked.text:
@@ -69,6 +69,11 @@ def answer(
     sure = bool(window) and all(time.sure and time.relation != "before" for time in window)
     memories = [hit.memory for hit in hits]
     of_other_time = [m.id for m in memories if sure and not any(may_tell_of_time(m, time.span) for time in window)]
+    if totals.asked(own):
+        each = replace(parsed, text=totals.of_one(parsed.text))
+        total = totals.compose(take_notes(each, asked_on, hits, origins, reader, of_other_time), hits)
+        if total is not None:
+            return total
     notes = take_notes(parsed, asked_on, hits, origins, reader, of_other_time)
     notes = _current(notes, ask, bank) if not _OF_PAST.search(own) else notes
     # A turn of June may be about February: a time that some hit is of is not outside the known time.

@@ -43,8 +43,8 @@ _APART = tuple(
     )
 )
 _ORDER = re.compile(
-    r"\b(?:which|what|who)\b.*?\b(?:first|earlier|earliest|(?P<last>last|later|latest|more recent(?:ly)?))\b.*?[,:]\s*"
-    r"(?P<a>.+?),? or (?P<b>.+)",
+    r"\b(?:which|what|who)\b.*?\b(?:first|earlier|earliest|(?P<last>last|later|latest|more recent(?:ly)?))\b"
+    r"(?:.*?[,:]|:?)\s*(?P<a>.+?),? or (?P<b>.+)",
     re.IGNORECASE,
 )
 

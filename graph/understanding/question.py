@@ -14,10 +14,11 @@ Expects = Literal["time", "ago", "duration", "number", "person", "place", "yes o
 
 _SPAN = r"\bhow (?:long|many (?:day|week|month|year)s)"
 _PASSED = "(?:is it|has it been|(?:have|has) (?:passed|gone by)|passed)"
+_LEFT = "(?:(?:left|more|now|to go|is it|are there|is left|are left|do (?:i|we) have) ){0,3}"
 _AUXILIARY = "did|do|does|have|has|had|is|are|was|were|am|can|could|will|would|should"
 
 _EXPECTS: tuple[tuple[Expects, re.Pattern[str]], ...] = (
-    ("ago", re.compile(rf"{_SPAN} (?:ago\b|{_PASSED}\b.{{0,99}}?\bsince\b)", re.I)),
+    ("ago", re.compile(rf"{_SPAN} (?:ago\b|{_PASSED}\b.{{0,99}}?\bsince\b|{_LEFT}(?:un)?till?\b)", re.I)),
     ("duration", re.compile(r"\bhow long\b", re.I)),
     ("time", re.compile(r"\bwhen\b|\b(?:what|which) (?:date|day|month|year|time|week|season)\b", re.I)),
     ("number", re.compile(r"\bhow (?:many|much|old|often|far|tall|big)\b", re.I)),

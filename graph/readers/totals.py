@@ -1,0 +1,89 @@
+"""Answer questions for a sum ("how much did the vet cost in total") with the amounts that the notes name, added up.
+
+The lines need not be all there were, so the answer says what is known and lists what was added.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from graph.readers.composing import answers, cited
+from graph.state import Note, Reading
+
+if TYPE_CHECKING:
+    from memory.types import Hit
+
+_IN_ALL = re.compile(
+    r",?\s*\b(?:in total|(?:all|al)\s?to?gether|altogeth?er|together|in all|all in all|combined|summed up|in sum)\b"
+    r"|\bthe (?:total|sum) (?:of|for)\b|\btotal\b",
+    re.IGNORECASE,
+)
+_OF_MONEY = re.compile(
+    r"\b(?:how much|costs?|pay|paid|spen[dt]|c[oa]me to|price|money|earn(?:ed)?|owe[ds]?|bills?|fees?|rent)\b",
+    re.IGNORECASE,
+)
+_AMOUNT = re.compile(
+    r"(?P<sign>[£€$¥₹])?\s?(?<![\d.,:/])(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d{1,2})?|\d+(?:[.,]\d{1,2})?)(?![\d:/])"
+    r"(?P<thousands>k\b)?(?:\s?(?P<unit>[^\W\d_]+))?",
+    re.IGNORECASE,
+)
+_UNITS = {
+    "€": ("euro", "euros", "eur"),
+    "£": ("pound", "pounds", "quid", "gbp"),
+    "$": ("dollar", "dollars", "bucks", "usd", "cad", "aud"),
+    "₹": ("rupee", "rupees", "rs", "inr"),
+    "¥": ("yen", "yuan", "rmb"),
+}
+_SIGN_OF = {name: sign for sign, names in _UNITS.items() for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A number of something; the sign is that of a currency, and empty if none is named."""
+
+    number: Decimal
+    sign: str
+
+
+def asked(text: str) -> bool:
+    """Whether a question is for a sum of money."""
+    return bool(_IN_ALL.search(text) and _OF_MONEY.search(text))
+
+
+def of_one(text: str) -> str:
+    """A question for a sum as one for each amount."""
+    return " ".join(_IN_ALL.sub(" ", text).split())
+
+
+def amount_in(words: str) -> Amount | None:
+    """The one amount that words name; None if they name none or several."""
+    found = [match for match in _AMOUNT.finditer(words) if match["number"]]
+    if len(found) != 1:
+        return None
+    (match,) = found
+    digits = match["number"]
+    # "2,899" is in the thousands; "3,50" is a price as most of Europe writes it.
+    digits = digits.replace(",", "") if re.search(r",\d{3}", digits) else digits.replace(",", ".")
+    number = Decimal(digits) * (1000 if match["thousands"] else 1)
+    return Amount(number, match["sign"] or _SIGN_OF.get((match["unit"] or "").lower(), ""))
+
+
+def compose(notes: Sequence[Note], hits: Sequence[Hit]) -> Reading | None:
+    """The sum of what the notes name; None if fewer than two name an amount, or their currencies differ."""
+    of_turn: dict[object, tuple[Note, Amount]] = {}
+    for note in notes:
+        amount = amount_in(note.words) if answers(note) else None
+        if amount is not None:
+            of_turn.setdefault(note.memory.turn_ids or note.memory.id, (note, amount))
+    counted = list(of_turn.values())
+    signs = {amount.sign for _, amount in counted} - {""}
+    if len(counted) < 2 or len(signs) > 1:
+        return None
+    sign, total = "".join(signs), sum((amount.number for _, amount in counted), Decimal(0))
+    said = [f"{note.words.strip(' .,;:!')} [{number}]" for number, (note, _) in enumerate(counted, 1)]
+    text = f"I know of {sign}{total:,}: {'; '.join(said[:-1])}; and {said[-1]}."
+    return Reading(text, tuple(notes), cited([note for note, _ in counted], hits))

@@ -1,0 +1,67 @@
+"""A question for a sum is answered with the amounts that were told, added up, each with its source."""
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from graph.readers.totals import Amount, amount_in, asked, of_one
+from memory.types import PersonaDraft, SessionDraft, TurnDraft
+
+BILLS = (
+    (2, 3, "The vet came for the dog's paw and it cost 85 euros."),
+    (4, 9, "Vet again, the dog had an ear infection, that cost 140 euros."),
+    (5, 20, "The plumber wanted 60 euros for ten minutes."),
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "number", "sign"),
+    [
+        ("85 euros", "85", "€"),
+        ("£1,250", "1250", "£"),
+        ("€ 12.50", "12.50", "€"),
+        ("3,50 euro", "3.50", "€"),
+        ("6200", "6200", ""),
+        ("29k", "29000", ""),
+        ("40 quid", "40", "£"),
+    ],
+)
+def test_an_amount_is_read_with_its_currency(words, number, sign):
+    assert amount_in(words) == Amount(Decimal(number), sign)
+
+
+@pytest.mark.parametrize("words", ["a lot", "10 or 12 euros", "at 10:30", "", "2/3"])
+def test_what_names_no_one_amount_is_none(words):
+    assert amount_in(words) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "one"),
+    [
+        ("How much did the vet cost in total?", "How much did the vet cost ?"),
+        ("how much have i spent on stamps altogether", "how much have i spent on stamps"),
+        ("what did the bike and the washing machine come to together", None),
+        ("What is the total of my vet bills?", None),
+    ],
+)
+def test_a_sum_is_asked_for(text, one):
+    assert asked(text)
+    assert one is None or of_one(text) == one
+
+
+@pytest.mark.parametrize("text", ["How much did the vet cost?", "Do we live together?", "Who won in total silence?"])
+def test_other_questions_ask_for_no_sum(text):
+    assert not asked(text)
+
+
+def test_the_amounts_of_what_is_asked_about_are_added_up(services, marlow):
+    chat = replace(marlow, persona=services.bank.create_persona(PersonaDraft("Quill")))
+    sessions = [
+        SessionDraft((TurnDraft("You", "user", text),), chat.now.replace(month=month, day=day))
+        for month, day, text in BILLS
+    ]
+    services.bank.remember(chat.persona.id, sessions)
+    reading = chat.say("how much did the vet cost in total", remember=False).reading
+    assert reading.answer.startswith("I know of €225: ")
+    assert {c.memory.text for c in reading.citations} == {text for *_, text in BILLS[:2]}
