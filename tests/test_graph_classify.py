@@ -135,6 +135,11 @@ def test_a_statement_is_looked_up_with_all_that_was_said_before_it(message):
     assert len({view.weight for view in told.views}) == 1
 
 
+def test_a_statement_is_no_follow_up_although_it_says_it(message):
+    told = message("But I still liked it.", "The parade was long.", "Ada had a stall there.")
+    assert "The parade was long. Ada had a stall there. But I still liked it." in [view.text for view in told.views]
+
+
 def test_a_profile_is_of_those_whose_memory_it_is(message):
     assert message("What is Bo Lindqvist's job?").classes.stores["profile"] == 0
     assert message("What is your job?").classes.stores["profile"] > 0.5

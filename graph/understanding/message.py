@@ -165,7 +165,8 @@ def _contexts(ask: Ask) -> Iterator[list[str]]:
     """
     turns = [t.text for t in ask.dialogue if t.role == "user"]
     naming = [text for text in turns if names_something(text)]
-    of_user = naming[-1:] if refers_back(ask.text) else turns[-CONTEXT_TURNS:]
+    asks_back = form_of(ask.text) == "question" and refers_back(ask.text)
+    of_user = naming[-1:] if asks_back else turns[-CONTEXT_TURNS:]
     for before in (of_user, [t.text for t in ask.dialogue[-DIALOGUE_TURNS:]]):
         yield [" ".join([*before, ask.text])] if before else []
 
