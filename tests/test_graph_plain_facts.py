@@ -11,8 +11,8 @@ from graph.learning.plain_words import plain_words
 CASES = Path(__file__).parent / "data" / "told_facts.txt"
 JUNE = datetime(2026, 6, 15, 12, tzinfo=UTC)
 
-MIN_PRECISION, MIN_RECALL = 0.98, 0.95
-"""Of what is learned, and of what is told; measured .99 and .98."""
+MIN_PRECISION, MIN_RECALL = 0.98, 0.97
+"""Of what is learned, and of what is told; measured .99 and .99."""
 
 
 def learned(text):
@@ -40,6 +40,12 @@ def test_a_name_in_lower_case_is_stored_with_its_capital():
     (fact,) = stated_facts("my husbands name is callum", "You", JUNE, 0, ())
     assert (fact.memory.text, fact.memory.relation.tail) == ("Callum is your husband", "Callum")
     assert fact.quotes[0].words == "my husbands name is callum"
+
+
+def test_a_usual_name_in_lower_case_is_one_after_a_relation():
+    (fact,) = stated_facts("im meeting my sister ana", "You", JUNE, 0, ())
+    assert fact.memory.text == "Ana is your sister"
+    assert learned("my brother will come, my sister may not") == set()
 
 
 def test_a_definite_person_is_known_even_where_the_rest_is_open():

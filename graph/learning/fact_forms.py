@@ -9,7 +9,6 @@ import re
 from dataclasses import dataclass
 
 from graph.learning.fact_slots import (
-    ANIMAL,
     ANY_JOB,
     ANY_NAME,
     ANY_PLACE,
@@ -22,9 +21,13 @@ from graph.learning.fact_slots import (
     JOB,
     JOBS,
     JOKES,
+    LANGUAGES,
     LOWER,
     LOWER_PLACE,
     MY,
+    NO_PEOPLE,
+    NONE_OF,
+    NUMBERED,
     OWN,
     PEOPLE,
     PERSON,
@@ -36,6 +39,7 @@ from graph.learning.fact_slots import (
     SURE_PLACE,
     TIE,
     WHO,
+    WORKPLACE,
 )
 from memory.types import Store
 
@@ -90,6 +94,10 @@ def _tie(pattern: str, **how: bool) -> Form:
     return _form(pattern, "relationship", "{kind}", "{what} is {whose} {kind}", **how)
 
 
+def _status(pattern: str) -> Form:
+    return _form(pattern, "profile", "marital status", "Marital status: {what}", exclusive=True)
+
+
 def _profile(relation: str, text: str, pattern: str) -> Form:
     return _form(pattern, "profile", relation, text)
 
@@ -104,45 +112,37 @@ _STARTED = (
 _FIRM = r"(?:the )?"
 
 FORMS: tuple[Form, ...] = (
-    *(_name(rf"(?:\bmy name(?:'?s| is)|\A\W*(?:the )?name'?s|\bI'm called) {slot}") for slot in ANY_NAME),
-    *(_name(rf"(?:\A\W*|\b(?:you can|please|just|and|but) )(?:just )?call me {slot}") for slot in ANY_NAME),
+    _name(rf"(?:\bmy name(?:'?s| is)|\A\W*(?:the )?name'?s|\bI'm called) {ANY_NAME}"),
+    _name(rf"(?:\A\W*|\b(?:you can|please|just|and|but) )(?:just )?call me {ANY_NAME}"),
     _name(rf"\b{WHO} is my name\b"),
     _name(
         rf"(?:\A\W*|\b(?:hi|hello|hey|there|and|so|evening|morning|afternoon),? )I'm (?!(?-i:{DEMONYM})\b)"
-        rf"(?-i:(?![A-Z]{{2}}))(?P<what>{PERSON}){_INTRODUCED}"
+        rf"(?-i:(?![A-Z]{{2}})){WHO}{_INTRODUCED}"
     ),
     _name(
         rf"\A\W*(?:(?:hi|hello|hey)(?: there)?,? )?I'm {LOWER}[, ]+(?:and )?(?:nice|pleased|lovely|good|great) to meet"
     ),
-    *(_home(rf"\b(?:I|we)(?: now| currently| still| both)? live in {slot}") for slot in ANY_PLACE),
-    *(_home(rf"\b(?:I'm|we're)(?: now| currently| still)? (?:living|based) in {slot}") for slot in ANY_PLACE),
-    *(_home(rf"\b(?:I|we)(?:'ve| have) (?:been living|lived) in {slot}{_LASTS}") for slot in ANY_PLACE),
-    *(
-        _home(rf"{SUBJECT}moved(?: back| over| up| down| out)? to (?!{SOFTWARE}\b){slot}", begins=True)
-        for slot in SURE_PLACE
+    _home(
+        r"\b(?:(?:I|we)(?: now| currently| still| both)? live"
+        rf"|(?:I'm|we're)(?: now| currently| still)? (?:living|based)) in {ANY_PLACE}"
     ),
-    *(
-        _profile(
-            "origin", "From {what}", rf"\bI(?:'m(?: originally)? from|(?: originally)? come from| grew up in) {slot}"
-        )
-        for slot in SURE_PLACE
+    _home(rf"\b(?:I|we)(?:'ve| have) (?:been living|lived) in {ANY_PLACE}{_LASTS}"),
+    _home(rf"{SUBJECT}moved(?: back| over| up| down| out)? to (?!{SOFTWARE}\b){SURE_PLACE}", begins=True),
+    _profile(
+        "origin", "From {what}", rf"\bI(?:'m(?: originally)? from|(?: originally)? come from| grew up in) {SURE_PLACE}"
     ),
-    *(
-        _form(
-            rf"\bI was born (?:and (?:raised|bred) )?in {slot}",
-            "profile",
-            "birthplace",
-            "Born in {what}",
-            exclusive=True,
-        )
-        for slot in SURE_PLACE
+    _form(
+        rf"\bI was born (?:and (?:raised|bred) )?in {SURE_PLACE}",
+        "profile",
+        "birthplace",
+        "Born in {what}",
+        exclusive=True,
     ),
     _occupation(rf"\bI'm (?:an? |now an? |currently an? ){JOB}"),
     _occupation(rf"\bI'm an? {ANY_JOB}(?= by (?:trade|profession)\b)"),
     _occupation(rf"{_WORKING}(?: (?:part|full)[- ]time)? as (?:an? )?{ANY_JOB}"),
     _occupation(rf"{_STARTED} as (?:an? ){ANY_JOB}"),
-    _employer(rf"{_WORKING} (?:at|for) {_FIRM}{PLACE_NAME}"),
-    _employer(rf"{_WORKING} at {LOWER_PLACE}"),
+    _employer(rf"{_WORKING} (?:at|for) {_FIRM}{WORKPLACE}"),
     _employer(rf"{_STARTED} (?:at|for|with) {_FIRM}{PLACE_NAME}"),
     _employer(rf"{_STARTED}(?<=job|ion|ole|ing) at {LOWER_PLACE}"),
     _employer(rf"\bI've worked (?:at|for) {_FIRM}{PLACE_NAME}{_LASTS}"),
@@ -154,8 +154,7 @@ FORMS: tuple[Form, ...] = (
         rf"{BARE}",
     ),
     _birthday(rf"\bmy (?:birthday|bday|b-day)(?:'?s| is| falls)(?: always)?(?: on| in)?(?: the)? {DATE}"),
-    _birthday(rf"\bit's my (?:birthday|bday) on (?:the )?{DATE}"),
-    _birthday(rf"\bI was born on (?:the )?{DATE}"),
+    _birthday(rf"\b(?:it's my (?:birthday|bday)|I was born) on (?:the )?{DATE}"),
     _birthday(r"\bit's my (?:\d+(?:st|nd|rd|th) )?(?:birthday|bday) (?P<what>today|tomorrow)\b"),
     _favourite(rf"\bmy favou?rite (?P<kind>[a-z][\w ]{{1,30}}?)(?:'s| is| are)(?: now| probably| definitely)? {BARE}"),
     _favourite(
@@ -175,7 +174,7 @@ FORMS: tuple[Form, ...] = (
     _profile(
         "allergy",
         "Allergic to {what}",
-        rf"\bI'm (?:\w+ )?allergic to (?!{JOKES}\b){BARE}",
+        rf"(?:\bI'm (?:\w+ )?|\A\W*(?:also |very )?)allergic to (?!{JOKES}\b){BARE}",
     ),
     _profile(
         "allergy",
@@ -190,36 +189,46 @@ FORMS: tuple[Form, ...] = (
     # Who is what to the speaker.
     _tie(rf"{MY}{TIE}s? {PEOPLE}", presupposes=True),
     _tie(rf"{MY}{TIE}s?(?:, | \(){PEOPLE}(?=[,.;!)])", presupposes=True),
-    *(_tie(rf"{MY}{TIE}s?(?:'?s| is| are) (?:called|named) {slot}") for slot in ANY_NAME),
-    *(_tie(rf"{MY}{TIE}'?s name(?:'?s| is) {slot}") for slot in ANY_NAME),
+    _tie(rf"{MY}{TIE}s?(?:'?s| is| are) (?:called|named) {ANY_NAME}"),
+    _tie(rf"{MY}{TIE}'?s name(?:'?s| is) {ANY_NAME}"),
     _tie(
         rf"{MY}(?P<kind>{FAMILY}|{ROLE}) is (?!(?-i:{DEMONYM})\b)(?-i:(?![A-Z]{{2}})){WHO}"
         r"(?=\W*\Z|[,.;!)]| (?:and|but|who)\b)"
     ),
-    *(_tie(rf"{OWN} (?:an?|two|three|four|\d)(?: \w+)? {TIE}s? (?:called|named) {slot}") for slot in ANY_NAME),
-    *(_tie(rf"\A\W*got an?(?: \w+)? {TIE} (?:called|named) {slot}") for slot in ANY_NAME),
+    *(
+        _tie(rf"(?:{OWN}|\A\W*got){before} (?:an?|two|three|four|\d)(?: \w+)? {TIE}s? (?:called|named) {ANY_NAME}")
+        for before in ("", r"\b[^.;:!?]{1,60} and")
+    ),
     _tie(rf"{OWN} (?:two|three|four|\d)(?: \w+)? {TIE}s?,? {PEOPLE}"),
     _tie(rf"\b(?P<head>{PERSON})'s {QUALITY}{TIE} (?:(?:is )?(?:called|named) )?{WHO}", presupposes=True),
     # Not of friends: music and coffee are many people's best.
     _tie(rf"\b{WHO}(?: is|'s) my {QUALITY}(?P<kind>{FAMILY}|{AT_WORK})(?![\w'-]){END}"),
-    _tie(rf"\b{WHO}, (?:who's |who is )?my {QUALITY}{TIE}(?=,)", presupposes=True),
-    _tie(rf"\b{WHO} \(my {QUALITY}{TIE}\)", presupposes=True),
+    _tie(rf"\b{WHO}(?:, (?:who's |who is )?| \()my {QUALITY}{TIE}(?=[,)])", presupposes=True),
     _tie(rf"\bI'm (?:\w+ )?(?:married to )(?P<kind>){WHO}"),
+    # Whom and what one has, and has not.
+    _profile("has", "Has {what}", rf"\b(?:I|we)(?:'ve got| have| have got| got) {NUMBERED}{END}"),
+    _profile("has no", "Has no {what}", rf"\b(?:I|we) lack {QUALITY}{NONE_OF}"),
     _profile(
-        "has",
-        "Has {what}",
-        rf"\b(?:I|we)(?:'ve got| have| have got| got) (?P<what>(?:an?|two|three|four|five|six|\d)"
-        rf"(?: [\w-]+)? {ANIMAL}s?){END}",
+        "has no", "Has no {what}", rf"(?:\A\W*|\bI'm (?:single|married|divorced)(?:,? and| with|,)? )no {NO_PEOPLE}"
     ),
+    _status(
+        r"\bI'm (?:(?:now|still|newly|happily|finally|recently|currently) )*"
+        rf"(?P<what>single|married|unmarried|divorced|widowed|engaged|separated){END}"
+    ),
+    _status(
+        r"\b(?:I|we)(?:(?:'ve| have)?(?: just)? got|(?:'ve| have) been) (?P<what>married|divorced|single|widowed)"
+        rf"(?:{END}|(?= (?:for|since|in|on|to|again|young)\b))"
+    ),
+    _profile("speaks", "Speaks {what}", rf"\b(?:I'm fluent in|(?:I|we)(?: can| also| still| both)* speak) {LANGUAGES}"),
 )
 
 _NO_MORE = r"\bI(?: no longer| don't| do not)"
 _LEFT = r"\bI(?:'ve| have)?(?: just)? (?:quit|left) my (?:job|position)"
 ENDINGS: tuple[Form, ...] = (
-    *(_home(rf"{_NO_MORE} live in {slot}", begins=True) for slot in ANY_PLACE),
-    *(_home(rf"\b(?:I|we)(?:'ve| have)? moved (?:away from|out of) {slot}", begins=True) for slot in ANY_PLACE),
-    *(_employer(rf"{_NO_MORE} work (?:at|for) {_FIRM}{slot}", begins=True) for slot in ANY_PLACE),
-    *(_employer(rf"{_LEFT} (?:at|with) {_FIRM}{slot}", begins=True) for slot in ANY_PLACE),
+    _home(rf"{_NO_MORE} live in {ANY_PLACE}", begins=True),
+    _home(rf"\b(?:I|we)(?:'ve| have)? moved (?:away from|out of) {ANY_PLACE}", begins=True),
+    _employer(rf"{_NO_MORE} work (?:at|for) {_FIRM}{ANY_PLACE}", begins=True),
+    _employer(rf"{_LEFT} (?:at|with) {_FIRM}{ANY_PLACE}", begins=True),
     _occupation(rf"{_NO_MORE} work as (?:an? )?{ANY_JOB}", begins=True),
 )
 """Ways of saying that a fact of these words is so no more."""

@@ -1,16 +1,30 @@
 """The parts of the forms in which facts are stated: names, places, dates, occupations, and who is what to whom.
 
 A slot takes a name as it is written: with a capital anywhere, in lower case only where nothing but a name can follow
-("my boss is called dana") or where the place is known ("i moved to leeds").
+("my boss is called rue") or where the name is known ("my sister ana", "i moved to leeds").
 """
 
 from __future__ import annotations
 
+from itertools import groupby
 from pathlib import Path
 
 
 def _words(text: str) -> str:
     return "|".join(text.split())
+
+
+def _listed(file: str) -> str:
+    """The words of a file, but its comments; grouped, so that a place in a text is not tried with each of them."""
+    lines = Path(__file__).with_name(file).read_text("utf-8").split("\n")
+    words = sorted(" ".join(line for line in lines if line[:1] != "#").split())
+    groups = groupby(words, key=lambda word: word[:2])
+    return "|".join(f"{start}(?:{'|'.join(word[2:] for word in group)})" for start, group in groups)
+
+
+def _what(*forms: str) -> str:
+    """The slot of a fact's value, in the first of these forms that fits."""
+    return f"(?P<what>{'|'.join(forms)})"
 
 
 DEMONYM = (
@@ -38,20 +52,23 @@ PERSON = (
     rf"{_NOT_A_NAME}(?-i:(?:(?:Mr|Mrs|Ms|Miss|Dr|Prof|St)\.? )?{_CAPITAL}"
     rf"(?:(?: (?:de|del|da|van|von|der|bin|al))* (?!(?:{_DAY})\b){_CAPITAL}){{0,2}})"
 )
-PEOPLE = rf"(?P<what>{PERSON}(?:(?:, {PERSON})*,? (?:and|&) {PERSON})?)"
-WHO = rf"(?P<what>{PERSON})"
+_KNOWN_NAME = rf"(?-i:(?:(?:mr|mrs|ms|miss|dr|prof)\.? [a-z]+|(?:{_listed('names.txt')}))(?![\w-])(?!'(?!s\b)))"
+"""A name in lower case that can be nothing else: a usual first name, or what follows a title."""
+_ONE = rf"(?:{PERSON}|{_KNOWN_NAME})"
+_PEOPLE = rf"{_ONE}(?:(?:, {_ONE})*,? (?:and|&) {_ONE})?"
+PEOPLE, WHO = _what(_PEOPLE), _what(_ONE)
 _SMALL = r"on in at by of to not no the an? my your our his her this that what it so too very just still also now all"
-LOWER = (
-    rf"(?P<what>(?!(?:{_words(_SMALL)}|spel\w+|later|maybe|back|again|soon|tonight|today|tomorrow|anytime|when|if|crazy"
-    r"|old|hard|easy|long|short|common|important|names|mud|after|and|or|mr|mrs|dr)\b)(?-i:[^\W\dA-Z_])[\w'-]+)"
+_LOWER = (
+    rf"(?!(?:{_words(_SMALL)}|spel\w+|later|maybe|back|again|soon|tonight|today|tomorrow|anytime|when|if|crazy"
+    r"|old|hard|easy|long|short|common|important|names|mud|after|and|or|mr|mrs|dr)\b)(?-i:[^\W\dA-Z_])[\w'-]+"
     r"(?=\W*\Z|[,.;!?)]| (?:and|but|btw|lol|by|after|because|cos|he'?s|she'?s|he|she|they)\b)"
 )
-"""A name in lower case, after "called" or "my name is"."""
-ANY_NAME = (PEOPLE, LOWER)
+LOWER, ANY_NAME = _what(_LOWER), _what(_PEOPLE, _LOWER)
+"""A name in lower case after "called" or "my name is", and any name there."""
 
-PLACE_NAME = (
-    rf"(?P<what>(?-i:(?:St\.? )?{_CAPITAL}(?:(?: (?:de|del|da|do|du|la|le|of|on|the|upon|van|von|der|and the))* "
-    rf"(?!(?:{_DAY})\b){_CAPITAL})*))"
+_PLACE_NAME = (
+    rf"(?-i:(?:St\.? )?{_CAPITAL}(?:(?: (?:de|del|da|do|du|la|le|of|on|the|upon|van|von|der|and the))* "
+    rf"(?!(?:{_DAY})\b){_CAPITAL})*)"
 )
 _AFTER = (
     r"(?=\W*\Z|[.,;:!?)]|\s+(?:and|but|because|cos|since|so|now|with|these|at|last|this|yesterday|today|in|for|to|near"
@@ -67,35 +84,38 @@ _NO_PLACE = _words(
     my your our a an what where one two myself free food fun years ages sea height speed least first large best most
     once noon midnight night lunch day part full nine ten eight seven time people families small big"""
 )
-_KNOWN_PLACES = (
-    "|".join(line for line in Path(__file__).with_name("places.txt").read_text("utf-8").split("\n") if line[:1] != "#")
-    .replace(" ", "|")
-    .strip("|")
-)
 _KNOWN_PLACE = (
-    rf"(?P<what>(?-i:(?:(?:north|south|east|west|central) )?(?:{_KNOWN_PLACES}|new york|new zealand|san diego"
+    rf"(?-i:(?:(?:north|south|east|west|central) )?(?:{_listed('places.txt')}|new york|new zealand|san diego"
     r"|los angeles|san francisco|hong kong|buenos aires|sri lanka|las vegas|milton keynes|st albans"
-    r"|south africa|saudi arabia|costa rica|cape town|the netherlands|the us|the usa|the uk|the states)))\b"
+    r"|south africa|saudi arabia|costa rica|cape town|the netherlands|the us|the usa|the uk|the states))\b"
 )
-LOWER_PLACE = (
-    rf"(?P<what>(?!(?:{_NO_PLACE}|\w+ing(?=\W*\Z| to\b)|\d\w*)\b)(?-i:(?:(?:new|san|santa|los|las|la|el|st|north|south"
-    rf"|east|west|great|port|cape|hong|tel|rio|sri|costa|buenos|milton) )?[^\W\dA-Z_][\w'-]+)){_AFTER}"
+_LOWER_PLACE = (
+    rf"(?!(?:{_NO_PLACE}|\w+ing(?=\W*\Z| to\b)|\d\w*)\b)(?-i:(?:(?:new|san|santa|los|las|la|el|st|north|south"
+    rf"|east|west|great|port|cape|hong|tel|rio|sri|costa|buenos|milton) )?[^\W\dA-Z_][\w'-]+){_AFTER}"
 )
 """A place or firm in lower case: one word, after which nothing but another phrase can begin."""
-ANY_PLACE = (PLACE_NAME, _KNOWN_PLACE, LOWER_PLACE)
-SURE_PLACE = (PLACE_NAME, _KNOWN_PLACE)
+PLACE_NAME, LOWER_PLACE = _what(_PLACE_NAME), _what(_LOWER_PLACE)
+SURE_PLACE, ANY_PLACE = _what(_PLACE_NAME, _KNOWN_PLACE), _what(_PLACE_NAME, _KNOWN_PLACE, _LOWER_PLACE)
+WORKPLACE = _what(_PLACE_NAME, rf"(?<=\bat ){_LOWER_PLACE}")
 
-BARE = (
-    r"(?P<what>(?!(?:the|an?|this|that|these|those|my|your|our|his|her|their|its|some|any|every|each|no|all|both|one|(?-i:it|It)"
+_NO_KIND = (
+    r"(?!(?:the|an?|this|that|these|those|my|your|our|his|her|their|its|some|any|every|each|no|all|both|one|(?-i:it|It)"
     r"|you|u|him|them|me|us|myself|himself|how|when|what|where|who|why|which|if|to|being|having|everything|everyone"
     r"|something|someone|anything|nothing|today|tonight|yesterday|so|such|as|and|but|or|mondays?|nonsense|on|in|at|out"
     r"|over|back|still|gone|lost|broken|coming|not|too|very|here|there|now|playing|also|work(?=\W*\Z))\b"
-    r"|\w+(?:'s)\b)[^.,;:!?\n()]{2,60}?)"
+    r"|\w+(?:'s)\b)"
+)
+_FURTHER = (
+    rf"{_NO_KIND}(?!(?:i|i'm|we|he|she|they|it|it's|always|never|ever|even|just|especially|mostly|mainly|thanks|sorry"
+    r"|honestly|hopefully|maybe)\b)[\w'-]+(?: [\w'-]+)?"
+)
+BARE = (
+    rf"(?P<what>{_NO_KIND}[^.,;:!?\n()]{{2,60}}?(?:(?:, {_FURTHER})+,? (?:and|or) {_FURTHER})?)"
     r"(?=(?: unfortunately| sadly| though| btw| so much| a lot| too| as well| lol| haha| tbh| very much| right now)?"
     r"(?:\W*\Z|[.,;:!?\n(]|\s+(?:but|because|cos|since|so|which|when|although|though)\b"
     r"|\s+and (?:my|our|i|i'm|we|he|she|they|it|the|you)\b))"
 )
-"""A noun without an article, as one speaks of a kind: "I love hiking", but not "I love this song"."""
+"""A noun without an article, as one speaks of a kind, or several: "I love hiking", but not "I love this song"."""
 END = (
     r"(?=\W*\Z|[.,;:!?\n)]|\s+(?:and|but|because|since|so|now|with|these days|at the moment|last|this|yesterday|today"
     r"|again|btw|lol|haha|though|cos|who|which|he|she|from)\b)"
@@ -160,6 +180,31 @@ JOB = (
 )
 """An occupation after "I'm a", where many other nouns may follow."""
 ANY_JOB = rf"(?P<what>(?!part\b|full\b|team\b)[^.,;:!?\n]{{2,60}}?){_JOB_END}"
+
+_NUMBERED = rf"(?:an?|one|two|three|four|five|six|\d)(?: [\w-]+)? (?:{ANIMAL}|{FAMILY})s?"
+NUMBERED = rf"(?P<what>(?:{_NUMBERED}(?:, {_NUMBERED})*(?:,? and {_NUMBERED})?|kids|children|siblings|pets))"
+"""Relatives and animals as one counts them: "a cat and two dogs"."""
+_YET = rf"(?=(?: yet| atm| anymore| any more)?{END})"
+_NONE = rf"(?:{FAMILY}|{ANIMAL}|children|sibling|pet)s?"
+NONE_OF = rf"(?P<what>{_NONE}(?: (?:or|and) {_NONE})*){_YET}"
+NO_PEOPLE = rf"(?P<what>kids|children|siblings|brothers|sisters){_YET}"
+
+_LANGUAGE = (
+    "(?:(?:a (?:bit|little)(?: of)?|some|fluent|basic|broken|good|american|british|brazilian|mandarin|swiss) )*(?:"
+    + _words(
+        """afrikaans albanian amharic arabic armenian azerbaijani bambara basque belarusian bengali berber bosnian
+        breton bulgarian burmese cantonese catalan chinese cornish croatian czech danish dari dutch english esperanto
+        estonian farsi finnish flemish french frisian gaelic galician georgian german greek guarani gujarati hausa
+        hebrew hindi hungarian icelandic igbo indonesian irish italian japanese kannada kazakh khmer korean kurdish
+        lao latin latvian lingala lithuanian luxembourgish macedonian malay malayalam maltese mandarin maori marathi
+        mongolian nepali norwegian occitan pashto persian polish portuguese punjabi quechua romanian russian samoan
+        scots serbian shona sindhi sinhala slovak slovene slovenian somali spanish swahili swedish swiss-german tagalog
+        tamil tatar telugu thai tibetan tigrinya turkish twi ukrainian urdu uzbek vietnamese welsh wolof xhosa yiddish
+        yoruba zulu"""
+    ).replace("-", " ")
+    + r")\b"
+)
+LANGUAGES = rf"(?P<what>{_LANGUAGE}(?:(?:, |,? (?:and|&) ){_LANGUAGE})*)"
 
 JOKES = r"(?:mornings|bullshit|work|people|exercise|commitment|fun|idiots|stupidity|effort|housework|love|drama)"
 """What people say they are allergic to and are not."""

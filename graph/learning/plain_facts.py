@@ -17,8 +17,19 @@ from memory.dates.expressions import find_times
 from memory.types import MemoryDraft, Relation, TimeSpan
 
 _POSSESSIVE = re.compile(r"'s\Z")
-_LIST = re.compile(r",? (?:and|&) |, ")
-_NAMED = ("name", "home", "employer", "origin", "birthplace")
+_LIST = re.compile(r",? (?:and|or|&) (?:also )?(?:to )?|, ")
+_SEVERAL = ("allergy", "has", "has no", "speaks")
+_KINDS = ("likes", "dislikes")
+_ONE_THING = re.compile(
+    r"\b(?:rock (?:and|&) roll|(?:drum|rhythm) (?:and|&) (?:bass|blues)|fish (?:and|&) chips|mac (?:and|&) cheese"
+    r"|gin (?:and|&) tonic|peanut butter (?:and|&) jelly|bangers (?:and|&) mash|arts (?:and|&) crafts"
+    r"|salt (?:and|&) vinegar|dungeons (?:and|&) dragons|black (?:and|&) white|peace (?:and|&) quiet)\b",
+    re.IGNORECASE,
+)
+"""What is one thing in two words."""
+_PART = re.compile(r"(?:(?:a (?:bit|little)(?: of)?|some|fluent|basic|broken|good) )+", re.IGNORECASE)
+"""How well somebody speaks a language."""
+_NAMED = ("name", "home", "employer", "origin", "birthplace", "speaks")
 """Relations to what has a name, which is stored with a capital."""
 
 LONGEST = 500
@@ -83,7 +94,7 @@ def _is_unsure(sentence: str, match: re.Match[str], form: Form, *, ending: bool)
 
 
 def _drafts(form: Form, match: re.Match[str], sentence: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]:
-    """The facts that a form found: one, or one for each name of a list ("my cats Miso and Tofu")."""
+    """The facts that a form found: one, or one for each value of a list ("my cats Miso and Tofu")."""
     groups = match.groupdict()
     head, whose = (YOU, "your") if speaker.casefold() == "you" else (speaker, f"{speaker}'s")
     if other := groups.get("head"):
@@ -92,7 +103,7 @@ def _drafts(form: Form, match: re.Match[str], sentence: str, speaker: str, said_
     found = _POSSESSIVE.sub("", match["what"].strip())
     is_tie = form.store == "relationship"
     since = _since(sentence, said_at) if form.begins else None
-    for what in _LIST.split(found) if is_tie else [found]:
+    for what in _LIST.split(found) if is_tie else _values(form.relation, found):
         if is_tie or form.relation in _NAMED:
             what = " ".join(word[:1].upper() + word[1:] for word in what.split()) if what.islower() else what
         if form.relation == "birthday" and what in ("today", "tomorrow"):
@@ -110,6 +121,17 @@ def _drafts(form: Form, match: re.Match[str], sentence: str, speaker: str, said_
             attribute=relation if form.exclusive else "",
             relation=Relation(head, relation, what),
         )
+
+
+def _values(relation: str, found: str) -> list[str]:
+    """The values that are listed; what one likes only where each is short and none is a part of one thing or name."""
+    parts = [_PART.sub("", part) for part in _LIST.split(found)] if relation == "speaks" else _LIST.split(found)
+    if relation in _SEVERAL:
+        return parts
+    if relation not in _KINDS or _ONE_THING.search(found) or any(len(part.split()) > 2 for part in parts):
+        return [found]
+    is_name = "," not in found and all(part[:1].isupper() for part in parts)
+    return [found] if is_name else parts
 
 
 def _singular(kind: str) -> str:

@@ -27,8 +27,19 @@ _PHRASES = (
         "I dislike",
     ),
     (re.compile(rf"\bI'm{_VERY} (?:an?{_VERY} fan of|keen on|into|fond of)\b", re.I), "I like"),
+    (
+        re.compile(
+            r"\b(?:I|we)(?:(?: don't(?: really| even)? have| haven't(?: got)?|'ve never had| never had)(?: any| an?)?"
+            r"|(?: have| got|'ve| have got|'ve got) no) (?=[a-z])",
+            re.I,
+        ),
+        "I lack ",
+    ),
+    (re.compile(r"\bI'm an only child\b", re.I), "I lack siblings"),
+    (re.compile(r"\b(?:I'm (?:not|un)(?: yet)? ?|I(?:'ve)? never (?:got )?)married\b", re.I), "I'm unmarried"),
+    (re.compile(r"\bI'm a widow(?:er)?\b", re.I), "I'm widowed"),
 )
-"""Phrases that mean to like or to dislike something, so that no "not" is left in them."""
+"""Phrases that mean to like, to dislike, to lack or to be something, so that no "not" is left in them."""
 
 _KEYWORDS = (
     "husband sister brother mother father daughter girlfriend boyfriend partner friend cousin nephew manager colleague "

@@ -23,6 +23,8 @@ _FACTS: Mapping[str, str] = {
     "Allergic to ": "You are allergic to ",
     "Intolerant to ": "You are intolerant to ",
     "Has ": "You have ",
+    "Speaks ": "You speak ",
+    "Marital status: ": "You are ",
 }
 """How learned facts begin, and how they are said to the user."""
 
