@@ -99,7 +99,7 @@ def test_an_abstention_without_words_gets_those_of_the_personas_manner(marlow, m
     persona = replace(marlow.persona, manner="formal")
     with ChatServer(reply) as server:
         reading = answered(replace(marlow, persona=persona), server, method=method).reading
-    assert reading.answer.startswith("I'm afraid I don't know")
+    assert reading.answer.startswith("I am afraid I do not know")
 
 
 def test_a_citation_that_names_nothing_or_quotes_what_is_not_there_is_dropped_and_counted(marlow):

@@ -64,7 +64,7 @@ def test_a_fault_is_said_the_exchange_is_kept_whole_and_the_next_message_works(m
         reading = events[-1].reading
         if not is_words:
             assert said in reading.notice
-            assert "The extractive reader answered instead." in reading.notice
+            assert "Memoir answered without the chat model." in reading.notice
             assert "3 March 2024" in reading.answer
             restart = max(n for n, e in enumerate(events) if isinstance(e, Token) and e.restart)
             assert "".join(e.text for e in events[restart:] if isinstance(e, Token)) == reading.answer

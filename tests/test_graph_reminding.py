@@ -36,7 +36,7 @@ def test_a_feeling_brings_up_the_memory_that_fits_with_its_source(quill):
     answer = quill.say(FEELING)
     acknowledged, reminded = answer.reading.answer.split("\n\n")
     assert acknowledged.startswith(tuple(NEWS["hard"].replies["plain"]))
-    assert reminded == f"That reminds me: on 3 March 2024 you told me: “{NERVES}” [1]"
+    assert reminded == f"That reminds me: on 3 March 2024 you told me, “{NERVES}” [1]"
     (citation,) = answer.reading.citations
     assert (citation.number, citation.memory.text) == (1, NERVES)
     assert citation.quote in NERVES
@@ -152,7 +152,7 @@ def test_an_event_is_brought_up_with_its_day(quill, at):
     day = TimeSpan(at(5, 4, 0), at(5, 5, 0))
     chat = quill.again(persona=quill.services.bank.create_persona(PersonaDraft("Otto")))
     quill.services.bank.add_memories(chat.persona.id, [MemoryDraft("event", event, event=day)])
-    assert f"4 May 2024: “{event}” [1]" in chat.say(FEELING).reading.answer
+    assert f"4 May 2024, “{event}” [1]" in chat.say(FEELING).reading.answer
 
 
 def test_a_question_brings_nothing_up_beside_its_answer(quill):

@@ -82,7 +82,7 @@ async def _in_doubt(reader_input: ReaderInput, write: Write) -> TurnState:
     acknowledged = acknowledge(reader_input.message, reader_input.ask, reader_input.services.bank)
     write(Token(acknowledged, restart=True))
     reading = Reading(acknowledged, notice=output.reading.notice, unreachable=output.reading.unreachable)
-    line = replace(output.line, decided=f"taken for a statement, since as a question: {output.line.decided}")
+    line = replace(output.line, decided=f"treated as a statement; as a question: {output.line.decided}")
     return {"reading": reading, "hits": _unread(output.hits), "trace": (line,)}
 
 
@@ -90,7 +90,7 @@ def _revised(revision: Revision, ask: Ask, hits: Sequence[Hit], write: Write) ->
     """Say what was corrected or taken back; `persist` does it."""
     reading = Reading(revised(revision, ask.persona.manner))
     write(Token(reading.answer))
-    what = "corrected" if revision.text else "retracted" if revision.taken_back else "retracted none of"
+    what = "corrected" if revision.text else "retracted" if revision.taken_back else "too many to retract:"
     line = TraceLine("read", f"{what} {', '.join(f'memory {memory.id}' for memory in revision.old)}")
     return {"reading": reading, "revision": revision, "hits": _unread(hits), "trace": (line,)}
 
@@ -141,4 +141,4 @@ def _notice(model: str, fault: BaseException | None) -> str:
         why = f"{model} did not reply in the requested form ({fault}), even when asked again."
     else:
         why = f"{capitalise(str(fault))}."
-    return f"{why} The extractive reader answered instead."
+    return f"{why} Memoir answered without the chat model."

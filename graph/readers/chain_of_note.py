@@ -47,7 +47,7 @@ UNREAD = "beyond what the chat model can read at once"
 WHY: Mapping[Reason, str] = {
     "nothing found": "I remember nothing about that.",
     "found but does not say": "I remember something related, but not the answer.",
-    "premise contradicted": "what I remember says otherwise.",
+    "premise contradicted": "What I remember says otherwise.",
     "outside the known time": "I remember nothing from that time.",
 }
 

@@ -187,7 +187,7 @@ def why_unanswered(
 
 def _why_not(question: Question, notes: Sequence[Note], reason: Reason, known: TimeSpan | None) -> str:
     if reason == "outside the known time" and known is not None:
-        return f"my memories run from {describe_day(known.start)} to {describe_day(known.end)}."
+        return f"My memories run from {describe_day(known.start)} to {describe_day(known.end)}."
     if reason == "nothing found":
         return "I remember nothing about that."
     if reason == "premise contradicted":
@@ -196,7 +196,7 @@ def _why_not(question: Question, notes: Sequence[Note], reason: Reason, known: T
         when = describe_span(best.when) if best.when is not None else describe_day(best.memory.said_at)
         quote = clip(best.quote, question, MAX_WORDS // 2)
         origin = f"was said by {speaker}" if best.of_other else f"is from {when}"
-        return f"the closest thing I remember {origin}: “{quote}”"
+        return f"The closest thing I remember {origin}: “{quote}”"
     if question.unknown_names:
         return "I remember nothing about " + " or ".join(f"“{n}”" for n in question.unknown_names) + "."
     return "I remember something related, but not the answer."

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _OF_PAST = re.compile(r"\b(?:did|was|were|had|used to|didn['’]?t|wasn['’]?t|weren['’]?t)\b", re.IGNORECASE)
 
-GENERAL = "I answer from what I have been told, and nobody has told me about that."
+GENERAL = "I only know what I have been told, and nobody has told me about that."
 """Why a question of general knowledge ("How do I boil an egg?") is not answered."""
 
 

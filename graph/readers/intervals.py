@@ -77,7 +77,7 @@ def compare_days(compared: Comparison, days: Sequence[date]) -> str:
         return f"{length(first, second)}, from {describe_day(min(days))} to {describe_day(max(days))}."
     order = sorted(zip(days, compared.sides, strict=True), reverse=compared.asks == "last")
     (day, side), (other_day, _) = order
-    return f"{capitalise(side)}: {describe_day(day)}; the other on {describe_day(other_day)}."
+    return f"{capitalise(side)}, on {describe_day(day)}. The other was on {describe_day(other_day)}."
 
 
 def ago(day: date, asked_on: date) -> str:

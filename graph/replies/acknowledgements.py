@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 MAX_REPEATED = 300
 """Characters of a statement that are repeated."""
 
-RETRACTED = "The conversation still contains it. To delete it for good, use the Memory tab."
+RETRACTED = "It is still in our conversation. To delete it for good, use the Memory tab."
 """Said after a retraction: the words are still in the bank."""
 
 TOO_MANY = "That matches {n} memories, so I changed nothing. Say which one you mean, or delete them in the Memory tab."
@@ -52,5 +52,5 @@ def _react(message: Message, ask: Ask, bank: Bank) -> str:
     said, when = reply(NEWS[message.news], ask, bank), message.stated_at
     if not ask.remember or message.news in (LOSS, CRISIS):
         return said
-    date = f", with the date: {describe_span(when.span)}" if when and message.news == GOOD else ""
+    date = f", and the date: {describe_span(when.span)}" if when and message.news == GOOD else ""
     return f"{said} {WILL_REMEMBER} it{date}."

@@ -111,10 +111,10 @@ def _frame(memory: Memory) -> str:
     day = describe_day(memory.said_at)
     if memory.speaker:
         speaker = "you" if memory.speaker == USER else memory.speaker
-        return f"on {day} {speaker} told me: " if day else f"{speaker} told me: "
+        return f"on {day} {speaker} told me, " if day else f"{speaker} told me, "
     if memory.event is not None:
-        return f"{describe_span(memory.event)}: "
-    return f"as of {day}: " if day else ""
+        return f"{describe_span(memory.event)}, "
+    return f"as of {day}, " if day else ""
 
 
 def _from(sentences: Sequence[str]) -> str:

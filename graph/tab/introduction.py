@@ -24,7 +24,7 @@ SAMPLE = "sample"
 """The source id of the persona that comes with Memoir."""
 
 ASSISTANT = PersonaDraft(
-    "Memoir", description="An assistant that remembers what you say, and shows where it knows it from.", manner="warm"
+    "Memoir", description="An assistant that remembers what you say and shows its sources.", manner="warm"
 )
 """The persona that a user starts with."""
 
@@ -41,7 +41,11 @@ def introduce(bank: Bank, name: str) -> tuple[Persona, str]:
     lines: tuple[tuple[str, Role, str], ...] = (
         (persona.name, "assistant", f"Hello, I'm {persona.name}. What is your name?"),
         (USER, "user", name),
-        (persona.name, "assistant", f"Nice to meet you, {name}. Tell me something about yourself, and I will keep it."),
+        (
+            persona.name,
+            "assistant",
+            f"Nice to meet you, {name}. Tell me something about yourself, and I'll remember it.",
+        ),
     )
     said_text = now.isoformat(timespec="seconds")
     turns = [TurnDraft(*line, now, said_text, uuid.uuid4().hex, recallable=False) for line in lines]
