@@ -62,7 +62,7 @@ def test_a_papers_table_leaves_out_the_rows_that_cannot_be_run(evaluator, tmp_pa
     [
         (replace(EMPTY, limit="some"), "“Probes” must be a whole number"),
         (replace(EMPTY, limit="0"), "whole number of at least 1"),
-        (replace(EMPTY, controls={"search.k": None}), "“Candidates per store” is empty"),
+        (replace(EMPTY, controls={"search.k": None}), "“Candidates per kind” is empty"),
         (replace(EMPTY, preset="perltqa-table-4", sweep="search.k=1,2"), "not both"),
         (replace(EMPTY, preset="perltqa-table-4"), "another benchmark"),
         (FormValues("locomo"), "The files of LoCoMo are missing"),

@@ -65,7 +65,7 @@ def test_markup_is_kept_as_text_and_escaped_wherever_it_is_shown(tmp_path, make)
 def test_what_will_be_left_out_is_told_before_anything_is_stored():
     path = EXPORTS / "chatgpt.json"
     page = render("import_preview.html", name=path.name, file=summarize(path))
-    assert "8 items skipped or worth checking" in page
+    assert "8 items skipped, or worth checking" in page
     assert "<li>[0].mapping.n-found.message: said by a tool (web)</li>" in page
 
 

@@ -31,14 +31,14 @@ _ALL = (
     Benchmark(
         "memoir",
         memoir.TITLE,
-        "Three invented lives of a year each, written for Memoir; comes with the program.",
+        "Three invented lives of one year each. They were written for Memoir and come with it.",
         memoir.load,
         Scoring("sessions"),
     ),
     Benchmark(
         "conversations",
         "Everyday conversations",
-        "Eight invented users who chat in lower case and with typos, written for Memoir; half of them report.",
+        "Eight invented users who chat in lower case and with typos. Half of them are kept for reporting.",
         memoir.load,
         Scoring("sessions"),
     ),

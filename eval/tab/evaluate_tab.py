@@ -160,8 +160,8 @@ class EvaluateTab:
         histories = list(benchmarks.histories(benchmark, self.evaluator.data_of(benchmark)))
         probes = sum(len(history.probes) for history in histories)
         text = (
-            f"Click Run to ask {probes} questions about {len(histories)} invented lives. It takes under two minutes "
-            "and needs no download."
+            f"Click Run to ask {probes} questions (“probes”) about {len(histories)} invented lives. It takes under two "
+            "minutes and needs no download."
         )
         return empty_state("Test the memory", text)
 

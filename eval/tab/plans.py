@@ -30,7 +30,7 @@ class Control:
 
 
 CONTROLS: tuple[Control, ...] = (
-    Control("search.k", "Candidates per store", (), 200, 1, 1),
+    Control("search.k", "Candidates per kind", (), 200, 1, 1),
     Control("budget", "Memories to read", (), 200, 1, 1),
     Control("search.dense_weight", "Meaning vs. words"),
     Control("search.neighbours", "Boost for neighbours"),

@@ -50,7 +50,7 @@ class ModelPanel:
                 value=names[-1],
                 allow_custom_value=True,
                 label="Chat model",
-                info="none, openai:NAME, ADDRESS#NAME or hf:REPO_OR_FOLDER; type another and press Enter",
+                info="none, openai:NAME, ADDRESS#NAME or hf:REPO_OR_FOLDER; type one and press Enter",
                 elem_id="model",
             )
             self.quantization = gr.Dropdown(
@@ -111,7 +111,7 @@ class ModelPanel:
             raise MemoirError("Only a local model can be unloaded.")
         loaded = model.weights.loaded
         model.weights.unload()
-        return hint("Unloaded. Its memory is free again." if loaded else "This model is not loaded.")
+        return hint("Unloaded. The memory it used is free again." if loaded else "This model is not loaded.")
 
 
 def describe_model(name: str, quantization: Quantization) -> str:

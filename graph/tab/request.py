@@ -71,7 +71,7 @@ def parse_as_of(as_of: str | None) -> datetime:
         return datetime.now(UTC).astimezone()
     last = last_moment(as_of)
     if last is None:
-        raise MemoirError(f"“{as_of}” is not a date. Write it like 2023-10-22, or leave it empty for now.")
+        raise MemoirError(f"“{as_of}” is not a date. Write for example 2023-10-22, or leave it empty to ask as of now.")
     return last
 
 

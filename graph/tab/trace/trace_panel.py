@@ -50,7 +50,7 @@ class TracePanel:
 
     def clear(self) -> Update:
         """Show that there is no answer yet."""
-        nothing = empty_state("No answer yet", "Ask something, and every step to the answer is shown here.")
+        nothing = empty_state("No answer yet", "Ask something, and every step of the answer is shown here.")
         hidden = {part: gr.update(visible=False) for part in (self.classes, self.plot, *self.tables)}
         return {self.summary: nothing, self.candidate: "", **hidden}
 

@@ -18,8 +18,8 @@ from memory.types import Persona
 
 ABOUT = (
     "An export is a text file with all conversations and memories of one persona, or of all of them. To bring it back, "
-    "import it in Chat, under “Import a conversation”. A backup is a copy of the whole bank; restore it with "
-    "“python -m memory restore”."
+    "import it in Chat, under “Import a conversation”. A backup is a copy of your bank, the file that "
+    "holds everything; restore it with “python -m memory restore”."
 )
 
 

@@ -79,5 +79,5 @@ class ForgetPanel:
 def _selector(words: str | None, before: str | None) -> Selector:
     mentioned, date = (words or "").strip(), parse_date(before)
     if bool(mentioned) == bool(date):
-        raise MemoirError("Enter a word or a date, not both.")
+        raise MemoirError("Enter either a word or a date, not both.")
     return select_before(date.start) if date else select_mentions(mentioned)
