@@ -68,7 +68,7 @@ def build_app() -> Starlette:
 def main(argv: list[str] | None = None) -> int:
     """Serve until interrupted; return 1 if that is not possible, 2 for wrong arguments."""
     parser = argparse.ArgumentParser(prog="app.py", description="Memoir in the browser.")
-    parser.add_argument("--auth", action="store_true", help="let users log in, each to a bank of their own")
+    parser.add_argument("--auth", action="store_true", help="let several users log in, each with a bank of their own")
     arguments = parser.parse_args(argv)
 
     def run() -> int:

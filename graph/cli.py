@@ -59,7 +59,10 @@ def services(settings: Settings) -> Services:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m graph", description="How one turn is answered.")
+    parser = argparse.ArgumentParser(
+        prog="python -m graph",
+        description="Answer messages from memory, learn from finished sessions, and measure models.",
+    )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def add(name: str, command: Command, text: str) -> argparse.ArgumentParser:
@@ -69,11 +72,11 @@ def _parser() -> argparse.ArgumentParser:
         return added
 
     ask = add("ask", _ask, "Say something to a persona; a statement is remembered.")
-    ask.add_argument("text", type=message)
+    ask.add_argument("text", type=message, help="the question or statement")
     ask.add_argument("--persona", required=True, help="name, number or source id")
     ask.add_argument("--as-of", type=end_of_date, metavar="DATE", help="answer as at the end of this day")
     ask.add_argument("--forgetful", action="store_true", help="do not remember this exchange")
-    add("learn", _learn, "Learn from all finished sessions; the app does it by itself.")
+    add("learn", _learn, "Learn from all finished sessions; the app does this by itself.")
     bench = add("bench", _bench, "Measure a chat turn, the app's start and its idle memory.")
     bench.add_argument("--memories", type=positive_number, default=10_000)
     bench.add_argument("--turns", type=positive_number, default=100)
@@ -82,7 +85,7 @@ def _parser() -> argparse.ArgumentParser:
     models.add_argument("name", nargs="?", help="the model; MEMOIR_MODEL if left out")
     models.add_argument("--quantization", choices=get_args(Quantization), help="precision of a local model's weights")
     models.add_argument("--made-up", choices=get_args(Shape), help="a model of this shape with random weights")
-    models.add_argument("--folder", type=Path, help="where the made-up model is written (and found again)")
+    models.add_argument("--folder", type=Path, help="folder for that model; reused if it exists")
     return parser
 
 
@@ -149,7 +152,7 @@ def _learn(arguments: argparse.Namespace, settings: Settings) -> int:
         "sessions": done.sessions,
         "learned": done.stored.memories,
         "known": done.stored.known_memories,
-        "refused (quoted nothing said)": done.stored.refused,
+        "rejected (no supporting quote)": done.stored.refused,
         "still waiting": learning_queue.count_pending(parts.bank),
     }
     _print(figures, as_json=arguments.json)

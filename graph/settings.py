@@ -62,7 +62,7 @@ class Settings(BankSettings):
 
     host: str = Field("127.0.0.1", description="address the app listens on")
     port: int = Field(7860, ge=0, le=65535, description="port the app listens on")
-    auth: bool = Field(False, description="users log in, each to a bank of their own")
+    auth: bool = Field(False, description="several users log in, each with a bank of their own")
     classifier: ClassifierEngine = Field(
         "learned", description="classifier of messages: learned, none, llm or llm-few-shot"
     )
@@ -71,13 +71,18 @@ class Settings(BankSettings):
     quantization: Quantization = Field("auto", description="weights of a local model: auto, nf4, int8, bf16, fp32")
     reader: ReaderEngine = Field("auto", description="reader: auto (the chat model, if any), extractive or none")
     method: Method = Field("con", description="how a chat model reads: con, con-separate or direct")
-    format: Format = Field("json", description="format of memories in its prompt: json or nl")
-    learner: LearnerEngine = Field("rules", description="learner from finished sessions: rules, llm or none")
+    format: Format = Field("json", description="format of the memories in a chat model's prompt: json or nl")
+    learner: LearnerEngine = Field("rules", description="how finished sessions are learned from: rules, llm or none")
     ranker: Literal["postings", "rank-bm25"] = Field("postings", description="engine that scores words")
-    k: int = Field(10, ge=1, le=200, description="candidates of each store")
-    dense_weight: float = Field(_SEARCH.dense_weight, ge=0, le=1, description="share of meaning against words")
+    k: int = Field(10, ge=1, le=200, description="most candidates of each store")
+    dense_weight: float = Field(
+        _SEARCH.dense_weight, ge=0, le=1, description="share of meaning in the score; the rest is for words"
+    )
     coverage: float = Field(
-        _SEARCH.coverage, ge=0, le=1, description="part of that share that words get if one memory holds them all"
+        _SEARCH.coverage,
+        ge=0,
+        le=1,
+        description="part of the share of meaning that goes to words if one memory has them all",
     )
     length: float = Field(_SEARCH.length, ge=0, le=1, description="boost for longer memories")
     voice: bool = Field(_SEARCH.voice, description="search in the voice of the person a question is about")
@@ -86,13 +91,13 @@ class Settings(BankSettings):
     )
     time: float = Field(_SEARCH.time, ge=0, le=2, description="boost for the time asked about")
     neighbours: float = Field(
-        _SEARCH.neighbours, ge=0, le=1, description="share of a turn's score that the turns next to it gain"
+        _SEARCH.neighbours, ge=0, le=1, description="share of a turn's score that is added to the turns next to it"
     )
     session: float = Field(_SEARCH.session, ge=0, le=1, description="boost for turns of the best sessions")
     alpha: float = Field(_RERANK.alpha, ge=0, le=1, description="weight of the store asked for, in rerank")
-    beta: float = Field(_RERANK.beta, ge=0, le=1, description="weight of the fit, in rerank")
+    beta: float = Field(_RERANK.beta, ge=0, le=1, description="weight of the match, in rerank")
     time_filter: bool = Field(True, description="drop candidates outside the time asked about")
-    budget: int = Field(20, ge=1, le=200, description="memories that are read")
+    budget: int = Field(20, ge=1, le=200, description="most memories that are read")
 
     def pipeline(self) -> PipelineSettings:
         """The settings that the nodes read."""

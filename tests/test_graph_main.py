@@ -125,7 +125,7 @@ def test_a_model_is_measured_by_its_name(capsys, monkeypatch, tmp_path):
     assert main(asked) == 0
     figures = json.loads(capsys.readouterr().out)
     assert (figures["quantization"], figures["device"], figures["context"]) == ("fp32", "cpu", 8192)
-    assert figures["weights GiB"] == figures["weights GiB, told"]
+    assert figures["weights GiB"] == figures["weights GiB, expected"]
     assert figures["tokens per s"] > 0
     chat_model(figures["model"], quantization="fp32").weights.unload()
 

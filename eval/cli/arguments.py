@@ -66,7 +66,7 @@ def parser() -> argparse.ArgumentParser:
 
 def _describe_run(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("benchmark", choices=list(BENCHMARKS), help="the benchmark's name")
-    sub.add_argument("--data", type=Path, metavar="FILE", help="its file or folder, if not in Memoir's own")
+    sub.add_argument("--data", type=Path, metavar="FILE", help="its file or folder, if not in Memoir's own data folder")
     sub.add_argument("--limit", type=positive_number, metavar="N", help="ask the first N probes only")
     sub.add_argument("--only", action="append", default=[], metavar="HISTORY", help="play this history only")
     sub.add_argument("--reader", metavar="READER", help="the reader; none measures classification and retrieval alone")

@@ -52,7 +52,7 @@ def list_presets(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
         lines.append(f"{preset.name}: {preset.title} [{preset.benchmark}]")
         for row in preset.rows:
             needs = f" (needs {row.needs})" if row.needs else ""
-            lines.append(f"    {row.label}: {' '.join(row.settings) or 'as it is'}{needs}")
+            lines.append(f"    {row.label}: {' '.join(row.settings) or 'default settings'}{needs}")
     return show(arguments, {"presets": to_json_values(dict(PRESETS))}, "\n".join(lines))
 
 

@@ -69,7 +69,7 @@ def measure_sizes(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
         try:
             figures = list(measure.measure(request, folder, embedder, watch))
         except KeyboardInterrupt:
-            print_error("Interrupted. Run the same command again; unfinished banks are built anew.")
+            print_error("Interrupted. Run the same command again; unfinished banks are built again.")
             return INTERRUPTED
     write_between_marks(arguments.write, "bench", speed_table.to_markdown(figures))
     values = {**speed_table.about(), "figures": to_json_values(figures)}

@@ -51,7 +51,7 @@ def compare_runs(first: Run, second: Run) -> Comparison:
     if first.spec.benchmark != second.spec.benchmark:
         raise Incomparable(
             f"{first.name} is a run of {first.spec.benchmark}, {second.name} one of {second.spec.benchmark}. Choose "
-            "two runs of one benchmark"
+            "two runs of the same benchmark"
         )
     before, after = _by_probe(first), _by_probe(second)
     ours, theirs = _scored(first, before), _scored(second, after)

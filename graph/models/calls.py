@@ -43,7 +43,7 @@ REMEDIES_BY_STATUS: Mapping[int, str] = {
 """By HTTP status; 500 stands for all from there on."""
 
 REMEDIES_BY_NAME: Mapping[str, str] = {
-    "Timeout": "The server was silent for too long: try again, or use a faster model",
+    "Timeout": "The server did not answer in time: try again, or use a faster model",
     "Connection": "Check that the server is running and that its address is right",
     "OutOfMemory": "The memory is full: unload other models, or use a smaller one or quantization nf4",
 }

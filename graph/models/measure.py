@@ -65,7 +65,7 @@ def measure(name: str, quantization: Quantization) -> Figures:
     figures |= {
         "first token s": trial.first_token_s,
         "tokens per s": trial.tokens_per_s,
-        "context": trial.context or "not told",
+        "context": trial.context or "not stated",
         "keeps to a JSON schema": "yes" if trial.keeps_schema else "no",
     }
     if isinstance(model, LocalChat):
@@ -120,8 +120,8 @@ def _loaded(model: LocalChat) -> Figures:
     return {
         "quantization": resolve_quantization(model.quantization),
         "parameters": need.parameters,
-        "weights GiB, told": round(need.weights / GIB, 3),
-        "cache GiB, told": round(need.cache / GIB, 3),
+        "weights GiB, expected": round(need.weights / GIB, 3),
+        "cache GiB, expected": round(need.cache / GIB, 3),
         "load s": round(time.perf_counter() - started, 2),
         "weights GiB": round(loaded.get_memory_footprint() / GIB, 3),
         "device": str(loaded.device),

@@ -112,7 +112,7 @@ class LoginMiddleware:
     async def _login(self, request: Request) -> Response:
         length = request.headers.get("content-length", "")
         if not length.isdecimal() or int(length) > MAX_FORM_BYTES:
-            return self._form(f"Name and password may have {MAX_FORM_BYTES:,} bytes together.", 413)
+            return self._form(f"Name and password together may have at most {MAX_FORM_BYTES:,} bytes.", 413)
         async with request.form(max_files=0, max_fields=4) as form:
             name, password = str(form.get("username", ""))[:64], str(form.get("password", ""))
         by_name, by_address = f"name {name.strip().casefold()}", f"address {request.client and request.client.host}"

@@ -70,7 +70,7 @@ def serve(settings: Settings, build_page: BuildPage) -> None:
     """
     _check_port(settings.host, settings.port)
     if not settings.auth and settings.host not in LOOPBACK:
-        print(f"memoir: anyone who reaches {settings.host} can read this memory; use --auth", file=sys.stderr)
+        print(f"memoir: anyone who reaches {settings.host} can read your memories; use --auth", file=sys.stderr)
     shutil.rmtree(settings.home / "uploads", ignore_errors=True)  # left over if the last run was killed
     uvicorn.run(
         build_site(settings, build_page),
@@ -104,5 +104,5 @@ def _check_port(host: str, port: int) -> None:
 
 
 def _greeting(settings: Settings, users: Users) -> str:
-    memory = format_count(len(users.all()), "user") if settings.auth else f"memory: {settings.bank_path}"
+    memory = format_count(len(users.all()), "user") if settings.auth else f"bank: {settings.bank_path}"
     return f"Memoir is at http://{settings.host}:{settings.port} ({memory})"

@@ -94,7 +94,7 @@ def restore(bank: Bank, path: Path) -> RestoreResult:
             source.backup(target)
         return RestoreResult(summary, before)
     except (sqlite3.Error, OSError) as fault:
-        raise BankUnavailable(f"{explain(bank.path, fault)}. It holds what it held before") from fault
+        raise BankUnavailable(f"{explain(bank.path, fault)}. It was left as it was") from fault
     finally:
         _remove(new)
 

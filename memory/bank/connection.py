@@ -24,7 +24,7 @@ with SQLite's own 2 MB each is read a hundred times over."""
 _UNWRITABLE = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_FULL", "SQLITE_IOERR")
 """Faults of a disk that can still be read. Never SQLITE_BUSY: the file may be half written at that moment."""
 
-_UNDONE = "what was being written was undone, all before it is kept"
+_UNDONE = "what was being written was undone; everything before it is kept"
 _REMEDY = "Nothing was changed. Point MEMOIR_HOME at a folder that can be written"
 
 # By the beginning of SQLite's or the system's own name of the fault, which, unlike its wording, never changes.
@@ -44,8 +44,8 @@ _MEANINGS: tuple[tuple[tuple[str, ...], str], ...] = (
         ("SQLITE_NOTADB", "SQLITE_CORRUPT"),
         "is not a Memoir bank, or is damaged ({cause}). Nothing was changed. Restore a copy, or move it away",
     ),
-    (("SQLITE_CONSTRAINT",), "refused what breaks a rule of the bank ({cause}); nothing of it was kept"),
-    (("SQLITE_TOOBIG",), "a text is longer than SQLite can hold ({cause}); nothing of it was kept"),
+    (("SQLITE_CONSTRAINT",), "the data breaks a rule of the bank ({cause}); none of it was stored"),
+    (("SQLITE_TOOBIG",), "a text is longer than SQLite can hold ({cause}); none of it was stored"),
 )
 
 

@@ -21,9 +21,11 @@ def verify(bank: Bank, model: str) -> list[str]:
             "SELECT id, key, key_hash, terms, speaker FROM memories"
         ):
             if rows.digest(key) != key_hash:
-                faults.append(f"memory {memory_id}: its key was changed behind the index; rebuild mends it")
+                faults.append(f"memory {memory_id}: its key was changed without the index; rebuild repairs it")
             elif index_terms(speaker, key) != terms:
-                faults.append(f"memory {memory_id}: its index words are not those of its key; rebuild mends it")
+                faults.append(
+                    f"memory {memory_id}: its words in the index are not those of its key; rebuild repairs it"
+                )
         stray = conn.execute(
             "SELECT count(*) FROM vectors WHERE key_hash NOT IN (SELECT key_hash FROM memories)"
         ).fetchone()[0]
@@ -31,7 +33,7 @@ def verify(bank: Bank, model: str) -> list[str]:
             faults.append(f"vectors: {stray} belong to no memory; rebuild removes them")
         sizes = conn.execute("SELECT DISTINCT length(vector) FROM vectors WHERE model = ?", (model,)).fetchall()
         if len(sizes) > 1:
-            faults.append(f"vectors: of {len(sizes)} lengths under the one model {model}; rebuild makes them anew")
+            faults.append(f"vectors: {model} has vectors of {len(sizes)} different lengths; rebuild makes them again")
         elif sizes:
             faults += indexer.check_segments(db, model, sizes[0][0] // np.dtype(np.float32).itemsize)
     return faults

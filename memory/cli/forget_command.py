@@ -27,7 +27,7 @@ def add_commands(add: AddCommand) -> None:
     command.add_argument("--session", type=positive_number, metavar="NUMBER")
     command.add_argument("--everything", action="store_true", help="the persona and everything it knows")
     command.add_argument("--dry-run", action="store_true", help="only show what would be deleted")
-    command.add_argument("memory", type=positive_number, nargs="*")
+    command.add_argument("memory", type=positive_number, nargs="*", help="numbers of memories")
 
 
 def forget(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:

@@ -17,7 +17,7 @@ from memory.types import Skip
 def add_commands(add: AddCommand) -> None:
     """Add the commands to the command line."""
     command = add("import", import_file, "Import the histories of a file; importing it again adds nothing.")
-    command.add_argument("file", type=Path)
+    command.add_argument("file", type=Path, help="the file to import")
     command.add_argument(
         "--persona", help="import everything into this persona (created if missing); by default one for each history"
     )
@@ -64,7 +64,7 @@ def _preview(arguments: Arguments) -> int:
         counts = {"sessions": h.sessions, "turns": h.turns, "memories": h.memories}
         lines.append(f"  {h.external_id or '-'}  {h.name}: {format_counts(counts)}")
     if summary.speakers:
-        lines.append(f"  Who speaks: {', '.join(summary.speakers)}. Say which one you are with --me.")
+        lines.append(f"  Speakers: {', '.join(summary.speakers)}. Say which one you are with --me.")
     lines += _list_skips(summary.skips, summary.skipped)
     return print_result(arguments, summary, lines) or status_of(summary.fault)
 

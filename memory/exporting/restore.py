@@ -54,8 +54,8 @@ def restore_personas(
         names = ", ".join(history.persona.name for history in restored if history.persona)
         if not names:
             raise Cancelled(f"Cancelled. Nothing of {path.name} was stored.") from cancelled
-        rest = f"{names} came whole and nothing of the rest; import it again to take that."
-        raise Cancelled(f"Cancelled. Of {path.name}, {rest}") from cancelled
+        rest = f"Stored completely: {names}. Nothing of the rest was stored; import it again to add the rest."
+        raise Cancelled(f"Cancelled {path.name}. {rest}") from cancelled
     return restored
 
 
@@ -183,7 +183,7 @@ class _Mover:
         ids = self._ids[kind]
         if number not in ids:
             raise UnreadableFile(
-                f"{self._path.name} points to a {kind} {number} of {self._persona.name} that it does not hold. "
-                f"Nothing of {self._persona.name} was stored; export anew."
+                f"{self._path.name} mentions {kind} {number} of {self._persona.name}, but does not contain it. "
+                f"Nothing of {self._persona.name} was stored; make a new export and import that."
             )
         return ids[number]
