@@ -21,9 +21,9 @@ from support.tiny_models import made_up
 KEY = "sk-planted-0123456789abcdef"
 
 FAULTS = {
-    "stalls": (Half("", "stall"), "silent for too long"),
+    "stalls": (Half("", "stall"), "did not answer in time"),
     "half a stream": (Half('{"notes": [', "hang up"), "connection ended within the reply"),
-    "half, then silence": (Half('{"notes": [', "stall"), "silent for too long"),
+    "half, then silence": (Half('{"notes": [', "stall"), "did not answer in time"),
     "429": (Broken(429, "{}", headers={"Retry-After": "7"}), "asks for 7 s"),
     "500": (Broken(500, "{}"), "look at its log"),
     "empty choice": (Broken(body='{"choices": []}'), "try again"),
