@@ -151,7 +151,7 @@ def test_a_chat_that_is_not_to_be_remembered_leaves_nothing(screen: Screen) -> N
     make_persona(screen, "Kim")
     screen.open("chat-settings")
     screen.page.locator("#forgetful input").check()
-    assert "won't remember" in screen.ask("I hid the spare key under the third flowerpot.")
+    assert "not remembering" in screen.ask("I hid the spare key under the third flowerpot.")
     screen.memory()
     expect(screen.page.locator("#memory-totals")).to_contain_text("Nothing remembered yet")
 
