@@ -21,12 +21,13 @@ from memory.search.tokens import terms
 if TYPE_CHECKING:
     from graph.readers.line_reader import LineReader
     from graph.understanding.question import Question
+    from memory.dates.expressions import TimeExpression
     from memory.types import Hit, Memory, Role, Turn
 
 Origins = Mapping[int, "tuple[Turn, Turn | None]"]
 """By memory id, the turn that it comes from, and the turn before that one."""
 
-LINES = 12
+LINES = 8
 """Most lines that are read; each costs some 4 ms."""
 
 OPEN_RELEVANCE = 0.5
@@ -84,7 +85,7 @@ def take_notes(
             memory,
             quote,
             found.answers,
-            times_in(quote, memory.said_at),
+            _times_of(quote, line.text, memory),
             of_other=_is_of_other(memory, quote, subjects),
             of_other_time=memory.id in of_other_time,
             words=line.text[slice(*found.span)],
@@ -96,6 +97,13 @@ def take_notes(
         notes.append((reader.evidence(found, cosine), note))
     notes.sort(key=lambda scored: (scored[1].of_other_time, -scored[0]))
     return tuple(note for _, note in notes[:NOTES])
+
+
+def _times_of(quote: str, passage: str, memory: Memory) -> tuple[TimeExpression, ...]:
+    """The times that the quote names, or else the one that the passage around it names ("Last night was fun! We ...")."""
+    named = times_in(quote, memory.said_at)
+    around = () if named else times_in(passage, memory.said_at)
+    return named or (around if len(around) == 1 else ())
 
 
 def is_user(memory: Memory, origins: Origins) -> bool:

@@ -1,6 +1,6 @@
 """Train the reader of `graph.readers.line_reader`: which words of a line answer a question, if any.
 
-    python -m graph.training.reader open DATA --out START   published question-answering data, about 15 minutes
+    python -m graph.training.reader open DATA --out START   published question-answering data, about 20 minutes
     python -m graph.training.reader chats START             our own chats, about an hour; writes assets/models
 
 Both start from all-MiniLM-L6-v2 (the first) or the first's weights (the second), and print their figures on what is

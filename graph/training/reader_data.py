@@ -120,7 +120,7 @@ def open_data(folder: Path, embedder: Embedder) -> list[Example]:
 Row = tuple[str, str, Line, tuple[int, int]]
 """The document of a question, the question, its line and the answer's place there."""
 
-PER_SENTENCE = 8
+PER_SENTENCE = 24
 """Questions taken of one sentence of QAMR, which has fifty on some."""
 
 
