@@ -100,7 +100,7 @@ def take_notes(
 
 
 def _times_of(quote: str, passage: str, memory: Memory) -> tuple[TimeExpression, ...]:
-    """The times that the quote names, or else the one that the passage around it names ("Last night was fun! We ...")."""
+    """The times that the quote names, or else the one that the passage around it names ("Last night was fun! ...")."""
     named = times_in(quote, memory.said_at)
     around = () if named else times_in(passage, memory.said_at)
     return named or (around if len(around) == 1 else ())
