@@ -8,7 +8,7 @@ import pytest
 from graph.readers import listing
 from graph.readers.listing import ListRequest
 from graph.readers.stating import MAX_WORDS
-from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TurnDraft
+from memory.types import MemoryDraft, PersonaDraft, Relation, SessionDraft, TurnDraft
 
 TRIPS = (
     (2, 3, "I made a trip to the salt mines at Hallein."),
@@ -97,7 +97,7 @@ def test_a_pasted_page_asks_for_no_list(text):
 def test_a_count_says_the_number_of_what_was_found_and_names_each_in_order_of_time(quill):
     answer = ask(quill, "How many trips have I made?").answer
     assert answer.startswith("I know of 3: ")
-    assert answer.index("salt mines") < answer.index("custard tarts") < answer.index("lighthouse")
+    assert answer.index("salt mines") < answer.index("tarts") < answer.index("lighthouse")
 
 
 def test_what_tells_the_same_is_one_item_with_both_its_sources(quill):
@@ -140,9 +140,13 @@ def test_remarks_that_name_nothing_are_no_items(quill):
 
 def test_facts_of_a_list_are_listed(services, marlow):
     chat = replace(marlow, persona=services.bank.create_persona(PersonaDraft("Otto")))
-    drafts = [MemoryDraft("relationship", f"Colleague: {name}") for name in ("Petra Lind", "Olaf Berg")]
+    drafts = [
+        MemoryDraft("relationship", f"{name} is your colleague.", relation=Relation("You", "colleague", name))
+        for name in ("Petra Lind", "Olaf Berg")
+    ]
     services.bank.add_memories(chat.persona.id, drafts)
-    assert ask(chat, "Who are my colleagues?").answer == "Petra Lind [1]; and Olaf Berg [2]."
+    answers = ("Petra Lind [1]; and Olaf Berg [2].", "Olaf Berg [1]; and Petra Lind [2].")
+    assert ask(chat, "Who are my colleagues?").answer in answers
 
 
 def test_what_is_not_known_is_not_listed(quill):

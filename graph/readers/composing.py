@@ -191,7 +191,7 @@ def _why_not(question: Question, notes: Sequence[Note], reason: Reason, known: T
     if reason == "nothing found":
         return "I remember nothing about that."
     if reason == "premise contradicted":
-        best = next(note for note in notes if note.of_other or note.of_other_time)
+        best = max((note for note in notes if note.of_other or note.of_other_time), key=lambda note: note.relevance)
         speaker = "you" if best.by_user else best.memory.speaker
         when = describe_span(best.when) if best.when is not None else describe_day(best.memory.said_at)
         quote = clip(best.quote, question, MAX_WORDS // 2)

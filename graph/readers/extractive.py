@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from graph.readers import composing, intervals, listing, totals
 from graph.readers.interface import ReaderInput, ReaderOutput, Say
-from graph.readers.notes import Origins, take_notes
+from graph.readers.notes import Origins, as_if_of_them, take_notes
 from graph.replies.manners import manner
 from graph.state import Ask, Message, Note, Reading, Services, TraceLine
 from graph.understanding import question
@@ -69,24 +69,28 @@ def answer(
     sure = bool(window) and all(time.sure and time.relation != "before" for time in window)
     memories = [hit.memory for hit in hits]
     of_other_time = [m.id for m in memories if sure and not any(may_tell_of_time(m, time.span) for time in window)]
+    times = [time.text for time in window] if sure else []
     if totals.asked(own):
         each = replace(parsed, text=totals.of_one(parsed.text))
-        total = totals.compose(take_notes(each, asked_on, hits, origins, reader, of_other_time), hits)
+        total = totals.compose(take_notes(each, asked_on, hits, origins, reader, of_other_time, times), hits)
         if total is not None:
             return total
-    notes = take_notes(parsed, asked_on, hits, origins, reader, of_other_time)
+    notes = take_notes(parsed, asked_on, hits, origins, reader, of_other_time, times)
     notes = _current(notes, ask, bank) if not _OF_PAST.search(own) else notes
     # A turn of June may be about February: a time that some hit is of is not outside the known time.
     of_then = any(moment_of(m) and is_of_time(m, time.span) for time in window for m in memories)
     known = None if of_then else _known_by(bank.time_range(ask.persona.id), ask.as_of)
     reading = composing.compose(parsed, notes, window=window, known=known, hits=hits, asked_at=ask.as_of)
+    if reading.reason == "found but does not say":
+        notes = as_if_of_them(parsed, asked_on, notes, origins, reader)
+        reading = composing.compose(parsed, notes, window=window, known=known, hits=hits, asked_at=ask.as_of)
     listed = listing.parse(own, many=message.classes.asks_many)
     if listed is None or reading.reason not in (None, "found but does not say"):
         return reading
     if listed.counted is not None and not listing.tells_number(notes):
         # Each line that names one of them counts, although none says how many.
         items = replace(parsed, text=listing.as_list(parsed.text))
-        notes = take_notes(items, asked_on, hits, origins, reader, of_other_time)
+        notes = take_notes(items, asked_on, hits, origins, reader, of_other_time, times)
     return listing.compose(listed, parsed, notes, hits, ask.as_of) or reading
 
 

@@ -31,8 +31,11 @@ LONGEST = 400
 LISTED = 6
 """Most items of a list or a count."""
 
-ITEM_WORDS = 7
+ITEM_WORDS = 12
 """Most words of an item."""
+
+LEAST_SURE = 0.5
+"""Probability of the answering words from which they are the item, and not their sentence."""
 
 NUMBER = re.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|once|twice)\b", re.I
@@ -139,7 +142,9 @@ def _items(answering: Sequence[Note]) -> list[list[Note]]:
 
 
 def _words(note: Note, question: Question) -> str:
-    words = clip(note.words or note.quote, question, ITEM_WORDS).strip(" .,;:!")
+    if note.memory.relation is not None:
+        return note.memory.relation.tail
+    words = clip(note.words if note.sure >= LEAST_SURE else note.quote, question, ITEM_WORDS).strip(" .,;:!")
     return (second_person(words) if note.by_user else "") or words
 
 

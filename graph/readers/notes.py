@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
 
 from graph.readers.lines import Line
 from graph.state import USER, Note
+from graph.understanding.question import proper_names
 from graph.understanding.sentences import spans, split
 from graph.understanding.times import times_in
 from memory.bank.learning_queue import SUMMARY
@@ -29,6 +31,9 @@ Origins = Mapping[int, "tuple[Turn, Turn | None]"]
 
 LINES = 8
 """Most lines that are read; each costs some 4 ms."""
+
+CONTRADICTING = 3
+"""Most lines of other speakers that are read once more, where no line answers."""
 
 OPEN_RELEVANCE = 0.5
 """Relevance of all notes from the time asked about, if only a time is asked about ("What did I do in May?")."""
@@ -50,6 +55,7 @@ def take_notes(
     origins: Origins,
     reader: LineReader,
     of_other_time: Collection[int] = (),
+    times: Sequence[str] = (),
 ) -> tuple[Note, ...]:
     """Notes on the hits, one for each memory, the likeliest answer first; of other times come last.
 
@@ -60,6 +66,7 @@ def take_notes(
         origins: The turns that they come from.
         reader: The trained reader; asked once.
         of_other_time: Ids of the memories from another time than the question asks about.
+        times: The words of that time, which the reader does not see: `of_other_time` says what is of it.
     """
     if question.open:
         then = [hit.memory for hit in hits if hit.memory.id not in of_other_time]
@@ -77,7 +84,9 @@ def take_notes(
     subjects = question.weights.keys() & frozenset(term for hit in hits for term in terms(hit.memory.speaker))
     lines = [_line(memory, question, origins) for memory in memories]
     notes: list[tuple[float, Note]] = []
-    for memory, line, found in zip(memories, lines, reader.read(question.text, asked_on, lines), strict=True):
+    for memory, line, found in zip(
+        memories, lines, reader.read(_without(times, question.text), asked_on, lines), strict=True
+    ):
         quote = _sentences_at(line.text, *found.span)
         if quote.endswith(("?", "？")):
             continue
@@ -104,6 +113,24 @@ def _times_of(quote: str, passage: str, memory: Memory) -> tuple[TimeExpression,
     named = times_in(quote, memory.said_at)
     around = () if named else times_in(passage, memory.said_at)
     return named or (around if len(around) == 1 else ())
+
+
+def as_if_of_them(
+    question: Question, asked_on: date, notes: Sequence[Note], origins: Origins, reader: LineReader
+) -> tuple[Note, ...]:
+    """The notes, the first of other speakers judged as if the question were about those.
+
+    What Bo ran does not answer "Which race did Ana run?", but contradicts it.
+    """
+    names = list(proper_names(f"- {question.text}"))
+    judged, left = [], CONTRADICTING if names else 0
+    for note in notes:
+        if note.of_other and left:
+            text = re.sub(rf"\b{re.escape(names[0])}\b", note.memory.speaker, question.text)
+            (found,) = reader.read(text, asked_on, [_line(note.memory, question, origins)])
+            note, left = replace(note, relevance=found.answers), left - 1
+        judged.append(note)
+    return tuple(judged)
 
 
 def is_user(memory: Memory, origins: Origins) -> bool:
@@ -177,3 +204,7 @@ def _sentences_at(passage: str, start: int, end: int) -> str:
     """The sentences of a passage that the characters from `start` to `end` are in; all of it if there are none."""
     within = [(a, b) for a, b in spans(passage) if a < end and b > start]
     return passage[within[0][0] : within[-1][1]] if within else passage
+
+
+def _without(times: Sequence[str], text: str) -> str:
+    return re.sub(rf"(?: (?:in|on|at|during))? (?:{'|'.join(map(re.escape, times))})", "", text) if times else text
