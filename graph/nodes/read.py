@@ -15,6 +15,7 @@ from graph.readers import chain_of_note, extractive
 from graph.readers.interface import Reader, ReaderFailed, ReaderInput, ReaderOutput
 from graph.replies.acknowledgements import acknowledge, revised
 from graph.replies.manners import manner
+from graph.replies.people import asks_of_people
 from graph.replies.phrases import CRISIS, LOSS, SMALL_TALK, reply
 from graph.replies.recaps import parse_recap, recap
 from graph.replies.reminders import remind
@@ -59,10 +60,10 @@ async def read(state: TurnState, runtime: Runtime[Services]) -> TurnState:
         acknowledged = acknowledge(message, ask, services.bank)
         before = acknowledged + PARAGRAPH_BREAK
         write(Token(acknowledged))
-    if message.classes.is_question:
+    if message.classes.is_question or asks_of_people(ask.text):
         output = await _answered(reader_input, write, before)
         is_all = message.small_talk == ABOUT_USER or len(split(ask.text)) == 1
-        if message.small_talk and is_all and output.reading.abstained:
+        if message.small_talk and is_all and output.reading.abstained and not asks_of_people(ask.text):
             answer = reply(SMALL_TALK[message.small_talk], ask, services.bank)
             write(Token(before + answer, restart=True))
             output = replace(output, reading=replace(output.reading, answer=answer, citations=()))

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 from graph.readers import composing, intervals, listing, totals
 from graph.readers.interface import ReaderInput, ReaderOutput, Say
+from graph.readers.listing import ListRequest
 from graph.readers.notes import Origins, as_if_of_them, take_notes
 from graph.replies.manners import manner
+from graph.replies.people import by_relations
 from graph.state import Ask, Message, Note, Reading, Services, TraceLine
 from graph.understanding import question
 from graph.understanding.times import is_of_time, may_tell_of_time, moment_of
@@ -42,6 +44,7 @@ async def read(reader_input: ReaderInput, say: Say) -> ReaderOutput:
             reading = replace(reading, answer=f"{spoken.unsure}\n{reading.answer}")
         else:
             reading = replace(reading, answer=spoken.unknown.format(why=reading.answer))
+    reading = await asyncio.to_thread(by_relations, ask, services, reading)
     best = max((note.relevance for note in reading.notes), default=0.0)
     line = TraceLine("read", f"{len(reading.notes)} notes, {reading.outcome}", {"best note": round(best, 3)})
     say(reading.answer)
@@ -85,6 +88,9 @@ def answer(
         notes = as_if_of_them(parsed, asked_on, notes, origins, reader)
         reading = composing.compose(parsed, notes, window=window, known=known, hits=hits, asked_at=ask.as_of)
     listed = listing.parse(own, many=message.classes.asks_many)
+    is_of_one = parsed.expects in ("yes or no", "time", "ago")
+    if listed is None and not is_of_one and (facts := listing.facts_alike(notes)):
+        return listing.compose(ListRequest(), parsed, facts, hits, ask.as_of) or reading
     if listed is None or reading.reason not in (None, "found but does not say"):
         return reading
     if listed.counted is not None and not listing.tells_number(notes):

@@ -88,6 +88,22 @@ def parse(text: str, *, many: bool = False) -> ListRequest | None:
     return ListRequest() if words[:1] == ["list"] or (many and "how" not in words) else None
 
 
+def facts_alike(notes: Sequence[Note]) -> list[Note]:
+    """The facts of the kind that the best of notes is, if several hold ("allergic to nuts", "to cats"); else none."""
+    relation = notes[0].memory.relation if notes else None
+    if relation is None or notes[0].memory.valid_to is not None:
+        return []
+    alike = [
+        note
+        for note in notes
+        if (other := note.memory.relation) is not None
+        and (other.head, other.name) == (relation.head, relation.name)
+        and note.memory.valid_to is None
+        and answers(note)
+    ]
+    return alike if len(alike) > 1 else []
+
+
 def tells_number(notes: Sequence[Note]) -> bool:
     """Whether the best of notes names the number that a count asks for."""
     return bool(notes) and answers(notes[0]) and NUMBER.search(_DURATION.sub("", notes[0].words)) is not None
@@ -132,13 +148,20 @@ def compose(
 def _items(answering: Sequence[Note]) -> list[list[Note]]:
     """The notes grouped by what they say."""
     items: list[list[Note]] = []
-    for note in answering:
-        twin = next((group for group in items if same(note, group[0])), None)
+    for note in sorted(
+        answering, key=lambda note: note.memory.relation is None
+    ):  # the line of two facts joins the first
+        twin = next((group for group in items if _tell_the_same(note, group[0])), None)
         if twin is not None:
             twin.append(note)
         else:
             items.append([note])
     return items
+
+
+def _tell_the_same(note: Note, other: Note) -> bool:
+    fact, other_fact = note.memory.relation, other.memory.relation
+    return fact.tail == other_fact.tail if fact and other_fact else same(note, other)
 
 
 def _words(note: Note, question: Question) -> str:

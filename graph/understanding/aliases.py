@@ -55,7 +55,11 @@ _WIDER: Mapping[str, tuple[str, ...]] = {
     "child": ("son", "daughter"),
     "parent": ("mother", "father"),
     "sibling": ("brother", "sister"),
-    "pet": ("dog", "cat", "rabbit", "hamster", "guinea pig", "parrot", "budgie", "tortoise", "horse", "pony"),
+    "pet": (
+        *("dog", "cat", "rabbit", "bunny", "hamster", "guinea pig", "parrot", "budgie", "canary", "tortoise", "turtle"),
+        *("horse", "pony", "goldfish", "snake", "lizard", "gecko", "ferret", "rat", "mouse", "gerbil", "chicken"),
+        *("hen", "goat", "sheep", "duck", "donkey"),
+    ),
 }
 """What else a kind may have been called when it was told."""
 _CANONICAL = {word.casefold(): words[0] for words in _SAME for word in words}
@@ -106,6 +110,12 @@ def canonical(kind: str) -> str:
     if possessive:
         plain = f"{canonical(whose)}'s {canonical(whom)}"
     return _CANONICAL.get(plain, plain)
+
+
+def fits(kind: str, asked: str) -> bool:
+    """Whether somebody of a kind is one of those asked about: a sister is a sibling, and a dog a pet."""
+    kind, asked = canonical(kind), canonical(asked)
+    return kind == asked or kind in map(canonical, _WIDER.get(asked, ()))
 
 
 def with_names(text: str, people: People) -> str:

@@ -1,0 +1,155 @@
+"""Answer who somebody is and whom the user has, from facts: "Who is Tim?", "Do I have a brother?", "Am I married?"."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from graph.learning.fact_slots import ANIMAL, FAMILY, QUALITY, ROLE, WHO
+from graph.replies.second_person import fact_to_user
+from graph.state import Ask, Citation, Reading, Services
+from graph.understanding.aliases import canonical, fits
+from graph.understanding.sentences import split
+from graph.understanding.times import describe_day
+from memory.bank.queries.told import facts_told
+from memory.bank.relations import YOU
+from memory.search.tokens import content_terms
+from memory.types import Memory
+
+UNKNOWN = "Not that I know of."
+"""The answer where nothing says whether the user has somebody."""
+
+_LEAD = r"\W*(?:(?:and|so|but|ok|hey|wait|sorry)\W+)?(?:(?:do you (?:know|remember)|tell me|remind me) )?"
+_NAME = (
+    r"(?P<name>(?!(?:my|our|your|the|an?|this|that|these|those|s?he|it|they|you|u|i|we|there|in|on|at|to|me|going|the)\b)"
+    r"[^\W\d_][\w.'-]*(?: [^\W\d_][\w.'-]*){0,2}?)"
+)
+_END = r"(?: again| then| at all| or not)?\W*\Z"
+_WHO = tuple(
+    re.compile(rf"{_LEAD}{asked}{_END}", re.IGNORECASE)
+    for asked in (rf"who(?:'?s| is| was) {_NAME}", rf"who {_NAME} (?:is|was)")
+)
+_KIND = rf"(?P<kind>(?:{FAMILY}|{ROLE}|{ANIMAL}|sibling|pet|animal|parent|children|spouse|puppie)s?)"
+_HAVE = re.compile(
+    rf"{_LEAD}(?:(?:if )?(?:i|we) have|do (?:i|we)(?: actually| even| still)? have|have (?:i|we)(?: got)?)"
+    rf"(?: any| an?| some)? {QUALITY}{_KIND}{_END}",
+    re.IGNORECASE,
+)
+_AM = re.compile(rf"{_LEAD}am i (?:really |still )?(?P<what>married|single|an only child){_END}", re.IGNORECASE)
+_MEANS = {"married": ("spouse", True), "single": ("partner", False), "an only child": ("sibling", False)}
+"""Whom one has who is so, or has not."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Who is asked about: somebody of a name, or of a kind that the user has or, with `denied`, has not."""
+
+    name: str = ""
+    kind: str = ""
+    denied: bool = False
+
+
+def asks_of_people(text: str) -> bool:
+    """Whether a message asks who somebody is, or whether the user has somebody."""
+    return _parse(text) is not None
+
+
+def by_relations(ask: Ask, services: Services, reading: Reading) -> Reading:
+    """The answer of facts and relations to a question about people, and else the `reading` of lines."""
+    asked = _parse(ask.text)
+    if asked is None:
+        return reading
+    facts = facts_told(services.bank, ask.persona.id, ask.as_of)
+    if asked.name:
+        return _who_is(asked.name, facts, ask, services) or reading
+    found = _that_tell(asked.kind, facts)
+    if found is not None:
+        has, known = found
+        return _stated(known, "Yes. " if has != asked.denied else "No. ")
+    is_decided = not reading.abstained and reading.answer.startswith(("Yes.", "No.")) and not asked.denied
+    if is_decided or any(asked.kind in _words(citation.memory.text) for citation in reading.citations):
+        return reading
+    return Reading(UNKNOWN, reading.notes, abstained=True, reason="nothing found", by=reading.by)
+
+
+def _parse(text: str) -> _Asked | None:
+    sentences = split(text.replace("’", "'"))
+    last = sentences[-1] if sentences else ""
+    if match := next(filter(None, (pattern.match(last) for pattern in _WHO)), None):
+        return _Asked(name=match["name"].removesuffix("'s"))
+    if match := _HAVE.match(last):
+        return _Asked(kind=_singular(match["kind"]))
+    if match := _AM.match(last):
+        kind, has = _MEANS[match["what"].lower()]
+        return _Asked(kind=kind, denied=not has)
+    return None
+
+
+def _who_is(name: str, facts: Sequence[Memory], ask: Ask, services: Services) -> Reading | None:
+    """Who is called so; None where only lines tell of that name, or where it may be no name."""
+    asked = _words(name)
+    if asked <= _words(ask.persona.name):
+        return None
+    known = [m for m in facts if m.store == "relationship" and m.relation and asked <= _words(m.relation.tail)]
+    if known:
+        return _stated(known[:1], "")
+    _, frequency = services.searcher.document_frequencies(ask.persona.id, content_terms(name), ask.as_of)
+    if any(frequency.values()) or not re.fullmatch(WHO, name, re.IGNORECASE):
+        return None
+    shown = name.title() if name.islower() else name
+    return Reading(f"I don't know anyone called {shown}.", abstained=True, reason="nothing found", by="extractive")
+
+
+def _that_tell(kind: str, facts: Sequence[Memory]) -> tuple[bool, list[Memory]] | None:
+    """Whether the user has somebody of a kind by the latest facts, and the facts that say so; None if none does."""
+    told = [(has, fact) for fact in facts if (has := _has(kind, fact)) is not None]
+    if not told:
+        return None
+    latest = told[0][0]
+    until = next((place for place, (has, _) in enumerate(told) if has != latest), len(told))
+    known = [fact for _, fact in told[:until]] if latest else [told[0][1]]
+    named = [fact for fact in known if fact.store == "relationship"]
+    return latest, sorted(named or known, key=lambda fact: fact.id)
+
+
+def _has(kind: str, fact: Memory) -> bool | None:
+    """Whether a fact says that the user has somebody of a kind, or has not; None if it says neither."""
+    relation = fact.relation
+    if relation is None or relation.head not in (fact.speaker, YOU, ""):
+        return None
+    if fact.store == "relationship":
+        return True if fits(relation.name, kind) else None
+    if relation.name == "has":
+        return True if fits(_singular(re.sub(rf"\A(?:\w+ )?{QUALITY}", "", relation.tail)), kind) else None
+    if relation.name == "has no":
+        return False if fits(kind, _singular(relation.tail)) else None
+    if relation.name == "marital status" and fits(kind, "partner"):
+        is_married = relation.tail == "married"
+        if is_married:
+            return True if kind in ("spouse", "husband", "wife", "partner") else None
+        return False if relation.tail == "single" or kind in ("spouse", "husband", "wife") else None
+    return None
+
+
+def _stated(known: Sequence[Memory], first: str) -> Reading:
+    """The facts in one sentence, with the day on which the last of them was told."""
+    said = [fact_to_user(fact).removesuffix(".") for fact in known]
+    joined = ", and ".join([said[0], *(text.replace("You ", "you ", 1) for text in said[1:])])
+    day = describe_day(known[-1].said_at)
+    numbers = "".join(f"[{number}]" for number in range(1, len(known) + 1))
+    told = f" You told me on {day}." if day else ""
+    citations = tuple(Citation(n, fact, fact.text, {}) for n, fact in enumerate(known, 1))
+    return Reading(f"{first}{joined}.{told} {numbers}", citations=citations, by="extractive")
+
+
+def _singular(kind: str) -> str:
+    plain = kind.casefold().replace("puppies", "puppy").replace("animal", "pet")
+    return canonical(plain if plain.endswith("ss") else plain.removesuffix("s"))
+
+
+def _words(name: str) -> set[str]:
+    """The words of a name, without accents, titles' dots and capitals."""
+    plain = unicodedata.normalize("NFKD", name.casefold())
+    return set(re.findall(r"[^\W_]+", "".join(letter for letter in plain if not unicodedata.combining(letter))))
