@@ -226,7 +226,7 @@ def test_a_refusal_of_the_bank_itself_is_told(home, tmp_path):
     bank = seeded(home)
     with bank.writing() as db:
         db.conn.execute("CREATE TRIGGER no_more BEFORE INSERT ON turns BEGIN SELECT RAISE(ABORT, 'no more turns'); END")
-    with pytest.raises(BankUnavailable, match=r"refused what breaks a rule of the bank \(no more turns\)"):
+    with pytest.raises(BankUnavailable, match=r"breaks a rule of the bank \(no more turns\); none of it was stored"):
         ingest(bank, history(tmp_path / "h.jsonl", 1))
     assert bank.counts(bank.persona("Zoe").id) == {"sessions": 0, "turns": 0}
     assert_unharmed(bank)

@@ -252,3 +252,18 @@ def test_another_personas_memories_are_not_read(services, marlow):
     other = services.bank.create_persona(PersonaDraft("Otto"))
     services.bank.add_memories(other.id, [MemoryDraft("world", "Zebulon visited on 5 May 2024.")])
     assert "“Zebulon”" in ask(marlow, "When did Zebulon visit me?").answer
+
+
+@pytest.mark.parametrize("text", ["tell me what you know about Olaf", "what did i tell you about olaf?"])
+def test_all_that_was_told_about_something_is_quoted_in_order(marlow, text):
+    reading = ask(marlow, text)
+    assert not reading.abstained
+    assert reading.citations
+    assert all("Olaf" in citation.memory.text for citation in reading.citations)
+
+
+def test_what_one_asks_of_oneself_is_no_question_of_general_knowledge(services, marlow):
+    chat = replace(marlow, persona=services.bank.create_persona(PersonaDraft("Otto")))
+    chat.say("The physio says my knee is bad, so no football until spring.")
+    assert "no football" in ask(chat, "why cant i play football").answer
+    assert "nobody has told me about that" in ask(chat, "What is the capital of France?").answer

@@ -182,7 +182,7 @@ def test_a_restore_that_breaks_off_leaves_the_bank_as_it_was(bank, kept, monkeyp
         raise OSError("the disk is full")
 
     monkeypatch.setattr(Bank, "replacing", breaks)
-    with pytest.raises(BankUnavailable, match=r"full.*holds what it held"):
+    with pytest.raises(BankUnavailable, match=r"full.*It was left as it was"):
         restore(bank, kept)
     assert "Later." in texts(bank)
     assert files(bank.path.parent) == ["bank.db", "bank.db.before-restore"]

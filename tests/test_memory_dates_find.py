@@ -114,6 +114,7 @@ def test_find_minds_where_in_the_week_and_the_year_it_is_said(words, anchor, sta
         "the last time",
         "for two weeks",
         "I read it in four days",
+        "i paid off the car, £4,200 in three years",
         "three times a week",
         "the sun sat low",
         "we wed",

@@ -132,7 +132,7 @@ def test_verify_names_what_disagrees_and_rebuild_mends_it(made, embedder):
         db.conn.execute("UPDATE memories SET key = 'changed behind the index' WHERE text = ?", (OTHER,))
         db.conn.execute("UPDATE memories SET terms = 'other words' WHERE text = 'Elsewhere.'")
     faults = " ".join(upkeep.verify(bank, embedder.model))
-    assert "index words are not those of its key" in faults
+    assert "words in the index are not those of its key" in faults
     assert "key was changed" in faults
     upkeep.rebuild(bank)
     while indexer.embed_pending(bank, embedder):

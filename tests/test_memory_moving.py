@@ -314,7 +314,10 @@ def test_an_import_that_is_stopped_keeps_whole_personas(lived, tmp_path, after):
         if share >= limit:
             raise Cancelled("enough")
 
-    told = {"nothing": "Nothing of bank.jsonl was stored", "Iris": "Iris came whole and nothing of the rest"}[after]
+    told = {
+        "nothing": "Nothing of bank.jsonl was stored",
+        "Iris": "Stored completely: Iris. Nothing of the rest was stored",
+    }[after]
     with pytest.raises(Cancelled, match=told):
         ingest.ingest(other, file, progress=stop)
     assert [p.name for p in other.personas()] == ([] if after == "nothing" else ["Iris"])

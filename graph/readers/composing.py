@@ -62,11 +62,16 @@ def compose(
         reading = _citing(nearest, notes, hits) if nearest else Reading(_why_not(question, notes, reason, known))
         return replace(reading, notes=tuple(notes), abstained=True, reason=reason)
     if question.open:
-        quoted = [(note, frame_of(note), note.quote) for note in notes]
-        return _citing(_within(quoted, question), notes, hits)
+        return quote_all(question, notes, hits)
     stated = _stated(question, [note for note in notes if answers(note)], asked_at)
     text = "\n".join(f"{statement} [{number}]" for number, (_, statement) in enumerate(stated, 1))
     return Reading(text, tuple(notes), cited([note for note, _ in stated], hits))
+
+
+def quote_all(question: Question, notes: Sequence[Note], hits: Sequence[Hit]) -> Reading:
+    """Each note as a line, as far as there is room."""
+    quoted = [(note, frame_of(note), note.quote) for note in notes]
+    return _citing(_within(quoted, question), notes, hits)
 
 
 def answers(note: Note) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from graph.readers import composing, intervals, listing, totals
 from graph.readers.interface import ReaderInput, ReaderOutput, Say
 from graph.readers.listing import ListRequest
-from graph.readers.notes import Origins, as_if_of_them, take_notes
+from graph.readers.notes import Origins, as_if_of_them, notes_about, take_notes
 from graph.replies.manners import manner
 from graph.replies.people import by_relations
 from graph.state import Ask, Message, Note, Reading, Services, TraceLine
@@ -27,6 +27,17 @@ if TYPE_CHECKING:
 
 _OF_PAST = re.compile(r"\b(?:did|was|were|had|used to|didn['’]?t|wasn['’]?t|weren['’]?t)\b", re.IGNORECASE)
 
+_OF_USER = re.compile(r"\b(?:i|my|me|mine|we|our|us)\b", re.IGNORECASE)
+_HOW_TO = re.compile(r"\bhow (?:do|does|can|could|should|to|would)\b|\bwhat(?:'s| is| are)? the\b", re.IGNORECASE)
+"""Asks how something is done, or what it is, rather than what was told."""
+_OF_TOPIC = re.compile(
+    r"\b(?:what|wat|everything|anything|all)\b.*?\b(?:(?:you|u) (?:know|remember|recall)"
+    r"|(?:(?:did|have|had) i|i(?:'ve|ve)?)(?: (?:ever|just|already))? (?:tell|told|say|said|mention(?:ed)?)"
+    r"(?: (?:you|u))?) (?:about|of) (?P<topic>.+)",
+    re.IGNORECASE,
+)
+"""Asks for all that was told about something: "what do you know about Nora", "what did i tell you about my knee"."""
+
 GENERAL = "I only know what I have been told, and nobody has told me about that."
 """Why a question of general knowledge ("How do I boil an egg?") is not answered."""
 
@@ -38,7 +49,8 @@ async def read(reader_input: ReaderInput, say: Say) -> ReaderOutput:
     reading = replace(reading, by="extractive")
     if reading.abstained:
         spoken = manner(ask.persona.manner)
-        if not message.classes.asks_memory:
+        is_of_user = _OF_USER.search(message.question.text) and not _HOW_TO.search(message.question.text)
+        if not (message.classes.asks_memory or (reading.citations and is_of_user)):
             reading = replace(reading, answer=spoken.unknown.format(why=GENERAL), citations=())
         elif reading.citations:
             reading = replace(reading, answer=f"{spoken.unsure}\n{reading.answer}")
@@ -65,6 +77,9 @@ def answer(
         parsed = replace(parsed, expects=question.parse(own, 0, {}).expects, text=read)
     origins = bank.origins(ask.persona.id, [hit.memory.id for hit in hits])
     reader, asked_on = services.line_reader, ask.as_of.date()
+    topic = _OF_TOPIC.search(own.replace("’", "'"))
+    if topic is not None and (notes := notes_about(question.terms_of(topic["topic"]), hits, origins)):
+        return composing.quote_all(parsed, notes, hits)
     compared = intervals.parse(asked.text)
     reading = _compared(compared, ask, hits, origins, services) if compared else None
     if reading is not None:

@@ -36,13 +36,16 @@ CONTRADICTING = 3
 """Most lines of other speakers that are read once more, where no line answers."""
 
 OPEN_RELEVANCE = 0.5
-"""Relevance of all notes from the time asked about, if only a time is asked about ("What did I do in May?")."""
+"""Relevance of all notes if only a time or a topic is asked about ("What did I do in May?")."""
 
 NOTES = 8
 """Most notes on one question."""
 
 _OF_SELF = re.compile(r"\b(?:i|my|me|mine|we|our|us)\b", re.IGNORECASE)
 _OF_PERSONA = re.compile(r"\b(?:you|your|yours|u|ur)\b", re.IGNORECASE)
+
+_AGO = re.compile(r"\bhow (?:long|many \w+) ago\b", re.IGNORECASE)
+_SINCE = re.compile(r"\bhow (?:long|many \w+)\b.{0,40}?\b(?:since|until|till?)\b", re.IGNORECASE)
 
 PASSAGE = 400
 """Most characters of a passage: the reader sees some hundred tokens of a line."""
@@ -84,9 +87,8 @@ def take_notes(
     subjects = question.weights.keys() & frozenset(term for hit in hits for term in terms(hit.memory.speaker))
     lines = [_line(memory, question, origins) for memory in memories]
     notes: list[tuple[float, Note]] = []
-    for memory, line, found in zip(
-        memories, lines, reader.read(_without(times, question.text), asked_on, lines), strict=True
-    ):
+    read = reader.read(_to_read(question, times), asked_on, lines)
+    for memory, line, found in zip(memories, lines, read, strict=True):
         quote = _sentences_at(line.text, *found.span)
         if quote.endswith(("?", "？")):
             continue
@@ -113,6 +115,21 @@ def _times_of(quote: str, passage: str, memory: Memory) -> tuple[TimeExpression,
     named = times_in(quote, memory.said_at)
     around = () if named else times_in(passage, memory.said_at)
     return named or (around if len(around) == 1 else ())
+
+
+def notes_about(topic: Collection[str], hits: Sequence[Hit], origins: Origins) -> tuple[Note, ...]:
+    """Notes on what was told that names any of the terms of a topic, one for each turn, in order of time."""
+    told: dict[object, Note] = {}
+    for memory in sorted((hit.memory for hit in hits), key=lambda memory: memory.store != "dialogue"):
+        if (
+            _states(memory)
+            and not _is_of(memory, origins, "assistant")
+            and not set(topic).isdisjoint(terms(memory.text))
+        ):
+            times = times_in(memory.text, memory.said_at)
+            note = Note(memory, memory.text, OPEN_RELEVANCE, times, by_user=is_user(memory, origins))
+            told.setdefault(memory.turn_ids or memory.id, note)
+    return tuple(sorted(told.values(), key=lambda note: str(note.memory.said_at or ""))[:NOTES])
 
 
 def as_if_of_them(
@@ -206,5 +223,11 @@ def _sentences_at(passage: str, start: int, end: int) -> str:
     return passage[within[0][0] : within[-1][1]] if within else passage
 
 
-def _without(times: Sequence[str], text: str) -> str:
-    return re.sub(rf"(?: (?:in|on|at|during))? (?:{'|'.join(map(re.escape, times))})", "", text) if times else text
+def _to_read(question: Question, times: Sequence[str]) -> str:
+    """The question as the reader is asked it: without its times, and "when" for what is counted from a day."""
+    text = question.text
+    if times:
+        text = re.sub(rf"(?: (?:in|on|at|during))? (?:{'|'.join(map(re.escape, times))})", "", text)
+    if question.expects == "ago":
+        text = _SINCE.sub("when was", _AGO.sub("when", text))
+    return text

@@ -44,7 +44,9 @@ def read_unit_after_next(match: Match) -> Resolve:
 
 ASKING_HOW_MANY = compile_spaced(r"\b(?:how (?:\w+ )?|more )\Z")
 DONE_BEFORE = re.compile(
-    r"\b(?:\w\w+ed|was|were|had|did|got|made|took|went|ran|read|wrote|won|lost|ready|done)\b[^.!?\n]*\Z", re.IGNORECASE
+    r"\b(?:\w\w+ed|was|were|had|did|got|made|took|went|ran|read|wrote|won|lost|paid|built|spent|sold|came|gave|drove|grew"
+    r"|ready|done)\b(?:(?!\b(?:and|but|so)\b)[^.!?\n])*\Z",
+    re.IGNORECASE,
 )
 
 
