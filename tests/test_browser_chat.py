@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -23,14 +24,6 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     running.start()
     yield running
     running.stop()
-
-
-def make_persona(screen: Screen, name: str, *, proactive: bool = True) -> None:
-    screen.open("new-persona")
-    screen.page.locator("#persona-proactive input").set_checked(proactive)
-    screen.page.locator("#persona-name textarea, #persona-name input").fill(name)
-    screen.page.locator("#persona-create").click()
-    expect(screen.page.locator("#persona input")).to_have_value(name)
 
 
 def test_a_chat_survives_a_reload_and_is_resumed_with_its_citations(app: App, browser: Browser) -> None:
@@ -99,7 +92,7 @@ def test_how_i_remembered_shows_classes_candidates_and_times(screen: Screen) -> 
 def test_what_is_told_is_acknowledged_with_its_date_and_recalled_in_another_window(
     app: App, browser: Browser, screen: Screen
 ) -> None:
-    make_persona(screen, "Robin")
+    screen.make_persona("Robin")
     yesterday = datetime.now(UTC).astimezone() - timedelta(days=1)
     date = f"{yesterday.day} {yesterday:%B %Y}"
     assert date in screen.ask("I adopted a puppy yesterday.")
@@ -112,14 +105,32 @@ def test_what_is_told_is_acknowledged_with_its_date_and_recalled_in_another_wind
     other.close()
 
 
+def test_what_two_users_tell_in_ordinary_words_is_answered_in_a_later_chat(screen: Screen) -> None:
+    told = Path(__file__).parent / "data" / "tell_and_ask.jsonl"
+    pairs = [json.loads(line) for line in told.read_text("utf-8").splitlines()[:16]]
+    missed = []
+    for name, own in (("Noa", pairs[:8]), ("Eli", pairs[8:])):
+        screen.make_persona(name)
+        for pair in own:
+            screen.ask(pair["tell"])
+        screen.page.locator("#new-chat").click()
+        expect(screen.page.locator("#chat .message")).to_have_count(0)
+        screen.asked = 0
+        for pair in own:
+            answer = screen.ask(pair["ask"])
+            if not any(value in answer.lower() for value in pair["expect"]):
+                missed.append(f"{pair['tell']} | {pair['ask']} | {answer}")
+    assert len(missed) <= 2, "\n".join(missed)
+
+
 def test_what_is_not_known_is_refused_with_a_reason(screen: Screen) -> None:
-    make_persona(screen, "Toni")
+    screen.make_persona("Toni")
     assert re.search("I don't know|I'm not sure", screen.ask("What is the name of my dentist?"))
     expect(screen.page.locator("#sources")).to_contain_text("No memory comes close to this question")
 
 
 def test_a_persona_keeps_whether_it_may_bring_memories_up(screen: Screen) -> None:
-    make_persona(screen, "Sasha", proactive=False)
+    screen.make_persona("Sasha", proactive=False)
     screen.open("chat-settings")
     switch = screen.page.locator("#proactive input")
     expect(switch).not_to_be_checked()
@@ -138,7 +149,7 @@ def test_a_persona_keeps_whether_it_may_bring_memories_up(screen: Screen) -> Non
 
 
 def test_a_feeling_brings_up_a_memory_whose_source_opens(screen: Screen) -> None:
-    make_persona(screen, "Alex")
+    screen.make_persona("Alex")
     screen.ask("I was so nervous before my piano exam, but breathing slowly behind the curtain helped me.")
     screen.page.locator("#new-chat").click()
     expect(screen.page.locator("#chat .message")).to_have_count(0)
@@ -148,7 +159,7 @@ def test_a_feeling_brings_up_a_memory_whose_source_opens(screen: Screen) -> None
 
 
 def test_a_chat_that_is_not_to_be_remembered_leaves_nothing(screen: Screen) -> None:
-    make_persona(screen, "Kim")
+    screen.make_persona("Kim")
     screen.open("chat-settings")
     screen.page.locator("#forgetful input").check()
     assert "not remembering" in screen.ask("I hid the spare key under the third flowerpot.")
@@ -198,8 +209,7 @@ def test_a_new_user_says_a_name_and_a_restart_keeps_what_was_told(browser: Brows
     window = Screen(browser, running.url, address="")
     expect(window.page.locator("#persona input")).to_have_value("Memoir", timeout=SLOW)
     assert "Rocinante" in window.ask("What is my bicycle called?")
-    make_persona(window, "Jordan")
-    window.asked = 0
+    window.make_persona("Jordan")
     assert "Your name is Anna" in window.ask("What's my name?")
     window.close()
     running.stop()

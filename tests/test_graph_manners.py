@@ -23,8 +23,10 @@ HOLES = {
 @pytest.mark.parametrize("name", MANNERS)
 @pytest.mark.parametrize("phrase", [f.name for f in fields(Manner)])
 def test_a_phrase_takes_what_it_is_given_and_no_more(name, phrase):
-    text = getattr(MANNERS[name], phrase)
-    assert {hole for _, hole, _, _ in Formatter().parse(text) if hole is not None} == HOLES[phrase]
+    said = getattr(MANNERS[name], phrase)
+    for text in (said,) if isinstance(said, str) else said:
+        holes = {hole for _, hole, _, _ in Formatter().parse(text) if hole is not None}
+        assert holes == HOLES[phrase] or (phrase.startswith("noted") and holes == HOLES[phrase] - {"text"})
 
 
 def test_no_two_manners_speak_alike():
@@ -37,4 +39,4 @@ def test_a_manner_is_found_by_its_name_and_anything_else_is_plain():
 
 
 def test_braces_in_what_was_told_are_not_read_as_holes():
-    assert "{text} {0}" in manner("plain").noted.format(text="{text} {0}")
+    assert "{text} {0}" in manner("plain").noted[0].format(text="{text} {0}")

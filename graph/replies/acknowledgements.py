@@ -35,16 +35,17 @@ def revised(revision: Revision, manner_name: str) -> str:
 
 
 def acknowledge(message: Message, ask: Ask, bank: Bank) -> str:
-    """React to news; else repeat what will be remembered, with the date it resolves to, in the persona's manner."""
+    """React to news; else say that it will be remembered, with the date it resolves to, in the persona's manner."""
     if message.news:
         return _react(message, ask, bank)
     spoken, when = manner(ask.persona.manner), message.stated_at
     if not ask.remember:
         return spoken.unrecorded
     short = shorten(" ".join(message.statements), MAX_REPEATED)
+    turn = len(ask.dialogue) // 2
     if when is None or when.end > MAX_REPEATED:
-        return spoken.noted.format(text=short)
-    return spoken.noted_on.format(text=short, date=describe_span(when.span))
+        return spoken.noted[turn % len(spoken.noted)].format(text=short)
+    return spoken.noted_on[turn % len(spoken.noted_on)].format(text=short, date=describe_span(when.span))
 
 
 def _react(message: Message, ask: Ask, bank: Bank) -> str:

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 class Manner:
     """The phrases of one manner.
 
-    `noted` and `noted_on` take the statement and its date, `corrected` the corrected statement, `retracted` the
-    retracted one, `unknown` the reason for an abstention, and `reminded` a quoted memory. `unsure` comes before the
-    lines that are closest to an answer.
+    `noted` and `noted_on` are used in turn; they may take the statement, and the latter takes its date. `corrected`
+    takes the corrected statement, `retracted` the retracted one, `unknown` the reason for an abstention, and `reminded`
+    a quoted memory. `unsure` comes before the lines that are closest to an answer.
     """
 
-    noted: str
-    noted_on: str
+    noted: tuple[str, ...]
+    noted_on: tuple[str, ...]
     corrected: str
     retracted: str
     unrecorded: str
@@ -27,8 +27,8 @@ class Manner:
 
 MANNERS: dict[str, Manner] = {
     "plain": Manner(
-        noted="Noted: “{text}”",
-        noted_on="Noted for {date}: “{text}”",
+        noted=("Noted: “{text}”",),
+        noted_on=("Noted for {date}: “{text}”",),
         corrected="Corrected: “{text}”",
         retracted="I won't use this any more: “{text}”",
         unrecorded="Understood. I'm not remembering this chat.",
@@ -38,8 +38,16 @@ MANNERS: dict[str, Manner] = {
         reminded="That reminds me: {text}",
     ),
     "warm": Manner(
-        noted="Thank you for telling me. I'll remember: “{text}”",
-        noted_on="Thank you for telling me. I'll remember it for {date}: “{text}”",
+        noted=(
+            "Thank you for telling me. I'll remember that.",
+            "Good to know. I'll keep it in mind.",
+            "I'm glad you told me. I won't forget it.",
+        ),
+        noted_on=(
+            "Thank you for telling me. I'll remember it for {date}.",
+            "Good to know. I've put it down for {date}.",
+            "I'll keep that in mind for {date}.",
+        ),
         corrected="Thank you for putting me right. It is now: “{text}”",
         retracted="All right, I've set this aside: “{text}”",
         unrecorded="Thank you for telling me. I won't remember this chat.",
@@ -49,8 +57,8 @@ MANNERS: dict[str, Manner] = {
         reminded="That makes me think of something: {text}",
     ),
     "playful": Manner(
-        noted="Got it: “{text}”",
-        noted_on="Got it, for {date}: “{text}”",
+        noted=("Got it!", "In the notebook it goes!", "Filed under “you”."),
+        noted_on=("Got it, for {date}!", "Down it goes for {date}!", "Filed under {date}."),
         corrected="Eraser out, pencil in! It now says: “{text}”",
         retracted="Crossed out, with a flourish: “{text}”",
         unrecorded="My pen is down! I won't remember this chat.",
@@ -60,8 +68,12 @@ MANNERS: dict[str, Manner] = {
         reminded="Ooh, that rings a bell: {text}",
     ),
     "formal": Manner(
-        noted="Thank you. I have made a note of it: “{text}”",
-        noted_on="Thank you. I have made a note of it under {date}: “{text}”",
+        noted=("Thank you. I have made a note of it.", "Very well. It is recorded.", "I shall remember that."),
+        noted_on=(
+            "Thank you. I have made a note of it under {date}.",
+            "Very well. It is recorded under {date}.",
+            "I shall remember that for {date}.",
+        ),
         corrected="Thank you. I have corrected my note to: “{text}”",
         retracted="As you wish. I have withdrawn this note: “{text}”",
         unrecorded="Thank you. As you asked, I shall not remember this chat.",

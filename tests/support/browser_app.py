@@ -126,6 +126,17 @@ class Screen:
         expect(self.page.locator(f"#sources [data-answer='{self.asked}']")).to_be_attached(timeout=SLOW)
         return self.page.locator("#chat .bot.message").last.inner_text()
 
+    def make_persona(self, name: str, *, proactive: bool = True) -> None:
+        """Make a persona and talk with it."""
+        field = self.page.locator("#persona-name textarea, #persona-name input")
+        if not field.is_visible():
+            self.open("new-persona")
+        self.page.locator("#persona-proactive input").set_checked(proactive)
+        field.fill(name)
+        self.page.locator("#persona-create").click()
+        expect(self.page.locator("#persona input")).to_have_value(name)
+        self.asked = 0
+
     def open(self, heading: str) -> None:
         """Open an accordion by its element id."""
         self.page.locator(f"#{heading} button").first.click()
