@@ -126,6 +126,19 @@ def test_what_somebody_else_did_is_said_to_be_theirs(services, marlow):
     assert not ask(replace(marlow, persona=friends), "Which charity race did Bo run?").abstained
 
 
+def test_what_one_says_of_the_other_is_not_said_of_oneself(services, marlow):
+    bank = services.bank
+    friends = bank.create_persona(PersonaDraft("Ana & Bo"))
+    said = [
+        ("Bo", "I have opened a bakery with blue walls."),
+        ("Ana", "Your bakery looks great with those blue walls!"),
+    ]
+    bank.remember(friends.id, [SessionDraft(tuple(TurnDraft(who, "other", text) for who, text in said), marlow.now)])
+    chat = replace(marlow, persona=friends)
+    assert ask(chat, "What colour are the walls of Ana's bakery?").abstained
+    assert "blue" in ask(chat, "What colour are the walls of Bo's bakery?").answer.lower()
+
+
 def test_a_time_outside_all_that_was_told_is_said_to_be(marlow):
     reading = ask(marlow, "What did I do in 1950?")
     assert reading.reason == "outside the known time"

@@ -158,7 +158,12 @@ def is_user(memory: Memory, origins: Origins) -> bool:
 def _is_of_other(memory: Memory, quote: str, subjects: Set[str]) -> bool:
     """Whether a memory is of a speaker who is not among the subjects, and not about one; they are terms of names."""
     speaker = frozenset(terms(memory.speaker))
-    if memory.store != "dialogue" or not subjects or not speaker or not speaker.isdisjoint(subjects):
+    if memory.store != "dialogue" or not subjects or not speaker:
+        return False
+    if subjects <= speaker:
+        # "Your shop looks great", says Jon, tells nothing of Jon's shop.
+        return _OF_PERSONA.search(quote) is not None and _OF_SELF.search(quote) is None
+    if not speaker.isdisjoint(subjects):
         return False
     # "Thanks, Mel! My grandma gave it to me" tells nothing of Mel; "Your pottery is lovely" does.
     of_subject = _OF_PERSONA.search(quote) is not None or not subjects.isdisjoint(terms(quote))
