@@ -44,9 +44,9 @@ MANNERS: dict[str, Manner] = {
             "I'm glad you told me. I won't forget it.",
         ),
         noted_on=(
-            "Thank you for telling me. I'll remember it for {date}.",
-            "Good to know. I've put it down for {date}.",
-            "I'll keep that in mind for {date}.",
+            "Thank you for telling me. I've put it down under {date}.",
+            "Good to know. I'll remember the date: {date}.",
+            "I'm glad you told me. It's in my diary under {date}.",
         ),
         corrected="Thank you for putting me right. It is now: “{text}”",
         retracted="All right, I've set this aside: “{text}”",
@@ -58,7 +58,7 @@ MANNERS: dict[str, Manner] = {
     ),
     "playful": Manner(
         noted=("Got it!", "In the notebook it goes!", "Filed under “you”."),
-        noted_on=("Got it, for {date}!", "Down it goes for {date}!", "Filed under {date}."),
+        noted_on=("Got it: {date}!", "Down it goes, under {date}!", "Filed under {date}."),
         corrected="Eraser out, pencil in! It now says: “{text}”",
         retracted="Crossed out, with a flourish: “{text}”",
         unrecorded="My pen is down! I won't remember this chat.",
@@ -72,7 +72,7 @@ MANNERS: dict[str, Manner] = {
         noted_on=(
             "Thank you. I have made a note of it under {date}.",
             "Very well. It is recorded under {date}.",
-            "I shall remember that for {date}.",
+            "I shall remember that, with its date: {date}.",
         ),
         corrected="Thank you. I have corrected my note to: “{text}”",
         retracted="As you wish. I have withdrawn this note: “{text}”",
