@@ -62,7 +62,7 @@ def stopped_at(page: Page) -> int:
 def test_one_click_measures_and_every_figure_leads_to_a_probe_with_its_evidence(screen: Screen) -> None:
     page = screen.page
     expect(page.locator("#eval-empty")).to_contain_text(
-        re.compile(r"Click Run to ask 1\d\d questions (“probes”) about 3 invented lives")
+        re.compile(r"Click Run to ask 1\d\d questions \(“probes”\) about 3 invented lives")
     )
     screen.measure(PROBES)
     expect(page.locator("#eval-status progress")).to_be_visible()

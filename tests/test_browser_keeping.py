@@ -62,7 +62,7 @@ def test_what_mentions_a_word_is_shown_then_forgotten_to_the_last_byte(app: App,
     screen.memory()
     screen.open("forget-more")
     screen.page.locator("#forget-look").click()
-    expect(screen.page.get_by_text("Enter a word or a date").first).to_be_visible()
+    expect(screen.page.get_by_text("Enter either a word or a date").first).to_be_visible()
     screen.page.locator("#forget-mentions :is(input, textarea)").fill("quince")
     screen.page.locator("#forget-look").click()
     planned = screen.page.locator("#forget-planned")

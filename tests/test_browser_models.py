@@ -76,7 +76,7 @@ def test_one_question_is_answered_by_none_by_a_server_and_by_a_local_model(scree
     assert "Comma" in screen.ask(QUESTION)  # random weights keep to no form, so the extractive reader answers by name
     expect(screen.page.locator("#chat")).to_contain_text("did not reply in the requested form")
     screen.page.locator("#model-unload").click()
-    expect(screen.page.locator("#model-status")).to_contain_text("Its memory is free again")
+    expect(screen.page.locator("#model-status")).to_contain_text("The memory it used is free again")
     choose(screen, "none")
     assert "Comma" in screen.ask(QUESTION)
 
