@@ -31,7 +31,7 @@ def test_an_amount_is_read_with_its_currency(words, number, sign):
     assert amount_in(words) == Amount(Decimal(number), sign)
 
 
-@pytest.mark.parametrize("words", ["a lot", "10 or 12 euros", "at 10:30", "", "2/3"])
+@pytest.mark.parametrize("words", ["a lot", "for 3 years", "2 kg", "10 or 12 euros", "at 10:30", "", "2/3"])
 def test_what_names_no_one_amount_is_none(words):
     assert amount_in(words) is None
 

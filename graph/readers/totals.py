@@ -38,6 +38,9 @@ _UNITS = {
     "₹": ("rupee", "rupees", "rs", "inr"),
     "¥": ("yen", "yuan", "rmb"),
 }
+_MEASURE = re.compile(r"(?:hour|minute|day|week|month|year|time|kilo|mile|metre|litre|degree)s?|kg|km", re.IGNORECASE)
+"""Units of what is no money: "three hours" beside a price is not added to it."""
+
 _SIGN_OF = {name: sign for sign, names in _UNITS.items() for name in names}
 
 
@@ -65,6 +68,8 @@ def amount_in(words: str) -> Amount | None:
     if len(found) != 1:
         return None
     (match,) = found
+    if _MEASURE.fullmatch(match["unit"] or ""):
+        return None
     digits = match["number"]
     # "2,899" is in the thousands; "3,50" is a price as most of Europe writes it.
     digits = digits.replace(",", "") if re.search(r",\d{3}", digits) else digits.replace(",", ".")
