@@ -7,24 +7,22 @@ template twice, with a second token of beginning.
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import os
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from typing_extensions import override
 
+from graph.models.local_model import LocalModel, ReplyOptions
 from graph.models.names import UnknownModel
 from graph.models.quantization import MemoryNeed, Quantization, estimate_memory, resolve_quantization, usable_context
 
 if TYPE_CHECKING:
-    from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+    from langchain_core.messages import BaseMessage
     from transformers import PreTrainedTokenizerBase
 
 REPLY_TOKENS = 1024
@@ -167,24 +165,41 @@ def _load(name: str, quantization: Quantization) -> Any:  # noqa: ANN401
     return model.eval()
 
 
-class LocalChat(BaseChatModel):
-    """A chat model over `ModelWeights`; it streams its replies, and cancelling the task stops them."""
+class LocalChat(LocalModel):
+    """A chat model over `ModelWeights`."""
 
-    name: str
     quantization: Quantization = "auto"
-    temperature: float = 0.0
-
-    @property
-    def _llm_type(self) -> str:
-        return "memoir-local"
 
     @property
     def weights(self) -> ModelWeights:
         """The weights, shared with every other chat model of this name."""
         return shared_weights(self.name, resolve_quantization(self.quantization))
 
+    @property
+    @override
+    def context(self) -> int:
+        return self.weights.context
+
+    @property
+    @override
+    def precision(self) -> str:
+        return resolve_quantization(self.quantization)
+
+    @property
+    @override
+    def loaded(self) -> bool:
+        return self.weights.loaded
+
+    @override
+    def load(self) -> None:
+        self.weights.model()
+
+    @override
+    def unload(self) -> None:
+        self.weights.unload()
+
+    @override
     def count(self, messages: Sequence[BaseMessage]) -> int:
-        """Tokens of a prompt, by the model's own tokenizer and template."""
         return len(self._ids(messages)["input_ids"][0])
 
     def _ids(self, messages: Sequence[BaseMessage]) -> Any:  # noqa: ANN401  # BatchEncoding
@@ -200,46 +215,14 @@ class LocalChat(BaseChatModel):
             merged = {"role": "user", "content": f"{first['content']}\n\n{second['content']}"}
             return tokenizer.apply_chat_template([merged, *rest], **options)
 
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,  # noqa: ANN401
-    ) -> ChatResult:
-        pieces: list[str] = []
-        ended = self._run(messages, pieces.append, threading.Event())
-        return ChatResult(generations=[ChatGeneration(message=AIMessage(content="".join(pieces), **ended))])
-
-    async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,  # noqa: ANN401
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        loop, pieces, stopped = asyncio.get_running_loop(), asyncio.Queue[str | None](), threading.Event()
-
-        def deliver(piece: str) -> None:
-            loop.call_soon_threadsafe(pieces.put_nowait, piece)
-
-        def end(generation: asyncio.Future[dict[str, Any]]) -> None:
-            generation.exception()  # retrieved even if nobody waits any more, or asyncio would log it
-            pieces.put_nowait(None)
-
-        generation = loop.run_in_executor(None, self._run, messages, deliver, stopped)
-        generation.add_done_callback(end)
-        try:
-            while (piece := await pieces.get()) is not None:
-                yield ChatGenerationChunk(message=AIMessageChunk(content=piece))
-            yield ChatGenerationChunk(message=AIMessageChunk(content="", **await generation))
-        finally:
-            stopped.set()
-
+    @override
     def _run(
-        self, messages: Sequence[BaseMessage], deliver: Callable[[str], None], stopped: threading.Event
+        self,
+        messages: Sequence[BaseMessage],
+        options: ReplyOptions,
+        deliver: Callable[[str], None],
+        stopped: threading.Event,
     ) -> dict[str, Any]:
-        """Generate a reply until its end, or until `stopped` is set; returns its token counts and why it ended."""
         from transformers import StoppingCriteriaList
 
         weights = self.weights

@@ -26,9 +26,9 @@ UNKNOWN_CONTEXT = 4096
 
 def count_tokens(model: BaseChatModel, talk: Messages) -> int:
     """Tokens of a prompt: exact for a local model, an upper estimate for others."""
-    from graph.models.local import LocalChat
+    from graph.models.local_model import LocalModel
 
-    if isinstance(model, LocalChat):
+    if isinstance(model, LocalModel):
         return model.count(model._convert_input(list(talk)).to_messages())
     return sum(_estimated(text) + MESSAGE_OVERHEAD for _, text in talk)
 
@@ -47,6 +47,6 @@ def counting_method(model: BaseChatModel) -> str:
 def context_length(model: BaseChatModel) -> int | None:
     """Tokens that a prompt and its reply may have together; None if unknown."""
     from graph.models.hosted import context_length
-    from graph.models.local import LocalChat
+    from graph.models.local_model import LocalModel
 
-    return model.weights.context if isinstance(model, LocalChat) else context_length(model)
+    return model.context if isinstance(model, LocalModel) else context_length(model)

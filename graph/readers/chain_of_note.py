@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 
 from graph.models.calls import Completion, Messages, ModelFailed, stream_reply
 from graph.models.json_replies import UnusableReply, ask_for_json
-from graph.models.local import LocalChat
-from graph.models.quantization import resolve_quantization
+from graph.models.local_model import LocalModel
 from graph.models.tokens import UNKNOWN_CONTEXT, context_length, count_tokens, counting_method
 from graph.readers.citing import AnswerStream, cite
 from graph.readers.interface import ReaderFailed, ReaderInput, ReaderOutput, Say
@@ -101,7 +100,7 @@ async def read(reader_input: ReaderInput, say: Say) -> ReaderOutput:
         "prompt tokens": size,
         **reader.tokens,
     }
-    weights = f" in {resolve_quantization(model.quantization)}" if isinstance(model, LocalChat) else ""
+    weights = f" in {model.precision}" if isinstance(model, LocalModel) else ""
     how = f"{settings.model}{weights}, {settings.method}, {settings.format}"
     room = f"prompt of {size:,} tokens ({counting_method(model)}) of {context:,}"
     refused = f", {dropped} citations dropped" if dropped else ""

@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from graph.assistant import Assistant
 from graph.models.local import LocalChat
+from graph.models.local_model import LocalModel
 from graph.models.measure import Trial, try_out
 from graph.models.names import NONE, is_named, parse_name
 from graph.models.quantization import Quantization, free_bytes, resolve_quantization
@@ -107,10 +108,10 @@ class ModelPanel:
     def unload_model(self, name: str | None, quantization: Quantization) -> Markup:
         """Free the memory of a local model."""
         model = chat_model_or_none(name or NONE, quantization)
-        if not isinstance(model, LocalChat):
+        if not isinstance(model, LocalModel):
             raise MemoirError("Only a local model can be unloaded.")
-        loaded = model.weights.loaded
-        model.weights.unload()
+        loaded = model.loaded
+        model.unload()
         return hint("Unloaded. The memory it used is free again." if loaded else "This model is not loaded.")
 
 
