@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.language_models import FakeListChatModel
 
-from graph.models import hosted, names, tokens
+from graph.models import calls, hosted, names, tokens
 from graph.models.calls import Completion, ModelFailed, complete, stream_reply
 from graph.models.keys import UnsafeKeyFile
 from graph.models.measure import try_out
@@ -195,6 +195,23 @@ def test_a_server_that_refuses_schemas_is_asked_without_and_not_tried_again():
         for _ in range(2):
             assert asyncio.run(stream_reply(chat_model(server.model("refuses")), TALK, schema=SCHEMA)).text == "plain"
     assert ["response_format" in request for request in server.requests] == [True, False, False]
+
+
+def test_a_server_is_told_how_long_a_reply_may_be_and_where_it_stops(monkeypatch):
+    with ChatServer("Hello.") as server:
+        asyncio.run(stream_reply(chat_model(server.model()), TALK, max_tokens=50, stop=["\n\n"]))
+    (request,) = server.requests
+    assert (request["max_tokens"], request["stop"]) == (50, ["\n\n"])
+    assert "max_completion_tokens" not in request  # few servers but OpenAI's know it
+
+
+def test_openai_is_told_how_long_a_reply_may_be_in_its_own_word(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with ChatServer("Hello.") as server:
+        monkeypatch.setattr(hosted, "OPENAI", server.url)
+        monkeypatch.setattr(calls, "OPENAI", server.url)
+        asyncio.run(stream_reply(chat_model("openai:gpt-4o-mini"), TALK, max_tokens=50))
+    assert server.requests[0]["max_completion_tokens"] == 50
 
 
 @pytest.mark.parametrize(

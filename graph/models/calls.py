@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
+from graph.models.hosted import OPENAI
 from graph.models.keys import redact_keys
 from memory.errors import MemoirError
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import AIMessage, AIMessageChunk
+    from langchain_openai.chat_models.base import BaseChatOpenAI
 
 MAX_REPLY_CHARACTERS = 20_000
 """Some 5,000 tokens; an answer with its notes has at most 1,000."""
@@ -95,24 +97,37 @@ async def stream_reply(
     messages: Messages,
     *,
     schema: Schema | None = None,
+    max_tokens: int | None = None,
+    stop: Sequence[str] = (),
     on_piece: Callable[[str], None] = lambda piece: None,
 ) -> Completion:
     """Ask, and call `on_piece` with each piece of the reply. Cancelling the task ends the request, or the generation.
 
-    The JSON schema of the reply is handed to a server that takes one; any other model knows it from the prompt alone,
-    so the reply must be parsed in any case.
+    The reply has at most `max_tokens` tokens and ends before any text of `stop`. A local model is constrained to the
+    JSON schema of the reply; a server is handed it if it takes one. Others know it from the prompt alone, so the reply
+    must be parsed in any case.
 
     Raises:
         ModelFailed: there is no reply, or only a part of one; the message says why.
     """
-    if schema is None or not _is_hosted(model) or _model_key(model) in _WITHOUT_SCHEMAS:
-        return await _receive(model, messages, {}, on_piece)
+    options: dict[str, Any] = {"stop": list(stop)} if stop else {}
+    if not _is_hosted(model):
+        options |= {} if max_tokens is None else {"max_tokens": max_tokens}
+        options |= {"json_schema": dict(schema)} if schema is not None and _is_local(model) else {}
+        return await _receive(model, messages, options, on_piece)
+    # LangChain renames max_tokens to max_completion_tokens, which OpenAI alone needs and few other servers know.
+    body: dict[str, Any] = {} if max_tokens is None else {"max_tokens": max_tokens}
+    if model.openai_api_base == OPENAI:
+        options, body = options | body, {}
+    if schema is None or _model_key(model) in _WITHOUT_SCHEMAS:
+        return await _receive(model, messages, options | {"extra_body": body}, on_piece)
     response_format = {"type": "json_schema", "json_schema": {"name": "reply", "strict": True, "schema": dict(schema)}}
+    with_schema = {"extra_body": body | {"response_format": response_format}}
     try:
-        return await _receive(model, messages, {"extra_body": {"response_format": response_format}}, on_piece)
+        return await _receive(model, messages, options | with_schema, on_piece)
     except _NoSchemas:
         _WITHOUT_SCHEMAS.add(_model_key(model))
-        return await _receive(model, messages, {}, on_piece)
+        return await _receive(model, messages, options | {"extra_body": body}, on_piece)
 
 
 class _NoSchemas(Exception):
@@ -127,8 +142,12 @@ def _model_key(model: BaseChatModel) -> str:
     return f"{getattr(model, 'openai_api_base', '')}#{getattr(model, 'model_name', '')}"
 
 
-def _is_hosted(model: BaseChatModel) -> bool:
+def _is_hosted(model: BaseChatModel) -> TypeGuard[BaseChatOpenAI]:
     return model._llm_type == "openai-chat"
+
+
+def _is_local(model: BaseChatModel) -> bool:
+    return model._llm_type == "memoir-local"
 
 
 async def _receive(
@@ -154,7 +173,11 @@ async def _receive(
         fault = None if is_empty else raised.with_traceback(None)
     # Not within `except`: the fault may quote the key, and Python would print it as this error's context.
     if fault is not None:
-        if options and reply is None and _status(fault) in (400, 404, 422, 501):
+        if (
+            "response_format" in options.get("extra_body", {})
+            and reply is None
+            and _status(fault) in (400, 404, 422, 501)
+        ):
             raise _NoSchemas
         raise _failed(fault, partial=length > 0)
     if reply is not None and length and _is_hosted(model) and not reply.response_metadata.get("finish_reason"):

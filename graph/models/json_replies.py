@@ -32,7 +32,14 @@ class UnusableReply(Exception):  # to be requested again, not an error of the pr
     """A reply without the requested form; the message says in a line where it differs."""
 
 
-async def ask_for_json(model: BaseChatModel, talk: Messages, shape: type[Shape], replies: list[Completion]) -> Shape:
+async def ask_for_json(
+    model: BaseChatModel,
+    talk: Messages,
+    shape: type[Shape],
+    replies: list[Completion],
+    *,
+    max_tokens: int | None = None,
+) -> Shape:
     """Return a reply of this shape; ask a second time if the first does not have it. Both are added to `replies`.
 
     Raises:
@@ -40,11 +47,11 @@ async def ask_for_json(model: BaseChatModel, talk: Messages, shape: type[Shape],
         ModelFailed: there is no reply.
     """
     schema = shape.model_json_schema()
-    replies.append(await stream_reply(model, talk, schema=schema))
+    replies.append(await stream_reply(model, talk, schema=schema, max_tokens=max_tokens))
     try:
         return parse_json(replies[-1].text, shape)
     except UnusableReply as fault:
-        replies.append(await stream_reply(model, repair(talk, str(fault)), schema=schema))
+        replies.append(await stream_reply(model, repair(talk, str(fault)), schema=schema, max_tokens=max_tokens))
         return parse_json(replies[-1].text, shape)
 
 
