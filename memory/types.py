@@ -46,6 +46,8 @@ class PersonaDraft:
     `manner` is a key of `graph.replies.manners.MANNERS`; any other text is kept for a language model and read as
     "plain".
     `proactive` says whether a feeling or a scene may bring up a memory that nobody asked for.
+    `scenario`, `first_message` and `examples` (example dialogue) are as in a character card, for a chat model:
+    `{{char}}` and `{{user}}` stand for the names, and lines of `examples` begin with them: `{{user}}: Hello.`
     """
 
     name: str
@@ -54,6 +56,9 @@ class PersonaDraft:
     traits: tuple[str, ...] = ()
     manner: str = "plain"
     proactive: bool = True
+    scenario: str = ""
+    first_message: str = ""
+    examples: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,9 @@ class Persona:
     manner: str
     created_at: datetime
     proactive: bool = True
+    scenario: str = ""
+    first_message: str = ""
+    examples: str = ""
 
 
 @dataclass(frozen=True, slots=True)

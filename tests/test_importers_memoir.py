@@ -25,7 +25,9 @@ spans = st.builds(
     moments,
     st.timedeltas(timedelta(seconds=1), timedelta(days=400)),
 )
-personas = st.builds(PersonaDraft, said, texts, texts, st.lists(texts, max_size=3).map(tuple), said)
+personas = st.builds(
+    PersonaDraft, said, texts, texts, st.lists(texts, max_size=3).map(tuple), said, st.booleans(), texts, texts, texts
+)
 roles = st.sampled_from(["user", "assistant", "other"])
 turns = st.builds(TurnDraft, said, roles, said, maybe, texts, texts, st.booleans(), st.none() | spans, texts)
 sessions = st.builds(SessionDraft, st.lists(turns, min_size=1, max_size=4).map(tuple), maybe, texts, texts, texts)

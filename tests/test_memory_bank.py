@@ -260,6 +260,21 @@ def shape(bank):
         return tables, {name: " ".join(sql.split()) for name, sql in db.conn.execute(others)}
 
 
+def test_a_bank_with_an_imported_card_finds_its_first_message_on_the_persona(bank):
+    card = bank.create_persona(PersonaDraft("Iris", "card-1")).id
+    other = bank.create_persona(PersonaDraft("Ana")).id
+    kept = [TurnDraft("first message", "other", "Good morning, {{user}}."), TurnDraft("scenario", "other", "A garden.")]
+    for persona in (card, other):
+        bank.remember(persona, [SessionDraft(tuple(kept), external_id="card")])
+    with sqlite3.connect(bank.path) as conn:
+        for column in ("scenario", "first_message", "examples"):
+            conn.execute(f"ALTER TABLE personas DROP COLUMN {column}")
+        conn.execute(f"PRAGMA user_version = {schema.newest_version() - 1}")
+    conn.close()
+    assert (iris := bank.persona(card)).first_message == "Good morning, {{user}}."
+    assert (iris.scenario, iris.examples, bank.persona(other).scenario) == ("A garden.", "", "")
+
+
 def test_a_migrated_bank_has_the_shape_of_a_new_one(version_5, bank):
     assert shape(version_5) == shape(bank)
 

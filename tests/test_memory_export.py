@@ -7,6 +7,7 @@ import pytest
 from memory import ingest
 from memory.bank.bank import Bank
 from memory.exporting import export
+from memory.types import PersonaDraft
 
 
 def alike(memories):
@@ -79,6 +80,14 @@ def test_a_file_is_written_whole_or_not_at_all(told, tmp_path, monkeypatch):
         export.write_export(bank, [told.persona], file)
     assert file.read_text() == "what was there before"
     assert [p.name for p in tmp_path.iterdir() if "half" in p.name] == []
+
+
+def test_the_card_of_a_persona_comes_back(marlow, other, tmp_path):
+    texts = {"scenario": "A garden.", "first_message": "Hello, {{user}}.", "examples": "{{char}}: Mind the smoke."}
+    card = marlow.services.bank.create_persona(PersonaDraft("Iris", **texts))
+    export.write_export(marlow.services.bank, [card], tmp_path / "iris.jsonl")
+    ingest.ingest(other, tmp_path / "iris.jsonl")
+    assert replace(other.persona("Iris"), id=card.id) == card
 
 
 @pytest.mark.parametrize("proactive", [True, False])

@@ -72,19 +72,22 @@ def test_a_session_and_a_persona_go_whole(made):
         assert db.table("vectors").count == 0
 
 
-def test_a_deleted_persona_leaves_neither_its_description_nor_its_titles_in_the_files(tmp_path):
+def test_a_deleted_persona_leaves_neither_its_card_nor_its_titles_in_the_files(tmp_path):
     bank = Bank(tmp_path / "bank.db")
-    names = {
+    card = {
         "name": "Quirin Haldenwang",
         "description": "A retired lighthouse keeper.",
-        "title": "The night of the fog",
+        "scenario": "A harbour without ships.",
+        "first_message": "Who is out there at this hour?",
+        "examples": "{{char}}: Mind the stairs.",
     }
-    keeper = bank.create_persona(PersonaDraft(names["name"], description=names["description"]))
+    title = "The night of the fog"
+    keeper = bank.create_persona(PersonaDraft(**card))
     turns = (TurnDraft("Quirin Haldenwang", "assistant", "The fog came in at nine."),)
-    bank.remember(keeper.id, [SessionDraft(turns, external_id="fog", title=names["title"])])
-    assert all(find_in_bank(bank.path, [text]) for text in names.values())
+    bank.remember(keeper.id, [SessionDraft(turns, external_id="fog", title=title)])
+    assert all(find_in_bank(bank.path, [text]) for text in (*card.values(), title))
     assert forget_persona(bank, keeper.id).residue == 0
-    assert not find_in_bank(bank.path, list(names.values()))
+    assert not find_in_bank(bank.path, [*card.values(), title])
 
 
 def test_a_name_that_another_persona_says_is_no_residue(tmp_path):

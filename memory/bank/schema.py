@@ -55,6 +55,9 @@ PERSONAS: Columns = {
     "manner": Column("TEXT NOT NULL DEFAULT 'plain'"),
     "created_at": Column("TEXT NOT NULL", "time"),
     "proactive": Column("INTEGER NOT NULL DEFAULT 1", "flag"),
+    "scenario": Column("TEXT NOT NULL DEFAULT ''"),
+    "first_message": Column("TEXT NOT NULL DEFAULT ''"),
+    "examples": Column("TEXT NOT NULL DEFAULT ''"),
 }
 
 SESSIONS: Columns = {
@@ -278,7 +281,25 @@ def _index_relations(db: Database) -> None:
     db.conn.execute("CREATE INDEX memories_related ON memories (persona_id, store) WHERE relation_tail <> ''")
 
 
-MIGRATIONS: tuple[Callable[[Database], None], ...] = (_add_relations, _number_citations, _index_relations)
+def _add_card_texts(db: Database) -> None:
+    """Store what a character card holds for a chat model, which had been kept as turns of the session "The card"."""
+    kept_as = {"scenario": "scenario", "first_message": "first message", "examples": "examples of dialogue"}
+    for column, speaker in kept_as.items():
+        db.conn.execute(f"ALTER TABLE personas ADD COLUMN {column} TEXT NOT NULL DEFAULT ''")
+        query = f"""
+            UPDATE personas SET {column} = substr(t.text, 1, 6000) FROM turns t JOIN sessions s ON s.id = t.session_id
+            WHERE s.persona_id = personas.id AND s.external_id = 'card' AND t.speaker = ? AND t.role = 'other'
+                AND personas.external_id LIKE 'card-%'
+        """
+        db.conn.execute(query, (speaker,))
+
+
+MIGRATIONS: tuple[Callable[[Database], None], ...] = (
+    _add_relations,
+    _number_citations,
+    _index_relations,
+    _add_card_texts,
+)
 """Append only: the first brings a bank of `FIRST_VERSION` to the version after it, and so on. A new bank is made in the
 newest shape at once, so what a migration adds stands in the tables above, too. Never edit one that was released."""
 

@@ -54,7 +54,9 @@ def show(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     if arguments.memory is not None:
         return _show_memory(arguments, bank, persona.id)
     counts, sessions = bank.counts(persona.id), bank.sessions(persona.id)
-    lines = [f"{persona.name}: {persona.description}", f"  {format_counts(counts)}"]
+    card = {"scenario": persona.scenario, "first message": persona.first_message, "examples": persona.examples}
+    lines = [f"{persona.name}: {persona.description}", *(f"  {label}: {text}" for label, text in card.items() if text)]
+    lines.append(f"  {format_counts(counts)}")
     for s in sessions:
         started = s.started_text or s.started_at or "undated"
         lines.append(f"  session {s.id}  {started}  {format_count(s.turn_count, 'turn')}  {s.title}")

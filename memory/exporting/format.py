@@ -85,7 +85,7 @@ class PersonaRow(_model(PERSONAS)):  # type: ignore[misc]
     @property
     def draft(self) -> PersonaDraft:
         """The persona to create."""
-        return PersonaDraft(self.name, self.id, self.description, self.traits, self.manner, self.proactive)
+        return PersonaDraft(**{n: value for n, value in self.bank_columns.items() if n not in ("id", "created_at")})
 
 
 class TurnRow(_model(TURNS)):  # type: ignore[misc]

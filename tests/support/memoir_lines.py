@@ -20,7 +20,8 @@ def dump_records(records):
 
 def dump_persona(persona):
     who = {"name": persona.name, "id": persona.external_id, "description": persona.description}
-    fields = without_empty({**who, "traits": list(persona.traits), "manner": persona.manner})
+    card = {name: getattr(persona, name) for name in ("manner", "scenario", "first_message", "examples")}
+    fields = without_empty({**who, "traits": list(persona.traits), **card})
     return dump({"memoir": VERSION, "persona": fields if persona.proactive else {**fields, "proactive": False}})
 
 

@@ -29,7 +29,7 @@ DEFAULT = "default"
 
 TEXTS: Mapping[type, tuple[str, ...]] = {
     History: ("persona", "sessions", "memories", "probes"),
-    PersonaDraft: ("name", "description"),
+    PersonaDraft: ("name", "description", "scenario", "first_message", "examples"),
     SessionDraft: ("title", "turns", "learned"),
     TurnDraft: ("speaker", "text", "key"),
     LearnedMemory: ("memory", "quotes"),

@@ -22,6 +22,7 @@ _UNSPACED = re.compile(r"[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u
 _IN_MEMORIES = "IN (SELECT value FROM json_each(:memories))"
 _IN_TURNS = "IN (SELECT value FROM json_each(:turns))"
 _WITHOUT_TURNS = "NOT EXISTS (SELECT 1 FROM sources WHERE memory_id = m.id)"
+_CARD = ("name", "description", "scenario", "first_message", "examples")
 _TURN_IDS = "SELECT t.id FROM turns t JOIN sessions s ON s.id = t.session_id WHERE s.persona_id = ?"
 
 
@@ -183,21 +184,19 @@ def texts_of(db: Database, selected: Selection) -> set[str]:
 
 
 def names_of(db: Database, persona_id: int) -> set[str]:
-    """A persona's name and description, and the titles of its sessions."""
-    query = """
-        SELECT name FROM personas WHERE id = :id UNION SELECT description FROM personas WHERE id = :id
-        UNION SELECT title FROM sessions WHERE persona_id = :id
-    """
+    """The texts of a persona's card, and the titles of its sessions."""
+    of_card = " UNION ".join(f"SELECT {column} FROM personas WHERE id = :id" for column in _CARD)
+    query = f"{of_card} UNION SELECT title FROM sessions WHERE persona_id = :id"
     return {str(text) for (text,) in db.conn.execute(query, {"id": persona_id})}
 
 
 def all_texts(db: Database) -> Iterator[str]:
-    """The text and speaker of every turn, the text and key of every memory, and every name and title, one by one."""
-    query = """
+    """The text and speaker of every turn, the text and key of every memory, every card and every title, one by one."""
+    of_cards = " UNION ALL ".join(f"SELECT {column} FROM personas" for column in _CARD)
+    query = f"""
         SELECT text FROM turns UNION ALL SELECT text FROM memories UNION ALL SELECT key FROM memories
         UNION ALL SELECT DISTINCT speaker FROM turns UNION ALL SELECT DISTINCT speaker FROM memories
-        UNION ALL SELECT name FROM personas UNION ALL SELECT description FROM personas
-        UNION ALL SELECT title FROM sessions
+        UNION ALL {of_cards} UNION ALL SELECT title FROM sessions
     """
     return (text for (text,) in db.conn.execute(query))
 

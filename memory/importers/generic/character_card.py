@@ -11,10 +11,11 @@ Versions 2 and 3 (`chara_card_v3`), and version 1, whose fields are at the top; 
 github.com/malfoyslastname/character-card-spec-v2 (spec_v2.md, spec_v1.md) and
 github.com/kwaroran/character-card-spec-v3 (SPEC_V3.md).
 
-A card becomes a persona, identified by a hash of its fields. Description, personality and tags are used, as far as a
-prompt has room for them, with `{{char}}` and `{{user}}` replaced. The lorebook becomes memories of the store `world`.
-Prompts, instructions and greetings are stored, never followed: they go unchanged into one session, "The card", of which
-nothing is recalled. A card contains nothing about the user; its scripts and extensions are not read.
+A card becomes a persona, identified by a hash of its fields. Description, personality, tags, scenario, first message
+and examples of dialogue are used, as far as a prompt has room for them. `{{char}}` and `{{user}}` are replaced in the
+first three and stay in the others, which `graph.replies.card` reads. The lorebook becomes memories of the store
+`world`. Prompts, instructions and other greetings are stored, never followed: they go unchanged into one session, "The
+card", of which nothing is recalled. A card contains nothing about the user; its scripts and extensions are not read.
 """
 
 import re
@@ -31,21 +32,31 @@ NAME = "character card"
 SPECIFIED = frozenset({("spec",), ("data", "name")})
 VERSION_1 = frozenset({("name",), ("description",), ("first_mes",)})
 
-CHARACTER = re.compile(r"\{\{char\}\}|<BOT>", re.IGNORECASE)
-USER = re.compile(r"\{\{user\}\}|<USER>", re.IGNORECASE)
-KEPT = {
+CHARACTER = re.compile(r"\{\{\s*char\s*\}\}|<BOT>", re.IGNORECASE)
+USER = re.compile(r"\{\{\s*user\s*\}\}|<USER>", re.IGNORECASE)
+USED = {
+    "description": "description",
+    "personality": "personality",
     "scenario": "scenario",
     "first_mes": "first message",
+    "mes_example": "examples of dialogue",
+}
+KEPT = {
     "alternate_greetings": "another first message",
     "group_only_greetings": "first message in a group",
-    "mes_example": "examples of dialogue",
     "system_prompt": "system prompt",
     "post_history_instructions": "instructions after the history",
     "creator_notes": "notes of the creator",
 }
 
-MAX_DESCRIPTION_CHARACTERS = 6_000
-"""The longest description: it is part of every prompt, beside the memories."""
+IDENTITY = (
+    "name description personality scenario first_mes alternate_greetings group_only_greetings mes_example "
+    "system_prompt post_history_instructions creator_notes"
+).split()
+"""The fields that make a card the same one when it comes again; never change their order."""
+
+MAX_CHARACTERS = 6_000
+"""The longest text of a persona: it is part of every prompt, beside the memories."""
 MAX_TRAITS = 30
 MAX_TRAIT_CHARACTERS = 200
 
@@ -87,28 +98,34 @@ def _read_persona(card: Fields, name: str) -> PersonaDraft:
         else:
             card.skips.append(Skip(place, f"expected text, found {json_type(value)}"))
     traits = list(dict.fromkeys(trait for trait in traits if trait))
-    if len(description) > MAX_DESCRIPTION_CHARACTERS:
-        card.report(
-            "description", f"{len(description):,} characters; only the first {MAX_DESCRIPTION_CHARACTERS:,} are used"
-        )
     if len(traits) > MAX_TRAITS or any(len(trait) > MAX_TRAIT_CHARACTERS for trait in traits):
         card.report("tags", f"more than {MAX_TRAITS}, or longer than {MAX_TRAIT_CHARACTERS} characters; shortened")
-    identity = digest(*(card.values.get(field, "") for field in ("name", "description", "personality", *KEPT)))
+    identity = digest(*(card.values.get(field, "") for field in IDENTITY))
     return PersonaDraft(
         name,
         f"card-{identity[:12]}",
-        description[:MAX_DESCRIPTION_CHARACTERS],
+        _shorten(card, "description", description),
         tuple(trait[:MAX_TRAIT_CHARACTERS] for trait in traits[:MAX_TRAITS]),
+        scenario=_shorten(card, "scenario", card.text("scenario").strip()),
+        first_message=_shorten(card, "first_mes", card.text("first_mes").strip()),
+        examples=_shorten(card, "mes_example", card.text("mes_example").strip()),
     )
 
 
+def _shorten(card: Fields, field: str, text: str) -> str:
+    if len(text) > MAX_CHARACTERS:
+        card.report(field, f"{len(text):,} characters; only the first {MAX_CHARACTERS:,} are used")
+    return text[:MAX_CHARACTERS]
+
+
 def _read_kept(card: Fields) -> Iterator[TurnDraft]:
-    """Instructions, and a description that is too long for the persona, as turns that are never recalled."""
-    long = {name: name for name in ("description", "personality") if len(card.text(name)) > MAX_DESCRIPTION_CHARACTERS}
+    """Instructions, and texts that are too long for the persona, as turns that are never recalled."""
+    texts = {field: card.values.get(field) for field in USED}
+    long = {f: USED[f] for f, text in texts.items() if isinstance(text, str) and len(text) > MAX_CHARACTERS}
     for field, label in {**long, **KEPT}.items():
         content = card.values.get(field)
-        texts = [(content, card.place_of(field))] if not isinstance(content, list) else list(card.items(field))
-        for value, place in texts:
+        found = [(content, card.place_of(field))] if not isinstance(content, list) else list(card.items(field))
+        for value, place in found:
             if isinstance(value, str) and value.strip():
                 text = clean_text(value, place, card.skips)
                 yield TurnDraft(label, "other", text, recallable=False)

@@ -123,9 +123,17 @@ def _read_persona(fields: Fields, fallback: str) -> PersonaDraft:
             traits.append(clean_text(trait, place, fields.skips))
         else:
             fields.report("traits", f"expected text, found {json_type(trait)}")
-    manner = fields.text("manner") or "plain"
-    proactive = fields.values.get("proactive") is not False
-    return PersonaDraft(name, external_id, fields.text("description"), tuple(traits), manner, proactive)
+    return PersonaDraft(
+        name,
+        external_id,
+        fields.text("description"),
+        tuple(traits),
+        fields.text("manner") or "plain",
+        fields.values.get("proactive") is not False,
+        fields.text("scenario"),
+        fields.text("first_message"),
+        fields.text("examples"),
+    )
 
 
 def _read_session(fields: Fields, persona: str) -> SessionDraft | None:

@@ -1,0 +1,72 @@
+"""Read a persona's card: its first message and its example dialogue, with the two names filled in."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from memory.importers.generic.character_card import CHARACTER, USER
+from memory.types import Persona
+
+ExampleTurn = tuple[Literal["human", "ai"], str]
+
+_START = re.compile(r"^[ \t]*<START>", re.IGNORECASE | re.MULTILINE)
+_ADDRESSED = re.compile(rf",\s*(?:{USER.pattern})(?=\s*(?:[.,;:!?…]|$))", re.IGNORECASE | re.MULTILINE)
+"""The user's name after a comma and before a mark: a sentence is complete without it ("Good morning, {{user}}.")."""
+_CALLED = re.compile(rf"(?:{USER.pattern}),\s+(?P<next>\w)", re.IGNORECASE)
+"""The user's name before a comma: a sentence can begin without it ("{{user}}, come in.")."""
+_OWNED = re.compile(rf"(?:{USER.pattern})['’]s\b", re.IGNORECASE)
+_SENTENCE_START = re.compile(r"(?:^|[.!?…\n]['\"”*)]*)\s*['\"“*(]*$")
+
+
+def first_message(persona: Persona, user_name: str) -> str:
+    """What the persona opens a new chat with; empty if its card has nothing for that."""
+    return fill_names(persona.first_message, persona, user_name)
+
+
+def example_turns(persona: Persona, user_name: str) -> tuple[ExampleTurn, ...]:
+    """The turns of the example dialogue, by whom they are: the user ("human") or the persona ("ai").
+
+    A turn begins with a line such as `{{user}}: Hello.` and goes on until the next; `<START>` begins another dialogue.
+    Text before a dialogue's first turn is left out.
+    """
+    names = {"ai": (CHARACTER.pattern, persona.name), "human": (USER.pattern, user_name, "You")}
+    spoken_by = "|".join(
+        f"(?P<{role}>{'|'.join((placeholder, *(re.escape(name.strip()) for name in known if name.strip())))})"
+        for role, (placeholder, *known) in names.items()
+    )
+    head = re.compile(rf"^[ \t]*(?:{spoken_by})[ \t]*:", re.IGNORECASE | re.MULTILINE)
+    turns: list[ExampleTurn] = []
+    for dialogue in _START.split(persona.examples):
+        heads = list(head.finditer(dialogue))
+        ends = [*(each.start() for each in heads[1:]), len(dialogue)]
+        for found, end in zip(heads, ends, strict=False):
+            if text := fill_names(dialogue[found.end() : end], persona, user_name):
+                turns.append(("ai" if found["ai"] else "human", text))
+    return tuple(turns)
+
+
+def fill_names(text: str, persona: Persona, user_name: str) -> str:
+    """A text of the card with the names in place of `{{char}}` and `{{user}}`; without a user's name, it says "you"."""
+    if not (name := user_name.strip()):
+        text = USER.sub(_you, _OWNED.sub(_your, _CALLED.sub(_without_name, _ADDRESSED.sub("", text))))
+    # Functions, because a name may contain what `re.sub` would expand; both at once, because it may hold a placeholder.
+    both = re.compile(rf"(?P<user>{USER.pattern})|{CHARACTER.pattern}", re.IGNORECASE)
+    return both.sub(lambda found: name if found["user"] else persona.name, text).strip()
+
+
+def _you(found: re.Match[str]) -> str:
+    return "You" if _begins_sentence(found) else "you"
+
+
+def _without_name(found: re.Match[str]) -> str:
+    return found["next"].upper() if _begins_sentence(found) else found[0]
+
+
+def _begins_sentence(found: re.Match[str]) -> bool:
+    start = found.start()
+    return _SENTENCE_START.search(found.string[max(0, start - 20) : start]) is not None
+
+
+def _your(found: re.Match[str]) -> str:
+    return f"{_you(found)}r"
