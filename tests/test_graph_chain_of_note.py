@@ -236,8 +236,9 @@ def test_notes_that_run_on_do_not_overflow_the_prompt_for_the_answer(marlow, mon
 
     def notes(request):
         quotes = [m.text for m in marlow.services.bank.memories(marlow.persona.id)]
-        said = [{"memory": n, "quote": text, "note": "note " * 300} for n in range(1, 9) for text in quotes]
-        return json.dumps({"notes": said})[:19_000].rpartition(", {")[0] + "]}"
+        note = " ".join(f"note {n}" for n in range(150))
+        said = [{"memory": n, "quote": text, "note": note} for n in range(1, 9) for text in quotes]
+        return json.dumps({"notes": said})[:7_900].rpartition(", {")[0] + "]}"
 
     with ChatServer(notes, "No.", models=[{"id": "scripted", "max_model_len": 2200}]) as server:
         answered(marlow, server, method="con-separate", format=form)
@@ -245,7 +246,7 @@ def test_notes_that_run_on_do_not_overflow_the_prompt_for_the_answer(marlow, mon
     assert len(talks) == 2
     model = reading_with(marlow, server).model
     assert all(tokens.count_tokens(model, talk) <= 2200 - 100 for talk in talks)
-    assert "note note" in talks[1][1][1]
+    assert "note 1 note 2" in talks[1][1][1]
 
 
 def test_where_no_note_was_taken_the_answer_sees_no_memory(marlow):
@@ -294,7 +295,7 @@ def test_what_is_told_with_a_question_is_acknowledged_before_the_answer(marlow):
 
 
 def test_a_server_without_schemas_is_read_just_as_strictly(marlow):
-    with ChatServer(lambda r: adopted(r), schemas=False) as server:
+    with ChatServer(lambda r: adopted(r), schemas=()) as server:
         assert answered(marlow, server).reading.answer == "On 3 March 2024 [1]."
 
 

@@ -9,7 +9,8 @@ import torch
 
 from graph.assistant import Assistant
 from graph.cli import main
-from graph.models import hosted, local
+from graph.models import local
+from graph.models.hosted import model as hosted
 from graph.models.local import LocalChat
 from graph.models.registry import chat_model
 from graph.state import Token
@@ -32,12 +33,12 @@ FAULTS = {
     "another form": ('{"answer": 3}', "did not reply in the requested form"),
     "refusal": (Refusal("I cannot help with that."), "it declined: I cannot help with that"),
     "refusal in words": ("I'm sorry, but I can't help.", "did not reply in the requested form"),
-    "noise": ("noise " * 10_000, "longer than"),
+    "noise": ("noise " * 10_000, "it only repeated “noise”"),
     "closed socket": (Broken(hang_up=True), "that the server is running"),
     "a page": (Broken(body="<html>no</html>"), "try again"),
     "wrong key": (Broken(401, '{"error": {"message": "Incorrect key ' + KEY + '"}}'), "check OPENAI_API_KEY"),
     "unknown model": (Broken(404, '{"error": {"message": "no such model"}}'), "which models it offers"),
-    "too long": (Broken(400, '{"error": {"message": "maximum context length is 10"}}'), "refused the request"),
+    "too long": (Broken(400, '{"error": {"message": "maximum context length is 4000"}}'), "longer than its context"),
 }
 
 

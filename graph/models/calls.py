@@ -1,95 +1,92 @@
-"""Ask a chat model for one reply, whole or piece by piece, and turn every failure into a message for the user.
+"""Ask a chat model for one reply, whole or piece by piece, within bounds that hold for every engine.
 
-Whatever goes wrong raises `ModelFailed`, whose message says what happened and what to do. It never contains a key, even
-if the server repeated one.
+Whatever goes wrong raises `ModelFailed`, whose message says what happened and what to do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import aclosing
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, cast
 
-from graph.models.hosted import OPENAI
-from graph.models.keys import redact_keys
-from memory.errors import MemoirError
+from graph.models.faults import (
+    LONGER_CONTEXT,
+    TRY_AGAIN,
+    ContextExceeded,
+    ModelFailed,
+    Repetitive,
+    Unreachable,
+    exceeds_context,
+    failed,
+    http_status,
+    no_reply,
+)
+from graph.models.hosted.keys import redact_keys
+from graph.models.hosted.profile import OPENAI, learn_context, turn_of
+from graph.models.hosted.schemas import REFUSALS, forms, remember_form, response_format
+from graph.models.limits import (
+    FIRST_TEXT_SECONDS,
+    REPLY_TOKENS,
+    SHORTEST_REPLY,
+    TOTAL_SECONDS,
+    bounded_schema,
+    most_characters,
+    without_loop,
+)
+from graph.models.tokens import MESSAGE_OVERHEAD, Messages, estimated_tokens, is_hosted, is_local
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import AIMessage, AIMessageChunk
     from langchain_openai.chat_models.base import BaseChatOpenAI
 
-MAX_REPLY_CHARACTERS = 20_000
-"""Some 5,000 tokens; an answer with its notes has at most 1,000."""
-
-Messages = Sequence[tuple[str, str]]
-"""Messages as (role, text); the roles are "system", "human" and "ai"."""
+__all__ = ["Completion", "Messages", "ModelFailed", "Schema", "Unreachable", "complete", "stream_reply"]
 
 Schema = Mapping[str, Any]
+Say = Callable[[str], None]
 
-_TRY_AGAIN = "Nothing was stored; try again"
-_CHECK_KEY = "The server refused the key: check OPENAI_API_KEY (openai:...) or MEMOIR_API_KEY (any other server)"
-_CHECK_KIND = "The server refused the request: check that it is a chat model"
+REASONING_TOKENS = 4096
+"""What a model of OpenAI's that reasons may use for it, as it counts these among the tokens of its reply."""
 
-REMEDIES_BY_STATUS: Mapping[int, str] = {
-    400: _CHECK_KIND,
-    401: _CHECK_KEY,
-    403: _CHECK_KEY,
-    404: "The server has no model of that name: check which models it offers",
-    413: _CHECK_KIND,
-    422: _CHECK_KIND,
-    429: "The server has too many requests, or your quota is used up: wait, then try again",
-    500: "The server failed: look at its log, or try again",
-}
-"""By HTTP status; 500 stands for all from there on."""
-
-REMEDIES_BY_NAME: Mapping[str, str] = {
-    "Timeout": "The server did not answer in time: try again, or use a faster model",
-    "Connection": "Check that the server is running and that its address is right",
-    "OutOfMemory": "The memory is full: unload other models, or use a smaller one or quantization nf4",
-}
-"""By a part of the exception's name; all of these are temporary."""
-
-
-class ModelFailed(MemoirError):
-    """A chat model gave no usable reply: it was unreachable, refused, too slow, or replied with nothing."""
-
-
-class Unreachable(ModelFailed):
-    """It may reply another time: its server is away, busy or refuses the key, or the memory is full."""
+_REASONED = "It used all of its tokens before it said anything: choose a model that does not reason, or turn that off"
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The reply of a chat model, and its token counts (0 where the server reports none)."""
+    """The reply of a chat model, with its token counts.
+
+    `cut` says that it did not end by itself: it reached its most tokens, or its time, or began to repeat itself.
+    `estimated` says that the engine reported no token counts.
+    """
 
     text: str
     tokens_in: int = 0
     tokens_out: int = 0
+    cut: bool = False
+    estimated: bool = False
 
     def __add__(self, other: Completion) -> Completion:
         """The text of the later reply, with the tokens of both."""
-        return Completion(other.text, self.tokens_in + other.tokens_in, self.tokens_out + other.tokens_out)
+        tokens_in, tokens_out = self.tokens_in + other.tokens_in, self.tokens_out + other.tokens_out
+        return Completion(other.text, tokens_in, tokens_out, other.cut, self.estimated or other.estimated)
 
 
-def complete(model: BaseChatModel, prompt: str) -> Completion:
-    """Ask once (with the model's own bounded retries) and wait for the whole reply.
+def complete(
+    model: BaseChatModel,
+    prompt: str,
+    *,
+    schema: Schema | None = None,
+    max_tokens: int | None = None,
+    stop: Sequence[str] = (),
+) -> Completion:
+    """Ask and wait for the whole reply, in a thread without an event loop of its own.
 
     Raises:
         ModelFailed: there is no reply; the message says why.
     """
-    from langchain_core.exceptions import LangChainException
-
-    try:
-        reply = model.invoke(prompt)
-    # A server that is not quite OpenAI's shows as any of the last four: a reply that is no JSON, or lacks a field.
-    except (LangChainException, OSError, ValueError, TypeError, LookupError, RuntimeError) as fault:
-        failed = _failed(fault)
-    else:
-        return _completion(reply)
-    # Not within `except`: the fault may quote the key, and Python would print it as this error's context.
-    raise failed
+    return asyncio.run(stream_reply(model, [("human", prompt)], schema=schema, max_tokens=max_tokens, stop=stop))
 
 
 async def stream_reply(
@@ -99,125 +96,177 @@ async def stream_reply(
     schema: Schema | None = None,
     max_tokens: int | None = None,
     stop: Sequence[str] = (),
-    on_piece: Callable[[str], None] = lambda piece: None,
+    on_piece: Say = lambda piece: None,
 ) -> Completion:
     """Ask, and call `on_piece` with each piece of the reply. Cancelling the task ends the request, or the generation.
 
-    The reply has at most `max_tokens` tokens and ends before any text of `stop`. A local model is constrained to the
-    JSON schema of the reply; a server is handed it if it takes one. Others know it from the prompt alone, so the reply
-    must be parsed in any case.
+    The reply has at most `max_tokens` tokens and ends before any text of `stop`; a reply that repeats itself is ended
+    after the first time, so its text may be shorter than the pieces. A local model is constrained to the JSON schema
+    of the reply; a server is handed it if it takes one. Others know it from the prompt alone, so the reply must be
+    parsed in any case.
 
     Raises:
         ModelFailed: there is no reply, or only a part of one; the message says why.
     """
     options: dict[str, Any] = {"stop": list(stop)} if stop else {}
-    if not _is_hosted(model):
-        options |= {} if max_tokens is None else {"max_tokens": max_tokens}
-        options |= {"json_schema": dict(schema)} if schema is not None and _is_local(model) else {}
-        return await _receive(model, messages, options, on_piece)
-    # LangChain renames max_tokens to max_completion_tokens, which OpenAI alone needs and few other servers know.
-    body: dict[str, Any] = {} if max_tokens is None else {"max_tokens": max_tokens}
-    if model.openai_api_base == OPENAI:
-        options, body = options | body, {}
-    if schema is None or _model_key(model) in _WITHOUT_SCHEMAS:
-        return await _receive(model, messages, options | {"extra_body": body}, on_piece)
-    response_format = {"type": "json_schema", "json_schema": {"name": "reply", "strict": True, "schema": dict(schema)}}
-    with_schema = {"extra_body": body | {"response_format": response_format}}
-    try:
-        return await _receive(model, messages, options | with_schema, on_piece)
-    except _NoSchemas:
-        _WITHOUT_SCHEMAS.add(_model_key(model))
-        return await _receive(model, messages, options | {"extra_body": body}, on_piece)
+    bounded = None if schema is None else bounded_schema(schema)
+    request = _Request(model, messages, most_characters(max_tokens), on_piece)
+    if is_hosted(model):
+        async with turn_of(model):
+            return await _ask_server(model, request, options, bounded, max_tokens)
+    if max_tokens is not None:
+        options["max_tokens"] = max_tokens
+    if is_local(model):
+        options |= {} if bounded is None else {"json_schema": bounded}
+        await _load(model)
+    return await request.receive(options)
 
 
-class _NoSchemas(Exception):
-    """The server does not support `response_format`."""
+async def _load(model: BaseChatModel) -> None:
+    """Load the weights before the clock starts: a large model takes minutes, once."""
+    from graph.models.local_model import LocalModel
 
-
-_WITHOUT_SCHEMAS: set[str] = set()
-"""Models that refused a schema once, by `_model_key`; they are not sent another."""
-
-
-def _model_key(model: BaseChatModel) -> str:
-    return f"{getattr(model, 'openai_api_base', '')}#{getattr(model, 'model_name', '')}"
-
-
-def _is_hosted(model: BaseChatModel) -> TypeGuard[BaseChatOpenAI]:
-    return model._llm_type == "openai-chat"
-
-
-def _is_local(model: BaseChatModel) -> bool:
-    return model._llm_type == "memoir-local"
-
-
-async def _receive(
-    model: BaseChatModel, messages: Messages, options: Mapping[str, Any], on_piece: Callable[[str], None]
-) -> Completion:
-    reply: AIMessageChunk | None = None
+    if not isinstance(model, LocalModel) or model.loaded:
+        return
     fault: Exception | None = None
-    length = 0
-    stream: Any = model.astream(list(messages), **options)
     try:
-        async with aclosing(stream):
-            async for piece in stream:
-                reply = piece if reply is None else reply + piece
-                length += len(piece.text)
-                if length > MAX_REPLY_CHARACTERS:
-                    what = f"it was longer than {MAX_REPLY_CHARACTERS:,} characters"
-                    raise ModelFailed(_message(what, "Try another model"))
-                if piece.text:
-                    on_piece(redact_keys(piece.text))
-    except Exception as raised:  # any: what a server that is not quite OpenAI's raises cannot be listed
-        # LangChain's word for a stream of nothing; it is reported like any other empty reply.
-        is_empty = isinstance(raised, ValueError) and str(raised).startswith("No generation chunks")
-        fault = None if is_empty else raised.with_traceback(None)
-    # Not within `except`: the fault may quote the key, and Python would print it as this error's context.
+        await asyncio.to_thread(model.load)
+    except Exception as raised:  # any: what the libraries of the weights raise cannot be listed
+        fault = raised.with_traceback(None)
     if fault is not None:
-        if (
-            "response_format" in options.get("extra_body", {})
-            and reply is None
-            and _status(fault) in (400, 404, 422, 501)
-        ):
-            raise _NoSchemas
-        raise _failed(fault, partial=length > 0)
-    if reply is not None and length and _is_hosted(model) and not reply.response_metadata.get("finish_reason"):
-        raise ModelFailed(_message("the connection ended within the reply", _TRY_AGAIN))
-    if reply is None:
-        raise ModelFailed(_message("it was empty, finish reason: no reply", _TRY_AGAIN))
-    return _completion(reply)
+        raise failed(fault)
 
 
-def _completion(reply: AIMessage) -> Completion:
-    ended = str(reply.response_metadata.get("finish_reason") or "unknown")
-    refusal = str(reply.additional_kwargs.get("refusal") or "")
-    if refusal or ended == "content_filter":
-        raise ModelFailed(_message(f"it declined: {refusal or ended}", "Rephrase the question"))
-    if not reply.text.strip():
-        raise ModelFailed(_message(f"it was empty, finish reason: {ended}", _TRY_AGAIN))
-    usage = reply.usage_metadata
-    return Completion(redact_keys(reply.text), *((usage["input_tokens"], usage["output_tokens"]) if usage else (0, 0)))
+async def _ask_server(
+    model: BaseChatOpenAI, request: _Request, options: dict[str, Any], schema: Schema | None, max_tokens: int | None
+) -> Completion:
+    """Ask with the schema in each form in turn, until the server takes one; which, is remembered.
+
+    A server that fails in every form has another reason for it.
+    """
+    most, openai = max_tokens or REPLY_TOKENS, model.openai_api_base == OPENAI
+    # LangChain renames max_tokens to max_completion_tokens, which OpenAI alone needs and few other servers know.
+    body: dict[str, Any] = {} if openai else {"max_tokens": most}
+    if openai:
+        reasons = (model.profile or {}).get("reasoning_output")
+        options["max_tokens"] = most + (REASONING_TOKENS if reasons else 0)
+    try:
+        for form in forms(model) if schema else ():
+            fields = body | response_format(form, schema or {}, openai=openai)
+            try:
+                reply = await request.receive(options | {"extra_body": fields}, may_refuse=bool(form))
+            except _SchemaRefused:
+                continue
+            remember_form(model, form)
+            return reply
+        return await request.receive(options | {"extra_body": body})
+    except ContextExceeded as fault:
+        if fault.length:
+            learn_context(model, fault.length)
+        raise
 
 
-def _failed(fault: BaseException, *, partial: bool = False) -> MemoirError:
-    """A fault to show to the user; it does not refer to the original, which may quote a key."""
-    if isinstance(fault, MemoirError):
-        return fault
-    status, name = _status(fault), type(fault).__name__
-    by_name = next((remedy for part, remedy in REMEDIES_BY_NAME.items() if part in name), "")
-    remedy = REMEDIES_BY_STATUS.get(min(status, 500)) or by_name or _TRY_AGAIN
-    headers: Iterable[Any] = getattr(getattr(fault, "response", None), "headers", None) or {}
-    wait = str(dict(headers).get("retry-after", ""))
-    remedy += f" (the server asks for {wait} s)" if wait.isdecimal() else ""
-    broken = "the reply broke off; " if partial else ""
-    kind = Unreachable if status in (401, 403, 404, 429) or status >= 500 or by_name else ModelFailed
-    return kind(_message(f"{broken}{name}: {str(fault)[:500]}", remedy))
+class _SchemaRefused(Exception):
+    """The server may not take the schema in this form."""
 
 
-def _message(what: str, remedy: str) -> str:
-    return f"The chat model gave no usable reply ({redact_keys(what)}). {remedy}"
+class _Request:
+    """What is asked of a model, and the most characters of its reply."""
+
+    def __init__(self, model: BaseChatModel, messages: Messages, most: int, on_piece: Say) -> None:
+        self.model, self.messages, self.most, self.on_piece = model, messages, most, on_piece
+
+    async def receive(self, options: Mapping[str, Any], *, may_refuse: bool = False) -> Completion:
+        """Read the stream of one reply.
+
+        Raises:
+            ModelFailed: there is no reply, or only a part of one.
+            _SchemaRefused: `may_refuse`, and the server failed before the first piece of the reply.
+        """
+        heard = _Heard()
+        fault: Exception | None = None
+        started = asyncio.get_running_loop().time()
+        clock = asyncio.timeout_at(started + FIRST_TEXT_SECONDS)
+        try:
+            async with clock, aclosing(self._pieces(options)) as pieces:
+                async for piece in pieces:
+                    self._take(piece, heard)
+                    if heard.cut:
+                        break
+                    if heard.text:
+                        clock.reschedule(started + TOTAL_SECONDS)
+        except Exception as raised:  # any: what a server that is not quite OpenAI's raises cannot be listed
+            fault = raised.with_traceback(None)
+        if clock.expired():
+            heard.cut = bool(heard.text)
+            fault = None if heard.cut else TimeoutError(f"no text came within {FIRST_TEXT_SECONDS:.0f} s")
+        # Not within `except`: the fault may quote the key, and Python would print it as this error's context.
+        if fault is not None:
+            if may_refuse and not heard.text and http_status(fault) in REFUSALS and not exceeds_context(fault):
+                raise _SchemaRefused
+            raise failed(fault, partial=bool(heard.text))
+        return self._completion(heard)
+
+    async def _pieces(self, options: Mapping[str, Any]) -> AsyncGenerator[AIMessage, None]:
+        """The pieces of the stream; if it has none, the server is asked again for the reply in one piece.
+
+        llama-cpp-python ends the stream at once, with status 200, whatever is wrong; it gives the reason there.
+        """
+        begun = False
+        try:
+            stream: Any = self.model.astream(list(self.messages), **options)
+            async with aclosing(stream):
+                async for piece in stream:
+                    begun = begun or bool(piece.text) or bool(piece.response_metadata.get("finish_reason"))
+                    yield piece
+        except ValueError as fault:  # LangChain's word for an empty stream
+            if not str(fault).startswith("No generation chunks"):
+                raise
+        if begun or not is_hosted(self.model):
+            return
+        with suppress(LookupError, TypeError, ValueError):  # not in the form of a reply, either
+            yield await self.model.ainvoke(list(self.messages), **options)
+
+    def _take(self, piece: AIMessage, heard: _Heard) -> None:
+        from langchain_core.messages import AIMessageChunk
+
+        before = heard.reply
+        goes_on = isinstance(before, AIMessageChunk) and isinstance(piece, AIMessageChunk)
+        heard.reply = cast("AIMessage", cast("AIMessageChunk", before) + piece) if goes_on else piece
+        if not piece.text:
+            return
+        heard.text += piece.text
+        self.on_piece(redact_keys(piece.text))
+        loopless = without_loop(heard.text)
+        if loopless is not None:
+            heard.text, heard.cut = loopless, True
+            if len(loopless.strip()) < SHORTEST_REPLY:
+                raise Repetitive(no_reply(f"it only repeated “{loopless.strip()}”", "Try another model"))
+        if len(heard.text) > self.most:
+            heard.text, heard.cut = heard.text[: self.most], True
+
+    def _completion(self, heard: _Heard) -> Completion:
+        ended = str(heard.reply.response_metadata.get("finish_reason") or "") if heard.reply else ""
+        refusal = str(heard.reply.additional_kwargs.get("refusal") or "") if heard.reply else ""
+        if refusal or ended == "content_filter":
+            raise ModelFailed(no_reply(f"it declined: {refusal or ended}", "Rephrase the question"))
+        if not heard.text.strip():
+            remedy = _REASONED if ended == "length" else TRY_AGAIN
+            if is_hosted(self.model) and not ended:
+                remedy += f". If it stays empty, the prompt may be longer than the model's context: {LONGER_CONTEXT}"
+            raise ModelFailed(no_reply(f"it was empty, finish reason: {ended or 'unknown'}", remedy))
+        if is_hosted(self.model) and not (ended or heard.cut):
+            raise ModelFailed(no_reply("the connection ended within the reply", TRY_AGAIN))
+        text, cut = redact_keys(heard.text), heard.cut or ended == "length"
+        if heard.reply and (usage := heard.reply.usage_metadata):
+            return Completion(text, usage["input_tokens"], usage["output_tokens"], cut)
+        tokens_in = sum(estimated_tokens(said) + MESSAGE_OVERHEAD for _, said in self.messages)
+        return Completion(text, tokens_in, estimated_tokens(text), cut, estimated=True)
 
 
-def _status(fault: BaseException) -> int:
-    """The HTTP status of a fault; 0 if it has none."""
-    status = getattr(fault, "status_code", None)
-    return status if isinstance(status, int) else 0
+class _Heard:
+    """What came of a reply so far."""
+
+    def __init__(self) -> None:
+        self.reply: AIMessage | None = None
+        self.text, self.cut = "", False

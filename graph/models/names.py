@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
-from graph.models.keys import redact_keys
+from graph.models.hosted.keys import redact_keys
 from memory.errors import MemoirError
 
 FORMS = (

@@ -7,14 +7,14 @@ The name says everything, so that a run can be recorded and repeated:
     http://127.0.0.1:8000/v1#qwen2.5-7b       address, then the model there; key from MEMOIR_API_KEY, if it wants one
     hf:Qwen/Qwen2.5-7B-Instruct               a repository of Hugging Face, or a folder, run by this process
 
-Keys come from the environment or the key file (`graph.models.keys`) and never go into a name, an error or a reply.
+Keys come from the environment or the key file (`hosted.keys`) and never go into a name, an error or a reply.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graph.models.hosted import hosted_model
+from graph.models.hosted.model import hosted_model
 from graph.models.names import FORMS, UnknownModel, is_named, parse_name
 
 if TYPE_CHECKING:

@@ -1,18 +1,22 @@
 """Count the tokens of a prompt, and get the length of a model's context.
 
-A local model counts with its own tokenizer. A server's tokenizer is unknown here (OpenAI's tables would have to be
-downloaded from a place that the user did not name), so the length of its prompts is overestimated.
+A local model counts with its own tokenizer, and llama.cpp and llama-cpp-python count when they are asked. Any other
+server's tokenizer is unknown here (OpenAI's tables would have to be downloaded from a place that the user did not
+name), so the length of its prompts is overestimated.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeGuard
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
+    from langchain_openai.chat_models.base import BaseChatOpenAI
 
-    from graph.models.calls import Messages
+Messages = Sequence[tuple[str, str]]
+"""Messages as (role, text); the roles are "system", "human" and "ai"."""
 
 ASCII_PER_TOKEN, OTHER_PER_TOKEN = 2.5, 2.0
 """Bytes: English prose has 4 to 5 a token, JSON full of dates some 3 and Chinese 2 to 4, so these are low estimates."""
@@ -25,28 +29,48 @@ UNKNOWN_CONTEXT = 4096
 
 
 def count_tokens(model: BaseChatModel, talk: Messages) -> int:
-    """Tokens of a prompt: exact for a local model, an upper estimate for others."""
+    """Tokens of a prompt: exact for a local model, an upper estimate for others; blocks while a server counts."""
+    from graph.models.hosted.profile import count_at_server
     from graph.models.local_model import LocalModel
 
     if isinstance(model, LocalModel):
         return model.count(model._convert_input(list(talk)).to_messages())
-    return sum(_estimated(text) + MESSAGE_OVERHEAD for _, text in talk)
+    if is_hosted(model) and (count := count_at_server(model, "\n".join(text for _, text in talk))) is not None:
+        return count + MESSAGE_OVERHEAD * len(talk)
+    return sum(estimated_tokens(text) + MESSAGE_OVERHEAD for _, text in talk)
 
 
-def _estimated(text: str) -> int:
+def estimated_tokens(text: str) -> int:
+    """Tokens of a text, at most."""
     size = len(text.encode())
     ascii_only = sum(map(str.isascii, text))
     return math.ceil(ascii_only / ASCII_PER_TOKEN + (size - ascii_only) / OTHER_PER_TOKEN)
 
 
 def counting_method(model: BaseChatModel) -> str:
-    """How `count_tokens` counts for this model."""
-    return "by its tokenizer" if model._llm_type == "memoir-local" else "estimated"
+    """How `count_tokens` counts for this model; blocks while a server is asked."""
+    from graph.models.hosted.profile import server_profile
+
+    if is_hosted(model):
+        return "by its server" if server_profile(model).count else "estimated"
+    return "by its tokenizer" if is_local(model) else "estimated"
 
 
 def context_length(model: BaseChatModel) -> int | None:
-    """Tokens that a prompt and its reply may have together; None if unknown."""
-    from graph.models.hosted import context_length
+    """Tokens that a prompt and its reply may have together; None if unknown; blocks while a server is asked."""
+    from graph.models.hosted.profile import server_profile
     from graph.models.local_model import LocalModel
 
-    return model.context if isinstance(model, LocalModel) else context_length(model)
+    if isinstance(model, LocalModel):
+        return model.context
+    return server_profile(model).context if is_hosted(model) else None
+
+
+def is_hosted(model: BaseChatModel) -> TypeGuard[BaseChatOpenAI]:
+    """Whether a model is behind an address."""
+    return model._llm_type == "openai-chat"
+
+
+def is_local(model: BaseChatModel) -> bool:
+    """Whether a model runs in this process."""
+    return model._llm_type == "memoir-local"

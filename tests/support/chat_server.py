@@ -4,6 +4,7 @@ import json
 import threading
 import time
 from collections import deque
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -27,6 +28,8 @@ class Half:
     text: str
     then: str = "stall"
     pause: float = 0.0
+    finish: str = "stop"
+    """Its finish reason, if it goes on to its end."""
 
 
 @dataclass(frozen=True)
@@ -41,14 +44,29 @@ class ChatServer:
 
     A reply may be a function of the request. `requests` holds each request's JSON body, `keys` the bearer token it came
     with. Every text reply reports `tokens_in` and `tokens_out`, and streams word by word where that is asked for.
-    `models` is what it lists. With `schemas=False` it refuses a request that wants a schema.
+    `models` is what it lists; `tells` maps the path of any other question to its answer, or to a function of the
+    question; the rest is not found. `schemas` are the forms of a schema that it takes; `refusal` is how it refuses the
+    others. With `usage=False` its streams report no tokens.
     """
 
-    def __init__(self, *replies, tokens_in=11, tokens_out=3, models=(SCRIPTED,), schemas=True):
+    def __init__(
+        self,
+        *replies,
+        tokens_in=11,
+        tokens_out=3,
+        models=(SCRIPTED,),
+        tells=None,
+        schemas=("json_schema", "json_object"),
+        refusal=Broken(400, '{"error": {"message": "response_format is not supported"}}'),
+        usage=True,
+    ):
         self.replies, self.requests, self.keys = deque(replies), [], []
         self.tokens_in, self.tokens_out = tokens_in, tokens_out
-        self.models, self.schemas = list(models), schemas
-        self.ended = threading.Event()
+        self.models, self.tells = list(models), tells or {}
+        self.schemas, self.refusal, self.usage = schemas, refusal, usage
+        self.at_once, self.most_at_once = 0, 0
+        """How many chats it is answering now, and the most that there were."""
+        self.ended, self._counting = threading.Event(), threading.Lock()
         self.left = threading.Event()
         """Set once a client went away in the middle of a reply."""
 
@@ -71,11 +89,23 @@ class ChatServer:
         self._server.shutdown()
         self._server.server_close()
 
+    @contextmanager
+    def answering(self):
+        """Count the chats that are answered at once."""
+        with self._counting:
+            self.at_once += 1
+            self.most_at_once = max(self.most_at_once, self.at_once)
+        try:
+            yield
+        finally:
+            with self._counting:
+                self.at_once -= 1
+
     def next_reply(self, request):
         """The next queued reply; the last one stays."""
         reply = self.replies.popleft() if len(self.replies) > 1 else self.replies[0]
-        if not self.schemas and "response_format" in request:
-            return Broken(400, '{"error": {"message": "response_format is not supported"}}')
+        if "response_format" in request and request["response_format"]["type"] not in self.schemas:
+            return self.refusal
         return reply(request) if callable(reply) else reply
 
 
@@ -94,10 +124,23 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self):
-        self.send_whole(Broken(body=json.dumps({"object": "list", "data": self.server.chat.models})))
+        listed = {"object": "list", "data": self.server.chat.models}
+        self.tell({"/v1/models": listed} | self.server.chat.tells)
+
+    def tell(self, answers, question=None):
+        answer = answers.get(self.path)
+        answer = answer(question) if callable(answer) else answer
+        self.send_whole(Broken(404, "{}") if answer is None else Broken(body=json.dumps(answer)))
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.path != "/v1/chat/completions":
+            self.tell(self.server.chat.tells, body)
+            return
+        with self.server.chat.answering():
+            self.answer(body)
+
+    def answer(self, body):
         self.server.chat.keys.append(self.headers.get("Authorization", "").removeprefix("Bearer "))
         self.server.chat.requests.append(body | {"path": self.path})
         reply = self.server.chat.next_reply(body)
@@ -135,8 +178,9 @@ class _Handler(BaseHTTPRequestHandler):
             if half.then == "stall":
                 self.server.chat.ended.wait(30)
             if half.then == "end":
-                self.event({"delta": {}, "finish_reason": "stop"})
-                self.event(None)
+                self.event({"delta": {}, "finish_reason": half.finish})
+                if self.server.chat.usage:
+                    self.event(None)
                 self.wfile.write(b"data: [DONE]\n\n")
         except OSError:
             self.server.chat.left.set()

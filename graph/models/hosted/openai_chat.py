@@ -1,4 +1,8 @@
-"""LangChain's chat model for OpenAI's protocol, with refusals in the stream, which LangChain leaves out."""
+"""LangChain's chat model for OpenAI's protocol, with refusals in the stream.
+
+LangChain (langchain-openai 1.7.3) reads them from a whole reply, and from a stream only through
+`with_structured_output`, which is not used here (`graph.models.hosted.schemas` says why).
+"""
 
 from __future__ import annotations
 

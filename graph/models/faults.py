@@ -1,0 +1,113 @@
+"""Turn whatever goes wrong with a chat model into one error whose message says what happened and what to do.
+
+The message never contains a key, even if the server repeated one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from graph.models.hosted.keys import redact_keys
+from memory.errors import MemoirError
+
+TRY_AGAIN = "Nothing was stored; try again"
+_CHECK_KEY = "The server refused the key: check OPENAI_API_KEY (openai:...) or MEMOIR_API_KEY (any other server)"
+_CHECK_KIND = "The server refused the request: check that it is a chat model"
+LONGER_CONTEXT = (
+    "choose a model with a longer context, or start its server with one (llama.cpp: --ctx-size, llama-cpp-python: "
+    "--n_ctx, Ollama: OLLAMA_CONTEXT_LENGTH, vLLM: --max-model-len)"
+)
+
+REMEDIES_BY_STATUS: Mapping[int, str] = {
+    400: _CHECK_KIND,
+    401: _CHECK_KEY,
+    403: _CHECK_KEY,
+    404: "The server has no model of that name: check which models it offers",
+    413: _CHECK_KIND,
+    422: _CHECK_KIND,
+    429: "The server has too many requests, or your quota is used up: wait, then try again",
+    500: "The server failed: look at its log, or try again",
+}
+"""By HTTP status; 500 stands for all from there on."""
+
+REMEDIES_BY_NAME: Mapping[str, str] = {
+    "Timeout": "The server did not answer in time: try again, or use a faster model",
+    "Connection": "Check that the server is running and that its address is right",
+    "OutOfMemory": "The memory is full: unload other models, or use a smaller one or quantization nf4",
+}
+"""By a part of the exception's name; all of these are temporary."""
+
+_CONTEXT = re.compile(r"context.{0,5}(length|size|window)|maximum context|exceed_context|prompt is too long", re.I)
+_CONTEXT_LENGTH = re.compile(r"(?:context length is|context (?:size|window)(?: of)?) \(?([\d,]+)", re.I)
+"""OpenAI, vLLM, llama-cpp-python: "maximum context length is 4096 tokens"; llama.cpp: "context size (4096 tokens)"."""
+
+
+class ModelFailed(MemoirError):
+    """A chat model gave no usable reply: it was unreachable, refused, too slow, or replied with nothing."""
+
+
+class Unreachable(ModelFailed):
+    """It may reply another time: its server is away, busy or refuses the key, or the memory is full."""
+
+
+class ContextExceeded(ModelFailed):
+    """The prompt is longer than the model's context; `length` is that context, 0 where the server does not say."""
+
+    def __init__(self, message: str, length: int = 0) -> None:
+        super().__init__(message)
+        self.length = length
+
+
+class Repetitive(ModelFailed):
+    """It repeated one short run of characters and nothing else."""
+
+
+def failed(fault: BaseException, *, partial: bool = False) -> MemoirError:
+    """A fault to show to the user; it does not refer to the original, which may quote a key."""
+    if isinstance(fault, MemoirError):
+        return fault
+    status, name = http_status(fault), type(fault).__name__
+    said = _words(fault)[:500]
+    if exceeds_context(fault):
+        length = _CONTEXT_LENGTH.search(said)
+        told = int(length[1].replace(",", "")) if length else 0
+        remedy = LONGER_CONTEXT[0].upper() + LONGER_CONTEXT[1:]
+        return ContextExceeded(no_reply(f"the prompt is longer than its context; {said}", remedy), told)
+    by_name = next((remedy for part, remedy in REMEDIES_BY_NAME.items() if part in name), "")
+    remedy = REMEDIES_BY_STATUS.get(min(status, 500)) or by_name or TRY_AGAIN
+    headers: Iterable[Any] = getattr(getattr(fault, "response", None), "headers", None) or {}
+    wait = str(dict(headers).get("retry-after", ""))
+    remedy += f" (the server asks for {wait} s)" if wait.isdecimal() else ""
+    broken = "the reply broke off; " if partial else ""
+    kind = Unreachable if status in (401, 403, 404, 429) or status >= 500 or by_name else ModelFailed
+    return kind(no_reply(broken + said, remedy))
+
+
+def _words(fault: BaseException) -> str:
+    """What the server said of a fault, or else what its exception says."""
+    status, body = http_status(fault), getattr(fault, "body", None)
+    message = body.get("message") if isinstance(body, Mapping) else None
+    if status and isinstance(message, str) and message:
+        return f"the server answered {status}: {message}"
+    return f"{type(fault).__name__}: {fault}"
+
+
+def no_reply(what: str, remedy: str) -> str:
+    """The message of a reply that is of no use."""
+    return f"The chat model gave no usable reply ({redact_keys(what)}). {remedy}"
+
+
+def exceeds_context(fault: BaseException) -> bool:
+    """Whether a server refused a prompt because it is too long."""
+    from langchain_core.exceptions import ContextOverflowError
+
+    refused = http_status(fault) in (400, 413, 422, 500)
+    return isinstance(fault, ContextOverflowError) or (refused and _CONTEXT.search(str(fault)) is not None)
+
+
+def http_status(fault: BaseException) -> int:
+    """The HTTP status of a fault; 0 if it has none."""
+    status = getattr(fault, "status_code", None)
+    return status if isinstance(status, int) else 0

@@ -1,0 +1,205 @@
+"""Ask a server what it tells of itself: a model's context, where it counts tokens, whether it answers several at once.
+
+| server | context | tokens of a text |
+|---|---|---|
+| vLLM | `max_model_len` in /v1/models | |
+| llama.cpp | `meta.n_ctx` in /v1/models, else /props; one model, whose id may be the path of its file | /tokenize |
+| llama-cpp-python | in the message that refuses a prompt | /extras/tokenize/count |
+| Ollama | /api/ps once the model is loaded, else /api/show | |
+| LM Studio | `loaded_context_length` in /api/v0/models | |
+| OpenRouter | `context_length` in /v1/models | |
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import threading
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from langchain_openai.chat_models.base import BaseChatOpenAI
+    from openai import OpenAI
+
+OPENAI = "https://api.openai.com/v1"
+"""Fixed, so that OPENAI_BASE_URL cannot make "openai:..." mean another service than its name says."""
+
+ASK_SECONDS = 3.0
+"""How long a server may take to tell of itself."""
+
+KEEP_SECONDS = 60.0
+"""How long its word is kept: it may be started again with another context."""
+
+OLLAMA_CONTEXT = 4096
+"""Ollama's default for a model that is not loaded yet and names no `num_ctx`, on a machine without a large GPU."""
+
+_POLL_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class ServerProfile:
+    """What a server tells: the context in tokens, where it counts tokens, and whether it answers several at once.
+
+    `count` is the path and the field of the text that is counted.
+    """
+
+    context: int | None = None
+    count: tuple[str, str] | None = None
+    parallel: bool = False
+
+
+_PROFILES: dict[tuple[str, str], tuple[float, ServerProfile]] = {}
+"""By address and model, with the time at which it was asked."""
+
+_LEARNED: dict[tuple[str, str], int] = {}
+"""Contexts by address and model, as servers named them when they refused a prompt."""
+
+_TURNS: dict[str, threading.Lock] = {}
+"""One lock for each server that answers one question at a time, by its address."""
+
+
+def server_profile(model: BaseChatOpenAI) -> ServerProfile:
+    """What the server of this model tells, asked once a minute; nothing where it cannot be reached; blocks."""
+    address = str(model.openai_api_base)
+    if address == OPENAI:
+        return ServerProfile((model.profile or {}).get("max_input_tokens"), parallel=True)
+    asked, profile = _PROFILES.get((address, model.model_name), (0.0, None))
+    if profile is None or time.monotonic() > asked + KEEP_SECONDS:
+        profile = _ask(_Server(model.root_client, address), model.model_name)
+        if profile is None:
+            return ServerProfile()
+        _PROFILES[address, model.model_name] = time.monotonic(), profile
+    return profile if profile.context else replace(profile, context=_LEARNED.get((address, model.model_name)))
+
+
+def learn_context(model: BaseChatOpenAI, length: int) -> None:
+    """Keep the context that a server named when it refused a prompt, for one that does not tell it when it is asked."""
+    _LEARNED[str(model.openai_api_base), model.model_name] = length
+
+
+def count_at_server(model: BaseChatOpenAI, text: str) -> int | None:
+    """Tokens of a text by the server's tokenizer, without the model's template; None if it does not count; blocks."""
+    count = server_profile(model).count
+    if count is None:
+        return None
+    reply = _Server(model.root_client, str(model.openai_api_base)).post(count[0], {count[1]: text})
+    tokens = reply.get("tokens")
+    return len(tokens) if isinstance(tokens, list) else _size(reply.get("count"))
+
+
+@asynccontextmanager
+async def turn_of(model: BaseChatOpenAI) -> AsyncIterator[None]:
+    """Wait until no other question of ours is with the server, if it is on this machine and answers one at a time.
+
+    llama-cpp-python's breaks off the first answer when a second question arrives.
+    """
+    address = str(model.openai_api_base)
+    if not _is_loopback(address) or (await asyncio.to_thread(server_profile, model)).parallel:
+        yield
+        return
+    turn = _TURNS.setdefault(address, threading.Lock())
+    # A lock of asyncio serves one event loop, and questions come from several; polling can be cancelled at any time.
+    while not turn.acquire(blocking=False):
+        await asyncio.sleep(_POLL_SECONDS)
+    try:
+        yield
+    finally:
+        turn.release()
+
+
+def _is_loopback(address: str) -> bool:
+    host = urlsplit(address).hostname or ""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class _Server:
+    """Requests to a server beside those for chat; what is no JSON object is an empty one."""
+
+    def __init__(self, client: OpenAI, address: str) -> None:
+        self._client = client.with_options(timeout=ASK_SECONDS, max_retries=0)
+        self._address, self._root = address.rstrip("/"), address.rstrip("/").removesuffix("/v1")
+
+    def models(self) -> list[dict[str, Any]] | None:
+        """The rows of its list of models; None where it cannot be reached."""
+        from openai import APIConnectionError, OpenAIError
+
+        try:
+            rows = _object(self._client.get(f"{self._address}/models", cast_to=object)).get("data")
+        except APIConnectionError:
+            return None
+        except (OpenAIError, ValueError):
+            rows = None
+        return [_object(row) for row in rows] if isinstance(rows, list) else []
+
+    def get(self, path: str) -> dict[str, Any]:
+        from openai import OpenAIError
+
+        try:
+            return _object(self._client.get(self._root + path, cast_to=object))
+        except (OpenAIError, ValueError):
+            return {}
+
+    def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        from openai import OpenAIError
+
+        try:
+            return _object(self._client.post(self._root + path, cast_to=object, body=dict(body)))
+        except (OpenAIError, ValueError):
+            return {}
+
+
+def _ask(server: _Server, name: str) -> ServerProfile | None:
+    rows = server.models()
+    if rows is None:
+        return None
+    row = next((row for row in rows if row.get("id") == name), {})
+    makers = {each.get("owned_by") for each in rows}
+    if "llamacpp" in makers:  # a server of one model answers to any name
+        row = row or (rows[0] if len(rows) == 1 else {})
+        settings = _object(server.get("/props").get("default_generation_settings"))
+        context = _size(_object(row.get("meta")).get("n_ctx")) or _size(settings.get("n_ctx"))
+        return ServerProfile(context, ("/tokenize", "content"), parallel=True)
+    if makers == {"me"}:  # llama-cpp-python
+        return ServerProfile(count=("/extras/tokenize/count", "input"))
+    if told := _size(row.get("max_model_len")) or _size(row.get("context_length")):
+        return ServerProfile(told, parallel=True)
+    if told := _ollama_context(server, name) or _lm_studio_context(server, name):
+        return ServerProfile(told, parallel=True)
+    return ServerProfile(parallel="vllm" in makers)
+
+
+def _ollama_context(server: _Server, name: str) -> int | None:
+    shown = server.post("/api/show", {"model": name})
+    if not shown:
+        return None
+    loaded = server.get("/api/ps").get("models")
+    for row in loaded if isinstance(loaded, list) else []:
+        row = _object(row)
+        if row.get("name") in (name, f"{name}:latest") and (size := _size(row.get("context_length"))):
+            return size
+    chosen = re.search(r"(?m)^num_ctx\s+(\d+)", str(shown.get("parameters")))
+    most = [_size(value) for key, value in _object(shown.get("model_info")).items() if key.endswith(".context_length")]
+    return int(chosen[1]) if chosen else min([OLLAMA_CONTEXT, *filter(None, most)])
+
+
+def _lm_studio_context(server: _Server, name: str) -> int | None:
+    rows = server.get("/api/v0/models").get("data")
+    row = next((_object(row) for row in (rows if isinstance(rows, list) else []) if _object(row).get("id") == name), {})
+    return _size(row.get("loaded_context_length"))
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _size(value: object) -> int | None:
+    return value if isinstance(value, int) and value > 0 else None

@@ -1,0 +1,65 @@
+"""Hand the JSON schema of a reply to a server, in a form that it takes.
+
+The library's own way is `with_structured_output(schema, method="json_schema", include_raw=True)`. Its request is the
+same as the first form here, but (langchain-openai 1.7, openai 2) it goes through `chat.completions.stream`, which
+raises where a reply was cut at its most tokens and where a stream is empty, hides that a connection ended early, and
+knows no second form; llama-cpp-python needs that one and ends a prompt that is too long with an empty stream. The reply
+would have to be parsed here in any case: not every server keeps to a schema, and some write around the JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from graph.models.limits import change_parts
+
+if TYPE_CHECKING:
+    from langchain_openai.chat_models.base import BaseChatOpenAI
+
+FORMS: Sequence[str] = ("json_schema", "json_object", "")
+"""In the order in which they are tried: OpenAI's; that of llama.cpp and llama-cpp-python; none."""
+
+REFUSALS = (400, 422, 500, 501)
+"""HTTP status of a server that does not take a form (llama-cpp-python: 500), or that fails for any other reason."""
+
+_ACCEPTED: dict[str, int] = {}
+"""The form that a server took last, as its place in FORMS, by address and model."""
+
+
+def forms(model: BaseChatOpenAI) -> Sequence[str]:
+    """The forms to try, beginning with the one that this server took before."""
+    return FORMS[_ACCEPTED.get(_key(model), 0) :]
+
+
+def remember_form(model: BaseChatOpenAI, form: str) -> None:
+    """Begin with this form from now on."""
+    _ACCEPTED[_key(model)] = FORMS.index(form)
+
+
+def response_format(form: str, schema: Mapping[str, Any], *, openai: bool) -> dict[str, Any]:
+    """The fields of a request that ask for a reply of this schema."""
+    strict = strict_schema(schema)
+    if form == "json_schema":
+        named = {"name": "reply", "strict": True, "schema": without_lengths(strict) if openai else strict}
+        return {"response_format": {"type": "json_schema", "json_schema": named}}
+    return {"response_format": {"type": "json_object", "schema": strict}} if form else {}
+
+
+def strict_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema as OpenAI's strict mode wants it: every field required, none with a default, and no others."""
+    strict = change_parts(schema, strict_schema)
+    strict.pop("default", None)
+    if "properties" in strict:
+        strict |= {"required": list(strict["properties"]), "additionalProperties": False}
+    return strict
+
+
+def without_lengths(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema without bounds on strings, which OpenAI's strict mode refuses."""
+    changed = change_parts(schema, without_lengths)
+    return {word: value for word, value in changed.items() if word not in ("minLength", "maxLength")}
+
+
+def _key(model: BaseChatOpenAI) -> str:
+    return f"{model.openai_api_base}#{model.model_name}"

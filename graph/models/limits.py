@@ -1,0 +1,83 @@
+"""Bounds on the reply of any chat model: its length, its repetitions, its time, and what its JSON schema allows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+REPLY_TOKENS = 1024
+"""Where the caller names no bound; an answer with notes on eight memories takes half of it."""
+
+CHARACTERS_PER_TOKEN = 8
+"""A server that ignores the bound is cut off here; English has 4 to 5 characters a token, indented JSON up to 7."""
+
+FIRST_TEXT_SECONDS = 120.0
+"""From the request to the first text: a server may first load the model, and a 7B model on a laptop reads 20 memories
+in half a minute."""
+
+TOTAL_SECONDS = 300.0
+"""For the whole reply: 1,024 tokens at 4 tokens/s; what is slower is of no use in a conversation."""
+
+REPEATS = 3
+REPEATED_CHARACTERS = 120
+LONGEST_UNIT = 600
+"""A loop is one run of characters three times in a row, over 120 characters in all: more than a rule of dashes (80) or
+"no, no, no" has. The run has at most 600 characters, a long paragraph."""
+
+SHORTEST_REPLY = 12
+"""Characters; a reply that is shorter without its repetitions says nothing."""
+
+MAX_ITEMS, MAX_LENGTH = 20, 600
+"""Of an array and of a string in a schema that names no bound: under a grammar, a small model never ends them."""
+
+_LIST_NUMBER = re.compile(r"(?m)^[ \t]*\d+")
+
+
+def most_characters(max_tokens: int | None) -> int:
+    """Characters that a reply of so many tokens can have."""
+    return CHARACTERS_PER_TOKEN * (max_tokens or REPLY_TOKENS)
+
+
+def without_loop(text: str) -> str | None:
+    """The text up to the end of what it repeats, if it ends in a loop; None if it does not.
+
+    "A. B. B. B. B." becomes "A. B.". The numbers of a list count as equal, so "1. B", "2. B", "3. B" is a loop too.
+    """
+    level = _LIST_NUMBER.sub(lambda number: "#" * len(number[0]), text[-REPEATS * LONGEST_UNIT :])
+    for unit in range(1, LONGEST_UNIT + 1):
+        span = max(REPEATS * unit, REPEATED_CHARACTERS)
+        if span > len(level):
+            return None
+        if level[-span:-unit] == level[unit - span :]:
+            while span < len(level) and level[-span - 1] == level[unit - span - 1]:
+                span += 1
+            end = len(text) - span + unit
+            return text[: end + 1] if text[end] in ".!?。！？" else text[:end]
+    return None
+
+
+def bounded_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema with a bound on each array and each free string that has none."""
+    bounded = change_parts(schema, bounded_schema)
+    kind = bounded.get("type")
+    if kind == "array":
+        bounded.setdefault("maxItems", MAX_ITEMS)
+    if kind == "string" and not {"enum", "const", "format", "pattern"} & bounded.keys():
+        bounded.setdefault("maxLength", MAX_LENGTH)
+    return bounded
+
+
+def change_parts(schema: Mapping[str, Any], change: Callable[[Mapping[str, Any]], dict[str, Any]]) -> dict[str, Any]:
+    """A copy of a JSON schema with each schema directly within it changed."""
+    changed = dict(schema)
+    for word in ("properties", "$defs"):
+        if word in schema:
+            changed[word] = {name: change(part) for name, part in schema[word].items()}
+    for word in ("anyOf", "allOf", "oneOf", "prefixItems"):
+        if word in schema:
+            changed[word] = [change(part) for part in schema[word]]
+    for word in ("items", "additionalProperties"):
+        if isinstance(schema.get(word), Mapping):
+            changed[word] = change(schema[word])
+    return changed
