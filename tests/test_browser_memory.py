@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("playwright.sync_api")
 from playwright.sync_api import expect
 
+from memory.bank.bank import Bank
 from memory.forgetting.residue import find_in_bank
 from support.browser_app import DATA, SLOW, App, Screen
 from support.export_files import EXPORTS, picture, write_zip
@@ -242,6 +243,11 @@ def test_a_persona_is_renamed_and_then_deleted_with_all_that_it_knows(app: App, 
     page.locator("#persona-rename").click()
     expect(page.locator("#memory-persona input")).to_have_value("Quirina")
     expect(page.locator("#persona input")).to_have_value("Quirina")
+    screen.open("persona-edit-more")
+    page.locator("#persona-edit-first-message textarea").fill("Who is out there?")
+    page.locator("#persona-save").click()
+    expect(page.locator("#persona-result")).to_contain_text("Saved")
+    assert Bank(app.home / "bank.db").persona("Quirina").first_message == "Who is out there?"
     page.locator("#persona-delete").click()
     asked = page.locator("#persona-planned")
     expect(asked).to_contain_text("Delete Quirina for good?")

@@ -81,6 +81,37 @@ def test_one_question_is_answered_by_none_by_a_server_and_by_a_local_model(scree
     assert "Comma" in screen.ask(QUESTION)
 
 
+def test_a_chat_opens_with_the_first_message_of_the_card(screen: Screen) -> None:
+    opening = "Good morning. Mind the smoke."
+    screen.open("new-persona")
+    screen.open("persona-more")
+    screen.page.locator("#persona-first-message textarea").fill("Good morning, {{user}}. Mind the smoke.")
+    screen.make_persona("Iris")
+    expect(screen.page.locator("#chat .bot.message")).to_have_text(opening)
+    screen.ask("I live in Porto.")
+    screen.page.reload()
+    expect(screen.page.locator("#chat .message-row")).to_have_count(3)
+    expect(screen.page.locator("#chat .bot.message").first).to_have_text(opening)
+    screen.page.locator("#new-chat").click()
+    expect(screen.page.locator("#chat .message-row")).to_have_count(1)
+
+
+def test_a_chip_says_what_was_remembered_where_a_model_replied(screen: Screen) -> None:
+    told = "My kayak is called Sturmvogel."
+    chip = screen.page.locator("#chat .user a[href$='#remembered']")
+    screen.ask(f"{told} {QUESTION}")
+    expect(chip).to_have_count(0)
+    with ChatServer(read) as server:
+        choose(screen, server.model())
+        screen.ask(f"{told} {QUESTION}")
+        expect(chip).to_have_text("Remembered")
+        expect(chip).to_have_attribute("title", re.compile(told))
+        screen.ask(QUESTION)
+        expect(chip).to_have_count(1)
+        chip.click()
+        expect(screen.page.get_by_role("tab", name="Memory")).to_have_attribute("aria-selected", "true")
+
+
 def test_what_a_model_cannot_do_is_said_and_the_next_message_works(screen: Screen) -> None:
     with ChatServer(Broken(401, "{}"), read) as server:
         choose(screen, server.model())

@@ -1,14 +1,31 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from graph.tab.messages import CUT, SHOWN, Bubble, Chat, draft_bubble, latest, notice, shown, user_bubble
+from graph.models.local_model import LocalModel
+from graph.models.registry import chat_model
+from graph.tab.answering import status_after
+from graph.tab.messages import (
+    CUT,
+    LOADING_MODEL,
+    SHOWN,
+    STATUS,
+    Bubble,
+    Chat,
+    draft_bubble,
+    latest,
+    notice,
+    shown,
+    user_bubble,
+)
 from graph.tab.request import build_ask
 from memory.bank.bank import Bank
 from memory.errors import MemoirError
 from memory.types import PersonaDraft
+from support.tiny_models import made_up
 
 
 def chat(exchanges: range) -> list[Bubble]:
@@ -50,6 +67,24 @@ def test_a_chat_gives_what_was_said_in_it_and_no_notices(tmp_path: Path) -> None
     said = (user_bubble("I like *stars*."), *notice("Stopped", "The reply was stopped."), draft_bubble("So do I."))
     ask = build_ask(bank, "Why?", Chat("chat-1", persona.id, said), None, remember=True)
     assert [(turn.role, turn.text) for turn in ask.dialogue] == [("user", "I like *stars*."), ("assistant", "So do I.")]
+
+
+def test_a_chip_under_a_message_says_what_was_remembered_of_it() -> None:
+    bubble = user_bubble("I live in *Porto*.")
+    one = shown([replace(bubble, remembered=("I live in *Porto*.",)), draft_bubble("Lovely.")])
+    assert [message["role"] for message in one] == ["user", "user", "assistant"]
+    assert one[1]["content"] == r'[Remembered](#remembered "I live in \*Porto\*\.")'
+    two = shown([replace(bubble, remembered=('My "Comma"', "word " * 100))])[1]["content"]
+    assert two.startswith('[Remembered · 2 memories](#remembered "My \\"Comma\\"\n')
+    assert len(two) < 300
+
+
+def test_a_model_that_runs_here_is_said_to_load_before_it_reads(tmp_path: Path) -> None:
+    model = chat_model(made_up(tmp_path / "tiny"))
+    assert isinstance(model, LocalModel)
+    assert [status_after(node, model) for node in ("rerank", "time_filter")] == [STATUS["rerank"], LOADING_MODEL]
+    model.load()
+    assert status_after("time_filter", model) == status_after("time_filter", None) == STATUS["time_filter"]
 
 
 def test_a_chat_that_the_server_lost_asks_to_reload_the_page(tmp_path: Path) -> None:

@@ -5,13 +5,17 @@ from pathlib import Path
 
 import pytest
 
+from graph.assistant import Assistant
 from graph.replies.facts import state_fact
+from graph.state import Services
 from graph.tab.introduction import SAMPLE, introduce, tell_name
-from graph.tab.past_chats import find_place, resume
+from graph.tab.past_chats import find_place, open_new, resume
+from graph.tab.request import build_ask
 from graph.tab.sources_view import render_earlier_sources
 from memory import ingest
+from memory.bank import journal
 from memory.bank.bank import Bank
-from memory.bank.queries.chats import find_chat
+from memory.bank.queries.chats import find_chat, memories_of_turn
 from memory.exporting import export
 from memory.types import PersonaDraft, SessionDraft, TurnDraft
 
@@ -55,6 +59,35 @@ def test_a_chat_is_resumed_with_its_citations_in_their_order_also_after_an_expor
         ]
         html = render_earlier_sources(each, past.persona_id, 1, resumed.answers[0])
         assert html.index("source-1-1") < html.index("It is called Biscuit.") < html.index("source-1-2")
+
+
+def test_a_chat_opens_with_the_first_message_of_the_card_and_is_resumed_with_it(services: Services) -> None:
+    bank = services.bank
+    iris = bank.create_persona(PersonaDraft("Iris", first_message="Good morning, {{user}}."))
+    assert [bubble.text for bubble in open_new(bank, iris, None).bubbles] == ["Good morning."]
+    introduce(bank, "Noor")
+    tell_name(bank, iris)
+    opened = open_new(bank, iris, None)
+    assert [bubble.text for bubble in opened.bubbles] == ["Good morning, Noor."]
+    Assistant(services).ask(build_ask(bank, "I live in Porto.", opened, None, remember=True))
+    session = find_chat(bank, opened.id)
+    assert session is not None
+    assert (session.title, session.turn_count) == ("I live in Porto.", 3)
+    resumed = resume(bank, session)
+    assert [bubble.role for bubble in resumed.bubbles] == ["assistant", "user", "assistant"]
+    assert resumed.bubbles[0].text == "Good morning, Noor."
+    assert [answer.question for answer in resumed.answers] == ["I live in Porto."]
+    assert not [memory for memory in bank.memories(iris.id) if "morning" in memory.text]
+    entry = journal.read(bank, 1)[0]
+    assert (entry.action, entry.request) == ("talked", f"chat {opened.id}")
+    (made, *_) = memories_of_turn(bank, iris.id, opened.id, bank.turns(iris.id, session.id)[1].external_id)
+    assert made.text == "I live in Porto."
+
+
+def test_a_persona_without_a_first_message_opens_an_empty_chat(bank: Bank) -> None:
+    assert open_new(bank, bank.create_persona(PersonaDraft("Iris")), None).bubbles == ()
+    assert open_new(bank, bank.create_persona(PersonaDraft("Mo", first_message=" ")), None).bubbles == ()
+    assert open_new(bank, None, None).persona_id is None
 
 
 def test_sources_that_were_forgotten_are_said_to_be(bank: Bank) -> None:

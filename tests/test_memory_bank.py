@@ -2,6 +2,7 @@
 
 import sqlite3
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -192,6 +193,15 @@ def test_two_threads_writing_at_once_lose_nothing(bank, ana):
     for t in threads:
         t.join()
     assert bank.counts(ana.id)["turns"] == 80
+
+
+def test_the_card_of_a_persona_is_edited_and_the_rest_of_it_stays(bank, ana):
+    texts = {"description": " A beekeeper. ", "scenario": "A\x00 garden.", "first_message": "Hello.", "examples": ""}
+    edited = bank.edit_card(ana.id, **texts)
+    assert edited == replace(ana, description="A beekeeper.", scenario="A garden.", first_message="Hello.")
+    assert bank.persona(ana.id) == edited
+    with pytest.raises(UnknownPersona, match="There is no persona 99"):
+        bank.edit_card(99, **texts)
 
 
 def test_a_bank_of_a_later_version_is_refused_and_left_alone(bank, ana):

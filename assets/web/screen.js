@@ -33,6 +33,13 @@ document.addEventListener("click", (event) => {
   if (wanted) window.showSources(Number(wanted.split("-")[1]));
 }, true);
 
+// The chip under a message that was remembered leads to the memories.
+document.addEventListener("click", (event) => {
+  if (!event.target.closest('a[href$="#remembered"]')) return;
+  event.preventDefault();
+  [...document.querySelectorAll('.memoir-tabs [role="tab"]')].find((tab) => tab.textContent.trim() === "Memory")?.click();
+}, true);
+
 const closeSources = () => {
   const drawer = document.querySelector(".memoir-drawer.memoir-open");
   if (!drawer) return;

@@ -24,8 +24,8 @@ async def persist(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     ask, services = state["ask"], runtime.context
     if not ask.remember:
         return {"trace": (TraceLine("persist", "not remembered, as asked"),)}
-    draft = exchange(ask, state["message"], state["reading"], state.get("revision"))
-    stored = await asyncio.to_thread(services.bank.remember, ask.persona.id, [draft])
+    drafts = [*opening(ask), exchange(ask, state["message"], state["reading"], state.get("revision"))]
+    stored = await asyncio.to_thread(services.bank.remember, ask.persona.id, drafts)
     services.wake_indexer()
     figures = {"turns": stored.turns, "memories": stored.memories}
     return {"stored": stored, "trace": (TraceLine("persist", f"stored {stored.memories} memories", figures),)}
@@ -35,7 +35,17 @@ def persist_interrupted(state: TurnState, bank: Bank) -> None:
     """Store what the user said in a turn that was cancelled before `persist`, and nothing of the reply."""
     ask, message = state["ask"], state.get("message")
     if message is not None and ask.remember and "stored" not in state:
-        bank.remember(ask.persona.id, [exchange(ask, message, None)])
+        bank.remember(ask.persona.id, [*opening(ask), exchange(ask, message, None)])
+
+
+def opening(ask: Ask) -> list[SessionDraft]:
+    """The turn with which the persona opened this chat, as a draft of its session; none if this is no first reply."""
+    if [turn.role for turn in ask.dialogue] != ["assistant"]:
+        return []
+    said_text = ask.as_of.isoformat(timespec="seconds")
+    name, text = ask.persona.name, ask.dialogue[0].text
+    turn = TurnDraft(name, "assistant", text, ask.as_of, said_text, f"{ask.chat_id} opening", recallable=False)
+    return [SessionDraft((turn,), ask.as_of, said_text, ask.chat_id, ask.text[:80], source="chat")]
 
 
 def exchange(ask: Ask, message: Message, reply: Reading | None, revision: Revision | None = None) -> SessionDraft:

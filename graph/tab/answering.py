@@ -6,11 +6,13 @@ import asyncio
 from asyncio import to_thread
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import gradio as gr
 from starlette.concurrency import iterate_in_threadpool
 
 from graph.assistant import Answer, Assistant, Step, until
+from graph.models.local_model import LocalModel
 from graph.models.quantization import Quantization
 from graph.state import Token
 from graph.tab import messages
@@ -20,8 +22,12 @@ from graph.tab.model_panel import ModelPanel
 from graph.tab.request import build_ask, wait_until_ready
 from graph.tab.sources_view import render_answer_sources
 from graph.tab.trace.trace_panel import TracePanel
+from memory.bank.queries.chats import memories_of_turn
 from memory.search.indexer import Indexer
 from memory.tab.events import Update, to_gradio_error
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +77,13 @@ class Answering:
             stop = self.stops[chat.id] = asyncio.Event()
             async for event in until(stop, assistant.stream(ask)):
                 if isinstance(event, Answer):
-                    yield await to_thread(self._show_answer, chat, bubbles, event)
+                    by_model = event.reading.by == assistant.services.settings.model
+                    yield await to_thread(self._show_answer, chat, bubbles, event, by_model=by_model)
                 elif isinstance(event, Token):
                     draft = event.text if event.restart else draft + event.text
                     yield below(messages.draft_bubble(draft))
                 elif isinstance(event, Step) and not draft and event.line.node in messages.STATUS:
-                    yield below(messages.status(messages.STATUS[event.line.node]))
+                    yield below(messages.status(status_after(event.line.node, assistant.services.model)))
             if not isinstance(event, Answer):
                 yield self._end(replace(chat, bubbles=(*bubbles, *messages.notice(*messages.STOPPED))))
         except Exception as error:  # the edge: whatever it was, the page must not wait for ever
@@ -90,8 +97,11 @@ class Answering:
         if chat.id in self.stops:
             self.stops[chat.id].set()
 
-    def _show_answer(self, chat: Chat, bubbles: Sequence[Bubble], answer: Answer) -> Update:
+    def _show_answer(self, chat: Chat, bubbles: Sequence[Bubble], answer: Answer, *, by_model: bool) -> Update:
         bank, reading = self.assistant.services.bank, answer.reading
+        if by_model and answer.stored and answer.stored.memories:  # a reply by rules says itself that it was noted
+            made = memories_of_turn(bank, answer.ask.persona.id, chat.id, answer.ask.turn_id)
+            bubbles = (*bubbles[:-1], replace(bubbles[-1], remembered=tuple(memory.text for memory in made)))
         number = len(chat.answers) + 1
         given = PastAnswer(answer.ask.text, tuple((c.number, c.memory.id, c.quote) for c in reading.citations))
         notice = messages.notice(messages.MODEL_FAILED, reading.notice)
@@ -110,3 +120,10 @@ class Answering:
             self.timer: gr.Timer(active=True),
             **self.show_place(chat),
         }
+
+
+def status_after(node: str, model: BaseChatModel | None) -> str:
+    """What is being done after a node: what comes after `time_filter` first loads a model that runs here."""
+    if node == "time_filter" and isinstance(model, LocalModel) and not model.loaded:
+        return messages.LOADING_MODEL
+    return messages.STATUS[node]

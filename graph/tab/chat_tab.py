@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from urllib.parse import urlencode
 
 import gradio as gr
@@ -17,7 +16,7 @@ from graph.tab.introduction import SAMPLE
 from graph.tab.messages import Chat
 from graph.tab.model_panel import ModelPanel
 from graph.tab.new_persona_panel import PROACTIVE, NewPersonaPanel
-from graph.tab.past_chats import OPEN_CHAT, find_place, render_chats, resume
+from graph.tab.past_chats import OPEN_CHAT, find_place, open_new, render_chats, resume
 from graph.tab.request import explain_as_of, last_day
 from graph.tab.sources_view import SHOW_ANSWER, render_earlier_sources
 from graph.tab.trace.trace_panel import TracePanel
@@ -257,7 +256,7 @@ class ChatTab:
 
     def _start(self, persona: Persona | None, as_of: str | None, chat_id: str = "") -> Update:
         past = find_chat(self.bank, chat_id)
-        chat = resume(self.bank, past) if past else Chat(uuid.uuid4().hex, persona.id if persona else None)
+        chat = resume(self.bank, past) if past else open_new(self.bank, persona, as_of)
         return {
             self.box.bubbles: gr.update(
                 value=messages.shown(chat.bubbles), placeholder=describe_persona(self.bank, persona)

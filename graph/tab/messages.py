@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 import gradio as gr
 
+from memory.formatting import clip
+
 ASK = "Ask a question, or share something to remember"
 SEND, STOP = "Send", "Stop"
 
@@ -24,8 +26,13 @@ STATUS = {
 }
 """What is being done after each node, as the chat shows it."""
 
+LOADING_MODEL = "Loading the chat model…"
+
 SHOWN = 200
 """Messages of a chat that the page shows: all are sent to it with each word of an answer."""
+
+CHIP_CHARACTERS = 200
+"""Characters of a memory that the tooltip of a chip shows."""
 
 CUT = ("Earlier messages", "Earlier messages are not shown here. You can find what was remembered in the Memory tab.")
 
@@ -36,13 +43,17 @@ _CITATION = re.compile(r"\\\[(\d+)\\\]")
 
 @dataclass(frozen=True, slots=True)
 class Bubble:
-    """One message of the chat: what was said, and its Markdown. With a title it is a notice of the page."""
+    """One message of the chat: what was said, and its Markdown. With a title it is a notice of the page.
+
+    `remembered` are the texts of the memories that were made of it; a chip under the message says so.
+    """
 
     role: Literal["user", "assistant"]
     text: str
     markdown: str
     title: str = ""
     pending: bool = False
+    remembered: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +121,16 @@ def shown(bubbles: Sequence[Bubble]) -> list[dict[str, Any]]:
         metadata = {"title": bubble.title, **({"status": "pending"} if bubble.pending else {})}
         message = {"role": bubble.role, "content": bubble.markdown}
         messages.append({**message, "metadata": metadata} if bubble.title else message)
+        if bubble.remembered:
+            messages.append({"role": bubble.role, "content": _chip(bubble.remembered)})
     return messages
+
+
+def _chip(remembered: Sequence[str]) -> str:
+    """Write the chip as a link, which screen.js opens the Memory tab by; its tooltip is what was remembered."""
+    label = "Remembered" if len(remembered) == 1 else f"Remembered · {len(remembered)} memories"
+    tooltip = "\n".join(to_markdown(clip(" ".join(text.split()), CHIP_CHARACTERS)) for text in remembered)
+    return f'[{label}](#remembered "{tooltip}")'
 
 
 def latest(bubbles: Sequence[Bubble]) -> list[Bubble]:

@@ -8,6 +8,7 @@ from graph.replies.manners import MANNERS
 from graph.tab.introduction import tell_name
 from memory.bank.bank import Bank
 from memory.errors import MemoirError
+from memory.tab.card_fields import CardFields
 from memory.tab.events import PRIVATE, Update, show_errors
 from memory.types import PersonaDraft
 
@@ -30,16 +31,19 @@ class NewPersonaPanel:
         )
         self.manner = gr.Dropdown(list(MANNERS), value="plain", label="Tone")
         self.proactive = gr.Checkbox(True, label=PROACTIVE, elem_id="persona-proactive")
+        self.card = CardFields("persona")
         create = gr.Button("Create", variant="primary", elem_id="persona-create")
-        inputs = [self.name, self.description, self.manner, self.proactive]
-        create.click(self.create, inputs, [self.name, self.description, self.proactive, self.created], **PRIVATE)
+        inputs = [self.name, self.description, self.manner, self.proactive, *self.card.inputs]
+        outputs = [self.name, self.description, self.proactive, *self.card.inputs, self.created]
+        create.click(self.create, inputs, outputs, **PRIVATE)
 
     @show_errors
-    def create(self, name: str, description: str, manner: str, proactive: bool) -> Update:
+    def create(self, name: str, description: str, manner: str, proactive: bool, *card: str) -> Update:
         """Create the persona and empty the fields."""
         if not name.strip():
             raise MemoirError("Give the new persona a name.")
-        draft = PersonaDraft(name, description=description.strip(), manner=manner, proactive=proactive)
-        persona = self.bank.create_persona(draft)
+        about, *texts = (text.strip() for text in (description, *card))
+        persona = self.bank.create_persona(PersonaDraft(name, "", about, (), manner, proactive, *texts))
         tell_name(self.bank, persona)
-        return {self.name: "", self.description: "", self.proactive: True, self.created: persona.id}
+        emptied = dict.fromkeys([self.name, self.description, *self.card.inputs], "")
+        return {**emptied, self.proactive: True, self.created: persona.id}

@@ -1,18 +1,22 @@
-"""Past chats: list them, find the one that the page's address names, and resume one."""
+"""Chats: begin one, list past ones, find the one that the page's address names, and resume one."""
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
 
 from markupsafe import Markup
 
+from graph.replies.card import first_message
 from graph.tab import messages
 from graph.tab.introduction import SAMPLE
 from graph.tab.messages import Bubble, Chat, PastAnswer
+from graph.tab.request import parse_as_of
 from memory.bank.bank import Bank
 from memory.bank.queries.chats import citations, find_chat, recent_chats
+from memory.bank.queries.told import name_told
 from memory.tab.templates import render
-from memory.types import Session
+from memory.types import Persona, Session
 
 LISTED = 50
 """Chats in the list; older ones can be found in the Memory tab by their words."""
@@ -49,6 +53,14 @@ def find_place(bank: Bank, address: Mapping[str, str]) -> tuple[int, str] | None
     return (own[-1], "") if own else None
 
 
+def open_new(bank: Bank, persona: Persona | None, as_of: str | None) -> Chat:
+    """A new chat, which begins with the first message of the persona's card, if it has one."""
+    if persona is None or not persona.first_message.strip():
+        return Chat(uuid.uuid4().hex, persona.id if persona else None)
+    said = first_message(persona, name_told(bank, persona.id, parse_as_of(as_of)))
+    return Chat(uuid.uuid4().hex, persona.id, (messages.draft_bubble(said),) if said else ())
+
+
 def resume(bank: Bank, chat: Session) -> Chat:
     """The chat as it was left, with the citations of its answers."""
     cited = citations(bank, chat.id)
@@ -59,6 +71,9 @@ def resume(bank: Bank, chat: Session) -> Chat:
         if turn.role == "user":
             question = turn.text
             bubbles.append(messages.user_bubble(turn.text))
+            continue
+        if not question:  # the first message of the persona's card answers nothing
+            bubbles.append(messages.draft_bubble(turn.text))
             continue
         numbers = cited.get(turn.id, {})
         answers.append(PastAnswer(question, tuple((n, memory_id, "") for n, memory_id in numbers.items())))

@@ -13,7 +13,13 @@ from sqlite_utils import Database
 from memory.bank import journal, rows
 from memory.bank.connection import BankFile
 from memory.bank.facts import add_memory
-from memory.bank.sessions import find_or_create_persona, record_sessions, rename_persona, store_session
+from memory.bank.sessions import (
+    change_persona,
+    find_or_create_persona,
+    record_sessions,
+    rename_persona,
+    store_session,
+)
 from memory.errors import UnknownMemory, UnknownPersona
 from memory.types import (
     CitingAnswer,
@@ -78,12 +84,22 @@ class Bank(BankFile):
         Raises:
             UnknownPersona: there is none of that number.
         """
-        query = "UPDATE personas SET proactive = ? WHERE id = ? RETURNING *"
         with self.writing() as db:
-            changed = list(db.query(query, [int(proactive), persona_id]))
-            if not changed:
-                raise UnknownPersona(f"no persona {persona_id} in {self.path}")
-            return rows.persona(changed[0])
+            return change_persona(db, persona_id, proactive=int(proactive))
+
+    def edit_card(
+        self, persona_id: int, *, description: str, scenario: str, first_message: str, examples: str
+    ) -> Persona:
+        """Give a persona other texts of its card.
+
+        Raises:
+            UnknownPersona: there is none of that number.
+        """
+        texts = {"description": description, "scenario": scenario, "first_message": first_message, "examples": examples}
+        with self.writing() as db:
+            edited = change_persona(db, persona_id, **{name: rows.clean(text).strip() for name, text in texts.items()})
+            journal.record(db, "edited", persona_id, {"personas": 1})
+            return edited
 
     def rename_persona(self, persona_id: int, name: str) -> Persona:
         """Give a persona another name; what was said keeps the names of its speakers.

@@ -49,16 +49,22 @@ def rename_persona(db: Database, persona_id: int, name: str) -> Persona:
     cleaned = " ".join(rows.clean(name).split())
     if not cleaned:
         raise MemoirError("Give the persona a name. Nothing was changed.")
-    everyone = {row["id"]: row for row in db.query("SELECT * FROM personas")}
-    if persona_id not in everyone:
-        raise UnknownPersona(f"There is no persona {persona_id}. It was deleted, perhaps in another window.")
-    taken = {row["name"].casefold() for other, row in everyone.items() if other != persona_id}
-    if cleaned.casefold() in taken:
+    names = dict(db.conn.execute("SELECT id, name FROM personas"))
+    if cleaned.casefold() in {name.casefold() for other, name in names.items() if other != persona_id}:
         raise MemoirError(f"There is already a persona called {cleaned}. Choose another name.")
-    if cleaned != everyone[persona_id]["name"]:
-        db.conn.execute("UPDATE personas SET name = ? WHERE id = ?", (cleaned, persona_id))
+    renamed = change_persona(db, persona_id, name=cleaned)
+    if cleaned != names[persona_id]:
         journal.record(db, "renamed", persona_id, {"personas": 1})
-    return rows.persona({**everyone[persona_id], "name": cleaned})
+    return renamed
+
+
+def change_persona(db: Database, persona_id: int, **columns: str | int) -> Persona:
+    """Change columns of a persona."""
+    query = f"UPDATE personas SET {', '.join(f'{name} = :{name}' for name in columns)} WHERE id = :id RETURNING *"
+    changed = list(db.query(query, {**columns, "id": persona_id}))
+    if not changed:
+        raise UnknownPersona(f"There is no persona {persona_id}. It was deleted, perhaps in another window.")
+    return rows.persona(changed[0])
 
 
 def store_session(db: Database, persona_id: int, draft: SessionDraft) -> WriteCounts:
@@ -86,7 +92,8 @@ def record_sessions(db: Database, persona_id: int, sessions: Sequence[SessionDra
     chats = [s.external_id for s in sessions if s.source == "chat"]
     recalled = {i for s in sessions for t in s.turns for i in t.cites}
     counts = {**stored.added, "recalled": len(recalled), "taken back": sum(len(s.retracts) for s in sessions)}
-    action, by = ("talked", f"chat {chats[0]}") if len(chats) == len(sessions) == 1 else ("imported", "")
+    is_one_chat = len(chats) == len(sessions) and len(set(chats)) == 1
+    action, by = ("talked", f"chat {chats[0]}") if is_one_chat else ("imported", "")
     journal.record(db, action, persona_id, counts, recalled, by)
 
 

@@ -40,6 +40,15 @@ def citations(bank: Bank, session_id: int) -> Mapping[int, Mapping[int, int]]:
     return cited
 
 
+def memories_of_turn(bank: Bank, persona_id: int, chat_id: str, turn_id: str) -> list[Memory]:
+    """The memories that were made of one turn of a chat, the utterance itself first."""
+    clauses = (
+        "WHERE m.session_id IN (SELECT id FROM sessions WHERE persona_id = :persona AND external_id = :chat) "
+        "AND t.external_id = :turn AND m.taken_back IS NULL ORDER BY m.id"
+    )
+    return bank.read_memories(clauses, {"persona": persona_id, "chat": chat_id, "turn": turn_id})
+
+
 def latest_lines(bank: Bank, persona_id: int, limit: int) -> list[Memory]:
     """The dialogue memories that were stored last, the latest first."""
     clauses = (

@@ -1,17 +1,19 @@
-"""The part of the Memory tab that renames a persona, or deletes it with all that it knows."""
+"""The part of the Memory tab that edits a persona, or deletes it with all that it knows."""
 
 from collections.abc import Iterator
 
 import gradio as gr
+from markupsafe import Markup
 
 from memory.bank import journal
 from memory.bank.bank import Bank
 from memory.errors import MemoirError
 from memory.forgetting import forget
 from memory.progress import Task
+from memory.tab.card_fields import LONGEST, CardFields
 from memory.tab.events import PRIVATE, Update, show_errors
 from memory.tab.task_panel import TaskPanel
-from memory.tab.templates import render
+from memory.tab.templates import hint, render
 
 NO_PERSONA = "There is no persona yet. Create one in Chat."
 
@@ -23,13 +25,16 @@ class PersonaPanel:
         self.bank = bank
         self.renamed: gr.State = gr.State((0, ""))
         self.deleted: gr.State = gr.State(0)
-        with gr.Accordion("Rename or delete this persona", open=False, elem_id="persona-edit") as fold:
+        with gr.Accordion("Edit or delete this persona", open=False, elem_id="persona-edit") as fold:
             with gr.Row(elem_classes="memoir-filters"):
                 self.name = gr.Textbox(label="Name", max_length=80, min_width=200, elem_id="persona-new-name")
                 rename = gr.Button("Rename", scale=0, min_width=120, elem_id="persona-rename")
                 self.delete = gr.Button(
                     "Delete this persona", variant="stop", scale=0, min_width=190, elem_id="persona-delete"
                 )
+            self.description = gr.Textbox(label="Description", lines=2, max_length=LONGEST, elem_id="persona-about")
+            self.card = CardFields("persona-edit")
+            save = gr.Button("Save changes", size="md", scale=0, min_width=160, elem_id="persona-save")
             with gr.Group(visible=False, elem_classes="memoir-confirm") as self.confirm:
                 self.preview = gr.HTML(padding=False, elem_id="persona-planned")
                 with gr.Row():
@@ -39,7 +44,12 @@ class PersonaPanel:
             self.result = gr.HTML(padding=False, elem_id="persona-result")
         # What was previewed is what the button deletes, whatever is chosen meanwhile.
         self.asked: gr.State = gr.State(None)
-        gr.on([fold.expand, persona.change], self.show_name, persona, [self.name, self.confirm], **PRIVATE)
+        texts = [self.description, *self.card.inputs]
+        # Both events come when the fold is opened first; the later one must not undo what is typed in between.
+        self.shown: gr.State = gr.State(None)
+        outputs = [self.name, *texts, self.confirm, self.shown]
+        gr.on([fold.expand, persona.change], self.show_texts, [persona, self.shown], outputs, **PRIVATE)
+        save.click(self.save, [persona, *texts], self.result, **PRIVATE)
         gr.on(
             [rename.click, self.name.submit], self.rename, [persona, self.name], [self.renamed, self.result], **PRIVATE
         )
@@ -50,10 +60,29 @@ class PersonaPanel:
         sure.click(self.delete_persona, self.asked, outputs, **PRIVATE)
 
     @show_errors
-    def show_name(self, persona_id: int | None) -> Update:
-        """Show the name of the chosen persona, to be changed."""
-        name = self.bank.persona(persona_id).name if persona_id is not None else ""
-        return {self.name: name, self.confirm: gr.Group(visible=False)}
+    def show_texts(self, persona_id: int | None, shown: int | None) -> Update:
+        """Show the name and the card of the chosen persona, to be changed, unless they are shown."""
+        if persona_id == shown:
+            return {self.confirm: gr.Group(visible=False)}
+        persona = self.bank.persona(persona_id) if persona_id is not None else None
+        return {
+            self.shown: persona_id,
+            self.name: persona.name if persona else "",
+            self.description: persona.description if persona else "",
+            **self.card.show(persona),
+            self.confirm: gr.Group(visible=False),
+        }
+
+    @show_errors
+    def save(self, persona_id: int | None, description: str, *card: str) -> Markup:
+        """Store the texts in the fields."""
+        if persona_id is None:
+            raise MemoirError(NO_PERSONA)
+        scenario, first_message, examples = card
+        texts = {"scenario": scenario, "first_message": first_message, "examples": examples}
+        with journal.requested_by("Memory tab"):
+            persona = self.bank.edit_card(persona_id, description=description, **texts)
+        return hint(f"Saved. It applies from your next message to {persona.name} on.")
 
     @show_errors
     def rename(self, persona_id: int | None, name: str) -> Update:
