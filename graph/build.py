@@ -1,4 +1,4 @@
-"""Wire the six nodes into a LangGraph state machine."""
+"""Wire the nodes into a LangGraph state machine."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
 from graph.nodes.classify import classify
+from graph.nodes.converse import choose, converse
 from graph.nodes.persist import persist
 from graph.nodes.read import read
 from graph.nodes.rerank import rerank
@@ -25,19 +26,26 @@ if TYPE_CHECKING:
 
 Node = Callable[[TurnState, Runtime[Services]], Awaitable[TurnState]]
 
-PIPELINE: tuple[Node, ...] = (classify, retrieve, rerank, time_filter, read, persist)
+FINDING: tuple[Node, ...] = (classify, retrieve, rerank, time_filter)
+REPLYING: tuple[Node, ...] = (read, converse)
+"""One of them replies: `choose` says which."""
+PIPELINE: tuple[Node, ...] = (*FINDING, *REPLYING, persist)
 
 
 @cache
 def compiled_graph() -> CompiledStateGraph[TurnState, Services, TurnState, TurnState]:
     """Compile the graph, once a process. It keeps nothing between turns: the bank is the memory."""
     graph: StateGraph[TurnState, Services, TurnState, TurnState] = StateGraph(TurnState, context_schema=Services)
-    names = [node.__name__ for node in PIPELINE]
-    for name, node in zip(names, PIPELINE, strict=True):
+    for node in PIPELINE:
         added: Any = _timed(node)
-        graph.add_node(name, added)
-    for before, after in pairwise([START, *names, END]):
+        graph.add_node(node.__name__, added)
+    for before, after in pairwise([START, *(node.__name__ for node in FINDING)]):
         graph.add_edge(before, after)
+    repliers = [node.__name__ for node in REPLYING]
+    graph.add_conditional_edges(FINDING[-1].__name__, choose, repliers)
+    for name in repliers:
+        graph.add_edge(name, persist.__name__)
+    graph.add_edge(persist.__name__, END)
     return graph.compile()
 
 

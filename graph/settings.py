@@ -15,7 +15,7 @@ from memory.settings import BankSettings
 ClassifierEngine = Literal["learned", "none", "llm", "llm-few-shot"]
 LearnerEngine = Literal["rules", "llm", "none"]
 ReaderEngine = Literal["auto", "extractive", "none"]
-Method = Literal["con", "con-separate", "direct"]
+Method = Literal["auto", "con", "con-separate", "direct"]
 Format = Literal["json", "nl"]
 
 
@@ -36,7 +36,8 @@ class PipelineSettings:
     - `model`: the chat model that reads, and that the classifiers "llm" and "llm-few-shot" ask (see `graph.models`);
       `quantization`: the weights of a local one.
     - `method`: notes and answer in one reply ("con", Chain-of-Note), one after the other ("con-separate"), or no notes
-      ("direct"). `format`: memories as JSON or as sentences ("nl"; Wu et al. 2025, figure 6).
+      ("direct"); "auto" is "con", and "direct" where the model runs on this CPU. `format`: memories as JSON or as
+      lines ("nl"; Wu et al. 2025, figure 6). `max_words`: the most words of an answer; 0 sets no limit.
     - `learner`: learns facts, events and summaries from finished sessions by "rules" or by the model ("llm").
     """
 
@@ -49,8 +50,9 @@ class PipelineSettings:
     reader: ReaderEngine = "auto"
     model: str = NONE
     quantization: Quantization = "auto"
-    method: Method = "con"
-    format: Format = "json"
+    method: Method = "auto"
+    format: Format = "nl"
+    max_words: int = 0
     learner: LearnerEngine = "rules"
 
 
@@ -70,8 +72,11 @@ class Settings(BankSettings):
     model: str = Field(NONE, description="chat model: none, openai:NAME, ADDRESS#NAME or hf:REPO_OR_FOLDER")
     quantization: Quantization = Field("auto", description="weights of a local model: auto, nf4, int8, bf16, fp32")
     reader: ReaderEngine = Field("auto", description="reader: auto (the chat model, if any), extractive or none")
-    method: Method = Field("con", description="how a chat model reads: con, con-separate or direct")
-    format: Format = Field("json", description="format of the memories in a chat model's prompt: json or nl")
+    method: Method = Field(
+        "auto", description="how a chat model reads: con, con-separate, direct, or auto (direct on a CPU, else con)"
+    )
+    format: Format = Field("nl", description="format of the memories in a chat model's prompt: json or nl (lines)")
+    max_words: int = Field(0, ge=0, description="most words of a chat model's answer; 0 sets no limit")
     learner: LearnerEngine = Field("rules", description="how finished sessions are learned from: rules, llm or none")
     ranker: Literal["postings", "rank-bm25"] = Field("postings", description="engine that scores words")
     k: int = Field(10, ge=1, le=200, description="most candidates of each store")

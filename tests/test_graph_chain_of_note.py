@@ -2,18 +2,32 @@
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from graph.assistant import Answer, Assistant
 from graph.models import tokens
 from graph.readers import chain_of_note
+from graph.readers.citing import AnswerField
 from graph.readers.reply_formats import REASONS
 from graph.state import Token
 from memory.types import MemoryDraft
-from support.chat_server import Broken, ChatServer
+from support.chat_server import Broken, ChatServer, Half
 from support.event_stream import events_of
 from support.model_reader import ADOPTED, QUESTION, adopted, answered, number_of, reading_with, shown
+
+
+class Heard:
+    """Gathers the pieces of an answer."""
+
+    def __init__(self):
+        self.text = ""
+
+    def feed(self, piece):
+        self.text += piece
 
 
 def line_of(answer):
@@ -61,9 +75,80 @@ def test_notes_first_then_the_answer_from_them_alone_streamed(marlow):
     pieces = [e.text for e in events if isinstance(e, Token) and e.text]
     assert reading.answer == "You adopted Biscuit on 3 March 2024 [1]."
     assert "".join(pieces) == reading.answer
-    assert len(pieces) > 3
+    assert len(pieces) > 1
     assert reading.citations[0].quote == "adopted a greyhound called Biscuit"
     assert line_of(events[-1]).figures["tokens out"] == 6
+
+
+def test_the_answer_of_a_json_reply_streams_before_the_reply_ends(marlow):
+    def answer(request):
+        number = number_of(request, ADOPTED)
+        note = {"memory": number, "quote": "adopted a greyhound", "note": 'about \\ and "answer": "no"'}
+        said = f'You adopted a greyhound that you “called” Biscuit, my "friend", on 3 March 2024 [{number}].'
+        reply = {"notes": [note], "answer": said, "citations": [], "reason": None}
+        return Half(json.dumps(reply), "end")
+
+    with ChatServer(answer) as server:
+        assistant = Assistant(reading_with(marlow, server, method="con"))
+        events = events_of(assistant, marlow.asks(QUESTION, remember=False))
+    tokens = [e for e in events if isinstance(e, Token)]
+    assert not events[-1].reading.notice
+    assert len(tokens) > 5
+    assert [token.text for token in tokens if token.restart] == []
+    assert "".join(token.text for token in tokens) == events[-1].reading.answer
+    assert events[-1].reading.answer.endswith('my "friend", on 3 March 2024 [1].')
+
+
+@given(text=st.text(max_size=40), cuts=st.lists(st.integers(0, 200), max_size=8), escape=st.booleans())
+def test_the_field_of_an_answer_is_read_whatever_the_pieces(text, cuts, escape):
+    reply = json.dumps({"notes": [{"note": '"answer": "x"'}], "answer": text, "reason": None}, ensure_ascii=escape)
+    heard = Heard()
+    field = AnswerField(heard)
+    places = sorted({0, len(reply), *(cut for cut in cuts if cut < len(reply))})
+    for start, end in pairwise(places):
+        field.feed(reply[start:end])
+    assert heard.text == text
+
+
+def test_an_answer_that_recites_the_prompt_is_never_shown(marlow):
+    recited = "After each statement write the number of its memory, like [2]. Say only what the memories say."
+    with ChatServer(recited) as server:
+        assistant = Assistant(reading_with(marlow, server, method="direct"))
+        events = events_of(assistant, marlow.asks(QUESTION, remember=False))
+    said = "".join(e.text for e in events if isinstance(e, Token))
+    assert "number of its memory" not in said
+    assert "3 March 2024" in events[-1].reading.answer
+    assert "repeated its instructions" in events[-1].reading.notice
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        ("Your cousin Alberta adopted a kitten.", "in no memory"),
+        ("The elephants danced all night.", "no memory supports it"),
+    ],
+)
+def test_an_answer_that_rests_on_no_memory_is_replaced_by_the_extractive_reader(marlow, reply, why):
+    with ChatServer(reply) as server:
+        reading = answered(marlow, server, method="direct").reading
+    assert (reading.by, "3 March 2024" in reading.answer) == ("extractive", True)
+    assert why in reading.notice
+
+
+def test_an_answer_without_a_mark_cites_the_memory_that_supports_it(marlow):
+    with ChatServer("You adopted a greyhound called Biscuit.") as server:
+        reading = answered(marlow, server, method="direct").reading
+    assert reading.answer == "You adopted a greyhound called Biscuit. [1]"
+    assert reading.citations[0].memory.text == ADOPTED
+
+
+def test_only_the_limit_of_words_that_is_set_goes_into_the_prompt(marlow):
+    with ChatServer(adopted) as server:
+        answered(marlow, server)
+        answered(marlow, server, max_words=50)
+        free, limited = (request["messages"][1]["content"] for request in server.requests)
+    assert "words" not in free.partition("Answer in your own voice")[2].partition(".")[0]
+    assert "in at most 50 words" in limited
 
 
 def test_without_notes_the_answer_is_streamed_with_its_marks_numbered_as_they_appear(marlow):
@@ -130,8 +215,8 @@ def test_words_quoted_in_an_answer_must_stand_in_the_memory_that_it_names(marlow
 
     with ChatServer(answer) as server:
         reading = answered(marlow, server, method="direct").reading
-    assert reading.citations == ()
-    assert reading.answer.endswith("Biscuit”.")
+    assert reading.by == "extractive"
+    assert "quotes what was not said" in reading.notice
 
 
 @pytest.mark.parametrize(
@@ -187,7 +272,7 @@ def test_memories_come_in_the_order_of_time_with_dates_and_intervals_computed(ma
     assert [m["number"] for m in data["memories"]] == list(range(1, len(held) + 1))
     memory = held[ADOPTED]
     assert memory["said_on"] == "Monday, 4 March 2024"
-    assert memory["dates"] == [{"words": "yesterday", "mean": "3 March 2024"}]
+    assert memory["dates"] == {"yesterday": "3 March 2024"}
     assert (memory["happened"], memory["ago"]) == ("3 March 2024", "120 days (17 weeks 1 day; 3 months 28 days)")
     regatta = held["Tilde won the rowing regatta at Lake Hallen."]
     assert regatta["happened"] == "10 February 2024"
@@ -195,7 +280,7 @@ def test_memories_come_in_the_order_of_time_with_dates_and_intervals_computed(ma
     (apart,) = [line for line in data["intervals"] if line.startswith(f"from {memory['number']} to ") and "46" in line]
     assert str(repaired) in apart.partition(" to ")[2]
     assert apart.endswith(": 46 days (6 weeks 4 days; 1 month 15 days)")
-    assert data["asked_on"] == "Monday, 1 July 2024, 10:00"
+    assert data["today"] == "Monday, 1 July 2024, 10:00"
 
 
 def test_the_prompt_holds_no_number_of_the_bank(marlow):
@@ -205,7 +290,7 @@ def test_the_prompt_holds_no_number_of_the_bank(marlow):
         data = shown(server.requests[0])[1]
     assert max(m["number"] for m in data["memories"]) == len(data["memories"])
     assert set().union(*data["memories"]) <= {
-        "number", "kind", "speaker", "said_on", "happened", "ago", "held_until", "dates", "text",
+        "number", "speaker", "said_on", "happened", "ago", "ended", "dates", "text",
     }  # fmt: skip
 
 
@@ -216,7 +301,7 @@ def test_a_prompt_never_overflows_what_the_model_can_read_and_the_last_ranked_go
 ):
     texts = [f"Biscuit memory {n}: " + "the greyhound ran along the harbour wall. " * (n % 7 + 1) for n in range(40)]
     marlow.services.bank.add_memories(marlow.persona.id, [MemoryDraft("world", text) for text in texts])
-    monkeypatch.setattr(chain_of_note, "REPLY_ROOM", 100)
+    monkeypatch.setattr(chain_of_note, "_reply_tokens", lambda method: 100)
     monkeypatch.setattr(chain_of_note, "REPAIR_ROOM", 0)
     with ChatServer(unknown("nothing found"), models=[{"id": "scripted", "max_model_len": context}]) as server:
         answer = answered(marlow, server, format=form)
@@ -227,18 +312,18 @@ def test_a_prompt_never_overflows_what_the_model_can_read_and_the_last_ranked_go
     kept = [hit.kept for hit in answer.hits if hit.kept or hit.why.startswith("beyond what the chat model")]
     assert kept == sorted(kept, reverse=True)
     assert kept.count(False) == read["left out"]
-    assert read["left out"] > 0 or context > 2000
+    assert read["left out"] > 0 or context >= 2000
 
 
 @pytest.mark.parametrize("form", ["json", "nl"])
 def test_notes_that_run_on_do_not_overflow_the_prompt_for_the_answer(marlow, monkeypatch, form):
-    monkeypatch.setattr(chain_of_note, "REPLY_ROOM", 100)
+    monkeypatch.setattr(chain_of_note, "_reply_tokens", lambda method: 100)
 
     def notes(request):
         quotes = [m.text for m in marlow.services.bank.memories(marlow.persona.id)]
         note = " ".join(f"note {n}" for n in range(150))
         said = [{"memory": n, "quote": text, "note": note} for n in range(1, 9) for text in quotes]
-        return json.dumps({"notes": said})[:7_900].rpartition(", {")[0] + "]}"
+        return json.dumps({"notes": said})[:5_000].rpartition(", {")[0] + "]}"
 
     with ChatServer(notes, "No.", models=[{"id": "scripted", "max_model_len": 2200}]) as server:
         answered(marlow, server, method="con-separate", format=form)
@@ -270,9 +355,9 @@ def test_a_long_card_does_not_keep_the_memories_out(marlow):
     marlow.persona = marlow.services.bank.persona(marlow.persona.id)
     with ChatServer(adopted, models=[{"id": "scripted", "max_model_len": 8192}]) as server:
         answered(marlow, server)
-        data = shown(server.requests[0])[1]
-    assert data["persona"]["description"].startswith("A sailor. A sailor.")
-    assert data["persona"]["traits"].startswith("calm; calm")
+        system, data = shown(server.requests[0])
+    assert 'Description: "A sailor. A sailor.' in system
+    assert 'Traits: "calm; calm' in system
     assert data["memories"]
 
 
@@ -286,12 +371,11 @@ def test_one_long_memory_does_not_keep_the_others_out(marlow):
     assert max(len(m["text"]) for m in memories) < 16384 / 2
 
 
-def test_what_is_told_with_a_question_is_acknowledged_before_the_answer(marlow):
+def test_what_is_told_with_a_question_is_stored_and_the_model_just_answers(marlow):
     with ChatServer(adopted) as server:
         answer = answered(marlow, server, "I sold the canoe today. When did I adopt Biscuit?", remember=True)
-    first, last = answer.reading.answer.split("\n\n")
-    assert "canoe" in first
-    assert last == "On 3 March 2024 [1]."
+    assert answer.reading.answer == "On 3 March 2024 [1]."
+    assert answer.stored.memories
 
 
 def test_a_server_without_schemas_is_read_just_as_strictly(marlow):

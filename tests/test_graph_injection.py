@@ -18,7 +18,7 @@ from memory.ingest import ingest
 from memory.search.searcher import Searcher
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TurnDraft
 from support.chat_server import ChatServer
-from support.model_reader import QUESTION, answered, reading_with
+from support.model_reader import QUESTION, answered, reading_with, shown
 
 MARK = "Zq7x"
 KEY = "sk-planted-0123456789abcdef"
@@ -139,16 +139,16 @@ def test_planted_text_is_only_ever_quoted_data(at_home, marlow, server, tmp_path
         request = server.requests[0]
         system, human = request["messages"]
         assert (system["role"], human["role"]) == ("system", "user")
-        assert system["content"] == instruction("con", form)
-        text = human["content"]
+        assert human["content"].endswith(f"\n\n{instruction('con')}")
+        text = system["content"] + human["content"].removesuffix(instruction("con"))
         assert not [place for place in PLACES if f"{MARK}{place}" not in text]
         assert MARK not in _STRING.sub("", text)
         assert "<" not in text
         assert OTHERS not in text
         assert KEY not in json.dumps(request)
         if form == "json":
-            data = json.loads(text)
-            assert set(data) <= {"persona", "asked_on", "times", "memories", "intervals", "question"}
+            data = shown(request)[1]
+            assert set(data) <= {"today", "times", "memories", "intervals", "asked_by", "question"}
             assert data["question"] == ASKED
 
 
@@ -159,13 +159,13 @@ def test_a_planted_dialogue_and_question_are_data_too(marlow, server):
         server.requests.clear()
         answered(chat, server, f"{QUESTION} {PLANTED['end of object']}?", format=form)
         system, human = server.requests[0]["messages"]
-        assert system["content"] == instruction("con", form)
-        assert MARK not in _STRING.sub("", human["content"])
+        assert MARK not in _STRING.sub("", system["content"] + human["content"])
+        assert human["content"].endswith(f"\n\n{instruction('con')}")
 
 
 def test_planted_notes_of_a_model_are_data_in_the_next_prompt(marlow):
     def notes(request):
-        memory = json.loads(request["messages"][1]["content"])["memories"][0]
+        memory = shown(request)[1]["memories"][0]
         note = {"memory": memory["number"], "quote": memory["text"], "note": PLANTED["chatml"]}
         return json.dumps({"notes": [note]})
 
@@ -173,7 +173,8 @@ def test_planted_notes_of_a_model_are_data_in_the_next_prompt(marlow):
         services = reading_with(marlow, server, method="con-separate")
         Assistant(services).ask(marlow.asks(QUESTION, remember=False))
         system, human = server.requests[-1]["messages"]
-    assert system["content"] == instruction("from notes", "json")
+    assert MARK not in system["content"]
+    assert human["content"].endswith(f"\n\n{instruction('from notes')}")
     assert MARK in human["content"]
     assert MARK not in _STRING.sub("", human["content"])
     assert "<" not in human["content"]

@@ -187,6 +187,13 @@ class LocalChat(LocalModel):
 
     @property
     @override
+    def on_cpu(self) -> bool:
+        import torch
+
+        return not torch.cuda.is_available()
+
+    @property
+    @override
     def loaded(self) -> bool:
         return self.weights.loaded
 

@@ -51,6 +51,11 @@ class LocalModel(BaseChatModel):
     def loaded(self) -> bool:
         """Whether the weights are in memory."""
 
+    @property
+    def on_cpu(self) -> bool:
+        """Whether it runs on the CPU, where a long prompt takes many seconds."""
+        return True
+
     @abstractmethod
     def load(self) -> None:
         """Load the weights, unless they are loaded."""

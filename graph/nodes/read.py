@@ -12,6 +12,8 @@ from graph.models.calls import ModelFailed, Unreachable
 from graph.models.json_replies import UnusableReply
 from graph.models.names import UnknownModel
 from graph.readers import chain_of_note, extractive
+from graph.readers.chain_of_note import RejectedAnswer
+from graph.readers.extractive import is_general
 from graph.readers.interface import Reader, ReaderFailed, ReaderInput, ReaderOutput
 from graph.replies.acknowledgements import acknowledge, revised
 from graph.replies.manners import manner
@@ -19,7 +21,7 @@ from graph.replies.people import asks_of_people
 from graph.replies.phrases import CRISIS, LOSS, SMALL_TALK, reply
 from graph.replies.recaps import parse_recap, recap
 from graph.replies.reminders import remind
-from graph.state import Ask, Message, Reading, Revision, Services, Token, TraceLine, TurnState, drop
+from graph.state import Ask, Message, Reading, Services, Token, TraceLine, TurnState, drop
 from graph.understanding.parts import ABOUT_USER, KNOWN_OF_USER
 from graph.understanding.sentences import capitalise, split
 
@@ -42,9 +44,9 @@ async def read(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     if services.settings.reader == "none":
         return {"reading": Reading(""), "trace": (TraceLine("read", "no reader"),)}
     hits = state.get("hits", ())
-    revision = await asyncio.to_thread(revise, ask, hits, services.bank) if ask.remember else None
-    if revision is not None:
-        return _revised(revision, ask, hits, write)
+    corrected = await correct(ask, hits, services, write)
+    if corrected is not None:
+        return corrected
     reader_input = ReaderInput(ask, message, state.get("window", ()), hits, services)
     kind = parse_recap(ask.text) or ("about me" if message.small_talk == KNOWN_OF_USER else None)
     recapped = await asyncio.to_thread(recap, kind, ask, services.bank) if kind is not None else None
@@ -56,7 +58,9 @@ async def read(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     if message.in_doubt and ask.remember:
         return await _in_doubt(reader_input, write)
     acknowledged = before = ""
-    if message.statements and not message.small_talk and (ask.remember or not message.classes.is_question):
+    is_told = message.statements and not message.small_talk and (ask.remember or not message.classes.is_question)
+    # A chat model answers in its own words; that the rest was stored is shown beside the message.
+    if is_told and not (speaks(services) and message.classes.is_question):
         acknowledged = acknowledge(message, ask, services.bank)
         before = acknowledged + PARAGRAPH_BREAK
         write(Token(acknowledged))
@@ -87,8 +91,24 @@ async def _in_doubt(reader_input: ReaderInput, write: Write) -> TurnState:
     return {"reading": reading, "hits": _unread(output.hits), "trace": (line,)}
 
 
-def _revised(revision: Revision, ask: Ask, hits: Sequence[Hit], write: Write) -> TurnState:
-    """Say what was corrected or taken back; `persist` does it."""
+def speaks(services: Services) -> bool:
+    """Whether a chat model speaks; else the replies are made by rule."""
+    return services.model is not None and services.settings.reader == "auto"
+
+
+def asks_memory(ask: Ask, message: Message) -> bool:
+    """Whether a message asks for something remembered, rather than for advice, general knowledge or company."""
+    if parse_recap(ask.text) or asks_of_people(ask.text) or message.small_talk in (KNOWN_OF_USER, ABOUT_USER):
+        return True
+    is_small_talk = message.small_talk and len(split(ask.text)) == 1
+    return message.classes.is_question and not (message.in_doubt or is_small_talk or is_general(message))
+
+
+async def correct(ask: Ask, hits: Sequence[Hit], services: Services, write: Write) -> TurnState | None:
+    """Say what a message corrects or takes back, which `persist` carries out; None if it does neither."""
+    revision = await asyncio.to_thread(revise, ask, hits, services.bank) if ask.remember else None
+    if revision is None:
+        return None
     reading = Reading(revised(revision, ask.persona.manner))
     write(Token(reading.answer))
     what = "corrected" if revision.text else "retracted" if revision.taken_back else "too many to retract:"
@@ -123,12 +143,16 @@ async def _answered(reader_input: ReaderInput, write: Write, before: str) -> Rea
     settings = reader_input.services.settings
     if before:
         write(Token(PARAGRAPH_BREAK))
-    name = "chain-of-note" if settings.reader == "auto" and reader_input.services.model is not None else "extractive"
+    name = "chain-of-note" if speaks(reader_input.services) else "extractive"
+
+    def say(text: str, *, restart: bool = False) -> None:
+        write(Token(before + text if restart else text, restart=restart))
+
     try:
-        return await READERS[name](reader_input, lambda text: write(Token(text)))
+        return await READERS[name](reader_input, say)
     except ReaderFailed as failed:
         fault, tokens = failed.__cause__, failed.tokens
-    output = await READERS["extractive"](reader_input, lambda text: write(Token(before + text, restart=True)))
+    output = await READERS["extractive"](reader_input, lambda text, restart=True: say(text, restart=True))
     unreachable = isinstance(fault, (Unreachable, UnknownModel))
     reading = replace(output.reading, notice=_notice(settings.model, fault), unreachable=unreachable)
     why = str(fault) if isinstance(fault, ModelFailed) else f"the chat model's reply could not be used ({fault})"
@@ -138,6 +162,8 @@ async def _answered(reader_input: ReaderInput, write: Write, before: str) -> Rea
 
 
 def _notice(model: str, fault: BaseException | None) -> str:
+    if isinstance(fault, RejectedAnswer):
+        return f"The answer of {model} was not used: {fault}. Memoir answered without it."
     if isinstance(fault, UnusableReply):
         why = f"{model} did not reply in the requested form ({fault}), even when asked again."
     else:

@@ -18,15 +18,18 @@ from graph.models.calls import Completion, Messages, ModelFailed, stream_reply
 from graph.models.json_replies import UnusableReply, ask_for_json
 from graph.models.local_model import LocalModel
 from graph.models.tokens import UNKNOWN_CONTEXT, context_length, count_tokens, counting_method
-from graph.readers.citing import AnswerStream, cite
+from graph.readers.citing import AnswerField, AnswerStream, cite, misquotes
 from graph.readers.interface import ReaderFailed, ReaderInput, ReaderOutput, Say
 from graph.readers.intervals import AMONG
-from graph.readers.prompts import PromptContent, prompt
+from graph.readers.prompts import INSTRUCTIONS, PromptContent, prompt
 from graph.readers.reply_formats import NoteReply, NotesReply, ReadingReply, parse_words
+from graph.replies import checks
 from graph.replies.manners import manner
-from graph.settings import PipelineSettings
+from graph.settings import Method, PipelineSettings
 from graph.state import Note, Reading, Reason, TraceLine, drop
+from graph.understanding.sentences import split
 from graph.understanding.times import moment_of, times_in
+from memory.bank.queries.told import name_told
 from memory.errors import MemoirError
 from memory.search.quotes import contains
 
@@ -35,8 +38,12 @@ if TYPE_CHECKING:
 
     from memory.types import Hit
 
-REPLY_ROOM = 1024
-"""Tokens of the context that are reserved for the reply: notes on eight memories and an answer take half of it."""
+ANSWER_TOKENS, NOTES_TOKENS = 200, 800
+"""Most tokens of an answer, and of notes on a dozen memories."""
+
+CPU_PROMPT_TOKENS, CPU_MEMORIES = 700, 5
+"""Tokens of a prompt for a model that runs on this CPU, and how many memories it has even if they take more. The CPU
+reads some 500 tokens a second with the smallest model, and 50 with one of 8 billion weights."""
 
 REPAIR_ROOM = 128
 """Tokens that are reserved for the problem report when a reply is requested again."""
@@ -72,21 +79,31 @@ class ModelReader:
             "tokens out": sum(reply.tokens_out for reply in self.replies),
         }
 
+    def finish(self, streamed: AnswerStream, reading: Reading) -> None:
+        """Put the checked answer in the place of what was streamed, if they differ."""
+        if streamed.said != reading.answer:
+            self.say(reading.answer, restart=bool(streamed.said))
+
+
+class RejectedAnswer(Exception):  # another reader takes over
+    """The answer was not used; the message says why."""
+
 
 async def read(reader_input: ReaderInput, say: Say) -> ReaderOutput:
     """Let the chat model read as many hits as fit into its context, and answer from them.
 
     Raises:
-        ReaderFailed: it did not reply, its reply is unusable, or not even the question fits.
+        ReaderFailed: it did not reply, its reply is unusable or rests on no memory, or not even the question fits.
     """
     settings, model = reader_input.services.settings, reader_input.services.model
     if model is None:
         raise ValueError("the chain-of-note reader needs a chat model")
+    settings = replace(settings, method=_method(settings.method, model))
     reader = ModelReader(model, settings, say)
     try:
-        content, size, context = await asyncio.to_thread(_fitting_prompt, reader_input, model)
+        content, size, context = await asyncio.to_thread(_fitting_prompt, reader_input, settings, model)
         reading, dropped = await METHODS[settings.method](reader, content)
-    except (UnusableReply, MemoirError) as fault:
+    except (UnusableReply, RejectedAnswer, MemoirError) as fault:
         raise ReaderFailed(reader.tokens) from fault
     reading = replace(reading, by=settings.model)
     shown = {hit.memory.id for hit in content.hits}
@@ -108,21 +125,32 @@ async def read(reader_input: ReaderInput, say: Say) -> ReaderOutput:
     return ReaderOutput(reading, hits, TraceLine("read", decided, figures))
 
 
-def _fitting_prompt(reader_input: ReaderInput, model: BaseChatModel) -> tuple[PromptContent, int, int]:
+def _method(method: Method, model: BaseChatModel) -> Method:
+    """The method that "auto" means: without notes on this CPU, where they would take longer than the answer."""
+    if method != "auto":
+        return method
+    return "direct" if isinstance(model, LocalModel) and model.on_cpu else "con"
+
+
+def _fitting_prompt(
+    reader_input: ReaderInput, settings: PipelineSettings, model: BaseChatModel
+) -> tuple[PromptContent, int, int]:
     """The prompt's content, its size and that of the model's context in tokens; blocks while a server is asked.
 
     Raises:
         ModelFailed: not even the question fits.
     """
-    settings = reader_input.services.settings
     context = context_length(model) or UNKNOWN_CONTEXT
-    room = context - REPLY_ROOM - REPAIR_ROOM
+    room = context - _reply_tokens(settings.method) - REPAIR_ROOM
     task = "notes" if settings.method == "con-separate" else settings.method
     kept = reader_input.kept
 
+    ask = reader_input.ask
+    user = name_told(reader_input.services.bank, ask.persona.id, ask.as_of)
+
     @cache
     def written(shown: int) -> tuple[PromptContent, int]:
-        content = _content(reader_input, kept[:shown], room)
+        content = replace(_content(reader_input, kept[:shown], room), user=user, max_words=settings.max_words)
         return content, count_tokens(model, prompt(task, settings.format, content))
 
     fits = len(kept)  # most often all of them
@@ -133,7 +161,14 @@ def _fitting_prompt(reader_input: ReaderInput, model: BaseChatModel) -> tuple[Pr
             f"the question has {written(0)[1]:,} tokens and the chat model can read {room:,} beside its reply. "
             "Shorten the question, or choose a model with a longer context"
         )
+    if isinstance(model, LocalModel) and model.on_cpu:
+        while fits > CPU_MEMORIES and written(fits)[1] > CPU_PROMPT_TOKENS:
+            fits -= 1
     return *written(fits), context
+
+
+def _reply_tokens(method: Method) -> int:
+    return ANSWER_TOKENS + (NOTES_TOKENS if method != "direct" else 0)
 
 
 def _content(reader_input: ReaderInput, best: Sequence[Hit], room: int) -> PromptContent:
@@ -156,17 +191,22 @@ CheckedReading = tuple[Reading, int]
 
 async def _con(reader: ModelReader, content: PromptContent) -> CheckedReading:
     talk = prompt("con", reader.settings.format, content)
-    reply = await ask_for_json(reader.model, talk, ReadingReply, reader.replies)
+    answer = AnswerStream(content, reader.say)
+    feed = AnswerField(answer).feed
+    reply = await ask_for_json(
+        reader.model, talk, ReadingReply, reader.replies, max_tokens=_reply_tokens("con"), on_piece=feed
+    )
+    answer.end()
     notes, refused = _notes(reply.notes, content)
     quotes = [(citation.memory, citation.quote) for citation in reply.citations]
     reading, dropped = _reading(content, notes, reply.answer, reply.reason, quotes)
-    reader.say(reading.answer)
+    reader.finish(answer, reading)
     return reading, refused + dropped
 
 
 async def _con_separate(reader: ModelReader, content: PromptContent) -> CheckedReading:
     talk = prompt("notes", reader.settings.format, content)
-    reply = await ask_for_json(reader.model, talk, NotesReply, reader.replies)
+    reply = await ask_for_json(reader.model, talk, NotesReply, reader.replies, max_tokens=NOTES_TOKENS)
     notes, refused = _notes(reply.notes, content)
     accepted = {note.memory.id for note in notes}
     shown = [n.model_dump() for n in reply.notes if (m := content.memory(n.memory)) and m.id in accepted]
@@ -186,11 +226,12 @@ async def _in_words(
     reader: ModelReader, talk: Messages, content: PromptContent, notes: tuple[Note, ...]
 ) -> CheckedReading:
     answer = AnswerStream(content, reader.say)
-    reader.replies.append(await stream_reply(reader.model, talk, on_piece=answer.feed))
+    reply = await stream_reply(reader.model, talk, max_tokens=ANSWER_TOKENS, on_piece=answer.feed)
+    reader.replies.append(reply)
     answer.end()
-    reading, dropped = _reading(content, notes, *parse_words(reader.replies[-1].text), ())
-    if reading.abstained:  # not streamed before its wording was known
-        reader.say(reading.answer)
+    spoken, reason = parse_words(reply.text)
+    reading, dropped = _reading(content, notes, whole_sentences(spoken) if reply.cut else spoken, reason, ())
+    reader.finish(answer, reading)
     return reading, dropped
 
 
@@ -224,13 +265,45 @@ def _reading(
     reason: Reason | None,
     quotes: Sequence[tuple[int, str]],
 ) -> CheckedReading:
+    """The reading of a reply, its citations checked.
+
+    Raises:
+        RejectedAnswer: the answer is no answer, or no memory supports it.
+    """
+    if checks.recites(answer, INSTRUCTIONS):
+        raise RejectedAnswer("it repeated its instructions")
     if reason is not None or not answer.strip():
         reason = reason or "found but does not say"
         spoken = answer.strip() or manner(content.ask.persona.manner).unknown.format(why=WHY[reason])
         # A contradiction of the premise needs its sources; memories that are merely related are none.
         checked = cite(spoken, (), content if reason == "premise contradicted" else replace(content, hits=()))
         return Reading(checked.answer, notes, checked.citations, abstained=True, reason=reason), checked.dropped
+    if checks.foreign_names(answer, _said(content)):
+        raise RejectedAnswer("it named somebody or something that is in no memory")
     by_memory = {note.memory.id: note.quote for note in notes}
     noted = {n: by_memory[h.memory.id] for n, h in enumerate(content.hits, 1) if h.memory.id in by_memory}
     checked = cite(answer, quotes, content, noted)
+    if not checked.citations:
+        if misquotes(answer, content):
+            raise RejectedAnswer("it quotes what was not said")
+        texts = [hit.memory.text for hit in content.hits]
+        source = checks.best_source(answer, texts, content.question)
+        # "Yes." says nothing that could be compared: then the question tells what it is about.
+        if not checks.telling_terms(answer) - checks.telling_terms(content.question):
+            source = checks.best_source(content.question, texts)
+        if source is None:
+            raise RejectedAnswer("no memory supports it")
+        cited = cite(f"{answer.rstrip()} [{source + 1}]", (), content, noted)
+        checked = replace(cited, dropped=checked.dropped)
     return Reading(checked.answer, notes, checked.citations), checked.dropped
+
+
+def _said(content: PromptContent) -> list[str]:
+    """All that an answer may take names from: the whole of its prompt."""
+    return [text for _, text in prompt("direct", "nl", content)]
+
+
+def whole_sentences(text: str) -> str:
+    """A text that was cut off, without the sentence that was not finished; all of it if that is the only one."""
+    sentences = split(text)
+    return " ".join(sentences[:-1]) if len(sentences) > 1 else f"{text.rstrip()}…"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from graph.readers.prompts import INSTRUCTIONS
+from graph.replies.checks import RUN, recites
 from graph.state import Citation
 from graph.understanding.sentences import split
 from memory.search.quotes import contains
@@ -19,6 +22,13 @@ if TYPE_CHECKING:
 _MARK = re.compile(r"\s?\[(\d+(?:\s*,\s*\d+)*)\]")
 _QUOTED = re.compile(r"[“\"]([^“”\"]{3,})[”\"][.,;]?\s*\[(\d+)\]")
 _UNKNOWN, _REASONING, _REASONED = "UNKNOWN:", "<think>", "</think>"
+
+_ANSWER_FIELD = re.compile(r'(?<!\\)"answer"\s*:\s*"((?:[^"\\]|\\.)*\\?)', re.DOTALL)
+_OPEN_ESCAPE = re.compile(
+    r"(?<!\\)((?:\\\\)*)\\(?:u(?:[0-9a-f]{0,3}|d[89ab][0-9a-f]{2}(?:\\(?:u[0-9a-f]{0,3})?)?))?\Z", re.IGNORECASE
+)
+"""The beginning of an escape, or the first half of one for a character that takes two, at the end of a text."""
+_WORD = re.compile(r"\w+")
 
 _MARK_LENGTH = 24
 """Characters after a "[" from which it is not taken for a citation mark any more."""
@@ -66,6 +76,12 @@ def cite(
     return CheckedAnswer(written.strip(), citations, len(cited) - len(kept))
 
 
+def misquotes(answer: str, shown: PromptContent) -> bool:
+    """Whether an answer quotes words as a memory's that are not in it."""
+    quoted = ((shown.memory(int(number)), words) for words, number in _QUOTED.findall(answer))
+    return any(memory is not None and not contains(memory.text, words) for memory, words in quoted)
+
+
 def renumbered(answer: str, place: Callable[[int], int | None]) -> str:
     """The answer with each mark replaced by its place; marks without one are removed."""
 
@@ -84,12 +100,15 @@ def _best_sentence(memory: Memory, answer: str) -> str:
 
 
 class AnswerStream:
-    """Passes an answer on piece by piece; of an abstention it passes on nothing."""
+    """Passes an answer on piece by piece; nothing of an abstention, and nothing once it recites its prompt.
+
+    `said` is what was passed on.
+    """
 
     def __init__(self, content: PromptContent, say: Callable[[str], None]) -> None:
         self._content, self._say = content, say
-        self._pending = ""
-        self._started = self._abstains = False
+        self.said = self._pending = ""
+        self._started = self._silent = False
         self._places: dict[int, int] = {}
 
     def feed(self, piece: str) -> None:
@@ -97,12 +116,13 @@ class AnswerStream:
         self._pending += piece
         if not self._started and not self._start():
             return
-        if not self._abstains:
+        self._silent = self._silent or recites(self.said + self._pending, INSTRUCTIONS)
+        if not self._silent:
             self._pass_on(self._ready())
 
     def end(self) -> None:
         """Pass on what is pending."""
-        if not self._abstains and not self._pending.lstrip().startswith(_REASONING):
+        if self._started and not self._silent:
             self._pass_on(len(self._pending))
 
     def _start(self) -> bool:
@@ -116,25 +136,48 @@ class AnswerStream:
         if _REASONING.startswith(start[: len(_REASONING)]) or _UNKNOWN.startswith(start[: len(_UNKNOWN)].upper()):
             if len(start) < len(_UNKNOWN):
                 return False
-            self._abstains = True
+            self._silent = True
         self._started = True
         self._pending = self._pending.lstrip()
         return True
 
     def _ready(self) -> int:
-        """How many characters can be shown: all before an incomplete mark and the space in front of it."""
+        """How many characters can be shown: all but an incomplete mark and what may begin a recitation."""
         opened = self._pending.rfind("[")
-        if opened >= 0 and "]" not in self._pending[opened:] and len(self._pending) - opened < _MARK_LENGTH:
-            return len(self._pending[:opened].rstrip())
-        return len(self._pending.rstrip())
+        is_open = opened >= 0 and "]" not in self._pending[opened:] and len(self._pending) - opened < _MARK_LENGTH
+        upto = len(self._pending[:opened].rstrip()) if is_open else len(self._pending.rstrip())
+        last = list(_WORD.finditer(self._pending, 0, upto))[-RUN:]
+        return min(upto, len(self._pending[: last[0].start()].rstrip())) if last else 0
 
     def _pass_on(self, upto: int) -> None:
         ready, self._pending = self._pending[:upto], self._pending[upto:]
         if ready:
-            self._say(renumbered(ready, self._place))
+            passed = renumbered(ready, self._place)
+            self.said += passed
+            self._say(passed)
 
     def _place(self, number: int) -> int | None:
         """The number of a memory in the answer: the next one when it is cited for the first time."""
         if self._content.memory(number) is None:
             return None
         return self._places.setdefault(number, len(self._places) + 1)
+
+
+class AnswerField:
+    """Passes on the field "answer" of a reply in JSON while it streams."""
+
+    def __init__(self, answer: AnswerStream) -> None:
+        self._answer = answer
+        self._reply, self._passed = "", 0
+
+    def feed(self, piece: str) -> None:
+        """Take the next piece of the reply."""
+        self._reply += piece
+        field = _ANSWER_FIELD.search(self._reply)
+        if field is None:
+            return
+        # An escape that is not complete ("\\u00") is read with the next piece.
+        whole = _OPEN_ESCAPE.sub(r"\1", field[1])
+        text = json.loads(f'"{whole}"', strict=False)
+        self._answer.feed(text[self._passed :])
+        self._passed = len(text)

@@ -49,8 +49,7 @@ async def read(reader_input: ReaderInput, say: Say) -> ReaderOutput:
     reading = replace(reading, by="extractive")
     if reading.abstained:
         spoken = manner(ask.persona.manner)
-        is_of_user = _OF_USER.search(message.question.text) and not _HOW_TO.search(message.question.text)
-        if not (message.classes.asks_memory or (reading.citations and is_of_user)):
+        if is_general(message) or not (message.classes.asks_memory or reading.citations):
             reading = replace(reading, answer=spoken.unknown.format(why=GENERAL), citations=())
         elif reading.citations:
             reading = replace(reading, answer=f"{spoken.unsure}\n{reading.answer}")
@@ -61,6 +60,12 @@ async def read(reader_input: ReaderInput, say: Say) -> ReaderOutput:
     line = TraceLine("read", f"{len(reading.notes)} notes, {reading.outcome}", {"best note": round(best, 3)})
     say(reading.answer)
     return ReaderOutput(reading, reader_input.hits, line)
+
+
+def is_general(message: Message) -> bool:
+    """Whether a question asks for general knowledge ("how do you boil an egg") and not for what was told."""
+    is_of_user = _OF_USER.search(message.question.text) and not _HOW_TO.search(message.question.text)
+    return not (message.classes.asks_memory or is_of_user)
 
 
 def answer(

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from graph.state import Ask, Message, Reading, Services, TraceLine
 from memory.dates.expressions import TimeExpression
 from memory.types import Hit
 
-Say = Callable[[str], None]
-"""Streams a piece of the answer."""
+
+class Say(Protocol):
+    """Streams a piece of the answer; with `restart`, it replaces all pieces before it."""
+
+    def __call__(self, text: str, *, restart: bool = False) -> None:
+        """Stream the piece."""
 
 
 @dataclass(frozen=True, slots=True)

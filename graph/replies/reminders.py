@@ -8,7 +8,7 @@ memory is similar, or if the memory is almost the same scene.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from graph.replies.manners import manner
@@ -55,18 +55,7 @@ def remind(
         return None, "bringing up memories is off for this persona"
     feeling = max(classifier.classify(view.text, view.vector).state for view in message.views)
     fits = FITS if feeling >= FEELING else SAME_SCENE
-    turns = [turn.text for turn in ask.dialogue[-DIALOGUE_TURNS:] if turn.role == "user"]
-    recent, quotes = frozenset(terms(" ".join([*turns, ask.text]))), _quoted(ask)
-    cited = {memory.id for memory in bank.cited_in_chat(ask.persona.id, ask.chat_id)}
-    eligible = (
-        hit
-        for hit in hits[:CONSIDERED]
-        if hit.memory.id not in cited
-        and _may_come_up(hit.memory, ask)
-        and len(frozenset(content_terms(hit.memory.text)) - recent) >= LEAST_NEW
-        and not any(quote in " ".join(hit.memory.text.split()) for quote in quotes)
-    )
-    best = next((hit for hit in eligible if not _is_of_this_chat(hit.memory, ask, bank)), None)
+    best = next(eligible(ask, hits[:CONSIDERED], bank), None)
     basis = f"a feeling ({feeling:.2f})" if feeling >= FEELING else f"no feeling ({feeling:.2f})"
     if best is None:
         return None, f"nothing brought up: {basis}, and no suitable memory"
@@ -74,6 +63,20 @@ def remind(
     if near < fits:
         return None, f"nothing brought up: {basis}, best match {near:.2f}, below {fits:g}"
     return _reminder(best, ask), f"brought up a memory: {basis}, match {near:.2f}"
+
+
+def eligible(ask: Ask, hits: Sequence[Hit], bank: Bank) -> Iterator[Hit]:
+    """The hits that may be brought up: of another chat, not brought up in this one, and telling something new."""
+    turns = [turn.text for turn in ask.dialogue[-DIALOGUE_TURNS:] if turn.role == "user"]
+    recent, quotes = frozenset(terms(" ".join([*turns, ask.text]))), _quoted(ask)
+    cited = {memory.id for memory in bank.cited_in_chat(ask.persona.id, ask.chat_id)}
+    for hit in hits:
+        memory = hit.memory
+        if memory.id in cited or not _may_come_up(memory, ask) or _is_of_this_chat(memory, ask, bank):
+            continue
+        tells_new = len(frozenset(content_terms(memory.text)) - recent) >= LEAST_NEW
+        if tells_new and not any(quote in " ".join(memory.text.split()) for quote in quotes):
+            yield hit
 
 
 def _may_come_up(memory: Memory, ask: Ask) -> bool:

@@ -11,9 +11,9 @@ ADOPTED = "I adopted a greyhound called Biscuit yesterday."
 
 
 def reading_with(chat, server, **settings):
-    """The services of a chat, read by the server's model; methods and formats as given."""
+    """The services of a chat, read by the server's model; methods and formats as given, memories as JSON if not."""
     name = server.model()
-    chosen = replace(chat.services.settings, model=name, **settings)
+    chosen = replace(chat.services.settings, model=name, **{"format": "json"} | settings)
     return replace(chat.services, settings=chosen, model=chat_model(name))
 
 
@@ -24,9 +24,9 @@ def answered(chat, server, text=QUESTION, *, remember=False, **settings):
 
 
 def shown(request):
-    """The instruction and the data of a request; the data parsed where they are one JSON object."""
+    """The system message and the data of a request, without the task; the data parsed where they are a JSON object."""
     system, human = (message["content"] for message in request["messages"])
-    return system, json.loads(human) if human.startswith("{") else human
+    return system, json.JSONDecoder().raw_decode(human)[0] if human.startswith("{") else human
 
 
 def number_of(request, text):

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from eval.benchmarks.types import BM25, BY_MODEL, CLASSIFIER, DENSE, EXTRACTIVE, HYBRID, READER, Preset, Row, at_cutoffs
 
+_BY_MODEL = (BY_MODEL, "max_words=50")
+"""The paper asks its models for at most fifty words (section 4.1)."""
+
 PAPER = "Du et al. 2024, arXiv:2402.16288"
 
 _WITHOUT_CLASSIFICATION = ("given=memory", "remembered=both", "classifier=none")
@@ -51,9 +54,9 @@ TABLE_5 = Preset(
         Row("without memory", ("given=nothing", EXTRACTIVE)),
         Row("retrieval, no classification", (*_WITHOUT_CLASSIFICATION, EXTRACTIVE)),
         Row("retrieval and classification", (*_WITH_CLASSIFICATION, EXTRACTIVE)),
-        Row("without memory, language model", ("given=nothing", BY_MODEL), READER),
-        Row("retrieval, no classification, language model", (*_WITHOUT_CLASSIFICATION, BY_MODEL), READER),
-        Row("retrieval and classification, language model", (*_WITH_CLASSIFICATION, BY_MODEL), READER),
+        Row("without memory, language model", ("given=nothing", *_BY_MODEL), READER),
+        Row("retrieval, no classification, language model", (*_WITHOUT_CLASSIFICATION, *_BY_MODEL), READER),
+        Row("retrieval and classification, language model", (*_WITH_CLASSIFICATION, *_BY_MODEL), READER),
     ),
 )
 
@@ -67,9 +70,9 @@ TABLE_6 = Preset(
         Row("NR: no retrieval", ("given=nothing", EXTRACTIVE)),
         Row("IR: incorrect retrieval", ("given=wrong", EXTRACTIVE)),
         Row("CR: correct retrieval", ("given=oracle", EXTRACTIVE)),
-        Row("NR, language model", ("given=nothing", BY_MODEL), READER),
-        Row("IR, language model", ("given=wrong", BY_MODEL), READER),
-        Row("CR, language model", ("given=oracle", BY_MODEL), READER),
+        Row("NR, language model", ("given=nothing", *_BY_MODEL), READER),
+        Row("IR, language model", ("given=wrong", *_BY_MODEL), READER),
+        Row("CR, language model", ("given=oracle", *_BY_MODEL), READER),
     ),
 )
 

@@ -1,0 +1,211 @@
+"""Check what a chat model says before anybody sees it.
+
+Small models recite their prompt, take another's name for their own, repeat what the user said, and make up memories.
+Large ones do so seldom. The checks compare words and need no model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from graph.replies.conversation import INSTRUCTION, Talk, memory_line
+from graph.replies.phrases import NEWS, SMALL_TALK
+from graph.understanding.parts import SMALL_TALK_WORDS
+from graph.understanding.sentences import split
+from memory.search.tokens import FUNCTION_WORDS, terms, words
+from memory.types import Memory
+
+RUN = 6
+"""Words in a row that a reply shares with its instruction only if it recites it."""
+
+ECHO = 0.6
+"""Share of a reply's runs of three words from which it repeats the user's message."""
+
+SUPPORTED = 0.5
+"""Share of the telling words of a claim that must be in its source. A paraphrase keeps about half of them."""
+
+_LABEL = re.compile(
+    r"^\W*(?:system|user|human|assistant|memories|question|notes|intervals|just now|scenario|traits|manner|description)"
+    r"\W{0,2}:|<\|?/?\w+\|?>|\[/?INST\]|\bUNKNOWN:",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Labels of the prompt's parts, and marks of chat templates."""
+
+_OWN_NAME = re.compile(r"\b(?:my name is|my name's|i am called|i'm called|call me)\s+([^\W\d_][\w'’-]*)", re.IGNORECASE)
+_I_AM = re.compile(r"\b(?:i am|i'm|this is)\s+([A-Z][\w'’-]*)")
+
+_CLAIM = re.compile(
+    r"\b(?:you|u)(?:['’]ve|['’]d| have| had)?(?: (?:just|once|also|recently|really|already))? "
+    r"(?:told|said|mention\w*|wrote|shared|\w{2,}ed|went|were|had|got|bought|met|made|took|saw|ate|came|left|lost|won"
+    r"|did|been)\b"
+    r"|\bi(?: (?:still|do|also))? (?:remember|recall)\b|\blast time\b|\b(?:remember|recall) (?:when|how|that|your)\b"
+    r"|\[\d",
+    re.IGNORECASE,
+)
+"""What tells the user something about their past."""
+
+_MARK = re.compile(r"\s?\[[\d,\s]*\]")
+_NAME = re.compile(r"(?<![.!?…:\"“”'’\n])(?<=\s)[A-ZÀ-Þ][\w'’-]*")
+"""Names within a sentence: its first word is written large anyway."""
+_FIGURE = re.compile(r"\d+(?:[.,:]\d+)*")
+
+ENGLISH, LONG = 0.25, 3
+"""Share of function words of a text in English, and the most words of one that is too short to tell."""
+
+
+SOCIAL_WORDS = SMALL_TALK_WORDS | {
+    word
+    for intent in (*SMALL_TALK.values(), *NEWS.values())
+    for texts in intent.replies.values()
+    for text in texts
+    for word in words(text)
+}
+"""Words of small talk and of our own replies to it: "I'm glad you had a nice day" claims nothing with them."""
+
+
+def recites(text: str, instruction: str) -> bool:
+    """Whether a reply repeats its instruction or the labels of its prompt."""
+    return bool(_LABEL.search(text)) or not _runs(text, RUN).isdisjoint(_instruction_runs(instruction))
+
+
+@lru_cache(maxsize=16)
+def _instruction_runs(instruction: str) -> frozenset[tuple[str, ...]]:
+    return _runs(instruction, RUN)
+
+
+def _runs(text: str, length: int) -> frozenset[tuple[str, ...]]:
+    found = words(text)
+    return frozenset(tuple(found[n : n + length]) for n in range(len(found) - length + 1))
+
+
+def takes_name(text: str, own: str, others: Iterable[str]) -> bool:
+    """Whether the speaker of a text gives a name that is not its own, or says to be one of the others."""
+    mine = {part.casefold() for part in own.split()}
+    known = {part.casefold() for name in others for part in name.split()} - mine
+    given = {name.casefold() for name in _OWN_NAME.findall(text)}
+    return bool(given - mine) or any(name.casefold() in known for name in _I_AM.findall(text))
+
+
+def echoes(text: str, message: str) -> bool:
+    """Whether a reply is mostly what the user has just said."""
+    runs = _runs(text, 3)
+    if not runs:
+        return bool(words(text)) and len(words(text)) > 1 and words(text) == words(message)
+    return len(runs & _runs(message, 3)) / len(runs) >= ECHO
+
+
+def claims(sentence: str) -> bool:
+    """Whether a sentence tells the user something about their past."""
+    return bool(_CLAIM.search(sentence))
+
+
+def telling_terms(text: str) -> frozenset[str]:
+    """The terms of a text that say what it is about: those that are no small talk."""
+    return frozenset(terms(" ".join(word for word in words(text) if word not in SOCIAL_WORDS)))
+
+
+def foreign_names(text: str, sources: Iterable[str]) -> frozenset[str]:
+    """The names in an English text that are in none of its sources. (Other languages write more than names large.)"""
+    spoken = words(text)
+    if len(spoken) > LONG and sum(word in FUNCTION_WORDS for word in spoken) < ENGLISH * len(spoken):
+        return frozenset()
+    return _missing(_NAME, text, sources)
+
+
+def foreign_figures(text: str, sources: Iterable[str]) -> frozenset[str]:
+    """The numbers in a text that are in none of its sources."""
+    return _missing(_FIGURE, text, sources)
+
+
+def _missing(pattern: re.Pattern[str], text: str, sources: Iterable[str]) -> frozenset[str]:
+    known = {word for source in sources for word in words(source)}
+    named = (part for match in pattern.findall(text) for part in words(match))
+    return frozenset(word for word in named if word not in known)
+
+
+def best_source(text: str, sources: Sequence[str], known: str = "") -> int | None:
+    """The place of the source that best supports a text, None if none does; what is `known` needs no support."""
+    told = telling_terms(text) - frozenset(terms(known))
+    if not told:
+        return None
+    shares = [len(told & frozenset(terms(source))) / len(told) for source in sources]
+    best = max(range(len(shares)), key=lambda n: shares[n], default=None)
+    return best if best is not None and shares[best] >= SUPPORTED else None
+
+
+@dataclass(slots=True)
+class CheckedReply:
+    """A reply as it streams: its sentences, each checked before it is passed on with `say`.
+
+    `text` is what was said, `dropped` says why sentences were left out, `cited` is the memory that was brought up.
+    """
+
+    talk: Talk
+    say: Callable[[str], None]
+    text: str = ""
+    dropped: list[str] = field(default_factory=list)
+    cited: Memory | None = None
+    _pending: str = ""
+
+    def feed(self, piece: str) -> None:
+        """Take the next piece, and pass on the sentences that it ends."""
+        self._pending += piece
+        *whole, rest = split(self._pending) or [""]
+        if whole:
+            self._pending = rest + (" " if self._pending[-1:].isspace() else "")
+            for sentence in whole:
+                self._take(sentence)
+
+    def end(self, *, cut: bool) -> None:
+        """Pass on what is pending; a sentence that was cut off only if nothing else was said."""
+        if self._pending.strip() and not (cut and self.text):
+            self._take(self._pending.strip() + ("…" if cut else ""))
+        self._pending = ""
+
+    def _take(self, sentence: str) -> None:
+        fault = self._fault(sentence)
+        if fault:
+            self.dropped.append(fault)
+            return
+        said = self._with_citation(sentence)
+        if said is None:
+            self.dropped.append("a claim about the user without a source")
+            return
+        self.say((" " if self.text else "") + said)
+        self.text += (" " if self.text else "") + said
+
+    def _fault(self, sentence: str) -> str:
+        """What is wrong with a sentence; empty if nothing is."""
+        ask = self.talk.ask
+        if recites(sentence, INSTRUCTION):
+            return "recites its prompt"
+        if takes_name(sentence, ask.persona.name, [self.talk.user, *(m.speaker for m in self.talk.memories)]):
+            return "takes another's name"
+        if echoes(sentence, ask.text):
+            return "repeats the user"
+        before = [self.text, *(turn.text for turn in ask.dialogue if turn.role == "assistant")]
+        if any(sentence.casefold() in text.casefold() for text in before):
+            return "repeats itself"
+        return ""
+
+    def _with_citation(self, sentence: str) -> str | None:
+        """The sentence with the mark of the memory that supports it; None for a claim that nothing supports."""
+        bare = _MARK.sub("", sentence).strip()
+        ask, memories = self.talk.ask, self.talk.memories
+        if not claims(sentence):
+            return bare
+        in_chat = " ".join([ask.text, *(turn.text for turn in ask.dialogue), ask.persona.description, self.talk.user])
+        lines = [memory_line(number, memory, self.talk) for number, memory in enumerate(memories, 1)]
+        place = best_source(bare, lines, in_chat)
+        sources = [in_chat, self.talk.today, *(lines[place : place + 1] if place is not None else [])]
+        is_new = bool(telling_terms(bare) - telling_terms(in_chat))
+        if is_new and (place is None or foreign_names(bare, sources) or foreign_figures(bare, sources)):
+            return None
+        if place is None or (self.cited is not None and self.cited != memories[place]):
+            return bare
+        mark = "" if self.cited is not None else " [1]"
+        self.cited = memories[place]
+        return f"{bare[:-1].rstrip()}{mark}{bare[-1]}" if mark and bare[-1:] in ".!?" else f"{bare}{mark}"
