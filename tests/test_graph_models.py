@@ -245,6 +245,22 @@ def test_a_request_that_stalls_ends_when_its_task_is_cancelled():
         assert server.left.wait(10)
 
 
+def test_a_cancellation_that_meets_a_piece_of_the_reply_is_not_lost():
+    async def walk_away(model, wait):
+        began = asyncio.Event()
+        asking = asyncio.create_task(stream_reply(model, TALK, on_piece=lambda piece: began.set()))
+        await began.wait()
+        await asyncio.sleep(wait)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+    with ChatServer(Half(" ".join(f"word{n}" for n in range(60)), "end", 0.0005)) as server:
+        model = chat_model(server.model())
+        for n in range(40):
+            asyncio.run(walk_away(model, n * 0.0005))
+
+
 def test_one_model_is_asked_from_several_event_loops():
     with ChatServer("x") as server:
         model = chat_model(server.model())

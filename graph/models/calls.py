@@ -119,7 +119,7 @@ async def stream_reply(
     if is_local(model):
         options |= {} if bounded is None else {"json_schema": bounded}
         await _load(model)
-    return await request.receive(options)
+    return await request.receive(options, has_form="json_schema" in options)
 
 
 async def _load(model: BaseChatModel) -> None:
@@ -154,7 +154,7 @@ async def _ask_server(
         for form in forms(model) if schema else ():
             fields = body | response_format(form, schema or {}, openai=openai)
             try:
-                reply = await request.receive(options | {"extra_body": fields}, may_refuse=bool(form))
+                reply = await request.receive(options | {"extra_body": fields}, has_form=bool(form))
             except _SchemaRefused:
                 continue
             remember_form(model, form)
@@ -176,14 +176,14 @@ class _Request:
     def __init__(self, model: BaseChatModel, messages: Messages, most: int, on_piece: Say) -> None:
         self.model, self.messages, self.most, self.on_piece = model, messages, most, on_piece
 
-    async def receive(self, options: Mapping[str, Any], *, may_refuse: bool = False) -> Completion:
-        """Read the stream of one reply.
+    async def receive(self, options: Mapping[str, Any], *, has_form: bool = False) -> Completion:
+        """Read the stream of one reply; `has_form` says that the request holds the schema that it must have.
 
         Raises:
             ModelFailed: there is no reply, or only a part of one.
-            _SchemaRefused: `may_refuse`, and the server failed before the first piece of the reply.
+            _SchemaRefused: `has_form`, and the server failed before the first piece of the reply.
         """
-        heard = _Heard()
+        heard = _Heard(has_form)
         fault: Exception | None = None
         started = asyncio.get_running_loop().time()
         clock = asyncio.timeout_at(started + FIRST_TEXT_SECONDS)
@@ -202,7 +202,7 @@ class _Request:
             fault = None if heard.cut else TimeoutError(f"no text came within {FIRST_TEXT_SECONDS:.0f} s")
         # Not within `except`: the fault may quote the key, and Python would print it as this error's context.
         if fault is not None:
-            if may_refuse and not heard.text and http_status(fault) in REFUSALS and not exceeds_context(fault):
+            if has_form and not heard.text and http_status(fault) in REFUSALS and not exceeds_context(fault):
                 raise _SchemaRefused
             raise failed(fault, partial=bool(heard.text))
         return self._completion(heard)
@@ -237,9 +237,10 @@ class _Request:
             return
         heard.text += piece.text
         self.on_piece(redact_keys(piece.text))
-        loopless = without_loop(heard.text)
+        # The schema ends an array that repeats itself; ended here, it would be no JSON.
+        loopless = None if heard.has_form else without_loop(heard.text)
         if loopless is not None:
-            heard.text, heard.cut = loopless, True
+            heard.text, heard.cut = loopless.rstrip(), True
             if len(loopless.strip()) < SHORTEST_REPLY:
                 raise Repetitive(no_reply(f"it only repeated “{loopless.strip()}”", "Try another model"))
         if len(heard.text) > self.most:
@@ -267,6 +268,7 @@ class _Request:
 class _Heard:
     """What came of a reply so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, has_form: bool) -> None:
+        self.has_form = has_form
         self.reply: AIMessage | None = None
         self.text, self.cut = "", False

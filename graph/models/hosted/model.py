@@ -34,7 +34,9 @@ def hosted_model(name: ModelName, temperature: float) -> BaseChatModel:
         api_key=SecretStr(_key(name)),
         temperature=temperature,
         timeout=TIMEOUT_SECONDS,
-        stream_chunk_timeout=TIMEOUT_SECONDS,  # the signs of life that some servers send reset the other one
+        # LangChain would wait for each chunk by asyncio.wait_for, which loses a cancellation that meets a chunk (before
+        # Python 3.12); graph.models.calls bounds the time of the whole reply.
+        stream_chunk_timeout=None,
         max_retries=RETRIES,
         stream_usage=True,
         # A connection belongs to the event loop that opened it, and the same model is asked from several.
