@@ -12,6 +12,7 @@ from graph.models.faults import ContextExceeded
 from graph.models.hosted import model as hosted
 from graph.models.hosted import profile
 from graph.models.hosted.schemas import response_format, strict_schema
+from graph.models.json_replies import StrictReply, parse_json
 from graph.models.limits import MAX_ITEMS, MAX_LENGTH, bounded_schema
 from graph.models.registry import chat_model
 from support.chat_server import SCRIPTED, Broken, ChatServer, Half
@@ -44,6 +45,15 @@ def test_a_server_that_refuses_schemas_is_asked_without_and_not_tried_again():
 
 TOO_LONG = Broken(400, '{"error": {"message": "maximum context length is 2048 tokens", "code": 400}}')
 NO_FORM = Broken(500, '{"error": {"message": "Input should be text or json_object"}}')
+
+
+def test_a_line_break_within_a_string_does_not_make_a_reply_unusable():
+    class Said(StrictReply):
+        answer: str
+        reason: str
+
+    said = parse_json('```json\n{"answer": "On\n the wall",\n"reason": "a\\nb"}\n```', Said)
+    assert (said.answer, said.reason) == ("On  the wall", "a\nb")
 
 
 def test_a_server_that_fails_on_the_first_form_of_a_schema_is_asked_with_the_second(monkeypatch):

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 REASONING = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
 
+CONTROL = re.compile(r"[\x00-\x1f]+")
+"""Line breaks and the like: space between the parts of JSON and not allowed within its strings, where the grammar of
+llama-cpp-python lets models write them."""
+
 PROBLEM = 80
 """Characters of a problem report and of the place that it names."""
 
@@ -66,7 +70,7 @@ def parse_json(reply: str, shape: type[Shape]) -> Shape:
     Raises:
         UnusableReply: there is no object, or it does not have this shape.
     """
-    bare = REASONING.sub("", reply)
+    bare = CONTROL.sub(" ", REASONING.sub("", reply))
     begin, end = bare.find("{"), bare.rfind("}")
     if begin < 0 or end < begin:
         raise UnusableReply("it holds no JSON object")
