@@ -46,7 +46,7 @@ async def understand(ask: Ask, services: Services) -> tuple[Message, TraceLine]:
     """Parse a message: one call of the encoder and, if a chat model classifies, one call of that."""
     message, question = await asyncio.to_thread(_parse, ask, services)
     judged = await _judge_stores(services, question, message.classes)
-    if judged is not None:
+    if judged is not None and judged.stores is not None:
         message = replace(message, classes=replace(message.classes, stores=judged.stores))
     return message, _trace_line(message.classes, judged)
 
@@ -127,12 +127,12 @@ def _weighted(
 
 
 async def _judge_stores(services: Services, question: str, classes: Classification) -> JudgedStores | None:
-    """The stores of a question by a chat model, if one classifies."""
+    """The stores of a question by a chat model, if one classifies; where it gives none, the learned ones stay."""
     engine = services.settings.classifier
     if engine not in ("llm", "llm-few-shot") or not classes.is_question:
         return None
     if services.model is None:
-        return JudgedStores(Classification.uniform().stores, "no chat model is set (MEMOIR_MODEL)")
+        return JudgedStores(None, "no chat model is set (MEMOIR_MODEL)")
     return await judge_stores(question, services.model, examples=engine == "llm-few-shot")
 
 
@@ -144,8 +144,9 @@ def _trace_line(classes: Classification, judged: JudgedStores | None) -> TraceLi
     figures = {str(store): p for store, p in classes.stores.items()}
     figures |= {"many": classes.many, "recall": classes.recall, "state": classes.state}
     if judged is not None:
-        decided = f"all stores alike: {judged.fault}" if judged.fault else f"{decided}, says the model"
-        figures |= {"tokens in": judged.tokens_in, "tokens out": judged.tokens_out}
+        by = f"by the learned classifier: {judged.fault}" if judged.fault else "by the chat model"
+        decided = f"{decided}, {by}"
+        figures |= {"fallback": int(bool(judged.fault)), "tokens in": judged.tokens_in, "tokens out": judged.tokens_out}
     return TraceLine("classify", decided, figures)
 
 
