@@ -1,7 +1,7 @@
 """Judge answers with a chat model: right, wrong or unscored.
 
-An answer is unscored, not wrong, if the judge's reply cannot be parsed; the reply is kept. Judging again with the same
-model costs nothing: replies are cached by the SHA-256 of the model's name and the whole prompt.
+An answer is unscored, not wrong, if the judge's reply cannot be parsed; that is counted, and the reply is kept. Judging
+again with the same model costs nothing: replies are cached by the SHA-256 of the model's name and the whole prompt.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from sqlite_utils import Database
 
 from eval.judging import prompts
 from eval.types import Prediction, Probe, Verdict
 from graph.models.calls import ModelFailed, complete
+from graph.models.json_replies import REASONING
 from memory.errors import MemoirError
 
 if TYPE_CHECKING:
@@ -29,12 +30,23 @@ if TYPE_CHECKING:
 
 VERDICTS: Mapping[str, Literal["right", "wrong"]] = {"right": "right", "wrong": "wrong"}
 
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"verdict": {"type": "string", "enum": list(VERDICTS)}},
+    "required": ["verdict"],
+    "additionalProperties": False,
+}
+
+MAX_TOKENS = 64
+"""Most tokens of a reply; the verdict alone takes 10."""
+
+UNREADABLE = "the judge's reply states no verdict: "
+"""How the reason begins that an unreadable reply is kept with."""
+
 BUSY_SECONDS = 60.0
 """How long one process waits for another that writes to the cache."""
 
-# Models may put their reasoning before a reply, and a code fence around it.
-_REASONING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
-_FENCE = re.compile(r"\A```(?:json)?\s*\n(.*)\n```\Z", re.DOTALL)
+_OBJECT = re.compile(r"\{[^{}]*\}")
 _FIRST_WORD = re.compile(r"\A[\"'*_`]*(right|wrong)\b", re.IGNORECASE)
 
 
@@ -46,12 +58,14 @@ class CacheUnusable(MemoirError):
 class Spent:
     """What judging has cost so far: prompts `asked` of the model, taken from the cache, and `failed` without a reply.
 
+    `unreadable` counts the replies, asked for or from the cache, that state no verdict; their answers are unscored.
     Tokens are those of the prompts asked; a cached reply costs none.
     """
 
     asked: int = 0
     cached: int = 0
     failed: int = 0
+    unreadable: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
 
@@ -97,7 +111,11 @@ class Judge:
         except ModelFailed as fault:
             self._count(Spent(asked=1, failed=1))
             return Verdict("unscored", self.name, str(fault))
-        return Verdict(read_verdict(reply) or "unscored", self.name, reply)
+        state = read_verdict(reply)
+        if state is None:
+            self._count(Spent(unreadable=1))
+            return Verdict("unscored", self.name, f"{UNREADABLE}{reply}")
+        return Verdict(state, self.name, reply)
 
     def _reply(self, prompt: str) -> str:
         key = hashlib.sha256(json.dumps([self.name, prompt]).encode()).hexdigest()
@@ -106,7 +124,7 @@ class Judge:
         if row is not None:
             self._count(Spent(cached=1))
             return str(row["reply"])
-        reply = complete(self._model, prompt)
+        reply = complete(self._model, prompt, schema=SCHEMA, max_tokens=MAX_TOKENS)
         tokens = {"tokens_in": reply.tokens_in, "tokens_out": reply.tokens_out}
         self._count(Spent(asked=1, **tokens))
         with self._open() as cache:
@@ -137,12 +155,11 @@ class Judge:
 
 
 def read_verdict(reply: str) -> Literal["right", "wrong"] | None:
-    """Parse a reply: `{"verdict": "right"}`, or "right" or "wrong" as its first word; None if neither."""
-    bare = _REASONING.sub("", reply).strip()
-    fenced = _FENCE.match(bare)
-    bare = fenced[1].strip() if fenced else bare
-    if bare.startswith("{"):
-        return _verdict_of(bare)
+    """Parse a reply: its only JSON object, `{"verdict": "right"}`, or its first word; None if neither is a verdict."""
+    bare = REASONING.sub("", reply).strip()
+    objects = _OBJECT.findall(bare)
+    if objects:
+        return _verdict_of(objects[0]) if len(objects) == 1 else None
     word = _FIRST_WORD.match(bare)
     return VERDICTS[word[1].casefold()] if word else None
 
