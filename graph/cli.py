@@ -28,6 +28,7 @@ from memory.cli.errors import print_error, run_command
 from memory.dates.expressions import describe_span
 from memory.embedding.embedder import Embedder
 from memory.exporting.json_values import to_json_values
+from memory.formatting import format_count
 from memory.search import indexer
 from memory.search.searcher import Searcher
 
@@ -153,11 +154,12 @@ def _learn(arguments: argparse.Namespace, settings: Settings) -> int:
         "learned": done.stored.memories,
         "known": done.stored.known_memories,
         "rejected (no supporting quote)": done.stored.refused,
+        "sessions by rules instead of the chat model": done.by_rules,
         "still waiting": learning_queue.count_pending(parts.bank),
     }
     _print(figures, as_json=arguments.json)
     if done.notice:
-        print_error(done.notice)
+        print_error(f"Rules learned from {format_count(done.by_rules, 'session')}: {done.notice}")
     return 0
 
 

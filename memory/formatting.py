@@ -16,7 +16,13 @@ STORE_NAMES: Mapping[Store, str] = {
 }
 """What the screen calls the stores."""
 
-SINGULAR = {"personas": "persona", "sessions": "session", "turns": "turn", "memories": "memory"}
+SINGULAR = {
+    "personas": "persona",
+    "sessions": "session",
+    "turns": "turn",
+    "memories": "memory",
+    "sessions by rules instead of the chat model": "session by rules instead of the chat model",
+}
 
 MAX_CELL = 220
 """Characters of a memory that a table shows."""

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 from graph.learning import from_model, from_rules
 from graph.models.calls import Unreachable
+from graph.models.faults import ServerError
 from graph.models.json_replies import UnusableReply
 from memory.bank import learning_queue
 from memory.errors import MemoirError
+from memory.formatting import format_count
 from memory.types import LearnedMemory, WriteCounts
 
 if TYPE_CHECKING:
@@ -29,13 +31,20 @@ LOOK_EVERY = 60.0
 BATCH = 64
 """Sessions that are fetched at a time."""
 
+BY_RULES = "sessions by rules instead of the chat model"
+"""What the journal calls them."""
+
 
 @dataclass(frozen=True, slots=True)
 class LearningResult:
-    """The sessions learned from, what was stored, and why rules replaced the chat model, if they did."""
+    """The sessions learned from, what was stored, and from how many rules learned instead of the chat model, and why.
+
+    `notice` is the reason for the last of these.
+    """
 
     sessions: int = 0
     stored: WriteCounts = field(default_factory=WriteCounts)
+    by_rules: int = 0
     notice: str = ""
 
 
@@ -50,7 +59,7 @@ def learn_from_sessions(
 ) -> LearningResult:
     """Learn from all finished sessions, the oldest first, and call `on_session` after each.
 
-    If a chat model's reply is unusable, rules learn instead, and the notice says so.
+    If a chat model's reply is unusable, or its server fails at it, rules learn from that session instead.
 
     Raises:
         Unreachable: the chat model cannot be reached; the remaining sessions stay in the queue.
@@ -63,9 +72,11 @@ def learn_from_sessions(
                 return done
             turns = learning_queue.session_turns(bank, session)
             learned, notice = _learn(turns, engine, model)
-            stored = learning_queue.store_learned(bank, session, [each.turn for each in turns], learned)
+            counts = {BY_RULES: 1} if notice else {}
+            stored = learning_queue.store_learned(bank, session, [each.turn for each in turns], learned, counts)
             if stored is not None:
-                done = LearningResult(done.sessions + 1, done.stored + stored, notice or done.notice)
+                by_rules = done.by_rules + bool(notice)
+                done = LearningResult(done.sessions + 1, done.stored + stored, by_rules, notice or done.notice)
                 on_session()
         if not batch:
             break
@@ -78,13 +89,18 @@ def _learn(
     if engine != "llm":
         return from_rules.learn(turns), ""
     if model is None:
-        return from_rules.learn(turns), "no chat model is set (MEMOIR_MODEL). Rules learned instead"
+        return from_rules.learn(turns), "no chat model is set (MEMOIR_MODEL)"
     try:
         return from_model.learn(turns, model), ""
+    except UnusableReply as fault:
+        notice = f"the chat model's reply could not be used: {fault}"
+    except ServerError as fault:  # to wait for a server that fails at one session would hold up all the others
+        notice = str(fault)
     except Unreachable:
         raise
-    except (MemoirError, UnusableReply) as fault:
-        return from_rules.learn(turns), f"{fault}. Rules learned instead"
+    except MemoirError as fault:
+        notice = str(fault)
+    return from_rules.learn(turns), notice
 
 
 class Learner:
@@ -98,6 +114,7 @@ class Learner:
         self._work = threading.Event()
         self._stop = threading.Event()
         self._fault: Exception | None = None
+        self._replaced = 0
         self._notice = ""
         self._thread = threading.Thread(target=self._run, name="learner", daemon=True)
 
@@ -105,6 +122,10 @@ class Learner:
         """Start the thread; it continues where the last run stopped."""
         self._work.set()
         self._thread.start()
+
+    def use(self, model: BaseChatModel | None) -> None:
+        """Learn by this chat model from the next session on: the one that the user talks with."""
+        self._model = model
 
     def wake(self) -> None:
         """Make the thread look for finished sessions."""
@@ -129,7 +150,10 @@ class Learner:
         """Why it stopped, or why rules replaced the chat model; empty if all is well."""
         if self._fault is not None:
             return f"Your messages are kept, but not learned from yet: {self._fault}"
-        return f"Learning from your messages: {self._notice}" if self._notice else ""
+        if not self._replaced:
+            return ""
+        count = format_count(self._replaced, "conversation")
+        return f"Rules learned from {count} instead of the chat model: {self._notice}"
 
     def _run(self) -> None:
         while not self._stop.is_set():
@@ -139,6 +163,7 @@ class Learner:
                 done = learn_from_sessions(
                     self.bank, self._engine, self._model, stopped=self._stop.is_set, on_session=self._indexer.wake
                 )
+                self._replaced += done.by_rules
                 self._notice = done.notice or self._notice
                 self._fault = None
             except Exception as fault:  # a thread has no caller: `state` reports the fault

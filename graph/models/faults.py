@@ -52,6 +52,10 @@ class Unreachable(ModelFailed):
     """It may reply another time: its server is away, busy or refuses the key, or the memory is full."""
 
 
+class ServerError(Unreachable):
+    """Its server failed at this request (HTTP 500): it may reply another time, or fail at the same request again."""
+
+
 class ContextExceeded(ModelFailed):
     """The prompt is longer than the model's context; `length` is that context, 0 where the server does not say."""
 
@@ -81,6 +85,8 @@ def failed(fault: BaseException, *, partial: bool = False) -> MemoirError:
     wait = str(dict(headers).get("retry-after", ""))
     remedy += f" (the server asks for {wait} s)" if wait.isdecimal() else ""
     broken = "the reply broke off; " if partial else ""
+    if status == 500:
+        return ServerError(no_reply(broken + said, remedy))
     kind = Unreachable if status in (401, 403, 404, 429) or status >= 500 or by_name else ModelFailed
     return kind(no_reply(broken + said, remedy))
 

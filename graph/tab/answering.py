@@ -12,6 +12,7 @@ import gradio as gr
 from starlette.concurrency import iterate_in_threadpool
 
 from graph.assistant import Answer, Assistant, Step, until
+from graph.learning.learner import Learner
 from graph.models.local_model import LocalModel
 from graph.models.quantization import Quantization
 from graph.state import Token
@@ -40,6 +41,7 @@ class Answering:
 
     assistant: Assistant
     indexer: Indexer
+    learner: Learner
     box: ChatBox
     model: ModelPanel
     chat: gr.State
@@ -70,6 +72,7 @@ class Answering:
         try:
             ask = await to_thread(build_ask, self.assistant.services.bank, text, chat, as_of, remember=not forgetful)
             assistant = await to_thread(self.model.assistant, self.assistant, model_name, quantization)
+            self.learner.use(assistant.services.model)
             yield {self.box.composer: messages.busy(), **below(messages.status("Thinking…"))}
             async for waiting in iterate_in_threadpool(wait_until_ready(self.assistant, self.indexer)):
                 yield below(messages.status(waiting))

@@ -123,6 +123,7 @@ class ChatTab:
         answering = Answering(
             self.assistant,
             self.indexer,
+            self.learner,
             self.box,
             self.model,
             self.chat,

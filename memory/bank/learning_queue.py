@@ -6,7 +6,7 @@ session pending again.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -69,12 +69,16 @@ def session_turns(bank: Bank, session: PendingSession) -> list[SessionTurn]:
 
 
 def store_learned(
-    bank: Bank, session: PendingSession, turns: Sequence[Turn], learned: Sequence[LearnedMemory]
+    bank: Bank,
+    session: PendingSession,
+    turns: Sequence[Turn],
+    learned: Sequence[LearnedMemory],
+    counts: Mapping[str, int] | None = None,
 ) -> WriteCounts | None:
     """Store what was learned from all turns of a session and remove it from the queue, in one transaction.
 
     Returns None, and stores nothing, if the session changed meanwhile or another process was first. A summary replaces
-    the one that the session had, unless both have the same words.
+    the one that the session had, unless both have the same words. The journal's entry has the further `counts`, too.
     """
     with bank.writing() as db:
         of_session = (session.session_id,)
@@ -91,7 +95,8 @@ def store_learned(
         numbered = [(turn.id, turn) for turn in turns]
         stored = add_learned(db, session.persona_id, session.session_id, numbered, learned)
         db.conn.execute("UPDATE sessions SET learned = 1 WHERE id = ?", of_session)
-        journal.record(db, "learned", session.persona_id, {"memories": stored.memories, "refused": stored.refused})
+        entry = {"memories": stored.memories, "refused": stored.refused, **(counts or {})}
+        journal.record(db, "learned", session.persona_id, entry)
     return stored
 
 
