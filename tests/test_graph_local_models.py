@@ -1,19 +1,29 @@
 """A local model loads through transformers and bitsandbytes, says what it will take, and gives its memory back."""
 
 import asyncio
+import os
+import subprocess
+import sys
 import threading
 import weakref
 from itertools import pairwise
+from typing import Literal
 
 import pytest
 import torch
+from pydantic import Field
 
-from graph.models import local, tokens
+from graph.models import tokens
 from graph.models.calls import ModelFailed, stream_reply
-from graph.models.local import shared_weights
+from graph.models.hf import weights
+from graph.models.hf.replies import ReplyText
+from graph.models.hf.weights import shared_weights
+from graph.models.json_replies import StrictReply
+from graph.models.local_model import ReplyOptions
 from graph.models.measure import try_out
 from graph.models.names import UnknownModel
 from graph.models.registry import chat_model
+from memory.cli.errors import INTERRUPTED
 from support.tiny_models import made_up
 
 pytestmark = pytest.mark.slow
@@ -28,7 +38,7 @@ def name(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch):
-    monkeypatch.setattr(local, "REPLY_TOKENS", 24)
+    monkeypatch.setattr("graph.models.hf.chat.REPLY_TOKENS", 24)
 
 
 @pytest.mark.parametrize("quantization", ["nf4", "int8", "bf16", "fp32"])
@@ -50,6 +60,13 @@ def test_fewer_bits_take_less_memory(name):
     assert all(a < b for a, b in pairwise(sizes))
 
 
+def test_the_estimate_counts_the_16_bits_that_are_quantised_on_a_cpu(name, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    plain, nf4 = (shared_weights(name.removeprefix("hf:"), q).memory_need() for q in ("bf16", "nf4"))
+    assert nf4.weights < plain.weights < nf4.loading
+    assert plain.loading == plain.weights
+
+
 def test_unloading_leaves_no_reference_to_the_weights(name):
     model = chat_model(name, quantization="fp32")
     ask(model)
@@ -68,8 +85,8 @@ def ask(model):
 
 
 def test_many_who_ask_at_once_load_it_once(name, monkeypatch):
-    loads, real = [], local._load
-    monkeypatch.setattr(local, "_load", lambda *a: (loads.append(a), real(*a))[1])
+    loads, real = [], weights._load
+    monkeypatch.setattr(weights, "_load", lambda *a: (loads.append(a), real(*a))[1])
     model = chat_model(name, quantization="fp32")
     threads = [threading.Thread(target=ask, args=(chat_model(name, quantization="fp32"),)) for _ in range(4)]
     for thread in threads:
@@ -81,7 +98,7 @@ def test_many_who_ask_at_once_load_it_once(name, monkeypatch):
 
 
 def test_generation_ends_when_nobody_waits_any_more(name, monkeypatch):
-    monkeypatch.setattr(local, "REPLY_TOKENS", 8000)
+    monkeypatch.setattr("graph.models.hf.chat.REPLY_TOKENS", 8000)
     model = chat_model(name, quantization="fp32")
 
     async def walk_away():
@@ -124,18 +141,155 @@ def test_a_model_of_another_kind_is_refused_before_it_is_loaded(tmp_path):
         chat_model(f"hf:{tmp_path}").weights.memory_need()
 
 
-def test_a_model_that_does_not_know_system_messages_gets_them_with_the_first_question(name, monkeypatch):
+@pytest.mark.parametrize(
+    ("refuses", "talk", "shown"),
+    [
+        ("messages[0]['role'] == 'system'", TALK, ["user: Be brief.\n\nWhere is the key?"]),
+        (
+            "messages[0]['role'] != 'user'",
+            [("system", "Be brief."), ("ai", "Hello."), ("human", "Hi."), ("human", "Well?"), ("ai", "Well.")],
+            ["user: Be brief.", "assistant: Hello.", "user: Hi.\n\nWell?", "assistant: Well."],
+        ),
+    ],
+    ids=["no system messages", "turns alternate"],
+)
+def test_a_template_that_takes_only_turns_of_two_gets_them(name, monkeypatch, refuses, talk, shown):
     model = chat_model(name)
     tokenizer = model.weights.tokenizer()
-    refusing = "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no system') }}{% endif %}"
-    monkeypatch.setattr(tokenizer, "chat_template", refusing + tokenizer.chat_template)
-    shown = tokenizer.decode(model._ids(model._convert_input(TALK).to_messages())["input_ids"][0])
-    assert "Be brief.\n\nWhere is the key?" in shown
+    template = "{% if " + refuses + " %}{{ raise_exception('no') }}{% endif %}"
+    template += "{% for m in messages %}{{ m['role'] }}: {{ m['content'] }}|{% endfor %}"
+    monkeypatch.setattr(tokenizer, "chat_template", template)
+    ids = model._prompt(model._convert_input(talk).to_messages())["input_ids"][0]
+    assert tokenizer.decode(ids).split("|")[:-1] == shown
 
 
-def test_a_trial_tells_speed_context_and_whether_it_keeps_to_a_form(name):
+def test_a_trial_tells_speed_context_and_whether_it_keeps_to_a_form(name, monkeypatch):
+    monkeypatch.setattr("graph.models.hf.chat.REPLY_TOKENS", 200)  # forty characters may take four tokens each
     tried = try_out(chat_model(name, quantization="fp32"))
     assert tried.first_token_s > 0
     assert tried.tokens_per_s > 0
-    assert (tried.context, tried.keeps_schema) == (8192, False)
+    assert (tried.context, tried.keeps_schema) == (8192, True)
     chat_model(name, quantization="fp32").weights.unload()
+
+
+def test_a_reply_has_at_most_the_tokens_that_are_asked_for(name):
+    reply = chat_model(name, quantization="fp32").invoke(TALK, max_tokens=7)
+    assert reply.usage_metadata["output_tokens"] == 7
+    assert reply.response_metadata["finish_reason"] == "length"
+
+
+def test_a_reply_ends_before_a_stop_string_wherever_its_tokens_begin(name):
+    model = chat_model(name, quantization="fp32")
+    text = model.invoke(TALK).text
+    messages = model._convert_input(TALK).to_messages()
+    for length in (1, 3, 8):
+        stop = text[len(text) // 2 :][:length]
+        pieces = []
+        ended = model._run(messages, ReplyOptions(stop=["never written", stop]), pieces.append, threading.Event())
+        assert "".join(pieces) == text[: text.index(stop)]
+        assert ended["response_metadata"]["finish_reason"] == "stop"
+
+
+def test_what_may_begin_a_stop_string_is_delivered_once_it_does_not():
+    pieces = []
+    text = ReplyText(lambda tokens: "".join(map(chr, tokens)), ["User:"], pieces.append)
+    for character in "Use the spare. Us":
+        text.add(ord(character))
+    assert "".join(pieces) == "Use the spare. "
+    text.end()
+    assert "".join(pieces) == "Use the spare. Us"
+
+
+class Quote(StrictReply):
+    memory: int = Field(ge=1, le=20)
+    words: str = Field(max_length=12)
+
+
+class Answer(StrictReply):
+    kind: Literal["answer", "unknown"]
+    text: str = Field(max_length=30)
+    quotes: list[Quote] = Field(max_length=3)
+    reason: Literal["nothing found"] | None
+    sure: bool
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_model_that_knows_no_json_keeps_the_form_of_a_schema(name, seed):
+    model = chat_model(name, quantization="fp32", temperature=1.0)
+    torch.manual_seed(seed)
+    reply = model.invoke(TALK, json_schema=Answer.model_json_schema(), max_tokens=500)
+    Answer.model_validate_json(reply.text)
+    assert reply.response_metadata["finish_reason"] == "stop"
+
+
+def test_a_schema_that_nothing_satisfies_is_reported(name):
+    impossible = {"type": "string", "minLength": 3, "maxLength": 2}
+    with pytest.raises(ModelFailed, match="schema of the reply cannot be kept"):
+        asyncio.run(stream_reply(chat_model(name, quantization="fp32"), TALK, schema=impossible))
+
+
+def test_a_prompt_that_does_not_fit_is_said_with_both_sizes(name):
+    with pytest.raises(ModelFailed, match=r"prompt has \d+,\d+ tokens, and the chat model can read 8,192"):
+        asyncio.run(stream_reply(chat_model(name, quantization="fp32"), [("human", "key? " * 9000)]))
+
+
+def test_a_prompt_is_not_read_to_its_end_once_nobody_waits(name, monkeypatch):
+    model = chat_model(name, quantization="fp32")
+    stopped, read = threading.Event(), []
+    loaded = model.weights.model()
+    monkeypatch.setattr(loaded.model.layers[0], "post_attention_layernorm", StopAfter(stopped))
+    with loaded.register_forward_hook(lambda *_: read.append("the whole prompt")):
+        assert model._run(model._convert_input(TALK).to_messages(), ReplyOptions(), read.append, stopped) == {}
+    assert read == []
+    model.weights.unload()
+
+
+class StopAfter(torch.nn.Module):
+    """A part of the first layer during which the user cancels."""
+
+    def __init__(self, stopped):
+        super().__init__()
+        self.stopped = stopped
+
+    def forward(self, states):
+        self.stopped.set()
+        return states
+
+
+INTERRUPTED_RUN = """
+import runpy, signal, sys, threading, time
+from graph.models.hf import chat, weights
+
+def interrupt():
+    time.sleep(0.5)  # by now the event loop waits; Python does not wake it for a signal that comes just before
+    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+if {moment!r} == "loading":
+    weights._load = lambda *_: (interrupt(), threading.Event().wait())
+else:
+    chat.REPLY_TOKENS = 8000
+    real = chat.HuggingFaceModel._reply
+    def reply(self, messages, options, deliver, stopped):
+        return real(self, messages, options, lambda piece: (interrupt(), deliver(piece)), stopped)
+    chat.HuggingFaceModel._reply = reply
+sys.argv = ["graph", "ask", "When did I adopt Biscuit?", "--persona", "marlow"]
+runpy.run_module("graph", run_name="__main__", alter_sys=True)
+"""
+
+
+@pytest.mark.parametrize("moment", ["loading", "generating"])
+def test_ctrl_c_ends_a_command_while_the_model_is_busy(name, marlow, moment):
+    settings = {
+        "MEMOIR_HOME": str(marlow.services.bank.path.parent),
+        "MEMOIR_MODEL": name,
+        "MEMOIR_QUANTIZATION": "fp32",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_RUN.format(moment=moment)],
+        env=os.environ | settings,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (INTERRUPTED, "", "memoir: Interrupted.\n")

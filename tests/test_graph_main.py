@@ -120,7 +120,7 @@ def test_a_bank_that_cannot_be_opened_is_a_fault(home, capsys):
 
 
 def test_a_model_is_measured_by_its_name(capsys, monkeypatch, tmp_path):
-    monkeypatch.setattr("graph.models.local.REPLY_TOKENS", 8)
+    monkeypatch.setattr("graph.models.hf.chat.REPLY_TOKENS", 8)
     asked = ["models", "--made-up", "tiny", "--folder", str(tmp_path / "tiny"), "--quantization", "fp32", "--json"]
     assert main(asked) == 0
     figures = json.loads(capsys.readouterr().out)

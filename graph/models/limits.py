@@ -28,8 +28,9 @@ LONGEST_UNIT = 600
 SHORTEST_REPLY = 12
 """Characters; a reply that is shorter without its repetitions says nothing."""
 
-MAX_ITEMS, MAX_LENGTH = 20, 600
-"""Of an array and of a string in a schema that names no bound: under a grammar, a small model never ends them."""
+MAX_ITEMS, MAX_LENGTH, MAX_INTEGER = 20, 600, 999_999
+"""Of an array, a string and an integer in a schema that names no bound: under a grammar, a small model never ends
+them."""
 
 _LIST_NUMBER = re.compile(r"(?m)^[ \t]*\d+")
 
@@ -58,11 +59,14 @@ def without_loop(text: str) -> str | None:
 
 
 def bounded_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema with a bound on each array and each free string that has none."""
+    """The schema with a bound on each array, each integer and each free string that has none."""
     bounded = change_parts(schema, bounded_schema)
     kind = bounded.get("type")
     if kind == "array":
         bounded.setdefault("maxItems", MAX_ITEMS)
+    if kind == "integer":
+        bounded.setdefault("minimum", -MAX_INTEGER)
+        bounded.setdefault("maximum", MAX_INTEGER)
     if kind == "string" and not {"enum", "const", "format", "pattern"} & bounded.keys():
         bounded.setdefault("maxLength", MAX_LENGTH)
     return bounded

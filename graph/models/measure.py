@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pydantic import Field
+
 from graph.models.calls import ModelFailed, stream_reply
+from graph.models.hf.chat import HuggingFaceModel
 from graph.models.json_replies import StrictReply
-from graph.models.local import LocalChat
 from graph.models.quantization import Quantization, resolve_quantization
 from graph.models.registry import chat_model
 from graph.models.synthetic import Shape, write_model
@@ -29,8 +31,8 @@ SCHEMA_PROMPT = (
 
 
 class _Place(StrictReply):
-    place: str
-    year: int
+    place: str = Field(max_length=40)
+    year: int = Field(ge=0, le=9999)
 
 
 Figures = dict[str, str | float]
@@ -59,7 +61,7 @@ def measure(name: str, quantization: Quantization) -> Figures:
     """
     model = chat_model(name, quantization=quantization)
     figures: Figures = {"model": name}
-    if isinstance(model, LocalChat):
+    if isinstance(model, HuggingFaceModel):
         figures |= _loaded(model)
     trial = try_out(model)
     figures |= {
@@ -68,7 +70,7 @@ def measure(name: str, quantization: Quantization) -> Figures:
         "context": trial.context or "not stated",
         "keeps to a JSON schema": "yes" if trial.keeps_schema else "no",
     }
-    if isinstance(model, LocalChat):
+    if isinstance(model, HuggingFaceModel):
         import torch
 
         if torch.cuda.is_available():
@@ -113,7 +115,7 @@ def make_synthetic_model(folder: Path, shape: Shape) -> str:
     return f"hf:{folder}"
 
 
-def _loaded(model: LocalChat) -> Figures:
+def _loaded(model: HuggingFaceModel) -> Figures:
     need = model.weights.memory_need()
     started = time.perf_counter()
     loaded = model.weights.model()

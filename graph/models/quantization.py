@@ -23,17 +23,18 @@ BYTES_PER_WEIGHT = {"nf4": NF4_BYTES, "int8": 1.0, "bf16": 2.0, "fp32": 4.0}
 
 @dataclass(frozen=True, slots=True)
 class MemoryNeed:
-    """Bytes that a model takes: its weights, and its key-value cache at `context` tokens."""
+    """Bytes that a model takes: its weights, its key-value cache at `context` tokens, and the peak of loading it."""
 
     parameters: int
     weights: int
     cache: int
     context: int
+    loading: int
 
     @property
     def total(self) -> int:
-        """Weights and cache."""
-        return self.weights + self.cache
+        """The most that it takes at any time."""
+        return max(self.weights + self.cache, self.loading)
 
 
 def resolve_quantization(quantization: Quantization) -> Quantization:
@@ -42,7 +43,7 @@ def resolve_quantization(quantization: Quantization) -> Quantization:
         return quantization
     import torch
 
-    # The kernels for 4 bits are written for GPUs; on a CPU they save memory and cost time.
+    # The kernels for 4 bits are written for GPUs; on a CPU they cost time, and loading takes more memory than bf16.
     return "nf4" if torch.cuda.is_available() else "bf16"
 
 
@@ -73,7 +74,9 @@ def estimate_memory(config: PretrainedConfig, quantization: Quantization) -> Mem
     weights = linear * BYTES_PER_WEIGHT[resolved] + rest * BYTES_PER_WEIGHT["bf16" if linear else resolved]
     context = usable_context(config)
     cache = _cache(config, context, 4 if resolved == "fp32" else 2)
-    return MemoryNeed(sum(counted.values()), int(weights), cache, context)
+    # Bitsandbytes quantises on a CPU what was first read there in 16 bits; on a GPU it goes layer by layer.
+    extra = linear * BYTES_PER_WEIGHT["bf16"] if linear and not torch.cuda.is_available() else 0
+    return MemoryNeed(sum(counted.values()), int(weights), cache, context, int(weights + extra))
 
 
 def usable_context(config: Any) -> int:  # noqa: ANN401  # each family has a config class of its own

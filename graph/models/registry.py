@@ -34,9 +34,9 @@ def chat_model(name: str, *, temperature: float = 0.0, quantization: Quantizatio
         raise UnknownModel(f"“none” is not a chat model; write {FORMS}")
     if parsed.kind != "local":
         return hosted_model(parsed, temperature)
-    from graph.models.local import LocalChat
+    from graph.models.hf.chat import HuggingFaceModel
 
-    return LocalChat(name=parsed.model, quantization=quantization, temperature=temperature)
+    return HuggingFaceModel(name=parsed.model, quantization=quantization, temperature=temperature)
 
 
 def chat_model_or_none(name: str, quantization: Quantization = "auto") -> BaseChatModel | None:

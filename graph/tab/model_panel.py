@@ -9,7 +9,7 @@ import gradio as gr
 from markupsafe import Markup
 
 from graph.assistant import Assistant
-from graph.models.local import LocalChat
+from graph.models.hf.chat import HuggingFaceModel
 from graph.models.local_model import LocalModel
 from graph.models.measure import Trial, try_out
 from graph.models.names import NONE, is_named, parse_name
@@ -126,10 +126,11 @@ def describe_model(name: str, quantization: Quantization) -> str:
         chat_model_or_none(name, quantization)  # a missing key is reported now, not at the first question
         return DESTINATIONS[named.kind].format(address=named.address)
     model = chat_model(name, quantization=quantization)
-    assert isinstance(model, LocalChat)
+    assert isinstance(model, HuggingFaceModel)
     need, free = model.weights.memory_need(), free_bytes()
     loaded = model.weights.loaded
-    parts = f"{_gib(need.weights)} weights, {_gib(need.cache)} for {need.context:,} tokens"
+    loading = f"; {_gib(need.loading)} while it loads" if need.loading > need.weights else ""
+    parts = f"{_gib(need.weights)} weights, {_gib(need.cache)} for {need.context:,} tokens{loading}"
     weights = f"{need.parameters:,} parameters in {resolve_quantization(quantization)}"
     state = "Loaded" if loaded else "Not loaded yet"
     text = f"{state}: {weights} need {_gib(need.total)} ({parts}); {_gib(free)} are free."

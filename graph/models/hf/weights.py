@@ -1,34 +1,20 @@
-"""Chat models that run in this process, by transformers, quantized by bitsandbytes.
-
-`LocalChat` replaces the chat model of langchain-huggingface, whose generation runs in a thread that loses exceptions
-(the stream then waits a minute and ends empty), continues after it was cancelled, counts no tokens, and tokenizes the
-template twice, with a second token of beginning.
-"""
+"""The weights of a model, found by name, loaded once and shared."""
 
 from __future__ import annotations
 
 import gc
 import os
 import threading
-from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from typing_extensions import override
-
-from graph.models.local_model import LocalModel, ReplyOptions
 from graph.models.names import UnknownModel
 from graph.models.quantization import MemoryNeed, Quantization, estimate_memory, resolve_quantization, usable_context
 
 if TYPE_CHECKING:
-    from langchain_core.messages import BaseMessage
+    from llguidance import LLTokenizer
     from transformers import PreTrainedTokenizerBase
-
-REPLY_TOKENS = 1024
-"""Maximum for a reply; notes on eight memories and an answer of fifty words take half of it."""
-
-ROLES = {"system": "system", "human": "user", "ai": "assistant"}
 
 
 class ModelWeights:
@@ -41,6 +27,7 @@ class ModelWeights:
         self._loading = threading.Lock()
         self._model: Any = None
         self._tokenizer: PreTrainedTokenizerBase | None = None
+        self._vocabulary: LLTokenizer | None = None
 
     @property
     def loaded(self) -> bool:
@@ -94,10 +81,20 @@ class ModelWeights:
                 self._model = _load(self.name, resolve_quantization(self.quantization))
             return self._model
 
+    def vocabulary(self) -> LLTokenizer:
+        """The tokenizer's vocabulary as grammars need it, made on first use (a second for 150,000 tokens)."""
+        tokenizer = self.tokenizer()
+        with self._loading:
+            if self._vocabulary is None:
+                from llguidance.hf import from_tokenizer
+
+                self._vocabulary = from_tokenizer(tokenizer)  # type: ignore[arg-type]  # or it says so
+            return self._vocabulary
+
     def unload(self) -> None:
         """Free the memory once no reply is being generated; the next question loads the model again."""
         with self.generating, self._loading:
-            self._model = self._tokenizer = None
+            self._model = self._tokenizer = self._vocabulary = None
         gc.collect()
         import torch
 
@@ -163,110 +160,3 @@ def _load(name: str, quantization: Quantization) -> Any:  # noqa: ANN401
             "quantization or another model"
         ) from fault
     return model.eval()
-
-
-class LocalChat(LocalModel):
-    """A chat model over `ModelWeights`."""
-
-    quantization: Quantization = "auto"
-
-    @property
-    def weights(self) -> ModelWeights:
-        """The weights, shared with every other chat model of this name."""
-        return shared_weights(self.name, resolve_quantization(self.quantization))
-
-    @property
-    @override
-    def context(self) -> int:
-        return self.weights.context
-
-    @property
-    @override
-    def precision(self) -> str:
-        return resolve_quantization(self.quantization)
-
-    @property
-    @override
-    def on_cpu(self) -> bool:
-        import torch
-
-        return not torch.cuda.is_available()
-
-    @property
-    @override
-    def loaded(self) -> bool:
-        return self.weights.loaded
-
-    @override
-    def load(self) -> None:
-        self.weights.model()
-
-    @override
-    def unload(self) -> None:
-        self.weights.unload()
-
-    @override
-    def count(self, messages: Sequence[BaseMessage]) -> int:
-        return len(self._ids(messages)["input_ids"][0])
-
-    def _ids(self, messages: Sequence[BaseMessage]) -> Any:  # noqa: ANN401  # BatchEncoding
-        from jinja2.exceptions import TemplateError
-
-        tokenizer = self.weights.tokenizer()
-        chat = [{"role": ROLES[m.type], "content": m.text} for m in messages]
-        options: dict[str, Any] = {"add_generation_prompt": True, "return_tensors": "pt", "return_dict": True}
-        try:
-            return tokenizer.apply_chat_template(chat, **options)
-        except TemplateError:  # a template without system messages (Gemma)
-            first, second, *rest = chat
-            merged = {"role": "user", "content": f"{first['content']}\n\n{second['content']}"}
-            return tokenizer.apply_chat_template([merged, *rest], **options)
-
-    @override
-    def _run(
-        self,
-        messages: Sequence[BaseMessage],
-        options: ReplyOptions,
-        deliver: Callable[[str], None],
-        stopped: threading.Event,
-    ) -> dict[str, Any]:
-        from transformers import StoppingCriteriaList
-
-        weights = self.weights
-        with weights.generating:
-            if stopped.is_set():
-                return {}
-            model, tokenizer = weights.model(), weights.tokenizer()
-            ids = self._ids(messages).to(model.device)
-            tokens = model.generate(
-                **ids,
-                streamer=_streamer(tokenizer, deliver),
-                stopping_criteria=StoppingCriteriaList([lambda *_, **__: stopped.is_set()]),
-                max_new_tokens=REPLY_TOKENS,
-                do_sample=self.temperature > 0,
-                temperature=self.temperature or None,
-                top_p=None,
-                top_k=None,
-                pad_token_id=tokenizer.pad_token_id or tokenizer.eos_token_id,
-            )
-        prompt_tokens = int(ids["input_ids"].shape[1])
-        reply_tokens = int(tokens.shape[1]) - prompt_tokens
-        return {
-            "usage_metadata": {
-                "input_tokens": prompt_tokens,
-                "output_tokens": reply_tokens,
-                "total_tokens": prompt_tokens + reply_tokens,
-            },
-            "response_metadata": {"finish_reason": "length" if reply_tokens >= REPLY_TOKENS else "stop"},
-        }
-
-
-def _streamer(tokenizer: PreTrainedTokenizerBase, deliver: Callable[[str], None]) -> Any:  # noqa: ANN401
-    """A streamer that delivers each piece of text; the class is defined here because the library is loaded late."""
-    from transformers import TextStreamer
-
-    class Streamer(TextStreamer):
-        def on_finalized_text(self, text: str, stream_end: bool = False) -> None:
-            deliver(text)
-
-    return Streamer(tokenizer, skip_prompt=True, skip_special_tokens=True)
