@@ -135,7 +135,7 @@ class Prediction:
     `milliseconds` are per node; `similarity` is the cosine of answer and gold, None where either is missing. `choice`
     is the index of the choice that the answer matches, None if none. `stored` lists the gold ids that the bank holds.
     `reader` is who read: not the model that is set if that gave no answer; empty if the probe was not taken for a
-    question.
+    question. `fallbacks` has the nodes that asked a chat model whether they had to do without it.
     """
 
     probe_id: str
@@ -157,6 +157,7 @@ class Prediction:
     tokens_in: int = 0
     tokens_out: int = 0
     reader: str = ""
+    fallbacks: Mapping[str, bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +190,10 @@ class Figure:
 
 @dataclass
 class Costs:
-    """What it took to store and ask one history: seconds, and counts of what they were spent on."""
+    """What it took to store and ask one history: seconds, and counts of what they were spent on.
+
+    `learned` counts the sessions that a chat model was to learn from, `by_rules` those that rules learned from instead.
+    """
 
     import_s: float = 0.0
     turns: int = 0
@@ -197,3 +201,5 @@ class Costs:
     embed_s: float = 0.0
     ask_s: float = 0.0
     probes: int = 0
+    learned: int = 0
+    by_rules: int = 0

@@ -285,6 +285,7 @@ def test_a_reply_that_cannot_be_read_is_unscored(command, evaluator, name):
     with ChatServer("Hm.") as server:
         held = parsed(command("judge", name, server.model("other"), "--json")[1])
     assert "judge_accuracy" not in held["metrics"]
+    assert held["metrics"]["judge_unscored"]["value"] == 1.0
     assert {s.verdict.state for s in evaluator.runs.get(name).samples()} == {"unscored"}
 
 
@@ -316,6 +317,24 @@ def test_a_chat_model_can_tell_the_stores_and_its_tokens_are_counted(command):
     assert status == 0, err
     assert asked == 3
     assert parsed(out)["tokens"]["in"] == 11 * asked
+
+
+def test_a_report_has_the_share_of_questions_and_sessions_that_were_done_without_the_chat_model(command):
+    readable = [json.dumps({"event": 1.0}), json.dumps({"items": [], "summary": ""})]
+
+    def reply(request):
+        return readable["Conversation:" in str(request)] if readable else "not a word of JSON"
+
+    shares = []
+    for _ in range(2):
+        with ChatServer(reply) as server:
+            chosen = ("--set", "classifier=llm", "--set", "learner=llm", "--set", f"model={server.model()}")
+            status, out, err = command("run", "memoir", "--reader", "none", *chosen, "--limit", 2, "--json")
+        assert status == 0, err
+        held = parsed(out)
+        shares.append((held["metrics"]["classify_fallback"]["value"], held["timing"]["learned_by_rules_share"]))
+        readable.clear()
+    assert shares == [(0.0, 0.0), (1.0, 1.0)]
 
 
 READ = '{"notes": [], "answer": "A red dinghy.", "citations": [], "reason": null}'

@@ -69,7 +69,7 @@ def test_examples_are_shown_as_earlier_questions_and_replies(marlow):
     assert {max(r := json.loads(m["content"]), key=r.get) for m in shown if m["role"] == "assistant"} == {*STORES}
 
 
-# By SmolLM2's tokenizer the prompt has 190 tokens with its template, 740 with examples.
+# By SmolLM2's tokenizer the prompt has 179 tokens with its template, 867 with examples.
 PROMPT = """\
 Question: "When did I adopt Biscuit?"
 

@@ -60,6 +60,7 @@ def score(sample: Sample, scoring: Scoring, *, answered: bool) -> Scores:
     `answered` is whether the run had a reader; without one no answer is scored.
     """
     scores = _turn_scores(sample, scoring.ks) | _session_scores(sample, scoring.ks) | _level_scores(sample, scoring)
+    scores |= {f"{node}_fallback": float(used) for node, used in sample.prediction.fallbacks.items()}
     return scores | _answer_scores(sample, scoring.level) if answered else scores
 
 
@@ -183,6 +184,7 @@ def _answer_scores(sample: Sample, level: Level) -> Scores:
     scores: Scores = {"answer_accuracy": _right(answers.verdict(probe, prediction).state)}
     if judged is not None and judged.by != answers.RULE:
         scores["judge_accuracy"] = _right(judged.state)
+        scores["judge_unscored"] = float(judged.state == "unscored")
     if probe.choices and probe.gold.choice is not None:
         scores["choice_accuracy"] = answers.choice_accuracy(probe, prediction)
     if probe.ability.startswith(PROACTIVE):

@@ -110,7 +110,10 @@ class MemoryUnderTest:
         if self._is_learned or not applies:
             return
         started = time.perf_counter()
-        learn_from_sessions(self._bank, self.experiment.pipeline.learner, self.models.chat)
+        engine = self.experiment.pipeline.learner
+        done = learn_from_sessions(self._bank, engine, self.models.chat)
+        self.costs.learned += done.sessions if engine == "llm" else 0
+        self.costs.by_rules += done.by_rules
         self.costs.import_s += time.perf_counter() - started
         self._ids.bank_changed()
         self._embed()

@@ -39,6 +39,8 @@ PLAIN_NAMES: Mapping[str, str] = {
     "classification_accuracy": "kind of memory recognised",
     "brought_up": "brought up a memory",
     "brought_up_precision": "brought up the right memory",
+    "classify_fallback": "classified without the chat model",
+    "judge_unscored": "not scored by the judge",
 }
 """What the screen calls a metric, those about answers first; its name in papers is beside it or in its tooltip."""
 
