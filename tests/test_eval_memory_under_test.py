@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eval.metrics.answers import verdict
 from eval.metrics.scores import Scoring, score
 from eval.play import memory_under_test
 from eval.play.ids import Leak
@@ -14,19 +15,21 @@ from eval.play.memory_under_test import MemoryUnderTest
 from eval.play.models import Models
 from eval.play.prediction import RANKED, trim_ranking
 from eval.runs.experiment import Experiment, with_settings
-from eval.types import Gold, Prediction, Probe, RankedHit, Sample
+from eval.types import STATEMENT, Gold, Prediction, Probe, RankedHit, Sample
+from graph.models.registry import chat_model_or_none
 from graph.readers import extractive
 from memory.types import LearnedMemory, MemoryDraft, Quote
+from support.chat_server import ChatServer
 from support.invented_history import ASKED, FIRST, PROBES, SESSIONS, life, session
 
 
 @pytest.fixture
 def played(tmp_path, embedder, classifier):
-    def play(history=None, *settings):
+    def play(history=None, *settings, model="none"):
         history = history or life()
         folder = tmp_path / str(len(list(tmp_path.iterdir())))
-        experiment = with_settings(Experiment(), list(settings))
-        memory = MemoryUnderTest(folder, history, experiment, Models(embedder, classifier))
+        experiment = with_settings(Experiment(), [*settings, f"model={model}"])
+        memory = MemoryUnderTest(folder, history, experiment, Models(embedder, classifier, chat_model_or_none(model)))
         memory.remember(history.sessions, history.memories)
         return memory
 
@@ -50,6 +53,17 @@ def test_an_answer_comes_with_its_evidence_under_the_benchmarks_own_ids(played):
     assert set(prediction.milliseconds) >= {"classify", "retrieve", "rerank", "time_filter", "read"}
     assert prediction.stored == ("answer_77aa", "answer_77aa_1")
     assert 0 < prediction.confidence <= 1
+
+
+def test_what_a_chat_model_says_in_conversation_is_no_answer_of_a_reader(played):
+    probe = replace(PROBES[0], question="Biscuit the greyhound ran off again, I am so tired.", ability=STATEMENT)
+    with ChatServer("Oh no! Is he the one you adopted on a Saturday?") as server:
+        prediction = asked(played(model=server.model()), probe)
+    assert (prediction.talker, prediction.reader) == (server.model(), "")
+    assert prediction.answer == "Oh no! Is he the one you adopted on a Saturday [1]?"
+    assert prediction.cited == ("answer_77aa_1",)
+    assert verdict(probe, prediction).state == "right"
+    assert "converse" in prediction.milliseconds
 
 
 def test_what_was_never_said_is_declined(played):

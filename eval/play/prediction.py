@@ -23,7 +23,8 @@ def make_prediction(probe: Probe, history_id: str, answer: Answer, ids: Benchmar
     """Record what the pipeline answered, found and did, and how long it took."""
     reading = answer.reading
     lines = {line.node: line for line in answer.trace}
-    confidence = lines["read"].figures.get("best note", 0.0)
+    read = lines.get("read")
+    confidence = read.figures.get("best note", 0.0) if read else 0.0
     return Prediction(
         probe.id,
         history_id,
@@ -42,7 +43,8 @@ def make_prediction(probe: Probe, history_id: str, answer: Answer, ids: Benchmar
         response_ms=round(seconds * 1000, 2),
         tokens_in=sum(int(line.figures.get("tokens in", 0)) for line in answer.trace),
         tokens_out=sum(int(line.figures.get("tokens out", 0)) for line in answer.trace),
-        reader=reading.by,
+        reader=reading.by if read else "",
+        talker=reading.by if not read else "",
         fallbacks={line.node: bool(n) for line in answer.trace if (n := line.figures.get("fallback")) is not None},
     )
 

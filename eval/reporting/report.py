@@ -17,7 +17,7 @@ from eval.metrics.abstention import Curve, Table, curve, table
 from eval.metrics.answers import verdict
 from eval.metrics.scores import figures, is_evidence
 from eval.runs.run import HistoryCosts, Run
-from eval.types import Cause, Costs, Figure, Probe, Sample
+from eval.types import Cause, Costs, Figure, Prediction, Probe, Sample
 from graph.models.names import is_named
 
 MOST_EVIDENCE = 4
@@ -94,11 +94,16 @@ def report(run: Run) -> Report:
         agreement(judged) if judged else None,
         timing(samples, costs),
         {"in": sum(s.prediction.tokens_in for s in samples), "out": sum(s.prediction.tokens_out for s in samples)},
-        dict(Counter(s.prediction.reader or NOBODY for s in samples).most_common()) if by_model else {},
+        dict(Counter(_replied_by(s.prediction) for s in samples).most_common()) if by_model else {},
         dict(Counter(reason for c in costs for _, reason in c.skips).most_common()),
         benchmark.published(metrics),
         run.is_done,
     )
+
+
+def _replied_by(prediction: Prediction) -> str:
+    """The reader, the chat model that talked, or that it was neither."""
+    return prediction.reader or (f"{prediction.talker}, in conversation" if prediction.talker else NOBODY)
 
 
 def _with_counted_evidence(samples: Sequence[Sample], measure: Callable[[Sequence[Sample]], Figures]) -> Figures:
