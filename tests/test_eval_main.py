@@ -370,8 +370,8 @@ def test_a_run_whose_model_goes_away_stops_and_goes_on_from_there(command, evalu
         status, out, err = command(*order, "--json")
     assert status == 0, err
     assert run.name == parsed(out)["run"]
-    assert "A red dinghy." in {s.prediction.answer for s in run.samples()}
-    assert not [s for s in run.samples() if "extractive" in " ".join(s.prediction.trace)]
+    assert "A red dinghy. [1]" in {s.prediction.answer for s in run.samples()}
+    assert not [s for s in run.samples() if "503" in " ".join(s.prediction.trace)]
 
 
 def test_a_report_says_how_many_answers_another_reader_gave(command):
