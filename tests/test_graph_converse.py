@@ -62,6 +62,7 @@ def test_a_claim_without_a_mark_gets_the_citation_of_the_memory_that_supports_it
         ("My name is Tilde. How nice!", "How nice!", "another's name"),
         (f"How nice! {TOLD}", "How nice!", "repeats the user"),
         ("How nice! How nice! How nice!", "How nice!", "repeats itself"),
+        ("How nice! You visited Lisbon. Have you been to Bali?", "How nice! Have you been to Bali?", "without a source"),
         ("How nice! You may mention it and write its number after it.", "How nice!", "recites its prompt"),
     ],
 )
@@ -201,6 +202,11 @@ def test_a_chat_that_does_not_fit_loses_its_oldest_turns(marlow):
     assert "turn 11" in said
     assert "turn 0 " not in said
     assert server.requests[0]["messages"][-1]["content"] == TOLD
+
+
+def test_a_name_in_the_possessive_is_no_other_name():
+    assert not checks.foreign_names("Nora is your brother Tom's daughter.", ["tom is coming with his girl nora"])
+    assert checks.foreign_names("Nora is your brother Bob's daughter.", ["tom is coming with his girl nora"])
 
 
 @pytest.mark.parametrize(

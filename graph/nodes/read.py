@@ -163,7 +163,7 @@ async def _answered(reader_input: ReaderInput, write: Write, before: str) -> Rea
 
 def _notice(model: str, fault: BaseException | None) -> str:
     if isinstance(fault, RejectedAnswer):
-        return f"The answer of {model} was not used: {fault}. Memoir answered without it."
+        return f"The chat model's answer was not used: {fault}. Memoir answered without it."
     if isinstance(fault, UnusableReply):
         why = f"{model} did not reply in the requested form ({fault}), even when asked again."
     else:

@@ -7,6 +7,7 @@ nor, in a local model's template, its turn.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,8 @@ TURNS, TURN_CHARACTERS = 6, 500
 
 MAX_QUOTE = 240
 """Most characters of a note, and of a quote."""
+
+_MARK = re.compile(r"\s?\[\d+\]")
 
 _RULES = """\
 You answer questions from memories: lines that were said or noted earlier, the oldest first.
@@ -158,7 +161,8 @@ def _data(content: PromptContent, notes: Sequence[Mapping[str, Any]] | None) -> 
 
 
 def _short(text: str) -> str:
-    return shorten(text, TURN_CHARACTERS)
+    """A turn without its citations, whose numbers are not those of this prompt."""
+    return shorten(_MARK.sub("", text), TURN_CHARACTERS)
 
 
 def _memory(number: int, memory: Memory, content: PromptContent, *, worded: bool) -> dict[str, Any]:
@@ -175,7 +179,7 @@ def _memory(number: int, memory: Memory, content: PromptContent, *, worded: bool
         "text": text if worded else "",
         "dates": {d.text: describe_span(d.span) for d in times_in(text, memory.said_at)},
         "happened": describe_span(when.span) if when else "",
-        "ago": length(of_day, today) if of_day and of_day <= today else "",
+        "ago": length(of_day, today) if of_day and of_day < today else "",
         "ended": f"{ended:%Y-%m-%d}" if ended and ended <= content.ask.as_of else "",
         "doubtful_since": f"{stale:%Y-%m-%d}" if stale and stale <= content.ask.as_of else "",
     }

@@ -37,18 +37,22 @@ _LABEL = re.compile(
 _OWN_NAME = re.compile(r"\b(?:my name is|my name's|i am called|i'm called|call me)\s+([^\W\d_][\w'’-]*)", re.IGNORECASE)
 _I_AM = re.compile(r"\b(?:i am|i'm|this is)\s+([A-Z][\w'’-]*)")
 
-_CLAIM = re.compile(
-    r"\b(?:you|u)(?:['’]ve|['’]d| have| had)?(?: (?:just|once|also|recently|really|already))? "
-    r"(?:told|said|mention\w*|wrote|shared|\w{2,}ed|went|were|had|got|bought|met|made|took|saw|ate|came|left|lost|won"
-    r"|did|been)\b"
+_RECALLS = re.compile(
+    r"\b(?:you|u)(?:['’]ve|['’]d| have| had)?(?: (?:just|once|also|recently|already))? "
+    r"(?:told|said|mention\w*|wrote|shared)\b"
     r"|\bi(?: (?:still|do|also))? (?:remember|recall)\b|\blast time\b|\b(?:remember|recall) (?:when|how|that|your)\b"
     r"|\[\d",
     re.IGNORECASE,
 )
-"""What tells the user something about their past."""
+_PAST = re.compile(
+    r"\b(?:you|u)(?:['’]ve|['’]d| have| had)?(?: (?:just|once|also|recently|really|already))? "
+    r"(?:\w{2,}ed|went|were|had|got|bought|met|made|took|saw|ate|came|left|lost|won|did|been)\b",
+    re.IGNORECASE,
+)
+"""What tells the user something about their past. (A question such as "Have you been there?" tells nothing.)"""
 
 _MARK = re.compile(r"\s?\[[\d,\s]*\]")
-_NAME = re.compile(r"(?<![.!?…:\"“”'’\n])(?<=\s)[A-ZÀ-Þ][\w'’-]*")
+_NAME = re.compile(r"(?<![.!?…:\"“”'’\n])(?<=\s)[A-ZÀ-Þ][\w-]*")
 """Names within a sentence: its first word is written large anyway."""
 _FIGURE = re.compile(r"\d+(?:[.,:]\d+)*")
 
@@ -99,7 +103,7 @@ def echoes(text: str, message: str) -> bool:
 
 def claims(sentence: str) -> bool:
     """Whether a sentence tells the user something about their past."""
-    return bool(_CLAIM.search(sentence))
+    return bool(_RECALLS.search(sentence)) or (not sentence.endswith("?") and bool(_PAST.search(sentence)))
 
 
 def telling_terms(text: str) -> frozenset[str]:
@@ -200,6 +204,7 @@ class CheckedReply:
         in_chat = " ".join([ask.text, *(turn.text for turn in ask.dialogue), ask.persona.description, self.talk.user])
         lines = [memory_line(number, memory, self.talk) for number, memory in enumerate(memories, 1)]
         place = best_source(bare, lines, in_chat)
+        place = best_source(bare, lines) if place is None else place
         sources = [in_chat, self.talk.today, *(lines[place : place + 1] if place is not None else [])]
         is_new = bool(telling_terms(bare) - telling_terms(in_chat))
         if is_new and (place is None or foreign_names(bare, sources) or foreign_figures(bare, sources)):

@@ -107,7 +107,7 @@ class Answering:
             bubbles = (*bubbles[:-1], replace(bubbles[-1], remembered=tuple(memory.text for memory in made)))
         number = len(chat.answers) + 1
         given = PastAnswer(answer.ask.text, tuple((c.number, c.memory.id, c.quote) for c in reading.citations))
-        notice = messages.notice(messages.MODEL_FAILED, reading.notice)
+        notice = messages.notice(messages.WITHOUT_MODEL, reading.notice)
         reply = messages.answer_bubble(reading.answer, {c.number for c in reading.citations}, number)
         return {
             **self._end(replace(chat, bubbles=(*bubbles, *notice, reply), answers=(*chat.answers, given))),

@@ -15,7 +15,7 @@ ASK = "Ask a question, or share something to remember"
 SEND, STOP = "Send", "Stop"
 
 STOPPED = ("Stopped", "Your message is kept; the unfinished reply is not.")
-MODEL_FAILED = "The chat model did not answer"
+WITHOUT_MODEL = "Answered without the chat model"
 
 STATUS = {
     "classify": "Searching the memories…",
@@ -23,6 +23,7 @@ STATUS = {
     "rerank": "Checking dates…",
     "time_filter": "Reading the memories…",
     "read": "Saving this exchange…",
+    "converse": "Saving this exchange…",
 }
 """What is being done after each node, as the chat shows it."""
 
