@@ -62,7 +62,11 @@ def test_a_claim_without_a_mark_gets_the_citation_of_the_memory_that_supports_it
         ("My name is Tilde. How nice!", "How nice!", "another's name"),
         (f"How nice! {TOLD}", "How nice!", "repeats the user"),
         ("How nice! How nice! How nice!", "How nice!", "repeats itself"),
-        ("How nice! You visited Lisbon. Have you been to Bali?", "How nice! Have you been to Bali?", "without a source"),
+        (
+            "How nice! You visited Lisbon. Have you been to Bali?",
+            "How nice! Have you been to Bali?",
+            "without a source",
+        ),
         ("How nice! You may mention it and write its number after it.", "How nice!", "recites its prompt"),
     ],
 )
