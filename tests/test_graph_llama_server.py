@@ -15,6 +15,7 @@ from graph.models import calls, tokens
 from graph.models.calls import ModelFailed, complete, stream_reply
 from graph.models.faults import ContextExceeded
 from graph.models.hosted import model as hosted
+from graph.models.hosted import profile
 from graph.models.json_replies import StrictReply, ask_for_json, parse_json
 from graph.models.registry import chat_model
 from support.llama_server import CONTEXT, LlamaServer, programs, weights
@@ -108,6 +109,25 @@ def test_questions_at_once_are_all_answered(model):
         return await asyncio.gather(*(stream_reply(model, talk, max_tokens=20) for talk in talks))
 
     assert [reply.cut for reply in asyncio.run(ask_at_once())] == [True] * 3
+
+
+def test_its_list_and_its_count_are_not_asked_for_within_a_reply(model, monkeypatch):
+    monkeypatch.setattr(profile, "KEEP_SECONDS", 0)
+    monkeypatch.setattr(profile, "ASK_SECONDS", 0.2)
+
+    async def ask_beside():
+        beside = []
+
+        def ask(piece):
+            if not beside:
+                beside.append(asyncio.create_task(asyncio.to_thread(tokens.count_tokens, model, ASKED)))
+
+        reply = await stream_reply(model, [("human", "Count from one to fifty.")], max_tokens=40, on_piece=ask)
+        return reply, await beside[0]
+
+    reply, count = asyncio.run(ask_beside())
+    assert reply.cut  # at its bound, and not before
+    assert count > 20
 
 
 def test_a_server_that_stalls_is_said_and_asked_again(server, model, monkeypatch):

@@ -16,8 +16,8 @@ import asyncio
 import re
 import threading
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
@@ -61,7 +61,7 @@ _LEARNED: dict[tuple[str, str], int] = {}
 """Contexts by address and model, as servers named them when they refused a prompt."""
 
 _TURNS: dict[str, threading.Lock] = {}
-"""One lock for each server that answers one question at a time, by its address."""
+"""One lock for each server that answers one request at a time, by its address."""
 
 
 def server_profile(model: BaseChatOpenAI) -> ServerProfile:
@@ -69,13 +69,15 @@ def server_profile(model: BaseChatOpenAI) -> ServerProfile:
     address = str(model.openai_api_base)
     if address == OPENAI:
         return ServerProfile((model.profile or {}).get("max_input_tokens"), parallel=True)
-    asked, profile = _PROFILES.get((address, model.model_name), (0.0, None))
-    if profile is None or time.monotonic() > asked + KEEP_SECONDS:
-        profile = _ask(_Server(model.root_client, address), model.model_name)
-        if profile is None:
-            return ServerProfile()
-        _PROFILES[address, model.model_name] = time.monotonic(), profile
-    return profile if profile.context else replace(profile, context=_LEARNED.get((address, model.model_name)))
+    key = address, model.model_name
+    asked, profile = _PROFILES.get(key, (0.0, ServerProfile()))
+    if key not in _PROFILES or time.monotonic() > asked + KEEP_SECONDS:
+        with _alone(address, profile) as free:
+            told = _ask(_Server(model.root_client, address), model.model_name) if free else None
+        if told is not None:
+            profile = told
+            _PROFILES[key] = time.monotonic(), told
+    return profile if profile.context else replace(profile, context=_LEARNED.get(key))
 
 
 def learn_context(model: BaseChatOpenAI, length: int) -> None:
@@ -85,25 +87,24 @@ def learn_context(model: BaseChatOpenAI, length: int) -> None:
 
 def count_at_server(model: BaseChatOpenAI, text: str) -> int | None:
     """Tokens of a text by the server's tokenizer, without the model's template; None if it does not count; blocks."""
-    count = server_profile(model).count
-    if count is None:
+    address, profile = str(model.openai_api_base), server_profile(model)
+    if profile.count is None:
         return None
-    reply = _Server(model.root_client, str(model.openai_api_base)).post(count[0], {count[1]: text})
+    path, field = profile.count
+    with _alone(address, profile) as free:
+        reply = _Server(model.root_client, address).post(path, {field: text}) if free else {}
     tokens = reply.get("tokens")
     return len(tokens) if isinstance(tokens, list) else _size(reply.get("count"))
 
 
 @asynccontextmanager
 async def turn_of(model: BaseChatOpenAI) -> AsyncIterator[None]:
-    """Wait until no other question of ours is with the server, if it is on this machine and answers one at a time.
-
-    llama-cpp-python's breaks off the first answer when a second question arrives.
-    """
+    """Wait until no other request of ours is with the server, if it is on this machine and answers one at a time."""
     address = str(model.openai_api_base)
-    if not _is_loopback(address) or (await asyncio.to_thread(server_profile, model)).parallel:
+    turn = _turn(address, await asyncio.to_thread(server_profile, model))
+    if turn is None:
         yield
         return
-    turn = _TURNS.setdefault(address, threading.Lock())
     # A lock of asyncio serves one event loop, and questions come from several; polling can be cancelled at any time.
     while not turn.acquire(blocking=False):
         await asyncio.sleep(_POLL_SECONDS)
@@ -111,6 +112,29 @@ async def turn_of(model: BaseChatOpenAI) -> AsyncIterator[None]:
         yield
     finally:
         turn.release()
+
+
+@contextmanager
+def _alone(address: str, profile: ServerProfile) -> Iterator[bool]:
+    """Whether a short request can be made without another of ours being with the server; waits a little for it."""
+    turn = _turn(address, profile)
+    if turn is None:
+        yield True
+        return
+    free = turn.acquire(timeout=ASK_SECONDS)
+    try:
+        yield free
+    finally:
+        if free:
+            turn.release()
+
+
+def _turn(address: str, profile: ServerProfile) -> threading.Lock | None:
+    """The lock of a server on this machine that answers one request at a time.
+
+    llama-cpp-python's server breaks off a reply when any other request arrives, even one for its list of models.
+    """
+    return None if profile.parallel or not _is_loopback(address) else _TURNS.setdefault(address, threading.Lock())
 
 
 def _is_loopback(address: str) -> bool:
