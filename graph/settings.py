@@ -69,8 +69,8 @@ class Settings(BankSettings):
         "learned", description="classifier of messages: learned, none, llm or llm-few-shot"
     )
     views: bool = Field(True, description="search with the dialogue before a message, too")
-    model: str = Field(NONE, description="chat model: none, openai:NAME, ADDRESS#NAME or hf:REPO_OR_FOLDER")
-    quantization: Quantization = Field("auto", description="weights of a local model: auto, nf4, int8, bf16, fp32")
+    model: str = Field(NONE, description="chat model: none, openai:NAME, ADDRESS#NAME, gguf:FILE or hf:REPO_OR_FOLDER")
+    quantization: Quantization = Field("auto", description="weights of an hf: model: auto, nf4, int8, bf16, fp32")
     reader: ReaderEngine = Field("auto", description="reader: auto (the chat model, if any), extractive or none")
     method: Method = Field(
         "auto", description="how a chat model reads: con, con-separate, direct, or auto (direct on a CPU, else con)"

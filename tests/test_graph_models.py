@@ -76,6 +76,7 @@ def test_a_missing_key_is_said_before_anything_is_sent():
         "openai:",
         "openai: ",
         "hf:",
+        "gguf:",
         "none",
         "http://127.0.0.1:8000/v1",
         "http://127.0.0.1:8000/v1#",
@@ -87,7 +88,7 @@ def test_a_missing_key_is_said_before_anything_is_sent():
     ],
 )
 def test_any_other_name_is_refused_with_the_forms_there_are(name):
-    with pytest.raises(UnknownModel, match=r"openai:MODEL .* hf:REPO_OR_FOLDER .* or ADDRESS#MODEL"):
+    with pytest.raises(UnknownModel, match=r"openai:MODEL .* gguf:FILE .* hf:REPO_OR_FOLDER .* or ADDRESS#MODEL"):
         chat_model(name)
 
 

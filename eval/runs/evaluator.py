@@ -24,7 +24,6 @@ from eval.runs.provenance import checksum, code_version, versions
 from eval.runs.run import Run, Spec
 from eval.settings import EvalSettings
 from eval.types import History
-from graph.models.names import is_local
 from graph.models.quantization import resolve_quantization
 from graph.models.registry import chat_model
 from memory.embedding.embedder import Embedder
@@ -173,7 +172,7 @@ class Evaluator:
 def _resolved_settings(experiment: Experiment) -> dict[str, Any]:
     """Name the quantization that "auto" means on this machine: four bits give other answers than sixteen."""
     settings = experiment.settings
-    if is_local(experiment.pipeline.model):
+    if experiment.pipeline.model.startswith("hf:"):
         settings["quantization"] = resolve_quantization(experiment.pipeline.quantization)
     return settings
 

@@ -16,6 +16,8 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 if TYPE_CHECKING:
     from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 
+    from graph.models.quantization import MemoryNeed
+
 
 @dataclass(frozen=True, slots=True)
 class ReplyOptions:
@@ -55,6 +57,19 @@ class LocalModel(BaseChatModel):
     def on_cpu(self) -> bool:
         """Whether it runs on the CPU, where a long prompt takes many seconds."""
         return True
+
+    @property
+    @abstractmethod
+    def free_bytes(self) -> int:
+        """Free bytes where the model is loaded: on the GPU or in memory."""
+
+    @abstractmethod
+    def memory_need(self) -> MemoryNeed:
+        """The memory that the model takes, estimated before it is loaded.
+
+        Raises:
+            UnknownModel: the model is missing, or cannot be run here.
+        """
 
     @abstractmethod
     def load(self) -> None:

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import psutil  # type: ignore[import-untyped]
 from pydantic import Field
 
 from graph.models.calls import ModelFailed, stream_reply
-from graph.models.hf.chat import HuggingFaceModel
 from graph.models.json_replies import StrictReply
-from graph.models.quantization import Quantization, resolve_quantization
+from graph.models.local_model import LocalModel
+from graph.models.quantization import Quantization
 from graph.models.registry import chat_model
 from graph.models.synthetic import Shape, write_model
-from graph.models.tokens import context_length
+from graph.models.tokens import Messages, context_length, count_tokens
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -25,9 +26,28 @@ GIB = 2**30
 
 SPEED_PROMPT = "Count from one to forty in English words, separated by commas. Write nothing else."
 SCHEMA_PROMPT = (
-    'Where was Ada born, if all you know is: "Ada was born in London in 1815"? Reply with one JSON object of this form '
-    'and nothing else: {"place": "...", "year": 0}'
+    'Where was {name} born, if all you know is: "{name} was born in {place} in {year}"? Reply with one JSON object of '
+    'this form and nothing else: {{"place": "...", "year": 0}}'
 )
+BORN = (
+    ("Ada", "London", 1815),
+    ("Alan", "London", 1912),
+    ("Grace", "New York", 1906),
+    ("Edsger", "Rotterdam", 1930),
+    ("Emmy", "Erlangen", 1882),
+    ("Kurt", "Brünn", 1906),
+    ("Sofya", "Moscow", 1850),
+    ("Srinivasa", "Erode", 1887),
+    ("Donald", "Milwaukee", 1938),
+    ("Barbara", "Los Angeles", 1939),
+)
+"""Ten questions for JSON; their facts are in the prompt."""
+
+LONG_PROMPT = "What did I buy first?\n" + "\n".join(
+    f"{day} May 2024: I bought {thing} at the market in Leeds, and my sister Ada came along."
+    for day, thing in enumerate(("a canoe", "two lamps", "a red kettle", "old maps", "a chess board") * 4, start=1)
+)
+"""Some 600 tokens, as a question with its memories has."""
 
 
 class _Place(StrictReply):
@@ -53,7 +73,7 @@ class Trial:
 
 
 def measure(name: str, quantization: Quantization) -> Figures:
-    """Measure a model by name; for a local one, the estimated and the actual memory, too.
+    """Measure a model by name; for a local one, the time to load it and its memory, too.
 
     Raises:
         UnknownModel: there is no such model, or it cannot be loaded here.
@@ -61,16 +81,22 @@ def measure(name: str, quantization: Quantization) -> Figures:
     """
     model = chat_model(name, quantization=quantization)
     figures: Figures = {"model": name}
-    if isinstance(model, HuggingFaceModel):
-        figures |= _loaded(model)
+    before = _resident_gib()
+    if isinstance(model, LocalModel):
+        figures |= _load_twice(model)
     trial = try_out(model)
+    long = [("human", LONG_PROMPT)]
+    first, _ = _ask(model, long, max_tokens=8)
+    kept = sum(_keeps_schema(model, *born) for born in BORN)
     figures |= {
         "first token s": trial.first_token_s,
+        f"first token s, {count_tokens(model, long)} prompt tokens": round(first, 3),
         "tokens per s": trial.tokens_per_s,
         "context": trial.context or "not stated",
-        "keeps to a JSON schema": "yes" if trial.keeps_schema else "no",
+        "keeps to a JSON schema": f"{kept} of {len(BORN)}",
     }
-    if isinstance(model, HuggingFaceModel):
+    if isinstance(model, LocalModel):
+        figures |= {"memory GiB, before": before, "memory GiB, after": _resident_gib()}
         import torch
 
         if torch.cuda.is_available():
@@ -85,22 +111,27 @@ def try_out(model: BaseChatModel) -> Trial:
     Raises:
         ModelFailed: it does not reply.
     """
+    first, rate = _ask(model, [("human", SPEED_PROMPT)])
+    return Trial(round(first, 3), round(rate, 1), context_length(model), _keeps_schema(model, *BORN[0]))
+
+
+def _ask(model: BaseChatModel, talk: Messages, max_tokens: int | None = None) -> tuple[float, float]:
+    """Seconds to the first piece of the reply, and tokens a second after it."""
     arrivals: list[float] = []
     started = time.perf_counter()
     reply = asyncio.run(
-        stream_reply(model, [("human", SPEED_PROMPT)], on_piece=lambda piece: arrivals.append(time.perf_counter()))
+        stream_reply(model, talk, max_tokens=max_tokens, on_piece=lambda piece: arrivals.append(time.perf_counter()))
     )
     ended = time.perf_counter()
     # A reply may come in one piece: a local model delivers whole words, and the noise of a synthetic one has none.
     seconds = ended - (arrivals[0] if len(arrivals) > 1 else started)
-    rate = (reply.tokens_out or len(arrivals)) / seconds
-    first = arrivals[0] - started
-    return Trial(round(first, 3), round(rate, 1), context_length(model), _keeps_schema(model))
+    return arrivals[0] - started, (reply.tokens_out or len(arrivals)) / seconds
 
 
-def _keeps_schema(model: BaseChatModel) -> bool:
+def _keeps_schema(model: BaseChatModel, name: str, place: str, year: int) -> bool:
+    prompt = SCHEMA_PROMPT.format(name=name, place=place, year=year)
     try:
-        reply = asyncio.run(stream_reply(model, [("human", SCHEMA_PROMPT)], schema=_Place.model_json_schema()))
+        reply = asyncio.run(stream_reply(model, [("human", prompt)], schema=_Place.model_json_schema()))
         _Place.model_validate_json(reply.text)
     except (ModelFailed, ValueError):
         return False
@@ -115,16 +146,22 @@ def make_synthetic_model(folder: Path, shape: Shape) -> str:
     return f"hf:{folder}"
 
 
-def _loaded(model: HuggingFaceModel) -> Figures:
-    need = model.weights.memory_need()
-    started = time.perf_counter()
-    loaded = model.weights.model()
+def _load_twice(model: LocalModel) -> Figures:
+    need, seconds = model.memory_need(), []
+    for _ in range(2):  # the first may convert the file, or read it from the disk
+        model.unload()
+        started = time.perf_counter()
+        model.load()
+        seconds.append(round(time.perf_counter() - started, 2))
     return {
-        "quantization": resolve_quantization(model.quantization),
+        "quantization": model.precision,
         "parameters": need.parameters,
         "weights GiB, expected": round(need.weights / GIB, 3),
         "cache GiB, expected": round(need.cache / GIB, 3),
-        "load s": round(time.perf_counter() - started, 2),
-        "weights GiB": round(loaded.get_memory_footprint() / GIB, 3),
-        "device": str(loaded.device),
+        "load s": seconds[0],
+        "load s, again": seconds[1],
     }
+
+
+def _resident_gib() -> float:
+    return round(float(psutil.Process().memory_info().rss) / GIB, 3)

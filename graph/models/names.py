@@ -10,12 +10,12 @@ from graph.models.hosted.keys import redact_keys
 from memory.errors import MemoirError
 
 FORMS = (
-    "none, openai:MODEL (as openai:gpt-4o-mini), hf:REPO_OR_FOLDER (as hf:Qwen/Qwen2.5-7B-Instruct) or ADDRESS#MODEL "
-    "(as http://127.0.0.1:8000/v1#qwen2.5-7b)"
+    "none, openai:MODEL (as openai:gpt-4o-mini), gguf:FILE (as gguf:~/qwen2.5-3b-instruct-q4_k_m.gguf), "
+    "hf:REPO_OR_FOLDER (as hf:Qwen/Qwen2.5-7B-Instruct) or ADDRESS#MODEL (as http://127.0.0.1:8000/v1#qwen2.5-7b)"
 )
 NONE = "none"
 
-Kind = Literal["none", "openai", "server", "local"]
+Kind = Literal["none", "openai", "server", "local", "gguf"]
 
 
 class UnknownModel(MemoirError):
@@ -24,7 +24,7 @@ class UnknownModel(MemoirError):
 
 @dataclass(frozen=True, slots=True)
 class ModelName:
-    """A parsed name: `model` is the name at its server or hub, `address` that of the server."""
+    """A parsed name: `model` is the name at its server or hub, or a file, `address` that of the server."""
 
     kind: Kind
     model: str = ""
@@ -38,7 +38,7 @@ def is_named(name: str) -> bool:
 
 def is_local(name: str) -> bool:
     """Whether the model of that name runs in this process."""
-    return name.startswith("hf:")
+    return name.startswith(("hf:", "gguf:"))
 
 
 def parse_name(name: str) -> ModelName:
@@ -54,6 +54,8 @@ def parse_name(name: str) -> ModelName:
         return ModelName("openai", rest.strip())
     if kind == "hf" and rest.strip():
         return ModelName("local", rest.strip())
+    if kind == "gguf" and rest.strip():
+        return ModelName("gguf", rest.strip())
     return _server(name)
 
 

@@ -5,6 +5,7 @@ The name says everything, so that a run can be recorded and repeated:
     none                                      no model: the extractive reader and the learned classifier do all
     openai:gpt-4o-mini                        OpenAI's own service; key from OPENAI_API_KEY
     http://127.0.0.1:8000/v1#qwen2.5-7b       address, then the model there; key from MEMOIR_API_KEY, if it wants one
+    gguf:~/qwen2.5-3b-instruct-q4_k_m.gguf    a GGUF file, run by this process on the CPU
     hf:Qwen/Qwen2.5-7B-Instruct               a repository of Hugging Face, or a folder, run by this process
 
 Keys come from the environment or the key file (`hosted.keys`) and never go into a name, an error or a reply.
@@ -32,6 +33,10 @@ def chat_model(name: str, *, temperature: float = 0.0, quantization: Quantizatio
     parsed = parse_name(name)
     if parsed.kind == "none":
         raise UnknownModel(f"“none” is not a chat model; write {FORMS}")
+    if parsed.kind == "gguf":
+        from graph.models.gguf.chat import GgufChat
+
+        return GgufChat(name=parsed.model, temperature=temperature)
     if parsed.kind != "local":
         return hosted_model(parsed, temperature)
     from graph.models.hf.chat import HuggingFaceModel

@@ -9,11 +9,11 @@ import gradio as gr
 from markupsafe import Markup
 
 from graph.assistant import Assistant
-from graph.models.hf.chat import HuggingFaceModel
+from graph.models.gguf.chat import GgufChat
 from graph.models.local_model import LocalModel
 from graph.models.measure import Trial, try_out
 from graph.models.names import NONE, is_named, parse_name
-from graph.models.quantization import Quantization, free_bytes, resolve_quantization
+from graph.models.quantization import Quantization
 from graph.models.registry import chat_model, chat_model_or_none
 from graph.settings import PipelineSettings
 from memory.errors import MemoirError
@@ -51,13 +51,13 @@ class ModelPanel:
                 value=names[-1],
                 allow_custom_value=True,
                 label="Chat model",
-                info="none, openai:NAME, ADDRESS#NAME or hf:REPO_OR_FOLDER; type one and press Enter",
+                info="none, openai:NAME, ADDRESS#NAME, gguf:FILE or hf:REPO_OR_FOLDER; type one and press Enter",
                 elem_id="model",
             )
             self.quantization = gr.Dropdown(
                 list(get_args(Quantization)),
                 value=configured.quantization,
-                label="Quantization of a local model",
+                label="Quantization of an hf: model",
                 elem_id="model-quantization",
             )
             with gr.Row(elem_classes="memoir-actions"):
@@ -122,19 +122,17 @@ def describe_model(name: str, quantization: Quantization) -> str:
         UnknownModel: there is none of that name.
     """
     named = parse_name(name or NONE)
-    if named.kind != "local":
-        chat_model_or_none(name, quantization)  # a missing key is reported now, not at the first question
+    model = chat_model_or_none(name, quantization)  # a missing key is reported now, not at the first question
+    if not isinstance(model, LocalModel):
         return DESTINATIONS[named.kind].format(address=named.address)
-    model = chat_model(name, quantization=quantization)
-    assert isinstance(model, HuggingFaceModel)
-    need, free = model.weights.memory_need(), free_bytes()
-    loaded = model.weights.loaded
+    need, free = model.memory_need(), model.free_bytes
     loading = f"; {_gib(need.loading)} while it loads" if need.loading > need.weights else ""
     parts = f"{_gib(need.weights)} weights, {_gib(need.cache)} for {need.context:,} tokens{loading}"
-    weights = f"{need.parameters:,} parameters in {resolve_quantization(quantization)}"
-    state = "Loaded" if loaded else "Not loaded yet"
-    text = f"{state}: {weights} need {_gib(need.total)} ({parts}); {_gib(free)} are free."
-    return text if loaded or need.total <= free else f"{text} There is not enough memory."
+    weights = f"{need.parameters:,} parameters in {model.precision}"
+    state = "Loaded" if model.loaded else "Not loaded yet"
+    disk = f", {_gib(model.weights.path.stat().st_size)} on disk," if isinstance(model, GgufChat) else ""
+    text = f"{state}: {weights}{disk} need {_gib(need.total)} ({parts}); {_gib(free)} are free."
+    return text if model.loaded or need.total <= free else f"{text} There is not enough memory."
 
 
 def describe_trial(trial: Trial) -> str:

@@ -20,7 +20,7 @@ from graph.models.hf.replies import JsonConstraint, ReplyText, Stopped, stoppabl
 from graph.models.hf.weights import ModelWeights, shared_weights
 from graph.models.limits import REPLY_TOKENS
 from graph.models.local_model import LocalModel, ReplyOptions
-from graph.models.quantization import Quantization, resolve_quantization
+from graph.models.quantization import MemoryNeed, Quantization, free_bytes, resolve_quantization
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
@@ -60,6 +60,15 @@ class HuggingFaceModel(LocalModel):
     @override
     def loaded(self) -> bool:
         return self.weights.loaded
+
+    @property
+    @override
+    def free_bytes(self) -> int:
+        return free_bytes()
+
+    @override
+    def memory_need(self) -> MemoryNeed:
+        return self.weights.memory_need()
 
     @override
     def load(self) -> None:

@@ -1,0 +1,174 @@
+"""The chat model over a GGUF file."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psutil  # type: ignore[import-untyped]
+from typing_extensions import override
+
+from graph.models.calls import ModelFailed
+from graph.models.gguf.grammar import grammar
+from graph.models.gguf.weights import GgufWeights, shared_weights
+from graph.models.limits import REPLY_TOKENS
+from graph.models.local_model import LocalModel, ReplyOptions
+
+if TYPE_CHECKING:
+    from langchain_core.messages import BaseMessage
+
+    from graph.models.quantization import MemoryNeed
+
+CHUNK = 256
+"""Tokens of a prompt that are read at once; OpenVINO cannot be stopped within them."""
+
+ROLES = {"system": "system", "human": "user", "ai": "assistant"}
+
+
+class GgufChat(LocalModel):
+    """A chat model over a GGUF file; `name` is its path."""
+
+    @property
+    def weights(self) -> GgufWeights:
+        """The weights, shared with every other chat model of this file."""
+        return shared_weights(Path(self.name).expanduser().absolute())
+
+    @property
+    @override
+    def context(self) -> int:
+        return self.weights.header.context
+
+    @property
+    @override
+    def precision(self) -> str:
+        return self.weights.header.precision
+
+    @property
+    @override
+    def loaded(self) -> bool:
+        return self.weights.loaded
+
+    @property
+    @override
+    def free_bytes(self) -> int:
+        return int(psutil.virtual_memory().available)
+
+    @override
+    def memory_need(self) -> MemoryNeed:
+        return self.weights.memory_need()
+
+    @override
+    def load(self) -> None:
+        self.weights.pipeline()
+
+    @override
+    def unload(self) -> None:
+        self.weights.unload()
+
+    @override
+    def count(self, messages: Sequence[BaseMessage]) -> int:
+        return len(self._ids(messages))
+
+    def _ids(self, messages: Sequence[BaseMessage]) -> list[int]:
+        tokenizer = self.weights.pipeline().get_tokenizer()
+        chat = [{"role": ROLES[m.type], "content": self._without_marks(m.text)} for m in messages]
+        # A model that can reason first would do so for minutes on a CPU.
+        prompt = tokenizer.apply_chat_template(chat, True, extra_context={"enable_thinking": False})
+        ids: list[int] = tokenizer.encode(prompt, add_special_tokens=False).input_ids.data[0].tolist()
+        return ids
+
+    def _without_marks(self, text: str) -> str:
+        """The text with a space in each mark of the template, such as <|im_end|>: no message can end its turn."""
+        marks = self.weights.header.control_tokens
+        if not any(mark in text for mark in marks):
+            return text
+        return re.sub("|".join(map(re.escape, marks)), lambda mark: f"{mark[0][0]} {mark[0][1:]}", text)
+
+    @override
+    def _run(
+        self,
+        messages: Sequence[BaseMessage],
+        options: ReplyOptions,
+        deliver: Callable[[str], None],
+        stopped: threading.Event,
+    ) -> dict[str, Any]:
+        weights = self.weights
+        with weights.generating:
+            if stopped.is_set():
+                return {}
+            pipeline, ids = weights.pipeline(), self._ids(messages)
+            room = self.context - len(ids)
+            if room <= 0:
+                raise ModelFailed(
+                    f"The prompt has {len(ids):,} tokens or more, and the chat model can read {self.context:,}. "
+                    "Shorten the message, or choose a model with a longer context"
+                )
+            config = self._config(pipeline, options, room)
+            if not _read_prompt(weights, pipeline, ids, stopped):
+                return {}
+            return _generate(pipeline, ids, config, deliver, stopped)
+
+    def _config(self, pipeline: Any, options: ReplyOptions, room: int) -> Any:  # noqa: ANN401
+        from openvino_genai import StructuredOutputConfig
+
+        config = pipeline.get_generation_config()
+        config.max_new_tokens = min(options.max_tokens or REPLY_TOKENS, room)
+        config.do_sample = self.temperature > 0
+        if self.temperature > 0:
+            config.temperature = self.temperature
+        if options.stop:
+            config.stop_strings = set(options.stop)
+        if options.json_schema is not None:
+            config.structured_output_config = StructuredOutputConfig(grammar=grammar(options.json_schema))
+        return config
+
+
+def _read_prompt(weights: GgufWeights, pipeline: Any, ids: list[int], stopped: threading.Event) -> bool:  # noqa: ANN401
+    """Read the prompt chunk by chunk into the key-value cache, which the generation then starts from.
+
+    What the last prompt began with, too, is there already. False if it was stopped.
+    """
+    last, weights.last_prompt = weights.last_prompt, ids
+    known = next((n for n, (a, b) in enumerate(zip(ids, last, strict=False)) if a != b), min(len(ids), len(last)))
+    config = pipeline.get_generation_config()
+    config.max_new_tokens = 1
+    for end in range(known + CHUNK, len(ids), CHUNK):
+        pipeline.generate(_inputs(ids[:end]), config)
+        if stopped.is_set():
+            weights.last_prompt = ids[:end]
+            return False
+    return True
+
+
+def _generate(
+    pipeline: Any,  # noqa: ANN401
+    ids: list[int],
+    config: Any,  # noqa: ANN401
+    deliver: Callable[[str], None],
+    stopped: threading.Event,
+) -> dict[str, Any]:
+    from openvino_genai import GenerationFinishReason, StreamingStatus
+
+    def hear(piece: str) -> StreamingStatus:
+        if stopped.is_set():
+            return StreamingStatus.CANCEL
+        deliver(piece)
+        return StreamingStatus.RUNNING
+
+    reply = pipeline.generate(_inputs(ids), config, hear)
+    written = len(reply.tokens[0])
+    was_cut = reply.finish_reasons[0] == GenerationFinishReason.LENGTH
+    return {
+        "usage_metadata": {"input_tokens": len(ids), "output_tokens": written, "total_tokens": len(ids) + written},
+        "response_metadata": {"finish_reason": "length" if was_cut else "stop"},
+    }
+
+
+def _inputs(ids: list[int]) -> Any:  # noqa: ANN401
+    import numpy as np
+    from openvino import Tensor
+
+    return Tensor(np.array([ids], np.int64))

@@ -1,0 +1,176 @@
+"""Read the header of a GGUF file: its metadata and the list of its tensors, without the weights.
+
+Layout, little-endian: "GGUF", version, number of tensors, number of metadata entries; then the entries (key, type,
+value); then the tensors (name, dimensions, type, offset); then the weights, aligned. The specification is
+https://github.com/ggml-org/ggml/blob/master/docs/gguf.md.
+"""
+
+from __future__ import annotations
+
+import math
+import mmap
+import struct
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from graph.models.names import UnknownModel
+from graph.models.quantization import MAX_CONTEXT
+
+ARCHITECTURES = ("llama", "qwen2", "qwen3")
+"""What OpenVINO's reader of GGUF files takes; Mistral's models and SmolLM call themselves llama."""
+
+SHAPES = {
+    0: ("F32", 1, 4),
+    1: ("F16", 1, 2),
+    2: ("Q4_0", 32, 18),
+    3: ("Q4_1", 32, 20),
+    8: ("Q8_0", 32, 34),
+    12: ("Q4_K", 256, 144),
+    14: ("Q6_K", 256, 210),
+    30: ("BF16", 1, 2),
+}
+"""Types of weights that OpenVINO reads, by number: name, weights in a block, bytes of a block."""
+
+NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+STRING, ARRAY = 8, 9
+
+CONTROL = 3
+"""The token type of marks such as the end of a turn."""
+
+USE_ANOTHER = "Use a file of llama, qwen2 or qwen3 in Q4_0, Q4_K_M or Q8_0, or run this one in Ollama (ADDRESS#MODEL)"
+
+
+@dataclass(frozen=True, slots=True)
+class GgufHeader:
+    """What a GGUF file tells of its model; `metadata` has no arrays but `control_tokens`."""
+
+    metadata: dict[str, Any]
+    control_tokens: tuple[str, ...]
+    precision: str
+    parameters: int
+    weight_bytes: int
+
+    def number(self, key: str, default: int = 0) -> int:
+        """A number that the metadata keeps under its architecture, as "context_length"."""
+        return int(self.metadata.get(f"{self.metadata['general.architecture']}.{key}", default))
+
+    @property
+    def context(self) -> int:
+        """Tokens of context used: those the model was trained for, at most `MAX_CONTEXT`."""
+        return min(MAX_CONTEXT, self.number("context_length", MAX_CONTEXT))
+
+    @property
+    def cache_bytes(self) -> int:
+        """The key-value cache at the whole context; OpenVINO keeps eight bits a value."""
+        heads = self.number("attention.head_count", 1)
+        size = self.number("attention.key_length", self.number("embedding_length") // heads)
+        return 2 * self.number("block_count") * self.number("attention.head_count_kv", heads) * size * self.context
+
+
+def read_header(path: Path) -> GgufHeader:
+    """Read and check the header of a file that OpenVINO is to load; a damaged file would end the whole process there.
+
+    Raises:
+        UnknownModel: there is no such file, it is no complete GGUF file, or OpenVINO cannot read its model.
+    """
+    try:
+        stat = path.stat()
+        return _read(path, stat.st_size, stat.st_mtime_ns)
+    except OSError as fault:
+        raise UnknownModel(
+            f"gguf:{path} cannot be read ({fault.strerror or fault}). Give the path of a GGUF file; “make model” "
+            "installs a small one to try"
+        ) from None
+    except (struct.error, ValueError, TypeError, ArithmeticError):
+        raise UnknownModel(f"gguf:{path} is damaged, or not a complete download. Get the file again") from None
+
+
+@cache
+def _read(path: Path, size: int, modified: int) -> GgufHeader:
+    with path.open("rb") as file:
+        if file.read(4) != b"GGUF":
+            raise UnknownModel(f"gguf:{path} is not a GGUF file. Give the path of a file that ends in .gguf")
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return _Reader(path, data).header()
+
+
+class _Reader:
+    def __init__(self, path: Path, data: mmap.mmap) -> None:
+        self.path = path
+        self.data = data
+        self.at = 4
+
+    def header(self) -> GgufHeader:
+        version, tensors, entries = self._take("IQQ")
+        if version not in (2, 3):
+            raise self._unreadable(f"version {version} of the format")
+        arrays: dict[str, list[Any]] = {}
+        metadata: dict[str, Any] = {}
+        for _ in range(entries):
+            key, value = self._string(), self._value(*self._take("I"))
+            (arrays if isinstance(value, list) else metadata)[key] = value
+        self._check(metadata)
+        names = zip(arrays.get("tokenizer.ggml.tokens", []), arrays.get("tokenizer.ggml.token_type", []), strict=False)
+        control = tuple(name for name, kind in names if kind == CONTROL)
+        sizes, precision, end = self._tensors(tensors)
+        alignment = metadata.get("general.alignment", 32)
+        if math.ceil(self.at / alignment) * alignment + end > len(self.data):
+            raise ValueError("the weights end before the file should")
+        return GgufHeader(metadata, control, precision, sum(weights for weights, _ in sizes), sum(b for _, b in sizes))
+
+    def _check(self, metadata: dict[str, Any]) -> None:
+        architecture = metadata.get("general.architecture")
+        if architecture not in ARCHITECTURES:
+            raise self._unreadable(f"architecture “{architecture}”")
+        if metadata.get("split.count", 1) > 1:
+            raise self._unreadable("one of several parts of a model")
+        if metadata.get("tokenizer.ggml.model") != "gpt2":
+            raise self._unreadable(f"tokenizer “{metadata.get('tokenizer.ggml.model')}”")
+        if not metadata.get("tokenizer.chat_template"):
+            raise UnknownModel(f"gguf:{self.path} has no chat template. Use the “instruct” or “chat” file of the model")
+
+    def _tensors(self, count: int) -> tuple[list[tuple[int, int]], str, int]:
+        """(weights, bytes) of each tensor, the type of most weights, and where the last one ends."""
+        sizes, by_type, end = [], dict[str, int](), 0
+        for _ in range(count):
+            self._string()
+            (dimensions,) = self._take("I")
+            weights = math.prod(self._take(f"{dimensions}Q"))
+            kind, offset = self._take("IQ")
+            if kind not in SHAPES:
+                raise self._unreadable(f"weights of type {kind} (Q5, Q3, Q2 and IQ files have such)")
+            name, block, width = SHAPES[kind]
+            sizes.append((weights, weights // block * width))
+            by_type[name] = by_type.get(name, 0) + weights
+            end = max(end, offset + sizes[-1][1])
+        return sizes, max(by_type, key=lambda name: by_type[name]), end
+
+    def _take(self, form: str) -> tuple[Any, ...]:
+        values = struct.unpack_from(f"<{form}", self.data, self.at)
+        self.at += struct.calcsize(f"<{form}")
+        return values
+
+    def _string(self) -> str:
+        (length,) = self._take("Q")
+        begin, self.at = self.at, self.at + length
+        if self.at > len(self.data):
+            raise ValueError("a string ends after the file")
+        return self.data[begin : self.at].decode("utf-8", "replace")
+
+    def _value(self, kind: int) -> Any:  # noqa: ANN401  # a number, a text or a list of them
+        if kind == STRING:
+            return self._string()
+        if kind != ARRAY:
+            return self._take(NUMBERS[kind])[0] if kind in NUMBERS else self._bad(kind)
+        inner, length = self._take("IQ")
+        if inner == STRING:
+            return [self._string() for _ in range(length)]
+        return list(self._take(f"{length}{NUMBERS[inner]}")) if inner in NUMBERS else self._bad(inner)
+
+    def _bad(self, kind: int) -> Any:  # noqa: ANN401
+        raise ValueError(f"no metadata has type {kind}")
+
+    def _unreadable(self, what: str) -> UnknownModel:
+        return UnknownModel(f"OpenVINO cannot read gguf:{self.path}: {what}. {USE_ANOTHER}")

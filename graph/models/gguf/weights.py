@@ -1,0 +1,160 @@
+"""Load a GGUF file once a process, and keep the model that OpenVINO makes of it for the next start."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import shutil
+import tempfile
+import threading
+from contextlib import suppress
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import psutil  # type: ignore[import-untyped]
+
+from graph.models.gguf.header import USE_ANOTHER, GgufHeader, read_header
+from graph.models.names import UnknownModel
+from graph.models.quantization import MemoryNeed
+from memory.settings import BankSettings
+
+COPIES = 2.2
+"""OpenVINO holds the weights as they were converted and in the order that its kernels read (measured: 1.7 GiB for
+0.6 GiB in Q4_K)."""
+
+COPIES_AT_FIRST = 3.3
+"""While a file is converted (measured: 2.1 GiB)."""
+
+RUNTIME_BYTES = 300 * 2**20
+"""What OpenVINO takes besides weights and cache, measured with SmolLM2."""
+
+CONVERTED = "openvino_model.xml"
+
+
+class GgufWeights:
+    """The weights of one file, loaded on first use; threads share them, and one thread generates at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.generating = threading.Lock()
+        self.last_prompt: list[int] = []
+        """Its key-value cache is kept, so that a prompt with the same beginning is read from there on."""
+        self._loading = threading.Lock()
+        self._pipeline: Any = None
+
+    @property
+    def header(self) -> GgufHeader:
+        """The file's metadata.
+
+        Raises:
+            UnknownModel: the file is missing, damaged, or of a kind that OpenVINO cannot read.
+        """
+        return read_header(self.path)
+
+    @property
+    def loaded(self) -> bool:
+        """Whether the weights are in memory."""
+        return self._pipeline is not None
+
+    def pipeline(self) -> Any:  # noqa: ANN401  # openvino_genai.LLMPipeline, loaded late
+        """The model with its tokenizer, loaded on first use.
+
+        Raises:
+            UnknownModel: it cannot be loaded here.
+        """
+        with self._loading:
+            if self._pipeline is None:
+                self._check_memory()
+                try:
+                    self._pipeline = self._load()
+                except (RuntimeError, MemoryError) as fault:
+                    why = (str(fault).strip() or type(fault).__name__).splitlines()[-1][:300]
+                    raise UnknownModel(f"OpenVINO cannot load gguf:{self.path} ({why}). {USE_ANOTHER}") from fault
+            return self._pipeline
+
+    def memory_need(self) -> MemoryNeed:
+        """The memory that the model takes; more where the file was not converted yet.
+
+        Raises:
+            UnknownModel: as for `header`.
+        """
+        header = self.header
+        weights = int(COPIES * header.weight_bytes) + RUNTIME_BYTES
+        is_converted = (self.converted_folder() / CONVERTED).exists()
+        loading = weights if is_converted else int(COPIES_AT_FIRST * header.weight_bytes) + RUNTIME_BYTES
+        return MemoryNeed(header.parameters, weights, header.cache_bytes, header.context, loading)
+
+    def _check_memory(self) -> None:
+        need, free = self.memory_need().total, psutil.virtual_memory().available
+        if need > free:
+            raise UnknownModel(
+                f"gguf:{self.path} needs {need / 2**30:.1f} GiB of memory, and {free / 2**30:.1f} GiB are free. Close "
+                "other programs, unload other models, or use a smaller file"
+            )
+
+    def unload(self) -> None:
+        """Free the memory once no reply is being generated; the next question loads the model again."""
+        with self.generating, self._loading:
+            self._pipeline = None
+            self.last_prompt = []
+            gc.collect()
+
+    def _load(self) -> Any:  # noqa: ANN401
+        from openvino_genai import LLMPipeline
+
+        folder = self.converted_folder()
+        if (folder / CONVERTED).exists():
+            try:
+                return LLMPipeline(folder, "CPU")
+            except RuntimeError:  # the converted model is damaged; it is made anew
+                shutil.rmtree(folder, ignore_errors=True)
+        part = _new_folder(folder, self.path)
+        if part is None:
+            return LLMPipeline(self.path, "CPU")
+        try:
+            # OpenVINO saves beside the file that it reads.
+            pipeline = LLMPipeline(part / "model.gguf", "CPU", enable_save_ov_model=True)
+            (part / "model.gguf").unlink()
+            for older in folder.parent.glob(f"{folder.name.rpartition('-')[0]}-*"):
+                if not older.name.startswith(part.name):
+                    shutil.rmtree(older, ignore_errors=True)
+            with suppress(OSError):  # another process was faster
+                part.rename(folder)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+        return pipeline
+
+    def converted_folder(self) -> Path:
+        """The folder of the converted model: of this file at this size and date, by this version of OpenVINO."""
+        stat = self.path.stat()
+        state = f"{stat.st_size} {stat.st_mtime_ns} {version('openvino-genai')}"
+        name = f"{self.path.stem}-{_digest(str(self.path))}-{_digest(state)}"
+        return BankSettings().home / "cache" / "gguf" / name
+
+
+@cache
+def shared_weights(path: Path) -> GgufWeights:
+    """The one `GgufWeights` of that file in this process; nothing is loaded yet."""
+    return GgufWeights(path)
+
+
+def _new_folder(folder: Path, path: Path) -> Path | None:
+    """A folder with a link to the file; None where there is no room for a converted copy, or no link can be made."""
+    part: Path | None = None
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        if shutil.disk_usage(folder.parent).free < 1.5 * path.stat().st_size:
+            return None
+        part = Path(tempfile.mkdtemp(prefix=f"{folder.name}.", dir=folder.parent))
+        (part / "model.gguf").symlink_to(path)
+    except OSError:
+        if part is not None:
+            shutil.rmtree(part, ignore_errors=True)
+        return None
+    return part
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
