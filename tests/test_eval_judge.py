@@ -116,6 +116,13 @@ def test_a_failed_call_is_unscored_with_its_reason_and_is_asked_again_next_time(
     assert judge.spent == Spent(asked=2, failed=1, tokens_in=11, tokens_out=3)
 
 
+def test_a_small_real_model_gives_a_verdict(tmp_path):
+    file = pytest.importorskip("support.small_model").small_model()
+    judge = Judge(chat_model(f"gguf:{file}"), "small", tmp_path / "judge.db")
+    assert judge.judge(PROBE, PREDICTION).state in ("right", "wrong")
+    assert (judge.spent.asked, judge.spent.unreadable) == (1, 0)
+
+
 def test_the_same_question_is_paid_for_once(tmp_path):
     with ChatServer("right", "wrong") as server:
         judges = [Judge(chat_model(server.model()), "local", tmp_path / "new" / "judge.db") for _ in range(2)]

@@ -296,7 +296,7 @@ def test_a_model_learns_what_it_can_quote_and_nothing_else(bank):
     )
     with ChatServer(reply) as server:
         done = by_server(bank, server)
-    assert (done.stored.memories, done.by_rules, done.notice) == (3, 0, "")
+    assert (done.stored.memories, done.stored.refused, done.by_rules, done.notice) == (3, 1, 0, "")
     assert learned(bank) == ["About Porto and a boat.", "Ann lives in Porto", "Sold the boat"]
     (sold,) = [m for m in bank.memories(1, store="event") if m.text == "Sold the boat"]
     assert (sold.event.start.date().isoformat(), sold.emotion, sold.scene) == ("2024-06-28", "relief", "office")
@@ -433,6 +433,15 @@ def test_a_long_session_is_read_in_parts_with_the_right_quotes(bank):
         asked = len(server.requests)
     assert asked > 1
     assert learned(bank) == [*(f"Said the number {n}" for n in range(8)), " ".join(["Turn"] * asked)]
+
+
+def test_of_what_a_small_real_model_writes_only_what_was_said_is_kept(bank):
+    file = pytest.importorskip("support.small_model").small_model()
+    tell(bank, "I live in Porto.", "Last Friday I sold the boat.")
+    done = learn_from_sessions(bank, "llm", chat_model(f"gguf:{file}"))
+    assert done.sessions == 1
+    assert done.notice in ("", "the chat model's reply could not be used: none of its items tells what was said")
+    assert learning_queue.count_pending(bank) == 0
 
 
 def test_without_a_model_rules_learn_and_say_so(bank):

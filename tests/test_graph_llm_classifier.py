@@ -1,5 +1,6 @@
 """A chat model can tell the stores; where it does not, the learned classifier does, and the trace says so."""
 
+import asyncio
 import json
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from graph.assistant import Assistant
 from graph.models.registry import chat_model
-from graph.understanding.llm_classifier import MAX_QUESTION, MAX_TOKENS, SCHEMA, prompt, read_stores
+from graph.understanding.llm_classifier import MAX_QUESTION, MAX_TOKENS, SCHEMA, judge_stores, prompt, read_stores
 from memory.types import STORES
 from support.chat_server import Broken, ChatServer
 from test_graph_injection import PLANTED
@@ -50,6 +51,13 @@ def test_where_the_model_says_nothing_of_use_the_learned_classifier_stays_and_it
     assert {s: line.figures[s] for s in STORES} == learned(marlow)
     assert line.figures["fallback"] == 1
     assert ", by the learned classifier: " in line.decided
+
+
+def test_a_small_real_model_keeps_the_form():
+    file = pytest.importorskip("support.small_model").small_model()
+    judged = asyncio.run(judge_stores(QUESTION, chat_model(f"gguf:{file}")))
+    assert judged.fault in ("", "the model rates all stores alike")
+    assert 0 < judged.tokens_out < MAX_TOKENS
 
 
 def test_without_a_model_the_trace_says_what_is_missing(marlow):

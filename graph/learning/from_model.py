@@ -96,8 +96,8 @@ def learn(turns: Sequence[SessionTurn], model: BaseChatModel) -> tuple[LearnedMe
     gists: list[str] = []
     for part in parts(turns, model):
         reply = asyncio.run(ask_for_json(model, prompt(part), SessionReply, [], max_tokens=MAX_TOKENS))
-        items = list(filter(None, (_memory(item, part) for item in reply.items)))
-        if reply.items and not items:
+        items = [_memory(item, part) for item in reply.items]
+        if items and not any(item.quotes for item in items):
             raise UnusableReply("none of its items tells what was said")
         learned += items
         gists.append(reply.summary.strip())
@@ -132,15 +132,18 @@ def _line(turn: Turn) -> str:
     return f"{quoted(turn.speaker)}: {quoted(turn.text[:MAX_TURN])}"
 
 
-def _memory(item: Item, part: Sequence[tuple[int, Turn]]) -> LearnedMemory | None:
-    """The item as a memory of the first turn that has its words; None if none has, or if it tells something else."""
+def _memory(item: Item, part: Sequence[tuple[int, Turn]]) -> LearnedMemory:
+    """The item as a memory of the first turn that has its words.
+
+    If none has, or if it tells something else, it has no quotation, so that the bank refuses and counts it.
+    """
     place, turn = next(((place, turn) for place, turn in part if contains(turn.text, item.words)), (0, None))
     said = _content(" ".join(f"{turn.speaker} {turn.text}" for _, turn in part))
     told = _content(item.text)
     is_quote = len(words(item.words)) >= LEAST_QUOTED and _content(item.words)
     # Of what small models write beside a true quotation, most is about nothing that was said.
     if turn is None or not is_quote or not told or len(told & said) < LEAST_SHARED * len(told):
-        return None
+        return LearnedMemory(MemoryDraft(item.store, item.text), ())
     return LearnedMemory(_draft(item, turn), (Quote(place, item.words),))
 
 
