@@ -56,6 +56,17 @@ def test_a_reply_of_a_real_model_that_repeats_itself_is_ended_after_the_first_ti
     assert reply.text == case["kept"]
 
 
+def test_a_list_that_repeats_itself_is_left_to_its_schema():
+    text = json.dumps({"answer": ["Lyon"] * 40})
+    with ChatServer(text, "noise " * 1000) as server:
+        model = chat_model(server.model())
+        schema = {"type": "object", "properties": {"answer": {"type": "array", "items": {"type": "string"}}}}
+        reply = asyncio.run(stream_reply(model, TALK, schema=schema))
+        assert (reply.text, reply.cut) == (text, False)
+        with pytest.raises(ModelFailed, match="it only repeated"):  # a server that ignores the schema
+            asyncio.run(stream_reply(model, TALK, schema=schema))
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -237,8 +237,9 @@ class _Request:
             return
         heard.text += piece.text
         self.on_piece(redact_keys(piece.text))
-        # The schema ends an array that repeats itself; ended here, it would be no JSON.
-        loopless = None if heard.has_form else without_loop(heard.text)
+        # Where the schema holds, it ends an array that repeats itself; ended here, it would be no JSON.
+        in_form = heard.has_form and heard.text.lstrip()[:1] in ("{", "[")
+        loopless = None if in_form else without_loop(heard.text)
         if loopless is not None:
             heard.text, heard.cut = loopless.rstrip(), True
             if len(loopless.strip()) < SHORTEST_REPLY:
