@@ -249,7 +249,7 @@ def test_a_model_that_needs_more_memory_than_is_free_is_not_loaded(tmp_path, mon
     monkeypatch.setattr("graph.models.gguf.weights.psutil.virtual_memory", lambda: free)
     path = tmp_path / "mine.gguf"
     path.symlink_to(small_model())
-    with pytest.raises(UnknownModel, match=r"needs 0\.6 GiB of memory, and 0\.1 GiB are free"):
+    with pytest.raises(UnknownModel, match=r"needs 0\.5 GiB of memory, and 0\.1 GiB are free"):
         chat_model(f"gguf:{path}").load()
 
 

@@ -140,7 +140,7 @@ class _Reader:
             weights = math.prod(self._take(f"{dimensions}Q"))
             kind, offset = self._take("IQ")
             if kind not in SHAPES:
-                raise self._unreadable(f"weights of type {kind} (Q5, Q3, Q2 and IQ files have such)")
+                raise self._unreadable(f"weights of type {kind} (files called Q2, Q3, Q4_K_S, Q5 or IQ have such)")
             name, block, width = SHAPES[kind]
             sizes.append((weights, weights // block * width))
             by_type[name] = by_type.get(name, 0) + weights
