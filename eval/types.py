@@ -61,7 +61,8 @@ class Probe:
     benchmark says so. `populations` names the subsets that its protocol reports on ("no_abs"); a probe that is not
     `counted` belongs to subsets only, not to the totals of evidence. `dialogue` holds the turns just before, `after`
     the questions that are asked just before. `choices` are shown with the question; `asked_in` is the session in which
-    the simulator asks it (DialSim), and `askers` maps who asks to the wording, where it differs.
+    the simulator asks it (DialSim), and `askers` maps who asks to the wording, where it differs. `candidates` are the
+    memories that the benchmark gives in each of its settings, as external ids (MADial-Bench).
     """
 
     id: str
@@ -77,6 +78,7 @@ class Probe:
     choices: tuple[str, ...] = ()
     asked_in: str = ""
     askers: Mapping[str, str] = field(default_factory=dict)
+    candidates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

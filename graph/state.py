@@ -38,8 +38,9 @@ class Ask:
     """One message to a persona. `dialogue` holds the turns before it in this chat, the oldest first.
 
     `as_of` is when the message is said: nothing later is known, and "yesterday" is the day before it. `times` is
-    what it is about, where that is known from elsewhere; None leaves it to the words. `turn_id` identifies the message
-    in the bank, so that it is stored only once.
+    what it is about, where that is known from elsewhere; None leaves it to the words. With `handed_in`, what is found
+    was chosen for this message (by a benchmark), and any of it may be brought up. `turn_id` identifies the message in
+    the bank, so that it is stored only once.
     """
 
     persona: Persona
@@ -49,6 +50,7 @@ class Ask:
     dialogue: tuple[TurnDraft, ...] = ()
     remember: bool = True
     times: tuple[TimeExpression, ...] | None = None
+    handed_in: bool = False
     turn_id: str = field(default_factory=lambda: uuid.uuid4().hex)
 
 

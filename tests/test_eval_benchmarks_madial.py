@@ -73,15 +73,27 @@ def test_a_history_is_a_user_with_their_own_memories(tmp_path):
     bart, lisa = load(write(tmp_path, [DIALOGUE, LISA]))
     assert [[m.external_id for m in history.memories] for history in (bart, lisa)] == [["1", "3"], ["2"]]
     assert (bart.id, lisa.id, lisa.persona.external_id) == ("madial-1", "madial-2", "madial-2")
-    assert bart.probes[0].asked_at == datetime(2023, 8, 1, 23, 59, 59, 999_999, tzinfo=UTC)
+    assert {h.probes[0].asked_at for h in (bart, lisa)} == {datetime(2024, 6, 15, 23, 59, 59, 999_999, tzinfo=UTC)}
     assert (bart.sessions, bart.skips, lisa.skips) == ((), (), ())
+
+
+def test_a_dialogue_is_asked_after_every_memory_of_its_user(tmp_path):
+    late = BANK | {"4": {"time": "2024-10-23", "scene": "Others", "emotion": "Sad", "event": "Bart got lost."}}
+    bart, lisa = load(write(tmp_path, [DIALOGUE, LISA], late))
+    assert (f"{bart.probes[0].asked_at:%F}", f"{lisa.probes[0].asked_at:%F}") == ("2024-10-23", "2024-06-15")
+
+
+def test_the_assistant_of_the_authors_prompts_talks_with_the_user(tmp_path):
+    persona = loaded(tmp_path).persona
+    assert (persona.name, persona.scenario) == ("Assistant", "You are talking with Bart.")
+    assert persona.traits[-1] == "a virtual character, not capable of physical activities"
 
 
 def test_memories_with_a_user_id_are_what_a_user_imports(tmp_path):
     bank = {key: value | {"user-id": 2 if key == "2" else 1} for key, value in BANK.items()}
     (history,) = load(write(tmp_path, [DIALOGUE], bank, "zh"))
     records = list(importer.read(tmp_path / "MADial-Bench-zh-memory.json"))
-    assert history.persona == records[0]
+    assert history.persona.external_id == records[0].external_id
     assert list(history.memories) == [record for record in records if isinstance(record, MemoryDraft)][:2]
 
 
@@ -163,6 +175,40 @@ def test_equal_dialogues_are_told_apart(tmp_path):
     assert second == f"{first}-2"
 
 
+MANY = {str(n): BANK["1"] | {"event": f"Bart won race {n}."} for n in range(1, 9)}
+
+
+def candidates(folder):
+    (history,) = load(folder)
+    (probe,) = history.probes
+    return {setting: [int(name) for name in names] for setting, names in probe.candidates.items()}
+
+
+def test_the_settings_give_the_relevant_memory_it_among_others_and_what_was_retrieved(tmp_path):
+    found = {"top-20-ids": [4, 3, 5, 6, 7, 8, 1], "bottom-10-ids": [2]}
+    line = {key: DIALOGUE[key] for key in ("test-turn", "relevant-id", "user-id")} | found
+    write(tmp_path, [DIALOGUE], MANY)
+    assert candidates(tmp_path) == {"setting-1": [1]}
+    other = line | {"relevant-id": [2], "top-20-ids": [2]}
+    (tmp_path / "en_openai_top_20_bottom.json").write_text(f"{json.dumps(other)}\n{json.dumps(line)}\n")
+    assert candidates(tmp_path) == {"setting-1": [1], "setting-2": [1, 4, 5, 6, 7], "setting-3": [4, 3, 5, 6, 7]}
+
+
+@pytest.mark.parametrize(("mixed", "retrieved"), [("-setting2", "-setting3"), ("-setting3", "-setting2")])
+def test_a_file_of_candidates_is_known_by_its_content_and_not_by_its_name(tmp_path, mixed, retrieved):
+    write(tmp_path, [DIALOGUE], MANY, "zh")
+    write(tmp_path, [DIALOGUE | {"memory_ids": [5, 6, 1, 7, 8]}], MANY, "zh", suffix=mixed)
+    write(tmp_path, [DIALOGUE | {"memory_ids": [4, 3, 5, 6, 1]}], MANY, "zh", suffix=retrieved)
+    expected = {"setting-1": [1], "setting-2": [5, 6, 1, 7, 8], "setting-3": [4, 3, 5, 6, 1]}
+    assert candidates(tmp_path) == candidates(tmp_path / f"MADial-Bench-zh-dialogue{mixed}.json") == expected
+
+
+def test_a_candidate_that_is_not_in_the_bank_of_the_user_is_left_out(tmp_path):
+    write(tmp_path, [DIALOGUE])
+    write(tmp_path, [DIALOGUE | {"memory_ids": [3, 2, 99]}], suffix="-setting3")
+    assert candidates(tmp_path)["setting-3"] == [3]
+
+
 def test_files_of_the_other_settings_are_taken_by_name_only(tmp_path):
     write(tmp_path, [DIALOGUE | {"memory": [], "memory_ids": []}], suffix="-setting2")
     write(tmp_path, [LISA])
@@ -197,8 +243,10 @@ def test_taking_marks_off_never_adds(text):
 
 
 @pytest.mark.data
-@pytest.mark.parametrize(("language", "memories", "scene"), [("en", (76, 84), "Activity"), ("ch", (83, 88), "活动类")])
-def test_the_development_files_have_80_dialogues(benchmark_data, language, memories, scene):
+@pytest.mark.parametrize(
+    ("language", "memories", "scene", "missed"), [("en", (76, 84), "Activity", 7), ("ch", (83, 88), "活动类", 8)]
+)
+def test_the_development_files_have_80_dialogues(benchmark_data, language, memories, scene, missed):
     bart, lisa = load(benchmark_data / "madial_bench" / language)
     probes = (*bart.probes, *lisa.probes)
     assert (len(bart.memories), len(lisa.memories)) == memories
@@ -206,9 +254,12 @@ def test_the_development_files_have_80_dialogues(benchmark_data, language, memor
     assert sum(len(p.gold.items) for p in probes) == 193
     assert Counter(p.ability for p in probes)[f"proactive: {scene}"] == 31
     assert (bart.skips, lisa.skips) == ((), ())
+    assert sum(not set(p.candidates["setting-3"]) & set(p.gold.items) for p in probes) == missed
     for p in probes:
         assert p.gold.answers
         assert {turn.role for turn in p.dialogue} == {"user", "assistant"}
+        assert [len(p.candidates[f"setting-{n}"]) for n in (1, 2, 3)] == [1, 5, 5]
+        assert set(p.candidates["setting-2"]) & set(p.gold.items) == {p.gold.items[0]} == set(p.candidates["setting-1"])
         assert not any(mark in turn for turn in (p.question, *p.gold.answers) for mark in ("<", ">", "BOD"))
 
 
@@ -222,7 +273,7 @@ def test_the_other_settings_hold_the_same_probes(benchmark_data, setting):
 @pytest.mark.data
 def test_a_shuffled_file_holds_the_same_probes(benchmark_data, tmp_path):
     folder = benchmark_data / "madial_bench" / "en"
-    for name in ("MADial-Bench-en-dialogue.json", "MADial-Bench-en-memory.json"):
+    for name in ("MADial-Bench-en-dialogue.json", "MADial-Bench-en-memory.json", "en_openai_top_20_bottom.json"):
         lines = (folder / name).read_text(encoding="utf-8").splitlines()
         random.Random(5).shuffle(lines)
         (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -1,5 +1,6 @@
 """A history is told and asked through the same memory as a chat, and nothing of what is right goes with it."""
 
+import re
 from dataclasses import replace
 from datetime import timedelta
 
@@ -11,14 +12,14 @@ from eval.metrics.answers import verdict
 from eval.metrics.scores import Scoring, score
 from eval.play import memory_under_test
 from eval.play.ids import Leak
-from eval.play.memory_under_test import MemoryUnderTest
+from eval.play.memory_under_test import MemoryUnderTest, NoCandidates
 from eval.play.models import Models
 from eval.play.prediction import RANKED, trim_ranking
 from eval.runs.experiment import Experiment, with_settings
 from eval.types import STATEMENT, Gold, Prediction, Probe, RankedHit, Sample
 from graph.models.registry import chat_model_or_none
 from graph.readers import extractive
-from memory.types import LearnedMemory, MemoryDraft, Quote
+from memory.types import LearnedMemory, MemoryDraft, Quote, TimeSpan
 from support.chat_server import ChatServer
 from support.invented_history import ASKED, FIRST, PROBES, SESSIONS, life, session
 
@@ -57,13 +58,14 @@ def test_an_answer_comes_with_its_evidence_under_the_benchmarks_own_ids(played):
 
 def test_what_a_chat_model_says_in_conversation_is_no_answer_of_a_reader(played):
     probe = replace(PROBES[0], question="Biscuit the greyhound ran off again, I am so tired.", ability=STATEMENT)
-    with ChatServer("Oh no! Is he the one you adopted on a Saturday?") as server:
+    with ChatServer("Oh no! I remember that you adopted Biscuit on a Saturday.") as server:
         prediction = asked(played(model=server.model()), probe)
     assert (prediction.talker, prediction.reader) == (server.model(), "")
-    assert prediction.answer == "Oh no! Is he the one you adopted on a Saturday [1]?"
+    assert prediction.answer == "Oh no! I remember that you adopted Biscuit on a Saturday [1]."
     assert prediction.cited == ("answer_77aa_1",)
     assert verdict(probe, prediction).state == "right"
     assert "converse" in prediction.milliseconds
+    assert prediction.fallbacks == {"converse": False}
 
 
 def test_what_was_never_said_is_declined(played):
@@ -184,6 +186,40 @@ def test_what_is_found_can_be_had_without_the_evidence(played):
     found = asked(played(None, "given=wrong")).found
     assert found
     assert "answer_77aa_1" not in {u for f in found for u in f.units}
+
+
+def chatting(text, *candidates):
+    """A probe that asks nothing, with memories that a benchmark hands in."""
+    return Probe("p1", text, ASKED, Gold(items=("race",)), "proactive", candidates={"setting-2": candidates})
+
+
+RACES = tuple(
+    MemoryDraft("event", f"Tilde {what}.", event=TimeSpan(FIRST, FIRST + timedelta(days=1)), external_id=name)
+    for name, what in (("race", "won the race"), ("cake", "baked a cake"), ("canoe", "sank the canoe"))
+)
+
+
+@pytest.mark.parametrize(
+    "text", ["I am so nervous about the race.", "My dog died this morning.", "gotta run!", "Where did I win the race?"]
+)
+def test_the_candidates_of_a_setting_reach_the_chat_model_and_nothing_else_does(played, text):
+    probe = chatting(text, "race", "cake")
+    with ChatServer("Oh! I remember that you won the race. Was it hard?") as server:
+        memory = played(life(memories=RACES, probes=(probe,)), "given=setting-2", model=server.model())
+        prediction = asked(memory, probe)
+    system = server.requests[0]["messages"][0]["content"]
+    assert sorted(re.findall(r"^\[\d\] (.*)$", system, re.MULTILINE)) == [
+        '2 March 2026, 19:00 – 3 March 2026, 19:00: "Tilde baked a cake."',
+        '2 March 2026, 19:00 – 3 March 2026, 19:00: "Tilde won the race."',
+    ]
+    assert prediction.talker == server.model()
+    assert prediction.cited == ("race",)
+    assert score(Sample(probe, prediction), Scoring("items"), answered=True)["brought_up_precision"] == 1.0
+
+
+def test_a_setting_without_candidates_is_refused(played):
+    with pytest.raises(NoCandidates, match="no candidates of setting-3 for q1"):
+        asked(played(None, "given=setting-3"))
 
 
 def test_the_time_of_the_evidence_can_stand_in_for_the_words(played):

@@ -5,9 +5,11 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from nltk.translate import bleu_score as nltk_bleu
 from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu import sentence_bleu
 
+from eval.benchmarks.madial.metrics import REPLY_METRICS
 from eval.metrics.answers import (
     anchor_map,
     bleu,
@@ -171,3 +173,39 @@ def test_a_verdict_is_given_on_anything(answer, golds, abstained, ability):
 
 def test_tokens_count_as_often_as_they_stand():
     assert tokens("Row, row, row the boat") == ["row", "row", "row", "boat"]
+
+
+def test_madials_bleu_is_that_of_its_authors_script():
+    reference = "Remember when you danced at the Christmas party? Everyone had a great time!"
+    for reply in (
+        "I remember that you danced at the Christmas party [1].",
+        "Everyone had fun!",
+        "Nothing of it at all",
+    ):
+        words = reply.replace(" [1]", "").split()
+        for n in (1, 2, 3, 4)[: len(words)]:
+            weights = [1 / n] * n
+            method = nltk_bleu.SmoothingFunction().method1
+            theirs = nltk_bleu.sentence_bleu([reference.split()], words, weights, method)
+            assert REPLY_METRICS[f"bleu_{n}"](reply, [reference]) == pytest.approx(theirs), (reply, n)
+
+
+def test_madials_bleu_splits_chinese_into_characters():
+    assert REPLY_METRICS["bleu_4"]("你在圣诞晚会上跳舞", ["你在圣诞晚会上跳舞！"]) > 0.8
+    assert REPLY_METRICS["bleu_1"]("我不知道", ["你在圣诞晚会上跳舞！"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("reply", "first", "second"),
+    [
+        ("a b a b", 2 / 4, 2 / 3),
+        ("so so", 1 / 2, 1.0),
+        ("alone [1]", 1.0, 0.0),
+        ("", 0.0, 0.0),
+        ("跳舞跳舞", 2 / 4, 2 / 3),
+    ],
+)
+def test_madials_dist_n_is_within_one_reply(reply, first, second):
+    references = ["跳舞" if reply[:1] == "跳" else "dance"]
+    found = [REPLY_METRICS[f"intra_dist_{n}"](reply, references) for n in (1, 2)]
+    assert found == pytest.approx([first, second])

@@ -18,12 +18,14 @@ WANTED = {
     "longmemeval-figure-6",
     "longmemeval-pooled",
     "madial-table-4",
+    "madial-settings",
     "dialsim-table-3",
 }
 METRIC = re.compile(
     r"(?:(?:session|turn)_recall(?:_any|_all)?|ndcg|ndcg_official|map|mrr|recall|precision|geometric_mean)@(?:1|2|3|5|10)"
-    r"|classification_(?:accuracy|precision|recall|f1)|exact_match|token_f1|token_recall|containment|rouge_l|bleu"
-    r"|anchor_map|choice_accuracy|judge_accuracy|abstention_(?:precision|recall|f1)|false_refusal_rate"
+    r"|classification_(?:accuracy|precision|recall|f1)|exact_match|token_f1|token_recall|containment|rouge_l|bleu(?:_[1-4])?|similarity"
+    r"|anchor_map|choice_accuracy|judge_accuracy|abstention_(?:precision|recall|f1)|false_refusal_rate|intra_dist_[12]"
+    r"|brought_up|brought_up_precision|converse_fallback"
 )
 
 every_preset = pytest.mark.parametrize("preset", PRESETS.values(), ids=list(PRESETS))
@@ -118,3 +120,11 @@ def test_figure_6_runs_by_method_and_format_once_a_model_is_named():
     ]
     assert not any(row.runs_with("none") for row in rows)
     assert all(row.runs_with("http://127.0.0.1:8000/v1#m") for row in rows)
+
+
+def test_madials_settings_hand_out_its_candidates_with_and_without_a_model():
+    rows = PRESETS["madial-settings"].rows
+    given = [(with_settings(Experiment(), list(row.settings)).given, bool(row.needs)) for row in rows]
+    settings = ["setting-1", "setting-2", "setting-3", "memory"]
+    by_model = [(name, True) for name in (*settings, "nothing")]
+    assert given == [*by_model, *((name, False) for name in settings)]

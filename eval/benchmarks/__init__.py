@@ -17,7 +17,7 @@ from eval.benchmarks.longmemeval import adapter as longmemeval
 from eval.benchmarks.longmemeval.metrics import ndcg_longmemeval
 from eval.benchmarks.longmemeval.presets import LONGMEMEVAL_TABLES
 from eval.benchmarks.madial import adapter as madial
-from eval.benchmarks.madial.metrics import SUMMED_UP, ndcg_madial
+from eval.benchmarks.madial.metrics import REPLY_METRICS, SUMMED_UP, ndcg_madial
 from eval.benchmarks.madial.presets import MADIAL_TABLES
 from eval.benchmarks.memoir import adapter as memoir
 from eval.benchmarks.perltqa import adapter as perltqa
@@ -73,7 +73,7 @@ _ALL = (
         madial.TITLE,
         "160 dialogues in which the assistant should bring up a fitting memory unprompted (He et al., NAACL 2025).",
         madial.load,
-        Scoring("items", official_ndcg=ndcg_madial, geometric_mean_of=SUMMED_UP),
+        Scoring("items", official_ndcg=ndcg_madial, geometric_mean_of=SUMMED_UP, text_metrics=REPLY_METRICS),
         MADIAL_TABLES,
         load_published("madial-bench", "madial"),
     ),

@@ -22,11 +22,14 @@ if TYPE_CHECKING:
 
 ARTICLES = frozenset({"a", "an", "the"})
 
+TextMetric = Callable[[str, Sequence[str]], float]
+"""Compares an answer with the gold answers."""
+
 RULE = "rule"
 """Signs the verdicts of this module."""
 
 _CJK = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
-_IS_CJK = re.compile(f"[{_CJK}]")
+IS_CJK = re.compile(f"[{_CJK}]")
 _TOKEN = re.compile(rf"[{_CJK}]|[^\s{_CJK}]+")
 _WORD = re.compile(rf"[{_CJK}]|(?:(?![{_CJK}])[^\W_])+")
 _DELETED = str.maketrans("", "", string.punctuation + "‘’")
@@ -90,7 +93,7 @@ def bleu(answer: str, golds: Sequence[str]) -> float:
     With `effective_order` (shorter texts use shorter n-grams), exponential smoothing and case; tokenised as "13a", or
     as "zh" where the gold answer is Chinese. The best single gold answer counts; n-grams are not pooled over them.
     """
-    percent = max(_bleu("zh" if _IS_CJK.search(gold) else "13a").sentence_score(answer, [gold]).score for gold in golds)
+    percent = max(_bleu("zh" if IS_CJK.search(gold) else "13a").sentence_score(answer, [gold]).score for gold in golds)
     return min(percent / 100, 1.0)  # equal texts score 100.00000000000004
 
 

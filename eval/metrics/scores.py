@@ -7,7 +7,7 @@ without a prefix on the level that the benchmark ranks. All values are fractions
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Literal
 
@@ -29,7 +29,7 @@ Scores = dict[str, float | None]
 CACHED = 1 << 14
 """Answers whose scores are cached: a report scores each once for every group that it belongs to."""
 
-TEXT_METRICS: Mapping[str, Callable[[str, Sequence[str]], float]] = {
+TEXT_METRICS: Mapping[str, answers.TextMetric] = {
     "exact_match": answers.exact_match,
     "token_f1": answers.token_f1,
     "token_recall": answers.token_recall,
@@ -45,13 +45,15 @@ class Scoring:
 
     `level` is what the metrics without a prefix rank: sessions, or items (memories that are retrieved as a whole).
     `ks` are the cut-offs. `official_ndcg` is the benchmark's own nDCG where it differs from the standard one, reported
-    as `ndcg_official@k`. `geometric_mean_of` are the measures summed up as `geometric_mean@k`.
+    as `ndcg_official@k`. `geometric_mean_of` are the measures summed up as `geometric_mean@k`. `text_metrics` are the
+    benchmark's own of an answer's text, beside `TEXT_METRICS`.
     """
 
     level: Level
     ks: tuple[int, ...] = (1, 3, 5, 10)
     official_ndcg: Measure | None = None
     geometric_mean_of: tuple[Measure, ...] = ()
+    text_metrics: Mapping[str, answers.TextMetric] = field(default_factory=dict)
 
 
 def score(sample: Sample, scoring: Scoring, *, answered: bool) -> Scores:
@@ -61,7 +63,7 @@ def score(sample: Sample, scoring: Scoring, *, answered: bool) -> Scores:
     """
     scores = _turn_scores(sample, scoring.ks) | _session_scores(sample, scoring.ks) | _level_scores(sample, scoring)
     scores |= {f"{node}_fallback": float(used) for node, used in sample.prediction.fallbacks.items()}
-    return scores | _answer_scores(sample, scoring.level) if answered else scores
+    return scores | _answer_scores(sample, scoring) if answered else scores
 
 
 def figures(samples: Iterable[Sample], scoring: Scoring, *, answered: bool) -> dict[str, Figure]:
@@ -179,7 +181,7 @@ def _level_scores(sample: Sample, scoring: Scoring) -> Scores:
 # --- answers
 
 
-def _answer_scores(sample: Sample, level: Level) -> Scores:
+def _answer_scores(sample: Sample, scoring: Scoring) -> Scores:
     probe, prediction, judged = sample.probe, sample.prediction, sample.verdict
     scores: Scores = {"answer_accuracy": _right(answers.verdict(probe, prediction).state)}
     if judged is not None and judged.by != answers.RULE:
@@ -188,8 +190,8 @@ def _answer_scores(sample: Sample, level: Level) -> Scores:
     if probe.choices and probe.gold.choice is not None:
         scores["choice_accuracy"] = answers.choice_accuracy(probe, prediction)
     if probe.ability.startswith(PROACTIVE):
-        scores |= _reminder_scores(sample, level)
-    return scores | _text_scores(sample) if probe.gold.answerable else scores
+        scores |= _reminder_scores(sample, scoring.level)
+    return scores | _text_scores(sample, scoring) if probe.gold.answerable else scores
 
 
 def _reminder_scores(sample: Sample, level: Level) -> Scores:
@@ -210,12 +212,14 @@ def _right(state: str) -> float | None:
     return None if state == "unscored" else float(state == "right")
 
 
-def _text_scores(sample: Sample) -> Scores:
+def _text_scores(sample: Sample, scoring: Scoring) -> Scores:
     """Compare the answer with the gold answers; an abstention from an answerable question scores 0."""
     gold, prediction = sample.probe.gold, sample.prediction
     scores: Scores = {}
     if gold.answers:
         scores |= dict.fromkeys(TEXT_METRICS, 0.0) if prediction.abstained else _text(prediction.answer, gold.answers)
+        for name, metric in scoring.text_metrics.items():
+            scores[name] = 0.0 if prediction.abstained else metric(prediction.answer, gold.answers)
         scores["similarity"] = 0.0 if prediction.abstained else prediction.similarity
     if gold.anchors:
         scores["anchor_map"] = 0.0 if prediction.abstained else answers.anchor_map(prediction.answer, gold.anchors)

@@ -115,9 +115,9 @@ class BenchmarkIds:
             self._learned[memory.id] = tuple(dict.fromkeys(units))
         return self._learned[memory.id]
 
-    def is_evidence(self, memory: Memory, gold: Gold) -> bool:
-        """Whether a memory holds any of the evidence."""
-        return not {self.session_of(memory), *self.units_of(memory)}.isdisjoint(gold.evidence)
+    def holds_any(self, memory: Memory, names: Iterable[str]) -> bool:
+        """Whether a memory holds any of the sessions and units of these names."""
+        return not {self.session_of(memory), *self.units_of(memory)}.isdisjoint(names)
 
     def stored(self, gold: Gold) -> set[str]:
         """The ids of the evidence that the bank holds."""

@@ -23,6 +23,7 @@ from graph.settings import PipelineSettings
 from graph.state import USER, Ask, Services
 from memory.bank.bank import Bank
 from memory.dates.expressions import TimeExpression
+from memory.errors import MemoirError
 from memory.forgetting.forget import forget_session
 from memory.search.indexer import embed_all
 from memory.search.searcher import Searcher
@@ -34,6 +35,13 @@ DEPTH = 1000
 EVERYTHING = 1_000_000
 
 DAY = timedelta(days=1)
+
+SETTING = "setting-"
+"""Begins the values of `given` that name a setting of the benchmark."""
+
+
+class NoCandidates(MemoirError):
+    """A setting hands in candidates, and the benchmark has none for a probe."""
 
 
 @dataclass
@@ -145,10 +153,12 @@ class MemoryUnderTest:
         Raises:
             Leak: a memory was found that was said after the probe's date.
             ModelFailed: the chat model does not answer. Another reader's answer would be no measurement of it.
+            NoCandidates: the benchmark gives the probe nothing in the setting of the experiment.
         """
         self._learn()
         if isinstance(self._searcher, EvidenceSearcher):
-            self._searcher.is_evidence = lambda memory: self._ids.is_evidence(memory, probe.gold)
+            named = self._candidates(probe) if self._hands_in else probe.gold.evidence
+            self._searcher.is_named = lambda memory: self._ids.holds_any(memory, named)
         ask = Ask(
             self._persona,
             question or probe.question,
@@ -157,6 +167,7 @@ class MemoryUnderTest:
             tuple(dialogue) or self._dialogue_before(probe),
             remember=False,
             times=self._evidence_times(probe.gold) if self.experiment.times == "oracle" else None,
+            handed_in=self._hands_in,
         )
         started = time.perf_counter()
         answer = self._assistant.ask(ask)
@@ -170,6 +181,20 @@ class MemoryUnderTest:
         self.costs.probes += 1
         return make_prediction(probe, self.history.id, answer, self._ids, seconds)
 
+    @property
+    def _hands_in(self) -> bool:
+        """Whether the candidates of a setting of the benchmark stand in for what the memory finds."""
+        return self.experiment.given.startswith(SETTING)
+
+    def _candidates(self, probe: Probe) -> tuple[str, ...]:
+        given = self.experiment.given
+        if given not in probe.candidates:
+            raise NoCandidates(
+                f"there are no candidates of {given} for {probe.id}. Only MADial-Bench has any; put its files of "
+                "candidates beside the dialogues"
+            )
+        return probe.candidates[given]
+
     def _dialogue_before(self, probe: Probe) -> tuple[TurnDraft, ...]:
         """The dialogue before a probe, with the questions that are asked before it and their answers."""
         dialogue = probe.dialogue
@@ -182,7 +207,7 @@ class MemoryUnderTest:
         return dialogue
 
     def _evidence_times(self, gold: Gold) -> tuple[TimeExpression, ...]:
-        evidence = (m for m in self._bank.memories(self._persona.id) if self._ids.is_evidence(m, gold))
+        evidence = (m for m in self._bank.memories(self._persona.id) if self._ids.holds_any(m, gold.evidence))
         spans = dict.fromkeys(span for memory in evidence if (span := _span(memory)))
         return tuple(TimeExpression("", 0, 0, span) for span in spans)
 

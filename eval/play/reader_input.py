@@ -1,4 +1,5 @@
-"""Give the reader something else than what the memory finds: nothing, everything, the evidence, or all but it.
+"""Give the reader something else than what the memory finds: nothing, everything, the evidence, all but it, or the
+candidates of a benchmark.
 
 These bound what retrieval contributes: "nothing" is the reader alone, "oracle" is retrieval that never fails.
 """
@@ -19,14 +20,14 @@ from memory.types import Hit, Memory
 class EvidenceSearcher(Searcher):
     """Returns a fixed selection of memories, in order of time, scored by the cosine to the question.
 
-    "wrong" is what the memory finds, in its order, without the evidence. `is_evidence` tells which memories are
-    evidence for the current question; set it before each.
+    "wrong" is what the memory finds, in its order, without the evidence. `is_named` tells which memories are evidence
+    for the current question, or candidates in a setting of the benchmark; set it before each.
     """
 
     def __init__(self, bank: Bank, embedder: Embedder, instead: ReaderInput) -> None:
         super().__init__(bank, embedder)
         self.instead = instead
-        self.is_evidence: Callable[[Memory], bool] = lambda memory: False
+        self.is_named: Callable[[Memory], bool] = lambda memory: False
 
     def search(
         self,
@@ -41,9 +42,9 @@ class EvidenceSearcher(Searcher):
             return ()
         if self.instead == "wrong":
             found = super().search(persona_id, views, as_of, settings, subject)
-            return tuple(hit for hit in found if not self.is_evidence(hit.memory))
+            return tuple(hit for hit in found if not self.is_named(hit.memory))
         known = [m for m in self.bank.memories(persona_id) if m.said_at is None or m.said_at <= as_of]
-        wanted = known if self.instead == "everything" else [m for m in known if self.is_evidence(m)]
+        wanted = known if self.instead == "everything" else [m for m in known if self.is_named(m)]
         wanted.sort(key=lambda m: (m.said_at.timestamp() if m.said_at else 0.0, m.id))
         vectors = self.embedder.encode([m.key for m in wanted])
         near = (vectors @ views[0].vector).tolist()

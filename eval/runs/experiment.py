@@ -18,7 +18,7 @@ from memory.errors import MemoirError
 
 Granularity = Literal["turn", "round", "session", "summary"]
 Key = Literal["value", "value+facts", "value+summary", "value+keyphrases"]
-ReaderInput = Literal["memory", "nothing", "everything", "oracle", "wrong"]
+ReaderInput = Literal["memory", "nothing", "everything", "oracle", "wrong", "setting-1", "setting-2", "setting-3"]
 RememberedKinds = Literal["both", "semantic", "episodic"]
 
 
@@ -47,7 +47,8 @@ class Experiment:
     DialSim's stores): a turn, a round (what the user said and the replies to it), a session, or a session's summary.
     `key` is what it is indexed by (section 5.3), `keys` whether additions are merged with the text or indexed as
     separate memories. `remembered` limits the stores to one kind (PerLTQA, figure 4). `given` is what the reader gets:
-    what the memory finds, nothing, everything, the evidence, or what is found without the evidence (PerLTQA, table 6).
+    what the memory finds, nothing, everything, the evidence, what is found without the evidence (PerLTQA, table 6), or
+    the candidates of a setting of the benchmark (MADial-Bench, section 3.3.2).
     `times` is the source of the time filter's times: the words of the question, or the dates of its evidence.
     `questions` are the benchmark's own, or one- and two-hop questions made from the history's dated relations. `pooled`
     stores all histories for one persona (`eval.play.pooled`) instead of one for each.

@@ -44,9 +44,13 @@ _HURRY = re.compile(
 
 
 def choose(state: TurnState, runtime: Runtime[Services]) -> str:
-    """The node that replies: `read` where a memory is asked for or no chat model is set, else `converse`."""
-    services, message = runtime.context, state["message"]
-    reads = not speaks(services) or message.news == CRISIS or asks_memory(state["ask"], message)
+    """The node that replies: `read` where a memory is asked for or no chat model is set, else `converse`.
+
+    What is handed in is for conversation.
+    """
+    services, message, ask = runtime.context, state["message"], state["ask"]
+    is_question = asks_memory(ask, message) and not ask.handed_in
+    reads = not speaks(services) or message.news == CRISIS or is_question
     return "read" if reads else "converse"
 
 
@@ -79,7 +83,7 @@ async def converse(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     reading = Reading(spoken.text, citations=citations, by=services.settings.model)
     woven = f"brought up memory {citations[0].memory.id}" if citations else "brought up nothing"
     dropped = f"; dropped: {', '.join(spoken.dropped)}" if spoken.dropped else ""
-    line = TraceLine("converse", f"{services.settings.model}, {woven}{dropped}", figures)
+    line = TraceLine("converse", f"{services.settings.model}, {woven}{dropped}", {**figures, "fallback": 0})
     unread = drop(hits, lambda hit: all(hit.memory != c.memory for c in citations), "unasked", "nothing was asked")
     return {"reading": reading, "hits": unread, "trace": (line,)}
 
@@ -98,15 +102,14 @@ async def _without_model(
     write(Token(change["reading"].answer, restart=True))
     notice = f"{capitalise(why)}. Memoir replied without the chat model." if fault is not None else ""
     reading = replace(change["reading"], notice=notice, unreachable=isinstance(fault, (Unreachable, UnknownModel)))
-    line = TraceLine("converse", f"replied without the chat model: {why}", figures or {})
+    line = TraceLine("converse", f"replied without the chat model: {why}", {**(figures or {}), "fallback": 1})
     return {**change, "reading": reading, "trace": (line, *change["trace"])}
 
 
 def _suitable(ask: Ask, message: Message, hits: Iterable[Hit], services: Services) -> tuple[Hit, ...]:
-    """The memories that may be brought up: none on a loss, in passing or in a hurry."""
-    if message.news in (LOSS, CRISIS) or message.small_talk in IN_PASSING or _HURRY.search(ask.text):
-        return ()
-    if not ask.persona.proactive:
+    """The memories that may be brought up: none on a loss, in passing or in a hurry, unless they were handed in."""
+    is_untimely = message.news in (LOSS, CRISIS) or message.small_talk in IN_PASSING or _HURRY.search(ask.text)
+    if not ask.persona.proactive or (is_untimely and not ask.handed_in):
         return ()
     return tuple(eligible(ask, [hit for hit in hits if hit.kept], services.bank))[:MEMORIES]
 

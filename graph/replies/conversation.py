@@ -18,6 +18,7 @@ from graph.replies.card import example_turns, fill_names
 from graph.state import USER, Ask
 from graph.understanding.sentences import shorten
 from graph.understanding.times import describe_day
+from memory.dates.expressions import describe_span
 from memory.types import Memory, Persona
 
 if TYPE_CHECKING:
@@ -99,10 +100,11 @@ def system_message(talk: Talk) -> str:
 
 
 def memory_line(number: int, memory: Memory, talk: Talk) -> str:
-    """A memory with its number, speaker and day."""
+    """A memory with its number, speaker and day; what nobody said has the time at which it happened."""
     speaker = talk.listener if memory.speaker == USER else memory.speaker
-    head = " on ".join(filter(None, [quoted(speaker) if speaker else "", describe_day(memory.said_at)]))
-    return f"[{number}] {head}: {quoted(shorten(' '.join(memory.text.split()), TURN_CHARACTERS))}"
+    day = describe_span(memory.event) if memory.event and not memory.said_at else describe_day(memory.said_at)
+    head = " on ".join(filter(None, [quoted(speaker) if speaker else "", day]))
+    return f"[{number}]{head and ' ' + head}: {quoted(shorten(' '.join(memory.text.split()), TURN_CHARACTERS))}"
 
 
 def messages(talk: Talk, turns: int = TURNS) -> Messages:

@@ -66,16 +66,22 @@ def remind(
 
 
 def eligible(ask: Ask, hits: Sequence[Hit], bank: Bank) -> Iterator[Hit]:
-    """The hits that may be brought up: of another chat, not brought up in this one, and telling something new."""
+    """The hits that may be brought up: of another chat, not brought up in this one, and telling something new.
+
+    Of hits that were handed in, those that were not brought up in this chat.
+    """
     turns = [turn.text for turn in ask.dialogue[-DIALOGUE_TURNS:] if turn.role == "user"]
     recent, quotes = frozenset(terms(" ".join([*turns, ask.text]))), _quoted(ask)
     cited = {memory.id for memory in bank.cited_in_chat(ask.persona.id, ask.chat_id)}
     for hit in hits:
         memory = hit.memory
-        if memory.id in cited or not _may_come_up(memory, ask) or _is_of_this_chat(memory, ask, bank):
+        if memory.id in cited or any(quote in " ".join(memory.text.split()) for quote in quotes):
             continue
-        tells_new = len(frozenset(content_terms(memory.text)) - recent) >= LEAST_NEW
-        if tells_new and not any(quote in " ".join(memory.text.split()) for quote in quotes):
+        if ask.handed_in or (
+            _may_come_up(memory, ask)
+            and not _is_of_this_chat(memory, ask, bank)
+            and len(frozenset(content_terms(memory.text)) - recent) >= LEAST_NEW
+        ):
             yield hit
 
 

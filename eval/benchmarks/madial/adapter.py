@@ -11,8 +11,9 @@ What is remembered is what `memory.importers.benchmarks.madial` reads.
 
 - history: a user, with that user's memories only. The English bank has no user-id: a memory is of the user whom its
   text names; one that names both or none goes to both.
-- asked_at: the end of the day of the user's latest memory; the dialogues have no date. (The authors' prompts say
-  2024-06-15, which one memory is later than.)
+- persona: the assistant with the traits that the authors' prompts give it (appendix G), in a talk with the user.
+- asked_at: 2024-06-15, as in the authors' prompts; the dialogues have no date. One memory of Bart is later (2024-10-23,
+  surely a slip, but candidates of three dialogues include it): his dialogues are asked at the end of that day.
 - A probe a dialogue, asked at its first test-turn, an index into `dialogue` with its markers and blanks: question is
   what the user said last before it, dialogue what was said before that. Later test-turns ask for replies to a memory
   that was brought up already, and are not asked.
@@ -20,7 +21,8 @@ What is remembered is what `memory.importers.benchmarks.madial` reads.
 - gold.items: relevant-id as text. ability: "proactive" with the scene of the first of them ("proactive: Activity").
 - An entry without a speaker ('"Great!"', "<Great!>") is said by the other one than the entry before it.
 - id: the user and a digest of the dialogue. populations: "all".
-- The files of settings 2 and 3 hold the same dialogues with candidates drawn by the authors, which are not used.
+- candidates: the memories that settings 1 to 3 give the model (`candidates`), without those that are not in the bank of
+  the user.
 """
 
 from __future__ import annotations
@@ -28,8 +30,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
+from eval.benchmarks.madial.candidates import CandidatesOf, read_candidates
 from eval.benchmarks.reading import ALL, ImportedHistory, UniqueIds, find_file, gather, in_file, short_digest
 from eval.types import Gold, History, Probe
 from memory.errors import UnreadableFile
@@ -50,6 +54,19 @@ FILES = (f"*{DIALOGUE}.json", f"*/*{DIALOGUE}.json")
 
 ASSISTANT = "Assistant"
 
+TRAITS = (
+    "outgoing, speaks enthusiastically and fluently",
+    "prefers using praise and encouragement in conversations",
+    "speaks naturally, concisely, warmly and kindly, without being preachy",
+    "engages in heartfelt, equal exchanges to build deep emotional connections",
+    "always uses a tone similar to talking with children: simple and witty",
+    "a virtual character, not capable of physical activities",
+)
+"""The assistant in the authors' prompts (appendix G)."""
+
+ASKED_AT = datetime(2024, 6, 15, 23, 59, 59, 999_999, UTC)
+"""The day of the conversation in the authors' prompts, at its end."""
+
 MARKER = re.compile(r"<\s*/?\s*(?:BOD|EOD)\s*>?", re.IGNORECASE)
 END = re.compile(r"\s*<\s*/?\s*EOD\s*>?\s*$", re.IGNORECASE)
 UTTERANCE = re.compile(r"[\"“”]?<(?P<speaker>[^<>:：\"“”]{1,40})>\s*[:：](?P<text>.*)", re.DOTALL)
@@ -65,6 +82,7 @@ def load(path: Path) -> Iterator[History]:
     bank = gather(importer.read(_find_bank(file)))
     early_skips = [skip for part in bank for skip in part.skips]
     early_skips += [in_file(file, line) for line in lines if isinstance(line, Skip)]
+    candidates = read_candidates(file, DIALOGUE)
     users: dict[str, list[Fields]] = {}
     for line in dialogues:
         users.setdefault(_user(line, names), []).append(line)
@@ -75,7 +93,7 @@ def load(path: Path) -> Iterator[History]:
         imported = _imported_for(bank, user, names)
         imported.skips.extend(early_skips)
         early_skips = []
-        yield _history(imported, file, own, names.get(user, user))
+        yield _history(imported, file, own, names.get(user, user), candidates)
 
 
 def _find_dialogues(path: Path) -> Path:
@@ -110,7 +128,8 @@ def _speaker(line: Fields) -> tuple[str, str]:
 
 
 def _imported_for(bank: Iterable[ImportedHistory], user: str, names: dict[str, str]) -> ImportedHistory:
-    persona = PersonaDraft(f"{importer.NAME} user {user}", external_id=f"madial-{user}")
+    talk = f"You are talking with {names.get(user, user)}."
+    persona = PersonaDraft(ASSISTANT, external_id=f"madial-{user}", traits=TRAITS, scenario=talk)
     own = ImportedHistory(persona)
     for part in bank:
         if part.persona.external_id == persona.external_id:
@@ -132,11 +151,13 @@ def _is_of(memory: MemoryDraft, user: str, names: dict[str, str], notes: list[Sk
     return user in named
 
 
-def _history(imported: ImportedHistory, file: Path, lines: list[Fields], name: str) -> History:
+def _history(
+    imported: ImportedHistory, file: Path, lines: list[Fields], name: str, candidates: CandidatesOf
+) -> History:
     ids, memories = UniqueIds(), {memory.external_id: memory for memory in imported.memories}
     probes = []
     for line in lines:
-        probe = _probe(line, imported, memories, name)
+        probe = _probe(line, imported, memories, name, candidates)
         if probe:
             probes.append(replace(probe, id=ids.make(probe.id)))
         imported.skips.extend(in_file(file, note) for note in line.skips)
@@ -144,7 +165,9 @@ def _history(imported: ImportedHistory, file: Path, lines: list[Fields], name: s
     return imported.history(imported.persona.external_id, probes)
 
 
-def _probe(line: Fields, imported: ImportedHistory, memories: dict[str, MemoryDraft], name: str) -> Probe | None:
+def _probe(
+    line: Fields, imported: ImportedHistory, memories: dict[str, MemoryDraft], name: str, candidates: CandidatesOf
+) -> Probe | None:
     turns = read_dialogue(line, name)
     test_turn = next((value for value, _ in line.items("test-turn")), None)
     before = [s.turn for s in turns if isinstance(test_turn, int) and s.index < test_turn]
@@ -153,14 +176,16 @@ def _probe(line: Fields, imported: ImportedHistory, memories: dict[str, MemoryDr
         line.report("test-turn", "expected the place of a reply after something that the user says; not asked")
         return None
     items = _relevant(line, memories)
+    given = candidates(line, items)
     return Probe(
         f"{imported.persona.external_id}-{short_digest(line.values.get('dialogue'), test_turn)}",
         before[asked].text,
-        imported.end(),
+        max(ASKED_AT, imported.end()),
         Gold(_reply(line, turns, test_turn), items=items),
         f"proactive: {memories[items[0]].scene}" if items else "proactive",
         populations=(ALL,),
         dialogue=tuple(before[:asked]),
+        candidates={setting: tuple(m for m in names if m in memories) for setting, names in given.items()},
     )
 
 

@@ -1,10 +1,20 @@
-"""MADial-Bench's own nDCG, and the metrics that it sums up in a geometric mean."""
+"""MADial-Bench's own metrics: its nDCG, what it sums up in a geometric mean, and those of a reply's text."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+import re
+from collections.abc import Mapping, Sequence, Set
+from functools import cache, lru_cache, partial
+from typing import TYPE_CHECKING
 
+from eval.metrics.answers import IS_CJK, TextMetric
 from eval.metrics.retrieval import average_precision, check_arguments, ndcg, precision, recall, reciprocal_rank
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.bleu import BLEU
+
+_MARK = re.compile(r"\s?\[\d+\]")
+"""The mark of a citation, which no reference has."""
 
 
 def ndcg_madial(ranking: Sequence[str], relevant: Set[str], k: int) -> float:
@@ -20,3 +30,47 @@ def ndcg_madial(ranking: Sequence[str], relevant: Set[str], k: int) -> float:
 
 SUMMED_UP = (average_precision, reciprocal_rank, ndcg_madial, recall, precision)
 """The metrics whose means at each cut-off make up the geometric mean (He et al. 2025, table 4)."""
+
+
+def bleu(reply: str, references: Sequence[str], *, n: int) -> float:
+    """Sentence BLEU of 1- to n-grams (Papineni et al. 2002) as the authors' evaluate.py computes it, by sacrebleu.
+
+    With case, words split at spaces, and 0.1 for an order without a match (method 1 of Chen and Cherry 2014). Two
+    deviations: Chinese is split as sacrebleu's "zh" does, not by jieba, and a reply of fewer than n words is compared
+    by the n-grams that it has. Of several references the best counts.
+    """
+    return max(_bleu(_MARK.sub("", reply), reference, n) for reference in references)
+
+
+def intra_dist(reply: str, references: Sequence[str], *, n: int) -> float:
+    """Dist-n within one reply: its different n-grams over all of its n-grams; 0 if it has none.
+
+    The authors' evaluate.py reports the mean over the replies as Dist-n. It splits words by jieba, also English, where
+    spaces count as words; here they are split as for `bleu`.
+    """
+    words = _scorer(n, _tokeniser(references[0])).tokenizer(_MARK.sub("", reply)).split()
+    grams = list(zip(*(words[start:] for start in range(n)), strict=False))
+    return len(set(grams)) / len(grams) if grams else 0.0
+
+
+REPLY_METRICS: Mapping[str, TextMetric] = {
+    **{f"bleu_{n}": partial(bleu, n=n) for n in (1, 2, 3, 4)},
+    **{f"intra_dist_{n}": partial(intra_dist, n=n) for n in (1, 2)},
+}
+"""What the authors report of replies (section 4.3, tables 8 and 11) beside ROUGE-L and the similarity of embeddings."""
+
+
+@lru_cache(maxsize=1 << 14)
+def _bleu(reply: str, reference: str, n: int) -> float:
+    return min(_scorer(n, _tokeniser(reference)).sentence_score(reply, [reference]).score / 100, 1.0)
+
+
+def _tokeniser(reference: str) -> str:
+    return "zh" if IS_CJK.search(reference) else "none"
+
+
+@cache
+def _scorer(n: int, tokeniser: str) -> BLEU:
+    from sacrebleu.metrics.bleu import BLEU
+
+    return BLEU(tokenize=tokeniser, smooth_method="floor", smooth_value=0.1, max_ngram_order=n, effective_order=True)

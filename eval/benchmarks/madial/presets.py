@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eval.benchmarks.types import BM25, DENSE, HYBRID, Preset, Row, at_cutoffs
+from eval.benchmarks.types import BM25, BY_MODEL, DENSE, EXTRACTIVE, HYBRID, READER, Preset, Row, at_cutoffs
 
 PAPER = "He et al., NAACL 2025, arXiv:2409.15240"
 
@@ -26,4 +26,36 @@ TABLE_4 = Preset(
     remark="the nDCG is the authors', normalised by what was retrieved",
 )
 
-MADIAL_TABLES = (TABLE_4,)
+_GIVEN = (
+    ("setting 1, the relevant memory", "setting-1"),
+    ("setting 2, it among four others", "setting-2"),
+    ("setting 3, five retrieved", "setting-3"),
+    ("what Memoir finds (not in the paper)", "memory"),
+)
+
+SETTINGS = Preset(
+    "madial-settings",
+    "MADial-Bench, tables 8 and 11: replying with a memory, in settings 1 to 3",
+    "madial-bench",
+    f"{PAPER}, section 3.3.2, tables 8 and 11; metrics from github.com/hejunqing/MADial-Bench, evaluate.py",
+    (
+        *(f"bleu_{n}" for n in (1, 2, 3, 4)),
+        "rouge_l",
+        "similarity",
+        "intra_dist_1",
+        "intra_dist_2",
+        "brought_up",
+        "brought_up_precision",
+        "converse_fallback",
+    ),
+    (
+        *(Row(f"{label}, language model", (f"given={given}", BY_MODEL), READER) for label, given in _GIVEN),
+        Row("without memory (table 6), language model", ("given=nothing", BY_MODEL), READER),
+        *(Row(f"{label}, no language model", (f"given={given}", EXTRACTIVE)) for label, given in _GIVEN),
+    ),
+    remark="Memoir's own prompt, at the first test-turn of each dialogue; Memoir orders the memories; intra_dist is "
+    "the authors' Dist-n; similarity is by the embedding model that is set, the paper's is BERTScore; a message that "
+    "asks for something remembered is answered by the reader",
+)
+
+MADIAL_TABLES = (TABLE_4, SETTINGS)
