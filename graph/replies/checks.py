@@ -46,7 +46,7 @@ _RECALLS = re.compile(
 )
 _PAST = re.compile(
     r"\b(?:you|u)(?:['’]ve|['’]d| have| had)?(?: (?:just|once|also|recently|really|already))? "
-    r"(?:\w{2,}ed|went|were|had|got|bought|met|made|took|saw|ate|came|left|lost|won|did|been)\b",
+    r"(?:(?!\w*eed\b)\w{2,}ed|went|were|had|got|bought|met|made|took|saw|ate|came|left|lost|won|did|been|fed)\b",
     re.IGNORECASE,
 )
 """What tells the user something about their past. (A question such as "Have you been there?" tells nothing.)"""

@@ -59,6 +59,4 @@ def _render(bank: Bank, persona_id: int, number: int, answer: PastAnswer, reason
 def _explain_no_sources(reading: Reading) -> Markup:
     if reading.abstained:
         return empty_state("No sources", ABSTENTIONS[reading.reason] if reading.reason else "No memory answers this.")
-    if reading.by not in ("", "extractive"):
-        return empty_state("No sources", "The chat model cited no memory for this answer. Check it before you use it.")
-    return empty_state("No sources needed", "You didn't ask a question, so no memory was needed.")
+    return empty_state("No sources needed", "No memory was used for this reply.")
