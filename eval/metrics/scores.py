@@ -16,6 +16,9 @@ import numpy as np
 from eval.metrics import abstention, answers, classification, retrieval
 from eval.metrics.intervals import Numbers, jackknife_figure, mean_figures, set_figures
 from eval.types import Figure, RankedHit, Sample
+from graph.readers import prompts
+from graph.replies import conversation
+from graph.replies.checks import recites
 
 PROACTIVE = "proactive"
 """Begins the names of abilities whose probes ask nothing: the user tells something, and a memory should come up."""
@@ -23,6 +26,9 @@ PROACTIVE = "proactive"
 Level = Literal["sessions", "items"]
 Measure = Callable[[Sequence[str], Set[str], int], float]
 """A metric of a ranking: best first, the relevant ids, the cut-off k."""
+
+INSTRUCTIONS = f"{prompts.INSTRUCTIONS}\n{conversation.INSTRUCTION}"
+"""What no reply should repeat."""
 
 Scores = dict[str, float | None]
 
@@ -62,7 +68,10 @@ def score(sample: Sample, scoring: Scoring, *, answered: bool) -> Scores:
     `answered` is whether the run had a reader; without one no answer is scored.
     """
     scores = _turn_scores(sample, scoring.ks) | _session_scores(sample, scoring.ks) | _level_scores(sample, scoring)
-    scores |= {f"{node}_fallback": float(used) for node, used in sample.prediction.fallbacks.items()}
+    prediction = sample.prediction
+    scores |= {f"{node}_fallback": float(used) for node, used in prediction.fallbacks.items()}
+    if prediction.fallbacks and answered:
+        scores["prompt_shown"] = float(recites(prediction.answer, INSTRUCTIONS))
     return scores | _answer_scores(sample, scoring) if answered else scores
 
 

@@ -40,7 +40,9 @@ PLAIN_NAMES: Mapping[str, str] = {
     "brought_up": "brought up a memory",
     "brought_up_precision": "brought up the right memory",
     "classify_fallback": "classified without the chat model",
+    "read_fallback": "answered without the chat model",
     "converse_fallback": "replied without the chat model",
+    "prompt_shown": "repeated its prompt",
     "judge_unscored": "not scored by the judge",
 }
 """What the screen calls a metric, those about answers first; its name in papers is beside it or in its tooltip."""

@@ -73,7 +73,12 @@ async def converse(state: TurnState, runtime: Runtime[Services]) -> TurnState:
         spoken.end(cut=reply.cut)
     except (ModelFailed, UnknownModel) as fault:
         return await _without_model(state, runtime, str(fault), fault)
-    figures = {"tokens in": reply.tokens_in, "tokens out": reply.tokens_out, "sentences dropped": len(spoken.dropped)}
+    figures = {
+        "fallback": 0,
+        "tokens in": reply.tokens_in,
+        "tokens out": reply.tokens_out,
+        "sentences dropped": len(spoken.dropped),
+    }
     if not spoken.text:
         why = f"nothing that the chat model said could be used ({', '.join(dict.fromkeys(spoken.dropped)) or 'empty'})"
         return await _without_model(state, runtime, why, figures=figures)

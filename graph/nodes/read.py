@@ -157,7 +157,7 @@ async def _answered(reader_input: ReaderInput, write: Write, before: str) -> Rea
     reading = replace(output.reading, notice=_notice(settings.model, fault), unreachable=unreachable)
     why = str(fault) if isinstance(fault, ModelFailed) else f"the chat model's reply could not be used ({fault})"
     decided = f"extractive, because {why}; {output.line.decided}"
-    line = replace(output.line, decided=decided, figures={**output.line.figures, **tokens})
+    line = replace(output.line, decided=decided, figures={**output.line.figures, **tokens, "fallback": 1})
     return replace(output, reading=reading, line=line)
 
 

@@ -115,6 +115,7 @@ async def read(reader_input: ReaderInput, say: Say) -> ReaderOutput:
         "left out": len(reader_input.kept) - len(shown),
         "citations dropped": dropped,
         "prompt tokens": size,
+        "fallback": 0,
         **reader.tokens,
     }
     weights = f" in {model.precision}" if isinstance(model, LocalModel) else ""

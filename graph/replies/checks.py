@@ -18,7 +18,7 @@ from graph.understanding.sentences import split
 from memory.search.tokens import FUNCTION_WORDS, terms, words
 from memory.types import Memory
 
-RUN = 6
+RUN = 5
 """Words in a row that a reply shares with its instruction only if it recites it."""
 
 ECHO = 0.6
@@ -29,10 +29,10 @@ SUPPORTED = 0.5
 
 _LABEL = re.compile(
     r"^\W*(?:system|user|human|assistant|memories|question|notes|intervals|just now|scenario|traits|manner|description)"
-    r"\W{0,2}:|<\|?/?\w+\|?>|\[/?INST\]|\bUNKNOWN:",
+    r"\W{0,2}:|<\|?/?\w+\|?>|\[/?INST\]|\bUNKNOWN:|(?-i:\bMemories:)|\[\d+\] \"[^\"]{1,80}\" on \d",
     re.IGNORECASE | re.MULTILINE,
 )
-"""Labels of the prompt's parts, and marks of chat templates."""
+"""Labels of the prompt's parts, a line of its memories, and marks of chat templates."""
 
 _OWN_NAME = re.compile(r"\b(?:my name is|my name's|i am called|i'm called|call me)\s+([^\W\d_][\w'’-]*)", re.IGNORECASE)
 _I_AM = re.compile(r"\b(?:i am|i'm|this is)\s+([A-Z][\w'’-]*)")
