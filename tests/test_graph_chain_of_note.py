@@ -126,6 +126,9 @@ def test_an_answer_that_recites_the_prompt_is_never_shown(marlow):
     [
         ("Your cousin Alberta adopted a kitten.", "in no memory"),
         ("The elephants danced all night.", "no memory supports it"),
+        ("The answer to this question is:", "no memory supports it"),
+        ("When did I adopt Biscuit? When did I adopt Biscuit?", "repeated the question"),
+        ('"Tilde" on 4 March 2024: "I adopted', "repeated its instructions"),
     ],
 )
 def test_an_answer_that_rests_on_no_memory_is_replaced_by_the_extractive_reader(marlow, reply, why):
@@ -271,7 +274,7 @@ def test_memories_come_in_the_order_of_time_with_dates_and_intervals_computed(ma
     held = {m["text"]: m for m in data["memories"]}
     assert [m["number"] for m in data["memories"]] == list(range(1, len(held) + 1))
     memory = held[ADOPTED]
-    assert memory["said_on"] == "Monday, 4 March 2024"
+    assert memory["said_on"] == "4 March 2024"
     assert memory["dates"] == {"yesterday": "3 March 2024"}
     assert (memory["happened"], memory["ago"]) == ("3 March 2024", "120 days (17 weeks 1 day; 3 months 28 days)")
     regatta = held["Tilde won the rowing regatta at Lake Hallen."]
@@ -331,7 +334,7 @@ def test_notes_that_run_on_do_not_overflow_the_prompt_for_the_answer(marlow, mon
     assert len(talks) == 2
     model = reading_with(marlow, server).model
     assert all(tokens.count_tokens(model, talk) <= 2200 - 100 for talk in talks)
-    assert "note 1 note 2" in talks[1][1][1]
+    assert "note 1 note 2" in talks[1][0][1]
 
 
 def test_where_no_note_was_taken_the_answer_sees_no_memory(marlow):

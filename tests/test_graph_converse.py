@@ -222,6 +222,7 @@ def test_a_name_in_the_possessive_is_no_other_name():
         ("Three short sentences would do. In which language?", False),
         ("I don't know that, I'm afraid.", False),
         ("My memories: none.", False),
+        ('So: "Tilde" on 4 March 2024: "I adopted', True),
     ],
 )
 def test_only_a_recitation_of_the_prompt_is_one(text, recited):

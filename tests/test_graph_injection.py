@@ -173,11 +173,11 @@ def test_planted_notes_of_a_model_are_data_in_the_next_prompt(marlow):
         services = reading_with(marlow, server, method="con-separate")
         Assistant(services).ask(marlow.asks(QUESTION, remember=False))
         system, human = server.requests[-1]["messages"]
-    assert MARK not in system["content"]
-    assert human["content"].endswith(f"\n\n{instruction('from notes')}")
-    assert MARK in human["content"]
-    assert MARK not in _STRING.sub("", human["content"])
-    assert "<" not in human["content"]
+    assert system["content"].endswith(f"\n\n{instruction('from notes')}")
+    assert human["content"] == QUESTION
+    assert MARK in system["content"]
+    assert MARK not in _STRING.sub("", system["content"])
+    assert "<" not in system["content"]
 
 
 def test_there_are_enough_of_them():

@@ -8,6 +8,7 @@ be used is requested once more.
 from __future__ import annotations
 
 import asyncio
+import re
 from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -47,6 +48,8 @@ reads some 500 tokens a second with the smallest model, and 50 with one of 8 bil
 
 REPAIR_ROOM = 128
 """Tokens that are reserved for the problem report when a reply is requested again."""
+
+_YES_OR_NO = re.compile(r"(?:yes|no)\b", re.IGNORECASE)
 
 UNREAD = "beyond what the chat model can read at once"
 
@@ -279,6 +282,8 @@ def _reading(
         # A contradiction of the premise needs its sources; memories that are merely related are none.
         checked = cite(spoken, (), content if reason == "premise contradicted" else replace(content, hits=()))
         return Reading(checked.answer, notes, checked.citations, abstained=True, reason=reason), checked.dropped
+    if checks.echoes(answer, content.question):
+        raise RejectedAnswer("it repeated the question")
     if checks.foreign_names(answer, _said(content)):
         raise RejectedAnswer("it named somebody or something that is in no memory")
     by_memory = {note.memory.id: note.quote for note in notes}
@@ -288,10 +293,9 @@ def _reading(
         if misquotes(answer, content):
             raise RejectedAnswer("it quotes what was not said")
         texts = [hit.memory.text for hit in content.hits]
-        source = checks.best_source(answer, texts, content.question)
         # "Yes." says nothing that could be compared: then the question tells what it is about.
-        if not checks.telling_terms(answer) - checks.telling_terms(content.question):
-            source = checks.best_source(content.question, texts)
+        says_little = bool(_YES_OR_NO.match(answer)) and not checks.telling_terms(answer)
+        source = checks.best_source(*((content.question, texts) if says_little else (answer, texts, content.question)))
         if source is None:
             raise RejectedAnswer("no memory supports it")
         cited = cite(f"{answer.rstrip()} [{source + 1}]", (), content, noted)

@@ -28,7 +28,7 @@ _OPEN_ESCAPE = re.compile(
     r"(?<!\\)((?:\\\\)*)\\(?:u(?:[0-9a-f]{0,3}|d[89ab][0-9a-f]{2}(?:\\(?:u[0-9a-f]{0,3})?)?))?\Z", re.IGNORECASE
 )
 """The beginning of an escape, or the first half of one for a character that takes two, at the end of a text."""
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"\[[\d,\s]*\]|\w+")
 
 _MARK_LENGTH = 24
 """Characters after a "[" from which it is not taken for a citation mark any more."""

@@ -26,6 +26,8 @@ def answered(chat, server, text=QUESTION, *, remember=False, **settings):
 def shown(request):
     """The system message and the data of a request, without the task; the data parsed where they are a JSON object."""
     system, human = (message["content"] for message in request["messages"])
+    if "\n\n{" in system:  # where the reply is in words, the user's message is the question alone
+        return system, json.JSONDecoder().raw_decode(system, system.index("\n\n{") + 2)[0]
     return system, json.JSONDecoder().raw_decode(human)[0] if human.startswith("{") else human
 
 
