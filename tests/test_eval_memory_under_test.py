@@ -217,6 +217,14 @@ def test_the_candidates_of_a_setting_reach_the_chat_model_and_nothing_else_does(
     assert score(Sample(probe, prediction), Scoring("items"), answered=True)["brought_up_precision"] == 1.0
 
 
+def test_without_the_candidates_of_a_benchmark_the_chat_model_talks_with_no_memory(played):
+    probe = chatting("Where did I win the race?", "race", "cake")
+    with ChatServer("Where was it?") as server:
+        prediction = asked(played(life(memories=RACES), "given=nothing", model=server.model()), probe)
+    assert (prediction.answer, prediction.talker) == ("Where was it?", server.model())
+    assert "race" not in server.requests[0]["messages"][0]["content"]
+
+
 def test_a_setting_without_candidates_is_refused(played):
     with pytest.raises(NoCandidates, match="no candidates of setting-3 for q1"):
         asked(played(None, "given=setting-3"))

@@ -157,7 +157,7 @@ class MemoryUnderTest:
         """
         self._learn()
         if isinstance(self._searcher, EvidenceSearcher):
-            named = self._candidates(probe) if self._hands_in else probe.gold.evidence
+            named = self._candidates(probe) if self.experiment.given.startswith(SETTING) else probe.gold.evidence
             self._searcher.is_named = lambda memory: self._ids.holds_any(memory, named)
         ask = Ask(
             self._persona,
@@ -167,7 +167,7 @@ class MemoryUnderTest:
             tuple(dialogue) or self._dialogue_before(probe),
             remember=False,
             times=self._evidence_times(probe.gold) if self.experiment.times == "oracle" else None,
-            handed_in=self._hands_in,
+            handed_in=self._hands_in(probe),
         )
         started = time.perf_counter()
         answer = self._assistant.ask(ask)
@@ -181,10 +181,10 @@ class MemoryUnderTest:
         self.costs.probes += 1
         return make_prediction(probe, self.history.id, answer, self._ids, seconds)
 
-    @property
-    def _hands_in(self) -> bool:
-        """Whether the candidates of a setting of the benchmark stand in for what the memory finds."""
-        return self.experiment.given.startswith(SETTING)
+    def _hands_in(self, probe: Probe) -> bool:
+        """Whether a setting of the benchmark, or nothing beside it, stands in for what the memory finds."""
+        given = self.experiment.given
+        return given.startswith(SETTING) or (given == "nothing" and bool(probe.candidates))
 
     def _candidates(self, probe: Probe) -> tuple[str, ...]:
         given = self.experiment.given

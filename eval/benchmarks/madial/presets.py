@@ -54,8 +54,8 @@ SETTINGS = Preset(
         *(Row(f"{label}, no language model", (f"given={given}", EXTRACTIVE)) for label, given in _GIVEN),
     ),
     remark="Memoir's own prompt, at the first test-turn of each dialogue; Memoir orders the memories; intra_dist is "
-    "the authors' Dist-n; similarity is by the embedding model that is set, the paper's is BERTScore; a message that "
-    "asks for something remembered is answered by the reader",
+    "the authors' Dist-n; similarity is by the embedding model that is set, the paper's is BERTScore; with what Memoir "
+    "finds, a message that asks for something remembered is answered by the reader",
 )
 
 MADIAL_TABLES = (TABLE_4, SETTINGS)
