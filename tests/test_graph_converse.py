@@ -97,6 +97,15 @@ def test_a_model_that_fails_is_named_and_what_was_told_is_stored(marlow):
     assert answer.stored.memories
 
 
+def test_a_question_that_brings_up_a_memory_is_cited_and_one_with_a_word_in_common_is_not(marlow):
+    told = "I took my dog out for a very long walk, and now I can hardly stand."
+    answer, _ = talked(marlow, "Was that with the greyhound called Biscuit? Was it far?", text=told)
+    assert answer.reading.answer == "Was that with the greyhound called Biscuit [1]? Was it far?"
+    assert [c.memory.text for c in answer.reading.citations] == [ADOPTED]
+    answer, _ = talked(marlow, "Is a greyhound as fast as they say?", text=told)
+    assert not answer.reading.citations
+
+
 def test_no_more_than_one_memory_is_woven_in(marlow):
     reply = "You adopted a greyhound called Biscuit. And you sealed the canoe with pine tar, didn't you?"
     answer, _ = talked(marlow, reply, text="Took Biscuit and the canoe out, and we sealed it with pine tar again.")
