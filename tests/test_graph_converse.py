@@ -59,6 +59,7 @@ def test_a_claim_without_a_mark_gets_the_citation_of_the_memory_that_supports_it
         ("You told me about your boat Daisy. How nice!", "How nice!", "without a source"),
         ("You adopted Biscuit in 1987 [1]. How nice!", "How nice!", "without a source"),
         ("How nice! You said you visited Lisbon with Petra [2].", "How nice!", "without a source"),
+        ("How nice! This is the closest I remembered:", "How nice!", "announces"),
         ("My name is Tilde. How nice!", "How nice!", "another's name"),
         (f"How nice! {TOLD}", "How nice!", "repeats the user"),
         ("How nice! How nice! How nice!", "How nice!", "repeats itself"),
@@ -195,7 +196,7 @@ def test_recent_turns_are_messages_of_their_own_and_roles_alternate(marlow):
     ]
     roles = [role for role, _ in messages(a_talk(marlow, said))]
     assert roles == ["system", *["human", "ai"] * 3, "human"]
-    assert ("ai", "Aye (1).") in messages(a_talk(marlow, said))
+    assert ("ai", "Aye.") in messages(a_talk(marlow, said))
     assert list(alternating([("human", "a"), ("human", "b"), ("ai", "c")])) == [("human", "a\nb"), ("ai", "c")]
 
 

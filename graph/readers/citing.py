@@ -100,7 +100,7 @@ def _best_sentence(memory: Memory, answer: str) -> str:
 
 
 class AnswerStream:
-    """Passes an answer on piece by piece; nothing of an abstention, and nothing once it recites its prompt.
+    """Passes an answer on piece by piece; nothing of an abstention, and nothing once it repeats its prompt.
 
     `said` is what was passed on.
     """
@@ -116,7 +116,8 @@ class AnswerStream:
         self._pending += piece
         if not self._started and not self._start():
             return
-        self._silent = self._silent or recites(self.said + self._pending, INSTRUCTIONS)
+        heard = self.said + self._pending
+        self._silent = self._silent or recites(heard, INSTRUCTIONS) or contains(heard, self._content.question)
         if not self._silent:
             self._pass_on(self._ready())
 

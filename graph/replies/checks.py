@@ -40,8 +40,8 @@ _I_AM = re.compile(r"\b(?:i am|i'm|this is)\s+([A-Z][\w'’-]*)")
 _RECALLS = re.compile(
     r"\b(?:you|u)(?:['’]ve|['’]d| have| had)?(?: (?:just|once|also|recently|already))? "
     r"(?:told|said|mention\w*|wrote|shared)\b"
-    r"|\bi(?: (?:still|do|also))? (?:remember|recall)\b|\blast time\b|\b(?:remember|recall) (?:when|how|that|your)\b"
-    r"|\[\d",
+    r"|\bi(?: (?:still|do|also))? (?:remember|recall)(?:ed)?\b|\blast time\b"
+    r"|\b(?:remember|recall) (?:when|how|that|your)\b|\[\d",
     re.IGNORECASE,
 )
 _PAST = re.compile(
@@ -200,6 +200,8 @@ class CheckedReply:
             return "takes another's name"
         if echoes(sentence, ask.text):
             return "repeats the user"
+        if sentence.endswith(":"):
+            return "announces what does not follow"
         before = [self.text, *(turn.text for turn in ask.dialogue if turn.role == "assistant")]
         if any(sentence.casefold() in text.casefold() for text in before):
             return "repeats itself"

@@ -7,6 +7,7 @@ the user types is a message of its own, in which nothing can imitate the marks o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -53,6 +54,7 @@ THE_USER = "the user"
 OPENING = "Hello."
 """Stands before a chat that the persona began: many chat templates want the user to speak first."""
 
+_MARK = re.compile(r"\s?\[\d+\]")
 _TEMPLATE_MARKS = str.maketrans({"<": "‹", "[": "(", "]": ")"})
 
 
@@ -110,7 +112,8 @@ def memory_line(number: int, memory: Memory, talk: Talk) -> str:
 def messages(talk: Talk, turns: int = TURNS) -> Messages:
     """The messages of the conversation, with the last `turns` turns of the chat before the new one."""
     persona, ask = talk.ask.persona, talk.ask
-    said = [("ai" if t.role == "assistant" else "human", t.text) for t in ask.dialogue]
+    # Without its old citations, whose numbers mean nothing here and would be imitated.
+    said = [("ai", _MARK.sub("", t.text)) if t.role == "assistant" else ("human", t.text) for t in ask.dialogue]
     recent = said[len(said) - turns :] if turns < len(said) else said
     opening = [("human", OPENING)] if recent and recent[0][0] == "ai" else []
     spoken = [*example_turns(persona, talk.user), *opening, *recent, ("human", ask.text)]
