@@ -233,6 +233,8 @@ def test_a_name_in_the_possessive_is_no_other_name():
         ("I don't know that, I'm afraid.", False),
         ("My memories: none.", False),
         ('So: "Tilde" on 4 March 2024: "I adopted', True),
+        ('In 2022. You are talking with "Joost".', True),
+        ('"The user" is not allowed to.', True),
     ],
 )
 def test_only_a_recitation_of_the_prompt_is_one(text, recited):

@@ -29,7 +29,8 @@ SUPPORTED = 0.5
 
 _LABEL = re.compile(
     r"^\W*(?:system|user|human|assistant|memories|question|notes|intervals|just now|scenario|traits|manner|description)"
-    r"\W{0,2}:|<\|?/?\w+\|?>|\[/?INST\]|\bUNKNOWN:|(?-i:\bMemories:)|\"[^\"]{1,80}\" on \d+ \w+ \d{4}:",
+    r"\W{0,2}:|<\|?/?\w+\|?>|\[/?INST\]|\bUNKNOWN:|(?-i:\bMemories:)|\byou are talking with\b|\"the user\""
+    r"|\"[^\"]{1,80}\" on \d+ \w+ \d{4}:",
     re.IGNORECASE | re.MULTILINE,
 )
 """Labels of the prompt's parts, a line of its memories, and marks of chat templates."""
