@@ -74,7 +74,6 @@ async def converse(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     except (ModelFailed, UnknownModel) as fault:
         return await _without_model(state, runtime, str(fault), fault)
     figures = {
-        "fallback": 0,
         "tokens in": reply.tokens_in,
         "tokens out": reply.tokens_out,
         "sentences dropped": len(spoken.dropped),
