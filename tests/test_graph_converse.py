@@ -62,6 +62,11 @@ def test_a_claim_without_a_mark_gets_the_citation_of_the_memory_that_supports_it
         ("How nice! This is the closest I remembered:", "How nice!", "announces"),
         ("My name is Tilde. How nice!", "How nice!", "another's name"),
         (f"How nice! {TOLD}", "How nice!", "repeats the user"),
+        (
+            "You adopted Biscuit last spring. You adopted Biscuit last spring.",
+            "You adopted Biscuit last spring [1].",
+            "itself",
+        ),
         ("How nice! How nice! How nice!", "How nice!", "repeats itself"),
         (
             "How nice! You visited Lisbon. Have you been to Bali?",

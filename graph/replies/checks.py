@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import lru_cache
 
 from graph.replies.conversation import INSTRUCTION, Talk, memory_line
 from graph.replies.phrases import NEWS, SMALL_TALK
 from graph.understanding.parts import SMALL_TALK_WORDS
 from graph.understanding.sentences import split
+from graph.understanding.times import times_in
 from memory.search.tokens import FUNCTION_WORDS, terms, words
 from memory.types import Memory
 
@@ -29,7 +31,7 @@ SUPPORTED = 0.5
 
 _LABEL = re.compile(
     r"^\W*(?:system|user|human|assistant|memories|question|notes|intervals|just now|scenario|traits|manner|description)"
-    r"\W{0,2}:|<\|?/?\w+\|?>|\[/?INST\]|\bUNKNOWN:|(?-i:\bMemories:)|\byou are talking with\b|\"the user\""
+    r"\W{0,2}:|<\|?/?\w+\|?>|\[/?INST\]|\bUNKNOWN:|(?-i:\bMemories:)|\byou(?: a|['’])re talking with\b|\"the user\""
     r"|\"[^\"]{1,80}\" on \d+ \w+ \d{4}:",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -151,6 +153,13 @@ def shared_terms(text: str, source: str, known: str) -> int:
     return len((telling_terms(text) - frozenset(terms(known))) & frozenset(terms(source)))
 
 
+def _without_times(text: str, as_of: datetime) -> str:
+    """The text without its words of time: a memory says "5 July", and a reply "last summer"."""
+    for time in times_in(text, as_of):
+        text = text.replace(time.text, " ")
+    return text
+
+
 @dataclass(slots=True)
 class CheckedReply:
     """A reply as it streams: its sentences, each checked before it is passed on with `say`.
@@ -204,7 +213,7 @@ class CheckedReply:
         if sentence.endswith(":"):
             return "announces what does not follow"
         before = [self.text, *(turn.text for turn in ask.dialogue if turn.role == "assistant")]
-        if any(sentence.casefold() in text.casefold() for text in before):
+        if any(_MARK.sub("", sentence).casefold() in _MARK.sub("", text).casefold() for text in before):
             return "repeats itself"
         return ""
 
@@ -214,12 +223,13 @@ class CheckedReply:
         ask, memories = self.talk.ask, self.talk.memories
         in_chat = " ".join([ask.text, *(turn.text for turn in ask.dialogue), ask.persona.description, self.talk.user])
         lines = [memory_line(number, memory, self.talk) for number, memory in enumerate(memories, 1)]
-        place = best_source(bare, lines, in_chat)
-        if not claims(sentence) and (place is None or shared_terms(bare, lines[place], in_chat) < MENTION):
+        told = _without_times(bare, ask.as_of)
+        place = best_source(told, lines, in_chat)
+        if not claims(sentence) and (place is None or shared_terms(told, lines[place], in_chat) < MENTION):
             return bare
-        place = best_source(bare, lines) if place is None else place
+        place = best_source(told, lines) if place is None else place
         sources = [in_chat, self.talk.today, *(lines[place : place + 1] if place is not None else [])]
-        is_new = bool(telling_terms(bare) - telling_terms(in_chat))
+        is_new = bool(telling_terms(told) - telling_terms(in_chat))
         if is_new and (place is None or foreign_names(bare, sources) or foreign_figures(bare, sources)):
             return None if claims(sentence) else bare
         if place is None or (self.cited is not None and self.cited != memories[place]):
