@@ -127,6 +127,7 @@ def test_an_answer_that_recites_the_prompt_is_never_shown(marlow):
         ("Your cousin Alberta adopted a kitten.", "in no memory"),
         ("The elephants danced all night.", "no memory supports it"),
         ("The answer to this question is:", "no memory supports it"),
+        ("It was because of the war [1].", "no memory supports it"),
         ("When did I adopt Biscuit? When did I adopt Biscuit?", "repeated the question"),
         ('"Tilde" on 4 March 2024: "I adopted', "repeated its instructions"),
     ],
@@ -136,6 +137,25 @@ def test_an_answer_that_rests_on_no_memory_is_replaced_by_the_extractive_reader(
         reading = answered(marlow, server, method="direct").reading
     assert (reading.by, "3 March 2024" in reading.answer) == ("extractive", True)
     assert why in reading.notice
+
+
+def test_an_abstention_tells_nothing_on_the_side(marlow):
+    with ChatServer("UNKNOWN: found but does not say\nI don't know, but your brother Karl lives in Berlin.") as server:
+        reading = answered(marlow, server, method="direct").reading
+    assert reading.abstained
+    assert "Karl" not in reading.answer
+
+
+@pytest.mark.parametrize("more", ["She is fast.", "Sadly, I know no more.", "That is all, as far as I know."])
+def test_the_first_word_of_a_sentence_is_no_foreign_name(marlow, more):
+    with ChatServer(lambda r: f"You adopted a greyhound called Biscuit [{number_of(r, ADOPTED)}]. {more}") as server:
+        assert answered(marlow, server, method="direct").reading.by == server.model()
+
+
+def test_an_escape_that_json_does_not_have_is_asked_for_again(marlow):
+    with ChatServer('{"notes": [], "answer": "It\\\'s Biscuit', adopted) as server:
+        reading = answered(marlow, server, method="con").reading
+    assert reading.answer == "On 3 March 2024 [1]."
 
 
 def test_an_answer_without_a_mark_cites_the_memory_that_supports_it(marlow):

@@ -61,6 +61,17 @@ def test_a_claim_without_a_mark_gets_the_citation_of_the_memory_that_supports_it
         ("How nice! You said you visited Lisbon with Petra [2].", "How nice!", "without a source"),
         ("How nice! This is the closest I remembered:", "How nice!", "announces"),
         ("My name is Tilde. How nice!", "How nice!", "another's name"),
+        ("I'm Tilde. How nice!", "How nice!", "another's name"),
+        ("I’m Tilde. How nice!", "How nice!", "another's name"),
+        ("Your sister Maria lives in Rome. How nice!", "How nice!", "without a source"),
+        ("We went to Rome together. How nice!", "How nice!", "without a source"),
+        ("You love Karl. How nice!", "How nice!", "without a source"),
+        (
+            "You told me your greyhound Biscuit hates postmen and bites cyclists. How nice!",
+            "How nice!",
+            "without a source",
+        ),
+        ("***\nHow nice!", "How nice!", "says nothing"),
         (f"How nice! {TOLD}", "How nice!", "repeats the user"),
         (
             "You adopted Biscuit last spring. You adopted Biscuit last spring.",
@@ -81,6 +92,47 @@ def test_a_sentence_that_must_not_be_said_is_dropped_and_the_rest_is_kept(marlow
     assert answer.reading.answer == kept
     assert why in line_of(answer).decided
     assert line_of(answer).figures["sentences dropped"] >= 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "You can call me anytime.",
+        "My name is on the list.",
+        "You should see Rome with Karl!",
+        "I'm glad you had a nice day. She sounds lovely.",
+        "Hello!",
+    ],
+)
+def test_an_ordinary_sentence_is_said(marlow, text):
+    answer, _ = talked(marlow, text, remember=False)
+    assert answer.reading.answer == text
+
+
+def test_reasoning_before_a_reply_is_not_said(marlow):
+    answer, _ = talked(marlow, f"<think>\nThe user says hello. I should greet them.\n</think>\n\n{FREE}")
+    assert answer.reading.answer == FREE
+    answer, _ = talked(marlow, "<think>\nThe user says hello. I should greet them. And")
+    assert "greet" not in answer.reading.answer
+
+
+def test_what_the_persona_made_up_before_supports_nothing_later(marlow):
+    marlow.dialogue.append(TurnDraft("You", "user", "hi"))
+    marlow.dialogue.append(TurnDraft("Marlow", "assistant", "Your sister Maria lives in Rome."))
+    answer, _ = talked(marlow, "You told me your sister Maria lives in Rome. How nice!")
+    assert answer.reading.answer == "How nice!"
+
+
+def test_a_short_greeting_may_be_said_in_every_chat_turn(marlow):
+    marlow.dialogue.append(TurnDraft("You", "user", "hi"))
+    marlow.dialogue.append(TurnDraft("Marlow", "assistant", "Hello! How are you?"))
+    answer, _ = talked(marlow, "Hello!", text="hello again")
+    assert answer.reading.answer == "Hello!"
+
+
+def test_a_long_message_reaches_the_model_with_its_end(marlow):
+    _, requests = talked(marlow, FREE, text="I had a long day. " * 400 + "What a week!")
+    assert requests[0]["messages"][-1]["content"].endswith("What a week!")
 
 
 @pytest.mark.parametrize("reply", ["User: hello", "You told me about your boat Daisy.", "Memories: none", TOLD])
@@ -203,6 +255,14 @@ def test_recent_turns_are_messages_of_their_own_and_roles_alternate(marlow):
     assert roles == ["system", *["human", "ai"] * 3, "human"]
     assert ("ai", "Aye.") in messages(a_talk(marlow, said))
     assert list(alternating([("human", "a"), ("human", "b"), ("ai", "c")])) == [("human", "a\nb"), ("ai", "c")]
+
+
+def test_examples_that_the_persona_begins_and_the_user_ends_keep_the_roles_alternating(marlow):
+    talk = a_talk(marlow)
+    card = replace(talk.ask.persona, examples="{{char}}: Ahoy.\n{{user}}: Hello you.")
+    asked = messages(replace(talk, ask=replace(talk.ask, persona=card)))
+    assert [role for role, _ in asked] == ["system", "human", "ai", "human"]
+    assert asked[-1] == ("human", TOLD)
 
 
 def test_no_turn_can_imitate_the_marks_of_a_template(marlow):

@@ -12,7 +12,7 @@ from typing import Any
 from graph.models.hosted.keys import redact_keys
 from memory.errors import MemoirError
 
-TRY_AGAIN = "Nothing was stored; try again"
+TRY_AGAIN = "Try again"
 _CHECK_KEY = "The server refused the key: check OPENAI_API_KEY (openai:...) or MEMOIR_API_KEY (any other server)"
 _CHECK_KIND = "The server refused the request: check that it is a chat model"
 LONGER_CONTEXT = (

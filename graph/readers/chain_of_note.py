@@ -274,21 +274,26 @@ def _reading(
     Raises:
         RejectedAnswer: the answer is no answer, or no memory supports it.
     """
+    said = _said(content)
     if checks.recites(answer, INSTRUCTIONS):
         raise RejectedAnswer("it repeated its instructions")
     if reason is not None or not answer.strip():
         reason = reason or "found but does not say"
-        spoken = answer.strip() or manner(content.ask.persona.manner).unknown.format(why=WHY[reason])
+        tells = reason != "premise contradicted" and (checks.claims(answer) or checks.foreign_figures(answer, said))
+        own_words = "" if tells or checks.foreign_names(answer, said) else answer.strip()
+        spoken = own_words or manner(content.ask.persona.manner).unknown.format(why=WHY[reason])
         # A contradiction of the premise needs its sources; memories that are merely related are none.
         checked = cite(spoken, (), content if reason == "premise contradicted" else replace(content, hits=()))
         return Reading(checked.answer, notes, checked.citations, abstained=True, reason=reason), checked.dropped
     if checks.echoes(answer, content.question):
         raise RejectedAnswer("it repeated the question")
-    if checks.foreign_names(answer, _said(content)):
+    if checks.foreign_names(answer, said):
         raise RejectedAnswer("it named somebody or something that is in no memory")
     by_memory = {note.memory.id: note.quote for note in notes}
     noted = {n: by_memory[h.memory.id] for n, h in enumerate(content.hits, 1) if h.memory.id in by_memory}
     checked = cite(answer, quotes, content, noted)
+    if not any(checks.may_rest_on(answer, c.memory.text, content.question) for c in checked.citations):
+        checked = replace(checked, citations=())
     if not checked.citations:
         if misquotes(answer, content):
             raise RejectedAnswer("it quotes what was not said")

@@ -179,6 +179,10 @@ class AnswerField:
             return
         # An escape that is not complete ("\\u00") is read with the next piece.
         whole = _OPEN_ESCAPE.sub(r"\1", field[1])
-        text = json.loads(f'"{whole}"', strict=False)
-        self._answer.feed(text[self._passed :])
+        try:
+            text = json.loads(f'"{whole}"', strict=False)
+        except json.JSONDecodeError:  # an escape that JSON does not have; the whole reply will be asked for again
+            return
+        # Half of a character that takes two cannot be sent to the page.
+        self._answer.feed(text[self._passed :].encode("utf-8", "ignore").decode("utf-8"))
         self._passed = len(text)

@@ -12,8 +12,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 
+from graph.models.json_replies import REASONING
+from graph.models.limits import without_loop
 from graph.replies.conversation import INSTRUCTION, Talk, memory_line
 from graph.replies.phrases import NEWS, SMALL_TALK
+from graph.understanding.aliases import is_kind
 from graph.understanding.parts import SMALL_TALK_WORDS
 from graph.understanding.sentences import split
 from graph.understanding.times import times_in
@@ -26,19 +29,21 @@ RUN = 5
 ECHO = 0.6
 """Share of a reply's runs of three words from which it repeats the user's message."""
 
-SUPPORTED = 0.5
-"""Share of the telling words of a claim that must be in its source. A paraphrase keeps about half of them."""
+SUPPORTED, CLAIMED = 0.5, 0.6
+"""Share of the telling words of an answer, and of a claim nobody asked for, that must be in its source. A paraphrase
+keeps about half of them."""
 
 _LABEL = re.compile(
     r"^\W*(?:system|user|human|assistant|memories|question|notes|intervals|just now|scenario|traits|manner|description)"
     r"\W{0,2}:|<\|?/?\w+\|?>|\[/?INST\]|\bUNKNOWN:|(?-i:\bMemories:)|\byou(?: a|['’])re talking with\b|\"the user\""
+    r"|\byou are \""
     r"|\"[^\"]{1,80}\" on \d+ \w+ \d{4}:",
     re.IGNORECASE | re.MULTILINE,
 )
 """Labels of the prompt's parts, a line of its memories, and marks of chat templates."""
 
-_OWN_NAME = re.compile(r"\b(?:my name is|my name's|i am called|i'm called|call me)\s+([^\W\d_][\w'’-]*)", re.IGNORECASE)
-_I_AM = re.compile(r"\b(?:i am|i'm|this is)\s+([A-Z][\w'’-]*)")
+_OWN_NAME = re.compile(r"(?i:\b(?:my name is|my name['’]s|i am called|i['’]m called|call me))\s+([A-Z][^\n,;!?]*)")
+_I_AM = re.compile(r"(?i:\b(?:i am|i['’]m|this is))\s+([A-Z][\w-]*)")
 
 _RECALLS = re.compile(
     r"\b(?:you|u)(?:['’]ve|['’]d| have| had)?(?: (?:just|once|also|recently|already))? "
@@ -48,15 +53,19 @@ _RECALLS = re.compile(
     re.IGNORECASE,
 )
 _PAST = re.compile(
-    r"\b(?:you|u)(?:['’]ve|['’]d| have| had)?(?: (?:just|once|also|recently|really|already))? "
+    r"\b(?:you|u|we)(?:['’]ve|['’]d| have| had)?(?: (?:just|once|also|recently|really|already))? "
     r"(?:(?!\w*eed\b)\w{2,}ed|went|were|had|got|bought|met|made|took|saw|ate|came|left|lost|won|did|been|fed)\b",
     re.IGNORECASE,
 )
 """What tells the user something about their past. (A question such as "Have you been there?" tells nothing.)"""
 
 _MARK = re.compile(r"\s?\[[\d,\s]*\]")
-_NAME = re.compile(r"(?<![.!?…:\"“”'’\n])(?<=\s)[A-ZÀ-Þ][\w-]*")
-"""Names within a sentence: its first word is written large anyway."""
+_OF_USER = re.compile(r"\b(?:you|your|u|ur|we|us)\b", re.IGNORECASE)
+_ADVICE = re.compile(r"\b(?:should|could|would|might|may|can|must|try|if|let['’]?s|maybe|perhaps)\b", re.IGNORECASE)
+_YOUR = re.compile(r"\byour (\w+)(?: (\w+))?", re.IGNORECASE)
+
+_NAME = re.compile(r"(?<![.!?…:\"“”'’\])]\s)(?<=[^\S\n])(?!I\b)[A-ZÀ-Þ][\w-]*")
+"""Names within a sentence. Its first word has a capital anyway."""
 _FIGURE = re.compile(r"\d+(?:[.,:]\d+)*")
 
 MENTION = 2
@@ -78,6 +87,16 @@ SOCIAL_WORDS = SMALL_TALK_WORDS | {
 """Words of small talk and of our own replies to it: "I'm glad you had a nice day" claims nothing with them."""
 
 
+MONTHS_AND_NUMBERS = frozenset(
+    terms(
+        "january february march april may june july august september october november december monday tuesday "
+        "wednesday thursday friday saturday sunday one two three four five six seven eight nine ten eleven twelve "
+        "year month week day ago"
+    )
+)
+"""Words that an answer may have computed from its sources."""
+
+
 def recites(text: str, instruction: str) -> bool:
     """Whether a reply repeats its instruction or the labels of its prompt."""
     return bool(_LABEL.search(text)) or not _runs(text, RUN).isdisjoint(_instruction_runs(instruction))
@@ -95,10 +114,10 @@ def _runs(text: str, length: int) -> frozenset[tuple[str, ...]]:
 
 def takes_name(text: str, own: str, others: Iterable[str]) -> bool:
     """Whether the speaker of a text gives a name that is not its own, or says to be one of the others."""
-    mine = {part.casefold() for part in own.split()}
-    known = {part.casefold() for name in others for part in name.split()} - mine
-    given = {name.casefold() for name in _OWN_NAME.findall(text)}
-    return bool(given - mine) or any(name.casefold() in known for name in _I_AM.findall(text))
+    mine = set(words(own))
+    known = {part for name in others for part in words(name)} - mine
+    given = {words(name)[0] for name in _OWN_NAME.findall(text)}
+    return bool(given - mine) or any(word in known for name in _I_AM.findall(text) for word in words(name))
 
 
 def echoes(text: str, message: str) -> bool:
@@ -110,8 +129,11 @@ def echoes(text: str, message: str) -> bool:
 
 
 def claims(sentence: str) -> bool:
-    """Whether a sentence tells the user something about their past."""
-    return bool(_RECALLS.search(sentence)) or (not sentence.endswith("?") and bool(_PAST.search(sentence)))
+    """Whether a sentence tells the user, in English, something about their past or the people around them."""
+    if _RECALLS.search(sentence):
+        return True
+    of_people = any(is_kind(noun) for nouns in _YOUR.findall(sentence) for noun in nouns)
+    return not sentence.endswith("?") and (of_people or bool(_PAST.search(sentence)))
 
 
 def telling_terms(text: str) -> frozenset[str]:
@@ -138,14 +160,23 @@ def _missing(pattern: re.Pattern[str], text: str, sources: Iterable[str]) -> fro
     return frozenset(word for word in named if word not in known)
 
 
-def best_source(text: str, sources: Sequence[str], known: str = "") -> int | None:
-    """The place of the source that best supports a text, None if none does; what is `known` needs no support."""
+def best_source(text: str, sources: Sequence[str], known: str = "", least: float = SUPPORTED) -> int | None:
+    """The place of the source that best supports a text; None if none has `least` of its telling words.
+
+    What is `known` needs no support.
+    """
     told = telling_terms(text) - frozenset(terms(known))
     if not told:
         return None
     shares = [len(told & frozenset(terms(source))) / len(told) for source in sources]
     best = max(range(len(shares)), key=lambda n: shares[n], default=None)
-    return best if best is not None and shares[best] >= SUPPORTED else None
+    return best if best is not None and shares[best] >= least else None
+
+
+def may_rest_on(answer: str, source: str, question: str) -> bool:
+    """Whether an answer has a telling word of its source, or none but those of its question, times and numbers."""
+    told = telling_terms(_FIGURE.sub(" ", answer)) - frozenset(terms(question)) - MONTHS_AND_NUMBERS
+    return not told or not told.isdisjoint(terms(source))
 
 
 def shared_terms(text: str, source: str, known: str) -> int:
@@ -175,8 +206,12 @@ class CheckedReply:
     _pending: str = ""
 
     def feed(self, piece: str) -> None:
-        """Take the next piece, and pass on the sentences that it ends."""
+        """Take the next piece, and pass on the sentences that it ends; reasoning before the reply is left out."""
         self._pending += piece
+        if self._pending.lstrip().startswith("<think>"):
+            if "</think>" not in self._pending:
+                return
+            self._pending = REASONING.sub("", self._pending).lstrip()
         *whole, rest = split(self._pending) or [""]
         if whole:
             self._pending = rest + (" " if self._pending[-1:].isspace() else "")
@@ -185,9 +220,10 @@ class CheckedReply:
 
     def end(self, *, cut: bool) -> None:
         """Pass on what is pending; a sentence that was cut off only if nothing else was said."""
-        if self._pending.strip() and not (cut and self.text):
-            self._take(self._pending.strip() + ("…" if cut else ""))
+        rest = REASONING.sub("", self._pending).strip()
         self._pending = ""
+        if rest and not (cut and self.text):
+            self._take((without_loop(rest) or rest) + ("…" if cut else ""))
 
     def _take(self, sentence: str) -> None:
         fault = self._fault(sentence)
@@ -212,8 +248,13 @@ class CheckedReply:
             return "repeats the user"
         if sentence.endswith(":"):
             return "announces what does not follow"
-        before = [self.text, *(turn.text for turn in ask.dialogue if turn.role == "assistant")]
-        if any(_MARK.sub("", sentence).casefold() in _MARK.sub("", text).casefold() for text in before):
+        if not words(_MARK.sub("", sentence)):
+            return "says nothing"
+        bare = _MARK.sub("", sentence).casefold().strip()
+        earlier = [turn.text for turn in ask.dialogue if turn.role == "assistant"] if len(words(bare)) >= LONG else []
+        if any(
+            bare == said.casefold().strip() for text in (self.text, *earlier) for said in split(_MARK.sub("", text))
+        ):
             return "repeats itself"
         return ""
 
@@ -221,17 +262,27 @@ class CheckedReply:
         """The sentence with the mark of the memory that it brings up; None for a claim that no memory supports."""
         bare = _MARK.sub("", sentence).strip()
         ask, memories = self.talk.ask, self.talk.memories
-        in_chat = " ".join([ask.text, *(turn.text for turn in ask.dialogue), ask.persona.description, self.talk.user])
+        # What the persona said itself supports nothing, unless it cited a memory.
+        said = [turn.text for turn in ask.dialogue if turn.role == "user" or _MARK.search(turn.text)]
+        in_chat = " ".join([ask.text, *said, self.talk.user])
         lines = [memory_line(number, memory, self.talk) for number, memory in enumerate(memories, 1)]
         told = _without_times(bare, ask.as_of)
-        place = best_source(told, lines, in_chat)
-        if not claims(sentence) and (place is None or shared_terms(told, lines[place], in_chat) < MENTION):
-            return bare
+        is_claim = claims(sentence)
+        place = best_source(told, lines, in_chat, CLAIMED if is_claim else SUPPORTED)
+        known = [in_chat, ask.persona.name, ask.persona.description, self.talk.today, *lines]
+        foreign = foreign_names(bare, known) or foreign_figures(bare, known)
+        if not is_claim:
+            # "You are 40" and "You love Karl" claim something, too; "You should see Rome" does not.
+            if foreign and _OF_USER.search(bare) and not _ADVICE.search(bare) and not bare.endswith("?"):
+                return None
+            if place is None or shared_terms(told, lines[place], in_chat) < MENTION:
+                return bare
+        elif place is None and telling_terms(told) - telling_terms(in_chat):
+            return None
         place = best_source(told, lines) if place is None else place
         sources = [in_chat, self.talk.today, *(lines[place : place + 1] if place is not None else [])]
-        is_new = bool(telling_terms(told) - telling_terms(in_chat))
-        if is_new and (place is None or foreign_names(bare, sources) or foreign_figures(bare, sources)):
-            return None if claims(sentence) else bare
+        if foreign_names(bare, sources) or foreign_figures(bare, sources):
+            return None if is_claim else bare
         if place is None or (self.cited is not None and self.cited != memories[place]):
             return bare
         mark = "" if self.cited is not None else " [1]"

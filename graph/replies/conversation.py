@@ -8,7 +8,7 @@ the user types is a message of its own, in which nothing can imitate the marks o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -30,6 +30,9 @@ MEMORIES = 5
 
 TURNS, TURN_CHARACTERS = 12, 1_000
 """Most turns of the chat that go with a message, and the most characters of each."""
+
+MESSAGE_CHARACTERS = 6_000
+"""Most characters of the new message: its last ones, where a long message asks what it wants."""
 
 CARD_CHARACTERS = 2_000
 """Most characters of one field of the card."""
@@ -115,14 +118,25 @@ def messages(talk: Talk, turns: int = TURNS) -> Messages:
     # Without its old citations, whose numbers mean nothing here and would be imitated.
     said = [("ai", _MARK.sub("", t.text)) if t.role == "assistant" else ("human", t.text) for t in ask.dialogue]
     recent = said[len(said) - turns :] if turns < len(said) else said
-    opening = [("human", OPENING)] if recent and recent[0][0] == "ai" else []
-    spoken = [*example_turns(persona, talk.user), *opening, *recent, ("human", ask.text)]
+    examples = list(example_turns(persona, talk.user))
+    while examples and examples[-1][0] == "human":  # it would be read as the beginning of the message
+        examples.pop()
+    before = [*_opened(examples), *_opened(recent)]
+    spoken = [
+        *((role, shorten(text, TURN_CHARACTERS)) for role, text in before),
+        ("human", ask.text[-MESSAGE_CHARACTERS:]),
+    ]
     return [("system", system_message(talk)), *alternating((role, plain(text)) for role, text in spoken)]
+
+
+def _opened(turns: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:
+    """The turns of a dialogue, the user's first."""
+    return [("human", OPENING), *turns] if turns and turns[0][0] == "ai" else turns
 
 
 def plain(text: str) -> str:
     """A turn without characters that begin the marks of a chat template or a citation."""
-    return shorten(text, TURN_CHARACTERS).translate(_TEMPLATE_MARKS)
+    return text.translate(_TEMPLATE_MARKS)
 
 
 def alternating(turns: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
