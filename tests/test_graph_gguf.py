@@ -34,6 +34,7 @@ def home(tmp_path_factory):
 @pytest.fixture(scope="module")
 def model(home):
     model = chat_model(f"gguf:{small_model()}")
+    model.unload()  # another file may have loaded it, with another home
     yield model
     model.unload()
 

@@ -59,7 +59,7 @@ class Scoring:
     ks: tuple[int, ...] = (1, 3, 5, 10)
     official_ndcg: Measure | None = None
     geometric_mean_of: tuple[Measure, ...] = ()
-    text_metrics: Mapping[str, answers.TextMetric] = field(default_factory=dict)
+    text_metrics: Mapping[str, answers.TextMetric] = field(default_factory=dict, hash=False)
 
 
 def score(sample: Sample, scoring: Scoring, *, answered: bool) -> Scores:

@@ -32,7 +32,7 @@ REPLY_TOKENS = 160
 """Most tokens of a reply: three sentences have some 80."""
 
 STOP = ("\nUser:", "\nHuman:", "<|im_end|>")
-"""Ends a reply in which the model goes on with the user's part."""
+"""Texts at which a reply ends: there the model begins to write the user's part."""
 
 IN_PASSING = ("farewell", "goodnight", "apology", "agreement", "disagreement", "laughter", "thanks")
 """Small talk that is answered without a memory."""
@@ -44,9 +44,9 @@ _HURRY = re.compile(
 
 
 def choose(state: TurnState, runtime: Runtime[Services]) -> str:
-    """The node that replies: `read` where a memory is asked for or no chat model is set, else `converse`.
+    """The node that replies: `read` in a crisis, where a memory is asked for, or without a chat model; else `converse`.
 
-    What is handed in is for conversation.
+    A message with memories handed in by a benchmark asks for none.
     """
     services, message, ask = runtime.context, state["message"], state["ask"]
     is_question = asks_memory(ask, message) and not ask.handed_in
@@ -88,7 +88,7 @@ async def converse(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     woven = f"brought up memory {citations[0].memory.id}" if citations else "brought up nothing"
     dropped = f"; dropped: {', '.join(spoken.dropped)}" if spoken.dropped else ""
     line = TraceLine("converse", f"{services.settings.model}, {woven}{dropped}", {**figures, "fallback": 0})
-    unread = drop(hits, lambda hit: all(hit.memory != c.memory for c in citations), "unasked", "nothing was asked")
+    unread = drop(hits, lambda hit: all(hit.memory != c.memory for c in citations), "unasked", "not brought up")
     return {"reading": reading, "hits": unread, "trace": (line,)}
 
 

@@ -123,7 +123,8 @@ class AnswerStream:
 
     def end(self) -> None:
         """Pass on what is pending."""
-        if self._started and not self._silent:
+        is_reasoning = not self._started and self._pending.lstrip().startswith(_REASONING)
+        if not self._silent and not is_reasoning:
             self._pass_on(len(self._pending))
 
     def _start(self) -> bool:

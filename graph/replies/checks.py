@@ -35,7 +35,8 @@ keeps about half of them."""
 
 _LABEL = re.compile(
     r"^\W*(?:system|user|human|assistant|memories|question|notes|intervals|just now|scenario|traits|manner|description)"
-    r"\W{0,2}:|<\|?/?\w+\|?>|\[/?INST\]|\bUNKNOWN:|(?-i:\bMemories:)|\byou(?: a|['’])re talking with\b|\"the user\""
+    r"\W{0,2}:|<\|\w+\|>|</?s>|<(?:start|end)_of_turn>|\[/?INST\]|\bUNKNOWN:|(?-i:\bMemories:)"
+    r"|\byou(?: a|['’])re talking with\b|\"the user\""
     r"|\byou are \""
     r"|\"[^\"]{1,80}\" on \d+ \w+ \d{4}:",
     re.IGNORECASE | re.MULTILINE,
