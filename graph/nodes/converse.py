@@ -13,7 +13,7 @@ from langgraph.runtime import Runtime  # noqa: TC002 (LangGraph reads the annota
 from graph.models.calls import Messages, ModelFailed, Unreachable, stream_reply
 from graph.models.names import UnknownModel
 from graph.models.tokens import UNKNOWN_CONTEXT, context_length, count_tokens
-from graph.nodes.read import Write, asks_memory, correct, read, speaks
+from graph.nodes.read import asks_memory, correct, read, speaks
 from graph.replies.checks import CheckedReply
 from graph.replies.conversation import MEMORIES, TURNS, Talk, messages
 from graph.replies.phrases import CRISIS, LOSS
@@ -101,9 +101,8 @@ async def _without_model(
 ) -> TurnState:
     """The reply that `read` gives without a chat model; a failure of the model is told to the user."""
     settings = replace(runtime.context.settings, reader="extractive")
+    runtime.stream_writer(Token("", restart=True))
     change = await read(state, runtime.override(context=replace(runtime.context, model=None, settings=settings)))
-    write: Write = runtime.stream_writer
-    write(Token(change["reading"].answer, restart=True))
     notice = f"{capitalise(why)}. Memoir replied without the chat model." if fault is not None else ""
     reading = replace(change["reading"], notice=notice, unreachable=isinstance(fault, (Unreachable, UnknownModel)))
     line = TraceLine("converse", f"replied without the chat model: {why}", {**(figures or {}), "fallback": 1})

@@ -76,7 +76,10 @@ class GgufChat(LocalModel):
         tokenizer = self.weights.pipeline().get_tokenizer()
         chat = [{"role": ROLES[m.type], "content": self._without_marks(m.text)} for m in messages]
         # A model that can reason first would do so for minutes on a CPU.
-        prompt = tokenizer.apply_chat_template(chat, True, extra_context={"enable_thinking": False})
+        try:
+            prompt = tokenizer.apply_chat_template(chat, True, extra_context={"enable_thinking": False})
+        except RuntimeError as fault:
+            raise ModelFailed(f"The chat template of {self.name} refused the messages: {str(fault)[:200]}") from fault
         ids: list[int] = tokenizer.encode(prompt, add_special_tokens=False).input_ids.data[0].tolist()
         return ids
 
