@@ -12,9 +12,9 @@ from graph.models.calls import ModelFailed, Unreachable
 from graph.models.json_replies import UnusableReply
 from graph.models.names import UnknownModel
 from graph.readers import chain_of_note, extractive
-from graph.readers.chain_of_note import RejectedAnswer
 from graph.readers.extractive import is_general
 from graph.readers.interface import Reader, ReaderFailed, ReaderInput, ReaderOutput
+from graph.readers.reply_formats import RejectedAnswer
 from graph.replies.acknowledgements import acknowledge, revised
 from graph.replies.manners import manner
 from graph.replies.people import asks_of_people

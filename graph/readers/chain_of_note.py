@@ -8,7 +8,6 @@ be used is requested once more.
 from __future__ import annotations
 
 import asyncio
-import re
 from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,20 +18,25 @@ from graph.models.calls import Completion, Messages, ModelFailed, stream_reply
 from graph.models.json_replies import UnusableReply, ask_for_json
 from graph.models.local_model import LocalModel
 from graph.models.tokens import UNKNOWN_CONTEXT, context_length, count_tokens, counting_method
-from graph.readers.citing import AnswerField, AnswerStream, cite, misquotes
+from graph.readers.citing import AnswerField, AnswerStream
 from graph.readers.interface import ReaderFailed, ReaderInput, ReaderOutput, Say
 from graph.readers.intervals import AMONG
-from graph.readers.prompts import INSTRUCTIONS, PromptContent, prompt
-from graph.readers.reply_formats import NoteReply, NotesReply, ReadingReply, parse_words
-from graph.replies import checks
-from graph.replies.manners import manner
+from graph.readers.prompts import PromptContent, prompt
+from graph.readers.reply_formats import (
+    CheckedReading,
+    NotesReply,
+    ReadingReply,
+    RejectedAnswer,
+    checked_notes,
+    checked_reading,
+    parse_words,
+    whole_sentences,
+)
 from graph.settings import Method, PipelineSettings
-from graph.state import Note, Reading, Reason, TraceLine, drop
-from graph.understanding.sentences import split
-from graph.understanding.times import moment_of, times_in
+from graph.state import Note, Reading, TraceLine, drop
+from graph.understanding.times import moment_of
 from memory.bank.queries.told import name_told
 from memory.errors import MemoirError
-from memory.search.quotes import contains
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel  # noqa: TC004 (a second to import)
@@ -49,16 +53,7 @@ reads some 500 tokens a second with the smallest model, and 50 with one of 8 bil
 REPAIR_ROOM = 128
 """Tokens that are reserved for the problem report when a reply is requested again."""
 
-_YES_OR_NO = re.compile(r"(?:yes|no)\b", re.IGNORECASE)
-
 UNREAD = "beyond what the chat model can read at once"
-
-WHY: Mapping[Reason, str] = {
-    "nothing found": "I remember nothing about that.",
-    "found but does not say": "I remember something related, but not the answer.",
-    "premise contradicted": "What I remember says otherwise.",
-    "outside the known time": "I remember nothing from that time.",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +81,6 @@ class ModelReader:
         """Put the checked answer in the place of what was streamed, if they differ."""
         if streamed.said != reading.answer:
             self.say(reading.answer, restart=bool(streamed.said))
-
-
-class RejectedAnswer(Exception):  # another reader takes over
-    """The answer was not used; the message says why."""
 
 
 async def read(reader_input: ReaderInput, say: Say) -> ReaderOutput:
@@ -189,10 +180,6 @@ def _when(hit: Hit) -> tuple[float, int]:
     return (moment.timestamp() if moment else float("-inf"), hit.memory.id)
 
 
-CheckedReading = tuple[Reading, int]
-"""A reading, and how many of its citations were dropped."""
-
-
 async def _con(reader: ModelReader, content: PromptContent) -> CheckedReading:
     talk = prompt("con", reader.settings.format, content)
     answer = AnswerStream(content, reader.say)
@@ -201,9 +188,9 @@ async def _con(reader: ModelReader, content: PromptContent) -> CheckedReading:
         reader.model, talk, ReadingReply, reader.replies, max_tokens=_reply_tokens("con"), on_piece=feed
     )
     answer.end()
-    notes, refused = _notes(reply.notes, content)
+    notes, refused = checked_notes(reply.notes, content)
     quotes = [(citation.memory, citation.quote) for citation in reply.citations]
-    reading, dropped = _reading(content, notes, reply.answer, reply.reason, quotes)
+    reading, dropped = checked_reading(content, notes, reply.answer, reply.reason, quotes)
     reader.finish(answer, reading)
     return reading, refused + dropped
 
@@ -211,7 +198,7 @@ async def _con(reader: ModelReader, content: PromptContent) -> CheckedReading:
 async def _con_separate(reader: ModelReader, content: PromptContent) -> CheckedReading:
     talk = prompt("notes", reader.settings.format, content)
     reply = await ask_for_json(reader.model, talk, NotesReply, reader.replies, max_tokens=NOTES_TOKENS)
-    notes, refused = _notes(reply.notes, content)
+    notes, refused = checked_notes(reply.notes, content)
     accepted = {note.memory.id for note in notes}
     shown = [n.model_dump() for n in reply.notes if (m := content.memory(n.memory)) and m.id in accepted]
     talk = prompt("from notes", reader.settings.format, content, shown)
@@ -234,7 +221,7 @@ async def _in_words(
     reader.replies.append(reply)
     answer.end()
     spoken, reason = parse_words(reply.text)
-    reading, dropped = _reading(content, notes, whole_sentences(spoken) if reply.cut else spoken, reason, ())
+    reading, dropped = checked_reading(content, notes, whole_sentences(spoken) if reply.cut else spoken, reason, ())
     reader.finish(answer, reading)
     return reading, dropped
 
@@ -244,76 +231,3 @@ METHODS: Mapping[str, Callable[[ModelReader, PromptContent], Awaitable[CheckedRe
     "con-separate": _con_separate,
     "direct": _direct,
 }
-
-
-def _notes(replied: Sequence[NoteReply], content: PromptContent) -> tuple[tuple[Note, ...], int]:
-    """The notes whose quotes occur in the memory that they name, one a memory, and how many were refused."""
-    scores = {hit.memory.id: hit.scores for hit in content.hits}
-    kept: dict[int, Note] = {}
-    refused = 0
-    for note in replied:
-        memory = content.memory(note.memory)
-        if memory is None or not contains(memory.text, note.quote):
-            refused += 1
-            continue
-        dates = times_in(note.quote, memory.said_at)
-        relevance = min(1.0, max(0.0, scores[memory.id].get("fused", 1.0)))
-        kept.setdefault(memory.id, Note(memory, note.quote, relevance, dates, says=note.note))
-    return tuple(kept.values()), refused
-
-
-def _reading(
-    content: PromptContent,
-    notes: tuple[Note, ...],
-    answer: str,
-    reason: Reason | None,
-    quotes: Sequence[tuple[int, str]],
-) -> CheckedReading:
-    """The reading of a reply, its citations checked.
-
-    Raises:
-        RejectedAnswer: the answer is no answer, or no memory supports it.
-    """
-    said = _said(content)
-    if checks.recites(answer, INSTRUCTIONS):
-        raise RejectedAnswer("it repeated its instructions")
-    if reason is not None or not answer.strip():
-        reason = reason or "found but does not say"
-        tells = reason != "premise contradicted" and (checks.claims(answer) or checks.foreign_figures(answer, said))
-        own_words = "" if tells or checks.foreign_names(answer, said) else answer.strip()
-        spoken = own_words or manner(content.ask.persona.manner).unknown.format(why=WHY[reason])
-        # A contradiction of the premise needs its sources; memories that are merely related are none.
-        checked = cite(spoken, (), content if reason == "premise contradicted" else replace(content, hits=()))
-        return Reading(checked.answer, notes, checked.citations, abstained=True, reason=reason), checked.dropped
-    if checks.echoes(answer, content.question):
-        raise RejectedAnswer("it repeated the question")
-    if checks.foreign_names(answer, said):
-        raise RejectedAnswer("it named somebody or something that is in no memory")
-    by_memory = {note.memory.id: note.quote for note in notes}
-    noted = {n: by_memory[h.memory.id] for n, h in enumerate(content.hits, 1) if h.memory.id in by_memory}
-    checked = cite(answer, quotes, content, noted)
-    if not any(checks.may_rest_on(answer, c.memory.text, content.question) for c in checked.citations):
-        checked = replace(checked, citations=())
-    if not checked.citations:
-        if misquotes(answer, content):
-            raise RejectedAnswer("it quotes what was not said")
-        texts = [hit.memory.text for hit in content.hits]
-        # "Yes." says nothing that could be compared: then the question tells what it is about.
-        says_little = bool(_YES_OR_NO.match(answer)) and not checks.telling_terms(answer)
-        source = checks.best_source(*((content.question, texts) if says_little else (answer, texts, content.question)))
-        if source is None:
-            raise RejectedAnswer("no memory supports it")
-        cited = cite(f"{answer.rstrip()} [{source + 1}]", (), content, noted)
-        checked = replace(cited, dropped=checked.dropped)
-    return Reading(checked.answer, notes, checked.citations), checked.dropped
-
-
-def _said(content: PromptContent) -> list[str]:
-    """All that an answer may take names from: the whole of its prompt."""
-    return [text for _, text in prompt("direct", "nl", content)]
-
-
-def whole_sentences(text: str) -> str:
-    """A text that was cut off, without the sentence that was not finished; all of it if that is the only one."""
-    sentences = split(text)
-    return " ".join(sentences[:-1]) if len(sentences) > 1 else f"{text.rstrip()}…"

@@ -1,16 +1,42 @@
-"""The forms of a chat model's reading."""
+"""The forms of a chat model's replies, and the reading that is made of one: its notes, citations and names checked."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import get_args
 
 from graph.models.json_replies import REASONING, StrictReply
-from graph.state import Reason
+from graph.readers.citing import cite, misquotes
+from graph.readers.prompts import INSTRUCTIONS, PromptContent, prompt
+from graph.replies import checks
+from graph.replies.manners import manner
+from graph.state import Note, Reading, Reason
+from graph.understanding.sentences import split
+from graph.understanding.times import times_in
+from memory.search.quotes import contains
 
 _UNKNOWN = re.compile(r"\A\s*\**UNKNOWN:\**\s*([^\n]*)\n?(.*)\Z", re.DOTALL | re.IGNORECASE)
 
 REASONS: tuple[Reason, ...] = get_args(Reason)
+
+
+_YES_OR_NO = re.compile(r"(?:yes|no)\b", re.IGNORECASE)
+
+WHY: Mapping[Reason, str] = {
+    "nothing found": "I remember nothing about that.",
+    "found but does not say": "I remember something related, but not the answer.",
+    "premise contradicted": "What I remember says otherwise.",
+    "outside the known time": "I remember nothing from that time.",
+}
+
+CheckedReading = tuple[Reading, int]
+"""A reading, and how many of its citations were dropped."""
+
+
+class RejectedAnswer(Exception):  # another reader takes over
+    """The answer was not used; the message says why."""
 
 
 class CitationReply(StrictReply):
@@ -49,3 +75,76 @@ def parse_words(reply: str) -> tuple[str, Reason | None]:
     named = match[1].strip().strip("\"'.").casefold()
     reason: Reason = next((r for r in REASONS if r in named), "found but does not say")
     return match[2].strip(), reason
+
+
+def checked_notes(replied: Sequence[NoteReply], content: PromptContent) -> tuple[tuple[Note, ...], int]:
+    """The notes whose quotes occur in the memory that they name, one a memory, and how many were refused."""
+    scores = {hit.memory.id: hit.scores for hit in content.hits}
+    kept: dict[int, Note] = {}
+    refused = 0
+    for note in replied:
+        memory = content.memory(note.memory)
+        if memory is None or not contains(memory.text, note.quote):
+            refused += 1
+            continue
+        dates = times_in(note.quote, memory.said_at)
+        relevance = min(1.0, max(0.0, scores[memory.id].get("fused", 1.0)))
+        kept.setdefault(memory.id, Note(memory, note.quote, relevance, dates, says=note.note))
+    return tuple(kept.values()), refused
+
+
+def checked_reading(
+    content: PromptContent,
+    notes: tuple[Note, ...],
+    answer: str,
+    reason: Reason | None,
+    quotes: Sequence[tuple[int, str]],
+) -> CheckedReading:
+    """The reading of a reply, its citations checked.
+
+    Raises:
+        RejectedAnswer: the answer is no answer, or no memory supports it.
+    """
+    sources = _sources(content)
+    if checks.recites(answer, INSTRUCTIONS):
+        raise RejectedAnswer("it repeated its instructions")
+    if reason is not None or not answer.strip():
+        reason = reason or "found but does not say"
+        tells = reason != "premise contradicted" and (checks.claims(answer) or checks.foreign_figures(answer, sources))
+        own_words = "" if tells or checks.foreign_names(answer, sources) else answer.strip()
+        spoken = own_words or manner(content.ask.persona.manner).unknown.format(why=WHY[reason])
+        # A contradiction of the premise needs its sources; memories that are merely related are none.
+        checked = cite(spoken, (), content if reason == "premise contradicted" else replace(content, hits=()))
+        return Reading(checked.answer, notes, checked.citations, abstained=True, reason=reason), checked.dropped
+    if checks.echoes(answer, content.question):
+        raise RejectedAnswer("it repeated the question")
+    if checks.foreign_names(answer, sources):
+        raise RejectedAnswer("it named somebody or something that is in no memory")
+    by_memory = {note.memory.id: note.quote for note in notes}
+    noted = {n: by_memory[h.memory.id] for n, h in enumerate(content.hits, 1) if h.memory.id in by_memory}
+    checked = cite(answer, quotes, content, noted)
+    if not any(checks.may_rest_on(answer, c.memory.text, content.question) for c in checked.citations):
+        checked = replace(checked, citations=())
+    if not checked.citations:
+        if misquotes(answer, content):
+            raise RejectedAnswer("it quotes what was not said")
+        texts = [hit.memory.text for hit in content.hits]
+        # "Yes." says nothing that could be compared: then the question tells what it is about.
+        says_little = bool(_YES_OR_NO.match(answer)) and not checks.telling_terms(answer)
+        source = checks.best_source(*((content.question, texts) if says_little else (answer, texts, content.question)))
+        if source is None:
+            raise RejectedAnswer("no memory supports it")
+        cited = cite(f"{answer.rstrip()} [{source + 1}]", (), content, noted)
+        checked = replace(cited, dropped=checked.dropped)
+    return Reading(checked.answer, notes, checked.citations), checked.dropped
+
+
+def _sources(content: PromptContent) -> list[str]:
+    """All that an answer may take names from: the whole of its prompt."""
+    return [text for _, text in prompt("direct", "nl", content)]
+
+
+def whole_sentences(text: str) -> str:
+    """A text that was cut off, without the sentence that was not finished; all of it if that is the only one."""
+    sentences = split(text)
+    return " ".join(sentences[:-1]) if len(sentences) > 1 else f"{text.rstrip()}…"
