@@ -126,7 +126,8 @@ def test_an_answer_that_recites_the_prompt_is_never_shown(marlow):
     [
         ("Your cousin Alberta adopted a kitten.", "in no memory"),
         ("The elephants danced all night.", "no memory supports it"),
-        ("The answer to this question is:", "no memory supports it"),
+        ("The greyhound that you adopted is called: [1]", "not finished"),
+        ("The answer to “When did I adopt Biscuit?” is 3 March.", "repeated the question"),
         ("It was because of the war [1].", "no memory supports it"),
         ("When did I adopt Biscuit? When did I adopt Biscuit?", "repeated the question"),
         ('"Tilde" on 4 March 2024: "I adopted', "repeated its instructions"),

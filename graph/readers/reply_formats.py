@@ -116,8 +116,10 @@ def checked_reading(
         # A contradiction of the premise needs its sources; memories that are merely related are none.
         checked = cite(spoken, (), content if reason == "premise contradicted" else replace(content, hits=()))
         return Reading(checked.answer, notes, checked.citations, abstained=True, reason=reason), checked.dropped
-    if checks.echoes(answer, content.question):
+    if checks.echoes(answer, content.question) or contains(answer, content.question):
         raise RejectedAnswer("it repeated the question")
+    if checks.is_unfinished(answer):
+        raise RejectedAnswer("it is not finished")
     if checks.foreign_names(answer, sources):
         raise RejectedAnswer("it named somebody or something that is in no memory")
     by_memory = {note.memory.id: note.quote for note in notes}

@@ -129,6 +129,11 @@ def echoes(text: str, message: str) -> bool:
     return len(runs & _runs(message, 3)) / len(runs) >= ECHO
 
 
+def is_unfinished(text: str) -> bool:
+    """Whether a text announces something that does not follow ("The answer is: [1]")."""
+    return _MARK.sub("", text).rstrip(" .…").endswith(":")
+
+
 def claims(sentence: str) -> bool:
     """Whether a sentence tells the user, in English, something about their past or the people around them."""
     if _RECALLS.search(sentence):
@@ -247,7 +252,7 @@ class CheckedReply:
             return "takes another's name"
         if echoes(sentence, ask.text):
             return "repeats the user"
-        if sentence.endswith(":"):
+        if is_unfinished(sentence):
             return "announces what does not follow"
         if not words(_MARK.sub("", sentence)):
             return "says nothing"
