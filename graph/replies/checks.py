@@ -218,10 +218,10 @@ class CheckedReply:
             if "</think>" not in self._pending:
                 return
             self._pending = REASONING.sub("", self._pending).lstrip()
-        *whole, rest = split(self._pending) or [""]
-        if whole:
+        *sentences, rest = split(self._pending) or [""]
+        if sentences:
             self._pending = rest + (" " if self._pending[-1:].isspace() else "")
-            for sentence in whole:
+            for sentence in sentences:
                 self._take(sentence)
 
     def end(self, *, cut: bool) -> None:
@@ -236,12 +236,13 @@ class CheckedReply:
         if fault:
             self.dropped.append(fault)
             return
-        said = self._with_citation(sentence)
-        if said is None:
+        checked = self._with_citation(sentence)
+        if checked is None:
             self.dropped.append("a claim about the user without a source")
             return
-        self.say((" " if self.text else "") + said)
-        self.text += (" " if self.text else "") + said
+        shown = (" " if self.text else "") + checked
+        self.say(shown)
+        self.text += shown
 
     def _fault(self, sentence: str) -> str:
         """What is wrong with a sentence; empty if nothing is."""
@@ -257,12 +258,10 @@ class CheckedReply:
         if not words(_MARK.sub("", sentence)):
             return "says nothing"
         bare = _MARK.sub("", sentence).casefold().strip()
+        # "Hello!" may be said again in a chat, but not in one reply.
         earlier = [turn.text for turn in ask.dialogue if turn.role == "assistant"] if len(words(bare)) >= LONG else []
-        if any(
-            bare == said.casefold().strip() for text in (self.text, *earlier) for said in split(_MARK.sub("", text))
-        ):
-            return "repeats itself"
-        return ""
+        before = {each.casefold().strip() for text in (self.text, *earlier) for each in split(_MARK.sub("", text))}
+        return "repeats itself" if bare in before else ""
 
     def _with_citation(self, sentence: str) -> str | None:
         """The sentence with the mark of the memory that it brings up; None for a claim that no memory supports."""
