@@ -6,7 +6,7 @@ an id. All times are timezone-aware; a source that names no zone is read as UTC.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Literal, get_args
 
 Role = Literal["user", "assistant", "other"]
@@ -22,7 +22,7 @@ EPISODIC: tuple[Store, ...] = ("event", "dialogue")
 
 @dataclass(frozen=True, slots=True, order=True)
 class TimeSpan:
-    """A half-open span of time: `start` belongs to it, `end` does not."""
+    """A half-open span of time: `start` belongs to it, `end` does not. Both are moments that UTC has, too."""
 
     start: datetime
     end: datetime
@@ -30,6 +30,10 @@ class TimeSpan:
     def __post_init__(self) -> None:
         if self.start.tzinfo is None or self.end.tzinfo is None:
             raise ValueError(f"a time span needs aware times, got {self.start!r} to {self.end!r}")
+        try:
+            self.start.astimezone(UTC), self.end.astimezone(UTC)
+        except OverflowError as fault:
+            raise ValueError(f"in UTC, {self.start} or {self.end} is outside the calendar") from fault
         if self.end <= self.start:
             raise ValueError(f"a time span must end after it starts, got {self.start} to {self.end}")
 

@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
+import json
 import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import httpx
 import psutil
 import pytest
+import uvicorn
+from starlette.responses import PlainTextResponse
 
+from graph.server import request_limits, site, uploads
 from graph.server.login_backoff import FORGET_AFTER, MAX_WAIT, LoginBackoff
-from graph.server.request_limits import BURST, MAX_ADDRESSES, MAX_UPLOADS, PER_SECOND, RequestBudget
+from graph.server.request_limits import (
+    BURST,
+    MAX_ADDRESSES,
+    MAX_BODY_BYTES,
+    MAX_UPLOADS,
+    PER_SECOND,
+    RequestBudget,
+    RequestLimits,
+    network,
+)
+from graph.tab.request import MAX_MESSAGE
 from support.app_client import Program
 from support.browser_app import App
+
+if TYPE_CHECKING:
+    from starlette.types import Message, Receive, Scope, Send
 
 pytestmark = pytest.mark.slow
 
@@ -77,6 +96,101 @@ def test_failed_logins_back_off_exponentially_until_forgotten() -> None:
     assert backoff.wait({"ann": 3}) == 0
 
 
+def test_addresses_of_one_ipv6_network_count_as_one_client() -> None:
+    assert network("2001:db8:1:2:3::4") == network("2001:db8:1:2:ffff::1%eth0") == "2001:db8:1:2::/64"
+    assert network("2001:db8:1:3::4") != network("2001:db8:1:2::4")
+    assert network("::ffff:192.0.2.7") == network("192.0.2.7") == "192.0.2.7"
+    assert network("testclient") == "testclient"
+
+
+def test_a_request_that_is_not_sent_to_its_end_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(site, "HEADER_SECONDS", 0.3)
+
+    async def slow(scope: Scope, receive: Receive, send: Send) -> None:
+        await asyncio.sleep(1)
+        await PlainTextResponse("answered")(scope, receive, send)
+
+    config = uvicorn.Config(slow, port=0, http=site.HeaderTimeoutProtocol, lifespan="off", log_level="error")
+    server = uvicorn.Server(config)
+    listening = socket.create_server(("127.0.0.1", 0))
+    thread = threading.Thread(target=server.run, args=([listening],))
+    thread.start()
+    try:
+        address = listening.getsockname()
+        for begun in (b"", b"GET / HTTP/1.1\r\nHost: loc"):
+            with socket.create_connection(address, timeout=30) as half:
+                half.sendall(begun)
+                assert half.recv(100) == b""
+        with socket.create_connection(address, timeout=30) as whole:
+            whole.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert whole.recv(1000).startswith(b"HTTP/1.1 200")
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def test_a_body_that_stops_coming_ends_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_limits, "BODY_SECONDS", 0.2)
+    heard: list[str] = []
+
+    async def read(scope: Scope, receive: Receive, send: Send) -> None:
+        for _ in range(2):
+            heard.append((await receive())["type"])
+
+    async def ask() -> None:
+        parts = [{"type": "http.request", "body": b"a", "more_body": True}]
+
+        async def receive() -> Message:
+            return parts.pop() if parts else await asyncio.sleep(3600, {})
+
+        async def send(message: Message) -> None:
+            raise AssertionError(message)
+
+        scope = {"type": "http", "path": "/gradio_api/run/ask", "headers": [], "client": ("192.0.2.7", 1)}
+        await RequestLimits(read, hosts=None)(scope, receive, send)
+
+    asyncio.run(ask())
+    assert heard == ["http.request", "http.disconnect"]
+
+
+@pytest.mark.parametrize("path", ["", "config", "gradio_api/file=/etc/passwd", "nowhere"])
+@pytest.mark.parametrize("origin", [{}, {"Origin": "http://elsewhere.invalid"}])
+def test_every_response_forbids_frames_foreign_content_guessed_types_and_caches(
+    app: App, path: str, origin: dict[str, str]
+) -> None:
+    headers = Program(app).http.get(path, headers=origin).headers
+    assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+    assert "default-src 'self'" in headers["Content-Security-Policy"]
+    assert headers["X-Frame-Options"] == "DENY"
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("deep_link?session_hash=x", "gradio_api/deep_link?session_hash=x", "gradio_api/process_recording"),
+        *("gradio_api/proxy=http://127.0.0.1/", "gradio_api/stream/x", "gradio_api/component_server", "monitoring"),
+        *("gradio_api/dev/reload", "runs", "gradio_api/custom_component/x/client/y/z"),
+    ],
+)
+def test_routes_of_gradio_that_memoir_does_not_use_are_closed(app: App, path: str) -> None:
+    assert Program(app).http.get(path).status_code == 404
+    assert Program(app).http.post(path).status_code == 404
+
+
+def test_old_uploads_are_deleted_whoever_left_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "uploads"
+    for name in ("all/abc/history.json", "all/tmpaborted", "all/downloads/tmp1/ida.jsonl"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("what was said")
+    uploads.delete_old(folder)
+    assert (folder / "all/tmpaborted").is_file()
+    monkeypatch.setattr(uploads, "KEEP_SECONDS", -60.0)
+    uploads.delete_old(folder)
+    assert list(folder.rglob("*")) == [folder / "all"]
+
+
 def test_a_flood_of_requests_is_refused_while_another_client_is_served(app: App) -> None:
     try:
         socket.create_server(("127.0.0.3", 0)).close()
@@ -125,7 +239,9 @@ def test_requests_from_another_origin_are_refused(app: App, origin: str) -> None
     assert client.post("/gradio_api/run/list_personas", headers=own, json={"data": []}).status_code == 200
 
 
-@pytest.mark.parametrize(("path", "size"), [("/gradio_api/upload", 2**29 + 1), ("/gradio_api/run/ask", 2**25 + 1)])
+@pytest.mark.parametrize(
+    ("path", "size"), [("/gradio_api/upload", 2**29 + 1), ("/gradio_api/run/ask", MAX_BODY_BYTES + 1)]
+)
 def test_a_request_declared_too_large_is_refused_unread(app: App, path: str, size: int) -> None:
     line = http.client.HTTPConnection("127.0.0.1", app.port, timeout=30)
     line.putrequest("POST", path)
@@ -148,9 +264,14 @@ def test_a_body_without_a_length_is_cut_off_at_the_limit(app: App) -> None:
     assert Program(app).http.get("/config").status_code == 200
 
 
+def test_the_longest_message_is_within_the_limit_of_a_body_however_it_is_encoded() -> None:
+    longest = json.dumps({"data": ["Ida", "\N{SLICE OF PIZZA}" * MAX_MESSAGE, None]})
+    assert len(longest) < MAX_BODY_BYTES
+
+
 def test_uploads_are_not_served_and_their_number_is_limited(app: App) -> None:
     client = Program(app)
-    paths = [client.put(f"{n}.txt", b"%d" % n) for n in range(MAX_UPLOADS + 1)]
+    paths = [client.put(f"like-a-download.memoir-{n}-.txt", b"%d" % n) for n in range(MAX_UPLOADS + 1)]
     assert [answer.status_code for answer in paths[:MAX_UPLOADS]] == [200] * MAX_UPLOADS
     assert paths[-1].status_code == 413
     assert "Import one of them" in paths[-1].text
@@ -176,3 +297,9 @@ def test_an_url_in_place_of_a_file_is_not_fetched(app: App) -> None:
         finally:
             server.shutdown()
     assert asked == []
+
+
+def test_files_of_the_app_are_closed_to_other_accounts(app: App) -> None:
+    made = [path for path in app.home.rglob("*") if path.name != "app.log"]
+    assert app.home / "bank.db" in made
+    assert [path for path in made if path.stat().st_mode & 0o077] == []

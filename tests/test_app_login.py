@@ -159,3 +159,27 @@ def test_a_stream_ends_with_its_login(users: Users, end: str) -> None:
             return (await ann.get("/stream")).content
 
     assert run(told) == b"before"
+
+
+def test_wrong_guesses_elsewhere_do_not_lock_a_user_out(users: Users) -> None:
+    login = LoginMiddleware(users, UserPages(nobody_opens))
+
+    async def try_to_log_in(address: str, password: str) -> int:
+        transport = httpx.ASGITransport(login, client=(address, 1))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return (await client.post("/login", data={"username": "ann", "password": password})).status_code
+
+    async def guess() -> list[int]:
+        guessed = [await try_to_log_in(f"2001:db8::{n:x}", f"guess {n}") for n in range(8)]
+        return [*guessed, await try_to_log_in("2001:db8::1", PASSWORDS["ann"])]
+
+    answers = run(guess)
+    assert answers[:3] == [401] * 3
+    assert 429 in answers
+    assert run(partial(try_to_log_in, "198.51.100.1", PASSWORDS["ann"])) == 200
+
+
+@asynccontextmanager
+async def nobody_opens(user_id: str) -> AsyncIterator[ASGIApp]:
+    raise AssertionError(user_id)
+    yield

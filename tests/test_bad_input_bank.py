@@ -1,21 +1,25 @@
 """A bank that cannot be opened, read or written: the message says why, and what it holds stays as it is."""
 
+import os
+import random
 import sqlite3
 import threading
-from contextlib import closing
+from contextlib import closing, suppress
 
 import pytest
 
 from memory import ingest as ingesting
 from memory.bank import connection as opening
-from memory.bank import schema
+from memory.bank import corrections, journal, maintenance, schema
+from memory.bank.backup import backup, restore
 from memory.bank.bank import Bank
 from memory.cli.errors import INTERRUPTED
 from memory.cli.main import main
 from memory.errors import BankTooNew, BankUnavailable, UnknownPersona
+from memory.forgetting.forget import forget_memories
 from memory.ingest import ingest
-from memory.types import PersonaDraft
-from support.bad_input import assert_true_report, assert_unharmed, history, seeded
+from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
+from support.bad_input import HELD, MAY, assert_true_report, assert_unharmed, history, seeded
 
 READING = (["list"], ["show", "--persona", "Iris"], ["export", "--persona", "Iris"])
 
@@ -36,6 +40,33 @@ def test_a_home_that_is_a_file_is_told(tmp_path, monkeypatch, capsys, inside):
     assert main(["list"]) == 1
     assert f"{file / inside / 'bank.db'}: its folder is a file, not a folder" in capsys.readouterr().err
     assert file.read_text() == "mine"
+
+
+def test_a_folder_in_the_place_of_the_bank_is_told(home, capsys):
+    (home / "bank.db").mkdir()
+    assert main(["list"]) == 1
+    message = capsys.readouterr().err
+    assert f"{home / 'bank.db'}: is a folder, not a file. Nothing was changed." in message
+
+
+@pytest.mark.parametrize("log", [b"", b"what the log holds"])
+def test_a_bank_that_was_emptied_is_refused_and_can_be_restored(home, tmp_path, capsys, log):
+    bank = seeded(home)
+    backup(bank, tmp_path / "kept.db")
+    bank.path.write_bytes(b"")
+    bank.path.with_name("bank.db-wal").write_bytes(log)
+    if not log:
+        os.utime(bank.path, (0, 0))
+    assert main(["list"]) == 1
+    assert f"{bank.path} is empty: it was never completed, or its content was lost." in capsys.readouterr().err
+    assert bank.path.with_name("bank.db-wal").read_bytes() == log
+    restore(bank, tmp_path / "kept.db")
+    assert_unharmed(bank)
+
+
+def test_an_empty_file_that_another_process_may_be_filling_becomes_a_bank(home):
+    (home / "bank.db").touch()
+    assert_unharmed(seeded(home))
 
 
 def test_a_home_with_a_mistyped_name_is_named(tmp_path, monkeypatch, capsys):
@@ -67,7 +98,9 @@ def test_what_is_no_bank_is_refused_and_left_alone(home, capsys):
     path = home / "bank.db"
     path.write_bytes(b"Dear diary, " * 1000)
     assert main(["list"]) == 1
-    assert f"{path}: is not a Memoir bank, or is damaged (file is not a database)" in capsys.readouterr().err
+    message = capsys.readouterr().err
+    assert f"{path}: is not a Memoir bank, or is damaged (file is not a database)" in message
+    assert "Check that its disk can be read" in message  # SQLite reports a read error in the same way
     assert path.read_bytes() == b"Dear diary, " * 1000
 
 
@@ -93,6 +126,54 @@ def test_a_damaged_bank_is_told_and_left_alone(home, tmp_path, capsys):
         in capsys.readouterr().err
     )
     assert main(["verify"]) == 1
+
+
+FLIPPED = {
+    "UPDATE turns SET text = 'I bought a kbyak.' WHERE id = 1": "turn 1 of session 1: its words or speaker were",
+    "UPDATE turns SET speaker = 'Bna' WHERE id = 1": "turn 1 of session 1: its words or speaker were",
+    "UPDATE turns SET text = CAST(x'49ff' AS TEXT) WHERE id = 2": "turn 2 of session 1: its words or speaker were",
+    "UPDATE sources SET quote = 'kbyak' WHERE quote <> ''": "memory 4: turn 1 does not contain its quote",
+    "UPDATE memories SET text = 'I bought a kbyak.' WHERE id = 1": "memory 1: its text or speaker was changed",
+    "UPDATE memories SET text = 'Ana lives in Pprto' WHERE id = 3": "memory 3: its text or speaker was changed",
+    "UPDATE memories SET text = 'Owns a kbyak' WHERE id = 4": "memory 4: its text or speaker was changed",
+}
+
+
+@pytest.mark.parametrize("flip", FLIPPED)
+def test_verify_names_a_letter_that_changed_in_what_was_said(home, capsys, flip):
+    bank = seeded(home)
+    owns = LearnedMemory(MemoryDraft("profile", "Owns a kayak", said_at=MAY), (Quote(0, "kayak"),))
+    kayak = SessionDraft((TurnDraft("Ana", "user", HELD[0]),), MAY, external_id="held", learned=(owns,))
+    bank.remember(bank.persona("Iris").id, [kayak])
+    assert maintenance.verify(bank, "any") == []
+    with bank.writing() as db:
+        db.conn.execute(flip)
+    assert main(["verify"]) == 1
+    assert FLIPPED[flip] in capsys.readouterr().out
+
+
+def test_verify_lists_faults_of_a_damaged_file_and_never_breaks_off(home, tmp_path):
+    bank = seeded(home)
+    ingest(bank, history(tmp_path / "h.jsonl", 3))
+    whole = bank.path.read_bytes()
+    chance = random.Random(18)
+    for _ in range(60):
+        damaged = bytearray(whole)
+        damaged[chance.randrange(len(whole))] ^= 1 << chance.randrange(8)
+        bank.path.write_bytes(damaged)
+        with suppress(BankUnavailable, BankTooNew):
+            maintenance.verify(bank, "any")
+
+
+def test_repeated_and_edited_words_are_no_faults(home):
+    bank = seeded(home)
+    iris = bank.persona("Iris")
+    again = tuple(TurnDraft("Ana", "user", "Yes.") for _ in range(3))
+    bank.remember(iris.id, [SessionDraft(again, MAY, external_id="yes")])
+    forget_memories(bank, iris.id, [next(m.id for m in bank.memories(iris.id) if m.text == "Yes.")])
+    for memory in bank.memories(iris.id):
+        corrections.edit(bank, iris.id, memory.id, corrections.Version(f"{memory.text} Edited."))
+    assert maintenance.verify(bank, "any") == []
 
 
 def test_a_migration_that_fails_leaves_the_bank_as_it_was(tmp_path, monkeypatch):
@@ -220,6 +301,14 @@ def test_reading_goes_on_while_another_writes(home, tmp_path):
     writer.join()
     assert seen == sorted(seen)
     assert {n % 20 for n in seen} == {2}
+
+
+def test_an_import_keeps_a_chat_waiting_for_no_more_than_some_hundred_turns(home, tmp_path):
+    bank = seeded(home)
+    ingest(bank, history(tmp_path / "h.jsonl", 60))
+    batches = [entry.counts.get("turns", 0) for entry in journal.read(bank) if entry.persona == "Zoe"]
+    assert sum(batches) == 1200
+    assert max(batches) <= 500
 
 
 def test_a_refusal_of_the_bank_itself_is_told(home, tmp_path):

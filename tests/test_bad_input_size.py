@@ -12,7 +12,7 @@ from graph.cli import services
 from graph.settings import Settings
 from graph.state import Ask
 from memory.errors import UnreadableFile
-from memory.ingest import ingest
+from memory.ingest import BATCH_TURNS, ingest
 from support.bad_input import ROOT, assert_true_report, assert_unharmed, persona, seeded, session, write_lines
 
 pytestmark = pytest.mark.slow
@@ -114,7 +114,7 @@ def test_many_short_sessions_are_few_writes(bank, tmp_path):
     path = write_lines(tmp_path / "many.jsonl", persona("Zoe"), *(session(n, turns=2) for n in range(2500)))
     before = revision(bank)
     report = ingest(bank, path)
-    assert revision(bank) - before <= 1 + 5000 / 2000 + 1
+    assert revision(bank) - before <= 1 + 5000 / BATCH_TURNS + 1
     assert_true_report(bank, report)
 
 

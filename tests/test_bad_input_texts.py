@@ -63,6 +63,28 @@ def test_dates_at_the_ends_of_the_calendar_can_be_read_back(bank, tmp_path, said
     assert bank.time_range(zoe.id) is not None
 
 
+OUTSIDE = ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00"]
+
+
+@pytest.mark.parametrize("date", OUTSIDE)
+@pytest.mark.parametrize("field", ["started_at", "said_at", "event_start"])
+def test_a_date_that_utc_does_not_have_is_told_and_the_rest_is_kept(bank, tmp_path, field, date):
+    record = session(1)
+    where = record["session"] if field == "started_at" else record["session"]["turns"][0]
+    where[field] = date
+    (history,) = (report := ingest(bank, write_lines(tmp_path / "h.jsonl", persona("Zoe"), record))).histories
+    assert [skip.reason for skip in history.skips] == ["no readable date; kept without one"]
+    assert_true_report(bank, report)
+    assert bank.counts(history.persona.id)["turns"] == 2
+
+
+@pytest.mark.parametrize("date", OUTSIDE)
+def test_asking_as_of_a_date_that_utc_does_not_have_is_refused(bank, capsys, date):
+    with pytest.raises(SystemExit):
+        main(["search", "kayak", "--persona", "Iris", "--as-of", date])
+    assert f"'{date}' is not a date" in capsys.readouterr().err
+
+
 TEXTS = {
     "emoji": "👩‍👩‍👧‍👦 at the sea 🌊🏳️‍🌈",
     "right to left": "שלום, \u200fمرحبا بالعالم, ok?",

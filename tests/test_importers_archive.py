@@ -169,6 +169,17 @@ def test_an_endless_list_of_members_is_refused_before_it_is_read(tmp_path, monke
         unpack(path)
 
 
+def test_records_that_contradict_each_other_hide_no_list_of_members(tmp_path, monkeypatch):
+    monkeypatch.setattr(zipfile, "ZIP_FILECOUNT_LIMIT", 1)
+    monkeypatch.setattr(archive, "MAX_DIRECTORY_BYTES", 1000)
+    path = write_zip(tmp_path / "many.zip", {f"{n}.json": CHATGPT for n in range(100)})
+    content = bytearray(path.read_bytes())
+    struct.pack_into("<L", content, len(content) - 10, 100)  # the size in the last record; the 64-bit one has the true
+    path.write_bytes(content)
+    with pytest.raises(UnreadableFile, match=r"lists [0-9,]+ bytes of files; expected at most 1,000"):
+        unpack(path)
+
+
 def test_a_directory_of_64_bits_is_measured_too(tmp_path, monkeypatch):
     monkeypatch.setattr(zipfile, "ZIP_FILECOUNT_LIMIT", 1)
     path = write_zip(tmp_path / "large.zip", {"conversations.json": CHATGPT, "user.json": "{}"})

@@ -52,6 +52,18 @@ def test_the_byte_is_named_in_a_later_chunk_too(tmp_path, monkeypatch):
         values_of(path)
 
 
+@pytest.mark.parametrize("place", [0, 1, 63, 64, 4095, 4096, 4097, 200_000])
+def test_the_byte_is_found_in_few_steps_behind_a_long_text(tmp_path, monkeypatch, place):
+    pushed = []
+    push = jsonstream._push
+    monkeypatch.setattr(jsonstream, "_push", lambda parser, data: pushed.append(data) or push(parser, data))
+    start = b'["' + b"x" * 300_000 + b"y" * place
+    path = written(tmp_path, start + b'\n", 1]')  # a line break has to be escaped
+    with pytest.raises(UnreadableFile, match=f"at byte {len(start):,} \\(line 1\\), in \\[0\\]"):
+        values_of(path)
+    assert len(pushed) < 300
+
+
 @pytest.mark.parametrize("chunk", [1, 2, 3, 5, 1000])
 def test_escaped_surrogates_survive_any_chunking(tmp_path, monkeypatch, chunk):
     monkeypatch.setattr(source, "CHUNK_BYTES", chunk)

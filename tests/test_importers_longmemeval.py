@@ -9,6 +9,7 @@ import pytest
 from memory.errors import UnreadableFile
 from memory.importers.benchmarks.longmemeval import read, read_question
 from memory.types import PersonaDraft, SessionDraft, Skip
+from support.cpu_time import at_most_cpu_seconds
 
 QUESTION = {
     "question_id": "q1_abs",
@@ -50,6 +51,18 @@ def test_dates_are_utc_and_keep_their_spelling(tmp_path):
     first, second = sessions_in(records_of(tmp_path, QUESTION))
     assert (first.started_at, first.started_text) == (datetime(2024, 5, 1, 9, 30, tzinfo=UTC), "2024/05/01 (Wed) 09:30")
     assert second.started_at == datetime(2024, 5, 2, tzinfo=UTC)
+
+
+def test_a_text_too_long_for_a_date_is_reported_at_once(tmp_path):
+    long = "2024/05/01" + " " * 150_000 + "09:30"
+    with at_most_cpu_seconds(2.0):
+        records = records_of(tmp_path, QUESTION | {"haystack_dates": [long, "2024/05/02"]})
+    first, second = sessions_in(records)
+    assert first.started_at is None
+    assert second.started_at is not None
+    assert [(skip.place, skip.reason) for skip in skips_in(records)] == [
+        ("[0].haystack_sessions[0].date", "no readable date; kept without one")
+    ]
 
 
 def test_no_gold_is_read(tmp_path):

@@ -3,8 +3,11 @@
 import errno
 import os
 import shutil
+import signal
 import sqlite3
 import subprocess
+import sys
+import tempfile
 import threading
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
@@ -17,10 +20,14 @@ from memory.bank import backup as backups
 from memory.bank import connection, schema
 from memory.bank.backup import backup, restore
 from memory.bank.bank import Bank
+from memory.bank.unfinished import delete_unfinished, publish_new
 from memory.errors import BankTooNew, BankUnavailable, MemoirError, UnreadableFile
+from memory.exporting.export import write_export
+from memory.forgetting.forget import forget_memories
 from memory.search import indexer
 from memory.search.searcher import Searcher
 from memory.types import PersonaDraft, SessionDraft, TurnDraft
+from support.bad_input import ROOT
 
 MAY = datetime(2023, 5, 8, tzinfo=UTC)
 
@@ -205,12 +212,13 @@ def fail_midway(self):
     yield
 
 
-STEPS = ["_count_on", "open_bank", "inspect", "_copy", "replacing", "record", "replace", "mkdir"]
+STEPS = ["_count_on", "open_bank", "inspect", "replacing", "record", "mkdir", "mkstemp"]
 
 
-# That a bank is damaged shows as it is copied.
+# That a bank is damaged shows as it is copied; it is then moved instead.
 @pytest.mark.parametrize(
-    ("step", "damaged"), [*((step, False) for step in STEPS), *((step, True) for step in STEPS if step != "_copy")]
+    ("step", "damaged"),
+    [*((step, False) for step in [*STEPS, "_copy", "link"]), *((step, True) for step in [*STEPS, "replace"])],
 )
 def test_a_restore_that_fails_at_any_step_leaves_the_bank_in_its_place(bank, kept, monkeypatch, step, damaged):
     tell(bank, "Later.", name="b")
@@ -226,6 +234,10 @@ def test_a_restore_that_fails_at_any_step_leaves_the_bank_in_its_place(bank, kep
         monkeypatch.setattr(backups.journal, "record", fail)
     elif step in ("replace", "mkdir"):
         monkeypatch.setattr(Path, step, fail)
+    elif step == "link":
+        monkeypatch.setattr(os, step, fail)
+    elif step == "mkstemp":
+        monkeypatch.setattr(tempfile, step, fail)
     else:
         monkeypatch.setattr(backups, step, fail)
     with pytest.raises(BankUnavailable, match="Input/output error"):
@@ -237,6 +249,85 @@ def test_a_restore_that_fails_at_any_step_leaves_the_bank_in_its_place(bank, kep
         assert "Later." in texts(bank)
     restore(bank, kept)
     assert texts(bank) == {"We painted the kitchen yellow."}
+
+
+def kill(call, bank, file, at):
+    """Back up or restore in a process that is killed when it comes to a function."""
+    script = (
+        "import os, signal\nfrom pathlib import Path\nfrom memory.bank import backup\n"
+        "from memory.bank.bank import Bank\n"
+        f"backup.{at} = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)\n"
+        f"backup.{call}(Bank(Path({str(bank.path)!r})), Path({str(file)!r}))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+
+
+@pytest.mark.parametrize("at", ["_copy", "inspect", "publish_new"])
+def test_a_backup_that_is_killed_leaves_the_name_free_and_can_be_done_again(bank, tmp_path, at):
+    file = tmp_path / "kept.db"
+    kill("backup", bank, file, at)
+    assert not file.exists()
+    backup(bank, file)
+    assert texts(Bank(file)) == {"We painted the kitchen yellow."}
+    assert files(tmp_path) == ["home", "kept.db"]
+
+
+@pytest.mark.parametrize("at", ["_count_on", "inspect", "_copy", "publish_new", "Bank.replacing"])
+def test_a_restore_that_is_killed_leaves_the_bank_and_no_copy_after_forgetting(bank, kept, at):
+    tell(bank, "Later.", name="b")
+    kill("restore", bank, kept, at)
+    assert "Later." in texts(bank)
+    kept_before = {"bank.db.before-restore"} if at == "Bank.replacing" else set()
+    assert {name for name in files(bank.path.parent) if not name.startswith(".")} == {"bank.db", *kept_before}
+    (kitchen,) = (m.id for m in bank.memories(1) if "kitchen" in m.text)
+    report = forget_memories(bank, 1, [kitchen])
+    assert {path.name for path in report.copies} == kept_before
+    words = b"We painted the kitchen yellow."
+    assert {path.name for path in bank.path.parent.iterdir() if words in path.read_bytes()} == kept_before
+    assert report.residue == 0
+
+
+def test_a_restore_after_a_killed_one_deletes_what_that_left(bank, kept):
+    kill("restore", bank, kept, "_count_on")
+    (bank.path.parent / ".bank.db.half").write_bytes(kept.read_bytes())  # the name that earlier versions used
+    restore(bank, kept)
+    assert files(bank.path.parent) == ["bank.db", "bank.db.before-restore"]
+
+
+def test_a_restore_whose_new_file_is_deleted_meanwhile_keeps_the_bank(bank, kept, monkeypatch):
+    tell(bank, "Later.", name="b")
+    opened = backups.open_bank
+
+    def forget_first(path, **how):
+        delete_unfinished(bank.path.parent)
+        return opened(path, **how)
+
+    monkeypatch.setattr(backups, "open_bank", forget_first)
+    with pytest.raises(BankUnavailable, match="left as it was"):
+        restore(bank, kept)
+    assert "Later." in texts(bank)
+
+
+def test_a_backup_to_a_disk_without_links_replaces_nothing(bank, tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    backup(bank, tmp_path / "kept.db")
+    assert files(tmp_path) == ["home", "kept.db"]
+    with pytest.raises(FileExistsError):
+        publish_new(bank.path, tmp_path / "kept.db")
+    assert texts(Bank(tmp_path / "kept.db")) == texts(bank)
+
+
+def test_an_export_is_on_the_disk_before_it_takes_the_place_of_another(bank, tmp_path, monkeypatch):
+    done = []
+    sync, replace = os.fsync, Path.replace
+    monkeypatch.setattr(os, "fsync", lambda file: done.append("sync") or sync(file))
+    monkeypatch.setattr(Path, "replace", lambda *names: done.append("replace") or replace(*names))
+    write_export(bank, bank.personas(), tmp_path / "ana.jsonl")
+    assert done == ["sync", "replace", "sync"]  # the file, its name, the folder
 
 
 def test_a_bank_that_cannot_be_copied_for_now_is_not_taken_for_damaged(bank, kept, monkeypatch):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from memory.embedding import minilm
 from memory.embedding.embedder import Embedder
+from support.tiny_models import made_up_encoder
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXTS = [" ".join(["the heron stood in the shallows and"] * n) for n in range(1, 45, 3)]
@@ -62,6 +63,25 @@ def test_any_other_model_is_the_librarys_and_keeps_the_same_promise(embedder):
     assert other.dimensions == 384
     assert np.array_equal(vectors[3], other.encode([TEXTS[3]])[0])
     assert (vectors * embedder.encode(TEXTS)).sum(axis=1).min() > 0.99
+
+
+@pytest.mark.parametrize("document", ["document", "passage"])
+def test_a_question_and_a_document_stand_behind_the_prompts_of_a_model_that_has_them(tmp_path, document):
+    made = Embedder(made_up_encoder(tmp_path, {"query": "query: ", document: "text: "}))
+    assert np.array_equal(made.encode_query(TEXTS), made.encode([f"query: {text}" for text in TEXTS]))
+    assert np.array_equal(made.encode_document(TEXTS), made.encode([f"text: {text}" for text in TEXTS]))
+    library = made.sentence_transformer()
+    asked = library.encode_query(TEXTS, normalize_embeddings=True)
+    told = library.encode(TEXTS, prompt_name=document, normalize_embeddings=True)
+    assert np.allclose(made.encode_query(TEXTS), asked, atol=1e-5)
+    assert np.allclose(made.encode_document(TEXTS), told, atol=1e-5)
+    assert not np.allclose(asked, told, atol=1e-3)
+
+
+def test_a_model_without_prompts_has_the_same_vectors_for_all(embedder, tmp_path):
+    for each in (embedder, Embedder(made_up_encoder(tmp_path, {}))):
+        assert np.array_equal(each.encode_query(TEXTS), each.encode(TEXTS))
+        assert np.array_equal(each.encode_document(TEXTS), each.encode(TEXTS))
 
 
 OFFLINE = """

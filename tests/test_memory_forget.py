@@ -1,12 +1,14 @@
 """Forgotten means gone: from the rows, the index, the vectors and the bytes of the files."""
 
+import sqlite3
 from datetime import UTC, datetime
 
 import pytest
 
 from memory.bank import maintenance as upkeep
 from memory.bank.bank import Bank
-from memory.errors import UnknownPersona
+from memory.bank.queries import deletion
+from memory.errors import BankUnavailable, UnknownPersona
 from memory.forgetting.forget import forget_memories, forget_persona, forget_session, preview_memories
 from memory.forgetting.residue import find_in_bank
 from memory.search import indexer
@@ -141,6 +143,19 @@ def test_verify_names_what_disagrees_and_rebuild_mends_it(made, embedder):
     while indexer.embed_pending(bank, embedder):
         pass
     assert upkeep.verify(bank, embedder.model) == []
+
+
+def test_a_log_that_cannot_be_emptied_is_told_as_that_and_not_as_undone(made, monkeypatch):
+    bank, ana = made
+
+    def fail(_):
+        raise sqlite3.OperationalError("disk I/O error")
+
+    monkeypatch.setattr(deletion, "empty_log", fail)
+    with pytest.raises(BankUnavailable, match=r"2 memories, 1 turn were deleted, but.*disk I/O error") as fault:
+        forget_memories(bank, ana.id, [find(bank, ana, SECRET).id])
+    assert "undone" not in str(fault.value)
+    assert SECRET not in {m.text for m in bank.memories(ana.id)}
 
 
 def test_forgetting_the_newer_fact_lets_the_older_hold_again(made):

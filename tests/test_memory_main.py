@@ -1,6 +1,7 @@
 """`python -m memory`: every command in words and in JSON, and what it says when it cannot."""
 
 import json
+import os
 
 import pytest
 
@@ -67,6 +68,17 @@ def run(capsys):
 def held(file, run):
     assert run("import", file)[0] == 0
     return run
+
+
+def test_other_accounts_can_read_neither_the_bank_nor_a_backup(file, run, home):
+    before = os.umask(0o022)
+    try:
+        assert run("import", file)[0] == run("backup", home / "kept.db")[0] == 0
+    finally:
+        os.umask(before)
+    made = [home / "kept.db", home / "home", *(home / "home").iterdir()]
+    assert home / "home" / "bank.db" in made
+    assert [path for path in made if path.stat().st_mode & 0o077] == []
 
 
 def test_a_dry_run_of_import_tells_what_the_file_holds_and_stores_nothing(file, run, home):

@@ -4,6 +4,7 @@ import json
 import threading
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -199,7 +200,16 @@ def test_what_is_being_made_for_download_while_something_is_forgotten_is_thrown_
     beside.join()
     assert gone[0].residue == 0
     assert stands(bank, "milkman") == []
-    assert list((tmp_path / "uploads" / "all").iterdir()) == []
+    assert list((tmp_path / "uploads" / "all" / downloads.FOLDER).iterdir()) == []
+
+
+def test_a_users_downloads_go_however_the_folder_of_the_bank_is_named(tmp_path, monkeypatch):
+    folder = tmp_path / "users" / ("a" * 32)
+    folder.mkdir(parents=True)
+    download = downloads.create(folder / "bank.db", "Iris", "jsonl", lambda path: path.write_text("the milkman"))
+    monkeypatch.chdir(folder)
+    downloads.delete_all(Path("bank.db"))
+    assert not download.exists()
 
 
 def test_downloads_go_and_a_bank_kept_by_a_restore_is_named(bank, tmp_path):
@@ -223,7 +233,7 @@ def test_downloads_go_and_a_bank_kept_by_a_restore_is_named(bank, tmp_path):
 )
 def test_downloads_lie_in_the_folder_that_the_app_serves_to_their_user(tmp_path, bank_path, folder):
     path = downloads.create(tmp_path / bank_path, "Iris", "jsonl", lambda path: path.write_text("the milkman"))
-    assert path.parent.parent == tmp_path / folder
+    assert path.parent.parent == tmp_path / folder / downloads.FOLDER
     downloads.delete_all(tmp_path / bank_path)
     assert not path.exists()
 

@@ -31,6 +31,8 @@ class CountingEmbedder:
         self.calls += 1
         return self._real.encode(texts)
 
+    encode_query = encode_document = encode
+
     def share_in_vocabulary(self, text):
         return self._real.share_in_vocabulary(text)
 

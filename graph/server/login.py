@@ -16,6 +16,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.types import Message, Receive, Scope, Send
 
 from graph.server.login_backoff import LoginBackoff
+from graph.server.request_limits import network
 from graph.server.user_pages import UserPages
 from memory.errors import MemoirError
 from memory.tab.templates import render
@@ -25,8 +26,12 @@ COOKIE = "memoir-session"
 LOGIN_SECONDS = 7 * 24 * 3600
 """How long a login lasts; it ends with the app, too."""
 
-FREE_OF_NAME, FREE_OF_ADDRESS = 3, 20
-"""Wrong passwords that cost no wait, by name and by address; a whole household may share an address."""
+FREE_OF_NAME, FREE_OF_ADDRESS, FREE_OF_NAME_ANYWHERE = 3, 20, 50
+"""Wrong passwords that cost no wait: for a name from one address, for all names from one address (a whole household may
+share it), and for a name from all addresses."""
+
+MAX_WAIT_OF_NAME = 5.0
+"""Seconds of the longest wait for a name from all addresses: nobody can lock a user out by guessing elsewhere."""
 
 CHECK_SECONDS = 2.0
 """Seconds between two checks for removed users; a stream ends at most this long after its login has ended."""
@@ -115,17 +120,21 @@ class LoginMiddleware:
             return self._form(f"Name and password together may have at most {MAX_FORM_BYTES:,} bytes.", 413)
         async with request.form(max_files=0, max_fields=4) as form:
             name, password = str(form.get("username", ""))[:64], str(form.get("password", ""))
-        by_name, by_address = f"name {name.strip().casefold()}", f"address {request.client and request.client.host}"
-        wait = math.ceil(self._backoff.wait({by_name: FREE_OF_NAME, by_address: FREE_OF_ADDRESS}))
+        by_name, by_address = f"name {name.strip().casefold()}", network(request.client.host if request.client else "")
+        by_both = f"{by_name} from {by_address}"
+        here = self._backoff.wait({by_both: FREE_OF_NAME, by_address: FREE_OF_ADDRESS})
+        anywhere = self._backoff.wait({by_name: FREE_OF_NAME_ANYWHERE}, MAX_WAIT_OF_NAME)
+        wait = math.ceil(max(here, anywhere))
         if wait > 0:
             message = f"Too many wrong passwords. Try again in {wait} seconds."
             return self._form(message, 429, {"Retry-After": str(wait)})
-        self._backoff.add_failure(by_name)
-        self._backoff.add_failure(by_address)
+        for key in (by_both, by_name, by_address):
+            self._backoff.add_failure(key)
         user = await to_thread.run_sync(self._find_user, name, password, limiter=self._hashing)
         if user is None:
             return self._form(WRONG, 401)
-        self._backoff.clear(by_name)
+        self._backoff.clear(by_both)
+        self._backoff.remove_failure(by_name)
         self._backoff.remove_failure(by_address)
         return self._start_login(request, user)
 
@@ -152,7 +161,7 @@ class LoginMiddleware:
 
     def _form(self, message: str, status: int, headers: dict[str, str] | None = None) -> Response:
         page = render("login.html", message=message)
-        return HTMLResponse(page, status, {"Cache-Control": "no-store", "X-Frame-Options": "DENY", **(headers or {})})
+        return HTMLResponse(page, status, headers)
 
 
 def _ask_to_log_in(request: Request) -> Response:

@@ -19,9 +19,9 @@ class LoginBackoff:
         self._clock = clock
         self._failures: dict[str, tuple[int, float]] = {}
 
-    def wait(self, free: Mapping[str, int]) -> float:
-        """Return the seconds until the next try; `free` maps each key to the failures that cost no wait."""
-        return max(self._wait(key, failures) for key, failures in free.items())
+    def wait(self, free: Mapping[str, int], longest: float = MAX_WAIT) -> float:
+        """Return the seconds until the next try, at most `longest`; `free` maps a key to its failures without wait."""
+        return max(self._wait(key, failures, longest) for key, failures in free.items())
 
     def add_failure(self, key: str) -> None:
         """Count a failure. A try counts as one from its start, so that parallel tries gain nothing."""
@@ -40,11 +40,11 @@ class LoginBackoff:
         """Uncount all failures of a key."""
         self._failures.pop(key, None)
 
-    def _wait(self, key: str, free: int) -> float:
+    def _wait(self, key: str, free: int, longest: float) -> float:
         count, at = self._current(key)
         if count < free:
             return 0.0
-        return max(0.0, at + min(MAX_WAIT, 2.0 ** min(count - free + 1, 20)) - self._clock())
+        return max(0.0, at + min(longest, 2.0 ** min(count - free + 1, 20)) - self._clock())
 
     def _current(self, key: str) -> tuple[int, float]:
         count, at = self._failures.get(key, (0, self._clock()))

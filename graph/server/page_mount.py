@@ -21,9 +21,6 @@ LOGO, USER_AVATAR, PERSONA_AVATAR = PICTURES = tuple(
 )
 """The files that every page serves; all others that it serves are downloads of its user."""
 
-UPLOAD_CLEANUP = (600, 3600)
-"""`delete_cache` of a page: every ten minutes, delete uploads older than an hour; delete all when the app ends."""
-
 
 def mount_page(page: gr.Blocks, uploads: Path) -> FastAPI:
     """Make an app of one page, whose uploads go to a folder of their own."""

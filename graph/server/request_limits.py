@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ipaddress
 import math
+import re
 import time
 from collections.abc import Callable, Collection
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import anyio
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -20,13 +23,41 @@ BURST, PER_SECOND = 2000, 50.0
 MAX_ADDRESSES = 10_000
 """Addresses that are counted; beyond, the one that has been quiet longest is dropped."""
 
-MAX_UPLOAD_BYTES, MAX_BODY_BYTES = 512 * 2**20, 32 * 2**20
-"""Most bytes of an upload, and of the body of any other request."""
+BODY_SECONDS = 60.0
+"""Seconds that the next part of a body may take."""
+
+MAX_UPLOAD_BYTES, MAX_BODY_BYTES = 512 * 2**20, 2 * 2**20
+"""Most bytes of an upload, and of the body of any other request: a message of 100,000 characters has up to 1.2 million,
+and a request in memory takes many times its bytes."""
+
+MAX_QUEUED = 32
+"""Events of one user's page that may wait for their turn."""
 
 MAX_UPLOADS = 50
 """Uploads of one user that may wait to be imported."""
 
 UPLOAD, FILE = "/gradio_api/upload", "/gradio_api/file"
+
+PAGE_ROUTES = frozenset(
+    ["", *"assets config favicon.ico gradio_api manifest.json pwa_icon robots.txt static svelte theme.css".split()]
+)
+API_ROUTES = frozenset(
+    "api app_id call cancel file heartbeat info login_check mcp openapi.json queue reset run startup-events theme.css "
+    "token upload upload_progress user".split()
+)
+"""What the page and programs use of Gradio, by the first parts of the path. Other routes of Gradio would keep copies of
+what is said (`deep_link`), take files (`process_recording`) or fetch from other servers (`proxy=`)."""
+
+
+def network(address: str) -> str:
+    """What counts as one client: an IPv4 address, or the /64 of an IPv6 address, which one household has to itself."""
+    try:
+        ip = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped is None:
+        return str(ipaddress.ip_network((ip, 64), strict=False))
+    return str(getattr(ip, "ipv4_mapped", None) or ip)
 
 
 class RequestBudget:
@@ -64,13 +95,16 @@ class RequestLimits:
         if refused is not None:
             await refused(scope, receive, send)
             return
-        left = _limit(scope["path"])
+        left, complete = _limit(scope["path"]), False
 
         async def receive_limited() -> Message:
-            """Cut the body off at its limit, for clients that send no length or a wrong one."""
-            nonlocal left
-            message = await receive()
+            """Cut the body off at its limit, for clients that send no length or a wrong one, and where it stops."""
+            nonlocal left, complete
+            message: Message = {"type": "http.disconnect"}
+            with anyio.move_on_after(None if complete else BODY_SECONDS):
+                message = await receive()
             left -= len(message.get("body", b""))
+            complete = not message.get("more_body", False)
             return message if left >= 0 else {"type": "http.disconnect"}
 
         await self._app(scope, receive_limited, send)
@@ -78,7 +112,7 @@ class RequestLimits:
     def _refusal(self, scope: Scope) -> PlainTextResponse | None:
         headers, path = Headers(scope=scope), str(scope["path"])
         client = scope.get("client")
-        if not self._budget.take(client[0] if client else ""):
+        if not self._budget.take(network(client[0] if client else "")):
             wait = {"Retry-After": str(math.ceil(1 / PER_SECOND))}
             return PlainTextResponse("Too many requests. Wait a moment and try again.", 429, wait)
         if self._hosts is not None and _host(headers.get("host", "")) not in self._hosts:
@@ -97,7 +131,8 @@ class RequestLimits:
 class FileLimits:
     """Middleware before one user's page, whose uploads and downloads are in `folder`.
 
-    It serves no files but the page's own pictures (`served`) and the user's downloads, and limits the uploads.
+    It passes on only the routes that Memoir uses, serves no files but the page's own pictures (`served`) and the user's
+    downloads, and limits the uploads.
     """
 
     def __init__(self, app: ASGIApp, folder: Path, served: Collection[Path]) -> None:
@@ -108,7 +143,9 @@ class FileLimits:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse other files and further uploads; pass on everything else."""
         path = str(scope["path"])
-        if path.startswith(FILE) and not self._serves(path.removeprefix(FILE)):
+        if not _is_used(path):
+            await PlainTextResponse("Not found.", 404)(scope, receive, send)
+        elif path.startswith(FILE) and not self._serves(path.removeprefix(FILE)):
             await PlainTextResponse("This file is not available.", 403)(scope, receive, send)
         elif path.startswith(UPLOAD) and self._full():
             text = f"{MAX_UPLOADS} uploads are waiting already. Import one of them, or wait an hour."
@@ -124,11 +161,17 @@ class FileLimits:
             return ".." not in file.parts
         # Resolved, so that neither ".." nor a link leads out of the folder.
         file = file.resolve()
-        return file.is_relative_to(self._folder.resolve()) and downloads.NAME_MARK in file.name
+        return file.is_relative_to(self._folder.resolve() / downloads.FOLDER)
 
     def _full(self) -> bool:
-        # Each upload has a folder of its own.
-        return self._folder.is_dir() and sum(1 for _ in self._folder.rglob("*")) >= 2 * MAX_UPLOADS
+        made = self._folder / downloads.FOLDER
+        waiting = (path for path in self._folder.rglob("*") if path.is_file() and not path.is_relative_to(made))
+        return sum(1 for _ in waiting) >= MAX_UPLOADS
+
+
+def _is_used(path: str) -> bool:
+    first, _, rest = path.removeprefix("/").partition("/")
+    return first in PAGE_ROUTES and (first != "gradio_api" or re.split("[/=]", rest, maxsplit=1)[0] in API_ROUTES)
 
 
 def _limit(path: str) -> int:

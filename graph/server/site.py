@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import socket
@@ -9,33 +10,42 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import h11
 import uvicorn
 from anyio import create_task_group
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import Mount
 from starlette.types import Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from graph.server.login import LoginMiddleware
 from graph.server.page_isolation import isolate_pages
 from graph.server.request_limits import RequestLimits
 from graph.server.sample import import_sample
+from graph.server.security_headers import SecurityHeaders
+from graph.server.uploads import delete_old_forever
 from graph.server.user_pages import BuildPage, PageOpener, UserPages
 from graph.settings import Settings
 from memory.bank.bank import Bank
+from memory.cli.errors import OWN_FILES_ONLY
 from memory.errors import MemoirError
 from memory.formatting import format_count
 from memory.users import Users
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
+HEADER_SECONDS = 10.0
+"""Seconds in which a client must send the headers of a request."""
+
 
 def build_site(settings: Settings, build_page: BuildPage) -> Starlette:
-    """Build the app that any ASGI server can run.
+    """Build the app that any ASGI server can run. Files made from now on can be read by this account only.
 
     Raises:
         MemoirError: the bank cannot be used, or there are no users to log in.
     """
+    os.umask(OWN_FILES_ONLY)
     users = Users(settings.home)
     _check_bank(settings, users)
     isolate_pages()
@@ -53,13 +63,14 @@ def build_site(settings: Settings, build_page: BuildPage) -> Starlette:
                 await pages.of("")
             else:
                 tasks.start_soon(login.close_pages_of_removed)
+            tasks.start_soon(delete_old_forever, settings.home / "uploads")
             print(_greeting(settings, users), flush=True)
             yield
             tasks.cancel_scope.cancel()
 
     hosts = LOOPBACK if settings.host in LOOPBACK and not settings.auth else None
-    limits = Middleware(RequestLimits, hosts=hosts)
-    return Starlette(routes=[Mount("/", login or only_page)], middleware=[limits], lifespan=lifespan)
+    middleware = [Middleware(SecurityHeaders), Middleware(RequestLimits, hosts=hosts)]
+    return Starlette(routes=[Mount("/", login or only_page)], middleware=middleware, lifespan=lifespan)
 
 
 def serve(settings: Settings, build_page: BuildPage) -> None:
@@ -76,11 +87,45 @@ def serve(settings: Settings, build_page: BuildPage) -> None:
         build_site(settings, build_page),
         host=settings.host,
         port=settings.port,
+        http=HeaderTimeoutProtocol,
         log_level="warning",
         proxy_headers="FORWARDED_ALLOW_IPS" in os.environ,  # else any client could claim any address
         server_header=False,
         timeout_graceful_shutdown=2,  # an open page never stops listening
     )
+
+
+class HeaderTimeoutProtocol(H11Protocol):
+    """uvicorn's HTTP/1.1, which closes connections whose headers do not come; each would keep a file open for ever."""
+
+    _timeout: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
+        """Begin to wait for the first request."""
+        super().connection_made(transport)
+        self._wait_for_headers()
+
+    def data_received(self, data: bytes) -> None:
+        """Stop waiting once the headers are complete; wait anew where a further request begins."""
+        super().data_received(data)
+        if self.conn.their_state is h11.IDLE:
+            self._wait_for_headers()
+        else:
+            self._stop_waiting()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _wait_for_headers(self) -> None:
+        if self._timeout is None:
+            self._timeout = self.loop.call_later(HEADER_SECONDS, self.transport.close)
+
+    def _stop_waiting(self) -> None:
+        if self._timeout is not None:
+            self._timeout.cancel()
+            self._timeout = None
 
 
 def _check_bank(settings: Settings, users: Users) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from memory.bank import journal, schema
 from memory.bank.bank import Bank
 from memory.bank.connection import explain, is_fault, open_bank
+from memory.bank.unfinished import publish_new, unfinished_file
 from memory.errors import BankTooNew, BankUnavailable, MemoirError, UnreadableFile
 from memory.progress import Task
 
@@ -51,14 +52,17 @@ def backup(bank: Bank, path: Path, task: Task | None = None) -> BankSummary:
     """Copy the bank as it is at one moment to a new file, and check the copy.
 
     Raises:
-        MemoirError: the file is there already, or cannot be written; nothing is left of it then.
+        MemoirError: the file is there already, or cannot be written.
         BankUnavailable: the bank cannot be read, or its copy is damaged.
         Cancelled: the task was cancelled; nothing is left of the file.
     """
     task = task or Task()
-    with _new_file(path) as half:
-        _copy(bank, half, task, COPIED)
-        return inspect(half, task)
+    try:
+        with _new_file(path) as half:
+            _copy(bank, half, task, COPIED)
+            return inspect(half, task)
+    except OSError as fault:
+        raise MemoirError(f"{path}: not written ({fault.strerror or fault}).") from fault
 
 
 def _copy(bank: Bank, path: Path, task: Task, share: float) -> None:
@@ -85,25 +89,22 @@ def restore(bank: Bank, path: Path) -> RestoreResult:
         BankUnavailable: the bank cannot be written; it is as it was.
     """
     inspect(path)
-    new = bank.path.with_name(f".{bank.path.name}.half")
     try:
         bank.path.parent.mkdir(parents=True, exist_ok=True)
-        _remove(new)
-        summary = _build(new, path, bank)
-        with _kept_aside(bank) as before, closing(_open(new)) as source, bank.replacing() as target:
-            source.backup(target)
+        with unfinished_file(bank.path) as new:
+            summary = _build(new, path, bank)
+            with _kept_aside(bank) as before, closing(_open(new)) as source, bank.replacing() as target:
+                source.backup(target)
         return RestoreResult(summary, before)
     except (sqlite3.Error, OSError) as fault:
         raise BankUnavailable(f"{explain(bank.path, fault)}. It was left as it was") from fault
-    finally:
-        _remove(new)
 
 
 def _build(new: Path, path: Path, bank: Bank) -> BankSummary:
     """Make a bank of today's version from a backup, which itself is left as it is, and check it."""
     with closing(_open(path)) as source, closing(sqlite3.connect(new)) as copy:
         source.backup(copy)
-    with closing(open_bank(new)) as db:
+    with closing(open_bank(new, create=False)) as db:  # deleted meanwhile, it must not be made anew without content
         _count_on(db.conn, bank)
         journal.record(db, "restored", None, {"memories": db.table("memories").count})
     return inspect(new)
@@ -124,7 +125,7 @@ def _kept_aside(bank: Bank) -> Iterator[Path | None]:
         with _new_file(aside) as half:
             _copy(bank, half, Task(), 1.0)
     except BankUnavailable as fault:
-        if not is_fault(fault.__cause__, "SQLITE_CORRUPT", "SQLITE_NOTADB"):
+        if bank.path.stat().st_size and not is_fault(fault.__cause__, "SQLITE_CORRUPT", "SQLITE_NOTADB"):
             raise
     else:
         yield aside
@@ -134,7 +135,8 @@ def _kept_aside(bank: Bank) -> Iterator[Path | None]:
         yield aside
     except BaseException:
         if aside.exists():  # the bank itself is moved last: only then is what stands in its place not the bank
-            _remove(bank.path)
+            for end in ("", "-wal", "-shm"):
+                bank.path.with_name(bank.path.name + end).unlink(missing_ok=True)
         _move(aside, bank.path)
         raise
 
@@ -184,7 +186,7 @@ def inspect(path: Path, task: Task | None = None) -> BankSummary:
 def _open(path: Path) -> sqlite3.Connection:
     """A connection that writes nothing, not even beside the file, unless its log still holds a part of it."""
     if not path.is_file():
-        raise UnreadableFile(f"{path} does not exist. Nothing was changed.")
+        raise UnreadableFile(f"{path} does not exist. Nothing was changed.") from FileNotFoundError(path)
     log = path.with_name(path.name + "-wal")
     how = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
     return sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)
@@ -203,24 +205,13 @@ def _count_on(conn: sqlite3.Connection, bank: Bank) -> None:
 
 @contextmanager
 def _new_file(path: Path) -> Iterator[Path]:
-    """A file beside `path` that takes its place in the end, or leaves nothing; `path` must not be there yet."""
-    half = path.with_name(f".{path.name}.half")
-    try:
-        path.open("xb").close()
-    except FileExistsError as fault:
-        raise MemoirError(f"{path} already exists and was not changed. Choose another file.") from fault
-    except OSError as fault:
-        raise MemoirError(f"{path}: not written ({fault.strerror or fault}).") from fault
-    try:
+    """A file beside `path` that is given this name once it is complete; `path` must not be there yet."""
+    exists = f"{path} already exists and was not changed. Choose another file."
+    if path.exists():
+        raise MemoirError(exists)
+    with unfinished_file(path) as half:
         yield half
-        half.replace(path)
-    except BaseException:
-        path.unlink()
-        raise
-    finally:
-        _remove(half)
-
-
-def _remove(path: Path) -> None:
-    for end in ("", "-wal", "-shm"):
-        path.with_name(path.name + end).unlink(missing_ok=True)
+        try:
+            publish_new(half, path)
+        except FileExistsError as fault:
+            raise MemoirError(exists) from fault

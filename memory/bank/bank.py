@@ -286,18 +286,19 @@ class Bank(BankFile):
             answers = db.query(query, [persona_id, memory_id, limit])
             return [CitingAnswer(row["question"] or "", rows.turn(row)) for row in answers]
 
-    def origins(self, persona_id: int, memory_ids: Sequence[int]) -> dict[int, tuple[Turn, Turn | None]]:
-        """The first turn that each memory comes from, and the turn before it in its session; by memory id."""
+    def origins(self, persona_id: int, memory_ids: Sequence[int]) -> dict[int, list[Turn]]:
+        """By memory id, the first turn that it comes from and up to two before that in its session, the last first."""
         query = (
             "SELECT m.id AS memory_id, o.* FROM memories m JOIN turns t ON t.id = (SELECT min(turn_id) FROM sources "
-            "WHERE memory_id = m.id) JOIN turns o ON o.session_id = t.session_id AND o.position IN (t.position, "
-            "t.position - 1) WHERE m.persona_id = ? AND m.id IN (SELECT value FROM json_each(?)) ORDER BY o.position"
+            "WHERE memory_id = m.id) JOIN turns o ON o.session_id = t.session_id AND o.position BETWEEN t.position - 2 "
+            "AND t.position WHERE m.persona_id = ? AND m.id IN (SELECT value FROM json_each(?)) "
+            "ORDER BY o.position DESC"
         )
         turns: dict[int, list[Turn]] = defaultdict(list)
         with self.reading() as db:
             for row in db.query(query, [persona_id, json.dumps(list(memory_ids))]):
                 turns[row["memory_id"]].append(rows.turn(row))
-        return {memory_id: (both[-1], both[0] if both[1:] else None) for memory_id, both in turns.items()}
+        return dict(turns)
 
 
 def memories_by_id(db: Database, persona_id: int, ids: Sequence[int]) -> list[Memory]:

@@ -6,7 +6,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from sqlite_utils import Database
@@ -42,7 +42,8 @@ _MEANINGS: tuple[tuple[tuple[str, ...], str], ...] = (
     ),
     (
         ("SQLITE_NOTADB", "SQLITE_CORRUPT"),
-        "is not a Memoir bank, or is damaged ({cause}). Nothing was changed. Restore a copy, or move it away",
+        "is not a Memoir bank, or is damaged ({cause}). Nothing was changed. Check that its disk can be read, restore "
+        "a copy, and keep this file until then",
     ),
     (("SQLITE_CONSTRAINT",), "the data breaks a rule of the bank ({cause}); none of it was stored"),
     (("SQLITE_TOOBIG",), "a text is longer than SQLite can hold ({cause}); none of it was stored"),
@@ -91,7 +92,8 @@ class BankFile:
         """A connection that a backup can be copied to, all of it at once; waits for its turn behind other writers."""
         with self._writer, self._explained(), closing(self._open()) as db:
             yield db.conn
-            db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            with suppress(sqlite3.Error):  # it is replaced by now; the log is emptied by a later write
+                db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def _open(self) -> Database:
         if not self._folder_made:  # once: where a user was removed with their bank, nothing begins an empty one
@@ -120,15 +122,16 @@ def _transaction(conn: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def open_bank(path: Path) -> Database:
-    """Open the file at `path` (made if missing), brought to the newest version.
+def open_bank(path: Path, *, create: bool = True) -> Database:
+    """Open the file at `path` (made if missing, unless `create` is false), brought to the newest version.
 
     Raises:
         BankTooNew: the file was written by a later Memoir.
-        BankUnavailable: it is a database, but of something else.
+        BankUnavailable: it is a database, but of something else, or was emptied.
         sqlite3.Error: it cannot be opened or is no database.
     """
-    db, version = _connect(str(path), path)
+    _refuse_emptied(path)
+    db, version = _connect(str(path) if create else f"{path.absolute().as_uri()}?mode=rw", path)
     try:
         _use_write_ahead_log(db.conn)
         if version < schema.newest_version():
@@ -139,6 +142,21 @@ def open_bank(path: Path) -> Database:
         db.close()
         raise
     return db
+
+
+def _refuse_emptied(path: Path) -> None:
+    """Raise `BankUnavailable` for a file without content, unless another process may be making a bank of it now.
+
+    SQLite would take it for a new bank, and delete the log beside it, which may hold all that is left.
+    """
+    if not path.is_file() or (status := path.stat()).st_size:
+        return
+    log = path.with_name(path.name + "-wal")
+    if time.time() - status.st_mtime > BUSY_SECONDS or (log.exists() and log.stat().st_size):
+        raise BankUnavailable(
+            f"{path} is empty: it was never completed, or its content was lost. Nothing was changed. Restore a backup, "
+            "or delete the file to begin a new bank"
+        )
 
 
 def open_read_only(path: Path, fault: sqlite3.Error) -> Database:
@@ -220,6 +238,8 @@ def is_fault(fault: BaseException | None, *names: str) -> bool:
 def explain(path: Path, fault: Exception) -> str:
     """A fault met at the bank's file, in words: the file, what happened, what was kept and what to do."""
     number = fault.errno if isinstance(fault, OSError) else None
+    if path.is_dir():
+        return f"{path}: is a folder, not a file. {_REMEDY}"
     name = errno.errorcode.get(number or 0, "") or getattr(fault, "sqlite_errorname", None) or ""
     cause = fault.strerror if isinstance(fault, OSError) and fault.strerror else str(fault)
     for beginnings, meaning in _MEANINGS:

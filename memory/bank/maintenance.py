@@ -1,42 +1,114 @@
-"""Verify that derived data agrees with the rows, and rebuild it."""
+"""Verify what was said against its content hashes, and derived data against the rows; rebuild derived data."""
+
+from collections.abc import Callable, Iterator
 
 import numpy as np
+from sqlite_utils import Database
 
 from memory.bank import rows
 from memory.bank.bank import Bank
 from memory.bank.rows import index_terms
 from memory.search import indexer
+from memory.search.quotes import find_quote
+from memory.types import TurnDraft
+
+MAX_REPEATS = 1000
+"""How often the same words in one session are told apart by their number when a turn is checked."""
+
+MAX_PERIODS = 100
+"""How many periods of one fact are tried when the text of a memory is checked."""
 
 
 def verify(bank: Bank, model: str) -> list[str]:
     """A description of each fault of a bank; empty if there is none."""
+    checks: dict[str, Callable[[Database], Iterator[str]]] = {
+        "file": _check_file,
+        "links": _check_links,
+        "turns": _check_turns,
+        "quotes": _check_quotes,
+        "memories": _check_memories,
+        "vectors": lambda db: _check_vectors(db, model),
+    }
+    faults: list[str] = []
     with bank.reading() as db:
-        conn = db.conn
-        faults = [f"file: {m}" for (m,) in conn.execute("PRAGMA integrity_check") if m != "ok"]
-        faults += [
-            f"{table} {row}: points to a missing row of {parent}"
-            for table, row, parent, _ in conn.execute("PRAGMA foreign_key_check")
-        ]
-        for memory_id, key, key_hash, terms, speaker in conn.execute(
-            "SELECT id, key, key_hash, terms, speaker FROM memories"
-        ):
-            if rows.digest(key) != key_hash:
-                faults.append(f"memory {memory_id}: its key was changed without the index; rebuild repairs it")
-            elif index_terms(speaker, key) != terms:
-                faults.append(
-                    f"memory {memory_id}: its words in the index are not those of its key; rebuild repairs it"
-                )
-        stray = conn.execute(
-            "SELECT count(*) FROM vectors WHERE key_hash NOT IN (SELECT key_hash FROM memories)"
-        ).fetchone()[0]
-        if stray:
-            faults.append(f"vectors: {stray} belong to no memory; rebuild removes them")
-        sizes = conn.execute("SELECT DISTINCT length(vector) FROM vectors WHERE model = ?", (model,)).fetchall()
-        if len(sizes) > 1:
-            faults.append(f"vectors: {model} has vectors of {len(sizes)} different lengths; rebuild makes them again")
-        elif sizes:
-            faults += indexer.check_segments(db, model, sizes[0][0] // np.dtype(np.float32).itemsize)
+        # A changed byte may leave no UTF-8; it is to be found, not to end the search.
+        db.conn.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
+        for name, check in checks.items():
+            try:
+                faults.extend(check(db))
+            except Exception as fault:  # damaged bytes raise anything; the other checks still run
+                faults.append(f"{name}: damaged, not checked any further ({fault})")
     return faults
+
+
+def _check_file(db: Database) -> Iterator[str]:
+    return (f"file: {message}" for (message,) in db.conn.execute("PRAGMA integrity_check") if message != "ok")
+
+
+def _check_links(db: Database) -> Iterator[str]:
+    missing = db.conn.execute("PRAGMA foreign_key_check")
+    return (f"{table} {row}: points to a missing row of {parent}" for table, row, parent, _ in missing)
+
+
+def _check_turns(db: Database) -> Iterator[str]:
+    """The turns whose words, speaker or source id are not those that their identity was made of."""
+    query = "SELECT id, session_id, identity, speaker, role, text, external_id FROM turns"
+    for turn_id, session_id, identity, speaker, role, text, external_id in db.conn.execute(query):
+        turn = TurnDraft(speaker, role, text, external_id=external_id)
+        if all(rows.turn_identity(turn, nth) != identity for nth in range(MAX_REPEATS)):
+            yield f"turn {turn_id} of session {session_id}: its words or speaker were changed; restore a backup"
+
+
+def _check_quotes(db: Database) -> Iterator[str]:
+    """The quotes that their turns do not contain."""
+    query = "SELECT o.memory_id, o.turn_id, o.quote, t.text FROM sources o JOIN turns t ON t.id = o.turn_id"
+    for memory_id, turn_id, quote, text in db.conn.execute(f"{query} WHERE o.quote <> ''"):
+        if not find_quote(quote, text):
+            yield f"memory {memory_id}: turn {turn_id} does not contain its quote; restore a backup"
+
+
+def _check_memories(db: Database) -> Iterator[str]:
+    """The memories that are not what their turn says, or differ from their key, its hash or their index words."""
+    query = """
+        SELECT m.*, t.text AS said, t.speaker AS said_by, t.identity AS turn_identity FROM memories m
+        LEFT JOIN turns t ON m.store = 'dialogue' AND t.id = (SELECT min(turn_id) FROM sources WHERE memory_id = m.id)
+    """
+    for row in db.query(query):
+        number, key = row["id"], row["key"]
+        if _is_changed(row):
+            yield f"memory {number}: its text or speaker was changed; restore a backup"
+        if rows.digest(key) != row["key_hash"]:
+            yield f"memory {number}: its key was changed without the index; rebuild repairs it"
+        elif index_terms(row["speaker"], key) != row["terms"]:
+            yield f"memory {number}: its words in the index are not those of its key; rebuild repairs it"
+
+
+def _is_changed(row: rows.Row) -> bool:
+    """Whether the text of a memory is surely not the one that was stored.
+
+    An utterance has the text of its turn. Any other memory has an identity made of its text, if nobody edited it; where
+    that identity fits the key but not the text, the text was changed.
+    """
+    if row["turn_identity"] and row["identity"] == rows.digest(row["session_id"], row["turn_identity"]):
+        return (row["text"], row["speaker"]) != (row["said"], row["said_by"])
+    if row["text"] == row["key"]:
+        return False
+    original = rows.memory_draft({**row, "text": row["key"]})
+    made = (rows.memory_identity(original), *(rows.learned_identity(original, n) for n in range(MAX_PERIODS)))
+    return row["identity"] in made
+
+
+def _check_vectors(db: Database, model: str) -> Iterator[str]:
+    stray = db.conn.execute(
+        "SELECT count(*) FROM vectors WHERE key_hash NOT IN (SELECT key_hash FROM memories)"
+    ).fetchone()[0]
+    if stray:
+        yield f"vectors: {stray} belong to no memory; rebuild removes them"
+    sizes = db.conn.execute("SELECT DISTINCT length(vector) FROM vectors WHERE model = ?", (model,)).fetchall()
+    if len(sizes) > 1:
+        yield f"vectors: {model} has vectors of {len(sizes)} different lengths; rebuild makes them again"
+    elif sizes:
+        yield from indexer.check_segments(db, model, sizes[0][0] // np.dtype(np.float32).itemsize)
 
 
 def rebuild(bank: Bank) -> None:

@@ -14,15 +14,21 @@ INTERRUPTED = 130
 """The exit status after Ctrl-C, as shells define it."""
 
 
+OWN_FILES_ONLY = 0o077
+"""The `umask` of Memoir: other accounts of the machine read neither banks nor backups and exports."""
+
+
 def run_command(command: Callable[[], int], interrupted: str = "Interrupted.") -> int:
     """Run a command and return its exit status: 1 if it failed, 130 after Ctrl-C, else what the command returns.
 
+    Files that the command makes can be read by this account only.
     `interrupted` is the message after Ctrl-C; it says what is kept.
     """
     for stream in (sys.stdout, sys.stderr):
         # A terminal or pipe that cannot show a character shows its code instead of failing.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    os.umask(OWN_FILES_ONLY)
     try:
         return command()
     except ValidationError as fault:

@@ -93,5 +93,5 @@ def _print_report(arguments: Arguments, bank: Bank, report: ForgetReport, dry_ru
     for line in report.lines:
         print(f"  {line}")
     for copy in report.copies:
-        print_error(f"{copy}, kept by a restore, still contains some of it; delete that file too.")
+        print_error(f"{copy} still contains some of it; delete that file too.")
     return 1 if report.residue else 0

@@ -19,7 +19,11 @@ def add_commands(add: AddCommand) -> None:
     command = add("journal", show_journal, "Show what was stored, recalled and forgotten, and by whom; newest first.")
     command.add_argument("--csv", action="store_true", help="print the whole journal as CSV")
     command.add_argument("--limit", type=positive_number, default=50)
-    add("verify", verify, "Check that the search index and the embeddings match what is stored.")
+    add(
+        "verify",
+        verify,
+        "Check that what was said is unchanged, and that the search index and the embeddings match it.",
+    )
     add("rebuild", rebuild, "Rebuild the search index and the embeddings.")
 
     command = add("backup", back_up, "Copy the whole bank to a new file, even while it is in use, and check the copy.")
@@ -39,9 +43,9 @@ def show_journal(arguments: Arguments, bank: Bank, settings: BankSettings) -> in
 
 
 def verify(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
-    """Check the search index and the embeddings against the rows."""
+    """Check what was said, the search index and the embeddings."""
     faults = maintenance.verify(bank, settings.embedding_model)
-    waiting = indexer.count_pending(bank, settings.embedding_model)
+    waiting = None if faults else indexer.count_pending(bank, settings.embedding_model)
     sound = f"{bank.path}: no problems found; {waiting} memories are not embedded yet"
     print_result(arguments, {"faults": faults, "waiting": waiting}, faults or [sound])
     return 1 if faults else 0

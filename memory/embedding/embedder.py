@@ -42,6 +42,14 @@ class Encoder(Protocol):
     def dimensions(self) -> int:
         """The length of a vector."""
 
+    @property
+    def query_prompt(self) -> str:
+        """What stands before a question that is compared with documents."""
+
+    @property
+    def document_prompt(self) -> str:
+        """What stands before a document that is compared with questions."""
+
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Embed one text or more; float32 of shape (len(texts), dimensions), every row of length 1."""
 
@@ -64,8 +72,18 @@ class Embedder:
         """The length of a vector; for the default model, known without loading it."""
         return bert.DIMENSIONS if self.model == DEFAULT_MODEL else self.load().dimensions
 
+    def encode_query(self, texts: Sequence[str]) -> Vectors:
+        """Embed questions, each after the model's prompt for a question if it has one."""
+        prompt = "" if self.model == DEFAULT_MODEL else self.load().query_prompt
+        return self.encode([prompt + text for text in texts])
+
+    def encode_document(self, texts: Sequence[str]) -> Vectors:
+        """Embed what questions are compared with, each text after the model's prompt for a document if it has one."""
+        prompt = "" if self.model == DEFAULT_MODEL else self.load().document_prompt
+        return self.encode([prompt + text for text in texts])
+
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Embed texts.
+        """Embed texts as they are, to compare them with one another.
 
         Returns:
             float32 of shape (len(texts), dimensions), every row of length 1.
@@ -91,7 +109,11 @@ class Embedder:
 
 
 class LibraryEncoder:
-    """A model of sentence-transformers, in the precision and on the device that it chooses."""
+    """A model of sentence-transformers, in the precision and on the device that it chooses.
+
+    Its prompts have the names that the library's `encode_query` and `encode_document` look for, but the first that says
+    something counts: where a model calls its own "passage", the library finds an empty "document" of its making.
+    """
 
     def __init__(self, model: str) -> None:
         self._lock = threading.Lock()
@@ -99,6 +121,11 @@ class LibraryEncoder:
         size = self._model.get_embedding_dimension()
         assert size is not None, f"{model} does not state its embedding dimension"
         self.dimensions = int(size)
+        self.query_prompt = self._prompt("query")
+        self.document_prompt = self._prompt("document", "passage", "corpus")
+
+    def _prompt(self, *names: str) -> str:
+        return next(filter(None, map(self._model.prompts.get, names)), "")
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Embed texts; float32 of shape (len(texts), dimensions), every row of length 1."""
@@ -119,8 +146,7 @@ def _encode(encoder: SentenceTransformer, texts: Sequence[str]) -> Vectors:
     import torch
 
     tokenizer: Any = encoder.tokenizer
-    prompt = encoder.prompts.get(encoder.default_prompt_name or "") or ""
-    tokens = tokenizer([prompt + text for text in texts], truncation=True, max_length=encoder.max_seq_length)
+    tokens = tokenizer(list(texts), truncation=True, max_length=encoder.max_seq_length)
     names = tokens.keys()
     by_length: dict[int, list[int]] = defaultdict(list)
     for row, ids in enumerate(tokens["input_ids"]):

@@ -30,6 +30,7 @@ class MiniLM:
     """Embeds texts; safe to share among threads."""
 
     dimensions = DIMENSIONS
+    query_prompt = document_prompt = ""
 
     def __init__(self) -> None:
         from openvino import Model

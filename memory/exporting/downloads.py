@@ -1,8 +1,8 @@
 """Exports and backups that the screen offers for download.
 
-They are kept in the folder `uploads` of MEMOIR_HOME, the only one the app serves files from, until the next one is
-made, something is forgotten, or the app ends. Each name contains a mark of its bank, by which its files, and the copies
-that the web server makes of them there, are found again.
+They are kept in a folder `downloads` below `uploads` of MEMOIR_HOME, the only one the app serves files from, until the
+next one is made, something is forgotten, or the app ends, and at most an hour. Each name contains a mark of its bank,
+by which its files, and the copies that the web server makes of them there, are found again.
 """
 
 import re
@@ -14,6 +14,9 @@ from pathlib import Path
 
 from memory.bank.rows import digest
 from memory.errors import MemoirError
+
+FOLDER = "downloads"
+"""Name of the folder; no upload gets into it, whatever its name."""
 
 NAME_MARK = ".memoir-"
 """Part of the name of every file that is offered for download; a hash of the bank's path follows."""
@@ -33,7 +36,7 @@ def create(bank: Path, name: str, suffix: str, write: Callable[[Path], object]) 
     delete_all(bank)
     # A user's page serves the folder of that user only.
     home = _home(bank)
-    folder = home / "uploads" / ("all" if home == bank.parent else bank.parent.name)
+    folder = home / "uploads" / ("all" if home == bank.parent else bank.parent.name) / FOLDER
     stem = re.sub(r"[^\w-]+", "-", name).strip("-")[:40] or "memoir"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -43,7 +46,9 @@ def create(bank: Path, name: str, suffix: str, write: Callable[[Path], object]) 
         except BaseException:
             shutil.rmtree(path.parent, ignore_errors=True)
             raise
-    except FileNotFoundError as fault:
+    except (FileNotFoundError, MemoirError) as fault:
+        if isinstance(fault, MemoirError) and not isinstance(fault.__cause__, FileNotFoundError):
+            raise
         raise MemoirError(
             "The file was deleted before it was complete, because something was forgotten or another file was made. "
             "Try again."
@@ -57,7 +62,8 @@ def create(bank: Path, name: str, suffix: str, write: Callable[[Path], object]) 
 
 def delete_all(bank: Path) -> None:
     """Delete all files that were made for download from the bank at that path."""
-    for path in (_home(bank) / "uploads").rglob(f"*{_mark(bank)}*"):
+    # Resolved, because a command may name the folder of the bank in another way than the app.
+    for path in (_home(bank.resolve()) / "uploads").rglob(f"*{_mark(bank)}*"):
         path.unlink(missing_ok=True)
 
 

@@ -11,6 +11,7 @@ from sqlite_utils import Database
 from memory.bank import rows
 from memory.bank.bank import Bank
 from memory.bank.queries import transfer
+from memory.bank.unfinished import publish, unfinished_file
 from memory.exporting.format import (
     VERSION,
     ChangeRow,
@@ -55,13 +56,10 @@ def export_lines(bank: Bank, personas: Sequence[Persona], progress: Progress = w
 
 def write_export(bank: Bank, personas: Sequence[Persona], path: Path, progress: Progress = without_progress) -> int:
     """Write the lines to a file, completely or not at all, and return their number."""
-    half = path.with_name(f".{path.name}.half")
-    try:
+    with unfinished_file(path) as half:
         with half.open("w", encoding="utf-8", newline="\n") as file:
             written = sum(file.write(line + "\n") > 0 for line in export_lines(bank, personas, progress))
-        half.replace(path)
-    finally:
-        half.unlink(missing_ok=True)
+        publish(half, path)
     return written
 
 

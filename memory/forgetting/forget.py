@@ -4,7 +4,8 @@ A memory goes along with the turns it came from, or its words would be found aga
 that have no other source, and the persona's replies that repeat them. The bank's triggers delete the vector, unless
 another memory has the same text, and the packed segment of the index. SQLite overwrites what it frees (secure_delete),
 except for old pages in the write-ahead log; so the log is emptied, and then the bytes of all files are searched.
-Exports that wait for download are deleted. A bank that a restore kept is not, but it is named if it contains any of it.
+Exports that wait for download are deleted, and so is what a killed backup, restore or export left beside the bank. A
+bank that a restore kept is not, but it is named if it contains any of it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,8 +19,11 @@ from memory.bank.backup import KEPT_SUFFIX
 from memory.bank.bank import Bank
 from memory.bank.queries import deletion
 from memory.bank.queries.deletion import Selection, Selector, select_everything, select_memories, select_session
+from memory.bank.unfinished import delete_unfinished, find_unfinished
+from memory.errors import BankUnavailable
 from memory.exporting import downloads
 from memory.forgetting import residue
+from memory.formatting import format_counts
 from memory.progress import Progress, Task, rescale, without_progress
 
 MIN_PROOF_CHARACTERS = 12
@@ -43,7 +47,8 @@ class ForgetReport:
     """How many rows were deleted, or would be.
 
     `residue` counts the deleted texts that still occur in the bank's files; `lines` are, in a preview, the first turns
-    and memories that would go; `copies` are the banks kept by a restore that contain deleted texts.
+    and memories that would go; `copies` are the files beside the bank that still contain deleted texts: banks kept by a
+    restore, and unfinished copies that cannot be deleted.
     """
 
     memories: int = 0
@@ -195,15 +200,34 @@ def _delete(db: Database, table: str, ids: Sequence[int], progress: Progress = w
 
 
 def _clean_and_verify(bank: Bank, report: ForgetReport, texts: set[str], progress: Progress) -> ForgetReport:
+    """Delete old copies, and search the bank's files for texts that no row contains any more; the rows are gone.
+
+    Raises:
+        BankUnavailable: the disk failed; the message says that the rows are deleted, and what may be left.
+    """
+    try:
+        return _clean_files(bank, report, texts, progress)
+    except (BankUnavailable, OSError) as fault:
+        cause = fault.__cause__ or fault
+        raise BankUnavailable(
+            f"{bank.path}: {format_counts({'memories': report.memories, 'turns': report.turns})} were deleted, but "
+            f"old copies of their text may be left in its files ({cause}). Make sure that the disk can be written "
+            "and has room. Memoir cleans the files when you next forget something"
+        ) from fault
+
+
+def _clean_files(bank: Bank, report: ForgetReport, texts: set[str], progress: Progress) -> ForgetReport:
     """Empty the write-ahead log, and search the bank's files and copies for texts that no row contains any more."""
+    folder = bank.path.parent
     downloads.delete_all(bank.path)  # first, so that an export that is being written fails
+    delete_unfinished(folder)
     with bank.reading() as db:
         deletion.empty_log(db)
     provable = sorted(text for text in texts if len(text) >= MIN_PROOF_CHARACTERS)
     sample = provable[:: -(-len(provable) // MAX_TEXTS_SEARCHED) or 1]
     remaining = residue.find_in_bank(bank.path, sample, rescale(progress, 0, 0.6))
     left = _absent_from_rows(bank, remaining) if remaining else []
-    kept = sorted(bank.path.parent.glob(f"{bank.path.name}{KEPT_SUFFIX}*"))
+    kept = sorted([*folder.glob(f"{bank.path.name}{KEPT_SUFFIX}*"), *find_unfinished(folder)])
     copies = tuple(path for path in kept if residue.find_in_file(path, sample))
     progress(1.0)
     return replace(report, residue=len(left), copies=copies)

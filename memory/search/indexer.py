@@ -31,7 +31,7 @@ def embed_pending(bank: Bank, embedder: Embedder, persona_id: int | None = None,
     pending = {key_hash: key for _, key_hash, key in sorted(rows, reverse=True)[:limit]}
     if not pending:
         return 0
-    vectors = embedder.encode(list(pending.values()))
+    vectors = embedder.encode_document(list(pending.values()))
     with bank.writing() as db:
         blobs = {key_hash: vector.tobytes() for key_hash, vector in zip(pending, vectors, strict=True)}
         indexing.store_vectors(db, embedder.model, blobs)

@@ -22,7 +22,7 @@ from memory.search.fusion import Scores
 from memory.search.names import possible_names
 from memory.search.scoring import Breakdown, Candidates, SearchSettings, Subject, overlapping, score
 from memory.search.tokens import content_terms, limit_terms
-from memory.types import STORES, DropReason, Hit
+from memory.types import STORES, DropReason, Hit, Memory
 
 MAX_NAMES = 64
 """Possible names looked up of one text: each is compared with the speaker of every turn."""
@@ -50,7 +50,7 @@ class Searcher:
 
     def views(self, texts: Sequence[str]) -> tuple[View, ...]:
         """Embed several wordings of a question in one encoder call."""
-        vectors = self.embedder.encode(texts)
+        vectors = self.embedder.encode_query(texts)
         return tuple(View(t, v) for t, v in zip(texts, vectors, strict=True))
 
     def main_speakers(self, persona_id: int, text: str, as_of: datetime) -> tuple[str, ...]:
@@ -92,7 +92,7 @@ class Searcher:
             candidates, pinned = self._candidates(db, persona_id, index, views, as_of, settings, subject)
             scores = score(candidates, [view.weight for view in views], subject, settings)
             best, ranked = _rank(candidates, scores, pinned, as_of, settings, subject)
-            memories = bank.memories_by_id(db, persona_id, candidates.ids[[*best, *ranked]].tolist())
+            memories = self._memories(db, persona_id, candidates.ids[[*best, *ranked]].tolist())
         unread: tuple[DropReason, str] = ("rank", f"not among the {settings.k} best of its kind")
         return tuple(
             Hit(m, float(scores.total[place]), scores.row(place), *(unread if n >= len(best) else ()))
@@ -120,6 +120,10 @@ class Searcher:
         cosine = dense.cosine(rows).astype(np.float64)
         shares = np.array([self.embedder.share_in_vocabulary(view.text) for view in views])
         return index.candidates(rows, queries, shares, lexical[:, rows], cosine), np.isin(rows, pinned)
+
+    def _memories(self, db: Database, persona_id: int, ids: Sequence[int]) -> list[Memory]:
+        """The memories of these ids, in their order."""
+        return bank.memories_by_id(db, persona_id, ids)
 
     @contextmanager
     def _open_index(self, persona_id: int) -> Iterator[tuple[Database, Index]]:

@@ -9,11 +9,13 @@ import re
 from datetime import datetime
 
 from memory.dates import calendar, rules
-from memory.dates.calendar import DAY, Stretch, unit_at
+from memory.dates.calendar import DAY, Stretch, Tense, unit_at
 from memory.dates.rules import (
     CHOICE,
     CLOCK,
+    COUNT,
     DAY_NUMBER,
+    FULL_WEEKDAY,
     HOLIDAY,
     MONTH,
     SEASON,
@@ -158,6 +160,25 @@ def read_weekday(match: Match) -> Resolve | None:
     return rules.weekday_at(rules.weekday_number(word), rules.choice_of(match["which"]))
 
 
+def read_weekday_weeks_away(match: Match) -> Resolve | None:
+    """Read "Monday a week ago" and "two weeks ago on Friday" (the nearest to that), and "Monday week" (after the next).
+
+    None for "a few weeks ago".
+    """
+    weekday = rules.weekday_number(match["name"])
+    if not match["count"]:
+        return lambda now, tense: calendar.day_at(calendar.weekday_after(now + DAY, weekday) + 7 * DAY)
+    weeks, most = rules.count_of(match["count"])
+    if weeks != most:
+        return None
+
+    def resolve(now: datetime, tense: Tense) -> Stretch:
+        then = now - 7 * weeks * DAY
+        return calendar.day_at(then + ((weekday - then.weekday() + 3) % 7 - 3) * DAY)
+
+    return resolve
+
+
 def read_day_of_month(match: Match) -> Resolve | None:
     """Read "the 5th" (of the month), where no noun follows."""
     day = int(re.sub(r"\D", "", match["day"]))
@@ -211,6 +232,12 @@ CALENDAR_RULES = (
     rule(rf"(?:{CHOICE})?(?P<name>{HOLIDAY})(?:,? (?:of |in )?(?P<year>{YEAR}))?", read_holiday, "recurring"),
     rule(rf"(?:{CHOICE})?(?P<name>{SEASON})(?:,? (?:of )?(?P<year>{YEAR}))?", read_season, "recurring"),
     rule(rf"(?:{CHOICE})?(?P<name>{MONTH})", read_month, "recurring"),
+    rule(rf"(?P<name>{WEEKDAY}) (?P<count>{COUNT}) weeks? ago\b", read_weekday_weeks_away),
+    rule(rf"(?P<count>{COUNT}) weeks? ago on (?:the )?(?P<name>{WEEKDAY})", read_weekday_weeks_away),
+    rule(
+        rf"(?P<name>{FULL_WEEKDAY}) (?P<count>)week(?=\W*\Z| ?[.,;:!?)]| (?:we|i|he|she|they|it|at|for|to)\b)",
+        read_weekday_weeks_away,
+    ),
     rule(rf"(?:{CHOICE})?(?P<name>{WEEKDAY})", read_weekday, "recurring"),
     rule(
         rf"the (?P<day>(?:[12]\d|3[01]|[1-9])(?:st|nd|rd|th))(?={END_OF_A_TIME.pattern})",

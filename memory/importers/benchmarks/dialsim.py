@@ -23,7 +23,7 @@ from memory.types import PersonaDraft, Skip, TurnDraft
 NAME = "DialSim"
 
 HEADER = re.compile(r"\s*\[\s*Date:\s*(?P<date>[^\[\]]{1,80}?)(?:,\s*Session\s*#?(?P<number>[0-9]{1,9}))?\s*\]\s*")
-SCENE = re.compile(r"\[(?:Scene:\s*)?(?P<square>[^\[\]]+)\]|\((?P<round>[^()]+)\)")
+SCENE = re.compile(r"\[(?:Scene:)?(?P<square>[^\[\]]+)\]|\((?P<round>[^()]+)\)")
 SCENE_SPEAKER = "Scene"
 
 

@@ -27,7 +27,7 @@ sniff = has_any(("[]", "haystack_sessions"), ("[]", "haystack_dates"))
 # The fields that must be known before a session can be handed over; in the official files they come first.
 NEEDED = frozenset({"question_id", "haystack_dates", "haystack_session_ids"})
 SESSIONS = "haystack_sessions"
-WEEKDAY = re.compile(r"\s*\(\w+\)\s*")
+WEEKDAY = re.compile(r"\(\w+\)")
 
 
 @count_records
@@ -136,4 +136,9 @@ def _element(fields: Fields, name: str, index: int) -> object:
 
 
 def _read_date(text: str) -> datetime | None:
-    return parse_moment(WEEKDAY.sub(" ", text).strip(), "%Y/%m/%d %H:%M", "%Y/%m/%d")
+    return parse_moment(without_weekday(text), "%Y/%m/%d %H:%M", "%Y/%m/%d")
+
+
+def without_weekday(date: str) -> str:
+    """A date as these files write it, without the day of the week in brackets."""
+    return " ".join(WEEKDAY.sub(" ", date).split())

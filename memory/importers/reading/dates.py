@@ -7,6 +7,9 @@ from memory.dates.expressions import read_date
 # As seconds this is the year 5138, as milliseconds 1973, before there were chats to export.
 FIRST_MILLISECONDS = 1e11
 
+MAX_DATE_CHARACTERS = 200
+"""Longer texts are not read as dates, so that no pattern sees a text of any length."""
+
 NO_DATE = "no readable date; kept without one"
 FUTURE_DATE = "dated in the future; kept as it is"
 
@@ -50,6 +53,8 @@ def parse_epoch(text: str) -> datetime | None:
 
 def parse_moment(text: str, *forms: str) -> datetime | None:
     """The first moment of a date in any wording; the `strptime` formats are tried first."""
+    if len(text) > MAX_DATE_CHARACTERS:
+        return None
     for form in forms:
         if moment := parse_with_format(text, form):
             return moment

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Self
 
 from memory.bank.rows import clean
-from memory.importers.reading.dates import date_problem, parse_moment
+from memory.importers.reading.dates import MAX_DATE_CHARACTERS, date_problem, parse_moment
 from memory.importers.reading.source import Record, describe_cleaning
 from memory.types import Role, Skip
 
@@ -56,8 +56,9 @@ class Fields:
         return number_text(value)
 
     def moment(self, name: str, read: Callable[[str], datetime | None] = parse_moment) -> datetime | None:
-        """A field as a moment; one that is missing, unreadable or in the future is reported."""
-        moment = read(self.text(name))
+        """A field as a moment; one that is missing, unreadable, too long for a date or in the future is reported."""
+        text = self.text(name)
+        moment = read(text) if len(text) <= MAX_DATE_CHARACTERS else None
         if fault := date_problem(moment):
             self.report(name, fault)
         return moment

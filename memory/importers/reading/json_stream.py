@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import ijson
@@ -18,6 +19,8 @@ Parser = Generator[None, bytes, None]
 MAX_VALUE_BYTES = 1 << 27
 # For each chunk the parser reads a long text again from its start: 32 MB take a second, 128 MB ten.
 MAX_TEXT_BYTES = 1 << 25
+# The place of a fault is found in three steps of at most some hundred pieces each.
+PIECE_SIZES = (1 << 12, 1 << 6, 1)
 OUTLINE_DEPTH = 5
 
 
@@ -147,18 +150,32 @@ def _push(parser: Parser, chunk: bytes | None) -> str:
 
 
 def _describe_break(path: Source, place: list[str | int], start: int, fault: str) -> str:
-    """The message with the exact byte: the parser knows only the chunk, so the chunk is parsed again byte by byte."""
+    """The message with the exact byte, where the parser knows only the chunk that begins at byte `start`.
+
+    The chunk is parsed again in ever smaller pieces, not byte by byte: in a long text, the parser reads the text again
+    from its beginning for every piece.
+    """
+    line = 1
+    for size in PIECE_SIZES:
+        piece = _find_failing_piece(path, start, size)
+        if piece is None:
+            return f"{path.name} contains invalid JSON near byte {start:,}, in {format_place(place)}: {fault}."
+        start, line = piece
+    return f"{path.name} contains invalid JSON at byte {start:,} (line {line}), in {format_place(place)}: {fault}."
+
+
+def _find_failing_piece(path: Source, start: int, size: int) -> tuple[int, int] | None:
+    """The byte and line at which the first piece of `size` bytes after byte `start` begins that the parser rejects."""
     parser = ijson.basic_parse_coro(ijson.sendable_list(), use_float=True)
     offset, line = 0, 1
     for chunk in _mend_escapes(read_chunks(path)):
-        pieces = [chunk] if offset < start else [chunk[at : at + 1] for at in range(len(chunk))]
-        for piece in pieces:
-            if _push(parser, piece):
-                where = f"at byte {offset:,} (line {line}), in {format_place(place)}"
-                return f"{path.name} contains invalid JSON {where}: {fault}."
-            offset += len(piece)
-            line += piece.count(b"\n")
-    return f"{path.name} contains invalid JSON near byte {start:,}, in {format_place(place)}: {fault}."
+        known = min(max(start - offset, 0), len(chunk))
+        for first, last in pairwise([*dict.fromkeys((0, *range(known, len(chunk), size), len(chunk)))]):
+            if _push(parser, chunk[first:last]):
+                return offset + first, line
+            line += chunk.count(b"\n", first, last)
+        offset += len(chunk)
+    return None
 
 
 def _mend_escapes(chunks: Iterable[bytes]) -> Iterator[bytes]:

@@ -36,13 +36,8 @@ ARCHIVE_SUFFIXES = frozenset({".zip", ".gz", ".tar", ".tgz", ".bz2", ".xz", ".7z
 ENCRYPTED = 0x1
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError)
 
-# The end record, and its 64-bit form, contain the size of the directory. The end record is the last in the file, except
-# for a comment of at most 65,535 bytes.
-END_RECORD = struct.Struct("<4s8xL6x")
-ZIP64_LOCATOR = struct.Struct("<4s4xQ4x")
-ZIP64_END_RECORD = struct.Struct("<4s36xQ8x")
-MAX_COMMENT_BYTES = 0xFFFF
-ZIP64_MARKER = 0xFFFFFFFF
+DIRECTORY_SIZE = 5
+"""Place of the size of the list of members in what `zipfile` reads at the end of an archive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,21 +116,14 @@ def _refusal(path: Path, reason: str) -> UnreadableFile:
 
 
 def _directory_size(file: BinaryIO) -> int:
-    """The size of the list of members, from the end record, before anything reads that list into memory."""
-    start = max(0, file.seek(0, 2) - END_RECORD.size - MAX_COMMENT_BYTES)
-    file.seek(start)
-    tail = file.read()
-    at = tail.rfind(EMPTY_SIGNATURE)
-    if at < 0:
+    """The size of the list of members, before anything reads that list into memory.
+
+    It is in several records, which may contradict each other. `zipfile` tells the size that it will read.
+    """
+    record = zipfile._EndRecData(file)  # type: ignore[attr-defined]  # private, so a test holds what it returns
+    if not record:
         raise zipfile.BadZipFile("it has no list of files at its end")
-    size: int
-    _, size = END_RECORD.unpack_from(tail, at)
-    if size < ZIP64_MARKER:
-        return size
-    _, offset = ZIP64_LOCATOR.unpack_from(tail, at - ZIP64_LOCATOR.size)
-    file.seek(offset)
-    _, size = ZIP64_END_RECORD.unpack(file.read(ZIP64_END_RECORD.size))
-    return size
+    return int(record[DIRECTORY_SIZE])
 
 
 def _find_danger(info: zipfile.ZipInfo) -> str:

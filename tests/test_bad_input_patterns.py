@@ -1,0 +1,70 @@
+"""No text of any length is slow to read: a message, what somebody said, a reply, a date or a line of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+
+from graph.learning import corrections, feelings, from_rules, plain_facts
+from graph.readers import citing, intervals, listing, totals
+from graph.replies import card, checks, people, recaps, second_person
+from graph.understanding import follow_ups, form, question, sentences, times
+from graph.understanding.aliases import People
+from memory.bank.queries.listing import stands_alone
+from memory.importers.benchmarks import dialsim, longmemeval
+from memory.importers.chats.whatsapp import text_and_skip_reason
+from memory.importers.chats.whatsapp_times import read_message_time
+from memory.importers.generic import transcript
+from memory.importers.reading.speakers import split_utterance
+from memory.search import names, tokens
+from support.cpu_time import at_most_cpu_seconds
+
+NOW = datetime(2024, 5, 5, tzinfo=UTC)
+LENGTH = 20_000
+CPU_SECONDS = 8.0
+"""For all of these texts together; the linear patterns take under a second, a quadratic one 20 on one text."""
+
+REPEATED = (
+    *(" ", "\n", " \n", "1", "1,", "1 ", "A ", "Aa ", "a-", "a'", "(", "[", "[1,", "“", '"', "é", "年", "1年", "<b "),
+    *("Mr. ", "my ", "i am ", "i was ", "not ", "last ", "monday ", "how many ", "who is ", "no, ", "Anna, ", "x: "),
+)
+AROUND = (("", ""), ("I a ", "\0"))
+TEXTS = [f"{first}{part * (LENGTH // len(part))}{last}" for part in REPEATED for first, last in AROUND]
+
+READERS: dict[str, Callable[[str], object]] = {
+    "form": form.form_of,
+    "follow-up": lambda text: follow_ups.resolve(text, (), People.of([])),
+    "question": lambda text: question.parse(text, 10, {}),
+    "times": lambda text: times.times_in(text, NOW),
+    "sentences": sentences.split,
+    "correction": corrections.parse_correction,
+    "facts": lambda text: (*plain_facts.facts(text, "Ann", NOW), *plain_facts.endings(text, "Ann", NOW)),
+    "feelings": lambda text: (feelings.emotion(text), feelings.scene(text)),
+    "own sentences": lambda text: list(from_rules.own_sentences(text)),
+    "recap": recaps.parse_recap,
+    "people": people.asks_of_people,
+    "second person": second_person.second_person,
+    "comparison": intervals.parse,
+    "list": listing.parse,
+    "sum": lambda text: (totals.asked(text), totals.of_one(text), totals.amount_in(text)),
+    "names": lambda text: (list(names.possible_names(text)), names.to_first_person(text, ["Ann"])),
+    "terms": tokens.terms,
+    "listed memory": stands_alone,
+    "line of a prompt": lambda text: checks._LABEL.search(text),
+    "card": lambda text: card._SENTENCE_START.search(text),
+    "citation": lambda text: (citing._MARK.sub("", text), citing._QUOTED.findall(text)),
+    "scene": dialsim.SCENE.fullmatch,
+    "date with a weekday": longmemeval.without_weekday,
+    "WhatsApp": lambda text: (read_message_time(text), text_and_skip_reason("Ann", text)),
+    "transcript": lambda text: (transcript.read_line_time(text), transcript.read_date_heading(text)),
+    "speaker": split_utterance,
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_no_text_is_slow_to_read(reader: str) -> None:
+    with at_most_cpu_seconds(CPU_SECONDS):
+        for text in TEXTS:
+            READERS[reader](text)
