@@ -21,10 +21,14 @@ Format = Literal["json", "nl"]
 
 @dataclass(frozen=True, slots=True)
 class RerankSettings:
-    """`alpha` is the weight of the store asked for, `beta` that of the fit (PerLTQA, eq. 3)."""
+    """`alpha` is the weight of the store asked for, `beta` that of the fit (PerLTQA, eq. 3).
+
+    With `classes` "kinds" the equation is as printed: see `graph.nodes.rerank.order_by_kind`.
+    """
 
     alpha: float = 0.05
     beta: float = 0.5
+    classes: Literal["stores", "kinds"] = "stores"
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,8 @@ PEOPLE = People.of(
         ("when did my boss call", "when did my boss Dr Whitfield call"),
         ("how old is my niece", "how old is my niece Tilly"),
         ("is my sister's daughter at school", "is my sister's daughter Tilly at school"),
+        ("is my sisters daughter at school", "is my sisters daughter Tilly at school"),
+        ("how old is my sister's cat", "how old is my sister Wen's cat"),
         ("what do my cats eat", "what do my cats Miso Tofu eat"),
     ],
 )

@@ -162,7 +162,7 @@ def test_one_call_of_the_encoder_is_enough(marlow, embedder):
     class Counting:
         model, dimensions = embedder.model, embedder.dimensions
 
-        def encode(self, texts):
+        def encode_query(self, texts):
             calls.append(list(texts))
             return embedder.encode(texts)
 

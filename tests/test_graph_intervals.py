@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.readers.intervals import between, compares, length
+from graph.readers.intervals import age_in, ages_on, asks_lasting, between, compares, lasted, length
 
 
 @pytest.mark.parametrize(
@@ -44,6 +44,76 @@ def test_days_are_never_wrong(start, days):
 )
 def test_intervals_are_given_where_a_question_may_need_them(question, so):
     assert compares(question) is so
+
+
+@pytest.mark.parametrize(
+    ("words", "age"),
+    [
+        ("Turned thirteen", 13),
+        ("she's fifty-two", 52),
+        ("9 years old", 9),
+        ("8 weeks old", None),
+        ("a 1,200 euro bike", None),
+        ("10 or 11", None),
+        ("old as the hills", None),
+        ("in 1984", None),
+    ],
+)
+def test_an_age_is_read_from_digits_or_words(words, age):
+    assert age_in(words) == age
+
+
+@pytest.mark.parametrize(
+    ("day", "told", "named", "ages"),
+    [
+        ((2026, 12, 25), "Turned thirteen in November", (2025, 11, 1), [14]),
+        ((2026, 3, 1), "Turned thirteen in November", (2025, 11, 1), [13]),
+        ((2025, 10, 1), "Turned thirteen in November", (2025, 11, 1), [12]),
+        ((2026, 1, 18), "hes thirteen", None, [13]),
+        ((2026, 12, 25), "hes thirteen", None, [13, 14]),
+        ((2028, 12, 25), "hes thirteen", None, [15, 16]),
+        ((2009, 1, 1), "hes thirteen", None, []),
+    ],
+)
+def test_an_age_is_counted_from_the_day_it_was_told_or_the_birthday_that_was(day, told, named, ages):
+    on = (date(*day), date(*day))
+    assert ages_on(on, 13, told, date(2026, 1, 18), date(*named) if named else None) == ages
+
+
+@pytest.mark.parametrize(
+    ("question", "words", "days", "lasts"),
+    [
+        ("how many months have I been on the machine now", "Two weeks", 229, "8 months"),
+        ("How long have I had the dog?", "two weeks", 229, "8 months"),
+        ("how long have we been married", "36 years", 250, None),
+        ("how long have we been married", "36 years", 400, "37 years"),
+        ("how long has she been away", "3 days", 4, "7 days"),
+        ("how long has she been away", "0 days", 1, "1 day"),
+        ("how long has she been away", "since spring", 40, None),
+    ],
+)
+def test_what_goes_on_has_lasted_longer_than_when_it_was_told(question, words, days, lasts):
+    assert asks_lasting(question)
+    told_on = date(2026, 3, 5)
+    assert lasted(question, words, told_on, told_on + timedelta(days=days)) == lasts
+
+
+@pytest.mark.parametrize("question", ["How long did she stay?", "how long ago have you moved", "how long is the ride"])
+def test_what_is_over_does_not_grow(question):
+    assert not asks_lasting(question)
+
+
+DAYS = st.dates(date(2000, 1, 1), date(2050, 1, 1))
+
+
+@given(st.dates(date(1950, 1, 1), date(1999, 12, 31)), DAYS, DAYS)
+def test_the_true_age_is_among_the_possible_ones_whenever_the_birthday_is(born, told_on, asked_on):
+    def age(day):
+        return day.year - born.year - ((day.month, day.day) < (born.month, born.day))
+
+    ages = ages_on((asked_on, asked_on), age(told_on), "is so old", told_on, None)
+    assert age(asked_on) in ages
+    assert len(ages) <= 2
 
 
 def test_what_was_told_of_one_time_counts_from_then_and_what_of_several_from_when_it_was_said(marlow, at):

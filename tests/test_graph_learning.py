@@ -18,7 +18,7 @@ from graph.learning import from_model, from_rules
 from graph.learning.feelings import emotion, scene
 from graph.learning.from_rules import own_sentences
 from graph.learning.learner import Learner, learn_from_sessions
-from graph.learning.summary import TermWeights
+from graph.learning.summary import TermCounts, TermWeights
 from graph.models.calls import Unreachable
 from graph.models.registry import chat_model
 from memory.bank import journal, learning_queue
@@ -174,6 +174,14 @@ def test_a_page_of_anything_is_read_to_its_end():
 
 def test_texts_without_a_word_have_no_weights():
     assert TermWeights.of(["...", "?!"]) is None
+
+
+def test_words_weigh_what_they_did_before_anything_was_said_later():
+    said = ["We sailed to the island.", "The island has a lighthouse.", "The keeper sails, too."]
+    early, alone = TermCounts(said).weights(2), TermWeights.of(said[:2])
+    for text in (*said[:2], "The keeper of the lighthouse sailed."):
+        assert early.phrases(text, 9) == alone.phrases(text, 9)
+    assert early.nearest(said, 1) == alone.nearest(said, 1)
 
 
 # --- the queue

@@ -29,7 +29,14 @@ NOT_TOLD = """how old is Felix
 what breed is the puppy
 who is my boss
 what does ruby study
-where did i buy my car""".splitlines()
+where did i buy my car
+how much was the bread
+where does felix live
+when did we get the car
+what is the name of my optician
+how old is nan
+what does my sister bake
+why did i sell the bike""".splitlines()
 
 
 def read(question):
@@ -48,7 +55,7 @@ def test_the_line_that_answers_is_found_with_its_words():
 
 def test_what_no_line_says_is_seldom_answered():
     answered = [question for question in NOT_TOLD if max(one.answers for one in read(question).values()) >= 0.5]
-    assert len(answered) <= 1, answered
+    assert len(answered) <= len(NOT_TOLD) / 3, answered
 
 
 @pytest.mark.parametrize(("question", "yes"), [("do i have a dog", True), ("does felix like shop bread", False)])

@@ -104,7 +104,8 @@ def test_what_tells_the_same_is_one_item_with_both_its_sources(quill):
     told(quill, [(6, 9, "I made another trip to the salt mines.")])
     reading = ask(quill, "How many trips have I made?")
     marks = re.findall(r"\[(\d+)\]", reading.answer)
-    assert reading.answer.startswith("I know of 3: the salt mines [1][2]; ")
+    assert reading.answer.startswith("I know of 3: ")
+    assert re.search(r"the salt mines \[\d\]\[\d\]", reading.answer)
     assert marks == ["1", "2", "3", "4"] == [str(c.number) for c in reading.citations]
 
 

@@ -10,6 +10,12 @@ from graph.understanding.question import MAX_TERMS, names_something, parse, prop
 @pytest.mark.parametrize(
     ("text", "expects"),
     [
+        ("who rescued me when the motor quit", "person"),
+        ("did i cry when i fell", "yes or no"),
+        ("When I fell, who helped?", "person"),
+        ("do you know when pieter lands", "time"),
+        ("remind me when rent is due", "time"),
+        ("when, roughly, is the wedding", "time"),
         ("When did I adopt Biscuit?", "time"),
         ("How long ago did I adopt Biscuit?", "ago"),
         ("In what year was that?", "time"),

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from graph.readers import line_reader
 from graph.readers.composing import MAX_NEAREST
 from graph.readers.stating import MAX_WORDS
 from graph.replies.manners import manner
@@ -118,12 +119,12 @@ def test_a_name_nobody_mentioned_is_named(marlow):
 def test_what_somebody_else_did_is_said_to_be_theirs(services, marlow):
     bank = services.bank
     friends = bank.create_persona(PersonaDraft("Ana & Bo"))
-    said = [("Bo", "I ran a charity race for the hospice last Saturday."), ("Ana", "How lovely, I baked bread.")]
+    said = [("Bo", "I adopted a parrot called Kiwi last Saturday."), ("Ana", "How lovely, I baked bread.")]
     bank.remember(friends.id, [SessionDraft(tuple(TurnDraft(who, "other", text) for who, text in said), marlow.now)])
-    reading = ask(replace(marlow, persona=friends), "Which charity race did Ana run?")
+    reading = ask(replace(marlow, persona=friends), "What is the name of Ana's parrot?")
     assert (reading.abstained, reading.reason) == (True, "premise contradicted")
     assert "said by Bo" in reading.answer
-    assert not ask(replace(marlow, persona=friends), "Which charity race did Bo run?").abstained
+    assert not ask(replace(marlow, persona=friends), "What is the name of Bo's parrot?").abstained
 
 
 def test_what_one_says_of_the_other_is_not_said_of_oneself(services, marlow):
@@ -192,11 +193,11 @@ def test_what_names_its_own_day_is_of_no_other_however_soon_it_was_told(marlow):
 
 def test_what_was_told_days_after_a_time_may_be_of_it(services, marlow, at):
     chat = replace(marlow, persona=services.bank.create_persona(PersonaDraft("Otto")))
-    said = "I ran the charity race for the hospice."
+    said = "I ran the half marathon for the hospice."
     turn = TurnDraft("Tilde", "user", said)
     services.bank.remember(chat.persona.id, [SessionDraft((turn,), at(month, 3)) for month in (3, 6)])
-    assert "3 June" in ask(chat, "Which charity race did I run in May?").answer
-    assert not ask(chat, "Which charity race did I run in May?").abstained
+    assert "3 June" in ask(chat, "What did I run in May?").answer
+    assert not ask(chat, "What did I run in May?").abstained
 
 
 def test_what_happened_before_anything_was_told_is_still_known(marlow):
@@ -231,9 +232,9 @@ def test_a_follow_up_is_about_the_question_before_it(marlow):
 
 def test_a_follow_up_asks_for_what_its_own_words_say(marlow):
     assert marlow.say("When did my brother visit me?").reading.answer.startswith("13–14 April 2024")
-    reading = marlow.say("And where was that?").reading
+    reading = marlow.say("And what did we repair?").reading
     assert [citation.memory.text[:16] for citation in reading.citations] == ["My brother Olaf "]
-    assert not reading.answer.startswith("13–14 April 2024")
+    assert "canoe" in reading.answer
 
 
 def test_told_and_asked_in_one_message_are_both_answered(marlow):
@@ -278,5 +279,30 @@ def test_all_that_was_told_about_something_is_quoted_in_order(marlow, text):
 def test_what_one_asks_of_oneself_is_no_question_of_general_knowledge(services, marlow):
     chat = replace(marlow, persona=services.bank.create_persona(PersonaDraft("Otto")))
     chat.say("The physio says my knee is bad, so no football until spring.")
-    assert "no football" in ask(chat, "why cant i play football").answer
+    assert "knee" in ask(chat, "why cant i play football").answer
     assert "nobody has told me about that" in ask(chat, "What is the capital of France?").answer
+
+
+class Recorder:
+    """The trained reader, and every line that it was shown."""
+
+    def __init__(self):
+        self.lines = []
+        self.read_of = line_reader.packaged()
+
+    def read(self, question, asked_on, lines):
+        self.lines += lines
+        return self.read_of.read(question, asked_on, lines)
+
+    def evidence(self, found, cosine):
+        return self.read_of.evidence(found, cosine)
+
+
+def test_a_line_is_read_with_the_message_it_goes_on_from(marlow):
+    recorder = Recorder()
+    ask(replace(marlow, services=replace(marlow.services, line_reader=recorder)), "What did we seal the canoe with?")
+    before = {line.text: line.before for line in recorder.lines}
+    assert before["Yes, badly. We sealed it with pine tar."] == "Did the canoe leak?"
+    # Between these two, Marlow has said "Good work.", which tells nothing.
+    assert before["I have also started to play the accordion."] == "Yes, badly. We sealed it with pine tar."
+    assert before["I adopted a greyhound called Biscuit yesterday."] == ""

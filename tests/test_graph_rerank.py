@@ -1,6 +1,7 @@
 """Rerank weighs the kind of memory asked for against how well each fits, and only orders."""
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime
 from types import SimpleNamespace
 
@@ -8,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.nodes.rerank import order, rerank
-from graph.settings import RerankSettings
+from graph.nodes.rerank import order, order_by_kind, rerank
+from graph.settings import PipelineSettings, RerankSettings
+from memory.search.scoring import SearchSettings
 from memory.types import STORES, Hit, Memory
 
 
@@ -91,3 +93,29 @@ def test_the_unit_of_the_scores_does_not_matter(scored, factor):
     scaled = [hit(n, store, round(score, 2) * factor) for n, (store, score) in enumerate(scored)]
     ours, theirs = (order(hits, CLASSES, HALVES) for hits in (plain, scaled))
     assert [h.score for h in ours] == pytest.approx([h.score for h in theirs], abs=1e-6)
+
+
+PRINTED = PipelineSettings(search=SearchSettings(k=2), rerank=RerankSettings(0.5, 0.5, "kinds"))
+
+
+def test_equation_3_as_printed_has_two_classes_and_the_retrievers_own_scores():
+    # Semantic: 0.1 + 0.1 + 0.1, episodic: 0.7. sigmoid(2) = 0.880797, sigmoid(1) = 0.731059.
+    ordered = order_by_kind([hit(1, "profile", 2.0), hit(2, "dialogue", 1.0)], CLASSES, PRINTED)
+    assert [h.memory.id for h in ordered] == [2, 1]
+    assert ordered[0].score == pytest.approx(0.5 * 0.7 + 0.5 * 0.731059, abs=1e-6)
+    assert ordered[1].score == pytest.approx(0.5 * 0.3 + 0.5 * 0.880797, abs=1e-6)
+
+
+def test_equation_3_as_printed_takes_the_k_best_of_each_class():
+    stores = ["profile", "relationship", "world", "event", "dialogue", "event"]
+    hits = [hit(n, store, 1 - n / 10) for n, store in enumerate(stores)]
+    ordered = order_by_kind(hits, CLASSES, PRINTED)
+    assert [h.memory.id for h in ordered if h.kept] == [3, 4, 0, 1]
+    assert [h.memory.id for h in ordered if not h.kept] == [5, 2]
+    assert all("of its class" in h.why for h in ordered if not h.kept)
+
+
+def test_equation_3_as_printed_takes_bm25_where_words_alone_are_searched():
+    settings = PipelineSettings(search=SearchSettings(dense_weight=0), rerank=PRINTED.rerank)
+    (found,) = order_by_kind([replace(hit(1, "event", 1.0), scores={"lexical": 3.0})], CLASSES, settings)
+    assert found.scores["fit"] == 0.9526

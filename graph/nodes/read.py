@@ -144,12 +144,13 @@ async def _answered(reader_input: ReaderInput, write: Write, before: str) -> Rea
     if before:
         write(Token(PARAGRAPH_BREAK))
     name = "chain-of-note" if speaks(reader_input.services) else "extractive"
+    asked = _with_choices(reader_input) if name == "chain-of-note" else reader_input
 
     def say(text: str, *, restart: bool = False) -> None:
         write(Token(before + text if restart else text, restart=restart))
 
     try:
-        return await READERS[name](reader_input, say)
+        return await READERS[name](asked, say)
     except ReaderFailed as failed:
         fault, tokens = failed.__cause__, failed.tokens
     output = await READERS["extractive"](reader_input, lambda text, restart=True: say(text, restart=True))
@@ -157,8 +158,17 @@ async def _answered(reader_input: ReaderInput, write: Write, before: str) -> Rea
     reading = replace(output.reading, notice=_notice(settings.model, fault), unreachable=unreachable)
     why = str(fault) if isinstance(fault, ModelFailed) else f"the chat model's reply could not be used ({fault})"
     decided = f"extractive, because {why}; {output.line.decided}"
-    line = replace(output.line, decided=decided, figures={**output.line.figures, **tokens, "fallback": 1})
+    used = {"fallback": 1, "unreadable": int(not isinstance(fault, RejectedAnswer))}
+    line = replace(output.line, decided=decided, figures={**output.line.figures, **tokens, **used})
     return replace(output, reading=reading, line=line)
+
+
+def _with_choices(reader_input: ReaderInput) -> ReaderInput:
+    """The input with the question as a chat model is shown it."""
+    message, shown = reader_input.message, reader_input.ask.with_choices
+    if not shown:
+        return reader_input
+    return replace(reader_input, message=replace(message, question=replace(message.question, text=shown)))
 
 
 def _notice(model: str, fault: BaseException | None) -> str:

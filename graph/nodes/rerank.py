@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from graph.state import Services, TraceLine, TurnState
+from memory.types import SEMANTIC
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
 
-    from graph.settings import RerankSettings
+    from graph.settings import PipelineSettings, RerankSettings
     from memory.types import Hit, Store
 
 SAME = 1e-9
@@ -25,7 +26,10 @@ async def rerank(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     hits = state.get("hits", ())
     if not hits:
         return {}
-    ordered = merge_events(order(hits, state["message"].classes.stores, runtime.context.settings.rerank))
+    classes, settings = state["message"].classes.stores, runtime.context.settings
+    by_kind = settings.rerank.classes == "kinds"
+    ranked = order_by_kind(hits, classes, settings) if by_kind else order(hits, classes, settings.rerank)
+    ordered = merge_events(ranked)
     moved = sum(a.memory.id != b.memory.id for a, b in zip(hits, ordered, strict=True))
     return {"hits": ordered, "trace": (TraceLine("rerank", f"{moved} of {len(hits)} candidates moved"),)}
 
@@ -51,6 +55,32 @@ def order(hits: Sequence[Hit], classes: Mapping[Store, float], settings: RerankS
     return tuple(sorted(scored, key=lambda hit: (not hit.kept, -hit.score)))
 
 
+def order_by_kind(hits: Sequence[Hit], classes: Mapping[Store, float], settings: PipelineSettings) -> tuple[Hit, ...]:
+    """Order by eq. 3 as it is printed (PerLTQA, Du et al. 2024, section 3.4).
+
+    It has two classes, semantic and episodic memory; the k best of each are the 2k candidates, and the rest is ranked
+    after them. `s` is the retriever's own score: BM25 or the cosine where one of them retrieves alone, else the fused
+    score.
+    """
+    retriever = {0.0: "lexical", 1.0: "dense"}.get(settings.search.dense_weight, "")
+    semantic = sum(share for store, share in classes.items() if store in SEMANTIC)
+    left = {True: settings.search.k, False: settings.search.k}
+    scored = []
+    for place, hit in enumerate(sorted(hits, key=lambda hit: -hit.score), 1):
+        is_semantic = hit.memory.store in SEMANTIC
+        of_class = semantic if is_semantic else 1 - semantic
+        fit = float(1 / (1 + np.exp(-hit.scores.get(retriever, hit.score))))
+        score = settings.rerank.alpha * of_class + settings.rerank.beta * fit
+        ranked = {"found": place, "class": round(of_class, 4), "fit": round(fit, 4), "rerank": round(score, 4)}
+        changed = replace(hit, score=score, scores={**hit.scores, **ranked})
+        if hit.kept and not left[is_semantic]:
+            why = f"not among the {settings.search.k} best of its class"
+            changed = replace(changed, dropped="rank", why=why)
+        left[is_semantic] -= changed.kept
+        scored.append(changed)
+    return tuple(sorted(scored, key=lambda hit: (not hit.kept, -hit.score)))
+
+
 def merge_events(hits: Sequence[Hit]) -> tuple[Hit, ...]:
     """Drop events whose turn is a hit, too, and give the turn the higher score: each turn is read once."""
     dialogue = {hit.memory.turn_ids: hit for hit in hits if hit.kept and hit.memory.store == "dialogue"}
@@ -63,5 +93,5 @@ def merge_events(hits: Sequence[Hit]) -> tuple[Hit, ...]:
             kept.append(replace(hit, dropped="echo", why=f"duplicate of memory {turn.memory.id}"))
         else:
             kept.append(hit)
-    ordered = (replace(hit, score=raised.get(hit.memory.id, hit.score)) for hit in kept)
+    ordered = (replace(hit, score=raised[hit.memory.id]) if hit.memory.id in raised else hit for hit in kept)
     return tuple(sorted(ordered, key=lambda hit: (not hit.kept, -hit.score)))

@@ -155,6 +155,11 @@ def compare(
     return _citing(quoted, best, hits, statement)
 
 
+def derive(statement: str, question: Question, note: Note, hits: Sequence[Hit]) -> Reading:
+    """A statement that was counted from a note, and the note below it."""
+    return _citing([(note, frame_of(note), clip(note.quote, question, FURTHER_WORDS))], [note], hits, statement)
+
+
 def _citing(quoted: Sequence[Quoted], notes: Sequence[Note], hits: Sequence[Hit], first: str = "") -> Reading:
     """The reading of `first`, if any, and one line for each quote with its number."""
     lines = [

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from graph.readers import composing, intervals, listing, totals
@@ -22,6 +23,7 @@ from memory.types import Hit, TimeSpan
 
 if TYPE_CHECKING:
     from graph.readers.intervals import Comparison
+    from graph.understanding.question import Question
     from memory.bank.bank import Bank
     from memory.dates.expressions import TimeExpression
 
@@ -37,6 +39,9 @@ _OF_TOPIC = re.compile(
     re.IGNORECASE,
 )
 """Asks for all that was told about something: "what do you know about Nora", "what did i tell you about my knee"."""
+
+MOST_AGES = 3
+"""Most ages that are given as possible."""
 
 GENERAL = "I only know what I have been told, and nobody has told me about that."
 """Why a question of general knowledge ("How do I boil an egg?") is not answered."""
@@ -78,27 +83,31 @@ def answer(
     # "And when was that?" is about the question before it, but its own words say what it expects, and are read first.
     own = ask.text if asked.text.endswith(ask.text) else asked.text
     if own != asked.text:
-        read = f"{own} {asked.text.removesuffix(own).strip()}"
-        parsed = replace(parsed, expects=question.parse(own, 0, {}).expects, text=read)
+        both = f"{own} {asked.text.removesuffix(own).strip()}"
+        parsed = replace(parsed, expects=question.parse(own, 0, {}).expects, text=both)
     origins = bank.origins(ask.persona.id, [hit.memory.id for hit in hits])
     reader, asked_on = services.line_reader, ask.as_of.date()
     topic = _OF_TOPIC.search(own.replace("’", "'"))
     if topic is not None and (notes := notes_about(question.terms_of(topic["topic"]), hits, origins)):
         return composing.quote_all(parsed, notes, hits)
-    compared = intervals.parse(asked.text)
-    reading = _compared(compared, ask, hits, origins, services) if compared else None
-    if reading is not None:
+    if (compared := intervals.parse(asked.text)) and (reading := _compared(compared, ask, hits, origins, services)):
         return reading
     sure = bool(window) and all(time.sure and time.relation != "before" for time in window)
     memories = [hit.memory for hit in hits]
     of_other_time = [m.id for m in memories if sure and not any(may_tell_of_time(m, time.span) for time in window)]
     times = [time.text for time in window] if sure else []
-    if totals.asked(own):
-        each = replace(parsed, text=totals.of_one(parsed.text))
-        total = totals.compose(take_notes(each, asked_on, hits, origins, reader, of_other_time, times), hits)
-        if total is not None:
-            return total
-    notes = take_notes(parsed, asked_on, hits, origins, reader, of_other_time, times)
+    read = partial(
+        take_notes,
+        asked_on=asked_on,
+        hits=hits,
+        origins=origins,
+        reader=reader,
+        of_other_time=of_other_time,
+        times=times,
+    )
+    notes = read(parsed)
+    if counted := _counted(own, parsed, ask, window, read, notes, hits):
+        return counted
     notes = _current(notes, ask, bank) if not _OF_PAST.search(own) else notes
     # A turn of June may be about February: a time that some hit is of is not outside the known time.
     of_then = any(moment_of(m) and is_of_time(m, time.span) for time in window for m in memories)
@@ -116,7 +125,7 @@ def answer(
     if listed.counted is not None and not listing.tells_number(notes):
         # Each line that names one of them counts, although none says how many.
         items = replace(parsed, text=listing.as_list(parsed.text))
-        notes = take_notes(items, asked_on, hits, origins, reader, of_other_time, times)
+        notes = read(items)
     return listing.compose(listed, parsed, notes, hits, ask.as_of) or reading
 
 
@@ -140,6 +149,45 @@ def _compared(
         parsed = question.parse(f"When was it: {side}?", total, frequency)
         sides.append((parsed, take_notes(parsed, ask.as_of.date(), hits, origins, services.line_reader)))
     return composing.compare(compared, sides, hits, ask.as_of.tzinfo)
+
+
+def _counted(
+    own: str,
+    parsed: Question,
+    ask: Ask,
+    window: Sequence[TimeExpression],
+    read: Callable[[Question], tuple[Note, ...]],
+    notes: Sequence[Note],
+    hits: Sequence[Hit],
+) -> Reading | None:
+    """A sum, an age or a time by now, counted from what the notes tell; None where it need not or cannot be."""
+    if totals.asked(own):
+        return totals.compose(read(replace(parsed, text=totals.of_one(parsed.text))), hits)
+    # What was told at another time is what they are counted from.
+    telling = (note for note in notes if note.relevance >= composing.SUFFICIENT and not note.of_other)
+    told = max(telling, key=lambda note: note.relevance, default=None)
+    if told is None or told.memory.said_at is None:
+        return None
+    counted = None
+    if intervals.asks_age(own):
+        counted = _age(told, ask, window)
+    elif intervals.asks_lasting(own):
+        counted = intervals.lasted(own, told.words, told.memory.said_at.date(), ask.as_of.date())
+    return composing.derive(f"{counted}.", parsed, told, hits) if counted else None
+
+
+def _age(told: Note, ask: Ask, window: Sequence[TimeExpression]) -> str | None:
+    """The age on the day asked about, from a note that tells one; None if it tells none, or still holds."""
+    age = intervals.age_in(told.words)
+    if age is None or told.memory.said_at is None or len(window) > 1 or not all(time.sure for time in window):
+        return None
+    span = window[0].span if window else TimeSpan(ask.as_of, ask.as_of + timedelta(days=1))
+    days = span.start.date(), (span.end - timedelta(microseconds=1)).date()
+    named = told.dates[0].span.start.date() if len(told.dates) == 1 and told.dates[0].sure else None
+    ages = intervals.ages_on(days, age, told.quote, told.memory.said_at.date(), named)
+    if not ages or len(ages) > MOST_AGES or (not window and age in ages):
+        return None
+    return " or ".join(map(str, ages))
 
 
 def _known_by(known: TimeSpan | None, moment: datetime) -> TimeSpan | None:

@@ -1,6 +1,6 @@
 """Count the time between dates, which a chat model is not trusted with.
 
-For the reader without one: how long ago, how long between, and which came first.
+For the reader without one: how long ago, how long between, which came first, and how old somebody was on a day.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from datetime import date, datetime
 from itertools import combinations
 from typing import TYPE_CHECKING, Literal
 
+import number_parser  # type: ignore[import-untyped]
 from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 
 from graph.understanding.sentences import capitalise
@@ -85,6 +86,83 @@ def ago(day: date, asked_on: date) -> str:
     if day == asked_on:
         return "Today"
     return f"{length(day, asked_on)} {'ago' if day < asked_on else 'from now'}"
+
+
+_ASKS_AGE = re.compile(r"\bhow old\b|\bwhat age\b", re.IGNORECASE)
+_BIRTHDAY = re.compile(r"\b(?:turn(?:s|ed|ing)?|birthday)\b", re.IGNORECASE)
+_AGE = re.compile(
+    r"(?<![\d.,:£$€])(?P<years>\d{1,3})(?![\d.:,]*\d)(?! ?(?:weeks?|months?|days?|hours?|kg|km|am|pm|%|when\b))"
+)
+
+OLDEST = 120
+"""Numbers above it are no ages."""
+
+
+def asks_age(question: str) -> bool:
+    """Whether a question asks for somebody's age."""
+    return bool(_ASKS_AGE.search(question))
+
+
+def age_in(words: str) -> int | None:
+    """The age in years that words tell ("thirteen", "9 years old"); None if they tell none, or several."""
+    ages = [int(match["years"]) for match in _AGE.finditer(number_parser.parse(words))]
+    return ages[0] if len(ages) == 1 and ages[0] <= OLDEST else None
+
+
+def ages_on(days: tuple[date, date], age: int, told: str, told_on: date, named: date | None) -> list[int]:
+    """The ages possible from the first of two days to the last, of somebody who was `age` when it was told.
+
+    Args:
+        days: The first and the last day asked about.
+        age: The age that was told.
+        told: The sentence that told it: "Turned thirteen in November" tells the birthday, too.
+        told_on: The day it was said on.
+        named: The day that the sentence names, if any.
+    """
+    if _BIRTHDAY.search(told):
+        ages = {age + _years(named or told_on, day) for day in days}
+    else:  # the birthday may be on any day of the year
+        ages = {age + _years(told_on, day) + more for day in days for more in ((0, 1) if day != told_on else (0,))}
+    return sorted(possible for possible in ages if possible >= 0)
+
+
+def _years(start: date, end: date) -> int:
+    """Whole years from one day to another, rounded down."""
+    apart = relativedelta(end, start)
+    return int(apart.years) - ((apart.months, apart.days) < (0, 0))
+
+
+_ASKS_LASTING = re.compile(
+    r"\bhow (?:long|many (?P<unit>day|week|month|year)s)\b(?: (?!ago\b)\w+)?"
+    r" (?:have|has|hv|ive|i['’]ve|weve|we['’]ve)\b(?!.*\b(?:ago|since)\b)",
+    re.IGNORECASE,
+)
+_DURATION = re.compile(r"(?<![\d.,])(?P<count>\d{1,3}) ?(?P<unit>day|week|month|year)s?\b(?! ago)", re.IGNORECASE)
+_DAYS = {"year": 365.25, "month": 30.44, "week": 7.0, "day": 1.0}
+
+
+def asks_lasting(question: str) -> bool:
+    """Whether a question asks how long something has been going on ("how long have I had the dog")."""
+    return bool(_ASKS_LASTING.search(question))
+
+
+def lasted(question: str, words: str, told_on: date, asked_on: date) -> str | None:
+    """How long what had lasted so long when it was told has lasted by the day of asking: "8 months".
+
+    In the unit asked for, or the largest of which it is two or more. None if no duration is told, or if it has not
+    grown by one of its units.
+    """
+    found = list(_DURATION.finditer(number_parser.parse(words)))
+    if len(found) != 1:
+        return None
+    unit, count, passed = found[0]["unit"].lower(), int(found[0]["count"]), (asked_on - told_on).days
+    if passed < _DAYS[unit]:
+        return None
+    days = count * _DAYS[unit] + passed
+    asked = _ASKS_LASTING.search(question)
+    largest = next((name for name, in_days in _DAYS.items() if days >= 2 * in_days), "day")
+    wanted = asked["unit"].lower() if asked and asked["unit"] else largest
+    return _count(int(days / _DAYS[wanted] + 0.1), wanted)
 
 
 def compares(question: str) -> bool:

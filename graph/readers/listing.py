@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from graph.readers.composing import answers, cited, same
+from graph.readers.composing import SUFFICIENT, answers, cited, same
 from graph.readers.stating import clip, state
 from graph.replies.second_person import second_person
 from graph.state import Note, Reading
@@ -91,7 +91,7 @@ def parse(text: str, *, many: bool = False) -> ListRequest | None:
 def facts_alike(notes: Sequence[Note]) -> list[Note]:
     """The facts of the kind that the best of notes is, if several hold ("allergic to nuts", "to cats"); else none."""
     relation = notes[0].memory.relation if notes else None
-    if relation is None or notes[0].memory.valid_to is not None:
+    if relation is None or notes[0].memory.valid_to is not None or not answers(notes[0]):
         return []
     alike = [
         note
@@ -99,9 +99,9 @@ def facts_alike(notes: Sequence[Note]) -> list[Note]:
         if (other := note.memory.relation) is not None
         and (other.head, other.name) == (relation.head, relation.name)
         and note.memory.valid_to is None
-        and answers(note)
+        and note.relevance >= SUFFICIENT / 2  # the best of its kind answers, so less evidence will do
     ]
-    return alike if len(alike) > 1 else []
+    return sorted(alike, key=lambda note: note.memory.id) if len(alike) > 1 else []
 
 
 def tells_number(notes: Sequence[Note]) -> bool:
@@ -121,7 +121,7 @@ def compose(
 
     A line that lists several things by itself is the answer alone.
     """
-    answering = [note for note in notes if answers(note)]
+    answering = facts_alike(notes) or [note for note in notes if answers(note)]
     if not answering:
         return None
     is_count, best = listed.counted is not None, answering[0]

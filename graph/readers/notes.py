@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from memory.dates.expressions import TimeExpression
     from memory.types import Hit, Memory, Role, Turn
 
-Origins = Mapping[int, "tuple[Turn, Turn | None]"]
-"""By memory id, the turn that it comes from, and the turn before that one."""
+Origins = Mapping[int, "Sequence[Turn]"]
+"""By memory id, the turn that it comes from, and those just before it, the last first."""
 
 LINES = 8
 """Most lines that are read; each costs some 4 ms."""
@@ -182,14 +182,21 @@ def _is_of(memory: Memory, origins: Origins, role: Role) -> bool:
 def _line(memory: Memory, question: Question, origins: Origins) -> Line:
     passage = _passage(memory.text, question)
     is_named = not question.weights.keys().isdisjoint(terms(memory.speaker))
-    before = origins[memory.id][1] if memory.id in origins else None
-    answered = before is not None and before.speaker != memory.speaker and memory.text.startswith(passage)
+    starts = memory.text.startswith(passage)
     return Line(
         passage,
         USER if is_user(memory, origins) and not is_named else memory.speaker,
         memory.said_at.date() if memory.said_at else None,
-        before.text if before is not None and answered else "",
+        _before(origins.get(memory.id, ())) if starts else "",
     )
+
+
+def _before(turns: Sequence[Turn]) -> str:
+    """What a turn goes on from: the turn before it, or one more back where the assistant has only acknowledged."""
+    before = turns[1:]
+    if before and before[0].role == "assistant" and not before[0].text.rstrip().endswith(("?", "？")):
+        before = before[1:]
+    return before[0].text if before else ""
 
 
 def _first_note(memory: Memory) -> Note:

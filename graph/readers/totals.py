@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from memory.types import Hit
 
 _IN_ALL = re.compile(
-    r",?\s*\b(?:in total|(?:all|al)\s?to?gether|altogeth?er|together|in all|all in all|combined|summed up|in sum)\b"
+    r",?\s{0,3}\b(?:in total|(?:all|al)\s?to?gether|altogeth?er|together|in all|all in all|combined|summed up|in sum)\b"
     r"|\bthe (?:total|sum) (?:of|for)\b|\btotal\b",
     re.IGNORECASE,
 )

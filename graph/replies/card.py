@@ -16,7 +16,7 @@ _ADDRESSED = re.compile(rf",\s*(?:{USER.pattern})(?=\s*(?:[.,;:!?…]|$))", re.I
 _CALLED = re.compile(rf"(?:{USER.pattern}),\s+(?P<next>\w)", re.IGNORECASE)
 """The user's name before a comma: a sentence can begin without it ("{{user}}, come in.")."""
 _OWNED = re.compile(rf"(?:{USER.pattern})['’]s\b", re.IGNORECASE)
-_SENTENCE_START = re.compile(r"(?:^|[.!?…\n]['\"”*)]*)\s*['\"“*(]*$")
+_SENTENCE_START = re.compile(r"(?:^|[.!?…\n]['\"”*)]{0,9})\s{0,9}['\"“*(]{0,9}$")
 
 
 def first_message(persona: Persona, user_name: str) -> str:

@@ -34,8 +34,8 @@ SUPPORTED, CLAIMED = 0.5, 0.6
 keeps about half of them."""
 
 _LABEL = re.compile(
-    r"^\W*(?:system|user|human|assistant|memories|question|notes|intervals|just now|scenario|traits|manner|description)"
-    r"\W{0,2}:|<\|\w+\|>|</?s>|<(?:start|end)_of_turn>|\[/?INST\]|\bUNKNOWN:|(?-i:\bMemories:)"
+    r"^\W{0,20}(?:system|user|human|assistant|memories|question|notes|intervals|just now|scenario|traits|manner"
+    r"|description)\W{0,2}:|<\|\w+\|>|</?s>|<(?:start|end)_of_turn>|\[/?INST\]|\bUNKNOWN:|(?-i:\bMemories:)"
     r"|\byou(?: a|['’])re talking with\b|\"the user\""
     r"|\byou are \""
     r"|\"[^\"]{1,80}\" on \d+ \w+ \d{4}:",

@@ -3,8 +3,8 @@
     python -m graph.training.reader open DATA --out START   published question-answering data, about 20 minutes
     python -m graph.training.reader chats START             our own chats, about an hour; writes assets/models
 
-Both start from all-MiniLM-L6-v2 (the first) or the first's weights (the second), and print their figures on what is
-held out. The word embeddings stay as they are: they are read from the encoder's package, and not stored again.
+The first starts from all-MiniLM-L6-v2, the second from the first's weights or from its own of before. Both print their
+figures on what is held out. The word embeddings stay as they are: the encoder's package has them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from sklearn.metrics import roc_auc_score
 from torch import nn
 from transformers import BertModel
@@ -37,18 +37,27 @@ RATE = 1e-4
 """Highest learning rate; it rises over the first twentieth of the steps and falls to 0."""
 BATCH_TOKENS = 2048
 EPOCHS_OPEN, EPOCHS_CHATS = 1, 2
+LAYERS_LEFT = 2
+"""So many of the lowest layers are as the first stage left them: a fifth faster."""
 SAYS = {"no": 0, "yes": 1}
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An example as tokens, and the places in them of the answer's first and last token; 0 if it has none."""
+    """An example as tokens, and the places in them of the answer's first and last token; 0 if it has none.
+
+    `answers` is 1 if the line answers, 0 if not, and NaN if it does with a value that another line has replaced.
+    """
 
     tokens: Tokens
     start: int
     end: int
     answers: float
     says: int
+
+
+Group = list[Row]
+"""The rows of one question."""
 
 
 class Reader(nn.Module):
@@ -80,7 +89,7 @@ def row_of(example: Example) -> Row | None:
     """An example as tokens; None if its answer is beyond the tokens that are read."""
     tokens = tokens_of(example.question, example.asked_on, [example.line])[0]
     if example.answer is None:
-        return Row(tokens, 0, 0, 0.0, -1)
+        return Row(tokens, 0, 0, math.nan if example.outdated else 0.0, -1)
     start, end = example.answer
     inside = [n for n, (a, b) in enumerate(tokens.offsets) if a < end and b > start]
     if not inside or end > tokens.offsets[-1][1]:
@@ -88,12 +97,19 @@ def row_of(example: Example) -> Row | None:
     return Row(tokens, tokens.first + inside[0], tokens.first + inside[-1], 1.0, SAYS.get(example.says, -1))
 
 
-def loss_of(model: Reader, rows: Sequence[Row]) -> torch.Tensor:
-    """The mean loss: whether the line answers, plus, where it does, its ends and yes or no."""
+def loss_of(model: Reader, groups: Sequence[Group]) -> torch.Tensor:
+    """The mean loss: whether a line answers, which line of a question does, the answer's ends, and yes or no."""
+    rows = [row for group in groups for row in group]
     line, ends = model(rows)
     answers = torch.tensor([row.answers for row in rows])
-    loss = nn.functional.binary_cross_entropy_with_logits(line[:, 0], answers)
-    held = answers > 0
+    known, held = ~answers.isnan(), answers == 1
+    loss = nn.functional.binary_cross_entropy_with_logits(line[known, 0], answers[known])
+    sizes, ranked = [len(group) for group in groups], []
+    for logits, right in zip(torch.split(line[:, 0], sizes), torch.split(held.float(), sizes), strict=True):
+        if len(right) > 1 and right.sum() == 1:
+            ranked.append(nn.functional.cross_entropy(logits, right.argmax()))
+    if ranked:
+        loss = loss + torch.stack(ranked).mean()
     if held.any():
         for place, target in enumerate(([row.start for row in rows], [row.end for row in rows])):
             loss = loss + nn.functional.cross_entropy(ends[held][:, :, place], torch.tensor(target)[held]) / 2
@@ -104,22 +120,25 @@ def loss_of(model: Reader, rows: Sequence[Row]) -> torch.Tensor:
     return loss
 
 
-def batches(rows: Sequence[Row], chance: random.Random) -> list[list[Row]]:
-    """The rows in batches of like length, in random order."""
-    order = sorted(rows, key=lambda row: len(row.tokens.ids) + chance.random() * 8)
-    result: list[list[Row]] = [[]]
-    for row in order:
-        if (len(result[-1]) + 1) * len(row.tokens.ids) > BATCH_TOKENS:
+def batches(groups: Sequence[Group], chance: random.Random) -> list[list[Group]]:
+    """The groups in batches of like length, in random order."""
+    longest = {id(group): max(len(row.tokens.ids) for row in group) for group in groups}
+    result: list[list[Group]] = [[]]
+    rows = 0
+    for group in sorted(groups, key=lambda group: longest[id(group)] + chance.random() * 8):
+        rows += len(group)
+        if rows * longest[id(group)] > BATCH_TOKENS and result[-1]:
             result.append([])
-        result[-1].append(row)
+            rows = len(group)
+        result[-1].append(group)
     chance.shuffle(result)
     return result
 
 
-def train(model: Reader, rows: Sequence[Row], epochs: int, held_out: Sequence[Row]) -> None:
-    """Train on rows, and print the figures on those held out after each epoch."""
+def train(model: Reader, groups: Sequence[Group], epochs: int, held_out: Sequence[Row]) -> None:
+    """Train on the rows of questions, and print the figures on those held out after each epoch."""
     chance = random.Random(SEED)
-    plan = [batch for _ in range(epochs) for batch in batches(rows, chance)]
+    plan = [batch for _ in range(epochs) for batch in batches(groups, chance)]
     optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=RATE, weight_decay=0.01)
     warm = len(plan) / 20
     schedule = torch.optim.lr_scheduler.LambdaLR(
@@ -179,9 +198,15 @@ def report(model: Reader, rows: Sequence[Row]) -> None:
     )
 
 
-def rows_of(examples: Sequence[Example]) -> list[Row]:
+def rows_of(groups: Sequence[Sequence[Example]]) -> list[Group]:
     """The examples that are not too long, as tokens."""
-    return [row for row in map(row_of, examples) if row is not None]
+    rows = [[row for row in map(row_of, group) if row is not None] for group in groups]
+    return [group for group in rows if group]
+
+
+def flat(groups: Sequence[Group]) -> list[Row]:
+    """The rows of groups of which it is known whether they answer."""
+    return [row for group in groups for row in group if not math.isnan(row.answers)]
 
 
 def main() -> None:
@@ -192,21 +217,24 @@ def main() -> None:
     stage.add_argument("data", type=Path, help="the folder that holds qamr, fairytaleqa and xquad")
     stage.add_argument("--out", type=Path, required=True, help="the file to write")
     stage = stages.add_parser("chats", help="go on with our own chats, and write the weights that are used")
-    stage.add_argument("start", type=Path, help="the file that the stage open wrote")
+    stage.add_argument("start", type=Path, help="the file that the stage open wrote, or the weights to go on from")
     arguments = parser.parse_args()
     torch.manual_seed(SEED)
     model, embedder = Reader(), Embedder()
     if arguments.stage == "open":
-        rows = rows_of(open_data(arguments.data, embedder))
-        random.Random(SEED).shuffle(rows)
-        train(model, rows[1000:], EPOCHS_OPEN, rows[:1000])
+        groups = rows_of(open_data(arguments.data, embedder))
+        random.Random(SEED).shuffle(groups)
+        train(model, groups[500:], EPOCHS_OPEN, flat(groups[:500]))
         save_file({n: w.contiguous() for n, w in model.state_dict().items()}, arguments.out)
     else:
-        model.load_state_dict(load_file(arguments.start), strict=False)
+        start = {n: torch.from_numpy(w) for n, w in line_reader.load(arguments.start).items()}
+        model.load_state_dict(start, strict=False)
+        model.bert.encoder.layer[:LAYERS_LEFT].requires_grad_(False)
+        model.bert.embeddings.requires_grad_(False)
         chats, held_out = load_chats()
-        rows = rows_of([example for chat in chats for example in of_chat(chat, embedder)])
-        random.Random(SEED).shuffle(rows)
-        train(model, rows, EPOCHS_CHATS, rows_of([example for chat in held_out for example in of_chat(chat)]))
+        groups = rows_of([group for chat in chats for group in of_chat(chat, embedder)])
+        random.Random(SEED).shuffle(groups)
+        train(model, groups, EPOCHS_CHATS, flat(rows_of([group for chat in held_out for group in of_chat(chat)])))
         weights = {n: w.numpy() for n, w in model.state_dict().items() if "word_embeddings" not in n}
         line_reader.save(weights | {"calibration": Calibration().array}, line_reader.WEIGHTS)
         reader_calibration.main()

@@ -11,7 +11,7 @@ import json
 import random
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -26,10 +26,10 @@ from memory.embedding.embedder import Embedder
 
 CHATS = QUESTIONS.with_name("reader_pairs.jsonl")
 
-UNKNOWABLE = ("outdated", "current value", "current")
-"""Kinds that one line cannot decide: which of several values holds now. Their lines are left as they are."""
+OUTDATED = "outdated"
+"""The kind of a pair whose line answers with a value that another line has replaced: it answers, but worse."""
 
-NEAREST, NEGATIVES = 8, 3
+NEAREST, NEGATIVES = 8, 2
 """So many other lines of the chat, of the nearest in meaning, are taken as lines that do not answer."""
 
 HELD_OUT_EVERY = 10
@@ -40,7 +40,7 @@ HELD_OUT_EVERY = 10
 class Example:
     """A question asked on a day, a line, and the characters (start, end) of its words that answer.
 
-    `says` is "yes" or "no" if the question asks for that.
+    `says` is "yes" or "no" if the question asks for that. An outdated line is only worse than the right one.
     """
 
     question: str
@@ -48,6 +48,7 @@ class Example:
     line: Line
     answer: tuple[int, int] | None
     says: str = ""
+    outdated: bool = False
 
 
 Chat = dict[str, Any]
@@ -62,59 +63,65 @@ def load_chats(path: Path = CHATS) -> tuple[list[Chat], list[Chat]]:
 
 
 def lines_of(chat: Chat) -> dict[int, Line]:
-    """The lines of a chat by number; a line of the same day as another speaker's before it may answer that one."""
+    """The lines of a chat by number, each of a speaker's with the line before it on the same day."""
     lines: dict[int, Line] = {}
     previous: Line | None = None
     for row in chat["lines"]:
         line = Line(row["text"], row["speaker"], date.fromisoformat(row["said"]))
-        if previous and previous.said_on == line.said_on and previous.speaker != line.speaker:
-            lines[row["n"]] = replace(line, before=previous.text)
-        else:
-            lines[row["n"]] = line
-        previous = line
+        if previous and line.speaker and previous.said_on == line.said_on:
+            line = replace(line, before=previous.text)
+        lines[row["n"]] = previous = line
     return lines
 
 
-def of_chat(chat: Chat, embedder: Embedder | None = None) -> list[Example]:
-    """The pairs of a chat as examples; with an embedder, near lines of the chat are further ones without answer."""
+def of_chat(chat: Chat, embedder: Embedder | None = None) -> list[list[Example]]:
+    """The pairs of a chat as examples, those of one question together.
+
+    With an embedder, near lines of the chat that no pair names are further ones without answer.
+    """
     lines, asked_on = lines_of(chat), date.fromisoformat(chat["as_of"])
-    examples = []
-    for pair in chat["pairs"]:
-        line, answer = lines[pair["line"]], pair["answer"]
-        if pair["kind"] == UNKNOWABLE[0]:
-            continue
-        start = line.text.find(answer) if answer is not None else 0
-        span = None if answer is None else (start, start + len(answer))
-        examples.append(Example(pair["q"], asked_on, line, span, pair.get("says") or ""))
-    if embedder is None:
-        return examples
-    answerable = [p for p in chat["pairs"] if p["answer"] is not None and p["kind"] not in UNKNOWABLE]
     numbers = list(lines)
-    near = embedder.encode([p["q"] for p in answerable]) @ embedder.encode([lines[n].text for n in numbers]).T
-    for pair, similarity in zip(answerable, near, strict=True):
-        others = [numbers[k] for k in np.argsort(-similarity) if numbers[k] != pair["line"]][:NEAREST]
-        chosen = random.Random(pair["q"]).sample(others, min(NEGATIVES, len(others)))
-        examples += [Example(pair["q"], asked_on, lines[n], None) for n in chosen]
-    return examples
+    pairs: dict[str, list[Any]] = defaultdict(list)
+    for pair in chat["pairs"]:
+        pairs[pair["q"]].append(pair)
+    texts = [line.text for line in lines.values()]
+    near = embedder.encode(list(pairs)) @ embedder.encode(texts).T if embedder else np.zeros((len(pairs), 0))
+    groups = []
+    for (question, named), similarity in zip(pairs.items(), near, strict=True):
+        group = [_example(pair, lines[pair["line"]], asked_on) for pair in named]
+        if any(pair["answer"] is not None for pair in named):
+            taken = {pair["line"] for pair in named}
+            others = [numbers[k] for k in np.argsort(-similarity) if numbers[k] not in taken][:NEAREST]
+            chosen = random.Random(question).sample(others, min(NEGATIVES, len(others)))
+            group += [Example(question, asked_on, lines[n], None) for n in chosen]
+        groups.append(group)
+    return groups
 
 
-def open_data(folder: Path, embedder: Embedder) -> list[Example]:
-    """Examples of published question-answering data, each answered question with one line that does not answer it."""
+def _example(pair: Mapping[str, Any], line: Line, asked_on: date) -> Example:
+    answer = pair["answer"]
+    start = line.text.find(answer) if answer is not None else 0
+    span = None if answer is None else (start, start + len(answer))
+    return Example(pair["q"], asked_on, line, span, pair.get("says") or "", pair["kind"] == OUTDATED)
+
+
+def open_data(folder: Path, embedder: Embedder) -> list[list[Example]]:
+    """Examples of published question-answering data, each question with its line and one that does not answer it."""
     groups: dict[str, list[tuple[str, Line, tuple[int, int]]]] = defaultdict(list)
     for group, question, line, span in (*_qamr(folder / "qamr"), *_fairytales(folder / "fairytaleqa"), *_xquad(folder)):
         groups[group].append((question, line, span))
-    examples = []
+    result = []
     for rows in groups.values():
         texts = list({line.text: line for _, line, _ in rows}.values())
         near = embedder.encode([question for question, *_ in rows]) @ embedder.encode([t.text for t in texts]).T
         for (question, line, span), similarity in zip(rows, near, strict=True):
-            examples.append(Example(question, None, line, span))
+            result.append([Example(question, None, line, span)])
             answer = line.text[slice(*span)].lower()
             others = (texts[k] for k in np.argsort(-similarity) if texts[k].text != line.text)
             other = next((o for o in others if answer not in o.text.lower()), None)
             if other is not None:
-                examples.append(Example(question, None, other, None))
-    return examples
+                result[-1].append(Example(question, None, other, None))
+    return result
 
 
 Row = tuple[str, str, Line, tuple[int, int]]

@@ -133,7 +133,7 @@ def with_names(text: str, people: People) -> str:
         found = next(((kind, names) for kind in (*kinds, match["kind"]) if (names := people.called(kind))), None)
         if found is None or any(mention(name, text) for name in found[1]):
             return match[0]
-        cut = len(match[0]) if "'s " in found[0] else len(match[0].partition("'s ")[0])
+        cut = match.end("kind") - match.start() if match["further"] and found[0] == match["kind"] else len(match[0])
         return f"{match[0][:cut]} {' '.join(found[1])}{match[0][cut:]}"
 
     return _of_kinds(people).sub(named, text.replace("’", "'"))
@@ -167,6 +167,6 @@ def _of_kinds(people: People) -> re.Pattern[str]:
     known = words.union(people.names, _WIDER, *_WIDER.values())
     kinds = "|".join(sorted(map(re.escape, known), key=len, reverse=True))
     return re.compile(
-        rf"\b(?:my|our) {_QUALITIES}(?P<kind>{kinds})s?\b(?:'s (?P<further>{kinds})\b)?",
+        rf"\b(?:my|our) {_QUALITIES}(?P<kind>{kinds})(?:(?:'s|s'?) (?P<further>{kinds})\b|s?\b)",
         re.IGNORECASE,
     )

@@ -17,10 +17,17 @@ _PASSED = "(?:is it|has it been|(?:have|has) (?:passed|gone by)|passed)"
 _LEFT = "(?:(?:left|more|now|to go|is it|are there|is left|are left|do (?:i|we) have) ){0,3}"
 _AUXILIARY = "did|do|does|have|has|had|is|are|was|were|am|can|could|will|would|should"
 
+_OTHER_WH = r"\b(?:who|whom|whose|what|which|where|why|how)\b"
+_WHEN = (
+    rf"^(?!\W*(?:{_AUXILIARY}) (?!(?:you|u)\b))(?:(?!{_OTHER_WH}).)*?\bwhen\b"
+    rf"(?!.*, ?(?:{_OTHER_WH}|(?:did|do|does|have|has|had) (?:i|you|he|she|it|we|they|my|the)\b))"
+)
+"""Asks when; in "who helped me when I fell" and "when I fell, who helped?" the word only begins a clause."""
+
 _EXPECTS: tuple[tuple[Expects, re.Pattern[str]], ...] = (
     ("ago", re.compile(rf"{_SPAN} (?:ago\b|{_PASSED}\b.{{0,99}}?\bsince\b|{_LEFT}(?:un)?till?\b)", re.I)),
     ("duration", re.compile(r"\bhow long\b", re.I)),
-    ("time", re.compile(r"\bwhen\b|\b(?:what|which) (?:date|day|month|year|time|week|season)\b", re.I)),
+    ("time", re.compile(rf"{_WHEN}|\b(?:what|which) (?:date|day|month|year|time|week|season)\b", re.I | re.S)),
     ("number", re.compile(r"\bhow (?:many|much|old|often|far|tall|big)\b", re.I)),
     ("person", re.compile(r"\bwho(?:m|se)?\b", re.I)),
     ("place", re.compile(r"\bwhere\b|\b(?:what|which) (?:city|country|place|town)\b", re.I)),

@@ -10,6 +10,9 @@ _END = re.compile(
 )
 _ABBREVIATION = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|etc|e\.g|i\.e|a\.m|p\.m|No|approx)|\b[A-Z])\.$")
 
+LONGEST_ABBREVIATION = 10
+"""Characters of the longest abbreviation with its full stop and what is before it."""
+
 MAX_TEXT = 20_000
 """Most characters that are split; a pasted book is not read to its end."""
 
@@ -30,7 +33,7 @@ def split(text: str) -> list[str]:
     for part in (p.strip() for p in _END.split(text[:MAX_TEXT])):
         if not part:
             continue
-        if sentences and _ABBREVIATION.search(sentences[-1]):
+        if sentences and _ABBREVIATION.search(sentences[-1][-LONGEST_ABBREVIATION:]):
             sentences[-1] += f" {part}"
         else:
             sentences.append(part)

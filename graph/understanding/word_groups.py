@@ -32,8 +32,8 @@ GROUPS: Mapping[str, frozenset[str]] = {
         regret regrets fear fears doubt doubts admire admires dream dreams prefer prefers find finds expect expects miss
         misses imagine picture judge see sees""",
         "trait": """age old job occupation profession career hobby hobbies nickname name nationality education degree
-        university school major height weight hair eyes looks appearance award awards achievement achievements idol
-        model birthday gender ethnic title employer company favourite favorite personality interests religion faith
+        university school major height weight hair eyes looks appearance award awards achievement achievements
+        birthday gender title employer company favourite favorite personality interests religion faith
         citizenship ethnicity skills talent habits strengths weaknesses temperament character ambition ambitions dream
         ideal hero profile qualifications trade pastimes expertise""",
         "past": """was were did had went came got took made saw won lost bought met gave found left began broke fell

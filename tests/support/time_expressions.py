@@ -34,6 +34,10 @@ half an hour ago|half an hour ago|2023-05-25T13:26|2023-05-25T13:27
 two nights ago|two nights ago|2023-05-23T18|2023-05-24T06
 two weekends ago|two weekends ago|2023-05-13|2023-05-15
 two Fridays ago|two Fridays ago|2023-05-12|2023-05-13
+Monday a week ago, in his sleep|Monday a week ago|2023-05-15|2023-05-16
+He left on Sunday two weeks ago|Sunday two weeks ago|2023-05-14|2023-05-15
+they rang a week ago on Friday|a week ago on Friday|2023-05-19|2023-05-20
+The party is Saturday week.|Saturday week|2023-06-03|2023-06-04
 a couple of weeks ago|a couple of weeks ago|2023-05-08|2023-05-15|?
 a couple days ago|a couple days ago|2023-05-23|2023-05-24|?
 a few days ago|a few days ago|2023-05-20|2023-05-24|?
