@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eval.benchmarks.locomo.adapter import DIA_ID, load
+from eval.benchmarks.locomo.metrics import f1, official_scores, split_f1
+from eval.types import Gold, Prediction, Probe, Sample
 from memory.errors import UnreadableFile
 from memory.types import Skip
 
@@ -180,3 +182,54 @@ def test_a_shuffled_file_holds_the_same_probes(benchmark_data, tmp_path):
     shuffled = tmp_path / "locomo.json"
     shuffled.write_text(json.dumps(samples), encoding="utf-8")
     assert {p.id: p for h in load(shuffled) for p in h.probes} == {p.id: p for h in load(source) for p in h.probes}
+
+
+# --- its own F1
+
+
+def scored(answer, gold, category, *, abstained=False):
+    golds = (gold,) if category != "adversarial" else ()
+    probe = Probe("p", "?", datetime(2024, 6, 3, tzinfo=UTC), Gold(golds), category)
+    return official_scores(Sample(probe, Prediction("p", "h", {}, (), answer, abstained)))["f1_official"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "value"),
+    [
+        ("She rows boats", "rowing a boat", 2 * 2 / (3 + 2)),
+        ("The Cat, and the dog!", "cat dog", 1),
+        ("boat boat", "boat", 2 / 3),
+        ("1,200 euros", "1200 euro", 1),
+        ("", "boat", 0),
+        ("the", "a", 0),
+    ],
+)
+def test_words_are_stemmed_and_counted_as_often_as_both_have_them(answer, gold, value):
+    assert f1(answer, gold) == pytest.approx(value)
+
+
+@given(st.text(st.sampled_from("ab ,.the")), st.text(st.sampled_from("ab ,.the")))
+def test_f1_is_a_fraction_and_the_same_both_ways(answer, gold):
+    assert 0 <= f1(answer, gold) == f1(gold, answer) <= 1
+    assert 0 <= split_f1(answer, gold) <= 1
+
+
+def test_each_part_of_a_multi_hop_answer_counts_as_its_best_match():
+    assert scored("pottery, red boats", "boat, pottery, painting", "multi-hop") == pytest.approx((2 / 3 + 1 + 0) / 3)
+    assert scored("pottery, red boats", "boat, pottery, painting", "single-hop") == pytest.approx(2 * 2 / (3 + 3))
+
+
+def test_an_open_domain_answer_ends_at_its_first_semicolon():
+    assert scored("likely yes", "Likely yes; she loves boats", "open-domain") == 1
+    assert scored("likely yes", "Likely yes; she loves boats", "single-hop") < 1
+
+
+def test_a_refusal_is_right_in_the_adversarial_category_alone():
+    assert scored("I don't know.", "", "adversarial", abstained=True) == 1
+    assert scored("It is not mentioned.", "", "adversarial") == 1
+    assert scored("On the lake. [1]", "", "adversarial") == 0
+    assert scored("On the lake.", "On the lake", "single-hop", abstained=True) == 0
+
+
+def test_the_mark_of_a_citation_is_no_word():
+    assert scored("On the lake. [1]", "on the lake", "temporal") == 1

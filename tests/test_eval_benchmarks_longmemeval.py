@@ -62,6 +62,14 @@ def test_evidence_is_sessions_and_marked_turns_whoever_speaks(tmp_path):
     assert (found.ability, found.asked_at) == ("multi-session", datetime(2024, 5, 30, 23, 40, tzinfo=UTC))
 
 
+def test_the_official_evidence_is_what_the_user_said_whenever_it_is_dated(tmp_path):
+    (found,) = loaded(tmp_path).probes
+    assert (found.gold.user_turns, found.gold.user_sessions) == (("answer_b_1_3",), ("answer_b_1",))
+    (early,) = loaded(tmp_path, question_date="2024/05/01 (Wed) 23:40").probes
+    assert early.gold.turns == ()
+    assert (early.gold.user_turns, early.gold.user_sessions) == (("answer_b_1_3",), ("answer_b_1",))
+
+
 def test_numbers_are_answers(tmp_path):
     assert loaded(tmp_path, answer=3).probes[0].gold.answers == ("3",)
 

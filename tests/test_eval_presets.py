@@ -5,6 +5,8 @@ import re
 import pytest
 
 from eval.benchmarks import BENCHMARKS, PRESETS
+from eval.benchmarks.types import BM25
+from eval.reporting import results
 from eval.runs.experiment import Experiment, with_settings
 
 WANTED = {
@@ -13,16 +15,20 @@ WANTED = {
     "perltqa-table-5",
     "perltqa-table-6",
     "perltqa-figure-4",
+    "perltqa-equation-3",
     "longmemeval-table-3",
     "longmemeval-table-4",
     "longmemeval-figure-6",
     "longmemeval-pooled",
+    "longmemeval-user-turns",
     "madial-table-4",
     "madial-settings",
     "dialsim-table-3",
+    "dialsim-table-4",
+    "dialsim-figure-4",
 }
 METRIC = re.compile(
-    r"(?:(?:session|turn)_recall(?:_any|_all)?|ndcg|ndcg_official|map|mrr|recall|precision|geometric_mean)@(?:1|2|3|5|10)"
+    r"(?:(?:session|turn)_recall(?:_any|_all)?(?:_official)?|(?:turn_)?ndcg(?:_official)?|map|mrr|recall|precision|geometric_mean)@(?:1|2|3|5|10)"
     r"|classification_(?:accuracy|precision|recall|f1)|exact_match|token_f1|token_recall|containment|rouge_l|bleu(?:_[1-4])?|similarity"
     r"|anchor_map|choice_accuracy|judge_accuracy|abstention_(?:precision|recall|f1)|false_refusal_rate|intra_dist_[12]"
     r"|brought_up|brought_up_precision|converse_fallback"
@@ -65,7 +71,8 @@ def test_rows_that_can_be_run_are_different_experiments(preset):
 @every_preset
 def test_rows_of_a_table_set_the_same_settings_so_that_a_changed_default_leaks_into_none(preset):
     runnable = [row for row in preset.rows if not row.needs]
-    decisive = {"classifier", "given", "remembered", "granularity", "key", "times", "simulation.names"}
+    decisive = {"classifier", "rerank.classes", "given", "remembered", "granularity", "indexed", "key", "times"}
+    decisive |= {"simulation.names"}
     named = [{a.partition("=")[0] for a in row.settings} & decisive for row in runnable]
     varying = set().union(*named)
     for row, own in zip(runnable, named, strict=True):
@@ -93,6 +100,14 @@ def test_what_needs_a_language_model_is_listed_but_not_run():
     ]
 
 
+def test_perltqas_tables_have_the_numbers_of_the_paper():
+    titles = {number: PRESETS[f"perltqa-table-{number}"].title for number in (3, 4, 5)}
+    assert "fusion" in titles[3]
+    assert "classification" in titles[4]
+    assert "retrieval" in titles[5]
+    assert all(f"table {number}" in title for number, title in titles.items())
+
+
 def test_table_6_of_perltqa_hands_out_nothing_the_wrong_and_the_right():
     rows = [row for row in PRESETS["perltqa-table-6"].rows if not row.needs]
     assert [with_settings(Experiment(), list(row.settings)).given for row in rows] == ["nothing", "wrong", "oracle"]
@@ -107,6 +122,16 @@ def test_dialsim_reads_as_many_of_each_store_as_its_authors_do():
         ("summary", 15, 15),
     ]
     assert {e.pipeline.search.dense_weight for e in experiments} == {0}
+
+
+def test_bm25_is_the_same_retriever_in_every_table():
+    rows = [(row.label, row.settings) for preset in PRESETS.values() for row in preset.rows]
+    rows += [(line.settings_label, line.settings) for line in results.LINES]
+    named = {label: settings for label, settings in rows if "BM25" in label}
+    assert len(named) >= 6
+    # PerLTQA's equation 3 orders what BM25 finds by the classes of a question.
+    assert all(set(BM25) - set(settings) <= {"classifier=none"} for settings in named.values())
+    assert not [label for label, _ in rows if "words alone" in label or "meaning alone" in label]
 
 
 def test_figure_6_runs_by_method_and_format_once_a_model_is_named():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from eval.making.quads import Knowledge, Quad, folded, quads
 from eval.making.questions import CHOICES, DONT_KNOW, MOMENT, graph_history, questions
-from eval.making.wording import word
+from eval.making.wording import LASTING, word, word_with_two_times
 from eval.types import History
 from graph.learning.plain_facts import facts
 from memory.bank.bank import Bank
@@ -153,6 +153,28 @@ def test_two_hops_lead_over_a_relation_and_name_both_facts_as_evidence():
     assert all("Ana's sister" in p.question and "Wilma" not in p.question for p in asked)
 
 
+def test_two_hops_have_a_time_each_unless_the_first_relation_lasts():
+    lodging = (
+        told("landlord: Wilma", "landlord", "relationship", valid_from=day(1), valid_to=day(3), said_at=day(1, 3)),
+        *LIFE[4:],
+    )
+    asked = [p for seed in range(8) for p in made(lodging, seed=seed) if p.ability == "two-hop"]
+    assert {p.gold.answers for p in asked} == {("Old Mill",), ("Lighthouse",)}
+    assert all(p.question.startswith("Ana had a landlord ") and "Wilma" not in p.question for p in asked)
+    assert all(p.question.split(". ")[1].startswith(("Who did the landlord", "Who does the landlord")) for p in asked)
+    assert {p.gold.answers[0] for p in asked if "March" in p.question.split(". ")[0]} == set()
+    assert LASTING.isdisjoint({"landlord"})
+
+
+def test_what_the_subject_had_before_or_has_later_is_among_the_choices():
+    for seed in range(4):
+        for probe in made(seed=seed):
+            if ("Wilma" in probe.question and "work" in probe.question) or "Ana's sister work" in probe.question:
+                assert {"Old Mill", "Lighthouse"} <= set(probe.choices)
+            if "Ana live" in probe.question:
+                assert {"Vellmar", "Sandwick"} <= set(probe.choices)
+
+
 def test_what_was_not_known_yet_is_asked_when_something_else_was():
     asked = [p for p in made() if p.ability == "before known"]
     assert asked
@@ -247,7 +269,7 @@ PEOPLE = st.sampled_from(["Ana", "Odo", "Wilma"])
 @st.composite
 def facts_of_some(draw):
     relation = draw(st.sampled_from(["home", "landlord", "sister", "ward"]))
-    tail = draw(PEOPLE if relation == "sister" else st.sampled_from(["A", "B", "C", "D"]))
+    tail = draw(PEOPLE if relation in ("sister", "landlord") else st.sampled_from(["A", "B", "C", "D"]))
     since, until = draw(st.none() | MOMENTS), draw(st.none() | MOMENTS)
     said = draw(st.none() | MOMENTS)
     return Quad(draw(PEOPLE), relation, tail, since, until, draw(st.uuids()).hex, said, STORES[relation])
@@ -275,11 +297,20 @@ WAYS = [*([a] for a in RELATIONS), *([a, b] for a in RELATIONS for b in RELATION
 STORES = {"home": "profile", "landlord": "relationship", "sister": "relationship", "ward": "profile"}
 READ_BACK = {
     word(head, way, STORES[way[-1]], span): (head, way, span)
-    for head in ("Ana", "Odo", "Wilma", "A", "B", "C", "D")
+    for head in ("Ana", "Odo", "Wilma", "A", "B", "C", "D", *(f"the {relation}" for relation in RELATIONS))
     for way in WAYS
     for span in (None, *SPANS)
 }
 """The head, the relations and the time that a question in words asks about."""
+
+
+TOLD = {
+    word_with_two_times(head, relation, "ward", "profile", span, None).partition(". ")[0]: (head, relation, span)
+    for head in ("Ana", "Odo", "Wilma", "A", "B", "C", "D")
+    for relation in RELATIONS
+    for span in SPANS
+}
+"""The head, the relation and the time of what a question with two times tells first."""
 
 
 def moments_of(span, asked_at):
@@ -293,12 +324,18 @@ def moments_of(span, asked_at):
 @given(st.lists(facts_of_some(), max_size=9), st.integers(0, 3))
 def test_a_look_up_of_all_facts_gives_exactly_the_gold(known, seed):
     for probe in questions(known, seed, limit=12):
-        head, way, span = READ_BACK[probe.question]
-        for moment in moments_of(span, probe.asked_at):
-            found = {head}
-            for relation in way:
-                found = looked_up(known, found, relation, moment, probe.asked_at)
-            assert found == (set(probe.gold.answers) if probe.gold.answerable else set())
+        told, _, asked = probe.question.rpartition(". ")
+        head, way, span = READ_BACK[asked]
+        firsts = [{head}]
+        if told:
+            head, relation, first = TOLD[told]
+            firsts = [looked_up(known, {head}, relation, m, probe.asked_at) for m in moments_of(first, probe.asked_at)]
+        for found in firsts:
+            for moment in moments_of(span, probe.asked_at):
+                answers = found
+                for relation in way:
+                    answers = looked_up(known, answers, relation, moment, probe.asked_at)
+                assert answers == (set(probe.gold.answers) if probe.gold.answerable else set())
 
 
 @given(st.lists(facts_of_some(), max_size=12), st.integers(0, 3))
@@ -313,6 +350,6 @@ def test_questions_are_distinct_and_asked_when_their_evidence_is_known(known, se
 def test_a_way_that_parts_leads_nowhere():
     two = [Quad("Ana", "sister", name, source=name) for name in ("Wilma", "Pia")]
     span = TimeSpan(day(3), day(3) + MOMENT)
-    assert Knowledge(two).follow("Ana", ["sister"], span, day(9)) is None
-    assert Knowledge(two[:1]).follow("ana", ["sister"], span, day(9)) == two[:1]
-    assert Knowledge(two[:1]).follow("Ana", ["sister", "home"], span, day(9)) is None
+    assert Knowledge(two).follow("Ana", ["sister"], [span], day(9)) is None
+    assert Knowledge(two[:1]).follow("ana", ["sister"], [span], day(9)) == two[:1]
+    assert Knowledge(two[:1]).follow("Ana", ["sister", "home"], [span] * 2, day(9)) is None

@@ -18,7 +18,7 @@ from eval.types import Gold, History, Prediction, Probe
 from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
 from support.dialsim_show import AGENT, PEOPLE, write_show
 
-SETTINGS = SimulationSettings()
+SETTINGS = SimulationSettings(names="original", time_limit_s=6)
 
 
 class ScriptedStage:
@@ -105,7 +105,7 @@ def test_questions_are_hard_and_unanswerable_about_as_often_as_in_the_paper(hist
 
 @pytest.mark.parametrize("questions", ["hard", "easy"])
 def test_only_hard_or_only_easy_questions_can_be_asked(history, questions):
-    asked = plan(history, SimulationSettings(questions=questions))[0]
+    asked = plan(history, replace(SETTINGS, questions=questions))[0]
     assert {a.probe.populations for a in asked} == {(questions,)}
 
 
@@ -146,9 +146,9 @@ def test_why_nothing_is_asked_is_told(history):
 def test_the_choices_are_shown_as_set_and_open_questions_have_none(history):
     structured, _ = played(history)
     assert all(re.search(r"^\w+: .*\?\n\(A\) .*\n\(E\) I don't know\.$", p.question, re.S) for p, _ in structured)
-    plain, _ = played(history, SimulationSettings(answers="unstructured"))
+    plain, _ = played(history, replace(SETTINGS, answers="unstructured"))
     assert all("or the lamp, or do you not know?" in p.question and p.gold.choice is not None for p, _ in plain)
-    opened, stage = played(history, SimulationSettings(answers="open"))
+    opened, stage = played(history, replace(SETTINGS, answers="open"))
     assert all((p.choices, p.gold.choice) == ((), None) and p.gold.answers for p, _ in opened)
     assert [p.question for p, _ in opened] == [call for call in stage.calls if isinstance(call, str)]
 
@@ -159,7 +159,7 @@ def test_an_answer_that_comes_too_late_is_wrong_even_where_nothing_is_known(hist
     assert "6.0 s" in late[0][1].reason
     in_time, _ = played(history, milliseconds=6000)
     assert {p.answer for _, p in in_time} == {"(A)"}
-    unlimited, _ = played(history, SimulationSettings(time_limit_s=0), milliseconds=1e9)
+    unlimited, _ = played(history, replace(SETTINGS, time_limit_s=0), milliseconds=1e9)
     assert {p.answer for _, p in unlimited} == {"(A)"}
 
 

@@ -13,17 +13,18 @@ from pathlib import Path
 from eval.benchmarks.dialsim import adapter as dialsim
 from eval.benchmarks.dialsim.presets import DIALSIM_TABLES
 from eval.benchmarks.locomo import adapter as locomo
+from eval.benchmarks.locomo.metrics import official_scores as locomo_scores
 from eval.benchmarks.longmemeval import adapter as longmemeval
-from eval.benchmarks.longmemeval.metrics import ndcg_longmemeval
+from eval.benchmarks.longmemeval.metrics import official_scores as longmemeval_scores
 from eval.benchmarks.longmemeval.presets import LONGMEMEVAL_TABLES
 from eval.benchmarks.madial import adapter as madial
-from eval.benchmarks.madial.metrics import REPLY_METRICS, SUMMED_UP, ndcg_madial
+from eval.benchmarks.madial.metrics import REPLY_METRICS, ndcg_madial
 from eval.benchmarks.madial.presets import MADIAL_TABLES
 from eval.benchmarks.memoir import adapter as memoir
 from eval.benchmarks.perltqa import adapter as perltqa
 from eval.benchmarks.perltqa.presets import PERLTQA_TABLES
 from eval.benchmarks.types import Benchmark, Preset, load_published
-from eval.metrics.scores import Scoring
+from eval.metrics.evidence import Scoring
 from eval.types import History
 from memory.errors import MemoirError
 
@@ -47,7 +48,7 @@ _ALL = (
         longmemeval.TITLE,
         "500 questions, each with a chat history of its own (Wu et al., ICLR 2025).",
         longmemeval.load,
-        Scoring("sessions", (1, 3, 5, 10, 30, 50), ndcg_longmemeval),
+        Scoring("sessions", (1, 3, 5, 10, 30, 50), official_ranking=longmemeval_scores),
         LONGMEMEVAL_TABLES,
         load_published("longmemeval"),
     ),
@@ -56,7 +57,7 @@ _ALL = (
         locomo.TITLE,
         "Ten long conversations of two friends, 1,986 questions (Maharana et al., ACL 2024).",
         locomo.load,
-        Scoring("sessions"),
+        Scoring("sessions", official_answer=locomo_scores),
         published_figures=load_published("locomo"),
     ),
     Benchmark(
@@ -64,7 +65,7 @@ _ALL = (
         perltqa.TITLE,
         "Profiles, relations, events and dialogues of 141 characters (Du et al., SIGHAN 2024).",
         perltqa.load,
-        Scoring("items", (1, 2, 3, 5, 10), geometric_mean_of=SUMMED_UP),
+        Scoring("items", (1, 2, 3, 5, 10), summed_up_ndcg=ndcg_madial),
         PERLTQA_TABLES,
         load_published("perltqa"),
     ),
@@ -73,7 +74,7 @@ _ALL = (
         madial.TITLE,
         "160 dialogues in which the assistant should bring up a fitting memory unprompted (He et al., NAACL 2025).",
         madial.load,
-        Scoring("items", official_ndcg=ndcg_madial, geometric_mean_of=SUMMED_UP, text_metrics=REPLY_METRICS),
+        Scoring("items", official_ndcg=ndcg_madial, summed_up_ndcg=ndcg_madial, text_metrics=REPLY_METRICS),
         MADIAL_TABLES,
         load_published("madial-bench", "madial"),
     ),

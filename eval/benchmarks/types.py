@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from eval.metrics.scores import Scoring
+from eval.metrics.evidence import Scoring
 from eval.types import History
 from graph.models.names import is_named
 from memory.search.scoring import FACTORS
@@ -25,6 +25,8 @@ ALONE = (
 """One retriever and nothing else: the papers' systems have none of Memoir's other factors."""
 
 BM25 = (*ALONE, "time_filter=off", "search.dense_weight=0")
+"""What every table means by BM25, or BM25 alone."""
+
 DENSE = (*ALONE, "time_filter=off", "search.dense_weight=1")
 HYBRID = (*ALONE, "time_filter=off", "search.dense_weight=0.5")
 

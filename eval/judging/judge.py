@@ -1,7 +1,8 @@
-"""Judge answers with a chat model: right, wrong or unscored.
+"""Judge answers with a chat model: right, wrong, unreadable or unscored.
 
-An answer is unscored, not wrong, if the judge's reply cannot be parsed; that is counted, and the reply is kept. Judging
-again with the same model costs nothing: replies are cached by the SHA-256 of the model's name and the whole prompt.
+A reply of the judge that cannot be parsed is unreadable and counts as wrong. An answer is unscored if there is no
+reply, or no gold answer. Both are counted, and the reason is kept. Judging again with the same model costs nothing:
+replies are cached by the SHA-256 of the model's name and the whole prompt.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class CacheUnusable(MemoirError):
 class Spent:
     """What judging has cost so far: prompts `asked` of the model, taken from the cache, and `failed` without a reply.
 
-    `unreadable` counts the replies, asked for or from the cache, that state no verdict; their answers are unscored.
+    `unreadable` counts the replies, asked for or from the cache, that state no verdict; they count as wrong.
     Tokens are those of the prompts asked; a cached reply costs none.
     """
 
@@ -100,12 +101,16 @@ class Judge:
         self._counting = Lock()
 
     def judge(self, probe: Probe, prediction: Prediction) -> Verdict:
-        """Judge an answer; the verdict is unscored, with the reason or the reply, where the judge gives none.
+        """Judge an answer; where the judge gives no verdict, the reply or the reason is kept in its place.
+
+        A reader's reply that could not be read is wrong without asking.
 
         Raises `CacheUnusable` if the cache's file cannot be read or written.
         """
         if probe.gold.answerable and not probe.gold.answers:
             return Verdict("unscored", self.name, "there is no gold answer to compare with")
+        if prediction.unreadable:
+            return Verdict("wrong", self.name, "the reader's reply could not be read")
         try:
             reply = self._reply(prompts.judging_prompt(probe, prediction))
         except ModelFailed as fault:
@@ -114,7 +119,7 @@ class Judge:
         state = read_verdict(reply)
         if state is None:
             self._count(Spent(unreadable=1))
-            return Verdict("unscored", self.name, f"{UNREADABLE}{reply}")
+            return Verdict("unreadable", self.name, f"{UNREADABLE}{reply}")
         return Verdict(state, self.name, reply)
 
     def _reply(self, prompt: str) -> str:
@@ -165,10 +170,10 @@ def read_verdict(reply: str) -> Literal["right", "wrong"] | None:
 
 
 def agreement(pairs: Iterable[tuple[Verdict, Verdict]]) -> Agreement:
-    """How far two judges agree, over the pairs in which neither is unscored."""
+    """How far two judges agree, over the pairs in which both give a verdict."""
     from sklearn.metrics import accuracy_score, cohen_kappa_score
 
-    states = [(a.state, b.state) for a, b in pairs if "unscored" not in (a.state, b.state)]
+    states = [(a.state, b.state) for a, b in pairs if {a.state, b.state} <= {"right", "wrong"}]
     if not states:
         return Agreement(0, None, None)
     first, second = zip(*states, strict=True)

@@ -1,6 +1,6 @@
 """Read the relations of a memory as a temporal knowledge graph: head, relation, tail, and when it held.
 
-DialSim (Kim et al. 2024, section 3.2) makes questions from quadruples [head, relation, tail, date] of TV scripts;
+DialSim (Kim et al. 2024, section 3.1.3) makes questions from quadruples [head, relation, tail, date] of TV scripts;
 here they come from the profile and relationship memories of a bank or of a file.
 """
 
@@ -76,10 +76,12 @@ class Knowledge:
             return None
         return next((q for q in met if q.covers(span)), None)
 
-    def follow(self, head: str, relations: Sequence[str], span: TimeSpan, as_of: datetime) -> list[Quad] | None:
-        """The path of facts from a head over relations; None unless each step has exactly one fact."""
+    def follow(
+        self, head: str, relations: Sequence[str], spans: Sequence[TimeSpan], as_of: datetime
+    ) -> list[Quad] | None:
+        """The path of facts from a head over relations, each in its span; None unless each has exactly one fact."""
         path: list[Quad] = []
-        for relation in relations:
+        for relation, span in zip(relations, spans, strict=True):
             quad = self.one(path[-1].tail if path else head, relation, span, as_of)
             if quad is None:
                 return None

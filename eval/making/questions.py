@@ -1,9 +1,11 @@
 """Make questions from a temporal knowledge graph, for any history with dated relations.
 
-After DialSim's generator (Kim et al. 2024, section 3.2): one hop ("Who was Ana's landlord in March 2026?"), two hops
-("Who did Ana's sister work for on 3 May 2026?"), facts that were not known yet, and facts that are not known at all. A
-question is made only if the graph has exactly one answer throughout the time it asks about. A fact that the graph lacks
-may still have been said: that a "not known" question has no answer is only as certain as the graph is complete.
+After DialSim's generator (Kim et al. 2024, sections 3.1.3 and 3.1.4, tables 5 to 7): one hop ("Who was Ana's landlord
+in March 2026?"), two hops with a time for each ("Ana had a landlord in March 2026. Where did the landlord live on 3 May
+2026?"; with one time if the first relation lasts: "Who did Ana's sister work for on 3 May 2026?"), facts that were not
+known yet, and facts that are not known at all. A question is made only if the graph has exactly one answer throughout
+the times it asks about. A fact that the graph lacks may still have been said: that a "not known" question has no answer
+is only as certain as the graph is complete.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from itertools import chain, zip_longest
 from random import Random
 
 from eval.making.quads import Knowledge, Quad, folded, quads
-from eval.making.wording import THEN_AND_NOW, word
+from eval.making.wording import LASTING, THEN_AND_NOW, word, word_with_two_times
 from eval.play.simulation.simulate import sort_by_time_and_number
 from eval.types import Gold, History, Probe
 from graph.learning.plain_facts import facts
@@ -88,17 +90,22 @@ def questions(
 
 @dataclass(frozen=True, slots=True)
 class _Query:
-    """A path of relations from a head, asked for a span of time, or without one for the moment of asking."""
+    """A path of relations from a head, asked for a span of time, or without one for the moment of asking.
+
+    `first` is the time of the first of two relations, where it is not that of the second.
+    """
 
     head: str
     relations: tuple[str, ...]
     asked_at: datetime
     span: TimeSpan | None = None
+    first: TimeSpan | None = None
 
     @property
-    def time(self) -> TimeSpan:
-        """The time for which the answer must hold."""
-        return self.span or TimeSpan(self.asked_at, self.asked_at + MOMENT)
+    def times(self) -> tuple[TimeSpan, ...]:
+        """The time for which each relation must hold."""
+        time = self.span or TimeSpan(self.asked_at, self.asked_at + MOMENT)
+        return (self.first, time) if self.first else (time,) * len(self.relations)
 
 
 class _Maker:
@@ -117,7 +124,7 @@ class _Maker:
             head, relations = way[0].head, tuple(quad.relation for quad in way)
             rng = self._rng(head, *relations, *(quad.source for quad in way))
             for query in self._forms(way, rng):
-                path = self.graph.follow(head, relations, query.time, query.asked_at)
+                path = self.graph.follow(head, relations, query.times, query.asked_at)
                 if path and _can_be_asked(path[-1]) and folded(path[-1].tail) != folded(head):
                     yield self._answerable(query, path, rng)
                     break
@@ -154,7 +161,26 @@ class _Maker:
         return ((quad, then) for quad in self.usable for then in of_head[folded(quad.tail)])
 
     def _forms(self, way: Sequence[Quad], rng: Random) -> Iterator[_Query]:
-        """The queries to try, in order: about a past time, or asked at a moment when the facts hold."""
+        """The queries to try, in order; over two relations with a time for each, unless the first lasts."""
+        first = way[0]
+        if len(way) == 1 or first.relation.split()[-1] in LASTING or not (first.since or first.until):
+            yield from self._with_one_time(way, rng)
+            return
+        start = max(self.life.start, first.since or self.life.start)
+        end = min(self.life.end, first.until or self.life.end)
+        if start >= end:
+            return
+        earlier = _calendar(_within(TimeSpan(start, end), rng))
+        for query in self._with_one_time(way[1:], rng):
+            relations = (first.relation, *query.relations)
+            yield from (
+                replace(query, head=first.head, relations=relations, first=span)
+                for span in earlier
+                if span.end <= query.asked_at
+            )
+
+    def _with_one_time(self, way: Sequence[Quad], rng: Random) -> Iterator[_Query]:
+        """The queries about a past time, or asked at a moment when the facts hold."""
         head, relations = way[0].head, tuple(quad.relation for quad in way)
         start = max([self.life.start, *(quad.since for quad in way if quad.since)])
         end = min([self.life.end, *(quad.until for quad in way if quad.until)])
@@ -171,7 +197,7 @@ class _Maker:
 
     def _answerable(self, query: _Query, path: Sequence[Quad], rng: Random) -> Probe:
         answer = path[-1].tail
-        choices = self._choices(query, answer, rng)
+        choices = self._choices(query, path[-1].head, answer, rng)
         gold = Gold(
             (answer,),
             turns=_distinct(quad.source for quad in path),
@@ -183,18 +209,22 @@ class _Maker:
         return self._probe(query, "one-hop" if len(path) == 1 else "two-hop", gold, choices)
 
     def _unanswerable(self, query: _Query, ability: str, rng: Random) -> Probe:
-        choices = self._choices(query, "", rng)
+        choices = self._choices(query, query.head, "", rng)
         gold = Gold((DONT_KNOW,), choice=choices.index(DONT_KNOW), kind="semantic", answerable=False)
         return self._probe(query, ability, gold, choices)
 
-    def _choices(self, query: _Query, answer: str, rng: Random) -> tuple[str, ...]:
-        """The answer among others of its kind, shuffled, with "I don't know" last, as in DialSim."""
+    def _choices(self, query: _Query, subject: str, answer: str, rng: Random) -> tuple[str, ...]:
+        """The answer among others of its kind, shuffled, with "I don't know" last, as in DialSim.
+
+        What the subject had in the same relation before or has later comes first, then what others have in it.
+        """
         relation = query.relations[-1]
-        taken = {folded(answer), folded(query.head)}
+        taken = {folded(answer), folded(query.head), folded(subject)}
         others: list[str] = []
+        own = [q for q in self.graph.about(subject, relation) if _can_be_asked(q)]
         alike = [q for q in self.usable if q.relation == relation]
         near = [q for q in self.usable if q.relation != relation and q.store == self.stores.get(relation)]
-        for pool in (alike, near, self.usable):
+        for pool in (own, alike, near, self.usable):
             for tail in rng.sample([q.tail for q in pool], len(pool)):
                 if folded(tail) not in taken:
                     taken.add(folded(tail))
@@ -205,7 +235,11 @@ class _Maker:
 
     def _probe(self, query: _Query, ability: str, gold: Gold, choices: tuple[str, ...]) -> Probe:
         store = self.stores.get(query.relations[-1], "profile")
-        question = word(query.head, query.relations, store, query.span)
+        question = (
+            word_with_two_times(query.head, query.relations[0], query.relations[1], store, query.first, query.span)
+            if query.first
+            else word(query.head, query.relations, store, query.span)
+        )
         digest = sha256(f"{ability}\0{question}\0{query.asked_at.isoformat()}".encode()).hexdigest()[:12]
         return Probe(f"graph:{digest}", question, query.asked_at, gold, ability, store, choices=choices)
 

@@ -19,6 +19,9 @@ THEN_AND_NOW = {
 SOMEBODY = ("Who was {whose} {relation} {when}?", "Who is {whose} {relation} now?")
 SOMETHING = ("What was {whose} {relation} {when}?", "What is {whose} {relation} now?")
 SEVERAL = ("What were {whose} {relation} {when}?", "What are {whose} {relation} now?")
+LASTING = frozenset({"mother", "father", "son", "daughter", "sister", "brother"})
+"""Last words of relations that are asked for without a time of their own (DialSim, Kim et al. 2024, table 7)."""
+
 SELF = frozenset({"you", "user", "i", "me"})
 """Names of the user in a bank; questions about the user are in the first person."""
 
@@ -36,10 +39,28 @@ def word(head: str, relations: Sequence[str], store: Store, span: TimeSpan | Non
         who, do = f"{whose} {relation}", "does"
         whose = f"{who}'s"
     relation = relations[-1]
-    other = SEVERAL if relation.endswith("s") and not relation.endswith(("ss", "us")) else SOMETHING
+    other = SEVERAL if _is_plural(relation) else SOMETHING
     forms = THEN_AND_NOW.get(relation) or (SOMEBODY if store == "relationship" else other)
-    when = ""
-    if span:
-        is_month = span.end - span.start > DAY
-        when = f"in {span.start:%B %Y}" if is_month else f"on {span.start.day} {span.start:%B %Y}"
+    when = _when(span) if span else ""
     return forms[0 if span else 1].format(who=who, whose=whose, do=do, relation=relation, when=when)
+
+
+def word_with_two_times(
+    head: str, relation: str, then: str, store: Store, first: TimeSpan, span: TimeSpan | None
+) -> str:
+    """Word a question over a relation at its time and another then (DialSim, Kim et al. 2024, table 7).
+
+    "Ana had a landlord in March 2026. Where did the landlord live on 3 May 2026?"
+    """
+    who = "I" if head.casefold() in SELF else head
+    article = "" if _is_plural(relation) else "an " if relation[:1] in "aeiou" else "a "
+    return f"{who} had {article}{relation} {_when(first)}. {word(f'the {relation}', [then], store, span)}"
+
+
+def _is_plural(relation: str) -> bool:
+    return relation.endswith("s") and not relation.endswith(("ss", "us"))
+
+
+def _when(span: TimeSpan) -> str:
+    is_month = span.end - span.start > DAY
+    return f"in {span.start:%B %Y}" if is_month else f"on {span.start.day} {span.start:%B %Y}"

@@ -12,8 +12,9 @@ from eval.play.ids import BenchmarkIds, OpaqueIds, check_hits, check_stored, sor
 from eval.play.models import Models
 from eval.play.pooled import Part
 from eval.play.prediction import make_prediction
-from eval.play.reader_input import EvidenceSearcher
+from eval.play.reader_input import WHOLE, EvidenceSearcher
 from eval.play.session_rewriter import SessionRewriter
+from eval.play.simulation.choices import show
 from eval.runs.experiment import Experiment
 from eval.types import Costs, Gold, History, Prediction, Probe
 from graph.assistant import Assistant
@@ -83,7 +84,7 @@ class MemoryUnderTest:
         Raises `Leak` if something to be stored names the evidence.
         """
         ordered = sort_by_time_and_digest(sessions) if self._is_remembered("dialogue") else ()
-        drafts = [self._rewrite(session) for session in ordered]
+        drafts = [draft for session in ordered if (draft := self._rewrite(session)).turns]
         # Of equal hits the older comes first, so the order of storing must not depend on the order of the file.
         facts = sorted(
             (self._opaque.hide_memory(m, n) for n, m in enumerate(memories) if self._is_remembered(m.store)),
@@ -150,6 +151,9 @@ class MemoryUnderTest:
     def ask(self, probe: Probe, question: str = "", dialogue: Sequence[TurnDraft] = ()) -> Prediction:
         """Ask a probe as of its date, in other words if `question` is given; store nothing of it.
 
+        As in DialSim's program, the search gets the question alone; a chat model that reads sees the choices, too. The
+        extractive reader does not: its answer is matched to them.
+
         Raises:
             Leak: a memory was found that was said after the probe's date.
             ModelFailed: the chat model does not answer. Another reader's answer would be no measurement of it.
@@ -159,16 +163,7 @@ class MemoryUnderTest:
         if isinstance(self._searcher, EvidenceSearcher):
             named = self._candidates(probe) if self.experiment.given.startswith(SETTING) else probe.gold.evidence
             self._searcher.is_named = lambda memory: self._ids.holds_any(memory, named)
-        ask = Ask(
-            self._persona,
-            question or probe.question,
-            probe.asked_at,
-            "probe",
-            tuple(dialogue) or self._dialogue_before(probe),
-            remember=False,
-            times=self._evidence_times(probe.gold) if self.experiment.times == "oracle" else None,
-            handed_in=self._hands_in(probe),
-        )
+        ask = self._message(probe, question, dialogue)
         started = time.perf_counter()
         answer = self._assistant.ask(ask)
         seconds = time.perf_counter() - started
@@ -180,6 +175,21 @@ class MemoryUnderTest:
         self.costs.ask_s += seconds
         self.costs.probes += 1
         return make_prediction(probe, self.history.id, answer, self._ids, seconds)
+
+    def _message(self, probe: Probe, question: str = "", dialogue: Sequence[TurnDraft] = ()) -> Ask:
+        asked = question or probe.question
+        shown = show(asked, probe.choices, self.experiment.simulation.answers)
+        return Ask(
+            self._persona,
+            asked,
+            probe.asked_at,
+            "probe",
+            tuple(dialogue) or self._dialogue_before(probe),
+            remember=False,
+            times=self._evidence_times(probe.gold) if self.experiment.times == "oracle" else None,
+            handed_in=self._hands_in(probe),
+            with_choices=shown if shown != asked else "",
+        )
 
     def _hands_in(self, probe: Probe) -> bool:
         """Whether a setting of the benchmark, or nothing beside it, stands in for what the memory finds."""
@@ -223,5 +233,5 @@ def _span(memory: Memory) -> TimeSpan | None:
 def pipeline_settings(experiment: Experiment) -> PipelineSettings:
     """The pipeline's settings with a ranking of full depth, which changes no answer."""
     pipeline = experiment.pipeline
-    budget = EVERYTHING if experiment.given == "everything" else pipeline.budget
+    budget = EVERYTHING if experiment.given in WHOLE else pipeline.budget
     return replace(pipeline, search=replace(pipeline.search, depth=DEPTH), budget=budget)

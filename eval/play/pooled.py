@@ -118,6 +118,8 @@ class _Names:
             turns=self._of(gold.turns, self.memories | self.turns),
             sessions=self._of(gold.sessions, self.sessions),
             items=self._of(gold.items, self.sessions | self.memories),
+            user_turns=self._of(gold.user_turns, self.turns),
+            user_sessions=self._of(gold.user_sessions, self.sessions),
         )
 
     def _of(self, ids: tuple[str, ...], names: Mapping[str, str]) -> tuple[str, ...]:

@@ -14,6 +14,10 @@ from memory.types import STORES, Hit
 RANKED = 50
 """Hits of each kind, and distinct sessions, that a prediction keeps of the ranking: the largest k of any protocol."""
 
+WIDENED = 10
+"""Distinct sessions until which it keeps every hit: the largest k up to which a protocol counts the hits that bring no
+new session, too (LongMemEval's session metrics of a ranking of turns)."""
+
 SHOWN = 30
 SHOWN_CHARACTERS = 600
 """Hits, and characters of each, that a prediction keeps as text for the drill-down."""
@@ -24,17 +28,17 @@ def make_prediction(probe: Probe, history_id: str, answer: Answer, ids: Benchmar
     reading = answer.reading
     lines = {line.node: line for line in answer.trace}
     read = lines.get("read")
-    confidence = read.figures.get("best note", 0.0) if read else 0.0
+    by_model = reading.by not in ("", "extractive")
     return Prediction(
         probe.id,
         history_id,
         {str(s): lines["classify"].figures[s] for s in STORES},
-        tuple(trim_ranking(_ranked(hit, ids) for hit in answer.hits)),
+        ranking(answer.hits, ids),
         reading.answer,
         reading.abstained,
         reading.reason or "",
         tuple(unit for c in reading.citations for unit in ids.units_of(c.memory)),
-        round(confidence, 4),
+        None if by_model else round(read.figures.get("best note", 0.0), 4) if read else 0.0,
         choice=choose(reading.answer, reading.abstained, probe.choices) if probe.choices else None,
         stored=tuple(sorted(ids.stored(probe.gold))),
         shown=tuple(_shown(hit, ids) for hit in answer.hits[:SHOWN]),
@@ -46,21 +50,29 @@ def make_prediction(probe: Probe, history_id: str, answer: Answer, ids: Benchmar
         reader=reading.by if read else "",
         talker=reading.by if not read else "",
         fallbacks={line.node: bool(n) for line in answer.trace if (n := line.figures.get("fallback")) is not None},
+        unreadable=bool(read and read.figures.get("unreadable")),
     )
+
+
+def ranking(hits: Iterable[Hit], ids: BenchmarkIds) -> tuple[RankedHit, ...]:
+    """The ranking of hits under the benchmark's ids, trimmed."""
+    return tuple(trim_ranking(_ranked(hit, ids) for hit in hits))
 
 
 def trim_ranking(ranking: Iterable[RankedHit]) -> Iterator[RankedHit]:
     """Keep the part of a ranking that metrics or the error attribution look at; no figure depends on the rest.
 
     It keeps everything that was read; the first `RANKED` hits that add units, of those from sessions, of those from
-    none, and of those that the time filter dropped; and the first hit of each of the first `RANKED` sessions.
+    none, and of those that the time filter dropped; those from sessions until `WIDENED` sessions are found; and the
+    first hit of each of the first `RANKED` sessions.
     """
     kept: Counter[str] = Counter()
     units: set[str] = set()
     sessions: set[str] = set()
     for hit in ranking:
         kind = "filtered" if hit.place == "filtered" else "in session" if hit.session else "outside sessions"
-        adds_units = kept[kind] < RANKED and not units.issuperset(hit.units)
+        is_early = kept[kind] < RANKED or (kind == "in session" and len(sessions) < WIDENED)
+        adds_units = is_early and not units.issuperset(hit.units)
         adds_session = kind == "in session" and hit.session not in sessions and len(sessions) < RANKED
         if hit.place == "read" or adds_units or adds_session:
             yield hit

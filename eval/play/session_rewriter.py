@@ -1,20 +1,21 @@
 """Rewrite sessions to the granularity and the keys of an experiment (LongMemEval, Wu et al. 2025, sections 5.2, 5.3).
 
 No language model is used: facts are the sentences in which people speak of themselves, key phrases are the words and
-pairs of words of the greatest weight (TF-IDF over the history), and a summary is the sentences nearest to the centroid
-of the TF-IDF vectors (Radev et al. 2004).
+pairs of words of the greatest weight (TF-IDF over the history so far), and a summary is the sentences nearest to the
+centroid of the TF-IDF vectors (Radev et al. 2004).
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from eval.runs.experiment import Experiment, Granularity, Key
 from graph.learning.plain_facts import facts
-from graph.learning.summary import TermWeights
+from graph.learning.summary import TermCounts, TermWeights
 from graph.understanding.sentences import split
 from memory.types import LearnedMemory, MemoryDraft, Quote, SessionDraft, TurnDraft
 
@@ -24,6 +25,8 @@ PHRASES = 5
 SENTENCES = {"turn": 1, "round": 2, "session": 4, "summary": 4}
 """Sentences of a summary, by the granularity of what it sums up."""
 
+_BEGINNING = datetime.min.replace(tzinfo=UTC)
+
 _OF_SELF = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|mine|we|our)\b", re.IGNORECASE)
 
 
@@ -32,55 +35,79 @@ StoredTurn = tuple[TurnDraft, tuple[str, ...]]
 
 
 class SessionRewriter:
-    """Makes sessions into what an experiment stores; word weights are those of the whole history."""
+    """Makes sessions into what an experiment stores.
+
+    Words are weighed by the sessions before one and by itself: nothing that is stored depends on what came later.
+    """
 
     def __init__(self, experiment: Experiment, sessions: Sequence[SessionDraft]) -> None:
         self.granularity: Granularity = experiment.granularity
+        self.by_user = experiment.indexed == "user"
         self.key: Key = experiment.key
         self.separate = experiment.keys == "separate"
         needs_words = self.granularity == "summary" or self.key in ("value+summary", "value+keyphrases")
-        self._weights = TermWeights.of([t.text for s in sessions for t in s.turns]) if needs_words else None
+        told = sorted((_start(s), t.text) for s in sessions for t in s.turns) if needs_words else ()
+        self._starts = [start for start, _ in told]
+        self._counts = TermCounts([text for _, text in told]) if needs_words else None
 
     def rewrite(self, session: SessionDraft) -> tuple[SessionDraft, dict[str, tuple[str, ...]]]:
         """Return the session as it is stored, and which turns each of its stored turns holds, by external ids."""
-        stored = self._stored_turns(session)
-        turns, learned = [], list(session.learned) if self.granularity == "turn" else []
+        weights = self._weights(session)
+        stored = self._stored_turns(session, weights)
+        keeps_turns = self.granularity == "turn" and not self.by_user
+        turns, learned = [], list(session.learned) if keeps_turns else []
         for place, (turn, _) in enumerate(stored):
             said_at = turn.said_at or session.started_at
-            addition = self._addition(turn, said_at)
-            if addition == turn.text:
+            words = turn.key or turn.text
+            addition = self._addition(replace(turn, text=words), said_at, weights)
+            if addition == words:
                 addition = ""
             merged = addition and not self.separate
-            turns.append(replace(turn, key=f"{addition}\n{turn.text}") if merged else turn)
+            turns.append(replace(turn, key=f"{addition}\n{words}") if merged else turn)
             if addition and self.separate:
                 learned.append(LearnedMemory(_extra_key(turn, addition, said_at), (Quote(place, turn.text),)))
         holds = {turn.external_id: ids for turn, ids in stored}
         return replace(session, turns=tuple(turns), learned=tuple(learned)), holds
 
-    def _stored_turns(self, session: SessionDraft) -> list[StoredTurn]:
+    def _weights(self, session: SessionDraft) -> TermWeights | None:
+        if self._counts is None:
+            return None
+        return self._counts.weights(bisect_left(self._starts, _start(session)), [turn.text for turn in session.turns])
+
+    def _stored_turns(self, session: SessionDraft, weights: TermWeights | None) -> list[StoredTurn]:
         if self.granularity == "turn":
-            return [(turn, (turn.external_id,)) for turn in session.turns]
+            return [(turn, (turn.external_id,)) for turn in session.turns if not self.by_user or turn.role == "user"]
         groups = _rounds(session.turns) if self.granularity == "round" else [list(session.turns)]
         stored = [_joined(group) for group in groups if group]
+        if self.by_user:
+            keys = ["\n".join(turn.text for turn in group if turn.role == "user") for group in groups if group]
+            stored = [(replace(turn, key=key), ids) for (turn, ids), key in zip(stored, keys, strict=True) if key]
         if self.granularity == "summary":
-            return [(replace(turn, text=self._summary(turn.text) or turn.text), ids) for turn, ids in stored]
+            return [(self._summed_up(turn, weights), ids) for turn, ids in stored]
         return stored
 
-    def _addition(self, turn: TurnDraft, said_at: datetime | None) -> str:
+    def _summed_up(self, turn: TurnDraft, weights: TermWeights | None) -> TurnDraft:
+        return replace(turn, text=self._summary(turn.text, weights) or turn.text, key=self._summary(turn.key, weights))
+
+    def _addition(self, turn: TurnDraft, said_at: datetime | None, weights: TermWeights | None) -> str:
         if self.key == "value+facts":
             return _facts(turn, said_at)
         if self.key == "value+summary":
-            return self._summary(turn.text)
-        if self.key == "value+keyphrases" and self._weights:
-            return "; ".join(self._weights.phrases(turn.text, PHRASES))
+            return self._summary(turn.text, weights)
+        if self.key == "value+keyphrases" and weights:
+            return "; ".join(weights.phrases(turn.text, PHRASES))
         return ""
 
-    def _summary(self, text: str) -> str:
+    def _summary(self, text: str, weights: TermWeights | None) -> str:
         sentences = split(text)
         wanted = SENTENCES[self.granularity]
-        if self._weights is None or len(sentences) <= wanted:
+        if weights is None or len(sentences) <= wanted:
             return " ".join(sentences)
-        return " ".join(sentences[n] for n in self._weights.nearest(sentences, wanted))
+        return " ".join(sentences[n] for n in weights.nearest(sentences, wanted))
+
+
+def _start(session: SessionDraft) -> datetime:
+    return session.started_at or _BEGINNING
 
 
 def _rounds(turns: Iterable[TurnDraft]) -> list[list[TurnDraft]]:

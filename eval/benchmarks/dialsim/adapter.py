@@ -50,7 +50,7 @@ from memory.types import PersonaDraft, SessionDraft, Skip
 TITLE = "DialSim"
 
 AGENTS = {"friends": "Ross", "bigbang": "Sheldon", "theoffice": "Michael"}
-"""The character that the agent plays (section 4.1)."""
+"""The character that the agent plays (section 3.1.1)."""
 
 MOST_SESSIONS = 20_000
 """Ten times more than the longest show has; a small pickle can claim any number by repeating one session."""

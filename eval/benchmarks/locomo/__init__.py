@@ -1,1 +1,1 @@
-"""LoCoMo: adapter and published figures."""
+"""LoCoMo: adapter, official F1 and published figures."""

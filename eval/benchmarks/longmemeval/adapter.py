@@ -16,10 +16,11 @@ What is remembered is what `memory.importers.benchmarks.longmemeval` reads. One 
 - populations: "all"; "no_abs" (470 of 500); "user_side" (419), the no_abs with a has_answer turn by the user in an
   evidence session, since the official script indexes what the user says only (run_retrieval.py).
 - gold.sessions: answer_session_ids that are in the haystack. gold.turns: their turns with has_answer, as
-  "<session id>_<n>" from 1, whoever speaks; the official script takes the user's only.
-- Where a session id occurs twice, the first session is the evidence. Evidence dated after the question can never be
-  recalled, so it is left out of both levels, as is evidence without text. The question stays. The official script
-  ignores dates.
+  "<session id>_<n>" from 1, whoever speaks. Evidence dated after the question can never be recalled, so it is left out
+  of both levels, as is evidence without text. The question stays.
+- gold.user_turns, gold.user_sessions: what the official script counts as evidence: turns with has_answer by the user,
+  and their sessions. It ignores dates.
+- Where a session id occurs twice, the first session is the evidence.
 """
 
 from __future__ import annotations
@@ -82,9 +83,10 @@ def _probe(fields: Fields, imported: ImportedHistory, name: str) -> Probe | None
     kept = [e for e in evidence if _can_be_recalled(e, fields, imported, asked_at)]
     stored = {turn.external_id for session in imported.sessions for turn in session.turns}
     is_abs = "_abs" in name
+    user_turns = tuple(turn for e in evidence for turn in e.by_user if turn in stored)
     populations = [ALL]
     if not is_abs:
-        populations += [NO_ABS] + ([USER_SIDE] if any(e.by_user for e in evidence) else [])
+        populations += [NO_ABS] + ([USER_SIDE] if user_turns else [])
     return Probe(
         name,
         fields.text("question"),
@@ -93,6 +95,8 @@ def _probe(fields: Fields, imported: ImportedHistory, name: str) -> Probe | None
             (fields.text("answer"),),
             turns=tuple(turn for e in kept for turn in e.turns if turn in stored),
             sessions=tuple(e.session for e in kept),
+            user_turns=user_turns,
+            user_sessions=tuple(e.session for e in evidence if not stored.isdisjoint(e.by_user)),
             answerable=not is_abs,
         ),
         fields.text("question_type"),
@@ -102,7 +106,7 @@ def _probe(fields: Fields, imported: ImportedHistory, name: str) -> Probe | None
 
 
 def _read_asked_at(fields: Fields, imported: ImportedHistory) -> datetime:
-    plain = importer.WEEKDAY.sub(" ", fields.text("question_date")).strip()
+    plain = importer.without_weekday(fields.text("question_date"))
     asked_at = parse_with_format(plain, "%Y/%m/%d %H:%M") or read_asked_at(plain)
     if asked_at is None:
         asked_at = imported.end()
@@ -114,11 +118,11 @@ def _read_asked_at(fields: Fields, imported: ImportedHistory) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class _Evidence:
-    """A session with evidence, and the official ids of its marked turns."""
+    """A session with evidence, and the official ids of its marked turns, of all and of those by the user."""
 
     session: str
     turns: tuple[str, ...]
-    by_user: bool
+    by_user: tuple[str, ...]
 
 
 def _evidence(fields: Fields) -> list[_Evidence]:
@@ -144,9 +148,8 @@ def _evidence(fields: Fields) -> list[_Evidence]:
 
 def _marked(name: str, session: object) -> _Evidence:
     turns = [(n, turn) for n, turn in enumerate(session if isinstance(session, list) else [], start=1)]
-    marked = [(n, turn) for n, turn in turns if isinstance(turn, dict) and turn.get("has_answer") is True]
-    by_user = any(turn.get("role") == "user" for _, turn in marked)
-    return _Evidence(name, tuple(f"{name}_{n}" for n, _ in marked), by_user)
+    marked = {f"{name}_{n}": turn for n, turn in turns if isinstance(turn, dict) and turn.get("has_answer") is True}
+    return _Evidence(name, tuple(marked), tuple(turn for turn in marked if marked[turn].get("role") == "user"))
 
 
 def _can_be_recalled(evidence: _Evidence, fields: Fields, imported: ImportedHistory, asked_at: datetime) -> bool:

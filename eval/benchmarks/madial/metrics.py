@@ -1,20 +1,17 @@
-"""MADial-Bench's own metrics: its nDCG, what it sums up in a geometric mean, and those of a reply's text."""
+"""MADial-Bench's own metrics: its nDCG, and those of a reply's text."""
 
 from __future__ import annotations
 
-import re
+import math
 from collections.abc import Mapping, Sequence, Set
 from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING
 
-from eval.metrics.answers import IS_CJK, TextMetric
-from eval.metrics.retrieval import average_precision, check_arguments, ndcg, precision, recall, reciprocal_rank
+from eval.metrics.answers import CITATION_MARK, IS_CJK, TextMetric
+from eval.metrics.retrieval import check_arguments
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU
-
-_MARK = re.compile(r"\s?\[\d+\]")
-"""The mark of a citation, which no reference has."""
 
 
 def ndcg_madial(ranking: Sequence[str], relevant: Set[str], k: int) -> float:
@@ -24,12 +21,9 @@ def ndcg_madial(ranking: Sequence[str], relevant: Set[str], k: int) -> float:
     Discount log2(i + 1) from i = 1 (He et al. 2025, embedding_score_new.py of their repository).
     """
     check_arguments(relevant, k)
-    retrieved = relevant & set(ranking[:k])
-    return ndcg(ranking, retrieved, k) if retrieved else 0.0
-
-
-SUMMED_UP = (average_precision, reciprocal_rank, ndcg_madial, recall, precision)
-"""The metrics whose means at each cut-off make up the geometric mean (He et al. 2025, table 4)."""
+    discounts = [1 / math.log2(rank + 1) for rank in range(1, k + 1)]
+    gains = [discount for discount, found in zip(discounts, ranking, strict=False) if found in relevant]
+    return sum(gains) / sum(discounts[: len(gains)]) if gains else 0.0
 
 
 def bleu(reply: str, references: Sequence[str], *, n: int) -> float:
@@ -39,7 +33,7 @@ def bleu(reply: str, references: Sequence[str], *, n: int) -> float:
     deviations: Chinese is split as sacrebleu's "zh" does, not by jieba, and a reply of fewer than n words is compared
     by the n-grams that it has. Of several references the best counts.
     """
-    return max(_bleu(_MARK.sub("", reply), reference, n) for reference in references)
+    return max(_bleu(CITATION_MARK.sub("", reply), reference, n) for reference in references)
 
 
 def intra_dist(reply: str, references: Sequence[str], *, n: int) -> float:
@@ -48,7 +42,7 @@ def intra_dist(reply: str, references: Sequence[str], *, n: int) -> float:
     The authors' evaluate.py reports the mean over the replies as Dist-n. It splits words by jieba, also English, where
     spaces count as words; here they are split as for `bleu`.
     """
-    words = _scorer(n, _tokeniser(references[0])).tokenizer(_MARK.sub("", reply)).split()
+    words = _scorer(n, _tokeniser(references[0])).tokenizer(CITATION_MARK.sub("", reply)).split()
     grams = list(zip(*(words[start:] for start in range(n)), strict=False))
     return len(set(grams)) / len(grams) if grams else 0.0
 

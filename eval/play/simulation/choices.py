@@ -28,7 +28,7 @@ def dont_know(choices: Sequence[str]) -> int | None:
 
 
 def show(question: str, choices: Sequence[str], answers: Answers) -> str:
-    """Format a question: with lettered choices, with the choices in a sentence, or alone (DialSim, section 3.4)."""
+    """Format a question: with lettered choices, with the choices in a sentence, or alone (DialSim, appendix G.1)."""
     if answers == "open" or not choices:
         return question
     if answers == "multiple-choice":

@@ -1,7 +1,7 @@
 """Rename the people of a history, so that a model cannot answer from what it knows of a show.
 
-DialSim (Kim et al. 2024, section 4.4) asks the same questions under the characters' own names, under new names, and
-under each other's.
+DialSim (Kim et al. 2024, section 3.1.6) asks the same questions under new names and, to be harder, under each other's;
+its table 4 compares both with the characters' own names.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """DialSim's simulator: play sessions one utterance at a time, while somebody present asks questions.
 
-Algorithm 1 of Kim et al. 2024 (arXiv 2406.13144), with details from its program (github.com/jiho283/Simulator): the
-shares of the kinds of questions, who may ask, and when. Random draws depend on the run's seed and the session's id
-alone, not on the order of work or on other sessions.
+Algorithm 1 of Kim et al. 2024 (arXiv 2406.13144v6), with details from its program (github.com/jiho283/Simulator): the
+shares of the kinds of questions (appendix G.1.1), who may ask, and when. Random draws depend on the run's seed and the
+session's id alone, not on the order of work or on other sessions.
 """
 
 from __future__ import annotations
@@ -68,7 +68,6 @@ def simulate(
         place = places[question.probe.asked_in]
         memory.remember([*sessions[played:place], until(sessions[place], question.turn)])
         played = place
-        # As in the authors' program, the search gets the question alone; the choices are for the answer.
         answered = memory.ask(question.probe, f"{question.asker}: {question.wording}")
         wording = show(f"{question.asker}: {question.wording}", question.probe.choices, settings.answers)
         asked = replace(question.probe, question=wording)

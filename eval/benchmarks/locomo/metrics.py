@@ -1,0 +1,77 @@
+"""LoCoMo's own F1 of an answer.
+
+It is that of `task_eval/evaluation.py` in github.com/snap-research/locomo (Maharana et al., ACL 2024, arXiv
+2402.17753), by the names that the adapter gives to the categories 1 to 5.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections import Counter
+from functools import cache
+from typing import Any
+
+from eval.benchmarks.locomo.adapter import ADVERSARIAL, CATEGORIES
+from eval.metrics.answers import CITATION_MARK
+from eval.metrics.evidence import Scores
+from eval.types import Sample
+
+MULTI_HOP, OPEN_DOMAIN = CATEGORIES["1"], CATEGORIES["3"]
+
+REFUSALS = ("no information available", "not mentioned")
+"""What the script looks for in an answer to a question of category 5."""
+
+_LEFT_OUT = re.compile(r"\b(?:a|an|the|and)\b")
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+def official_scores(sample: Sample) -> Scores:
+    """The script's score of an answer, as `f1_official`; its total counts all five categories.
+
+    Categories 2, 3 and 4: `f1`; of category 3 the right answer ends at its first semicolon. Category 1: the right
+    answer and the answer are split at commas, and each part of the right one counts as its best match (`split_f1`).
+    Category 5: 1 for an answer that refuses, else 0. Two deviations: what Memoir calls an abstention is a refusal in
+    any words, worth 0 in the other categories, and the marks of citations are left out.
+    """
+    probe, prediction = sample.probe, sample.prediction
+    answer = CITATION_MARK.sub("", prediction.answer)
+    if probe.ability == ADVERSARIAL:
+        refuses = prediction.abstained or any(words in answer.lower() for words in REFUSALS)
+        return {"f1_official": float(refuses)}
+    if prediction.abstained:
+        return {"f1_official": 0.0}
+    (gold,) = probe.gold.answers
+    if probe.ability == OPEN_DOMAIN:
+        gold = gold.split(";")[0]
+    return {"f1_official": split_f1(answer, gold) if probe.ability == MULTI_HOP else f1(answer, gold)}
+
+
+def f1(answer: str, gold: str) -> float:
+    """The harmonic mean of precision and recall of stemmed words, each counted as often as both have it.
+
+    Words are compared in lower case, without ASCII punctuation and the words a, an, the and and, and stemmed by NLTK's
+    Porter stemmer. It is 0 if either has no words.
+    """
+    ours, theirs = stems(answer), stems(gold)
+    shared = (Counter(ours) & Counter(theirs)).total()
+    return 2 * shared / (len(ours) + len(theirs)) if shared else 0.0
+
+
+def split_f1(answer: str, gold: str) -> float:
+    """The mean, over the parts of the right answer, of the best `f1` of any part of the answer; parts end at commas."""
+    parts, golds = answer.split(","), gold.split(",")
+    return sum(max(f1(part, each) for part in parts) for each in golds) / len(golds)
+
+
+def stems(text: str) -> list[str]:
+    """The stems of a text's words, as they are compared."""
+    plain = _LEFT_OUT.sub(" ", text.lower().translate(_PUNCTUATION))
+    return [_stemmer().stem(word) for word in plain.split()]
+
+
+@cache
+def _stemmer() -> Any:  # noqa: ANN401  # NLTK has no types
+    from nltk.stem.porter import PorterStemmer
+
+    return PorterStemmer()
