@@ -13,13 +13,16 @@ from typing import Literal
 
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip, Store, TurnDraft
 
-State = Literal["right", "wrong", "unscored"]
+State = Literal["right", "wrong", "unreadable", "unscored"]
 Cause = Literal["not stored", "not retrieved", "filtered out", "misread"]
 Kind = Literal["semantic", "episodic"]
 Place = Literal["read", "beyond", "filtered"]
 
 STATEMENT = "statement"
 """The ability of probes that ask nothing: news or a feeling, which must not be taken for a question."""
+
+PROACTIVE = "proactive"
+"""Begins the names of abilities whose probes ask nothing: the user tells something, and a memory should come up."""
 
 Watch = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is."""
@@ -34,7 +37,8 @@ class Gold:
     id of a memory, or of the session for anything said in one). An empty level is not scored. All `answers` are right;
     the first is shown. `anchors` are phrases that a complete answer contains (PerLTQA), and `anchor_ceiling` is the
     share of them that the evidence contains, the most an answer from memory can reach. `choice` is the index of the
-    right one of the probe's `choices`.
+    right one of the probe's `choices`. `user_turns` and `user_sessions` are the evidence that the user said, whenever
+    it is dated: all that LongMemEval's own script counts.
     """
 
     answers: tuple[str, ...] = ()
@@ -46,6 +50,8 @@ class Gold:
     choice: int | None = None
     kind: Kind | None = None
     answerable: bool = True
+    user_turns: tuple[str, ...] = ()
+    user_sessions: tuple[str, ...] = ()
 
     @property
     def evidence(self) -> tuple[str, ...]:
@@ -79,6 +85,11 @@ class Probe:
     asked_in: str = ""
     askers: Mapping[str, str] = field(default_factory=dict)
     candidates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def is_question(self) -> bool:
+        """Whether it asks something, so that it can be answered or declined."""
+        return self.ability != STATEMENT and not self.ability.startswith(PROACTIVE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +144,14 @@ class Prediction:
     """The pipeline's answer to one probe.
 
     `stores` holds P(store | question). `found` is the part of the ranking that metrics look at. `cited` are the units
-    that the answer cites. `confidence` is the reader's own, 0..1; the abstention curve varies its threshold.
+    that the answer cites. `confidence` is the extractive reader's own, 0..1, and 0 where nobody read; None where a chat
+    model replied, which gives none. The abstention curve varies its threshold.
     `milliseconds` are per node; `similarity` is the cosine of answer and gold, None where either is missing. `choice`
     is the index of the choice that the answer matches, None if none. `stored` lists the gold ids that the bank holds.
     `reader` is who read: not the model that is set if that gave no answer; empty if the probe was not taken for a
     question. `talker` is the chat model that talked where nothing was asked; empty if the reply was made by rule.
-    `fallbacks` has the nodes that asked a chat model whether they had to do without it.
+    `fallbacks` has the nodes that asked a chat model whether they had to do without it. `unreadable` says that the chat
+    model that reads gave no reply that could be read, so that the answer is another reader's; it counts as wrong.
     """
 
     probe_id: str
@@ -149,7 +162,7 @@ class Prediction:
     abstained: bool = False
     reason: str = ""
     cited: tuple[str, ...] = ()
-    confidence: float = 0.0
+    confidence: float | None = None
     similarity: float | None = None
     choice: int | None = None
     stored: tuple[str, ...] = ()
@@ -162,11 +175,21 @@ class Prediction:
     reader: str = ""
     talker: str = ""
     fallbacks: Mapping[str, bool] = field(default_factory=dict)
+    unreadable: bool = False
+
+    @property
+    def declined(self) -> bool:
+        """Whether the reader that is measured abstained."""
+        return self.abstained and not self.unreadable
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether an answer is right, and who judged it; `reply` is a judge's reply, if any."""
+    """Whether an answer is right, and who judged it; `reply` is a judge's reply, if any.
+
+    "unreadable" is a judge's reply that states no verdict, and counts as wrong. What is "unscored" does not count: the
+    judge gave no reply, or there is no gold answer to compare with.
+    """
 
     state: State
     by: str
@@ -184,7 +207,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A measured value with the bounds of its 95 % bootstrap interval and the number of probes."""
+    """A measured value with the bounds of its 95 % interval (`eval.metrics.intervals`) and the number of probes."""
 
     value: float
     low: float

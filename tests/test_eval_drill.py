@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 import pytest
 
 from eval.benchmarks import BENCHMARKS
+from eval.metrics.scores import score
 from eval.tab import drill_down
 from eval.tab.drill_down import ALL, EvidencePiece
 from eval.types import Gold, Prediction, Probe, RankedHit, Sample, ShownHit, Verdict
 
-MEMOIR = BENCHMARKS["memoir"]
 ASKED = datetime(2026, 6, 1, tzinfo=UTC)
 
 
@@ -29,7 +29,8 @@ SAMPLES = [
 
 
 def listed(metric, group=ALL, has_reader=True):
-    found = drill_down.sort_by_metric(SAMPLES, MEMOIR, metric, group, has_reader=has_reader)
+    scored = score(SAMPLES, BENCHMARKS["memoir"].scoring, answered=has_reader)
+    found = drill_down.sort_by_metric(scored, metric, group, has_reader=has_reader)
     return [(one.probe.id, value) for one, value in found]
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from eval.play.models import CachedEmbedder
 from memory.embedding.embedder import Embedder
+from support.tiny_models import made_up_encoder
 
 TEXTS = ["The heron stood still.", "Pine tar holds for a season.", "The heron stood still."]
 
@@ -25,6 +26,15 @@ def test_a_second_process_needs_no_model(tmp_path, embedder):
     assert later.encode(TEXTS[:1]).shape == (1, embedder.dimensions)
     assert not later.ready
     assert (later.texts, later.found) == (0, 1)
+
+
+def test_a_question_and_a_document_of_the_same_words_are_kept_apart(tmp_path):
+    encoder = Embedder(made_up_encoder(tmp_path, {"query": "query: ", "document": "text: "}))
+    cached = CachedEmbedder(tmp_path / "c.db", encoder)
+    for _ in range(2):
+        assert np.array_equal(cached.encode_query(TEXTS), encoder.encode_query(TEXTS))
+        assert np.array_equal(cached.encode_document(TEXTS), encoder.encode_document(TEXTS))
+    assert (cached.texts, cached.found) == (4, 8)
 
 
 def test_models_are_kept_apart(tmp_path, embedder):

@@ -1,4 +1,4 @@
-"""The judge asks once about quoted data, reads replies strictly, and never takes what it cannot read for wrong."""
+"""The judge asks once about quoted data, and reads replies strictly; what it cannot read is told apart and counted."""
 
 import json
 import subprocess
@@ -90,11 +90,17 @@ def test_a_verdict_keeps_the_raw_reply_and_who_gave_it(tmp_path, reply, state):
     assert scripted(tmp_path, reply).judge(PROBE, PREDICTION) == Verdict(state, "fake", reply)
 
 
-def test_a_reply_without_a_verdict_is_unscored_with_its_reason_and_counted_from_the_cache_too(tmp_path):
+def test_a_reply_without_a_verdict_is_unreadable_with_its_reason_and_counted_from_the_cache_too(tmp_path):
     judge = scripted(tmp_path, "Hard to say.")
     first, second = judge.judge(PROBE, PREDICTION), judge.judge(PROBE, PREDICTION)
-    assert first == second == Verdict("unscored", "fake", "the judge's reply states no verdict: Hard to say.")
+    assert first == second == Verdict("unreadable", "fake", "the judge's reply states no verdict: Hard to say.")
     assert (judge.spent.asked, judge.spent.cached, judge.spent.unreadable, judge.spent.failed) == (1, 1, 2, 0)
+
+
+def test_a_readers_reply_that_could_not_be_read_is_wrong_without_asking(tmp_path):
+    judge = scripted(tmp_path, "right")
+    assert judge.judge(PROBE, replace(PREDICTION, unreadable=True)).state == "wrong"
+    assert judge.spent == Spent()
 
 
 def test_the_judge_is_asked_for_a_verdict_by_schema_in_a_few_tokens(tmp_path):

@@ -3,25 +3,32 @@
 import re
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eval.benchmarks.longmemeval.metrics import official_scores
 from eval.metrics.answers import verdict
-from eval.metrics.scores import Scoring, score
+from eval.metrics.evidence import Scoring
+from eval.metrics.scores import score
 from eval.play import memory_under_test
 from eval.play.ids import Leak
 from eval.play.memory_under_test import MemoryUnderTest, NoCandidates
 from eval.play.models import Models
 from eval.play.prediction import RANKED, trim_ranking
+from eval.play.session_rewriter import SessionRewriter
 from eval.runs.experiment import Experiment, with_settings
 from eval.types import STATEMENT, Gold, Prediction, Probe, RankedHit, Sample
 from graph.models.registry import chat_model_or_none
 from graph.readers import extractive
-from memory.types import LearnedMemory, MemoryDraft, Quote, TimeSpan
+from memory.importers.generic.memoir import read
+from memory.types import LearnedMemory, MemoryDraft, Quote, SessionDraft, TimeSpan
 from support.chat_server import ChatServer
 from support.invented_history import ASKED, FIRST, PROBES, SESSIONS, life, session
+
+LIFE = Path(__file__).parents[1] / "assets" / "benchmark" / "ines.jsonl"
 
 
 @pytest.fixture
@@ -66,6 +73,18 @@ def test_what_a_chat_model_says_in_conversation_is_no_answer_of_a_reader(played)
     assert verdict(probe, prediction).state == "right"
     assert "converse" in prediction.milliseconds
     assert prediction.fallbacks == {"converse": False}
+    assert prediction.confidence is None
+
+
+def test_a_chat_models_answer_has_no_confidence_and_one_that_cannot_be_read_counts_as_wrong(played):
+    read = '{"notes": [], "answer": "Biscuit.", "citations": [], "reason": null}'
+    with ChatServer(read, "not a word of JSON") as server:
+        memory = played(None, "method=con", model=server.model())
+        answered, unread = asked(memory), asked(memory)
+    assert (answered.reader, answered.confidence, answered.unreadable) == (server.model(), None, False)
+    assert (unread.reader, unread.unreadable) == ("extractive", True)
+    assert verdict(PROBES[0], unread).state == "wrong"
+    assert verdict(PROBES[0], replace(unread, unreadable=False)).state == "right"
 
 
 def test_what_was_never_said_is_declined(played):
@@ -155,6 +174,41 @@ def test_a_memory_holds_as_much_as_is_set(played, granularity, units):
     assert first_said(asked(played(None, f"granularity={granularity}"))).units == units
 
 
+@pytest.mark.parametrize(
+    ("granularity", "stored"),
+    [
+        ("turn", [("answer_77aa_1",), ("answer_77aa_3",), ("answer_77ab_1",), ("plain_1_1",)]),
+        (
+            "round",
+            [
+                ("answer_77aa_1", "answer_77aa_2"),
+                ("answer_77aa_3",),
+                ("answer_77ab_1", "answer_77ab_2"),
+                ("plain_1_1", "plain_1_2"),
+            ],
+        ),
+    ],
+)
+def test_what_the_user_says_can_be_indexed_alone(played, granularity, stored):
+    memory = played(life(memories=()), "indexed=user", "learner=none", f"granularity={granularity}")
+    assert sorted(found.units for found in asked(memory).found) == stored
+
+
+@pytest.mark.parametrize("granularity", ["session", "summary"])
+def test_a_whole_session_is_indexed_by_the_users_words_and_read_as_it_was(played, granularity):
+    memory = played(None, "indexed=user", "key=value+keyphrases", f"granularity={granularity}")
+    (held,) = [m for m in memory._bank.memories(memory._persona.id, store="dialogue") if "greyhound" in m.text]
+    assert "Ada: A greyhound!" in held.text
+    assert "stairs" not in held.key
+    assert "carry him" in held.key
+
+
+def test_a_session_in_which_the_user_says_nothing_is_not_indexed_by_the_users_words(played):
+    silent = replace(SESSIONS[1], turns=SESSIONS[1].turns[1:])
+    memory = played(life(sessions=(SESSIONS[0], silent)), "indexed=user", "granularity=session")
+    assert {found.session for found in asked(memory).found if found.session} == {"answer_77aa"}
+
+
 @pytest.mark.parametrize("key", ["value+facts", "value+summary", "value+keyphrases"])
 @pytest.mark.parametrize("keys", ["merged", "separate"])
 def test_additional_keys_find_the_same_turns(played, key, keys):
@@ -164,6 +218,15 @@ def test_additional_keys_find_the_same_turns(played, key, keys):
     said = [turn.text for s in SESSIONS for turn in s.turns]
     assert {m.text for m in held} == set(said)
     assert (len(held) > len(said)) == (keys == "separate")
+
+
+@pytest.mark.parametrize("setting", ["granularity=summary", "key=value+summary", "key=value+keyphrases"])
+def test_what_is_stored_of_a_session_does_not_depend_on_later_ones(setting):
+    experiment = with_settings(Experiment(), [setting])
+    told = [record for record in read(LIFE) if isinstance(record, SessionDraft)][:6]
+    rewriter = SessionRewriter(experiment, told[::-1])
+    for n, each in enumerate(told, 1):
+        assert rewriter.rewrite(each) == SessionRewriter(experiment, told[:n]).rewrite(each)
 
 
 def test_no_memory_leaves_nothing_to_read(played):
@@ -176,6 +239,29 @@ def test_the_whole_history_can_be_read(played):
     found = asked(played(None, "given=everything", "learner=none")).found
     assert len(found) == sum(len(s.turns) for s in SESSIONS) + 1
     assert {f.place for f in found} == {"read"}
+
+
+def test_the_latest_can_be_read_first(played):
+    found = asked(played(life(memories=()), "given=recent", "learner=none", "time_filter=off")).found
+    said = [turn.external_id for s in SESSIONS for turn in s.turns]
+    assert [f.units[0] for f in found] == said[::-1]
+
+
+def test_a_chat_model_sees_the_choices_that_are_not_searched_for(played):
+    probe = Probe("c", "What is my greyhound called?", ASKED, Gold(choice=1), choices=("Toast", "Biscuit", "Rex"))
+    with ChatServer("Biscuit [1]") as server:
+        for answers, shown in (
+            ("multiple-choice", "(C) Rex"),
+            ("unstructured", "Is it Toast, or Biscuit"),
+            ("open", ""),
+        ):
+            memory = played(None, f"simulation.answers={answers}", "method=direct", model=server.model())
+            before = len(server.requests)
+            asked(memory, probe)
+            sent = str(server.requests[before:])
+            assert shown in sent
+            assert ("Rex" in sent) == bool(shown)
+    assert asked(played(), probe).found == asked(played(), replace(probe, choices=())).found
 
 
 def test_the_evidence_itself_can_be_read(played):
@@ -214,7 +300,8 @@ def test_the_candidates_of_a_setting_reach_the_chat_model_and_nothing_else_does(
     ]
     assert prediction.talker == server.model()
     assert prediction.cited == ("race",)
-    assert score(Sample(probe, prediction), Scoring("items"), answered=True)["brought_up_precision"] == 1.0
+    (scored,) = score([Sample(probe, prediction)], Scoring("items"), answered=True)
+    assert scored.scores["brought_up_precision"] == 1.0
 
 
 def test_without_the_candidates_of_a_benchmark_the_chat_model_talks_with_no_memory(played):
@@ -285,11 +372,13 @@ def test_what_is_left_out_of_a_ranking_changes_no_figure(level, hits, evidence):
     turns = tuple(f"t{n}" for n in evidence)
     sessions = tuple(f"s{n}" for n in evidence)
     gold = Gold(("x",), turns, sessions if level == "sessions" else (), sessions)
+    gold = replace(gold, user_turns=turns, user_sessions=sessions)
     probe = Probe("q", "Where?", ASKED, gold)
     short = tuple(trim_ranking(ranking))
     whole, part = (Sample(probe, Prediction("q", "h", {}, found)) for found in (ranking, short))
-    scoring = Scoring(level, (1, 10, RANKED))
-    assert score(whole, scoring, answered=False) == score(part, scoring, answered=False)
+    scoring = Scoring(level, (1, 10, RANKED), official_ranking=official_scores)
+    one, other = score([whole, part], scoring, answered=False)
+    assert one.scores == other.scores
     assert {f for f in ranking if f.place == "read"} == {f for f in short if f.place == "read"}
 
 

@@ -9,17 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eval.benchmarks.longmemeval.metrics import ndcg_longmemeval
-from eval.benchmarks.madial.metrics import SUMMED_UP, ndcg_madial
-from eval.metrics.retrieval import (
-    average_precision,
-    geometric_mean,
-    ndcg,
-    precision,
-    recall,
-    recall_all,
-    recall_any,
-    reciprocal_rank,
-)
+from eval.benchmarks.madial.metrics import ndcg_madial
+from eval.metrics.retrieval import average_precision, geometric_mean, recall_all, recall_any, standard_scores
+
+
+def standard(name):
+    """One of the standard metrics of one ranking at one cut-off."""
+    return lambda ranking, relevant, k: standard_scores([(ranking, relevant)], [k])[0][f"{name}@{k}"]
+
+
+recall, precision, reciprocal_rank, ndcg = (standard(name) for name in ("recall", "precision", "mrr", "ndcg"))
 
 ALL = (
     recall,
@@ -56,6 +55,14 @@ cutoffs = st.integers(1, 12)
 )
 def test_a_ranking_scores_what_the_definition_says(measure, at_1, at_2, at_5):
     assert [measure(RANKING, RELEVANT, k) for k in (1, 2, 5)] == pytest.approx([at_1, at_2, at_5])
+
+
+def test_many_rankings_score_together_what_each_scores_alone_and_nothing_found_is_zero():
+    rankings = [(RANKING, RELEVANT), ([], {"a"}), (["b"], {"b"}), (["x"], {"a"})]
+    together = standard_scores(rankings, (1, 3))
+    assert together == [standard_scores([ranking], (1, 3))[0] for ranking in rankings]
+    assert set(together[1].values()) == {0.0}
+    assert standard_scores([], (1, 3)) == []
 
 
 def test_precision_divides_by_k_even_if_fewer_were_found():
@@ -133,8 +140,10 @@ def test_the_published_rankings_give_the_published_figures(benchmark_data):
         "precision": [0.637, 0.371, 0.287, 0.174],
     }
     ks = (1, 3, 5, 10)
+    names = {"average_precision": average_precision, "reciprocal_rank": reciprocal_rank, "ndcg_madial": ndcg_madial}
     means = {
-        measure.__name__: [np.mean([measure(*ranking, k) for ranking in rankings]) for k in ks] for measure in SUMMED_UP
+        name: [np.mean([measure(*ranking, k) for ranking in rankings]) for k in ks]
+        for name, measure in {**names, "recall": recall, "precision": precision}.items()
     }
     assert len(probes) == 80
     assert means == {name: pytest.approx(figures, abs=0.001) for name, figures in published.items()}

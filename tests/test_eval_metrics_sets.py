@@ -8,18 +8,25 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import bootstrap
+from scipy.stats import binomtest, bootstrap
 from sklearn.metrics import accuracy_score, f1_score, precision_score, recall_score
 
+from eval.metrics import intervals
 from eval.metrics.abstention import Table, abstention, cells, curve, table
 from eval.metrics.classification import cell, classification, predicted_kind
-from eval.metrics.intervals import RESAMPLES, SEED, jackknife_figure, mean_figures, set_figures
-from eval.metrics.significance import compare
+from eval.metrics.intervals import RESAMPLES, SEED, jackknife_figure, set_figures
+from eval.metrics.significance import compare, holm
 from eval.types import Figure, Gold, Prediction, Probe, Sample
 
 KINDS = ("semantic", "episodic")
 pairs = st.lists(st.tuples(st.sampled_from(KINDS), st.sampled_from(KINDS)), min_size=1, max_size=40)
 flags = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40)
+
+
+def mean_figures(columns, histories=None):
+    """The figures of columns whose probes are of these histories, or of one."""
+    n = len(next(iter(columns.values())))
+    return intervals.mean_figures(columns, histories or ["h"] * n)
 
 
 def sample(answerable, abstained, confidence=0.0):
@@ -98,6 +105,12 @@ def test_the_curve_abstains_below_each_threshold():
     assert (at[0.0], at[1.0]) == (0, 100)
 
 
+def test_there_is_no_curve_where_a_reader_gave_no_confidence():
+    samples = [sample(True, False, 0.9), sample(False, False, 0.2)]
+    assert curve(samples) is not None
+    assert curve([*samples, sample(True, False, None)]) is None
+
+
 def test_there_is_no_curve_where_nothing_is_to_be_declined():
     assert curve([sample(True, False, 0.9)]) is None
     assert curve([]) is None
@@ -106,14 +119,45 @@ def test_there_is_no_curve_where_nothing_is_to_be_declined():
 # --- intervals
 
 
-def test_means_and_intervals_are_scipys():
+@pytest.mark.parametrize("histories", [["h"] * 50, [f"h{n}" for n in range(50)]], ids=["one", "each its own"])
+def test_means_and_intervals_are_scipys_where_probes_are_resampled_alone(histories):
     values = np.random.default_rng(3).random(50)
-    figure = mean_figures({"m": values.tolist()})["m"]
+    figure = mean_figures({"m": values.tolist()}, histories)["m"]
     theirs = bootstrap(
         (values,), np.mean, n_resamples=RESAMPLES, method="percentile", rng=np.random.default_rng(SEED)
     ).confidence_interval
     assert figure.value == pytest.approx(values.mean())
+    assert (figure.low, figure.high) == pytest.approx((theirs.low, theirs.high), abs=0.015)
+
+
+def test_an_interval_over_histories_holds_what_they_and_what_their_probes_differ_by():
+    alike = {"m": [0.0, 1.0, 0.5, 0.5] * 25}
+    apart = {"m": [0.0] * 49 + [0.1] + [1.0] * 49 + [0.9]}
+    histories = ["a"] * 50 + ["b"] * 50
+    probes, of_alike, of_apart = mean_figures(alike)["m"], *(mean_figures(m, histories)["m"] for m in (alike, apart))
+    assert of_alike.high - of_alike.low == pytest.approx(probes.high - probes.low, rel=0.15)
+    assert (of_apart.low, of_apart.high) == pytest.approx((0, 1), abs=0.01)
+
+
+def test_a_long_history_counts_by_its_probes():
+    figure = mean_figures({"m": [0.9] * 8 + [0.1, 0.2]}, ["long"] * 8 + ["short"] * 2)["m"]
+    assert figure.value == pytest.approx(0.75)
+    assert figure.high == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize("column", [[1.0, 0.0, 1.0, 1.0], [1.0] * 4, [0.0]])
+def test_a_share_over_one_history_has_wilsons_interval(column):
+    ones, n = int(sum(column)), len(column)
+    theirs = binomtest(ones, n).proportion_ci(method="wilson")
+    figure = mean_figures({"m": column})["m"]
+    assert (figure.value, figure.n) == (ones / n, n)
     assert (figure.low, figure.high) == pytest.approx((theirs.low, theirs.high))
+
+
+def test_a_share_that_is_the_same_in_all_histories_is_not_certain():
+    figure = mean_figures({"m": [1.0] * 20}, ["a", "b"] * 10)["m"]
+    assert (figure.value, figure.high) == (1.0, 1.0)
+    assert 0.8 < figure.low < 0.9
 
 
 def test_what_is_not_defined_for_a_probe_is_not_counted():
@@ -130,9 +174,10 @@ def test_one_value_or_the_same_throughout_has_no_width_and_no_warning(column):
         assert mean_figures({"m": column})["m"] == Figure(0.1, 0.1, 0.1, sum(v is not None for v in column))
 
 
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
-def test_an_interval_lies_within_what_was_measured(values):
-    figure = mean_figures({"m": values})["m"]
+@given(st.lists(st.tuples(st.floats(0.01, 0.99), st.sampled_from("abc")), min_size=1, max_size=20))
+def test_an_interval_lies_within_what_was_measured(rows):
+    values, histories = zip(*rows, strict=True)
+    figure = mean_figures({"m": values}, histories)["m"]
     assert min(values) - 1e-9 <= figure.low <= figure.high <= max(values) + 1e-9
 
 
@@ -140,14 +185,14 @@ def test_resamples_without_a_value_do_not_count_and_do_not_warn():
     samples = [sample(True, False)] * 6 + [sample(False, True)]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        figures = set_figures(cells([s.prediction.abstained for s in samples], samples), abstention)
+        figures = set_figures(cells([s.prediction.abstained for s in samples], samples), abstention, ["h"] * 7)
     assert figures["abstention_precision"] == Figure(1.0, 1.0, 1.0, 7)
     assert figures["false_refusal_rate"] == Figure(0.0, 0.0, 0.0, 7)
 
 
 def test_a_set_figure_is_that_of_the_whole_set():
     found = [cell(*pair) for pair in [*product(KINDS, KINDS), ("semantic", "semantic")]]
-    figures = set_figures(np.array(found), classification)
+    figures = set_figures(np.array(found), classification, ["h"] * 5)
     assert figures["classification_accuracy"].value == pytest.approx(3 / 5)
     assert figures["classification_accuracy"].low < 3 / 5 < figures["classification_accuracy"].high
 
@@ -164,8 +209,13 @@ def test_the_jackknife_of_a_mean_is_its_standard_error():
 # --- significance
 
 
+def compared(a, b, histories=None):
+    """The difference of two runs over these histories, or over one."""
+    return compare(a, b, histories or dict.fromkeys([*a, *b], "h"))
+
+
 def test_runs_are_compared_on_the_probes_that_both_asked():
-    found = compare({"p1": 0.0, "p2": 1.0, "p3": 0.0, "x": 1.0}, {"p3": 1.0, "p2": 1.0, "p1": 1.0, "y": 0.0})
+    found = compared({"p1": 0.0, "p2": 1.0, "p3": 0.0, "x": 1.0}, {"p3": 1.0, "p2": 1.0, "p1": 1.0, "y": 0.0})
     assert (found.value_a, found.value_b, found.n) == pytest.approx((1 / 3, 1.0, 3))
     assert found.difference == pytest.approx(2 / 3)
     assert found.low <= found.difference <= found.high
@@ -174,27 +224,47 @@ def test_runs_are_compared_on_the_probes_that_both_asked():
 def test_p_is_the_share_of_exchanges_that_differ_as_much():
     # Five gains, two-sided: 2 of 2 ** 5 sign patterns are as extreme; the equal pair changes nothing.
     a = dict.fromkeys("abcdef", 0.0)
-    assert compare(a, {**dict.fromkeys("abcde", 1.0), "f": 0.0}).p == pytest.approx(2 / 32)
+    assert compared(a, {**dict.fromkeys("abcde", 1.0), "f": 0.0}).p == pytest.approx(2 / 32)
 
 
 def test_runs_alike_do_not_differ():
-    found = compare({"p": 0.5, "q": 1.0}, {"p": 0.5, "q": 1.0})
+    found = compared({"p": 0.5, "q": 1.0}, {"p": 0.5, "q": 1.0})
     assert (found.difference, found.low, found.high, found.p) == (0.0, 0.0, 0.0, 1.0)
-    assert compare({"p": 0.0}, {"p": 1.0}).p == 1.0
+    assert compared({"p": 0.0}, {"p": 1.0}).p == 1.0
 
 
 def test_a_comparison_does_not_depend_on_the_order_of_the_probes():
     rng = np.random.default_rng(5)
     a, b = ({f"p{n}": float(v) for n, v in enumerate(rng.random(60))} for _ in range(2))
-    assert compare(a, b) == compare(dict(reversed(a.items())), b)
+    assert compared(a, b) == compared(dict(reversed(a.items())), b)
 
 
 def test_exchanging_the_runs_turns_the_difference_round():
     a, b = {f"p{n}": 0.0 for n in range(9)}, {f"p{n}": n / 10 for n in range(9)}
-    assert compare(a, b).difference == pytest.approx(-compare(b, a).difference)
-    assert compare(a, b).p == pytest.approx(compare(b, a).p)
+    assert compared(a, b).difference == pytest.approx(-compared(b, a).difference)
+    assert compared(a, b).p == pytest.approx(compared(b, a).p)
+
+
+def test_all_probes_of_a_history_are_exchanged_together():
+    histories = {f"p{n}": f"h{n % 3}" for n in range(60)}
+    found = compared(dict.fromkeys(histories, 0.0), dict.fromkeys(histories, 1.0), histories)
+    assert (found.p, found.n, found.histories) == (pytest.approx(2 / 2**3), 60, 3)
+    assert compared(dict.fromkeys(histories, 0.0), dict.fromkeys(histories, 1.0)).p < 0.001
+
+
+def test_holm_multiplies_the_smallest_by_all_and_the_next_by_one_less():
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.5, 0.9]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_a_corrected_p_is_no_smaller_and_keeps_the_order(values):
+    corrected = holm(values)
+    assert all(p <= c <= 1 for p, c in zip(values, corrected, strict=True))
+    assert [c for _, c in sorted(zip(values, corrected, strict=True))] == sorted(corrected)
 
 
 def test_nothing_in_common_cannot_be_compared():
     with pytest.raises(ValueError, match="no probe in common"):
-        compare({"p": 1.0}, {"q": 1.0})
+        compared({"p": 1.0}, {"q": 1.0})

@@ -50,7 +50,7 @@ def test_a_sweep_makes_a_run_for_every_combination(evaluator):
 
 
 def test_a_papers_table_leaves_out_the_rows_that_cannot_be_run(evaluator, tmp_path):
-    preset = PRESETS["perltqa-table-4"]
+    preset = PRESETS["perltqa-table-5"]
     made = make_plan(evaluator, FormValues("perltqa", data=str(tmp_path), preset=preset.name))
     assert [label for label, _ in made.requests] == [row.label for row in preset.rows if not row.needs]
     assert len(made.left_out) == sum(bool(row.needs) for row in preset.rows)
@@ -63,8 +63,8 @@ def test_a_papers_table_leaves_out_the_rows_that_cannot_be_run(evaluator, tmp_pa
         (replace(EMPTY, limit="some"), "“Probes” must be a whole number"),
         (replace(EMPTY, limit="0"), "whole number of at least 1"),
         (replace(EMPTY, controls={"search.k": None}), "“Candidates per kind” is empty"),
-        (replace(EMPTY, preset="perltqa-table-4", sweep="search.k=1,2"), "not both"),
-        (replace(EMPTY, preset="perltqa-table-4"), "another benchmark"),
+        (replace(EMPTY, preset="perltqa-table-5", sweep="search.k=1,2"), "not both"),
+        (replace(EMPTY, preset="perltqa-table-5"), "another benchmark"),
         (FormValues("locomo"), "The files of LoCoMo are missing"),
         (replace(EMPTY, data="/nowhere/x"), "/nowhere/x, which does not exist"),
     ],

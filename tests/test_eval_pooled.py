@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from eval.__main__ import main
-from eval.metrics.scores import Scoring, score
+from eval.metrics.evidence import Scoring
+from eval.metrics.scores import score
 from eval.play.ids import Leak
 from eval.play.models import load_models
 from eval.play.pooled import POOLED, CannotPool, pool
@@ -46,7 +47,7 @@ def asked(tmp_path, embedder):
 
 
 def figures(sample):
-    return score(sample, Scoring("sessions", (1, 5)), answered=False)
+    return score([sample], Scoring("sessions", (1, 5)), answered=False)[0].scores
 
 
 def test_ids_that_two_histories_have_in_common_stay_apart(asked):

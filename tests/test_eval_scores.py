@@ -8,10 +8,11 @@ from math import log2
 
 import pytest
 
-from eval.benchmarks.longmemeval.metrics import ndcg_longmemeval
-from eval.benchmarks.madial.metrics import SUMMED_UP, ndcg_madial
-from eval.metrics.scores import Scoring, figures, score
-from eval.types import Figure, Gold, Prediction, Probe, RankedHit, Sample, Verdict
+from eval.benchmarks.longmemeval.metrics import ndcg_longmemeval, official_scores
+from eval.benchmarks.madial.metrics import ndcg_madial
+from eval.metrics.evidence import Scoring
+from eval.metrics.scores import figures, score
+from eval.types import STATEMENT, Figure, Gold, Prediction, Probe, RankedHit, Sample, Verdict
 
 PRIOR = {"profile": 0.1, "relationship": 0.1, "world": 0.1, "event": 0.2, "dialogue": 0.5}
 
@@ -26,12 +27,12 @@ def hit(*units, session="", place="read"):
 
 
 def scored(sample, ks=(1, 2), level="sessions", official=None, *, answered=True):
-    return score(sample, Scoring(level, ks, official), answered=answered)
+    return score([sample], Scoring(level, ks, official), answered=answered)[0].scores
 
 
 def measured(samples, level="sessions", official=None, *, answered=True):
-    summed_up = SUMMED_UP if level == "items" else ()
-    return figures(samples, Scoring(level, (1, 3), official, summed_up), answered=answered)
+    scoring = Scoring(level, (1, 3), official, ndcg_madial if level == "items" else None)
+    return figures(score(samples, scoring, answered=answered), scoring, answered=answered)
 
 
 # --- what was found
@@ -103,6 +104,53 @@ def test_a_level_without_gold_is_not_scored():
     assert scored(sample(Gold(("Lisbon",)), [hit("t1", session="s1")]), answered=False) == {}
 
 
+# --- LongMemEval's own script
+
+OF_USER = Gold(turns=("b4", "b5"), sessions=("b",), user_turns=("b4", "e2"), user_sessions=("b", "e"))
+
+
+def official(*found, ks=(1, 2, 3), gold=OF_USER):
+    return official_scores(sample(gold, [hit(*units, session=units[0][0]) for units in found]), ks)
+
+
+def test_longmemeval_ranks_the_turns_that_the_user_said():
+    scores = official(["a1"], ["b5"], ["b4"], ["c1"])
+    assert [scores[f"turn_recall_any_official@{k}"] for k in (1, 2, 3)] == [0, 0, 1]
+    assert scores["turn_recall_all_official@3"] == 0
+    assert scores["turn_ndcg_official@3"] == pytest.approx(1 / log2(3) / 2)
+    found = official(["b4"], ["a1"], ["e2"])
+    assert [found[f"turn_recall_all_official@{k}"] for k in (1, 2, 3)] == [0, 0, 1]
+
+
+def test_longmemeval_finds_a_session_by_its_evidence_only():
+    scores = official(["a1"], ["b5"], ["b4"])
+    assert [scores[f"session_recall_any_official@{k}"] for k in (1, 2, 3)] == [0, 0, 1]
+    assert scores["ndcg_official@3"] == pytest.approx(1 / log2(3) / 2)
+
+
+def test_longmemeval_reads_a_ranking_of_turns_down_to_k_sessions():
+    scores = official(["a1"], ["a2"], ["b4"], ["a3"], ["e2"], ks=(2, 3))
+    assert (scores["turn_recall_any_official@2"], scores["session_recall_any_official@2"]) == (0, 1)
+    assert scores["ndcg_official@2"] == pytest.approx(1 / log2(3) / 2)
+    assert (scores["turn_recall_all_official@3"], scores["session_recall_all_official@3"]) == (0, 1)
+    assert scores["ndcg_official@3"] == pytest.approx((1 / log2(3) + 1 / log2(5)) / 2)
+
+
+def test_longmemeval_ranks_sessions_where_they_are_stored_as_a_whole():
+    scores = official(["a1", "a2"], ["b4", "b5"], ["e1", "e2"])
+    assert [scores[f"session_recall_all_official@{k}"] for k in (1, 2, 3)] == [0, 0, 1]
+    assert [scores[f"ndcg_official@{k}"] for k in (1, 2)] == [0, 0.5]
+
+
+def test_longmemeval_prints_sessions_up_to_ten_and_nothing_without_evidence_by_the_user():
+    scores = official(["b4"], ks=(10, 30))
+    assert "turn_ndcg_official@30" in scores
+    assert "ndcg_official@10" in scores
+    assert "ndcg_official@30" not in scores
+    assert official(["b4"], gold=replace(OF_USER, user_turns=(), user_sessions=())) == {}
+    assert set(official(ks=(5,)).values()) == {0.0}
+
+
 # --- what was answered
 
 
@@ -118,12 +166,41 @@ def test_an_answer_is_scored_against_the_gold_answers():
 
 def test_refusing_what_can_be_answered_is_worth_nothing():
     scores = scored(sample(Gold(("Lisbon",), anchors=("May",)), answer="Lisbon in May", abstained=True))
+    assert scores.pop("false_refusal_rate") == 1.0
     assert set(scores.values()) == {0.0}
     assert {"rouge_l", "bleu", "similarity", "anchor_map", "answer_accuracy"} <= set(scores)
 
 
 def test_what_cannot_be_answered_is_right_or_wrong_and_no_text_to_compare():
-    assert scored(sample(Gold(("nothing",), answerable=False), abstained=True)) == {"answer_accuracy": 1.0}
+    declined = scored(sample(Gold(("nothing",), answerable=False), abstained=True))
+    assert declined == {"answer_accuracy": 1.0, "abstention_recall": 1.0}
+
+
+@pytest.mark.parametrize("ability", [STATEMENT, "proactive", "proactive: Activity"])
+def test_what_asks_nothing_can_be_neither_answered_nor_declined(ability):
+    samples = run(10)
+    told = sample(Gold(), number=99, abstained=True)
+    told = replace(told, probe=replace(told.probe, ability=ability))
+    names = ("abstention_precision", "abstention_recall", "abstention_f1", "false_refusal_rate")
+    assert not set(names) & set(scored(told))
+    without, with_it = measured(samples), measured([*samples, told])
+    assert {name: with_it[name] for name in names} == {name: without[name] for name in names}
+
+
+def test_a_chat_models_reply_that_could_not_be_read_is_wrong_whatever_another_reader_said():
+    answered = sample(Gold(("Lisbon",), choice=0), choices=("Lisbon",), answer="Lisbon", choice=0, unreadable=True)
+    scores = scored(answered)
+    wrong = ("answer_accuracy", "choice_accuracy", "exact_match", "containment", "token_recall", "false_refusal_rate")
+    assert {name: scores[name] for name in wrong} == dict.fromkeys(wrong, 0.0)
+    declined = sample(Gold(answerable=False), abstained=True, unreadable=True)
+    assert scored(declined) == {"answer_accuracy": 0.0, "abstention_recall": 0.0}
+
+
+def test_a_classifiers_reply_that_could_not_be_used_is_wrong_and_stays_in_n():
+    samples = [sample(Gold(kind="episodic"), number=n) for n in range(4)]
+    unread = replace(samples[0], prediction=replace(samples[0].prediction, fallbacks={"classify": True}))
+    found = measured([unread, *samples[1:]])["classification_accuracy"]
+    assert (found.value, found.n) == (0.75, 4)
 
 
 @pytest.mark.parametrize(
@@ -153,8 +230,10 @@ def test_without_a_reader_no_answer_is_scored():
 def test_a_judge_stands_beside_the_rule():
     judged = sample(Gold(("Lisbon",)), answer="the Portuguese capital", verdict=Verdict("right", "judge-1"))
     assert (scored(judged)["judge_accuracy"], scored(judged)["answer_accuracy"]) == (1.0, 0.0)
-    unread = replace(judged, verdict=Verdict("unscored", "judge-1", "hm"))
-    assert scored(unread)["judge_accuracy"] is None
+    silent = replace(judged, verdict=Verdict("unscored", "judge-1", "the server is away"))
+    assert (scored(silent)["judge_accuracy"], scored(silent)["judge_unscored"]) == (None, 1.0)
+    unread = replace(judged, verdict=Verdict("unreadable", "judge-1", "hm"))
+    assert (scored(unread)["judge_accuracy"], scored(unread)["judge_unscored"]) == (0.0, 0.0)
     assert "judge_accuracy" not in scored(replace(judged, verdict=Verdict("wrong", "rule")))
 
 
@@ -245,9 +324,16 @@ def test_a_uniform_prior_is_no_classification():
     assert not any(name.startswith("classification") for name in measured(samples))
 
 
+def test_an_interval_is_wider_where_histories_differ_than_where_they_are_one():
+    halves = [replace(s, prediction=replace(s.prediction, history_id=s.prediction.answer)) for s in run()]
+    one, several = (measured(samples)["answer_accuracy"] for samples in (run(), halves))
+    assert one.value == several.value
+    assert several.high - several.low > 1.5 * (one.high - one.low)
+
+
 def test_one_probe_and_none_at_all_have_figures_without_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert measured([]) == {}
         one = measured(run(1))
-    assert one["turn_recall@3"] == Figure(1.0, 1.0, 1.0, 1)
+    assert one["turn_recall@3"] == Figure(1.0, pytest.approx(0.2065, abs=1e-4), 1.0, 1)

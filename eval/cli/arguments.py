@@ -10,6 +10,7 @@ from eval.benchmarks import BENCHMARKS, PRESETS
 from eval.cli import listing, run, tables
 from eval.fetching.fetch import SOURCES
 from eval.runs.evaluator import Evaluator
+from eval.runs.halves import HALVES
 from eval.speed.banks import Size
 from memory.cli.arguments import positive_number
 
@@ -32,12 +33,18 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("run", nargs="?", default="last", help="its name or the start of it; the newest by default")
     sub.add_argument("--csv", action="store_true", help="print one row for each figure")
     sub = add("results", tables.measure_results, "Run every benchmark whose files are here, and print one table.")
+    _add_half(sub)
     _add_jobs(sub)
     _add_write(sub)
     sub = add("ablate", tables.measure_ablation, "Run every benchmark with each factor of retrieval off.")
     _add_jobs(sub)
     _add_write(sub)
     sub.add_argument("--limit", type=positive_number, metavar="N", help="ask the first N probes of each only")
+    text = "Choose the constants of retrieval on all benchmarks but one, and measure that one; for each of them."
+    sub = add("tune", tables.measure_tuning, text)
+    _add_jobs(sub)
+    _add_write(sub)
+    sub.add_argument("--limit", type=positive_number, metavar="N", help="ask the first N probes of each half only")
     sub = add("compare", tables.compare, "Compare two runs, probe by probe.")
     sub.add_argument("first")
     sub.add_argument("second")
@@ -75,6 +82,7 @@ def _describe_run(sub: argparse.ArgumentParser) -> None:
     )
     sub.add_argument("--sweep", action="append", default=[], metavar="NAME=V,V", help="run every combination")
     sub.add_argument("--preset", choices=list(PRESETS), metavar="NAME", help="run the rows of a paper's table")
+    _add_half(sub)
     _add_jobs(sub)
     sub.add_argument("--judge", metavar="MODEL", help="let this chat model judge the answers")
     sub.add_argument("--afresh", action="store_true", help="start a new run instead of resuming an unfinished one")
@@ -94,6 +102,10 @@ def _add_jobs(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "--jobs", type=positive_number, default=1, metavar="N", help="processes; they do not change the results"
     )
+
+
+def _add_half(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("--half", choices=HALVES, help="ask the half that tunes, or the half that reports; default: both")
 
 
 def _add_write(sub: argparse.ArgumentParser) -> None:

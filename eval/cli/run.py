@@ -75,6 +75,7 @@ def _run_one(arguments: argparse.Namespace, evaluator: Evaluator, experiment: Ex
         experiment,
         limit=arguments.limit,
         only=tuple(arguments.only),
+        half=arguments.half,
         jobs=arguments.jobs,
         afresh=arguments.afresh,
         cold=arguments.cold,

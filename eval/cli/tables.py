@@ -11,6 +11,8 @@ from eval.cli.output import progress_bars, show, write_between_marks
 from eval.reporting import ablation, render, results, settings_table
 from eval.reporting.compare import compare_runs
 from eval.reporting.report import report
+from eval.reporting.tuning import measure as tuning
+from eval.reporting.tuning import table as tuning_table
 from eval.runs.evaluator import Evaluator
 from eval.speed import measure, turn
 from eval.speed import table as speed_table
@@ -37,7 +39,7 @@ def compare(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
 def measure_results(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
     """Run every benchmark whose files are here."""
     with progress_bars("probe") as watch:
-        done = results.measure(evaluator, arguments.jobs, watch)
+        done = results.measure(evaluator, arguments.jobs, watch, arguments.half)
     table = results.to_markdown(done)
     write_between_marks(arguments.write, "results", table)
     return show(arguments, {line.title: to_json_values(measured) for line, measured in done}, table)
@@ -50,6 +52,15 @@ def measure_ablation(arguments: argparse.Namespace, evaluator: Evaluator) -> int
     table = ablation.to_markdown(done)
     write_between_marks(arguments.write, "ablate", table)
     return show(arguments, {each.title: to_json_values(each.without) for each in done}, table)
+
+
+def measure_tuning(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
+    """Choose the constants of retrieval on all benchmarks but one, and measure that one."""
+    with progress_bars("setting") as watch:
+        found = tuning.measure(evaluator, arguments.jobs, watch, arguments.limit)
+    table = tuning_table.to_markdown(found)
+    write_between_marks(arguments.write, "tune", table)
+    return show(arguments, to_json_values(found), table)
 
 
 def show_settings(arguments: argparse.Namespace, evaluator: Evaluator) -> int:

@@ -1,8 +1,9 @@
-"""Metrics of abstention, from the 2x2 table of unanswerable probes and abstentions.
+"""Metrics of abstention, from the 2x2 table of unanswerable questions and abstentions.
 
-A true positive is an unanswerable probe that was abstained from. Precision is the share of abstentions that were right,
-recall the share of unanswerable probes that were abstained from, and the false refusal rate the share of answerable
-probes that were abstained from. A figure over no probes is left out, not 0.
+A true positive is an unanswerable question that was abstained from. Precision is the share of abstentions that were
+right, recall the share of unanswerable questions that were abstained from, and the false refusal rate the share of
+answerable questions that were abstained from. A figure over no questions is left out, not 0. Probes that ask nothing do
+not count: they can be neither answered nor declined.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ STEPS = 100
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Counts of answerable and unanswerable probes, answered and refused (abstained from)."""
+    """Counts of answerable and unanswerable questions, answered and refused (abstained from)."""
 
     answered_answerable: int
     refused_answerable: int
@@ -40,9 +41,15 @@ class Curve:
     false_refusal_rate: tuple[float | None, ...]
 
 
+def questions(samples: Sequence[Sample]) -> list[Sample]:
+    """The probes that ask something."""
+    return [sample for sample in samples if sample.probe.is_question]
+
+
 def table(samples: Sequence[Sample]) -> Table:
-    """Count the four cells over a run."""
-    return Table(*(int(count) for count in cells([s.prediction.abstained for s in samples], samples).sum(axis=0)))
+    """Count the four cells over a run's questions."""
+    asked = questions(samples)
+    return Table(*(int(count) for count in cells([s.prediction.declined for s in asked], asked).sum(axis=0)))
 
 
 def cells(refused: Sequence[bool] | NDArray[np.bool_], samples: Sequence[Sample]) -> NDArray[np.float64]:
@@ -56,7 +63,7 @@ def abstention(cells: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
     """Precision, recall and F1 of abstaining and the false refusal rate, from the shares of the four cells.
 
     The cells are the last axis, in the order of `Table`. NaN is a figure over no probes: precision without refusals,
-    recall and F1 without unanswerable probes, the false refusal rate without answerable ones. F1 is
+    recall and F1 without unanswerable questions, the false refusal rate without answerable ones. F1 is
     2 TP / (2 TP + FP + FN), so it is 0 where nothing was refused although something should have been.
     """
     answered, refused, missed, caught = (cells[..., place] for place in range(4))
@@ -71,15 +78,16 @@ def abstention(cells: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
 
 
 def curve(samples: Sequence[Sample]) -> Curve | None:
-    """The metrics if every probe with a confidence below the threshold were abstained from, whatever the run did.
+    """The metrics if every question with a confidence below the threshold were abstained from, whatever the run did.
 
-    None where all probes are answerable, or none is.
+    None where all questions are answerable, or none is, or where the reader gave no confidence in every reply.
     """
-    if len({s.probe.gold.answerable for s in samples}) < 2:
+    asked = questions(samples)
+    confidence = np.array([s.prediction.confidence for s in asked], float)
+    if len({s.probe.gold.answerable for s in asked}) < 2 or np.isnan(confidence).any():
         return None
-    confidence = np.array([s.prediction.confidence for s in samples])
     thresholds = np.arange(STEPS + 1) / STEPS
-    shares = np.stack([cells(confidence < threshold, samples).mean(axis=0) for threshold in thresholds])
+    shares = np.stack([cells(confidence < threshold, asked).mean(axis=0) for threshold in thresholds])
     figures = [tuple(None if np.isnan(v) else float(v) for v in values) for values in abstention(shares).values()]
     return Curve(tuple(map(float, thresholds)), *figures)
 

@@ -28,6 +28,9 @@ TextMetric = Callable[[str, Sequence[str]], float]
 RULE = "rule"
 """Signs the verdicts of this module."""
 
+CITATION_MARK = re.compile(r"\s?\[\d+\]")
+"""The mark of a citation, which no reference answer has."""
+
 _CJK = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
 IS_CJK = re.compile(f"[{_CJK}]")
 _TOKEN = re.compile(rf"[{_CJK}]|[^\s{_CJK}]+")
@@ -62,7 +65,7 @@ def token_f1(answer: str, golds: Sequence[str]) -> float:
     """The harmonic mean of token precision and token recall (SQuAD, Rajpurkar et al. 2016).
 
     Tokens count as often as they occur in both. If either has no tokens, it is 1 if neither has, else 0. LoCoMo's own
-    script stems the tokens first, so its figures may be higher.
+    differs (`eval.benchmarks.locomo.metrics`).
     """
     return _best(_f1, answer, golds)
 
@@ -122,7 +125,8 @@ def anchor_map(answer: str, anchors: Sequence[str]) -> float:
 
 def choice_accuracy(probe: Probe, prediction: Prediction) -> float:
     """1 if the right choice was made, else 0; an abstention is the choice "I don't know"."""
-    return float(_chose_right(probe, prediction) or (prediction.abstained and not probe.gold.answerable))
+    is_right = _chose_right(probe, prediction) or (prediction.abstained and not probe.gold.answerable)
+    return float(is_right and not prediction.unreadable)
 
 
 def verdict(probe: Probe, prediction: Prediction) -> Verdict:
@@ -131,17 +135,20 @@ def verdict(probe: Probe, prediction: Prediction) -> Verdict:
     An unanswerable probe is right if it was abstained from, or if the choice that says so was made. Otherwise an
     abstention is wrong, a choice must be the right one, and a text must contain every token of one of the gold answers,
     as often as that has it, so that long answers can be right too. Without gold answers, or where they are a rubric
-    (preferences, proactive recall), the answer is unscored. A statement is right if no reader answered it.
+    (preferences, proactive recall), the answer is unscored. A statement is right if no reader answered it. A chat
+    model's reply that could not be read is wrong.
     """
-    gold = probe.gold
+    gold, has_choice = probe.gold, bool(probe.choices) and probe.gold.choice is not None
     if probe.ability == STATEMENT:
         return _verdict(not prediction.reader)
+    if gold.answerable and not has_choice and (not gold.answers or family(probe) == "rubric"):
+        return Verdict("unscored", RULE)
+    if prediction.unreadable:
+        return _verdict(False)
     if not gold.answerable:
         return _verdict(prediction.abstained or _chose_right(probe, prediction))
-    if probe.choices and gold.choice is not None:
+    if has_choice:
         return _verdict(not prediction.abstained and _chose_right(probe, prediction))
-    if not gold.answers or family(probe) == "rubric":
-        return Verdict("unscored", RULE)
     return _verdict(not prediction.abstained and token_recall(prediction.answer, gold.answers) == 1.0)
 
 

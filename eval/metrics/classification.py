@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.types import Kind
+from eval.types import Kind, Sample
 from memory.types import EPISODIC, SEMANTIC
 
 CELLS: tuple[tuple[Kind, Kind], ...] = (
@@ -29,6 +29,20 @@ def predicted_kind(stores: Mapping[str, float]) -> Kind | None:
         return None
     semantic, episodic = (sum(stores.get(store, 0.0) for store in of) for of in (SEMANTIC, EPISODIC))
     return "semantic" if semantic > episodic else "episodic"
+
+
+def kinds(sample: Sample) -> tuple[Kind, Kind] | None:
+    """The gold kind and the predicted one; None where there is no gold, or none was predicted.
+
+    Where a chat model's reply could not be used, so that the learned classifier stood in, the wrong kind counts.
+    """
+    gold = sample.probe.gold.kind
+    if gold is None:
+        return None
+    if sample.prediction.fallbacks.get("classify"):
+        return gold, "episodic" if gold == "semantic" else "semantic"
+    predicted = predicted_kind(sample.prediction.stores)
+    return (gold, predicted) if predicted else None
 
 
 def cell(gold: Kind, predicted: Kind) -> list[float]:

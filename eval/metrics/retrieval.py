@@ -1,25 +1,52 @@
 """Metrics of a ranking against the set of relevant ids, with binary relevance.
 
-All take a ranking of distinct ids (best first; it may be shorter than k), the set of relevant ids (not empty) and a
-cut-off k of at least 1, and return a fraction of 1. A ranking that finds nothing scores 0.
+A ranking has distinct ids (best first; it may be shorter than a cut-off k) and the set of relevant ids (not empty). All
+metrics take a k of at least 1 and are a fraction of 1. A ranking that finds nothing scores 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from functools import cache, lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-CACHED = 1 << 15
-"""Results of ir-measures that are cached: a report scores each ranking once for every group that it belongs to."""
+Ranking = tuple[Sequence[str], Set[str]]
+"""The ids, best first, and the relevant ids."""
 
 
-def recall(ranking: Sequence[str], relevant: Set[str], k: int) -> float:
-    """The share of the relevant that is among the first k (LoCoMo's recall of evidence); `R@k` of ir-measures."""
-    return _standard("R", ranking, relevant, k)
+def standard_scores(rankings: Sequence[Ranking], ks: Sequence[int]) -> list[dict[str, float]]:
+    """The standard metrics of every ranking at each cut-off, by name ("recall@5"), in one call of ir-measures.
+
+    - recall: the share of the relevant that is among the first k (LoCoMo's recall of evidence); `R@k`.
+    - precision: how many of the first k are relevant, over k even if fewer than k were found; `P@k`.
+    - mrr: 1 / the rank of the first relevant one, 0 if none is among the first k; `RR`.
+    - ndcg: DCG over that of min(R, k) relevant ones in front, discount log2(i + 1) from i = 1, so that the second rank
+      is discounted already (Järvelin and Kekäläinen 2002, in the form of trec_eval); `nDCG@k`.
+    """
+    for _, relevant in rankings:
+        check_arguments(relevant, min(ks))
+    if not rankings:
+        return []
+    import ir_measures
+
+    measures = [ir_measures.parse_measure(name) for k in ks for name in (f"R@{k}", f"P@{k}", f"nDCG@{k}")]
+    qrels = {str(n): dict.fromkeys(relevant, 1) for n, (_, relevant) in enumerate(rankings)}
+    # Scores without ties, which it would break by id.
+    run = {str(n): {name: -float(rank) for rank, name in enumerate(ids)} for n, (ids, _) in enumerate(rankings) if ids}
+    values: dict[tuple[str, str], float] = {
+        (metric.query_id, str(metric.measure)): float(metric.value)
+        for metric in ir_measures.pytrec_eval.iter_calc([*measures, ir_measures.RR], qrels, run)
+    }
+    scores: list[dict[str, float]] = [{} for _ in rankings]
+    for query, found in enumerate(scores):
+        first = values[str(query), "RR"]
+        for k in ks:
+            found[f"recall@{k}"] = values[str(query), f"R@{k}"]
+            found[f"precision@{k}"] = values[str(query), f"P@{k}"]
+            found[f"mrr@{k}"] = first if first * k >= 1 else 0.0
+            found[f"ndcg@{k}"] = values[str(query), f"nDCG@{k}"]
+    return scores
 
 
 def recall_any(ranking: Sequence[str], relevant: Set[str], k: int) -> float:
@@ -34,16 +61,6 @@ def recall_all(ranking: Sequence[str], relevant: Set[str], k: int) -> float:
     return float(set(relevant) <= set(ranking[:k]))
 
 
-def precision(ranking: Sequence[str], relevant: Set[str], k: int) -> float:
-    """How many of the first k are relevant, over k even if fewer than k were found; `P@k` of ir-measures."""
-    return _standard("P", ranking, relevant, k)
-
-
-def reciprocal_rank(ranking: Sequence[str], relevant: Set[str], k: int) -> float:
-    """1 / the rank of the first relevant one, 0 if none is among the first k; `RR@k` of ir-measures."""
-    return _standard("RR", ranking, relevant, k)
-
-
 def average_precision(ranking: Sequence[str], relevant: Set[str], k: int) -> float:
     """The precisions at the ranks <= k that hold something relevant, summed and divided by min(R, k).
 
@@ -53,14 +70,6 @@ def average_precision(ranking: Sequence[str], relevant: Set[str], k: int) -> flo
     check_arguments(relevant, k)
     ranks = [rank for rank, found in enumerate(ranking[:k], start=1) if found in relevant]
     return sum(hits / rank for hits, rank in enumerate(ranks, start=1)) / min(len(relevant), k)
-
-
-def ndcg(ranking: Sequence[str], relevant: Set[str], k: int) -> float:
-    """DCG over that of min(R, k) relevant ones in front, discount log2(i + 1) from i = 1; `nDCG@k` of ir-measures.
-
-    Järvelin and Kekäläinen 2002, in the form of trec_eval: the second rank is discounted already.
-    """
-    return _standard("nDCG", ranking, relevant, k)
 
 
 def geometric_mean(figures: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -77,26 +86,3 @@ def check_arguments(relevant: Set[str], k: int) -> None:
     """Raise ValueError unless there is something relevant and k >= 1."""
     if not relevant or k < 1:
         raise ValueError(f"a ranking is scored against at least one relevant id and k >= 1, got {relevant!r}, k = {k}")
-
-
-def _standard(name: str, ranking: Sequence[str], relevant: Set[str], k: int) -> float:
-    check_arguments(relevant, k)
-    top = tuple(ranking[:k])
-    return _calculated(name, top, frozenset(relevant), k) if top else 0.0
-
-
-@lru_cache(maxsize=CACHED)
-def _calculated(name: str, ranking: tuple[str, ...], relevant: frozenset[str], k: int) -> float:
-    import ir_measures
-
-    measure = _measure(name, k)
-    scored = {found: -float(rank) for rank, found in enumerate(ranking)}  # no ties, which it would break by id
-    result = ir_measures.pytrec_eval.calc_aggregate([measure], {"probe": dict.fromkeys(relevant, 1)}, {"probe": scored})
-    return float(result[measure])
-
-
-@cache
-def _measure(name: str, k: int) -> Any:  # noqa: ANN401  # ir-measures has no types
-    import ir_measures
-
-    return ir_measures.parse_measure(f"{name}@{k}")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from tabulate import tabulate
 
-from eval.metrics.significance import Difference
+from eval.metrics.intervals import INTERVALS
+from eval.metrics.significance import SIGNIFICANT, TESTED, Difference, holm
 from eval.play.execute import with_label
 from eval.reporting.compare import compare_runs
 from eval.reporting.report import Report, report
@@ -14,11 +16,12 @@ from eval.reporting.results import LINES, available
 from eval.runs.evaluator import Evaluator, RunRequest
 from eval.runs.experiment import with_settings
 from eval.types import Watch
+from memory.formatting import format_count
 from memory.search import scoring
 
 SWITCHES = {
-    "words (meaning alone)": "search.dense_weight=1",
-    "meaning (words alone)": "search.dense_weight=0",
+    "words": "search.dense_weight=1",
+    "meaning": "search.dense_weight=0",
     "coverage": "search.coverage=0",
     "views of the dialogue": "views=False",
     "voice": "search.voice=False",
@@ -74,21 +77,26 @@ def _ablate(evaluator: Evaluator, request: RunRequest, watch: Watch) -> Ablation
 def to_markdown(done: list[Ablation]) -> str:
     """The table: for each factor, how many points each figure changes without it; a rise means that it does harm."""
     about = done[0].default
+    changes = [each.without[factor][name] for factor in SWITCHES for each in done for name in each.metrics]
+    corrected = holm([change.p for change in changes])
+    cells = iter([_points(change, p) for change, p in zip(changes, corrected, strict=True)])
     header = ["", *(f"{each.title} {name}" for each in done for name in each.metrics)]
     default = (f"{100 * each.default.metrics[name].value:.1f}" for each in done for name in each.metrics)
-    rows = [["with all", *default]]
-    for factor in SWITCHES:
-        rows.append([f"no {factor}", *(_points(each.without[factor][name]) for each in done for name in each.metrics)])
-    counts = ", ".join(f"{each.title} n = {each.without['voice'][each.metrics[0]].n}" for each in done)
+    rows = [["with all", *default], *([f"no {factor}", *islice(cells, len(header) - 1)] for factor in SWITCHES)]
+    counts = ", ".join(_count(each) for each in done)
     return (
-        f"{about.machine}, {about.date}, code {about.code}; points of 100, differences with their paired 95 % "
-        f"bootstrap interval, * where a paired randomisation test gives p < .05. {counts}.\n\n"
-        + tabulate(rows, header, tablefmt="github", disable_numparse=True)
+        f"{about.machine}, {about.date}, code {about.code}; points of 100, differences with their paired interval. "
+        f"{counts}. {INTERVALS}. {TESTED}.\n\n" + tabulate(rows, header, tablefmt="github", disable_numparse=True)
     )
 
 
-def _points(change: Difference) -> str:
+def _count(each: Ablation) -> str:
+    change = next(iter(each.without.values()))[each.metrics[0]]
+    return f"{each.title} n = {change.n} of {format_count(change.histories, 'history', 'histories')}"
+
+
+def _points(change: Difference, corrected: float) -> str:
     if not change.difference and not change.low and not change.high:
         return "0"
-    star = "*" if change.p < 0.05 else ""
+    star = "*" if corrected < SIGNIFICANT else ""
     return f"{100 * change.difference:+.1f}{star} [{100 * change.low:+.1f}, {100 * change.high:+.1f}]"

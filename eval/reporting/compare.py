@@ -58,13 +58,14 @@ def compare_runs(first: Run, second: Run) -> Comparison:
     common = sorted(set(ours) & set(theirs))
     if not common:
         raise Incomparable(f"{first.name} and {second.name} have no probe in common")
+    histories = {probe: before[probe].prediction.history_id for probe in common}
     names = dict.fromkeys(name for probe in common for name in ours[probe])
     differences = {}
     for name in names:
         one = {p: v for p in common if (v := ours[p].get(name)) is not None}
         other = {p: v for p in common if (v := theirs[p].get(name)) is not None}
         if one.keys() & other.keys():
-            differences[name] = compare(one, other)
+            differences[name] = compare(one, other, histories)
     a, b = _conditions(first), _conditions(second)
     changed = {name: (a.get(name), b.get(name)) for name in {**a, **b} if a.get(name) != b.get(name)}
     both_answer = first.has_reader and second.has_reader
@@ -87,14 +88,12 @@ def _flips(pairs: Iterable[tuple[Sample, Sample]]) -> list[Flip]:
 
 
 def _scored(run: Run, samples: Mapping[str, Sample]) -> dict[str, dict[str, float | None]]:
-    scoring, answered = find(run.spec.benchmark).scoring, run.has_reader
-    scored = {}
-    for sample in samples.values():
-        scores = score(sample, scoring, answered=answered)
-        # As in a report, figures about evidence are of counted probes alone.
-        counted = sample.probe.counted
-        scored[sample.probe.id] = {n: v for n, v in scores.items() if counted or not is_evidence(n)}
-    return scored
+    scored = score(list(samples.values()), find(run.spec.benchmark).scoring, answered=run.has_reader)
+    # As in a report, figures about evidence are of counted probes alone.
+    return {
+        one.sample.probe.id: {n: v for n, v in one.scores.items() if one.sample.probe.counted or not is_evidence(n)}
+        for one in scored
+    }
 
 
 def _conditions(run: Run) -> Mapping[str, object]:

@@ -10,6 +10,8 @@ from typing import Any
 from tabulate import tabulate
 
 from eval.judging.judge import Agreement
+from eval.metrics.intervals import INTERVALS
+from eval.metrics.significance import SIGNIFICANT, TESTED, holm
 from eval.reporting.compare import Comparison
 from eval.reporting.report import Report
 from eval.types import Figure
@@ -27,6 +29,7 @@ HEADLINES: Mapping[str, str] = {
     "recall@5": "share of the evidence in the first 5",
     "classification_accuracy": "questions whose kind of memory was predicted correctly",
     "token_f1": "overlap in words between the answer and the right answer",
+    "f1_official": "overlap in words as the benchmark's own script computes it, refusals included",
     "token_recall": "share of the right answer's words in the answer",
     "anchor_map": "key phrases of the right answer that are in the answer",
     "anchor_ceiling": "key phrases of the right answer that are in the evidence: the most an answer can have",
@@ -42,6 +45,7 @@ GROUP_METRICS = (
     "judge_accuracy",
     "choice_accuracy",
     "token_recall",
+    "f1_official",
     "session_recall_all@5",
     "session_recall@5",
     "turn_recall@10",
@@ -52,8 +56,7 @@ GROUP_METRICS = (
 
 PUBLISHED_HEADER = ("metric", "ours", "theirs", "who", "under which conditions", "source")
 COMPARISON_HEADER = ("metric", "first", "second", "difference [95 %]", "p", "n", "")
-
-SIGNIFICANT = 0.05
+COMPARISON_NOTE = f"{INTERVALS}. {TESTED}."
 
 
 def headlines(report: Report, most: int = 6) -> list[tuple[str, Figure]]:
@@ -78,7 +81,8 @@ def to_markdown(report: Report) -> str:
         f"# {report.title}\n\n{report.n} probes of {report.histories} histories ({report.portion}), {report.date}, "
         f"{report.machine}, code {report.code}{'' if report.done else ', UNFINISHED'}\n\nSettings: {settings}"
     )
-    parts = [about, _section("Figures", metric_rows(report.metrics), ("metric", "value [95 %]", "n"))]
+    figures = _section("Figures", metric_rows(report.metrics), ("metric", "value [95 %]", "n"))
+    parts = [about, figures, f"{INTERVALS}."]
     for axis, groups in report.by.items():
         if len(groups) > 1:
             header, rows = group_rows(groups)
@@ -90,6 +94,7 @@ def to_markdown(report: Report) -> str:
         ("Timing", timing_rows(report.timing), ("what", "p50", "p95")),
         ("Tokens", report.tokens.items() if any(report.tokens.values()) else (), ("", "n")),
         ("Read by", report.readers.items(), ("", "n")),
+        ("Replies that could not be read, counted as wrong", report.unreadable.items(), ("by", "n")),
         ("Skipped", report.skips.items(), ("reason", "n")),
         ("Published by others", published_rows(report), PUBLISHED_HEADER),
     )
@@ -189,12 +194,13 @@ def _safe(text: str) -> str:
 
 
 def comparison_rows(comparison: Comparison) -> list[tuple[str, ...]]:
-    """One row for each figure, with a star where p < .05."""
+    """One row for each figure, with a star where p < .05 after Holm's correction for all of them."""
     rows: list[tuple[str, ...]] = []
-    for name, d in comparison.differences.items():
+    corrected = holm([d.p for d in comparison.differences.values()])
+    for (name, d), p in zip(comparison.differences.items(), corrected, strict=True):
         values = format_fraction(d.value_a), format_fraction(d.value_b)
         spread = f"{d.difference:+.3f} [{d.low:+.3f}, {d.high:+.3f}]"
-        rows.append((name, *values, spread, f"{d.p:.3f}", str(d.n), "*" if d.p < SIGNIFICANT else ""))
+        rows.append((name, *values, spread, f"{d.p:.3f}", str(d.n), "*" if p < SIGNIFICANT else ""))
     return rows
 
 
@@ -225,6 +231,5 @@ def comparison_markdown(comparison: Comparison) -> str:
         f"{changed}\n\n"
         + (_section("Flipped questions", flip_rows(comparison), FLIP_HEADER) + "\n\n" if comparison.flips else "")
         + _section("Figures", comparison_rows(comparison), COMPARISON_HEADER)
-        + "\n\n"
-        "p: paired randomisation test, two-sided. With so many figures some are below .05 by chance.\n"
+        + f"\n\n{COMPARISON_NOTE}\n"
     )

@@ -15,7 +15,7 @@ from eval.benchmarks.types import Published
 from eval.judging.judge import Agreement, agreement
 from eval.metrics.abstention import Curve, Table, curve, table
 from eval.metrics.answers import verdict
-from eval.metrics.scores import figures, is_evidence
+from eval.metrics.scores import Scored, figures, is_evidence, score
 from eval.runs.run import HistoryCosts, Run
 from eval.types import Cause, Costs, Figure, Prediction, Probe, Sample
 from graph.models.names import is_named
@@ -37,7 +37,8 @@ class Report:
 
     `timing` is in milliseconds unless a name ends in `_s` (seconds), `_per_s` or `_share`. `skips` counts unusable
     parts of the data by reason, `causes` the wrong answers by cause, and `readers` the answers by reader, where a chat
-    model was set.
+    model was set. `unreadable` counts the replies of chat models that could not be read, by who gave them; these count
+    as wrong.
     """
 
     run: str
@@ -60,6 +61,7 @@ class Report:
     timing: Mapping[str, Any]
     tokens: Mapping[str, int]
     readers: Mapping[str, int]
+    unreadable: Mapping[str, int]
     skips: Mapping[str, int]
     published: Sequence[Published]
     done: bool
@@ -69,9 +71,10 @@ def report(run: Run) -> Report:
     """Compute the report of a run, finished or not."""
     benchmark, samples, costs = find(run.spec.benchmark), run.samples(words=False), run.costs()
     answered = run.has_reader
+    scored = score(samples, benchmark.scoring, answered=answered)
     measure = partial(figures, scoring=benchmark.scoring, answered=answered)
     in_all = partial(_with_counted_evidence, measure=measure)
-    metrics = in_all(samples)
+    metrics = in_all(scored)
     by_model = run.spec.settings.get("reader") == "auto" and is_named(str(run.spec.settings.get("model", "")))
     judged = [(s.verdict, verdict(s.probe, s.prediction)) for s in samples if s.verdict and s.verdict.by != "rule"]
     return Report(
@@ -87,7 +90,7 @@ def report(run: Run) -> Report:
         run.spec.checksum,
         run.spec.settings,
         metrics,
-        {axis: _grouped(samples, of, measure if axis == POPULATION else in_all) for axis, of in AXES.items()},
+        {axis: _grouped(scored, of, measure if axis == POPULATION else in_all) for axis, of in AXES.items()},
         table(samples) if answered else None,
         curve(samples) if answered else None,
         attribute(samples) if answered else {},
@@ -95,10 +98,20 @@ def report(run: Run) -> Report:
         timing(samples, costs),
         {"in": sum(s.prediction.tokens_in for s in samples), "out": sum(s.prediction.tokens_out for s in samples)},
         dict(Counter(_replied_by(s.prediction) for s in samples).most_common()) if by_model else {},
+        _unreadable(samples),
         dict(Counter(reason for c in costs for _, reason in c.skips).most_common()),
         benchmark.published(metrics),
         run.is_done,
     )
+
+
+def _unreadable(samples: Iterable[Sample]) -> dict[str, int]:
+    counts: Counter[str] = Counter()
+    for sample in samples:
+        counts["classifier"] += bool(sample.prediction.fallbacks.get("classify"))
+        counts["reader"] += sample.prediction.unreadable
+        counts["judge"] += sample.verdict is not None and sample.verdict.state == "unreadable"
+    return {name: n for name, n in counts.items() if n}
 
 
 def _replied_by(prediction: Prediction) -> str:
@@ -106,11 +119,11 @@ def _replied_by(prediction: Prediction) -> str:
     return prediction.reader or (f"{prediction.talker}, in conversation" if prediction.talker else NOBODY)
 
 
-def _with_counted_evidence(samples: Sequence[Sample], measure: Callable[[Sequence[Sample]], Figures]) -> Figures:
+def _with_counted_evidence(scored: Sequence[Scored], measure: Callable[[Sequence[Scored]], Figures]) -> Figures:
     """Compute the figures of a group of probes; those about evidence are of its counted probes alone."""
-    measured = measure(samples)
-    counted = [s for s in samples if s.probe.counted]
-    if len(counted) == len(samples):
+    measured = measure(scored)
+    counted = [one for one in scored if one.sample.probe.counted]
+    if len(counted) == len(scored):
         return measured
     of_counted = measure(counted)
     chosen = {name: of_counted.get(name) if is_evidence(name) else figure for name, figure in measured.items()}
@@ -132,12 +145,12 @@ AXES: Mapping[str, Callable[[Probe], Sequence[str]]] = {
 
 
 def _grouped(
-    samples: Iterable[Sample], of: Callable[[Probe], Sequence[str]], measure: Callable[[Sequence[Sample]], Figures]
+    scored: Iterable[Scored], of: Callable[[Probe], Sequence[str]], measure: Callable[[Sequence[Scored]], Figures]
 ) -> dict[str, Figures]:
-    groups: dict[str, list[Sample]] = defaultdict(list)
-    for sample in samples:
-        for name in of(sample.probe):
-            groups[name].append(sample)
+    groups: dict[str, list[Scored]] = defaultdict(list)
+    for one in scored:
+        for name in of(one.sample.probe):
+            groups[name].append(one)
     return {name: measure(groups[name]) for name in sorted(groups)}
 
 

@@ -10,14 +10,15 @@ from pathlib import Path
 from tabulate import tabulate
 
 from eval.benchmarks import find
-from eval.benchmarks.types import at_cutoffs
+from eval.benchmarks.types import BM25, at_cutoffs
+from eval.metrics.intervals import INTERVALS
 from eval.play.execute import with_label
 from eval.reporting.render import format_figure
 from eval.reporting.report import Report, report
 from eval.runs.evaluator import Evaluator, NoData, RunRequest
 from eval.runs.experiment import with_settings
+from eval.runs.halves import Half
 from eval.types import Figure, Watch
-from memory.search.scoring import FACTORS
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +60,10 @@ class ResultLine:
 _ANSWERS = ("answer_accuracy", "token_recall", "containment", "abstention_f1", "false_refusal_rate")
 _READ = ("token_recall", "containment")
 _POOLED = ("session_recall@1", "session_recall_all@1", "session_recall@5", "session_recall_all@5")
+_OFFICIAL = at_cutoffs(["session_recall_all_official", "ndcg_official", "turn_recall_all_official"], (5, 10))
+_OF_ALL = at_cutoffs(["session_recall_any", "session_recall_all"], (5, 10))
 _TEMPORAL = ("session_recall_all@5", "turn_recall@10", "token_recall")
 _UNTIMED = ("time_filter=False",)
-_BM25 = ("learner=none", *(f"search.{name}=0" for name in ("dense_weight", *FACTORS)))
 _CLASSES = ("classification_accuracy", "classification_f1")
 _MEANS = at_cutoffs(["geometric_mean"], (1, 3, 5, 10))
 _RANKING = ("session_recall@5", "session_recall_all@5", "session_recall@10", "session_recall_all@10", "turn_recall@10")
@@ -70,11 +72,18 @@ LINES = (
     ResultLine("memoir", (*_RANKING, *_ANSWERS)),
     ResultLine("conversations", (*_RANKING, *_ANSWERS, "abstention_recall")),
     ResultLine("longmemeval", (*_RANKING, "turn_recall_all@10", *_ANSWERS)),
-    ResultLine("locomo", (*_RANKING, *_ANSWERS)),
-    ResultLine("locomo", _READ, ability="single-hop"),
+    ResultLine("locomo", (*_RANKING, *_ANSWERS, "f1_official")),
+    ResultLine("locomo", (*_READ, "f1_official"), ability="single-hop"),
+    ResultLine("locomo", (*_READ, "f1_official"), ability="multi-hop"),
     ResultLine("longmemeval", _POOLED, settings=("pooled=True", "reader=none"), settings_label="pooled"),
     ResultLine(
-        "longmemeval", _POOLED, settings=("pooled=True", "reader=none", *_BM25), settings_label="pooled, BM25 alone"
+        "longmemeval", _POOLED, settings=("pooled=True", "reader=none", *BM25), settings_label="pooled, BM25 alone"
+    ),
+    ResultLine(
+        "longmemeval",
+        (*_OF_ALL, *_OFFICIAL, "turn_ndcg_official@10"),
+        settings=("indexed=user", "reader=none"),
+        settings_label="user's turns alone indexed",
     ),
     ResultLine("longmemeval", _TEMPORAL, ability="temporal-reasoning"),
     ResultLine("longmemeval", _TEMPORAL, settings=_UNTIMED, ability="temporal-reasoning", settings_label="time off"),
@@ -103,14 +112,17 @@ def available(evaluator: Evaluator, lines: Iterable[ResultLine]) -> list[tuple[R
     return here
 
 
-def measure(evaluator: Evaluator, jobs: int, watch: Watch) -> Results:
-    """Run every benchmark whose files are here; raises `NoData` if none are, not even Memoir's own."""
+def measure(evaluator: Evaluator, jobs: int, watch: Watch, half: Half | None = None) -> Results:
+    """Run every benchmark whose files are here, or one half of each.
+
+    Raises `NoData` if none are here, not even Memoir's own.
+    """
     done: list[tuple[ResultLine, Report]] = []
     reports: dict[tuple[Path, tuple[str, ...]], Report] = {}
     for line, path in available(evaluator, LINES):
         if (path, line.settings) not in reports:
             experiment = with_settings(evaluator.experiment, list(line.settings))
-            request = RunRequest(line.benchmark, path, experiment, jobs=jobs)
+            request = RunRequest(line.benchmark, path, experiment, half=half, jobs=jobs)
             reports[path, line.settings] = report(evaluator.run(request, watch=with_label(watch, line.title)))
         done.append((line, reports[path, line.settings]))
     return done
@@ -121,10 +133,13 @@ def to_markdown(done: Results) -> str:
     about = done[0][1]
     rows = [row for line, measured in done for row in _rows(line, measured)]
     portions = "; ".join(
-        f"{line.title}: {each.n} probes of {each.histories} histories" for line, each in done if line.shows_all
+        f"{line.title}: {each.n} probes of {each.histories} histories ({each.portion})"
+        for line, each in done
+        if line.shows_all
     )
     return (
         f"{about.machine}, {about.date}, code {about.code}; settings as a chat has them, no language model. {portions}."
+        f" {INTERVALS}."
         "\n\n" + tabulate(rows, HEADER, tablefmt="github", disable_numparse=True)
     )
 

@@ -20,6 +20,7 @@ from eval.play.pooled import pool
 from eval.play.replay import Stop, count_asked
 from eval.runs.experiment import Experiment
 from eval.runs.folder import Runs
+from eval.runs.halves import Half, half_folder, in_half
 from eval.runs.provenance import checksum, code_version, versions
 from eval.runs.run import Run, Spec
 from eval.settings import EvalSettings
@@ -46,8 +47,9 @@ class NothingToJudge(MemoirError):
 class RunRequest:
     """Which benchmark to run, on what data and with which settings.
 
-    `limit` asks the first so many probes, `only` names the histories to play. `afresh` starts a new run where an
-    unfinished one could be resumed; `cold` ignores the cache of embeddings.
+    `limit` asks the first so many probes, `only` names the histories to play, `half` limits both to the half that tunes
+    or the one that reports. `afresh` starts a new run where an unfinished one could be resumed; `cold` ignores the
+    cache of embeddings.
     """
 
     benchmark: str
@@ -55,6 +57,7 @@ class RunRequest:
     experiment: Experiment = field(default_factory=Experiment)
     limit: int | None = None
     only: tuple[str, ...] = ()
+    half: Half | None = None
     jobs: int = 1
     afresh: bool = False
     cold: bool = False
@@ -63,6 +66,7 @@ class RunRequest:
     def portion(self) -> str:
         """Which probes are asked, in words."""
         probes = "all" if self.limit is None else f"the first {self.limit}"
+        probes += f" of the {self.half} half" if self.half else ""
         return f"{probes} of {', '.join(self.only)}" if self.only else probes
 
 
@@ -96,13 +100,22 @@ class Evaluator:
             f"`python -m eval fetch {benchmark.name}`. Looked in: {', '.join(map(str, folders))}"
         )
 
+    def path_of(self, request: RunRequest) -> Path:
+        """The file or folder that a request reads; raises `NoData` if the files were not found."""
+        benchmark = benchmarks.find(request.benchmark)
+        path = self.data_of(benchmark, request.data)
+        return half_folder(benchmark.name, path, request.half) if request.half else path
+
+    def histories(self, request: RunRequest) -> Iterator[History]:
+        """Read the histories that a request plays; raises `NoData` and `NoProbes` as `start` does."""
+        return _histories(request, self.path_of(request))
+
     def start(self, request: RunRequest) -> tuple[Run, int]:
         """Create the run of a request, or find the unfinished one to resume, and count its probes; ask nothing yet.
 
         Raises `NoData` if the files were not found and `NoProbes` if there is nothing to ask.
         """
-        benchmark = _requested_benchmark(request)
-        path = self.data_of(benchmark, request.data)
+        benchmark, path = _requested_benchmark(request), self.path_of(request)
         total = sum(count_asked(history, request.experiment) for history in _histories(request, path))
         spec = Spec(
             benchmark.name,
@@ -154,8 +167,8 @@ class Evaluator:
     def judge(self, run: Run, model: str, watch: Callable[[int, int], None] = lambda done, total: None) -> Spent:
         """Let a chat model judge every answer of a run; its verdicts replace those of the rule.
 
-        What the judge cannot score is reported as unscored and not counted as wrong. Raises `NothingToJudge` if the run
-        was made without a reader, and `UnknownModel` if there is no such chat model.
+        A reply of the judge that cannot be read counts as wrong; the report says how many there were. Raises
+        `NothingToJudge` if the run was made without a reader, and `UnknownModel` if there is no such chat model.
         """
         if not run.has_reader:
             raise NothingToJudge(f"{run.name} was run without a reader, so it has no answer to judge")
@@ -178,11 +191,16 @@ def _resolved_settings(experiment: Experiment) -> dict[str, Any]:
 
 
 def _requested_benchmark(request: RunRequest) -> Benchmark:
-    """Find the benchmark of a request; its questions are its own, or made from its histories' relations."""
+    """Find the benchmark of a request: its own questions or those made from its histories' relations, of one half."""
     benchmark, seed = benchmarks.find(request.benchmark), request.experiment.seed
-    if request.experiment.questions == "own":
-        return benchmark
-    return replace(benchmark, load=lambda path: (graph_history(history, seed) for history in benchmark.load(path)))
+
+    def load(path: Path) -> Iterator[History]:
+        histories = benchmark.load(path)
+        if request.experiment.questions == "graph":
+            histories = (graph_history(history, seed) for history in histories)
+        return in_half(benchmark.name, histories, request.half) if request.half else histories
+
+    return replace(benchmark, load=load)
 
 
 def _histories(request: RunRequest, path: Path) -> Iterator[History]:

@@ -18,7 +18,9 @@ from memory.errors import MemoirError
 
 Granularity = Literal["turn", "round", "session", "summary"]
 Key = Literal["value", "value+facts", "value+summary", "value+keyphrases"]
-ReaderInput = Literal["memory", "nothing", "everything", "oracle", "wrong", "setting-1", "setting-2", "setting-3"]
+ReaderInput = Literal[
+    "memory", "nothing", "everything", "recent", "oracle", "wrong", "setting-1", "setting-2", "setting-3"
+]
 RememberedKinds = Literal["both", "semantic", "episodic"]
 
 
@@ -30,12 +32,13 @@ class UnknownSetting(MemoirError):
 class SimulationSettings:
     """How questions are asked: with which choices, under which names, within which time, and which questions.
 
-    `time_limit_s` limits the response time of an answer; 0 is no limit.
+    They are as in DialSim's paper in its sixth version (Kim et al. 2024, sections 3.1.6 and 5.1). `time_limit_s` limits
+    the response time of an answer, as earlier versions did; 0 is no limit.
     """
 
     answers: Answers = "multiple-choice"
-    names: Names = "original"
-    time_limit_s: float = 6.0
+    names: Names = "anonymised"
+    time_limit_s: float = 0.0
     questions: Literal["all", "hard", "easy"] = "all"
 
 
@@ -45,10 +48,13 @@ class Experiment:
 
     `pipeline` holds the settings of a chat. `granularity` is what one dialogue memory holds (LongMemEval, section 5.2;
     DialSim's stores): a turn, a round (what the user said and the replies to it), a session, or a session's summary.
-    `key` is what it is indexed by (section 5.3), `keys` whether additions are merged with the text or indexed as
-    separate memories. `remembered` limits the stores to one kind (PerLTQA, figure 4). `given` is what the reader gets:
-    what the memory finds, nothing, everything, the evidence, what is found without the evidence (PerLTQA, table 6), or
-    the candidates of a setting of the benchmark (MADial-Bench, section 3.3.2).
+    `indexed` says whose words it is indexed by: everybody's, or the user's alone, as in LongMemEval's official index;
+    then a memory without words of the user is not stored. `key` says what is added to these words (section 5.3), and
+    `keys` whether it is merged with them or indexed as a separate memory. `remembered` limits the stores to one kind
+    (PerLTQA, figure 4). `given` is what the reader gets: what the memory finds, nothing, everything, as much of the end
+    as it can read ("recent": DialSim's base model), the evidence, what is found without the evidence (PerLTQA, table
+    6), or the candidates of a setting of the benchmark (MADial-Bench,
+    section 3.3.2).
     `times` is the source of the time filter's times: the words of the question, or the dates of its evidence.
     `questions` are the benchmark's own, or one- and two-hop questions made from the history's dated relations. `pooled`
     stores all histories for one persona (`eval.play.pooled`) instead of one for each.
@@ -56,6 +62,7 @@ class Experiment:
 
     pipeline: PipelineSettings = field(default_factory=PipelineSettings)
     granularity: Granularity = "turn"
+    indexed: Literal["all", "user"] = "all"
     key: Key = "value"
     keys: Literal["merged", "separate"] = "merged"
     remembered: RememberedKinds = "both"

@@ -123,7 +123,7 @@ def _encoded(life: Life, memories: int, embedder: CachedEmbedder, watch: Watch) 
     """Encode the first texts of a life."""
     texts = [t.text for s in life.sessions(min(ENCODED, memories)) for t in s.turns]
     for start in range(0, len(texts), BATCH):
-        embedder.encode(texts[start : start + BATCH])
+        embedder.encode_document(texts[start : start + BATCH])
         watch("encoding", min(start + BATCH, len(texts)), len(texts))
     return texts
 
@@ -147,7 +147,8 @@ def _of_one(
     yield SpeedFigure(RETRIEVAL, "ms", name, ours, n)
     corpus = references.read(Bank(made.path), embedder.model, embedder.dimensions)
     asks = [
-        Question(lexical.content_terms(q), v) for q, v in zip(questions, embedder.encode(list(questions)), strict=True)
+        Question(lexical.content_terms(q), v)
+        for q, v in zip(questions, embedder.encode_query(list(questions)), strict=True)
     ]
     for reference in REFERENCES:
         if len(corpus.ids) > reference.most:

@@ -184,7 +184,7 @@ def add_vectors(
 
     `watch` is called with how many have one, and how many there are.
     """
-    own = dict(zip((rows.digest(text) for text in texts), embedder.encode(texts), strict=True))
+    own = dict(zip((rows.digest(text) for text in texts), embedder.encode_document(texts), strict=True))
     mixtures = Mixtures(np.stack(list(own.values())))
     personas = [persona.id for persona in bank.personas()]
     with bank.reading() as db:

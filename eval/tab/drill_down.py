@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from eval.benchmarks.types import Benchmark
-from eval.metrics.classification import predicted_kind
-from eval.metrics.scores import score
+from eval.metrics import classification
+from eval.metrics.scores import Scored
 from eval.reporting.report import AXES, CAUSES, cause
 from eval.types import Sample
 
@@ -21,8 +21,8 @@ KIND, DECLINED, ANSWERED_RIGHTLY = "kind predicted correctly", "declined", "answ
 
 SET_METRICS: Mapping[str, str] = {
     "classification_": KIND,
-    "abstention_": DECLINED,
-    "false_refusal_rate": DECLINED,
+    "abstention_precision": DECLINED,
+    "abstention_f1": DECLINED,
     "dist_": ANSWERED_RIGHTLY,
 }
 """For metrics that only a set of probes has: what they are computed from in each probe, by the start of their name."""
@@ -49,7 +49,7 @@ def group_names(samples: Sequence[Sample], *, has_reader: bool) -> list[str]:
     known = [
         f"{axis}: {name}" for axis, of in AXES.items() for name in sorted({n for s in samples for n in of(s.probe)})
     ]
-    verdicts = [f"verdict: {state}" for state in ("wrong", "right", "unscored")]
+    verdicts = [f"verdict: {state}" for state in ("wrong", "right", "unreadable", "unscored")]
     causes = [f"wrong because: {name}" for name in CAUSES]
     cells = [f"abstention: {cell}" for cell in ABSTENTION]
     return [ALL, *(name for name in [*verdicts, *causes, *cells, *known] if name in present)]
@@ -64,33 +64,29 @@ def _groups_of(sample: Sample, has_reader: bool) -> Iterator[str]:
         yield f"verdict: {sample.verdict.state}"
     if (why := cause(sample)) is not None:
         yield f"wrong because: {why}"
-    declined, able = sample.prediction.abstained, sample.probe.gold.answerable
-    yield f"abstention: {'declined' if declined else 'answered'}, {'can' if able else 'cannot'} be answered"
+    declined, able = sample.prediction.declined, sample.probe.gold.answerable
+    if sample.probe.is_question:
+        yield f"abstention: {'declined' if declined else 'answered'}, {'can' if able else 'cannot'} be answered"
 
 
 def sort_by_metric(
-    samples: Iterable[Sample], benchmark: Benchmark, metric: str, group: str, *, has_reader: bool
+    scored: Iterable[Scored], metric: str, group: str, *, has_reader: bool
 ) -> list[tuple[Sample, float | None]]:
     """Sort the probes of a group by a metric, lowest first; those without a value come last."""
-    measure = _measure_of(benchmark, metric, has_reader)
-    chosen = [s for s in samples if group == ALL or group in _groups_of(s, has_reader)]
-    valued = [(sample, measure(sample)) for sample in chosen]
+    chosen = [one for one in scored if group == ALL or group in _groups_of(one.sample, has_reader)]
+    valued = [(one.sample, _value(one, metric)) for one in chosen]
     return sorted(valued, key=lambda pair: (pair[1] is None, pair[1] or 0.0, pair[0].probe.id))
 
 
-def _measure_of(benchmark: Benchmark, metric: str, has_reader: bool) -> Callable[[Sample], float | None]:
+def _value(one: Scored, metric: str) -> float | None:
     name = metric.replace("geometric_mean@", "map@")
     name = next((of for begins, of in SET_METRICS.items() if name.startswith(begins)), name)
     if name == KIND:
-        return _kind_is_right
+        kinds = classification.kinds(one.sample)
+        return float(kinds[0] == kinds[1]) if kinds else None
     if name == DECLINED:
-        return lambda sample: float(sample.prediction.abstained)
-    return lambda sample: score(sample, benchmark.scoring, answered=has_reader).get(name)
-
-
-def _kind_is_right(sample: Sample) -> float | None:
-    gold, predicted = sample.probe.gold.kind, predicted_kind(sample.prediction.stores)
-    return float(predicted == gold) if gold and predicted else None
+        return float(one.sample.prediction.declined) if one.sample.probe.is_question else None
+    return one.scores.get(name)
 
 
 def trace_evidence(sample: Sample, texts: Mapping[str, str] | None = None) -> list[EvidencePiece]:

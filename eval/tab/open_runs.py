@@ -9,6 +9,7 @@ from pathlib import Path
 
 from eval import benchmarks
 from eval.benchmarks.types import Benchmark
+from eval.metrics.scores import Scored, score
 from eval.reporting.report import Report, report
 from eval.runs.folder import Runs
 from eval.runs.run import Run
@@ -25,6 +26,11 @@ class OpenRun:
 
     def __init__(self, run: Run) -> None:
         self.run = run
+
+    @cached_property
+    def scored(self) -> list[Scored]:
+        """The probes with their scores."""
+        return score(self.samples, self.benchmark.scoring, answered=self.run.has_reader)
 
     @property
     def benchmark(self) -> Benchmark:
@@ -69,6 +75,7 @@ class OpenRuns:
             if other is not opened:
                 # The probes can take hundreds of megabytes; the report is kept.
                 vars(other).pop("samples", None)
+                vars(other).pop("scored", None)
         return opened
 
     def texts(self, opened: OpenRun, history: str) -> Mapping[str, str]:

@@ -51,7 +51,7 @@ class ProbesTab:
     def show(self, run: OpenRun, metric: str | None, group: str = ALL) -> Update:
         """List the probes of a group, lowest metric first; none is open."""
         has_reader = run.run.has_reader
-        probes = drill_down.sort_by_metric(run.samples, run.benchmark, metric or "", group, has_reader=has_reader)
+        probes = drill_down.sort_by_metric(run.scored, metric or "", group, has_reader=has_reader)
         more = f" (only the first {MAX_LISTED:,} are listed)" if len(probes) > MAX_LISTED else ""
         count, name = format_count(len(probes), "probe"), metric_name(metric or "")
         groups = drill_down.group_names(run.samples, has_reader=has_reader)

@@ -8,7 +8,14 @@ import gradio as gr
 
 from eval.benchmarks import BENCHMARKS
 from eval.reporting.compare import compare_runs
-from eval.reporting.render import COMPARISON_HEADER, FLIP_HEADER, comparison_markdown, comparison_rows, flip_rows
+from eval.reporting.render import (
+    COMPARISON_HEADER,
+    COMPARISON_NOTE,
+    FLIP_HEADER,
+    comparison_markdown,
+    comparison_rows,
+    flip_rows,
+)
 from eval.runs.experiment import changed_settings
 from eval.runs.folder import Runs
 from eval.runs.run import Run
@@ -111,7 +118,7 @@ class RunsPanel:
         rows = [[metric_name(row[0]), *row[1:], row[0]] for row in differences]
         flips = [list(row) for row in flip_rows(comparison)]
         return {
-            self.outcome: render("run_comparison.html", comparison=comparison),
+            self.outcome: render("run_comparison.html", comparison=comparison, note=COMPARISON_NOTE),
             self.flips: gr.Dataframe(flips, visible=bool(flips)),
             self.differences: gr.Dataframe(rows, visible=True),
             self.download: gr.Button(visible=True),

@@ -7,6 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from eval.metrics.intervals import INTERVALS
 from eval.reporting.render import HEADLINES, format_fraction, headlines
 from eval.reporting.report import Report
 from eval.runs.experiment import changed_settings
@@ -80,7 +81,8 @@ def _describe_step(status: RunStatus) -> str:
 
 def render_run_heading(report: Report) -> Markup:
     """Render which run a report is about: benchmark, portion, machine and changed settings."""
-    return render("run_heading.html", report=report, settings=", ".join(changed_settings(report.settings)))
+    settings = ", ".join(changed_settings(report.settings))
+    return render("run_heading.html", report=report, settings=settings, intervals=f"{INTERVALS}.")
 
 
 def render_cards(report: Report) -> Markup:

@@ -1,0 +1,44 @@
+"""The constants that are chosen, the values that each may take, and the figures that decide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from eval.reporting.ablation import METRICS
+from eval.runs.experiment import Experiment, with_settings
+
+Constants = Mapping[str, float]
+"""A value for each name of `GRID`; `voice` is false or true."""
+
+GRID: Mapping[str, tuple[float, ...]] = {
+    "search.dense_weight": (0, 0.2, 0.4, 0.6, 0.8, 1),
+    "search.coverage": (0, 0.25, 0.5, 0.75),
+    "search.voice": (False, True),
+    "search.length": (0, 0.05, 0.1, 0.2),
+    "search.time": (0, 0.3, 0.6, 1.2),
+    "search.speaker": (0, 0.2, 0.4, 0.8),
+    "search.neighbours": (0, 0.15, 0.3, 0.6),
+    "search.session": (0, 0.15, 0.3, 0.6),
+    "rerank.alpha": (0, 0.05, 0.1, 0.2),
+}
+"""In the order in which they are chosen; of each, off first, then ever farther from off. With all of them off, memories
+are ranked by BM25 alone. The weight `rerank.beta` is not chosen: only its ratio to alpha matters."""
+
+FIGURES: Mapping[str, tuple[str, ...]] = {**METRICS, "conversations": METRICS["memoir"]}
+"""The figures of each benchmark, of which a probe's value is the mean."""
+
+
+def off() -> Constants:
+    """Every factor off: where the choice starts, so that no earlier choice has a part in it."""
+    return {name: values[0] for name, values in GRID.items()}
+
+
+def constants_of(experiment: Experiment) -> Constants:
+    """The constants of an experiment."""
+    settings = experiment.settings
+    return {name: settings[name] for name in GRID}
+
+
+def with_constants(experiment: Experiment, constants: Constants) -> Experiment:
+    """An experiment with other constants."""
+    return with_settings(experiment, [f"{name}={value}" for name, value in constants.items()])

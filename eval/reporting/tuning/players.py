@@ -1,0 +1,158 @@
+"""Play histories once and measure them under any constants, in this process or in several."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from eval.benchmarks import find
+from eval.metrics.evidence import Scoring, score_evidence
+from eval.play.models import Models, load_models
+from eval.play.processes import WorkerFailed
+from eval.play.retrieval_under_test import RetrievalUnderTest
+from eval.reporting.tuning.differences import ProbeValue
+from eval.reporting.tuning.grid import FIGURES, Constants, with_constants
+from eval.runs.experiment import Experiment
+from eval.runs.halves import Half
+from eval.types import History, Sample
+from memory.embedding.embedder import Embedder
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Part:
+    """One half of a benchmark."""
+
+    benchmark: str
+    half: Half
+
+
+PartValues = Mapping[Part, Sequence[ProbeValue]]
+Work = Sequence[tuple[Part, History]]
+Ask = Callable[[Constants, Collection[Part]], Iterable[PartValues]]
+
+
+class Player:
+    """Histories, each played once into a bank of its own as soon as it is first asked."""
+
+    def __init__(self, work: Work, experiment: Experiment, models: Models) -> None:
+        self._work = work
+        self._experiment = experiment
+        self._models = models
+        self._folder = TemporaryDirectory(prefix="memoir-tune-")
+        self._played: dict[int, RetrievalUnderTest] = {}
+
+    def measure(self, constants: Constants, parts: Collection[Part]) -> PartValues:
+        """The values of every probe with evidence in these parts, in the order of the histories."""
+        pipeline = with_constants(self._experiment, constants).pipeline
+        found: dict[Part, list[ProbeValue]] = defaultdict(list)
+        for number, (part, history) in enumerate(self._work):
+            if part in parts:
+                probes = [probe for probe in history.probes if probe.counted and probe.gold.evidence]
+                samples = self._memory(number, history).find(probes, pipeline)
+                found[part].extend(_values(part.benchmark, samples))
+        return dict(found)
+
+    def _memory(self, number: int, history: History) -> RetrievalUnderTest:
+        if number not in self._played:
+            home = Path(self._folder.name) / str(number)
+            home.mkdir()
+            memory = RetrievalUnderTest(home, history, self._experiment, self._models)
+            memory.remember(history.sessions, history.memories)
+            self._played[number] = memory
+        return self._played[number]
+
+
+def _values(benchmark: str, samples: Sequence[Sample]) -> Iterator[ProbeValue]:
+    """The mean of those figures of the benchmark that each probe has."""
+    names = FIGURES[benchmark]
+    cutoffs = sorted({int(name.partition("@")[2]) for name in names})
+    scoring = Scoring(find(benchmark).scoring.level, tuple(cutoffs))
+    for sample, scores in zip(samples, score_evidence(samples, scoring), strict=True):
+        values = [value for name in names if (value := scores.get(name)) is not None]
+        if values:
+            yield ProbeValue(sample.prediction.history_id, sum(values) / len(values))
+
+
+class Measurements:
+    """What was measured, so that no setting is measured twice; `ask` measures on all histories."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self._kept: dict[tuple[tuple[float, ...], Part], Sequence[ProbeValue]] = {}
+
+    @property
+    def settings(self) -> int:
+        """How many settings were measured."""
+        return len({values for values, _ in self._kept})
+
+    def measure(self, constants: Constants, parts: Collection[Part]) -> PartValues:
+        """The values of every probe with evidence in these parts."""
+        values = tuple(constants.values())
+        missing = [part for part in parts if (values, part) not in self._kept]
+        together: dict[Part, list[ProbeValue]] = {part: [] for part in missing}
+        for found in self._ask(constants, missing) if missing else ():
+            for part, of_part in found.items():
+                together[part].extend(of_part)
+        self._kept |= {(values, part): of_part for part, of_part in together.items()}
+        return {part: self._kept[values, part] for part in parts}
+
+
+@contextmanager
+def play(
+    work: Work, experiment: Experiment, cache: Path, *, jobs: int = 1, encoder: Embedder | None = None
+) -> Iterator[Measurements]:
+    """Play these histories in `jobs` processes; in this one if there is one job, or an `encoder` that is loaded."""
+    if jobs == 1 or encoder is not None:
+        player = Player(work, experiment, load_models(experiment, cache, encoder))
+        yield Measurements(lambda constants, parts: [player.measure(constants, parts)])
+        return
+    context = multiprocessing.get_context("spawn")  # a fork would copy locks that torch's threads hold
+    with ExitStack() as stack:
+        pools = [
+            stack.enter_context(ProcessPoolExecutor(1, context, _start, (share, experiment, cache, jobs)))
+            for share in _shares(work, jobs)
+        ]
+        yield Measurements(partial(_ask_all, pools))
+
+
+def _ask_all(pools: Sequence[ProcessPoolExecutor], constants: Constants, parts: Collection[Part]) -> list[PartValues]:
+    try:
+        asked = [pool.submit(_measure, constants, parts) for pool in pools]
+        return [each.result() for each in asked]
+    except BrokenProcessPool:
+        raise WorkerFailed("A process that measured was killed, perhaps because memory ran out") from None
+
+
+def _shares(work: Work, jobs: int) -> list[Work]:
+    """Deal the histories out so that each process has about as many probes."""
+    shares: list[list[tuple[Part, History]]] = [[] for _ in range(jobs)]
+    for part, history in sorted(work, key=lambda one: -len(one[1].probes)):
+        min(shares, key=lambda share: sum(len(h.probes) for _, h in share)).append((part, history))
+    return [share for share in shares if share]
+
+
+# --- in a worker process
+
+_PLAYER: list[Player] = []
+
+
+def _start(work: Work, experiment: Experiment, cache: Path, jobs: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process; the parent ends this one
+    # Set before torch loads: otherwise its waiting threads would compete with those of the other processes.
+    os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
+    os.environ["OMP_NUM_THREADS"] = str(max(1, (os.cpu_count() or 1) // jobs))
+    _PLAYER.append(Player(work, experiment, load_models(experiment, cache)))
+
+
+def _measure(constants: Constants, parts: Collection[Part]) -> PartValues:
+    return _PLAYER[0].measure(constants, parts)

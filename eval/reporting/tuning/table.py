@@ -1,0 +1,114 @@
+"""Write what `tune` found as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+
+from tabulate import tabulate
+
+from eval.metrics.intervals import INTERVALS
+from eval.reporting.tuning.grid import FIGURES, GRID, Constants
+from eval.reporting.tuning.measure import LeftOut, Tuning
+from eval.types import Figure
+
+
+def to_markdown(found: Tuning) -> str:
+    """The left-out figures, the choices, and what each value of the grid gave."""
+    parts = (
+        f"{found.machine}, {date.today()}, code {found.code}, {found.settings} settings measured. A benchmark's figure "
+        f"is the mean of {_figures(found)}.",
+        "Each benchmark left out: the points of 100 of its reporting half with the constants that the tuning halves of "
+        "the others chose, with those chosen on both halves of all, and with those of a chat; changes of the pairs. "
+        f"{INTERVALS}.",
+        _left_out(found.left_out),
+        "The constants that were chosen. " + _agreement(found),
+        _choices(found),
+        "Each value of the grid beside the choice with everything in view (+), in points: the mean over benchmarks, "
+        "its change with one standard error over histories, and each benchmark. The choice is the value nearest to off "
+        "that is worse than the best by no more than one standard error of their difference.",
+        _grid(found),
+    )
+    return "\n\n".join(parts)
+
+
+def _figures(found: Tuning) -> str:
+    benchmarks: dict[tuple[str, ...], list[str]] = {}
+    for each in found.left_out:
+        benchmarks.setdefault(FIGURES[each.benchmark], []).append(each.benchmark)
+    return "; ".join(f"{' and '.join(names)} ({', '.join(of)})" for names, of in benchmarks.items())
+
+
+def _left_out(left_out: Sequence[LeftOut]) -> str:
+    rows = [
+        [
+            each.benchmark,
+            str(each.lost.n),
+            str(each.histories),
+            str(each.tuning),
+            _points(each.figure),
+            _points(each.in_view),
+            _interval(each.lost),
+            _points(each.today),
+            _interval(each.gained),
+        ]
+        for each in left_out
+    ]
+    averages = [[each.figure, each.in_view, each.lost.value, each.today, each.gained.value] for each in left_out]
+    figure, in_view, lost, today, gained = (sum(column) / len(column) for column in zip(*averages, strict=True))
+    signs = (_points(figure), _points(in_view), f"{100 * lost:+.1f}", _points(today), f"{100 * gained:+.1f}")
+    header = ["left out", "n", "histories", "n tuning", "left-out", "in view", "change", "of a chat", "change"]
+    return _table(header, [*rows, ["mean", "", "", "", *signs]])
+
+
+def _choices(found: Tuning) -> str:
+    choices = {
+        **{f"without {each.benchmark}": each.constants for each in found.left_out},
+        "everything in view": found.in_view,
+        "of a chat": found.today,
+    }
+    return _table(["", *map(_short, GRID)], [[label, *map(_value, c.values())] for label, c in choices.items()])
+
+
+def _agreement(found: Tuning) -> str:
+    """Which factors every choice leaves off, and which constants every choice has the same."""
+    choices: list[Constants] = [each.constants for each in found.left_out]
+    same = {name: values[0] for name in GRID if len(set(values := [c[name] for c in choices])) == 1}
+    off = [_short(name) for name, value in same.items() if value == GRID[name][0]]
+    others = [f"{_short(name)} {_value(value)}" for name, value in same.items() if value != GRID[name][0]]
+    return f"Off in all left-out choices: {', '.join(off) or 'none'}; the same in all: {', '.join(others) or 'none'}."
+
+
+def _grid(found: Tuning) -> str:
+    benchmarks = [each.benchmark for each in found.left_out]
+    rows = []
+    for trial in found.trials:
+        chosen = trial.value == found.in_view[trial.name]
+        change = "+" if chosen else f"{100 * trial.change.value:+.2f} ± {100 * trial.change.error:.2f}"
+        figures = _in_points(trial.figures, benchmarks)
+        rows.append([_short(trial.name), _value(trial.value), _points(trial.figure), change, *figures])
+    return _table(["constant", "value", "mean", "change", *benchmarks], rows)
+
+
+def _in_points(figures: Mapping[str, float], benchmarks: Sequence[str]) -> list[str]:
+    return [_points(figures[benchmark]) for benchmark in benchmarks]
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return tabulate(rows, header, tablefmt="github", disable_numparse=True)
+
+
+def _points(figure: float) -> str:
+    return f"{100 * figure:.1f}"
+
+
+def _interval(change: Figure) -> str:
+    return f"{100 * change.value:+.1f} [{100 * change.low:+.1f}, {100 * change.high:+.1f}]"
+
+
+def _short(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def _value(value: float) -> str:
+    return {False: "off", True: "on"}[value] if isinstance(value, bool) else f"{value:g}"

@@ -1,0 +1,235 @@
+"""What tunes is not what reports: the halves, the choice on other benchmarks, and what it loses."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eval.cli.output import marks
+from eval.play.memory_under_test import MemoryUnderTest
+from eval.play.models import Models
+from eval.play.retrieval_under_test import RetrievalUnderTest
+from eval.reporting import results
+from eval.reporting.tuning import choice, grid, measure
+from eval.reporting.tuning.choice import choose, overall, simplest, trials
+from eval.reporting.tuning.differences import ProbeValue, change, mean_change
+from eval.reporting.tuning.grid import FIGURES, GRID, constants_of, off, with_constants
+from eval.reporting.tuning.table import to_markdown
+from eval.runs.evaluator import OWN_FILES, Evaluator, RunRequest
+from eval.runs.experiment import Experiment, with_settings
+from eval.runs.halves import HALVES, evidence_session, half_of, in_half
+from eval.settings import EvalSettings
+from eval.types import History
+from memory.search.scoring import FACTORS
+from support.invented_history import PROBES, life
+
+NAMES = st.lists(st.text("abcde", min_size=1, max_size=3), min_size=1, max_size=8, unique=True)
+
+
+def histories(names) -> list[History]:
+    """A life for each name, its probes named after it."""
+    return [life(id=name, probes=tuple(replace(probe, id=f"{name}-{probe.id}") for probe in PROBES)) for name in names]
+
+
+def split(names) -> dict[str, dict[str, set[str]]]:
+    """The probes of each history in each half."""
+    return {
+        half: {h.id: {probe.id for probe in h.probes} for h in in_half("locomo", iter(histories(names)), half)}
+        for half in HALVES
+    }
+
+
+# --- halves
+
+
+@given(NAMES)
+def test_every_probe_is_in_exactly_one_half(names):
+    tuning, reporting = ({p for probes in half.values() for p in probes} for half in split(names).values())
+    assert not tuning & reporting
+    assert tuning | reporting == {probe.id for history in histories(names) for probe in history.probes}
+
+
+@given(NAMES, NAMES)
+def test_a_history_stays_in_its_half_whatever_else_the_file_holds(names, others):
+    def halves(of) -> set[str]:
+        return {half_of("locomo", name) for name in of}
+
+    if len(halves(names)) == 2:
+        more = split(dict.fromkeys([*names, *others]))
+        assert all(set(split(names)[half]) <= set(more[half]) for half in HALVES)
+
+
+def test_the_probes_of_a_single_history_are_split_by_the_session_of_their_evidence():
+    many = tuple(
+        replace(PROBES[0], id=f"{s}-{n}", gold=replace(PROBES[0].gold, sessions=(f"s{s}",)))
+        for s in range(12)
+        for n in range(2)
+    )
+    halves = [
+        {evidence_session(p) for h in in_half("perltqa", iter([life(probes=many)]), half) for p in h.probes}
+        for half in HALVES
+    ]
+    assert not halves[0] & halves[1]
+    assert all(halves)
+
+
+def test_the_halves_are_those_that_were_committed():
+    names = ("memoir/ines", "memoir/kofi", "memoir/marta", "locomo/conv-26", "locomo/conv-30", "longmemeval/eace081b")
+    halves = [half_of(*name.split("/")) for name in names]
+    assert halves == ["reporting", "tuning", "tuning", "tuning", "reporting", "reporting"]
+
+
+def test_our_own_conversations_are_split_by_folder(tmp_path):
+    evaluator = Evaluator(EvalSettings(home=tmp_path, data=None))
+    paths = [evaluator.path_of(RunRequest("conversations", half=half)) for half in HALVES]
+    assert [path.name for path in paths] == ["development", "reported"]
+    assert evaluator.path_of(RunRequest("conversations")) == OWN_FILES["conversations"]
+
+
+def test_a_run_of_one_half_says_so(tmp_path):
+    evaluator = Evaluator(EvalSettings(home=tmp_path, data=None))
+    run, total = evaluator.start(RunRequest("memoir", half="reporting", limit=70))
+    assert run.spec.portion == "the first 70 of the reporting half"
+    assert total == 56  # Ines's
+
+
+def test_the_table_of_results_can_be_of_one_half(tmp_path, monkeypatch):
+    evaluator = Evaluator(EvalSettings(home=tmp_path, data=None))
+    monkeypatch.setattr(results, "report", lambda run: run)
+    monkeypatch.setattr(evaluator, "run", lambda request, watch: request)
+    asked = [request for _, request in results.measure(evaluator, 1, lambda *progress: None, "reporting")]
+    assert {request.benchmark for request in asked} == {"memoir", "conversations"}
+    assert {request.half for request in asked} == {"reporting"}
+
+
+# --- differences
+
+
+def values(*of_histories: tuple[float, ...]) -> list[ProbeValue]:
+    return [ProbeValue(f"h{n}", value) for n, own in enumerate(of_histories) for value in own]
+
+
+def test_a_change_that_histories_agree_on_is_surer_than_one_that_one_history_has_alone():
+    before = values((0,) * 20, (0,) * 20, (0,) * 20, (0,) * 20)
+    agreed = change(before, values(*[(1,) * 5 + (0,) * 15] * 4))
+    alone = change(before, values((1,) * 20, (0,) * 20, (0,) * 20, (0,) * 20))
+    assert agreed.value == alone.value == 0.25
+    assert 0 < agreed.low < agreed.high < alone.high
+    assert alone.low == 0
+
+
+def test_benchmarks_weigh_alike_whatever_their_size():
+    before = {"small": values((0,), (0,)), "large": values((0,) * 50, (0,) * 50)}
+    after = {"small": values((1,), (1,)), "large": values((0,) * 50, (0,) * 50)}
+    assert mean_change(before, after).value == 0.5
+    assert overall(after) == 0.5
+
+
+# --- the choice
+
+
+def test_of_values_that_differ_by_noise_the_nearest_to_off_is_chosen():
+    noisy = {0: {"a": values((0, 1), (1, 0))}, 0.5: {"a": values((1, 0), (1, 1))}}
+    assert simplest(noisy) == 0
+    clear = {0: {"a": values((0, 0), (0, 0))}, 0.5: {"a": values((1, 0), (1, 0))}, 1: {"a": values((1, 0), (1, 0))}}
+    assert simplest(clear) == 0.5
+
+
+def made_up(constants) -> Mapping[str, list[ProbeValue]]:
+    """Meaning gains in every history, and the class where there is meaning; all other constants change nothing."""
+    meaning = 0.4 - abs(constants["search.dense_weight"] - 0.4)
+    figure = 0.5 + meaning + (0.1 * bool(constants["rerank.alpha"]) if meaning > 0 else 0)
+    return {name: values((figure, 0.2), (figure, 0.1)) for name in ("one", "other")}
+
+
+def test_the_choice_keeps_what_gains_and_leaves_the_rest_off():
+    assert choose(made_up) == {**off(), "search.dense_weight": 0.4, "rerank.alpha": 0.05}
+
+
+def test_the_choice_starts_without_any_earlier_one():
+    seen = []
+    choose(lambda constants: seen.append(constants) or made_up(constants))
+    assert seen[0] == off()
+
+
+def test_every_value_of_the_grid_is_tried_beside_the_choice():
+    chosen = choose(made_up)
+    tried = trials(made_up, chosen)
+    assert [(trial.name, trial.value) for trial in tried] == [(name, v) for name, vs in GRID.items() for v in vs]
+    assert all(trial.change.value == 0 for trial in tried if trial.value == chosen[trial.name])
+
+
+def test_the_grid_has_every_factor_with_off_first():
+    assert {f"search.{name}" for name in FACTORS} <= set(GRID)
+    assert set(off().values()) == {0}
+    assert constants_of(with_constants(Experiment(), off())) == off()
+    assert all(list(each) == sorted(each) for each in GRID.values())
+
+
+# --- retrieval under many settings
+
+
+def test_what_is_kept_between_settings_changes_no_ranking(tmp_path, embedder, classifier):
+    experiment, models = with_settings(Experiment(), ["reader=none"]), Models(embedder, classifier)
+    history = life()
+    (tmp_path / "kept").mkdir()
+    kept = RetrievalUnderTest(tmp_path / "kept", history, experiment, models)
+    kept.remember(history.sessions, history.memories)
+    settings = ({}, {"search.dense_weight": 0.2}, {"search.voice": False}, {"search.dense_weight": 1}, off(), {})
+    for number, changed in enumerate(settings):
+        changed_experiment = with_constants(experiment, {**constants_of(experiment), **changed})
+        home = tmp_path / str(number)
+        home.mkdir()
+        fresh = MemoryUnderTest(home, history, changed_experiment, models)
+        fresh.remember(history.sessions, history.memories)
+        found = [sample.prediction.found for sample in kept.find(history.probes, changed_experiment.pipeline)]
+        assert found == [fresh.ask(probe).found for probe in history.probes], changed
+
+
+# --- the command
+
+
+@pytest.fixture
+def evaluator(tmp_path, monkeypatch):
+    """An evaluator of two tiny benchmarks, and a grid of two constants."""
+    small = {"search.dense_weight": (0, 0.5, 0.8), "rerank.alpha": (0, 0.05)}
+    for module in (grid, choice):
+        monkeypatch.setattr(module, "GRID", small)
+    monkeypatch.setattr("eval.reporting.tuning.table.GRID", small)
+    evaluator = Evaluator(EvalSettings(home=tmp_path, data=None))
+    monkeypatch.setattr(
+        evaluator, "histories", lambda request: iter(histories([f"{request.benchmark} {request.half}"]))
+    )
+    return evaluator
+
+
+def test_each_benchmark_is_left_out_of_the_choice_that_it_is_measured_with(evaluator, embedder, monkeypatch):
+    asked = []
+    real = measure.choose
+    monkeypatch.setattr(measure, "choose", lambda of, watch: asked.append(sorted(of(off()))) or real(of, watch))
+    found = measure.measure(evaluator, 1, lambda label, done, total: None, encoder=embedder)
+    assert asked == [["conversations", "memoir"], ["conversations"], ["memoir"]]
+    assert [each.benchmark for each in found.left_out] == ["memoir", "conversations"]
+    for each in found.left_out:
+        assert each.lost.value == pytest.approx(each.figure - each.in_view)
+        assert each.gained.value == pytest.approx(each.figure - each.today)
+        assert each.lost.n == 2  # one of the three probes has no evidence
+    assert found.today == {"search.dense_weight": 0.8, "rerank.alpha": 0.05}
+    table = to_markdown(found)
+    for title in ("without memoir", "everything in view", "of a chat", "dense_weight", "Off in all left-out choices"):
+        assert title in table
+
+
+def test_one_benchmark_alone_cannot_be_left_out(evaluator, monkeypatch):
+    monkeypatch.setattr(measure, "available", lambda evaluator, lines: [(lines[0], Path())])
+    with pytest.raises(measure.TooFewBenchmarks):
+        measure.measure(evaluator, 1, lambda label, done, total: None)
+
+
+def test_the_notes_have_a_place_for_the_table():
+    notes = (Path(__file__).parents[1] / "eval" / "EXPERIMENTS.md").read_text("utf-8")
+    assert all(mark in notes for mark in marks("tune"))
+    assert set(FIGURES) >= {"memoir", "conversations"}
