@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 class Answering:
     """Answers with an assistant, and shows it in these components.
 
-    `show_place` says what changes on the page once a chat has begun. `stops` holds, by the chat's id, the signal that
-    stops its answer.
+    `show_place` says what changes on the page once a chat has begun. `stops` holds, by the id of a chat that is being
+    answered, the signal that stops its answer.
     """
 
     assistant: Assistant
@@ -64,6 +64,11 @@ class Answering:
         if not text.strip():
             yield {self.box.composer: gr.skip()}
             return
+        if chat.id in self.stops:  # the message stays in the composer
+            gr.Info(messages.STILL_ANSWERING, duration=4)
+            yield {self.box.composer: gr.skip()}
+            return
+        stop = self.stops[chat.id] = asyncio.Event()
         bubbles = (*messages.latest(chat.bubbles), messages.user_bubble(text))
 
         def below(last: Bubble) -> Update:
@@ -77,11 +82,12 @@ class Answering:
             async for waiting in iterate_in_threadpool(wait_until_ready(self.assistant, self.indexer)):
                 yield below(messages.status(waiting))
             draft, event = "", None
-            stop = self.stops[chat.id] = asyncio.Event()
             async for event in until(stop, assistant.stream(ask)):
                 if isinstance(event, Answer):
                     by_model = event.reading.by == assistant.services.settings.model
-                    yield await to_thread(self._show_answer, chat, bubbles, event, by_model=by_model)
+                    shown = await to_thread(self._show_answer, chat, bubbles, event, by_model=by_model)
+                    del self.stops[chat.id]  # before the page shows that the next message can be sent
+                    yield shown
                 elif isinstance(event, Token):
                     draft = event.text if event.restart else draft + event.text
                     yield below(messages.draft_bubble(draft))
@@ -93,7 +99,8 @@ class Answering:
             yield {self.box.composer: messages.ready(text), self.box.bubbles: messages.shown(chat.bubbles)}
             raise to_gradio_error(error) from error
         finally:
-            self.stops.pop(chat.id, None)
+            if self.stops.get(chat.id) is stop:
+                del self.stops[chat.id]
 
     async def stop(self, chat: Chat) -> None:
         """Stop the answer that is being written in this chat."""

@@ -119,7 +119,8 @@ class ChatTab:
         sent = [self.box.composer, self.chat, self.as_of, self.forgetful, self.model.name, self.model.quantization]
         answered = [self.box.composer, self.box.bubbles, self.chat, self.sources, self.timer, self.place, self.past]
         answered += self.trace.outputs
-        at_once = {"concurrency_limit": 4, "concurrency_id": "answer", **PRIVATE}
+        # With the default "once", a page drops what is sent until it has seen the last answer's end, without a word.
+        at_once = {"concurrency_limit": 4, "concurrency_id": "answer", "trigger_mode": "multiple", **PRIVATE}
         answering = Answering(
             self.assistant,
             self.indexer,

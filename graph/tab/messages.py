@@ -27,6 +27,7 @@ STATUS = {
 }
 """What is being done after each node, as the chat shows it."""
 
+STILL_ANSWERING = "Memoir is still answering. Your message is kept; send it once the answer is there."
 LOADING_MODEL = "Loading the chat model…"
 
 SHOWN = 200
