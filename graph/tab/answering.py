@@ -15,7 +15,7 @@ from graph.assistant import Answer, Assistant, Step, until
 from graph.learning.learner import Learner
 from graph.models.local_model import LocalModel
 from graph.models.quantization import Quantization
-from graph.state import Token
+from graph.state import Ask, Token
 from graph.tab import messages
 from graph.tab.chat_box import ChatBox
 from graph.tab.messages import Bubble, Chat, PastAnswer
@@ -61,46 +61,50 @@ class Answering:
         quantization: Quantization,
     ) -> AsyncIterator[Update]:
         """Answer a message; yield what the page shows meanwhile and at the end."""
-        if not text.strip():
-            yield {self.box.composer: gr.skip()}
-            return
         if chat.id in self.stops:  # the message stays in the composer
             gr.Info(messages.STILL_ANSWERING, duration=4)
+        if not text.strip() or chat.id in self.stops:
             yield {self.box.composer: gr.skip()}
             return
         stop = self.stops[chat.id] = asyncio.Event()
         bubbles = (*messages.latest(chat.bubbles), messages.user_bubble(text))
-
-        def below(last: Bubble) -> Update:
-            return {self.box.bubbles: messages.shown([*bubbles, last])}
-
         try:
             ask = await to_thread(build_ask, self.assistant.services.bank, text, chat, as_of, remember=not forgetful)
             assistant = await to_thread(self.model.assistant, self.assistant, model_name, quantization)
             self.learner.use(assistant.services.model)
-            yield {self.box.composer: messages.busy(), **below(messages.status("Thinking…"))}
+            yield {self.box.composer: messages.busy(), **self._below(bubbles, messages.status("Thinking…"))}
             async for waiting in iterate_in_threadpool(wait_until_ready(self.assistant, self.indexer)):
-                yield below(messages.status(waiting))
-            draft, event = "", None
-            async for event in until(stop, assistant.stream(ask)):
-                if isinstance(event, Answer):
-                    by_model = event.reading.by == assistant.services.settings.model
-                    shown = await to_thread(self._show_answer, chat, bubbles, event, by_model=by_model)
-                    del self.stops[chat.id]  # before the page shows that the next message can be sent
-                    yield shown
-                elif isinstance(event, Token):
-                    draft = event.text if event.restart else draft + event.text
-                    yield below(messages.draft_bubble(draft))
-                elif isinstance(event, Step) and not draft and event.line.node in messages.STATUS:
-                    yield below(messages.status(status_after(event.line.node, assistant.services.model)))
-            if not isinstance(event, Answer):
-                yield self._end(replace(chat, bubbles=(*bubbles, *messages.notice(*messages.STOPPED))))
+                yield self._below(bubbles, messages.status(waiting))
+            async for update in self._write(assistant, ask, chat, bubbles, stop):
+                yield update
         except Exception as error:  # the edge: whatever it was, the page must not wait for ever
             yield {self.box.composer: messages.ready(text), self.box.bubbles: messages.shown(chat.bubbles)}
             raise to_gradio_error(error) from error
         finally:
             if self.stops.get(chat.id) is stop:
                 del self.stops[chat.id]
+
+    async def _write(
+        self, assistant: Assistant, ask: Ask, chat: Chat, bubbles: Sequence[Bubble], stop: asyncio.Event
+    ) -> AsyncIterator[Update]:
+        """Yield the answer as it comes, then all of it, or that it was stopped."""
+        draft, event = "", None
+        async for event in until(stop, assistant.stream(ask)):
+            if isinstance(event, Answer):
+                by_model = event.reading.by == assistant.services.settings.model
+                shown = await to_thread(self._show_answer, chat, bubbles, event, by_model=by_model)
+                del self.stops[chat.id]  # before the page shows that the next message can be sent
+                yield shown
+            elif isinstance(event, Token):
+                draft = event.text if event.restart else draft + event.text
+                yield self._below(bubbles, messages.draft_bubble(draft))
+            elif isinstance(event, Step) and not draft and event.line.node in messages.STATUS:
+                yield self._below(bubbles, messages.status(status_after(event.line.node, assistant.services.model)))
+        if not isinstance(event, Answer):
+            yield self._end(replace(chat, bubbles=(*bubbles, *messages.notice(*messages.STOPPED))))
+
+    def _below(self, bubbles: Sequence[Bubble], last: Bubble) -> Update:
+        return {self.box.bubbles: messages.shown([*bubbles, last])}
 
     async def stop(self, chat: Chat) -> None:
         """Stop the answer that is being written in this chat."""
