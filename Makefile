@@ -2,11 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
+MINUTES ?= 30
 # One worker keeps all tests of a file, so that they share the app or the bank that the file starts.
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help app model test test-fast check format results ablation requirements
+.PHONY: help app model test test-fast torture check format results ablation requirements
 
 help:  ## List these commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-14s %s\n", $$1, $$2}'
@@ -25,6 +26,9 @@ test: .venv/test-installed  ## Run all tests, or those named: make test TESTS=te
 
 test-fast: .venv/test-installed  ## Run the tests that need no browser and take seconds
 	$(PYTEST) -m "not slow and not browser and not quality" $(TESTS)
+
+torture: .venv/test-installed  ## Kill, fill, flip and flood for MINUTES; see tests/TORTURE.md
+	$(BIN)/python -m tests.torture $(PARTS) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 check: .venv/test-installed  ## Lint, check the format and the types
 	$(BIN)/ruff check .

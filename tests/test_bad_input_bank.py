@@ -165,6 +165,19 @@ def test_verify_lists_faults_of_a_damaged_file_and_never_breaks_off(home, tmp_pa
             maintenance.verify(bank, "any")
 
 
+def test_a_damaged_schema_that_sqlite_quotes_is_told(home, tmp_path, capsys):
+    bank = seeded(home)
+    backup(bank, tmp_path / "kept.db")
+    content = bytearray(bank.path.read_bytes())
+    content[content.index(b"CREATE TABLE") + 2] ^= 0x80
+    bank.path.write_bytes(content)
+    for command in (["verify"], ["list"], ["restore", str(bank.path)]):
+        assert main(command) == 1
+        assert f"{bank.path}: is not a Memoir bank, or is damaged" in capsys.readouterr().err
+    restore(bank, tmp_path / "kept.db")
+    assert_unharmed(bank)
+
+
 def test_repeated_and_edited_words_are_no_faults(home):
     bank = seeded(home)
     iris = bank.persona("Iris")

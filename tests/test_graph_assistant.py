@@ -13,7 +13,7 @@ from memory.bank import connection
 from memory.bank.bank import Bank
 from memory.search import indexer
 from memory.search.searcher import Searcher
-from memory.types import MemoryDraft
+from memory.types import MemoryDraft, TurnDraft
 from support.event_stream import events_of, events_until
 
 QUESTION = "Where does the spare key of the boathouse hang?"
@@ -35,6 +35,15 @@ def test_waiting_for_the_answer_gives_the_last_event(marlow):
     answer = Assistant(marlow.services).ask(ask)
     assert isinstance(answer, Answer)
     assert (answer.ask, answer.stored) == (ask, None)
+
+
+def test_half_an_emoji_in_a_message_is_no_error(marlow):
+    ask = replace(marlow.asks(f"\ud83d{QUESTION}\x00"), dialogue=(TurnDraft("You", "user", "Hello \udcff"),))
+    answer = Assistant(marlow.services).ask(ask)
+    assert "barometer" in answer.reading.answer
+    assert answer.ask.text == f"\ufffd{QUESTION}"
+    searcher = marlow.services.searcher
+    assert [view.text for view in searcher.views(["boat\ud83d"])] == ["boat\ufffd"]
 
 
 @pytest.fixture

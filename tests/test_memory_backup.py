@@ -2,7 +2,6 @@
 
 import errno
 import os
-import shutil
 import signal
 import sqlite3
 import subprocess
@@ -28,6 +27,7 @@ from memory.search import indexer
 from memory.search.searcher import Searcher
 from memory.types import PersonaDraft, SessionDraft, TurnDraft
 from support.bad_input import ROOT
+from support.small_disk import NoDisk, leave_free, small_disk
 
 MAY = datetime(2023, 5, 8, tzinfo=UTC)
 
@@ -58,16 +58,11 @@ def kept(bank, tmp_path):
 @pytest.fixture
 def disk(tmp_path):
     """A disk of 16 MB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    if shutil.which("mount") is None:
-        pytest.skip("no disk can be mounted here: there is no mount command")
-    command = ["mount", "-t", "tmpfs", "-o", "size=16m", "memoir-test", str(folder)]
-    mounted = subprocess.run(command, capture_output=True, text=True, check=False)
-    if mounted.returncode:
-        pytest.skip(f"no disk can be mounted here: {mounted.stderr.strip()}")
-    yield folder
-    subprocess.run(["umount", str(folder)], capture_output=True, check=False)
+    try:
+        with small_disk(tmp_path / "disk", 16) as folder:
+            yield folder
+    except NoDisk as reason:
+        pytest.skip(str(reason))
 
 
 def files(folder):
@@ -273,6 +268,21 @@ def test_a_backup_that_is_killed_leaves_the_name_free_and_can_be_done_again(bank
     assert files(tmp_path) == ["home", "kept.db"]
 
 
+def test_a_backup_that_is_killed_once_it_has_its_name_is_there_under_no_other(bank, tmp_path):
+    file = tmp_path / "kept.db"
+    script = (
+        "import os, signal\nfrom pathlib import Path\nfrom memory.bank import backup, unfinished\n"
+        "from memory.bank.bank import Bank\n"
+        "unfinished.sync_folder = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+        f"backup.backup(Bank(Path({str(bank.path)!r})), Path({str(file)!r}))"
+    )
+    assert subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False).returncode == -signal.SIGKILL
+    with pytest.raises(MemoirError, match="already exists"):
+        backup(bank, file)
+    assert files(tmp_path) == ["home", "kept.db"]
+    assert texts(Bank(file)) == texts(bank)
+
+
 @pytest.mark.parametrize("at", ["_count_on", "inspect", "_copy", "publish_new", "Bank.replacing"])
 def test_a_restore_that_is_killed_leaves_the_bank_and_no_copy_after_forgetting(bank, kept, at):
     tell(bank, "Later.", name="b")
@@ -347,9 +357,7 @@ def test_a_restore_on_a_disk_that_fills_up_keeps_the_bank(bank, kept, disk):
     size = small.path.stat().st_size
     outcomes = set()
     for free in range(0, 4 * size, 128 << 10):
-        filling = disk / "filling"
-        with filling.open("wb") as file:
-            os.posix_fallocate(file.fileno(), 0, shutil.disk_usage(disk).free - free)
+        filling = leave_free(disk, free)
         try:
             restore(small, kept)
             outcomes.add("restored")
@@ -364,8 +372,7 @@ def test_a_restore_on_a_disk_that_fills_up_keeps_the_bank(bank, kept, disk):
 
 
 def test_a_backup_onto_a_full_disk_says_so(bank, disk):
-    with (disk / "filling").open("wb") as file:
-        os.posix_fallocate(file.fileno(), 0, shutil.disk_usage(disk).free)
+    leave_free(disk, 0)
     with pytest.raises(BankUnavailable, match="disk is full"):
         backup(bank, disk / "kept.db")
     assert files(disk) == ["filling"]

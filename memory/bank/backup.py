@@ -13,8 +13,8 @@ from pathlib import Path
 
 from memory.bank import journal, schema
 from memory.bank.bank import Bank
-from memory.bank.connection import explain, is_fault, open_bank
-from memory.bank.unfinished import publish_new, unfinished_file
+from memory.bank.connection import FAULTS, explain, is_fault, open_bank
+from memory.bank.unfinished import delete_unfinished, publish_new, unfinished_file
 from memory.errors import BankTooNew, BankUnavailable, MemoirError, UnreadableFile
 from memory.progress import Task
 
@@ -96,7 +96,7 @@ def restore(bank: Bank, path: Path) -> RestoreResult:
             with _kept_aside(bank) as before, closing(_open(new)) as source, bank.replacing() as target:
                 source.backup(target)
         return RestoreResult(summary, before)
-    except (sqlite3.Error, OSError) as fault:
+    except FAULTS as fault:
         raise BankUnavailable(f"{explain(bank.path, fault)}. It was left as it was") from fault
 
 
@@ -179,7 +179,7 @@ def inspect(path: Path, task: Task | None = None) -> BankSummary:
             counts = {table: int(conn.execute(f"SELECT count(*) FROM {table}").fetchone()[0]) for table in tables}
             task.report(1)
             return BankSummary(int(version), **counts, size=path.stat().st_size)
-    except (sqlite3.Error, OSError) as fault:
+    except FAULTS as fault:
         raise UnreadableFile(explain(path, fault)) from fault
 
 
@@ -207,6 +207,7 @@ def _count_on(conn: sqlite3.Connection, bank: Bank) -> None:
 def _new_file(path: Path) -> Iterator[Path]:
     """A file beside `path` that is given this name once it is complete; `path` must not be there yet."""
     exists = f"{path} already exists and was not changed. Choose another file."
+    delete_unfinished(path.parent, path.name)  # killed right after it had got its name, a file still has both
     if path.exists():
         raise MemoirError(exists)
     with unfinished_file(path) as half:

@@ -24,6 +24,10 @@ with SQLite's own 2 MB each is read a hundred times over."""
 _UNWRITABLE = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_FULL", "SQLITE_IOERR")
 """Faults of a disk that can still be read. Never SQLITE_BUSY: the file may be half written at that moment."""
 
+FAULTS = (sqlite3.Error, OSError, UnicodeDecodeError)
+"""What is raised for a file that cannot be read or written. A message of SQLite that quotes a damaged schema may be no
+UTF-8, and Python then raises the last."""
+
 _UNDONE = "what was being written was undone; everything before it is kept"
 _REMEDY = "Nothing was changed. Point MEMOIR_HOME at a folder that can be written"
 
@@ -105,7 +109,7 @@ class BankFile:
     def _explained(self) -> Iterator[None]:
         try:
             yield
-        except (sqlite3.Error, OSError) as fault:
+        except FAULTS as fault:
             raise BankUnavailable(explain(self.path, fault)) from fault
 
 
@@ -232,15 +236,22 @@ def _use_write_ahead_log(conn: sqlite3.Connection) -> None:
 
 def is_fault(fault: BaseException | None, *names: str) -> bool:
     """Whether a fault is one of SQLite's named kinds, such as "SQLITE_BUSY"; extended kinds count as their base."""
-    return (getattr(fault, "sqlite_errorname", None) or "").startswith(names)
+    return _name_of(fault).startswith(names)
+
+
+def _name_of(fault: BaseException | None) -> str:
+    """SQLite's or the system's own name of a fault."""
+    if isinstance(fault, UnicodeDecodeError):
+        return "SQLITE_CORRUPT"
+    number = fault.errno if isinstance(fault, OSError) else None
+    return errno.errorcode.get(number or 0, "") or getattr(fault, "sqlite_errorname", None) or ""
 
 
 def explain(path: Path, fault: Exception) -> str:
     """A fault met at the bank's file, in words: the file, what happened, what was kept and what to do."""
-    number = fault.errno if isinstance(fault, OSError) else None
     if path.is_dir():
         return f"{path}: is a folder, not a file. {_REMEDY}"
-    name = errno.errorcode.get(number or 0, "") or getattr(fault, "sqlite_errorname", None) or ""
+    name = _name_of(fault)
     cause = fault.strerror if isinstance(fault, OSError) and fault.strerror else str(fault)
     for beginnings, meaning in _MEANINGS:
         if name.startswith(beginnings):

@@ -4,7 +4,6 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 
 from memory.bank.bank import Bank
-from memory.bank.rows import clean
 from memory.cli.arguments import end_of_date, positive_number
 from memory.cli.command import AddCommand, Arguments, print_result
 from memory.cli.errors import print_error
@@ -87,7 +86,7 @@ def search(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
         print_error(f"{fault}. Memories that are not embedded yet are found by their words only.")
     searcher = Searcher(bank, embedder)
     as_of = arguments.as_of or datetime.now(UTC)
-    hits = searcher.search(persona.id, searcher.views([clean(arguments.query)]), as_of)[: arguments.limit]
+    hits = searcher.search(persona.id, searcher.views([arguments.query]), as_of)[: arguments.limit]
     return print_result(arguments, hits, (f"{hit.score:.3f}  {_describe_memory(hit.memory)}" for hit in hits))
 
 

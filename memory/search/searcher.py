@@ -13,6 +13,7 @@ from sqlite_utils import Database
 from memory.bank import bank
 from memory.bank.bank import Bank
 from memory.bank.queries import indexing
+from memory.bank.rows import clean
 from memory.embedding.embedder import Embedder, Vectors
 from memory.search.engine.candidates import select
 from memory.search.engine.index import Index, IndexCache
@@ -50,6 +51,7 @@ class Searcher:
 
     def views(self, texts: Sequence[str]) -> tuple[View, ...]:
         """Embed several wordings of a question in one encoder call."""
+        texts = [clean(text) for text in texts]
         vectors = self.embedder.encode_query(texts)
         return tuple(View(t, v) for t, v in zip(texts, vectors, strict=True))
 
