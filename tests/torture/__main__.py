@@ -12,17 +12,21 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.torture import flips, fuzz, kill
+from tests.torture import crowd, disk, flips, fuzz, kill, soak
 from tests.torture.outcome import Outcome
 
 Part = Callable[[float, random.Random, Path], Iterator[Outcome]]
 
 PARTS: dict[str, Part] = {
     "kill": kill.run,
+    "disk": disk.run,
+    "crowd": crowd.run,
     "flips": flips.run,
     "fuzz-import": fuzz.run_import,
     "fuzz-ask": fuzz.run_ask,
+    "soak": soak.run,
 }
+"""Those that fork come first: loading the weights starts threads."""
 
 
 def main() -> int:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from graph.assistant import Assistant
 from graph.cli import services
 from graph.settings import Settings
-from graph.state import Ask
+from graph.state import Ask, Services
 from memory.bank.backup import KEPT_SUFFIX, backup, inspect, restore
 from memory.bank.bank import Bank
 from memory.bank.maintenance import verify
@@ -56,17 +56,29 @@ class Chat:
     """Statements in chats; one that was not acknowledged is sent again under the same id."""
 
     def __init__(self, folder: Path, chance: Random) -> None:
-        self.bank, self.ended, self.next = seeded(folder), False, 0
+        self.bank, self.ended, self.acknowledged = seeded(folder), False, set[int]()
 
-    def work(self, report: Report) -> None:
+    def services(self) -> Services:
+        """All that answering takes but a chat model, with the weights loaded."""
         parts = services(Settings(home=self.bank.path.parent, model=""))
         parts.searcher.embedder.load()
-        iris = self.bank.persona("Iris")
+        return parts
+
+    def say(self, parts: Services, n: int) -> None:
+        ask = Ask(
+            self.bank.persona("Iris"),
+            f"I keep umbrella {n:07} in my locker.",
+            MAY + timedelta(minutes=n),
+            f"chat {n // 20}",
+            turn_id=str(n),
+        )
+        Assistant(parts).ask(ask)
+
+    def work(self, report: Report) -> None:
+        parts = self.services()
         report("ready")
-        for n in count(self.next):
-            moment = MAY + timedelta(minutes=n)
-            ask = Ask(iris, f"I keep umbrella {n:05} in my locker.", moment, f"chat {n // 20}", turn_id=str(n))
-            Assistant(parts).ask(ask)
+        for n in count(max(self.acknowledged, default=-1) + 1):
+            self.say(parts, n)
             report(n)
             indexer.embed_pending(self.bank, parts.searcher.embedder)
 
@@ -81,10 +93,9 @@ class Chat:
             """
             rows = db.conn.execute(query).fetchall()
         times = Counter(int(turn) for turn, *_ in rows)
-        self.next = max([self.next, *(n + 1 for n in finished)])
-        for n in range(self.next):
-            if n not in times:
-                outcome.fault("lost", f"message {n}")
+        self.acknowledged.update(finished)
+        for n in self.acknowledged - times.keys():
+            outcome.fault("lost", f"message {n}")
         for n, number in times.items():
             if number > 1:
                 outcome.fault("double", f"message {n}, {number} times")
@@ -277,19 +288,25 @@ def run(seconds: float, chance: Random, folder: Path) -> Iterator[Outcome]:
             victim = kind(folder / f"{name}-{number}", chance)
             for _ in range(KILLS_PER_BANK):
                 if time.monotonic() < ends and not victim.ended:
-                    kill_once(victim, chance, outcome)
+                    finished, killed = kill_after(victim.work, moment(chance))
+                    outcome.done.update(kills=killed)
+                    check(victim, finished, outcome)
             if time.monotonic() >= ends:
                 break
         yield outcome
 
 
-def kill_once(victim: Victim, chance: Random, outcome: Outcome) -> None:
-    """Let the work run for a moment, kill it, and check the bank; many moments are short, for most work is."""
-    finished, killed = kill_after(victim.work, LONGEST * chance.random() ** 2)
+def moment(chance: Random) -> float:
+    """How long the work may go on; most of these times are short, for most work is."""
+    return LONGEST * chance.random() ** 2
+
+
+def check(victim: Victim, finished: list[Any], outcome: Outcome) -> None:
+    """Count what was finished, and what is wrong with the bank."""
     for report in [report for report in finished if isinstance(report, dict)]:
         finished.remove(report)
         outcome.fault("uncaught", report["uncaught"])
-    outcome.done.update(kills=killed, acks=len(finished))
+    outcome.done.update(acks=len(finished))
     try:
         victim.check(finished, outcome)
         for fault in verify(victim.bank, DEFAULT_MODEL):
