@@ -26,7 +26,7 @@ class RerankSettings:
     With `classes` "kinds" the equation is as printed: see `graph.nodes.rerank.order_by_kind`.
     """
 
-    alpha: float = 0.05
+    alpha: float = 0.0
     beta: float = 0.5
     classes: Literal["stores", "kinds"] = "stores"
 
@@ -87,13 +87,6 @@ class Settings(BankSettings):
     dense_weight: float = Field(
         _SEARCH.dense_weight, ge=0, le=1, description="share of meaning in the score; the rest is for words"
     )
-    coverage: float = Field(
-        _SEARCH.coverage,
-        ge=0,
-        le=1,
-        description="part of the share of meaning that goes to words if one memory has them all",
-    )
-    length: float = Field(_SEARCH.length, ge=0, le=1, description="boost for longer memories")
     voice: bool = Field(_SEARCH.voice, description="search in the voice of the person a question is about")
     speaker: float = Field(
         _SEARCH.speaker, ge=0, le=2, description="boost for turns spoken by the person a question is about"
@@ -102,7 +95,6 @@ class Settings(BankSettings):
     neighbours: float = Field(
         _SEARCH.neighbours, ge=0, le=1, description="share of a turn's score that is added to the turns next to it"
     )
-    session: float = Field(_SEARCH.session, ge=0, le=1, description="boost for turns of the best sessions")
     alpha: float = Field(_RERANK.alpha, ge=0, le=1, description="weight of the store asked for, in rerank")
     beta: float = Field(_RERANK.beta, ge=0, le=1, description="weight of the match, in rerank")
     time_filter: bool = Field(True, description="drop candidates outside the time asked about")

@@ -139,14 +139,14 @@ def test_of_values_that_differ_by_noise_the_nearest_to_off_is_chosen():
 
 
 def made_up(constants) -> Mapping[str, list[ProbeValue]]:
-    """Meaning gains in every history, and the class where there is meaning; all other constants change nothing."""
+    """Meaning gains in every history, and neighbours where there is meaning; all other constants change nothing."""
     meaning = 0.4 - abs(constants["search.dense_weight"] - 0.4)
-    figure = 0.5 + meaning + (0.1 * bool(constants["rerank.alpha"]) if meaning > 0 else 0)
+    figure = 0.5 + meaning + (0.1 * bool(constants["search.neighbours"]) if meaning > 0 else 0)
     return {name: values((figure, 0.2), (figure, 0.1)) for name in ("one", "other")}
 
 
 def test_the_choice_keeps_what_gains_and_leaves_the_rest_off():
-    assert choose(made_up) == {**off(), "search.dense_weight": 0.4, "rerank.alpha": 0.05}
+    assert choose(made_up) == {**off(), "search.dense_weight": 0.4, "search.neighbours": 0.15}
 
 
 def test_the_choice_starts_without_any_earlier_one():
@@ -195,7 +195,7 @@ def test_what_is_kept_between_settings_changes_no_ranking(tmp_path, embedder, cl
 @pytest.fixture
 def evaluator(tmp_path, monkeypatch):
     """An evaluator of two tiny benchmarks, and a grid of two constants."""
-    small = {"search.dense_weight": (0, 0.5, 0.8), "rerank.alpha": (0, 0.05)}
+    small = {"search.dense_weight": (0, 0.5, 0.8), "search.neighbours": (0, 0.15)}
     for module in (grid, choice):
         monkeypatch.setattr(module, "GRID", small)
     monkeypatch.setattr("eval.reporting.tuning.table.GRID", small)
@@ -217,7 +217,7 @@ def test_each_benchmark_is_left_out_of_the_choice_that_it_is_measured_with(evalu
         assert each.lost.value == pytest.approx(each.figure - each.in_view)
         assert each.gained.value == pytest.approx(each.figure - each.today)
         assert each.lost.n == 2  # one of the three probes has no evidence
-    assert found.today == {"search.dense_weight": 0.8, "rerank.alpha": 0.05}
+    assert found.today == {"search.dense_weight": 0.8, "search.neighbours": 0.3}
     table = to_markdown(found)
     for title in ("without memoir", "everything in view", "of a chat", "dense_weight", "Off in all left-out choices"):
         assert title in table

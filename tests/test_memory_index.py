@@ -91,7 +91,7 @@ def assert_same(one, other):
     said = []
     for held in (one, other):
         found = held.candidates(
-            rows, words, np.ones(len(words)), held.lexical_scores(words), held.dense_scores(queries).cosine(rows)
+            rows, np.ones(len(words)), held.lexical_scores(words), held.dense_scores(queries).cosine(rows)
         )
         said.append([getattr(found, name) for name in found.__slots__])
     for ours, theirs in zip(*said, strict=True):

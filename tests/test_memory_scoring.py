@@ -14,7 +14,7 @@ from memory.search.engine.postings import term_code
 from memory.search.scoring import DIALOGUE, Candidates, SearchSettings, Subject, score
 from memory.types import STORES, TimeSpan
 
-OFF = {"coverage": 0.0, "length": 0.0, "speaker": 0.0, "time": 0.0, "neighbours": 0.0, "session": 0.0}
+OFF = {"speaker": 0.0, "time": 0.0, "neighbours": 0.0}
 MAY = datetime(2024, 5, 1, tzinfo=UTC)
 FACT = STORES.index("profile")
 NEVER = float("nan")
@@ -36,8 +36,6 @@ def candidates(lexical, *, turns=None, sessions=None, places=None, speakers=None
         speakers=np.array([term_code(name) for name in speakers or [""] * n], dtype=np.uint64),
         by_user=np.array(own or [False] * n),
         embedded=np.ones(n, dtype=bool) if embedded is None else np.array(embedded),
-        lengths=np.ones(n),
-        full_match=np.full(1, words.max(initial=1.0)),
         share_in_vocabulary=np.ones(1),
         lexical=words[None],
         dense=words[None].copy(),
@@ -55,36 +53,32 @@ def may(days, sure=True):
 def test_with_every_factor_off_the_total_is_the_match_alone():
     found = candidates([3, 0, 1, 2], speakers=["Ana", "Bo", "Ana", "Bo"], own=[True, False] * 2, said=[MAY] * 4)
     done = weighed(found, Subject(("Ana",), True, (may(3),)))
-    np.testing.assert_allclose(done.total, fusion.convex(found.lexical[0], found.dense[0], 0.8))
-    assert all(done.row(row)[kind] == 0 for row in range(4) for kind in ("speaker", "time", "lent", "session"))
+    np.testing.assert_allclose(done.total, fusion.mix(found.lexical[0], found.dense[0], found.embedded, 0.8))
+    assert all(done.row(row)[kind] == 0 for row in range(4) for kind in ("speaker", "time", "lent"))
+
+
+def test_the_best_match_is_one_the_worst_keeps_a_standard_deviation_and_no_match_is_nothing():
+    np.testing.assert_allclose(weighed(candidates([4, 2, 2, 0])).total[[0, 3]], [1.0, 0.0])
+    # 3 and 1 are one standard deviation above and below their mean: 2 + 1 above nothing, and 0 + 1.
+    np.testing.assert_allclose(weighed(candidates([3, 1])).total, [1.0, 1 / 3])
+    np.testing.assert_allclose(weighed(candidates([0.01])).total, [1.0])
 
 
 def test_what_has_no_vector_yet_is_judged_by_its_words_alone():
-    found = candidates([2, 2], embedded=[True, False])
-    found.dense[0] = 0.0
-    assert list(weighed(found).total) == [pytest.approx(0.2), 1.0]
-
-
-def test_the_more_of_the_words_one_memory_holds_the_more_words_count():
-    def share(best, **settings):
-        found = candidates([0.0, best])
-        found.full_match[0] = 4.0
-        return weighed(found, dense_weight=0.8, **settings).meaning
-
-    assert share(0.0, coverage=0.75) == 0.8
-    assert share(2.0, coverage=0.75) == pytest.approx(0.8 * (1 - 0.75 / 4))
-    assert share(4.0, coverage=0.75) == share(40.0, coverage=0.75) == pytest.approx(0.2)
-    assert share(4.0, coverage=0.0) == 0.8
-    assert weighed(candidates([0.0, 4.0]), dense_weight=0.0, coverage=0.75).meaning == 0.0
+    found = candidates([2, 1, 2], embedded=[True, True, False])
+    found.dense[0] = [0.1, 0.9, 0.0]
+    total = weighed(found).total
+    assert total[2] > total[0]
+    assert total[2] > 0
 
 
 def test_each_view_has_its_own_share_of_meaning():
     found = candidates([1.0, 0.0])
     words, meaning = np.array([[1.0, 0.0], [0.1, 0.0]]), np.array([[0.0, 1.0], [0.0, 1.0]])
-    found = replace(found, lexical=words, dense=meaning, full_match=np.ones(2), share_in_vocabulary=np.ones(2))
-    met, unmet = (score(found, w, Subject(), SearchSettings(**OFF | {"coverage": 0.75})) for w in ([1, 0], [0, 1]))
-    assert met.total[0] > met.total[1]
-    assert unmet.total[0] < unmet.total[1]
+    found = replace(found, lexical=words, dense=meaning, share_in_vocabulary=np.array([0.2, 1.0]))
+    illegible, legible = (score(found, w, Subject(), SearchSettings(**OFF)) for w in ([1, 0], [0, 1]))
+    assert illegible.total[0] > illegible.total[1]
+    assert legible.total[0] < legible.total[1]
 
 
 def test_meaning_counts_no_more_than_the_encoder_understands():
@@ -92,11 +86,6 @@ def test_meaning_counts_no_more_than_the_encoder_understands():
     for legible, dense_weight, meaning in ((1.0, 0.8, 0.8), (0.5, 0.8, 0.4), (0.0, 0.8, 0.0), (0.0, 1.0, 1.0)):
         read = replace(found, share_in_vocabulary=np.array([legible]))
         assert weighed(read, dense_weight=dense_weight).meaning == pytest.approx(meaning)
-
-
-def test_a_longer_memory_counts_a_little_more_and_no_length_counts_for_all():
-    found = replace(candidates([1, 1, 1, 1]), lengths=np.array([0.0, 1.0, np.e, 1000.0]))
-    np.testing.assert_allclose(weighed(found, length=0.05).total, [0.95, 1.0, 1.05, 1.05])
 
 
 @pytest.mark.parametrize(
@@ -165,20 +154,9 @@ def test_a_turn_between_that_is_no_candidate_does_not_join_those_around_it():
     np.testing.assert_allclose(done.gains["lent"], [0, 0.2])
 
 
-def test_a_session_is_worth_its_best_three_turns_and_the_best_session_one():
-    found = candidates([1, 1, 1, 1, 1, 1, 0.5, 0], sessions=[1, 1, 1, 1, 2, 2, 2, 2])
-    done = weighed(found, session=1.0)
-    np.testing.assert_allclose(done.gains["session"], [1] * 4 + [2.5 / 3] * 4)
-
-
-def test_a_session_gives_nothing_to_facts():
-    done = weighed(candidates([1, 1], turns=[True, False], sessions=[1, 0]), session=0.5)
-    np.testing.assert_allclose(done.gains["session"], [0.5, 0.0])
-
-
 def test_the_factors_of_turns_leave_the_place_of_a_fact_to_its_own_match():
     asked = Subject(("Ana",))
-    on = {"speaker": 0.4, "neighbours": 0.3, "session": 0.3}
+    on = {"speaker": 0.4, "neighbours": 0.3}
     for match, wins in ((1.0, True), (0.99, False)):
         found = candidates(
             [1, 0.4, match], turns=[True, True, False], places=[0, 1, -6], sessions=[1, 1, 0], speakers=["Ana"] * 3
@@ -204,7 +182,6 @@ def test_no_factor_takes_anything_away_and_no_total_leaves_the_range(rows, setti
         done.gains["speaker"],
         done.gains["time"],
         done.gains["lent"],
-        done.gains["session"],
         done.total,
     ):
         assert part.shape == (len(words),)

@@ -154,18 +154,30 @@ scores = hnp.arrays(
 
 @given(scores, scores, st.floats(0, 1))
 def test_fused_scores_lie_between_none_and_best(lexical, dense, weight):
-    mixed = fusion.convex(lexical, dense, weight)
+    mixed = fusion.mix(lexical, dense, np.ones(len(dense), dtype=bool), weight)
     assert mixed.shape == lexical.shape
     assert (mixed >= 0).all()
     assert (mixed <= 1 + 1e-9).all()
 
 
-@given(scores, st.floats(0.001, 1000))
+@given(scores, st.floats(0.1, 1000))
 def test_the_scale_of_a_score_does_not_matter(lexical, factor):
-    nothing = np.zeros_like(lexical)
+    nothing, embedded = np.zeros_like(lexical), np.ones(len(lexical), dtype=bool)
     np.testing.assert_allclose(
-        fusion.convex(lexical, nothing, 0.5), fusion.convex(lexical * factor, nothing, 0.5), atol=1e-9
+        fusion.mix(lexical, nothing, embedded, 0.5), fusion.mix(lexical * factor, nothing, embedded, 0.5), atol=1e-6
     )
+
+
+cosines = hnp.arrays(
+    np.float64, st.shared(st.integers(1, 20), key="n"), elements=st.integers(1, 1000).map(lambda x: x / 1000)
+)
+
+
+@given(scores, cosines, st.floats(0, 1), st.floats(0, 0.9))
+def test_an_embedding_model_whose_cosines_are_all_high_ranks_as_one_whose_are_spread(lexical, dense, weight, least):
+    embedded = np.ones(len(dense), dtype=bool)
+    high = fusion.mix(lexical, least + (1 - least) * dense, embedded, weight)
+    np.testing.assert_allclose(high, fusion.mix(lexical, dense, embedded, weight), atol=1e-6)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ ALONE = (
     "classifier=none",
     "views=off",
     "search.voice=off",
-    *(f"search.{name}=0" for name in ("coverage", *FACTORS)),
+    *(f"search.{name}=0" for name in FACTORS),
 )
 """One retriever and nothing else: the papers' systems have none of Memoir's other factors."""
 

@@ -22,12 +22,10 @@ from memory.search import scoring
 SWITCHES = {
     "words": "search.dense_weight=1",
     "meaning": "search.dense_weight=0",
-    "coverage": "search.coverage=0",
     "views of the dialogue": "views=False",
     "voice": "search.voice=False",
     **{name: f"search.{name}=0" for name in scoring.FACTORS},
     "time": "time_filter=False",
-    "class of the question": "rerank.alpha=0",
 }
 """The factors, and the setting that switches each off."""
 

@@ -28,7 +28,7 @@ Ranking = list[tuple[int, float]]
 """Ids and scores, best first."""
 
 ROOT = Path(__file__).parents[2]
-WORDS, MEANING = (SearchSettings(dense_weight=w, length=0, neighbours=0, session=0) for w in (0, 1))
+WORDS, MEANING = (SearchSettings(dense_weight=w, neighbours=0) for w in (0, 1))
 TOP = 10
 
 

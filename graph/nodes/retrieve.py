@@ -48,8 +48,8 @@ def _factors(
         yield TraceLine("voice", f"rephrased as {to_first_person(views[0].text, subject.names)!r}")
     share = min((hit.scores.get("meaning", 1.0) for hit in hits), default=1.0)  # what was handed in has none
     if share < settings.dense_weight:
-        decided = f"a memory contains the question's words, so meaning counts for {share:.0%}"
-        yield TraceLine("coverage", decided, {"meaning": share})
+        decided = f"the embedding model does not know all words, so meaning counts for {share:.0%}"
+        yield TraceLine("meaning", decided, {"meaning": share})
     for name, factor in FACTORS.items():
         raised = sum(hit.scores.get(factor.score, 0.0) > 0 for hit in hits if hit.kept)
         if raised:

@@ -20,9 +20,6 @@ from memory.types import STORES, TimeSpan
 
 DIALOGUE = STORES.index("dialogue")
 
-TURNS_PER_SESSION = 3
-"""A session is worth the sum of its best turns, so many of them."""
-
 DAY = 86_400.0
 FADE_AFTER, FADE_BEFORE = 7 * DAY, 1 * DAY
 """People tell what happened within days: seconds after and before a time until closeness to it drops to 1/e (or the
@@ -37,24 +34,19 @@ class SearchSettings:
     """How candidates are found and scored.
 
     The `k` best of each store are kept, so that a full store never crowds out another (PerLTQA, Du et al. 2024).
-    `dense_weight` is the share of meaning against words: 0 is words alone, 1 meaning alone. `coverage` is how much of
-    that share goes to words where one memory contains all of the question's: rare words that occur together are no
-    accident, and the more memories there are, the more of them mean much the same.
+    `dense_weight` is the share of meaning against words: 0 is words alone, 1 meaning alone.
     `voice` rewords a question about a named speaker in the first person before its meaning is looked up.
     `depth` is how many memories of each store are ranked at all; those past `k` are shown but not read, so that a
     longer ranking changes no answer.
-    The weights from `length` to `session` belong to the factors of the same name (`FACTORS`).
+    The weights from `speaker` to `neighbours` belong to the factors of the same name (`FACTORS`).
     """
 
     k: int = 10
     dense_weight: float = 0.8
-    coverage: float = 0.75
-    length: float = 0.05
     voice: bool = True
     speaker: float = 0.4
     time: float = 0.6
     neighbours: float = 0.3
-    session: float = 0.3
     ranker: str = "postings"
     depth: int = 0
 
@@ -80,8 +72,8 @@ class Subject:
 class Candidates:
     """The m memories to score, ordered by id, all of them known at the time of asking.
 
-    `lexical` (BM25) and `dense` (cosine; 0 where `embedded` is false) have shape (views, m); `full_match` and
-    `share_in_vocabulary` (views,); everything else (m,).
+    `lexical` (BM25) and `dense` (cosine; 0 where `embedded` is false) have shape (views, m); `share_in_vocabulary`
+    (views,); everything else (m,).
 
     stores               place of the store in `memory.types.STORES`
     sessions             id of the session, 0 for none
@@ -90,8 +82,6 @@ class Candidates:
     starts, ends         the time a memory is about, in seconds since 1970, nan if unknown (`engine.segments.Columns`)
     speakers             `term_code` of the speaker, 0 for none
     by_user              whether the user said it
-    lengths              in terms, divided by the mean length of all memories of the persona
-    full_match           BM25 of a memory of mean length that contains every term of the view once
     share_in_vocabulary  share of the view that the encoder understands
     """
 
@@ -105,8 +95,6 @@ class Candidates:
     speakers: NDArray[np.uint64]
     by_user: NDArray[np.bool_]
     embedded: NDArray[np.bool_]
-    lengths: Scores
-    full_match: Scores
     share_in_vocabulary: Scores
     lexical: Scores
     dense: Scores
@@ -169,15 +157,11 @@ def score(
     candidates: Candidates, view_weights: Sequence[float], subject: Subject, settings: SearchSettings
 ) -> Breakdown:
     """Score the candidates for a question of several views, each with its weight."""
-    # How much of each view's words the best memory contains, weighted by rarity, in 0..1; shape (views,).
-    best = candidates.lexical.max(axis=1, initial=0.0)
-    coverage = np.minimum(best / np.maximum(candidates.full_match, 1e-9), 1.0)
-    shares = settings.dense_weight * (1 - settings.coverage * coverage**2)
+    shares = np.full(len(view_weights), float(settings.dense_weight))
     if settings.dense_weight < 1:  # without words there is nothing else to go by
         shares *= candidates.share_in_vocabulary
-    # What has no vector yet is judged by its words alone: said a moment ago, it must not rank behind.
     mixed = [
-        np.where(candidates.embedded, fusion.convex(lexical, dense, share), fusion.normalise(lexical))
+        fusion.mix(lexical, dense, candidates.embedded, share)
         for lexical, dense, share in zip(candidates.lexical, candidates.dense, shares, strict=True)
     ]
     fused = np.average(mixed, axis=0, weights=view_weights)
@@ -191,14 +175,6 @@ def score(
         without_turns = total if factor.scope == "memories" else without_turns
     total = _scale_turns(candidates, without_turns, total)
     return Breakdown(float(shares[0]), candidates.lexical[0], candidates.dense[0], fused, gains, total)
-
-
-def length_gain(candidates: Candidates, subject: Subject, base: Scores, weight: float) -> Scores:
-    """Raise long memories and lower short ones ("Thanks, you too!" is near to many a question).
-
-    A memory of e times the mean length gains `weight` times its score; the logarithm is cut at -1 and 1.
-    """
-    return np.asarray(base * weight * np.clip(np.log(np.maximum(candidates.lengths, 1e-9)), -1, 1))
 
 
 def time_gain(candidates: Candidates, subject: Subject, base: Scores, weight: float) -> Scores:
@@ -245,29 +221,10 @@ def neighbours_gain(candidates: Candidates, subject: Subject, base: Scores, weig
     return weight * gain
 
 
-def session_gain(candidates: Candidates, subject: Subject, base: Scores, weight: float) -> Scores:
-    """Raise the turns of sessions that fit: by the sum of a session's best turns, the best session being 1."""
-    gain = np.zeros_like(base)
-    turns = np.flatnonzero(candidates.stores == DIALOGUE)
-    if not len(turns):
-        return gain
-    # A stable sort of sessions that are almost in order takes next to no time.
-    order = turns[np.argsort(candidates.sessions[turns], kind="stable")]
-    left, first = base[order], np.flatnonzero(np.diff(candidates.sessions[order], prepend=-1))
-    sizes, sums = np.diff(first, append=len(order)), np.zeros(len(first))
-    for _ in range(TURNS_PER_SESSION):
-        best = np.maximum.reduceat(left, first)
-        sums += best
-        places = np.flatnonzero(left == np.repeat(best, sizes))
-        left[places[np.searchsorted(places, first)]] = 0.0
-    gain[order] = np.repeat(fusion.normalise(sums), sizes)
-    return weight * gain
-
-
 def _scale_turns(candidates: Candidates, without_turns: Scores, total: Scores) -> Scores:
     """Scale the totals of turns so that the best turn keeps what it scores without the factors for turns.
 
-    A fact or an event has no neighbours or session to gain from, and must not fall behind for that.
+    A fact or an event has no neighbours to gain from, and must not fall behind for that.
     """
     turns = candidates.stores == DIALOGUE
     best = total[turns].max(initial=0.0)
@@ -275,7 +232,6 @@ def _scale_turns(candidates: Candidates, without_turns: Scores, total: Scores) -
 
 
 FACTORS: dict[str, Factor] = {
-    "length": Factor(length_gain, "length", "memory length", "longer memories count up to {times:g} times"),
     "time": Factor(
         time_gain, "time", "time asked about", "memories of the time asked about count up to {times:g} times"
     ),
@@ -285,13 +241,6 @@ FACTORS: dict[str, Factor] = {
         "lent",
         "neighbouring turns",
         "turns lend {weight:.0%} of their score to those next to them",
-        "context",
-    ),
-    "session": Factor(
-        session_gain,
-        "session",
-        "same conversation",
-        "the sessions that fit best lend up to {weight:g} to their turns",
         "context",
     ),
 }

@@ -121,7 +121,7 @@ class Searcher:
         rows = np.union1d(rows, pinned) if len(pinned) else rows
         cosine = dense.cosine(rows).astype(np.float64)
         shares = np.array([self.embedder.share_in_vocabulary(view.text) for view in views])
-        return index.candidates(rows, queries, shares, lexical[:, rows], cosine), np.isin(rows, pinned)
+        return index.candidates(rows, shares, lexical[:, rows], cosine), np.isin(rows, pinned)
 
     def _memories(self, db: Database, persona_id: int, ids: Sequence[int]) -> list[Memory]:
         """The memories of these ids, in their order."""

@@ -12,17 +12,13 @@ Constants = Mapping[str, float]
 
 GRID: Mapping[str, tuple[float, ...]] = {
     "search.dense_weight": (0, 0.2, 0.4, 0.6, 0.8, 1),
-    "search.coverage": (0, 0.25, 0.5, 0.75),
     "search.voice": (False, True),
-    "search.length": (0, 0.05, 0.1, 0.2),
     "search.time": (0, 0.3, 0.6, 1.2),
     "search.speaker": (0, 0.2, 0.4, 0.8),
     "search.neighbours": (0, 0.15, 0.3, 0.6),
-    "search.session": (0, 0.15, 0.3, 0.6),
-    "rerank.alpha": (0, 0.05, 0.1, 0.2),
 }
 """In the order in which they are chosen; of each, off first, then ever farther from off. With all of them off, memories
-are ranked by BM25 alone. The weight `rerank.beta` is not chosen: only its ratio to alpha matters."""
+are ranked by BM25 alone."""
 
 FIGURES: Mapping[str, tuple[str, ...]] = {**METRICS, "conversations": METRICS["memoir"]}
 """The figures of each benchmark, of which a probe's value is the mean."""

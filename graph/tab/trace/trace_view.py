@@ -23,7 +23,7 @@ STEP_NAMES = {
     "retrieve": "Search",
     "views": "· rephrased",
     "voice": "· in the speaker's words",
-    "coverage": "· words or meaning",
+    "meaning": "· words or meaning",
     **{factor.score: f"· {factor.label}" for factor in FACTORS.values()},
     "rerank": "Rank",
     "time_filter": "Check dates",

@@ -16,7 +16,7 @@ from sqlite_utils import Database
 from memory.embedding.embedder import Vectors
 from memory.search.engine import packing, segments
 from memory.search.engine.packing import Gap
-from memory.search.engine.postings import bm25, full_match_scores, term_code
+from memory.search.engine.postings import bm25, term_code
 from memory.search.engine.segments import Columns, Segment
 from memory.search.fusion import Scores
 from memory.search.scoring import DIALOGUE, Candidates, overlapping
@@ -70,9 +70,8 @@ class Index:
         stores (n,)     place of each memory's store in `STORES`
         turns (t,)      rows of the dialogue store, ascending
 
-    `latest` is when the newest memory came to be known, `mean_length` the mean number of terms. `closed_rows`,
-    ascending, are memories that stopped holding at `closed_at`; `retracted_rows` were retracted at `retracted_at`.
-    Times are seconds since 1970; `size` is in bytes.
+    `latest` is when the newest memory came to be known. `closed_rows`, ascending, are memories that stopped holding at
+    `closed_at`; `retracted_rows` were retracted at `retracted_at`. Times are seconds since 1970; `size` is in bytes.
     """
 
     state: BankState
@@ -81,7 +80,6 @@ class Index:
     stores: NDArray[np.int8]
     turns: Rows
     latest: float
-    mean_length: float
     closed_rows: Rows
     closed_at: NDArray[np.float64]
     retracted_rows: Rows
@@ -95,10 +93,9 @@ class Index:
         starts = np.cumsum([0, *map(len, parts)])
         stores = np.concatenate([np.zeros(0, dtype=np.int8), *(c.stores for c in columns)])
         latest = max((float(c.known_since.max()) for c in columns), default=-np.inf)
-        mean_length = sum(int(part.postings.lengths.sum()) for part in parts) / max(len(stores), 1)
         turns = np.flatnonzero(stores == DIALOGUE)
         size = sum(part.size for part in parts) + stores.nbytes + turns.nbytes
-        return cls(state, tuple(parts), starts, stores, turns, latest, mean_length, *closed, *retracted, size)
+        return cls(state, tuple(parts), starts, stores, turns, latest, *closed, *retracted, size)
 
     def __len__(self) -> int:
         return len(self.stores)
@@ -162,16 +159,13 @@ class Index:
                 counts[term] += int(np.count_nonzero(known[part.postings.rows[at] + start]))
         return int(np.count_nonzero(known)), counts
 
-    def candidates(
-        self, rows: Rows, queries: Sequence[Sequence[str]], share_in_vocabulary: Scores, lexical: Scores, dense: Scores
-    ) -> Candidates:
+    def candidates(self, rows: Rows, share_in_vocabulary: Scores, lexical: Scores, dense: Scores) -> Candidates:
         """The candidates at m ascending rows.
 
-        `queries` are the terms of each view and `share_in_vocabulary` its legible share; both scores are (views, m).
+        `share_in_vocabulary` is the legible share of each view; both scores are (views, m).
         """
         parts = list(self.split(rows))
         columns = Columns.concatenate([part.columns.take(of_part) for part, of_part in parts])
-        lengths = np.concatenate([part.postings.lengths[of_part] for part, of_part in parts])
         valid_until = np.full(len(rows), np.inf)
         at = np.searchsorted(rows, self.closed_rows)
         among = at < len(rows)
@@ -190,8 +184,6 @@ class Index:
             speakers=columns.speakers,
             by_user=columns.by_user.astype(np.bool_),
             embedded=np.concatenate([part.embedded[of_part] for part, of_part in parts]),
-            lengths=lengths / max(self.mean_length, 1.0),
-            full_match=full_match_scores([s.postings for s in self.segments], queries),
             share_in_vocabulary=share_in_vocabulary,
             lexical=lexical,
             dense=dense,

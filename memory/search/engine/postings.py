@@ -108,12 +108,6 @@ def _build(
     )
 
 
-def full_match_scores(parts: Sequence[Postings], queries: Sequence[Sequence[str]]) -> NDArray[np.float64]:
-    """BM25 of a row of mean length that contains every term of a query once; shape (queries,)."""
-    idfs = {term: weight for term, (weight, _) in _look_up(parts, queries).items()}
-    return np.array([sum(idfs[term] for term in query) for query in queries])
-
-
 def bm25(parts: Sequence[Postings], queries: Sequence[Sequence[str]]) -> NDArray[np.float64]:
     """BM25 of each row for each query, a list of distinct terms; shape (queries, rows of all parts in order)."""
     total = sum(len(part.lengths) for part in parts)
