@@ -7,7 +7,7 @@ MINUTES ?= 30
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help app model test test-fast torture check format results ablation requirements
+.PHONY: help app model test test-fast torture check format results requirements
 
 help:  ## List these commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-14s %s\n", $$1, $$2}'
@@ -39,11 +39,9 @@ format: .venv/test-installed  ## Sort imports, fix what can be fixed, and format
 	$(BIN)/ruff check --fix --quiet . || true
 	$(BIN)/ruff format .
 
-results: .venv/test-installed  ## Measure the benchmark files in DATA and update the results table
+results: .venv/test-installed  ## Measure the benchmark files in DATA and update the tables of results
 	MEMOIR_DATA=$(DATA) $(BIN)/python -m eval results --jobs 2 --write eval/RESULTS.md
-
-ablation: .venv/test-installed  ## Measure how much each retrieval factor contributes
-	MEMOIR_DATA=$(DATA) $(BIN)/python -m eval ablate --jobs 2 --write eval/EXPERIMENTS.md
+	MEMOIR_DATA=$(DATA) $(BIN)/python -m eval tune --jobs 2 --write eval/RESULTS.md
 
 requirements: .venv/test-installed  ## Pin the newest compatible versions in both requirements files
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-tools

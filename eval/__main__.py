@@ -1,4 +1,4 @@
-"""The command line of evaluation: python -m eval run|report|results|ablate|tune|compare|list|presets|fetch|..."""
+"""The command line of evaluation: python -m eval run|report|results|tune|compare|list|presets|fetch|..."""
 
 from __future__ import annotations
 

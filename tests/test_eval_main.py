@@ -14,10 +14,9 @@ from eval.__main__ import main
 from eval.benchmarks import PRESETS
 from eval.benchmarks.types import Preset, Row
 from eval.cli.output import marks, write_between_marks
-from eval.reporting import ablation, results
+from eval.reporting import results
 from eval.reporting.report import report
 from eval.runs.evaluator import Evaluator
-from eval.runs.experiment import Experiment, with_settings
 from eval.settings import EvalSettings
 from graph.models.registry import chat_model
 from memory.errors import MemoirError
@@ -462,8 +461,7 @@ def test_a_table_of_results_is_put_between_its_marks(evaluator, name, tmp_path):
 @pytest.mark.parametrize(
     ("file", "commands"),
     [
-        ("eval/RESULTS.md", ["results"]),
-        ("eval/EXPERIMENTS.md", ["ablate"]),
+        ("eval/RESULTS.md", ["results", "tune"]),
         ("eval/SPEED.md", ["bench", "bench-turn"]),
         ("graph/SETTINGS.md", ["settings"]),
     ],
@@ -483,22 +481,3 @@ def test_the_settings_file_is_up_to_date(command):
     )
     listed = parsed(command("settings", "--json")[1])["settings"]
     assert {row["variable"] for row in listed} >= {"MEMOIR_HOME", "MEMOIR_MODEL", "MEMOIR_DATA"}
-
-
-def test_what_a_factor_is_worth_is_measured_by_switching_it_off(command, monkeypatch):
-    monkeypatch.setattr(ablation, "SWITCHES", {"words": "search.dense_weight=1", "voice": "search.voice=False"})
-    status, out, err = command("ablate", "--limit", 4)
-    assert status == 0, err
-    assert "memoir n = 4 of 1 history" in out
-    assert "Holm's correction" in out
-    rows = [line for line in out.splitlines() if line.startswith(("| no ", "| with all"))]
-    assert [row.split("|")[1].strip() for row in rows] == ["with all", "no words", "no voice"]
-    status, out, _ = command("list", "--json")
-    settings = [run["spec"]["settings"] for run in parsed(out)["runs"][:3]]
-    assert {(s["search.dense_weight"], s["search.voice"]) for s in settings} >= {(1.0, True), (0.8, False)}
-    assert all(s["reader"] == "none" for s in settings)
-
-
-def test_the_factors_are_settings():
-    for setting in ablation.SWITCHES.values():
-        assert with_settings(Experiment(), [setting]) != Experiment()

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.cli.output import marks
 from eval.play.memory_under_test import MemoryUnderTest
 from eval.play.models import Models
 from eval.play.retrieval_under_test import RetrievalUnderTest
@@ -16,7 +15,7 @@ from eval.reporting import results
 from eval.reporting.tuning import choice, grid, measure
 from eval.reporting.tuning.choice import choose, overall, simplest, trials
 from eval.reporting.tuning.differences import ProbeValue, change, mean_change
-from eval.reporting.tuning.grid import FIGURES, GRID, constants_of, off, with_constants
+from eval.reporting.tuning.grid import GRID, constants_of, off, with_constants
 from eval.reporting.tuning.table import to_markdown
 from eval.runs.evaluator import OWN_FILES, Evaluator, RunRequest
 from eval.runs.experiment import Experiment, with_settings
@@ -178,7 +177,15 @@ def test_what_is_kept_between_settings_changes_no_ranking(tmp_path, embedder, cl
     (tmp_path / "kept").mkdir()
     kept = RetrievalUnderTest(tmp_path / "kept", history, experiment, models)
     kept.remember(history.sessions, history.memories)
-    settings = ({}, {"search.dense_weight": 0.2}, {"search.voice": False}, {"search.dense_weight": 1}, off(), {})
+    settings = (
+        {},
+        {"search.dense_weight": 0.2},
+        {"search.voice": False},
+        {"views": False},
+        {"search.dense_weight": 1},
+        off(),
+        {},
+    )
     for number, changed in enumerate(settings):
         changed_experiment = with_constants(experiment, {**constants_of(experiment), **changed})
         home = tmp_path / str(number)
@@ -217,9 +224,17 @@ def test_each_benchmark_is_left_out_of_the_choice_that_it_is_measured_with(evalu
         assert each.lost.value == pytest.approx(each.figure - each.in_view)
         assert each.gained.value == pytest.approx(each.figure - each.today)
         assert each.lost.n == 2  # one of the three probes has no evidence
-    assert found.today == {"search.dense_weight": 0.8, "search.neighbours": 0.3}
+        assert set(each.without) == {name for name, value in each.constants.items() if value}
+    assert found.today == {"search.dense_weight": 0.8, "search.neighbours": 0.15}
     table = to_markdown(found)
-    for title in ("without memoir", "everything in view", "of a chat", "dense_weight", "Off in all left-out choices"):
+    for title in (
+        "without memoir",
+        "everything in view",
+        "of a chat",
+        "dense_weight",
+        "no meaning",
+        "Off in all left-out choices",
+    ):
         assert title in table
 
 
@@ -227,9 +242,3 @@ def test_one_benchmark_alone_cannot_be_left_out(evaluator, monkeypatch):
     monkeypatch.setattr(measure, "available", lambda evaluator, lines: [(lines[0], Path())])
     with pytest.raises(measure.TooFewBenchmarks):
         measure.measure(evaluator, 1, lambda label, done, total: None)
-
-
-def test_the_notes_have_a_place_for_the_table():
-    notes = (Path(__file__).parents[1] / "eval" / "EXPERIMENTS.md").read_text("utf-8")
-    assert all(mark in notes for mark in marks("tune"))
-    assert set(FIGURES) >= {"memoir", "conversations"}

@@ -36,10 +36,6 @@ def parser() -> argparse.ArgumentParser:
     _add_half(sub)
     _add_jobs(sub)
     _add_write(sub)
-    sub = add("ablate", tables.measure_ablation, "Run every benchmark with each factor of retrieval off.")
-    _add_jobs(sub)
-    _add_write(sub)
-    sub.add_argument("--limit", type=positive_number, metavar="N", help="ask the first N probes of each only")
     text = "Choose the constants of retrieval on all benchmarks but one, and measure that one; for each of them."
     sub = add("tune", tables.measure_tuning, text)
     _add_jobs(sub)

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from eval.cli.output import progress_bars, show, write_between_marks
-from eval.reporting import ablation, render, results, settings_table
+from eval.reporting import render, results, settings_table
 from eval.reporting.compare import compare_runs
 from eval.reporting.report import report
 from eval.reporting.tuning import measure as tuning
@@ -43,15 +43,6 @@ def measure_results(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
     table = results.to_markdown(done)
     write_between_marks(arguments.write, "results", table)
     return show(arguments, {line.title: to_json_values(measured) for line, measured in done}, table)
-
-
-def measure_ablation(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
-    """Run every benchmark with each factor of retrieval off."""
-    with progress_bars("probe") as watch:
-        done = ablation.measure(evaluator, arguments.jobs, watch, arguments.limit)
-    table = ablation.to_markdown(done)
-    write_between_marks(arguments.write, "ablate", table)
-    return show(arguments, {each.title: to_json_values(each.without) for each in done}, table)
 
 
 def measure_tuning(arguments: argparse.Namespace, evaluator: Evaluator) -> int:

@@ -74,12 +74,12 @@ class RetrievalUnderTest(MemoryUnderTest):
         services = self._assistant.services
         self._services = replace(services, searcher=KeepingSearcher(self._bank, services.searcher.embedder))
         self._asks: dict[str, Ask] = {}
-        self._understood: dict[tuple[str, bool], TurnState] = {}
+        self._understood: dict[tuple[str, bool, bool], TurnState] = {}
 
     def find(self, probes: Sequence[Probe], pipeline: PipelineSettings) -> list[Sample]:
         """Rank the memories for each probe under these settings; the samples hold rankings and nothing else.
 
-        Of the settings, only the weights of search and reranking and `voice` may differ from call to call.
+        Of the settings, only the weights of search and reranking, `views` and `voice` may differ from call to call.
         """
         self._learn()
         settings = replace(pipeline, search=replace(pipeline.search, depth=DEPTH))
@@ -90,10 +90,10 @@ class RetrievalUnderTest(MemoryUnderTest):
 
     async def _find(self, probes: Sequence[Probe], services: Services) -> list[Sample]:
         understand, *others = FINDING
-        runtime, voice = Runtime(context=services), services.settings.search.voice
+        runtime, settings = Runtime(context=services), services.settings
         samples = []
         for probe in probes:
-            key = (probe.id, voice)
+            key = (probe.id, settings.views, settings.search.voice)
             if key not in self._understood:
                 asked: TurnState = {"ask": self._asks[probe.id]}
                 self._understood[key] = {**asked, **await understand(asked, runtime)}

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eval.metrics.intervals import Z, set_figures
+from eval.metrics.significance import Difference, compare
 from eval.types import Figure
 
 
@@ -42,6 +43,12 @@ def change(before: Sequence[ProbeValue], after: Sequence[ProbeValue]) -> Figure:
     gains = np.array([[b.value - a.value] for a, b in zip(before, after, strict=True)])
     histories = [each.history for each in before]
     return set_figures(gains, lambda means: {"change": means[..., 0]}, histories)["change"]
+
+
+def paired(before: Sequence[ProbeValue], after: Sequence[ProbeValue]) -> Difference:
+    """The same, with a test that exchanges histories (see `eval.metrics.significance`)."""
+    ours, theirs = ({str(n): each.value for n, each in enumerate(values)} for values in (before, after))
+    return compare(ours, theirs, {str(n): each.history for n, each in enumerate(before)})
 
 
 def mean_change(before: Values, after: Values) -> MeanChange:

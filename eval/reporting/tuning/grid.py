@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from eval.reporting.ablation import METRICS
 from eval.runs.experiment import Experiment, with_settings
 
 Constants = Mapping[str, float]
-"""A value for each name of `GRID`; `voice` is false or true."""
+"""A value for each name of `GRID`; `views` and `voice` are false or true."""
 
 GRID: Mapping[str, tuple[float, ...]] = {
     "search.dense_weight": (0, 0.2, 0.4, 0.6, 0.8, 1),
+    "views": (False, True),
     "search.voice": (False, True),
     "search.time": (0, 0.3, 0.6, 1.2),
     "search.speaker": (0, 0.2, 0.4, 0.8),
@@ -20,7 +20,11 @@ GRID: Mapping[str, tuple[float, ...]] = {
 """In the order in which they are chosen; of each, off first, then ever farther from off. With all of them off, memories
 are ranked by BM25 alone."""
 
-FIGURES: Mapping[str, tuple[str, ...]] = {**METRICS, "conversations": METRICS["memoir"]}
+FIGURES: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("memoir", "conversations", "longmemeval", "locomo"), ("session_recall_all@5", "turn_recall@10")),
+    "perltqa": ("recall@1", "recall@5"),
+    "madial-bench": ("mrr@5", "recall@5"),
+}
 """The figures of each benchmark, of which a probe's value is the mean."""
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from eval.metrics.significance import Difference
 from eval.reporting.results import LINES, available
 from eval.reporting.tuning.choice import Trial, choose, trials
-from eval.reporting.tuning.differences import ProbeValue, Values, change, mean
-from eval.reporting.tuning.grid import FIGURES, Constants, constants_of
+from eval.reporting.tuning.differences import ProbeValue, Values, change, mean, paired
+from eval.reporting.tuning.grid import FIGURES, Constants, constants_of, off
 from eval.reporting.tuning.players import Measurements, Part, PartValues, play
 from eval.runs.evaluator import Evaluator, RunRequest
 from eval.runs.experiment import with_settings
@@ -29,8 +30,9 @@ class LeftOut:
     """A benchmark's reporting half under constants that were chosen without the benchmark.
 
     `figure` is its value with these, `in_view` with those chosen on both halves of all benchmarks, `today` with those
-    of a chat. `lost` is the change from `in_view`, `gained` that from `today`. `histories` are those that report; the
-    probes of `tuning` only tune, and not this benchmark.
+    of a chat. `lost` is the change from `in_view`, `gained` that from `today`; `without` is the change where one of the
+    constants is off, for those that are not. `histories` are those that report; the probes of `tuning` only tune, and
+    not this benchmark.
     """
 
     benchmark: str
@@ -40,6 +42,7 @@ class LeftOut:
     today: float
     lost: Figure
     gained: Figure
+    without: Mapping[str, Difference]
     histories: int
     tuning: int
 
@@ -116,6 +119,11 @@ def _leave_out(name: str, measured: Measurements, chosen: Constants, in_view: Co
         mean(chat),
         change(seen, left_out),
         change(chat, left_out),
+        {
+            constant: paired(left_out, measured.measure({**chosen, constant: value}, [part])[part])
+            for constant, value in off().items()
+            if chosen[constant] != value
+        },
         len({each.history for each in left_out}),
         len(measured.measure(in_view, [tuning])[tuning]),
     )

@@ -8,9 +8,13 @@ from datetime import date
 from tabulate import tabulate
 
 from eval.metrics.intervals import INTERVALS
+from eval.metrics.significance import SIGNIFICANT, TESTED, holm
 from eval.reporting.tuning.grid import FIGURES, GRID, Constants
 from eval.reporting.tuning.measure import LeftOut, Tuning
 from eval.types import Figure
+
+LABELS = {"search.dense_weight": "meaning", "views": "views of the dialogue"}
+"""What is off where a constant is, if its name does not say it."""
 
 
 def to_markdown(found: Tuning) -> str:
@@ -22,6 +26,9 @@ def to_markdown(found: Tuning) -> str:
         "the others chose, with those chosen on both halves of all, and with those of a chat; changes of the pairs. "
         f"{INTERVALS}.",
         _left_out(found.left_out),
+        "What each factor is worth to a benchmark that had no part in its choice: the change of the left-out figure "
+        f"without it, in points. {TESTED}.",
+        _without(found.left_out),
         "The constants that were chosen. " + _agreement(found),
         _choices(found),
         "Each value of the grid beside the choice with everything in view (+), in points: the mean over benchmarks, "
@@ -59,6 +66,23 @@ def _left_out(left_out: Sequence[LeftOut]) -> str:
     signs = (_points(figure), _points(in_view), f"{100 * lost:+.1f}", _points(today), f"{100 * gained:+.1f}")
     header = ["left out", "n", "histories", "n tuning", "left-out", "in view", "change", "of a chat", "change"]
     return _table(header, [*rows, ["mean", "", "", "", *signs]])
+
+
+def _without(left_out: Sequence[LeftOut]) -> str:
+    tested = [(constant, each) for constant in GRID for each in left_out if constant in each.without]
+    corrected = holm([each.without[constant].p for constant, each in tested])
+    cells = dict.fromkeys(((constant, each.benchmark) for constant in GRID for each in left_out), "off")
+    for (constant, each), p in zip(tested, corrected, strict=True):
+        change = each.without[constant]
+        star = "*" if p < SIGNIFICANT else ""
+        cells[constant, each.benchmark] = (
+            f"{100 * change.difference:+.1f}{star} [{100 * change.low:+.1f}, {100 * change.high:+.1f}]"
+        )
+    rows = [
+        [f"no {LABELS.get(constant, _short(constant))}", *(cells[constant, each.benchmark] for each in left_out)]
+        for constant in GRID
+    ]
+    return _table(["", *(each.benchmark for each in left_out)], rows)
 
 
 def _choices(found: Tuning) -> str:
