@@ -12,7 +12,7 @@ from graph.readers.stating import MAX_WORDS
 from graph.state import Note
 from graph.understanding.question import parse, terms_of
 from graph.understanding.times import times_in
-from memory.types import Memory, Relation
+from memory.types import Memory
 
 MAY = datetime(2024, 5, 3, 12, tzinfo=UTC)
 TOLD = "You told me on 3 May 2024."
@@ -55,8 +55,6 @@ def test_unsure_of_the_words_it_gives_their_sentence():
 def test_a_question_for_yes_or_no_gets_one(says_yes, first):
     told = note(1, "I sold the car", "sold the car", says_yes=says_yes)
     assert composed("do i have a car", told).answer == f"{first} You sold the car. {TOLD} [1]"
-    home = replace(told.memory, store="profile", attribute="home", relation=Relation("You", "home", "Porto"))
-    assert composed("do i live in porto", replace(told, memory=home)).answer == f"{first} You live in Porto. {TOLD} [1]"
 
 
 def test_a_question_for_a_time_gets_the_time_that_is_meant():

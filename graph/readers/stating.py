@@ -35,9 +35,9 @@ _WHY = re.compile(r"\bwhy\b|\bhow come\b", re.IGNORECASE)
 
 def state(question: Question, note: Note, asked_at: datetime) -> str:
     """A note as the answer: the value first, then who told it and when."""
-    fact, value = state_fact(note.memory), _value(question, note, asked_at)
-    if fact and question.expects not in ("time", "ago"):
-        return f"{value} {fact}" if question.expects == "yes or no" else fact
+    if question.expects not in ("time", "ago") and (fact := state_fact(note.memory)):
+        return fact
+    value = _value(question, note, asked_at)
     day = describe_day(note.memory.said_at)
     if not note.by_user:
         start = f"{value} {frame_of(note)}".strip()
