@@ -90,7 +90,8 @@ def test_a_full_gpu_is_said_and_the_next_message_works(marlow, tmp_path, monkeyp
     assert "use a smaller one or quantization nf4" in failed.notice
     assert "3 March 2024" in failed.answer
     again = assistant.ask(marlow.asks(QUESTION)).reading
-    assert again.by == name or "answer was not used" in again.notice  # it has replied; its noise may be refused
+    refused = ("answer was not used", "gave no usable reply")
+    assert again.by == name or any(reason in again.notice for reason in refused)  # it has replied, if only noise
     model.weights.unload()
 
 

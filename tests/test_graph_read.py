@@ -14,7 +14,7 @@ from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TurnDraft
 
 ANSWERED = {
     "When did I adopt Biscuit?": "3 March 2024",
-    "Who visited me?": "Olaf",
+    "Who repaired the canoe with me?": "Olaf",
     "What did Olaf repair?": "canoe",
     "What did we seal the canoe with?": "pine tar",
     "When did Olaf visit me?": "13–14 April 2024",
@@ -178,11 +178,11 @@ def test_what_is_asked_of_a_time_is_answered_from_that_time(three_dogs, month, d
 
 
 def test_what_is_remembered_only_of_another_time_is_said_to_be(marlow):
-    reading = ask(marlow, "Who visited me in March?")
+    reading = ask(marlow, "Who repaired the canoe in March?")
     assert (reading.abstained, reading.reason, reading.citations) == (True, "premise contradicted", ())
     assert "13–14 April 2024" in reading.answer
     assert "Olaf" in reading.answer
-    assert not ask(marlow, "Who visited me in April?").abstained
+    assert not ask(marlow, "Who repaired the canoe in April?").abstained
 
 
 def test_what_names_its_own_day_is_of_no_other_however_soon_it_was_told(marlow):

@@ -166,6 +166,8 @@ def test_a_persona_that_is_not_there_cannot_be_switched(services):
 
 
 def test_a_long_chat_of_long_messages_brings_a_memory_up_like_any_other(quill):
+    for day, said in enumerate(("I bought new curtains.", "The bread was stale.", "My phone needs a new screen."), 10):
+        told(quill, said, 3, day)
     page = "“The weather was dull, " * 4_000
     quill.dialogue += [TurnDraft("You", "user", page), TurnDraft("Quill", "assistant", page)] * 10
     assert quill.say(FEELING).reading.citations
