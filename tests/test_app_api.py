@@ -92,9 +92,12 @@ def test_what_is_remembered_is_found_cited_and_forgotten(app: App, client: Clien
     assert "Sturmvogel" in answer["answer"]
     numbers = [m["memory"] for m in tools.call("search_memory", persona="Ida", query="Sturmvogel", limit=50)]
     ours = [n for n in numbers if n >= min(m["memory"] for m in found if "Sturmvogel" in m["text"])]
+    kept = app.home / "bank.db.before-restore"
+    kept.write_bytes(b"My kayak is called Sturmvogel.")
     gone = tools.call("forget", persona="Ida", memories=ours)
     assert gone["memories"] >= 1
-    assert gone["residue"] == 0
+    assert (gone["residue"], gone["copies"]) == (0, [kept.name])
+    kept.unlink()
     left = tools.call("search_memory", persona="Ida", query="Sturmvogel", limit=50)
     assert not [m for m in left if "Sturmvogel" in m["text"]]
     asked = {entry.request for entry in journal.read(Bank(app.home / "bank.db"))}

@@ -26,6 +26,7 @@ from graph.server.request_limits import (
     MAX_BODY_BYTES,
     MAX_UPLOADS,
     PER_SECOND,
+    FileLimits,
     RequestBudget,
     RequestLimits,
     network,
@@ -267,6 +268,34 @@ def test_a_body_without_a_length_is_cut_off_at_the_limit(app: App) -> None:
 def test_the_longest_message_is_within_the_limit_of_a_body_however_it_is_encoded() -> None:
     longest = json.dumps({"data": ["Ida", "\N{SLICE OF PIZZA}" * MAX_MESSAGE, None]})
     assert len(longest) < MAX_BODY_BYTES
+
+
+@pytest.mark.parametrize("header", ["boundary=ab", 'Boundary="ab"', "boundary=x; boundary=ab", "boundary*=ab"])
+@pytest.mark.parametrize("piece", [1, 7, 10_000])
+def test_one_request_brings_no_more_files_than_may_wait(tmp_path: Path, header: str, piece: int) -> None:
+    def heard(files: int) -> list[str]:
+        body = b"".join(b"--ab\r\nContent-Disposition: form-data\r\n\r\n1\r\n" for _ in range(files)) + b"--ab--"
+        pieces = [body[n : n + piece] for n in range(0, len(body), piece)]
+        parts = iter([{"type": "http.request", "body": part} for part in pieces])
+        types: list[str] = []
+
+        async def receive() -> Message:
+            return next(parts)
+
+        async def read(scope: Scope, receive: Receive, send: Send) -> None:
+            for _ in pieces:
+                types.append((await receive())["type"])
+
+        async def send(message: Message) -> None:
+            raise AssertionError(message)
+
+        headers = [(b"content-type", f"multipart/form-data; {header}".encode())]
+        scope = {"type": "http", "path": "/gradio_api/upload", "headers": headers}
+        asyncio.run(FileLimits(read, tmp_path, ())(scope, receive, send))
+        return types
+
+    assert heard(300)[-1] == "http.disconnect"
+    assert set(heard(MAX_UPLOADS // 2)) == {"http.request"}
 
 
 def test_uploads_are_not_served_and_their_number_is_limited(app: App) -> None:

@@ -10,6 +10,7 @@ from eval.benchmarks.dialsim.adapter import load
 from eval.benchmarks.dialsim.probes import MOST_OF_A_TYPE
 from eval.making.questions import graph_history
 from memory.errors import UnreadableFile
+from support.cpu_time import at_most_cpu_seconds
 from support.dialsim_show import EASY, HARD, session, show, write_show
 
 SCRIPT = Path(__file__).parent / "data" / "harbour.txt"
@@ -28,6 +29,17 @@ def loaded(folder, value, name="quay_dialsim.pickle"):
 
 def probe(history, id_):
     return next(p for p in history.probes if p.id == id_)
+
+
+@pytest.mark.parametrize("shared", ["script", "hard_q"])
+def test_a_text_that_many_sessions_share_is_not_read_for_ever(tmp_path, shared):
+    long = f"Pia: {'Hello. ' * 100}\n" * 200
+    item = {"questions": {"default": long}, "options": ["a", "b"], "answer": "a"}
+    part = {"script": "Pia: Hello.", "date": "March 3, 2001", shared: long if shared == "script" else {"past": [item]}}
+    assert len(loaded(tmp_path, {"S01E01": {1: part, 2: dict(part)}}).sessions) == 2
+    many = {"S01E01": {n: dict(part) for n in range(5000)}}
+    with at_most_cpu_seconds(5), pytest.raises(UnreadableFile, match="repeats its texts"):
+        loaded(tmp_path, many)
 
 
 def test_a_show_is_a_history_of_the_one_whom_the_agent_plays(history):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from eval.benchmarks.dialsim.unpickle import read_pickle
 from memory.errors import UnreadableFile
+from support.cpu_time import at_most_cpu_seconds
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -111,6 +112,25 @@ def test_a_file_over_the_limit_is_not_read(tmp_path):
 def test_a_few_bytes_cannot_claim_a_lot_of_memory(tmp_path, data):
     with pytest.raises(UnreadableFile, match="not a complete pickle"):
         read_pickle(written(tmp_path, data))
+
+
+def nested(depth, step):
+    """A dict whose only key is a tuple nested so deep; each level is made by `step`."""
+    return b"\x80\x02}K\x01" + step * depth + b"K\x01s."
+
+
+@pytest.mark.parametrize("step", [b"\x85", b"2\x86"], ids=["in a tuple", "twice in a tuple"])
+def test_a_tuple_nested_so_deep_that_its_hash_would_end_the_process_is_refused(tmp_path, step):
+    with at_most_cpu_seconds(5), pytest.raises(UnreadableFile, match="a tuple of over 2,000 values"):
+        read_pickle(written(tmp_path, nested(200_000, step)))
+    (key,) = read_pickle(written(tmp_path, nested(8, step)))
+    assert isinstance(key, tuple)
+
+
+def test_long_lists_of_tuples_are_plain_values(tmp_path):
+    value = [((1, "a"), {"b": (2, [(3,)] * 50)}) for _ in range(3000)]
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        assert read_pickle(written(tmp_path, pickle.dumps(value, protocol))) == value
 
 
 def test_an_empty_file_and_a_missing_one_say_so(tmp_path):

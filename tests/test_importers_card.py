@@ -34,6 +34,14 @@ def test_a_card_becomes_a_persona():
     assert persona.examples == "<START>\n{{user}}: Hello\n{{char}}: Mind the smoke."
 
 
+@pytest.mark.parametrize("field", ["description", "creator_notes", "extensions"])
+def test_a_card_with_a_value_nested_too_deeply_is_refused(tmp_path, field):
+    path = tmp_path / "card.json"
+    path.write_text(changed(**{field: "@"}).replace('"@"', "[" * 60_000 + "]" * 60_000))
+    with pytest.raises(UnreadableFile, match=r"card\.json: the value at data is nested over 200 levels deep"):
+        ingest(Bank(tmp_path / "bank.db"), path)
+
+
 def test_what_would_steer_a_model_is_kept_as_it_stands_and_never_recalled():
     (session,) = sessions(read_all(FILE))
     assert session.title == "The card"

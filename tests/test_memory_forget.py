@@ -176,6 +176,18 @@ def test_forgetting_the_newer_fact_lets_the_older_hold_again(made):
 # --- what was said of it in a chat
 
 
+def test_an_answer_that_cites_what_was_forgotten_meanwhile_is_not_stored(made):
+    bank, ana = made
+    secret = find(bank, ana, SECRET)
+    asked = TurnDraft("You", "user", "Where is it?", MAY, recallable=False)
+    late = TurnDraft("Ana", "assistant", f"You said: “{SECRET}” [1]", MAY, recallable=False, cites=(secret.id,))
+    forget_memories(bank, ana.id, [secret.id])
+    stored = bank.remember(ana.id, [SessionDraft((asked, late), MAY, external_id="c", source="chat")])
+    assert stored.turns == 1
+    assert not find_in_bank(bank.path, [SECRET])
+    assert upkeep.verify(bank, "all-MiniLM-L6-v2") == []
+
+
 def test_replies_that_repeat_it_go_too_and_a_title_that_is_its_words(made):
     bank, ana = made
     fact = next(m for m in bank.memories(ana.id, store="profile"))

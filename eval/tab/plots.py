@@ -78,7 +78,7 @@ def draw_timing(spread: Mapping[str, Mapping[str, float]]) -> Figure:
     bars = [
         Bar(
             x=[took[part] for took in spread.values()],
-            y=list(spread),
+            y=[escape(node) for node in spread],
             orientation="h",
             name=part,
             marker={"color": colour},

@@ -124,7 +124,7 @@ class Runner:
             self._update(stage="failed", error=str(error))
         except Exception as error:  # this thread ends here, so the status must not stay active
             log.exception("a run failed")
-            self._update(stage="failed", error=f"Memoir ran into a bug ({type(error).__name__}: {error})")
+            self._update(stage="failed", error=f"Memoir ran into a bug ({type(error).__name__})")
         else:
             self._update(stage="stopped" if stop.is_set() else "finished", seconds_left=None)
 

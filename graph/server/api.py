@@ -83,12 +83,13 @@ class MemoryResult(TypedDict):
 
 
 class ForgetResult(TypedDict):
-    """How much was deleted, and how many of its texts are still in the bank's files."""
+    """How much was deleted, how many of its texts are still in the bank's files, and the other files that hold some."""
 
     memories: int
     turns: int
     sessions: int
     residue: int
+    copies: list[str]
 
 
 class PersonaResult(TypedDict):
@@ -201,7 +202,8 @@ class PublicApi:
             memories: 1 to 100 numbers of memories, as returned by search_memory and in citations.
 
         Returns:
-            the numbers of memories, turns and sessions deleted, and of deleted texts still found in the files (0).
+            the numbers of memories, turns and sessions deleted; residue, the number of deleted texts still found in the
+            files (0); copies, the names of older banks beside this one that still contain some: delete those, too.
         """
         owner = self._bank.persona(persona)
         unknown = set(memories) - {memory.id for memory in self._bank.memories_by_id(owner.id, memories)}
@@ -209,7 +211,10 @@ class PublicApi:
             listed = ", ".join(map(str, sorted(unknown)))
             raise UnknownMemory(f"{owner.name} has no memory {listed}; nothing was forgotten")
         gone = forget_memories(self._bank, owner.id, memories)
-        return ForgetResult(memories=gone.memories, turns=gone.turns, sessions=gone.sessions, residue=gone.residue)
+        copies = [copy.name for copy in gone.copies]
+        return ForgetResult(
+            memories=gone.memories, turns=gone.turns, sessions=gone.sessions, residue=gone.residue, copies=copies
+        )
 
     def list_personas(self) -> list[PersonaResult]:
         """List the personas and how much each of them knows.

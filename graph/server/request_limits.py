@@ -147,7 +147,11 @@ class FileLimits:
             await PlainTextResponse("Not found.", 404)(scope, receive, send)
         elif path.startswith(FILE) and not self._serves(path.removeprefix(FILE)):
             await PlainTextResponse("This file is not available.", 403)(scope, receive, send)
-        elif path.startswith(UPLOAD) and self._full():
+        elif path.startswith(UPLOAD):
+            left = MAX_UPLOADS - self._waiting()
+            if left > 0:
+                await self._app(scope, _limit_parts(scope, receive, left), send)
+                return
             text = f"{MAX_UPLOADS} uploads are waiting already. Import one of them, or wait an hour."
             await PlainTextResponse(text, 413)(scope, receive, send)
         else:
@@ -163,10 +167,27 @@ class FileLimits:
         file = file.resolve()
         return file.is_relative_to(self._folder.resolve() / downloads.FOLDER)
 
-    def _full(self) -> bool:
+    def _waiting(self) -> int:
         made = self._folder / downloads.FOLDER
-        waiting = (path for path in self._folder.rglob("*") if path.is_file() and not path.is_relative_to(made))
-        return sum(1 for _ in waiting) >= MAX_UPLOADS
+        return sum(1 for path in self._folder.rglob("*") if path.is_file() and not path.is_relative_to(made))
+
+
+def _limit_parts(scope: Scope, receive: Receive, most: int) -> Receive:
+    """Cut an upload off when it begins more files than `most`: Gradio takes a thousand in one request."""
+    boundaries = re.findall(r'boundary="?([-\w]+)', Headers(scope=scope).get("content-type", ""), re.IGNORECASE)
+    # Of an unusual boundary only the beginning, which occurs at least as often.
+    delimiter = b"--" + (boundaries[0].encode("latin-1") if len(boundaries) == 1 else b"")
+    count, tail = 0, b""
+
+    async def receive_limited() -> Message:
+        nonlocal count, tail
+        message = await receive()
+        window = tail + message.get("body", b"")
+        count += window.count(delimiter)
+        tail = window[len(window) - len(delimiter) + 1 :] if len(window) >= len(delimiter) else window
+        return message if count <= most + 1 else {"type": "http.disconnect"}  # one more ends the body
+
+    return receive_limited
 
 
 def _is_used(path: str) -> bool:

@@ -69,7 +69,7 @@ def change_persona(db: Database, persona_id: int, **columns: str | int) -> Perso
 
 def store_session(db: Database, persona_id: int, draft: SessionDraft) -> WriteCounts:
     """Store a session, its turns, a dialogue memory for each, and what was learned from it."""
-    draft = replace(clean_draft(draft), turns=tuple(clean_draft(t) for t in draft.turns))
+    draft = replace(clean_draft(draft), turns=tuple(clean_draft(t) for t in draft.turns if _cites_nothing_lost(db, t)))
     session_id, before, new = _session(db, persona_id, draft)
     turn_ids, fresh = _turns(db, session_id, draft, before)
     stored = WriteCounts(sessions=int(new), turns=len(fresh), known_turns=len(draft.turns) - len(fresh))
@@ -83,6 +83,16 @@ def store_session(db: Database, persona_id: int, draft: SessionDraft) -> WriteCo
         heard_at = rows.format_time(datetime.now(UTC)) if draft.source == "chat" else None
         db.conn.execute("UPDATE sessions SET learned = 0, heard_at = ? WHERE id = ?", (heard_at, session_id))
     return stored
+
+
+def _cites_nothing_lost(db: Database, turn: TurnDraft) -> bool:
+    """Whether all memories that an answer cites are there.
+
+    One may be forgotten while the answer is written. Forgetting deletes the answers that cite it; this one comes late.
+    """
+    query = "SELECT count(*) FROM memories WHERE id IN (SELECT value FROM json_each(?))"
+    cites = set(turn.cites)
+    return not cites or db.conn.execute(query, (rows.json_list(cites),)).fetchone()[0] == len(cites)
 
 
 def record_sessions(db: Database, persona_id: int, sessions: Sequence[SessionDraft], stored: WriteCounts) -> None:

@@ -41,5 +41,5 @@ def to_gradio_error(error: Exception) -> gr.Error:
     """
     if isinstance(error, MemoirError):
         return gr.Error(escape(str(error)), title="Something went wrong", duration=12, print_exception=False)
-    name = escape(f"{type(error).__name__}: {error}")
-    return gr.Error(f"Memoir ran into a bug ({name}). See the terminal for details.", duration=12)
+    # Not its text, which may name files of the server or quote another user.
+    return gr.Error(f"Memoir ran into a bug ({type(error).__name__}). See the terminal for details.", duration=12)

@@ -55,6 +55,10 @@ AGENTS = {"friends": "Ross", "bigbang": "Sheldon", "theoffice": "Michael"}
 MOST_SESSIONS = 20_000
 """Ten times more than the longest show has; a small pickle can claim any number by repeating one session."""
 
+MOST_TEXT, FREE_TEXT = 4, 1 << 20
+"""Characters that are read for each byte of the file at most, and from any file: sessions may share a script or a
+question, but a small pickle can claim any amount of text by repeating one."""
+
 _PICKLES = (".pickle", ".pkl")
 _ORACLE = re.compile(rf"_oracle_(?:{'|'.join(ORACLES)})$")
 _CREDITS = ("Teleplay: ", "Story: ")
@@ -100,7 +104,8 @@ def _show(path: Path) -> History:
     if not isinstance(data, dict):
         raise UnreadableFile(f"{path.name} holds {json_type(data)}; expected an object of episodes. Nothing was kept.")
     oracles = {part: path.with_name(f"{name}_oracle_{part}{path.suffix}") for part in ORACLES}
-    show = _Show(name, {part: read_pickle(file) for part, file in oracles.items() if file.is_file()})
+    room = max(FREE_TEXT, MOST_TEXT * path.stat().st_size)
+    show = _Show(name, room, {part: read_pickle(file) for part, file in oracles.items() if file.is_file()})
     for episode in list(data):
         # Release each episode once it is read: a whole show takes more than a gigabyte.
         show.read_episode(named(episode), episode, data.pop(episode))
@@ -118,6 +123,7 @@ class _Show:
     """The sessions and probes of a show, while it is read."""
 
     name: str
+    room: int
     oracles: Mapping[str, Any]
     sessions: list[SessionDraft] = field(default_factory=list)
     probes: list[Probe] = field(default_factory=list)
@@ -132,6 +138,11 @@ class _Show:
             if len(self.sessions) >= MOST_SESSIONS:
                 raise UnreadableFile(
                     f"{self.name} has more than {MOST_SESSIONS:,} sessions, more than any show. See {where}."
+                )
+            self.room -= _text_size(part, self.room)
+            if self.room < 0:
+                raise UnreadableFile(
+                    f"{self.name} repeats its texts: it has over {MOST_TEXT} times as many as its file, at {where}."
                 )
             if not isinstance(part, dict):
                 self.skips.append(Skip(where, f"expected an object with script and date, found {json_type(part)}"))
@@ -163,6 +174,18 @@ class _Show:
                 return _numbered(record)
             self.skips.append(record)
         return None
+
+
+def _text_size(value: object, most: int) -> int:
+    """The characters of all texts in nested containers, and their items; any number over `most` if there are more."""
+    size, left = 0, [value]
+    while left and size <= most:
+        each = left.pop()
+        if isinstance(each, str | dict | list | tuple):
+            size += len(each)
+        if isinstance(each, dict | list | tuple) and size <= most:
+            left.extend(each.values() if isinstance(each, dict) else each)
+    return size
 
 
 def _numbered(session: SessionDraft) -> SessionDraft:

@@ -22,7 +22,14 @@ PLAIN = frozenset(
 )
 """The instructions that build dict, list, tuple, str, int, float, bool and None, or move them on the stack."""
 
+MOST_IN_TUPLE = 2000
+"""Values in a tuple, with those of the tuples in it. Python computes the hash of a dict's key to any depth: a tuple
+in a tuple in a tuple ... ends the process, and one that holds the next twice at each level takes for ever."""
+
 _PUTS = frozenset("PUT BINPUT LONG_BINPUT".split())
+_GETS = frozenset("GET BINGET LONG_BINGET".split())
+_POPS = {"APPEND": 1, "SETITEM": 2, "POP": 1, "TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
+_POPS_TO_MARK = frozenset("APPENDS SETITEMS POP_MARK TUPLE LIST DICT".split())
 _WORDS = frozenset("UNICODE BINUNICODE SHORT_BINUNICODE BINUNICODE8".split())
 _FAULTS = (
     pickle.UnpicklingError,
@@ -83,23 +90,65 @@ class _Plain(pickle.Unpickler):
 
 def _check(path: Path, data: mmap.mmap, size: int) -> None:
     """Check the instructions without running any."""
-    memoised = 0
     words: deque[str] = deque(("?", "?"), maxlen=2)
+    tuples = _TupleSizes()
     for instruction, argument, _ in pickletools.genops(data):  # type: ignore[arg-type]  # it has read and readline
         name = instruction.name
         if name in _WORDS:
             words.append(str(argument))
         elif name not in PLAIN:
             _refuse(path, _wish(name, argument, words))
-        elif name in _PUTS:
-            # The unpickler allocates twice the number: ten bytes could claim 64 GB.
-            if not 0 <= int(argument or 0) <= memoised:
-                raise ValueError(f"a reference numbered {argument} after {memoised}")
-            memoised = max(memoised, int(argument or 0) + 1)
-        elif name == "MEMOIZE":
-            memoised += 1
         elif name == "FRAME" and int(argument or 0) > size:
             raise ValueError(f"a frame of {argument:,} bytes in a file of {size:,}")
+        tuples.follow(name, argument)
+
+
+class _TupleSizes:
+    """The unpickler's stack and memo with, for each value, the number of values in it if it is a tuple, else 0.
+
+    For `(1, (2, [3]))`: 2 for the inner tuple, whose list counts as one value, and 4 for the outer one.
+    """
+
+    def __init__(self) -> None:
+        self._stack: list[int] = []
+        self._marks: list[int] = []
+        self._memo: dict[int, int] = {}
+
+    def follow(self, name: str, argument: object) -> None:
+        """Do what an instruction does; raises `ValueError` for a tuple or a reference that is too large."""
+        if name == "MARK":
+            self._marks.append(len(self._stack))
+        elif name in _PUTS or name == "MEMOIZE":
+            number = len(self._memo) if name == "MEMOIZE" else int(str(argument))
+            # The unpickler allocates twice the number: ten bytes could claim 64 GB.
+            if not 0 <= number <= len(self._memo):
+                raise ValueError(f"a reference numbered {number} after {len(self._memo)}")
+            self._memo[number] = self._stack[-1]
+        elif name in _GETS:
+            self._stack.append(self._memo[int(str(argument))])
+        elif name == "POP" and self._marks and self._marks[-1] == len(self._stack):
+            self._marks.pop()
+        elif name in _POPS or name in _POPS_TO_MARK:
+            self._pop(name)
+        elif name == "DUP":
+            self._stack.append(self._stack[-1])
+        elif name not in ("PROTO", "FRAME", "STOP"):
+            self._stack.append(0)
+
+    def _pop(self, name: str) -> None:
+        """Take values from the stack, and put what is made of them there."""
+        first = self._marks.pop() if name in _POPS_TO_MARK else len(self._stack) - _POPS[name]
+        if not 0 <= first <= len(self._stack):
+            raise ValueError("a value that is not there")
+        values = self._stack[first:]
+        del self._stack[first:]
+        if name.startswith("TUPLE"):
+            size = len(values) + sum(values)
+            if size > MOST_IN_TUPLE:
+                raise ValueError(f"a tuple of over {MOST_IN_TUPLE:,} values")
+            self._stack.append(size)
+        elif name in ("LIST", "DICT"):
+            self._stack.append(0)
 
 
 def _wish(name: str, argument: object, words: deque[str]) -> str:

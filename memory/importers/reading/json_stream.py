@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import suppress
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -22,6 +23,8 @@ MAX_TEXT_BYTES = 1 << 25
 # The place of a fault is found in three steps of at most some hundred pieces each.
 PIECE_SIZES = (1 << 12, 1 << 6, 1)
 OUTLINE_DEPTH = 5
+# Deeper than any export; a value that is nested ten thousand levels deep cannot even be turned into text.
+MAX_DEPTH = 200
 
 
 STARTS = frozenset({"start_map", "start_array"})
@@ -45,10 +48,15 @@ def stream_values(
     (("a", 1), {"b": 2}).
 
     Raises:
-        UnreadableFile: the JSON breaks off; names the file, place, line and byte. Complete values were handed over.
+        UnreadableFile: the JSON breaks off, or a value is nested over `MAX_DEPTH` levels deep; names the file and the
+            place. Complete values were handed over.
     """
     place: list[str | int] = []
-    yield from _values(_read_events(path, place), place, is_entered)
+    try:
+        yield from _values(_read_events(path, place), place, is_entered)
+    except RecursionError as fault:
+        where = format_place(place)
+        raise UnreadableFile(f"{path.name}: the value at {where} is nested over {MAX_DEPTH} levels deep.") from fault
 
 
 @lru_cache(maxsize=1)  # every importer asks about the same head
@@ -64,8 +72,9 @@ def outline(head: bytes) -> frozenset[tuple[str, ...]]:
     parser = ijson.basic_parse_coro(events, use_float=True, multiple_values=True)
     for chunk in _mend_escapes([head_text(head).encode()]):
         _push(parser, chunk)
-    for leaf, _ in _values(events, [], note):
-        note(leaf)
+    with suppress(RecursionError):
+        for leaf, _ in _values(events, [], note):
+            note(leaf)
     return frozenset(places - {()})
 
 
@@ -88,6 +97,8 @@ def _values(
         if builder is not None:
             builder.event(event, value)
             depth += (event in STARTS) - (event in ENDS)
+            if depth > MAX_DEPTH:
+                raise RecursionError
             if depth == 0:
                 yield tuple(place), builder.value
                 builder = None
