@@ -2,10 +2,7 @@
 
 import errno
 import os
-import signal
 import sqlite3
-import subprocess
-import sys
 import tempfile
 import threading
 from contextlib import closing, contextmanager
@@ -26,7 +23,7 @@ from memory.forgetting.forget import forget_memories
 from memory.search import indexer
 from memory.search.searcher import Searcher
 from memory.types import PersonaDraft, SessionDraft, TurnDraft
-from support.bad_input import ROOT
+from support.killed import kill_at
 from support.small_disk import NoDisk, leave_free, small_disk
 
 MAY = datetime(2023, 5, 8, tzinfo=UTC)
@@ -248,14 +245,9 @@ def test_a_restore_that_fails_at_any_step_leaves_the_bank_in_its_place(bank, kep
 
 def kill(call, bank, file, at):
     """Back up or restore in a process that is killed when it comes to a function."""
-    script = (
-        "import os, signal\nfrom pathlib import Path\nfrom memory.bank import backup\n"
-        "from memory.bank.bank import Bank\n"
-        f"backup.{at} = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)\n"
-        f"backup.{call}(Bank(Path({str(bank.path)!r})), Path({str(file)!r}))"
-    )
-    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    code = "from memory.bank import backup\nfrom memory.bank.bank import Bank\n"
+    code += f"backup.{call}(Bank(Path({str(bank.path)!r})), Path({str(file)!r}))"
+    kill_at(at if at.startswith("memory.") else f"memory.bank.backup.{at}", code)
 
 
 @pytest.mark.parametrize("at", ["_copy", "inspect", "publish_new"])
@@ -270,13 +262,7 @@ def test_a_backup_that_is_killed_leaves_the_name_free_and_can_be_done_again(bank
 
 def test_a_backup_that_is_killed_once_it_has_its_name_is_there_under_no_other(bank, tmp_path):
     file = tmp_path / "kept.db"
-    script = (
-        "import os, signal\nfrom pathlib import Path\nfrom memory.bank import backup, unfinished\n"
-        "from memory.bank.bank import Bank\n"
-        "unfinished.sync_folder = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
-        f"backup.backup(Bank(Path({str(bank.path)!r})), Path({str(file)!r}))"
-    )
-    assert subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False).returncode == -signal.SIGKILL
+    kill("backup", bank, file, "memory.bank.unfinished.sync_folder")
     with pytest.raises(MemoirError, match="already exists"):
         backup(bank, file)
     assert files(tmp_path) == ["home", "kept.db"]
