@@ -6,15 +6,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import gradio as gr
 import pytest
-from gradio.routes import App as GradioApp
 from gradio_client import Client
 
 from memory.bank.bank import Bank
 from memory.types import PersonaDraft
 from memory.users import Users
-from support.app_client import PASSWORDS, Program, told, two_users
+from support.app_client import PASSWORDS, Program, gradio_paths, told, two_users
 from support.browser_app import App
 from support.mcp_client import Tools
 
@@ -197,10 +195,7 @@ def test_an_upload_lies_in_a_folder_of_its_own_whatever_its_name(app: App, ben: 
 
 def test_without_a_login_only_the_login_page_is_served(app: App, ann: Program) -> None:
     nobody = Program(app)
-    gradio = GradioApp.create_app(gr.Blocks(), mcp_server=True)
-    inner = [route for held in gradio.routes for route in getattr(getattr(held, "original_router", None), "routes", ())]
-    paths = {re.sub(r"\{[^}]*\}", "x", getattr(route, "path", "/")) for route in [*gradio.routes, *inner]}
-    paths |= {f"/gradio_api/{asked}" for asked in ("mcp/", "mcp/sse", "mcp/schema", "mcp/messages/", "run/ask")}
+    paths = set(gradio_paths())
     assert len(paths) > 60
     for path in sorted(paths - {"/login", "/login/"}):
         for method in ("GET", "POST"):

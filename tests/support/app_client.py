@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import gradio as gr
 import httpx
+from gradio.routes import App as GradioApp
 
 from memory.users import Users
 from support.browser_app import App
@@ -26,6 +29,16 @@ def two_users(home: Path) -> App:
     for name, password in PASSWORDS.items():
         users.add(name, password)
     return App(home, "--auth")
+
+
+def gradio_paths() -> list[str]:
+    """The paths of all of Gradio's routes, with "x" in place of each parameter."""
+    gradio = GradioApp.create_app(gr.Blocks(), mcp_server=True)
+    inner = [route for held in gradio.routes for route in getattr(getattr(held, "original_router", None), "routes", ())]
+    paths = {re.sub(r"\{[^}]*\}", "x", getattr(route, "path", "/")) for route in [*gradio.routes, *inner]}
+    return sorted(
+        paths | {f"/gradio_api/{asked}" for asked in ("mcp/", "mcp/sse", "mcp/schema", "mcp/messages/", "run/ask")}
+    )
 
 
 class Program:

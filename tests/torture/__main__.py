@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.torture import crowd, disk, flips, fuzz, kill, soak
+from tests.torture import attack, crowd, disk, flips, fuzz, kill, soak
 from tests.torture.outcome import Outcome
 
 Part = Callable[[float, random.Random, Path], Iterator[Outcome]]
@@ -25,6 +25,7 @@ PARTS: dict[str, Part] = {
     "fuzz-import": fuzz.run_import,
     "fuzz-ask": fuzz.run_ask,
     "soak": soak.run,
+    "attack": attack.run,
 }
 """Those that fork come first: loading the weights starts threads."""
 
