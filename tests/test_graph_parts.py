@@ -38,6 +38,8 @@ whose birthday is next
 why did i quit
 does Ben like fish
 who taught me piano
+did priya like the film
+has nora found her keys
 I sold the canoe?""".splitlines()
 
 STATEMENTS = """guess who got the job
@@ -204,6 +206,10 @@ def test_thanks_before_a_question_do_not_replace_its_answer(chat):
     _, answer = chat("Thanks! Where did I park the car?")
     assert answer.reading.abstained
     assert not answer.reading.answer.startswith(tuple(phrases.SMALL_TALK["thanks"].replies["plain"]))
+
+
+def test_a_feeling_is_one_without_its_subject_too(chat):
+    assert chat("feeling a bit low today tbh, work is a lot")[0].news == "hard"
 
 
 def test_a_feeling_of_the_past_gets_no_reaction(chat):

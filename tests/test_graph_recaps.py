@@ -23,6 +23,8 @@ def ida(services, marlow, at):
         ("what did i just say", "just"),
         ("what did we talk about last time?", "last time"),
         ("what did we chat about in our last conversation", "last time"),
+        ("what did we talk about?", "so far"),
+        ("what have we discussed so far", "so far"),
         ("what have i told you today", "today"),
         ("What did I tell you this morning?", "today"),
         ("what do you know about me?", "about me"),
@@ -54,6 +56,7 @@ def test_a_question_for_something_in_particular(text):
         ("i sold my boat", "You sold your boat."),
         ("I'm tired and we were late", "You're tired and you were late."),
         ("I was ill, it got me down!", "You were ill, it got you down!"),
+        ("i start at 5am, i am up at 4 am", "You start at 5am, you are up at 4 am."),
         ("I like your hat", ""),
     ],
 )

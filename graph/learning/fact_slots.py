@@ -52,9 +52,9 @@ PERSON = (
     rf"{_NOT_A_NAME}(?-i:(?:(?:Mr|Mrs|Ms|Miss|Dr|Prof|St)\.? )?{_CAPITAL}"
     rf"(?:(?: (?:de|del|da|van|von|der|bin|al))* (?!(?:{_DAY})\b){_CAPITAL}){{0,2}})"
 )
-_KNOWN_NAME = rf"(?-i:(?:(?:mr|mrs|ms|miss|dr|prof)\.? [a-z]+|(?:{_listed('names.txt')}))(?![\w-])(?!'(?!s\b)))"
+KNOWN_NAME = rf"(?-i:(?:(?:mr|mrs|ms|miss|dr|prof)\.? [a-z]+|(?:{_listed('names.txt')}))(?![\w-])(?!'(?!s\b)))"
 """A name in lower case that can be nothing else: a usual first name, or what follows a title."""
-_ONE = rf"(?:{PERSON}|{_KNOWN_NAME})"
+_ONE = rf"(?:{PERSON}|{KNOWN_NAME})"
 _PEOPLE = rf"{_ONE}(?:(?:, {_ONE})*,? (?:and|&) {_ONE})?"
 PEOPLE, WHO = _what(_PEOPLE), _what(_ONE)
 _SMALL = r"on in at by of to not no the an? my your our his her this that what it so too very just still also now all"

@@ -51,8 +51,9 @@ SCENES = (
 _MEANS = {word: emotion for emotion, words in EMOTIONS.items() for word in words.split("/")}
 _WORD = rf"(?P<word>{'|'.join(_MEANS)})\b"
 _FEELS = re.compile(
-    r"\b(?:I|we)(?:'?m|'re| am| are| was| were| feel| felt| got| get| became|'?ve been| have been| had been| left)"
-    r"(?: feeling)?(?: (?:so|very|really|quite|pretty|too|just|still|extremely|incredibly|a bit|a little))?"
+    r"(?:\b(?:I|we)(?:'?m|'re| am| are| was| were| feel| felt| got| get| became|'?ve been| have been| had been| left)"
+    r"(?: feeling)?|\A\W*(?:just )?feeling)"
+    r"(?: (?:so|very|really|quite|pretty|too|just|still|extremely|incredibly|a bit|a little))?"
     rf" {_WORD}(?! to (?:say|report))",
     re.IGNORECASE,
 )

@@ -37,6 +37,10 @@ _HAVE = re.compile(
     rf"(?: any| an?| some)? {QUALITY}{_KIND}{_END}",
     re.IGNORECASE,
 )
+_NAMED = tuple(
+    re.compile(rf"{_LEAD}what(?:'?s| is| was) (?:my|our) {QUALITY}{_KIND}{asked}{_END}", re.IGNORECASE)
+    for asked in ("'? names?", "(?:'s)? names?", " called", " named")
+)
 _AM = re.compile(rf"{_LEAD}am i (?:really |still )?(?P<what>married|single|an only child){_END}", re.IGNORECASE)
 _MEANS = {"married": ("spouse", True), "single": ("partner", False), "an only child": ("sibling", False)}
 """Whom one has who is so, or has not."""
@@ -44,11 +48,15 @@ _MEANS = {"married": ("spouse", True), "single": ("partner", False), "an only ch
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """Who is asked about: somebody of a name, or of a kind that the user has or, with `denied`, has not."""
+    """Who is asked about: somebody of a name, or of a kind that the user has or, with `denied`, has not.
+
+    With `called` it is the name of somebody of the kind.
+    """
 
     name: str = ""
     kind: str = ""
     denied: bool = False
+    called: bool = False
 
 
 def asks_of_people(text: str) -> bool:
@@ -65,6 +73,12 @@ def by_relations(ask: Ask, services: Services, reading: Reading) -> Reading:
     if asked.name:
         return _who_is(asked.name, facts, ask, services) or reading
     found = _that_tell(asked.kind, facts)
+    if asked.called:
+        tells = (asked.kind in {_singular(word) for word in _words(c.memory.text)} for c in reading.citations)
+        if any(fact.store == "relationship" for fact in (found[1] if found else ())) or any(tells):
+            return reading
+        why = f"I don't know what your {asked.kind} is called."
+        return Reading(why, reading.notes, abstained=True, reason="nothing found", by=reading.by)
     if found is not None:
         has, known = found
         return _stated(known, "Yes. " if has != asked.denied else "No. ")
@@ -79,6 +93,8 @@ def _parse(text: str) -> _Asked | None:
     last = sentences[-1] if sentences else ""
     if match := next(filter(None, (pattern.match(last) for pattern in _WHO)), None):
         return _Asked(name=match["name"].removesuffix("'s"))
+    if match := next(filter(None, (pattern.match(last) for pattern in _NAMED)), None):
+        return _Asked(kind=_singular(match["kind"]), called=True)
     if match := _HAVE.match(last):
         return _Asked(kind=_singular(match["kind"]))
     if match := _AM.match(last):

@@ -18,7 +18,7 @@ from memory.types import Memory, TimeSpan
 if TYPE_CHECKING:
     from memory.bank.bank import Bank
 
-Recap = Literal["just", "today", "last time", "about me"]
+Recap = Literal["just", "today", "last time", "so far", "about me"]
 
 _FRAME = (
     r"\W*(?:(?:and|so|ok|okay|hey|sorry|wait)\W+)?(?:(?:remind|tell) me |do you remember |can you tell me )?"
@@ -38,6 +38,9 @@ _WHEN: tuple[tuple[Recap, str], ...] = (
     ("just", r"(?: (?:just now|right now|a (?:moment|minute|second) ago|now))"),
 )
 _ASKS = tuple((kind, re.compile(rf"{_FRAME}{_SAID}{when}\W*\Z", re.IGNORECASE)) for kind, when in _WHEN)
+_SO_FAR = re.compile(
+    rf"{_FRAME} (?:talk|chat|spok|speak|discuss)(?:e|en|ed|ing)?(?: about)?(?: so far)?\W*\Z", re.IGNORECASE
+)
 _JUST = re.compile(rf"{_FRAME} just{_SAID}\W*\Z", re.IGNORECASE)
 _ABOUT_ME = re.compile(
     r"\W*(?:(?:so|ok|tell me|show me)\W+)?(?:what(?:'s)?|wat|everything|all|anything)(?: all| else| do| does)*"
@@ -67,6 +70,7 @@ _NOTHING: dict[Recap, str] = {
     "just": "You haven't told me anything in this chat yet.",
     "today": "You haven't told me anything today.",
     "last time": "I don't remember an earlier conversation.",
+    "so far": "You haven't told me anything yet.",
     "about me": "You haven't told me anything about yourself yet.",
 }
 
@@ -76,6 +80,8 @@ def parse_recap(text: str) -> Recap | None:
     plain = text.replace("’", "'")
     if _JUST.match(plain):
         return "just"
+    if _SO_FAR.match(plain):
+        return "so far"
     if _ABOUT_ME.match(plain):
         return "about me"
     return next((kind for kind, pattern in _ASKS if pattern.match(plain)), None)
@@ -112,6 +118,8 @@ def _lines(kind: Recap, ask: Ask, bank: Bank) -> list[Memory]:
         return lines_told(bank, persona, TimeSpan(midnight, until), MOST_LINES)
     if kind == "about me":
         return lines_told(bank, persona, everything, FEW_FACTS)
+    if kind == "so far" and (lines := bank.chat_memories(persona, ask.chat_id, MOST_LINES)):
+        return lines[::-1]
     earlier = lines_told(bank, persona, everything, 10 * MOST_LINES, not_in=ask.chat_id)
     return [line for line in earlier if line.session_id == earlier[-1].session_id][-MOST_LINES:]
 

@@ -52,7 +52,8 @@ _PRONOUNS = {
     "am": "are",
 }
 _BE = {"was": "were", "wasn't": "weren't", "wasnt": "weren't"}
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_WORD = re.compile(r"(?<![^\W_])[^\W\d_]+(?:['’][^\W\d_]+)*")
+_HOUR = re.compile(r"\d ?\Z")
 _ADDRESSED = re.compile(r"\b(?:you|your|yours|u|ur|you['’]\w+)\b", re.IGNORECASE)
 _ARTICLE = re.compile(r"(?<=\bwork as )(?=[a-z])(?!(?:an?|the|my)\b|\w+s\b)(?P<vowel>(?=[aeiou]))?")
 
@@ -66,7 +67,7 @@ def second_person(text: str) -> str:
     result, place = "", 0
     for n, (start, end, word) in enumerate(words):
         new = _PRONOUNS.get(said[n], word)
-        if word == "US":
+        if word == "US" or (said[n] == "am" and _HOUR.search(text, 0, start)):
             new = word
         elif said[n] in _BE and "i" in (said[max(n - 1, 0)], *said[n + 1 : n + 2]):
             new = _BE[said[n]]

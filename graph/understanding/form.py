@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from graph.learning.fact_slots import KNOWN_NAME
 from memory.dates.english.tense import is_past_form
 
 Form = Literal["question", "statement", "unclear"]
@@ -60,6 +61,7 @@ _QUESTION_FORMS = tuple(
         rf"|go|have|know|leave"
         r"|like|look|make|move|need|pay|pass|say|see|sell|send|start|stop|take|tell|try|visit|want|work|write)\b)",
         r"(?:is|was|does|has) (?-i:[A-Z])[\w'-]+ \w+|(?:are|were|do|did|have|will|can) (?-i:[A-Z])[\w'-]+ and \w+ \w+",
+        rf"(?:is|was|does|did|has|will|can) {KNOWN_NAME} (?!and\b|with\b)\w+",
         # An order to answer.
         rf"(?:tell|show|give) (?:me|us) (?:about|{_ASKED}|if|everything|something|anything|all|again|the|my)\b",
         rf"remind me (?:about|of|{_ASKED})\b|remember {_ASKED}\b",
