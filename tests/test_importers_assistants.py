@@ -2,6 +2,9 @@
 
 import json
 
+import pytest
+
+from memory.errors import UnreadableFile
 from memory.importers.chats import claude
 from memory.importers.detect import unpack
 from memory.types import PersonaDraft
@@ -120,11 +123,20 @@ def test_librechat_without_branches_holds_only_what_was_shown(tmp_path):
     assert len(turns(read_all(write_json(tmp_path / "c.json", export)))) == 3
 
 
-def test_a_recursive_export_may_be_deep(tmp_path):
-    depth = 5_000
+def write_recursive_export(path, depth):
     text = "".join(
         f'{{"messageId": "{n}", "isCreatedByUser": true, "text": "t{n}", "children": [' for n in range(depth)
     )
-    path = tmp_path / "deep.json"
     path.write_text(f'{{"conversationId": "c", "branches": true, "messagesTree": [{text}{"]}" * depth}]}}')
-    assert len(turns(read_all(path))) == depth
+    return path
+
+
+def test_a_recursive_export_may_be_deep(tmp_path):
+    path = write_recursive_export(tmp_path / "deep.json", 5_000)
+    assert len(turns(read_all(path))) == 5_000
+
+
+def test_a_recursive_export_deeper_than_any_chat_is_refused(tmp_path):
+    path = write_recursive_export(tmp_path / "deeper.json", 11_000)
+    with pytest.raises(UnreadableFile, match=r"deeper\.json: the value at messagesTree is nested over 20,000 levels"):
+        read_all(path)

@@ -24,6 +24,9 @@ from memory.importers.reading.source import Record, Source, count_records
 from memory.types import PersonaDraft, SessionDraft, Skip, TurnDraft
 
 NAME = "LibreChat"
+MAX_TREE_DEPTH = 20_000
+"""Levels of a recursive export: each message is two below the one it answers, an object in a list."""
+
 sniff = has_any(
     *((name, "[]", field) for name in ("messages", "messagesTree") for field in ("messageId", "parentMessageId"))
 )
@@ -34,7 +37,7 @@ def read(path: Source) -> Iterator[Record]:
     """The one conversation of the file."""
     yield PersonaDraft(NAME, "librechat")
     skips: list[Skip] = []
-    values = {str(place[0]): value for place, value in stream_values(path) if place}
+    values = {str(place[0]): value for place, value in stream_values(path, max_depth=MAX_TREE_DEPTH) if place}
     draft = _read_conversation(Fields(values, "conversation", skips))
     yield from pop_skips(skips, draft)
 

@@ -23,7 +23,7 @@ MAX_TEXT_BYTES = 1 << 25
 # The place of a fault is found in three steps of at most some hundred pieces each.
 PIECE_SIZES = (1 << 12, 1 << 6, 1)
 OUTLINE_DEPTH = 5
-# Deeper than any export; a value that is nested ten thousand levels deep cannot even be turned into text.
+# Deeper than any export but a tree of messages. A value nested ten thousand deep cannot even be turned into text.
 MAX_DEPTH = 200
 
 
@@ -39,7 +39,7 @@ UNFINISHED_ESCAPE = re.compile(
 
 
 def stream_values(
-    path: Source, is_entered: Callable[[Place], bool] = lambda place: not place
+    path: Source, is_entered: Callable[[Place], bool] = lambda place: not place, max_depth: int = MAX_DEPTH
 ) -> Iterator[tuple[Place, Any]]:
     """Each value of a JSON file with its place; `is_entered` says which containers to enter instead of building.
 
@@ -48,15 +48,15 @@ def stream_values(
     (("a", 1), {"b": 2}).
 
     Raises:
-        UnreadableFile: the JSON breaks off, or a value is nested over `MAX_DEPTH` levels deep; names the file and the
+        UnreadableFile: the JSON breaks off, or a value is nested over `max_depth` levels deep; names the file and the
             place. Complete values were handed over.
     """
     place: list[str | int] = []
     try:
-        yield from _values(_read_events(path, place), place, is_entered)
+        yield from _values(_read_events(path, place), place, is_entered, max_depth)
     except RecursionError as fault:
         where = format_place(place)
-        raise UnreadableFile(f"{path.name}: the value at {where} is nested over {MAX_DEPTH} levels deep.") from fault
+        raise UnreadableFile(f"{path.name}: the value at {where} is nested over {max_depth:,} levels deep.") from fault
 
 
 @lru_cache(maxsize=1)  # every importer asks about the same head
@@ -90,14 +90,17 @@ def format_place(place: Iterable[str | int]) -> str:
 
 
 def _values(
-    events: Iterable[Event], place: list[str | int], is_entered: Callable[[Place], bool]
+    events: Iterable[Event],
+    place: list[str | int],
+    is_entered: Callable[[Place], bool],
+    max_depth: int = MAX_DEPTH,
 ) -> Iterator[tuple[Place, Any]]:
     builder, depth = None, 0
     for event, value in events:
         if builder is not None:
             builder.event(event, value)
             depth += (event in STARTS) - (event in ENDS)
-            if depth > MAX_DEPTH:
+            if depth > max_depth:
                 raise RecursionError
             if depth == 0:
                 yield tuple(place), builder.value
