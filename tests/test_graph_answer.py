@@ -15,7 +15,7 @@ from graph.understanding.times import times_in
 from memory.types import Memory
 
 MAY = datetime(2024, 5, 3, 12, tzinfo=UTC)
-TOLD = "You told me on 3 May 2024."
+TOLD = "You told me today."
 
 
 def note(number, text, words="", *, relevance=0.9, speaker="You", day=3, **fields):

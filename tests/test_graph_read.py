@@ -106,7 +106,7 @@ def test_a_fact_about_the_user_is_said_in_the_second_person_and_not_quoted(servi
     chat = replace(marlow, persona=services.bank.create_persona(PersonaDraft("Quill")))
     chat.say("my name is noor")
     answer = ask(chat, "whats my name").answer
-    assert answer.startswith("Your name is Noor. You told me on ")
+    assert answer.startswith("Your name is Noor. You told me ")
     assert "“" not in answer
 
 

@@ -58,7 +58,7 @@ def compose(
     """
     reason = why_unanswered(question, notes, window, known)
     if reason is not None:
-        nearest = _nearest(question, notes, hits) if reason == "found but does not say" else []
+        nearest = _nearest(question, notes, hits, asked_at) if reason == "found but does not say" else []
         reading = _citing(nearest, notes, hits) if nearest else Reading(_why_not(question, notes, reason, known))
         return replace(reading, notes=tuple(notes), abstained=True, reason=reason)
     if question.open:
@@ -97,7 +97,9 @@ def _stated(question: Question, answering: Sequence[Note], asked_at: datetime) -
 def _first(question: Question, note: Note, answering: Sequence[Note], asked_at: datetime) -> tuple[Note, str]:
     """A note as the answer, or the fact with its words: that says in full "Your name is Noor", not "Noor"."""
     words = frozenset(terms(note.words))
-    facts = (other for other in answering if state_fact(other.memory) and not words.isdisjoint(terms(other.quote)))
+    facts = (
+        other for other in answering if state_fact(other.memory, asked_at) and not words.isdisjoint(terms(other.quote))
+    )
     chosen = next((fact for fact in facts if same(fact, note)), note)
     return chosen, state(question, chosen, asked_at)
 
@@ -110,7 +112,7 @@ def same(note: Note, other: Note) -> bool:
     return bool(own and others) and (own <= others or others <= own)
 
 
-def _nearest(question: Question, notes: Sequence[Note], hits: Sequence[Hit]) -> list[Quoted]:
+def _nearest(question: Question, notes: Sequence[Note], hits: Sequence[Hit], asked_at: datetime) -> list[Quoted]:
     """The few notes that are most likely, to show where none is surely the answer.
 
     None if it asks about someone who is not remembered.
@@ -123,13 +125,13 @@ def _nearest(question: Question, notes: Sequence[Note], hits: Sequence[Hit]) -> 
     for note in notes:
         if meaning.get(note.memory.id, 0.0) >= MIN_SIMILARITY:
             distinct.setdefault(note.memory.turn_ids or note.memory.id, note)
-    return [_shown(note, question) for note in islice(distinct.values(), MAX_NEAREST)]
+    return [_shown(note, question, asked_at) for note in islice(distinct.values(), MAX_NEAREST)]
 
 
-def _shown(note: Note, question: Question) -> Quoted:
+def _shown(note: Note, question: Question, asked_at: datetime) -> Quoted:
     """A note as a line of its own: what was said is quoted, a fact learned from it is not."""
     if note.memory.relation is not None:
-        return note, state_fact(note.memory) or f"As far as I know, {note.memory.text.rstrip('.')}.", ""
+        return note, state_fact(note.memory, asked_at) or f"As far as I know, {note.memory.text.rstrip('.')}.", ""
     return note, frame_of(note), clip(note.quote, question, FURTHER_WORDS)
 
 

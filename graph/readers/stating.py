@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from graph.readers.intervals import ago
-from graph.replies.facts import state_fact
+from graph.replies.facts import state_fact, told_me
 from graph.replies.second_person import second_person
 from graph.understanding.sentences import capitalise
 from graph.understanding.times import day_happened, describe_day
@@ -35,14 +35,13 @@ _WHY = re.compile(r"\bwhy\b|\bhow come\b", re.IGNORECASE)
 
 def state(question: Question, note: Note, asked_at: datetime) -> str:
     """A note as the answer: the value first, then who told it and when."""
-    if question.expects not in ("time", "ago") and (fact := state_fact(note.memory)):
+    if question.expects not in ("time", "ago") and (fact := state_fact(note.memory, asked_at)):
         return fact
     value = _value(question, note, asked_at)
-    day = describe_day(note.memory.said_at)
     if not note.by_user:
         start = f"{value} {frame_of(note)}".strip()
         return f"{start} “{_around(note, MAX_WORDS - len(start.split()) - 1, question)}”".strip()
-    told = f"You told me on {day}" if day else "You told me"
+    told = told_me(note.memory.said_at, asked_at)
     if value and question.expects != "yes or no":
         return f"{value} {told}."
     said_back = second_person(note.quote) if _OWN.match(note.quote) else ""

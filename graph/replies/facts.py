@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 
 from graph.state import USER
-from graph.understanding.times import describe_day
 from memory.bank.relations import YOU
 from memory.types import Memory
 
@@ -20,7 +20,18 @@ FACTS = {
 """How facts about the user are said, by attribute."""
 
 
-def state_fact(memory: Memory) -> str:
+def told_me(said_at: datetime | None, asked_at: datetime) -> str:
+    """When the user told it: "You told me today", "yesterday", "on 3 May", and with the year if it is not this one."""
+    if said_at is None:
+        return "You told me"
+    day = said_at.astimezone(asked_at.tzinfo).date()
+    ago = (asked_at.date() - day).days
+    if ago in (0, 1):
+        return f"You told me {'yesterday' if ago else 'today'}"
+    return f"You told me on {day.day} {day:%B}" + (f" {day.year}" if day.year != asked_at.year else "")
+
+
+def state_fact(memory: Memory, asked_at: datetime) -> str:
     """A fact that the user told about themselves, in the second person, with the day; empty for any other memory."""
     relation = memory.relation
     if memory.speaker != USER or relation is None or relation.head != YOU or memory.valid_to is not None:
@@ -32,9 +43,8 @@ def state_fact(memory: Memory) -> str:
         sentence = "Your {name} is {what}."
     if not sentence:
         return ""
-    day = describe_day(memory.said_at)
-    told = f" You told me on {day}." if day else ""
-    return sentence.format(what=_with_article(memory.attribute, relation.tail), name=relation.name) + told
+    stated = sentence.format(what=_with_article(memory.attribute, relation.tail), name=relation.name)
+    return f"{stated} {told_me(memory.said_at, asked_at)}." if memory.said_at else stated
 
 
 def _with_article(attribute: str, what: str) -> str:

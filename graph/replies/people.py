@@ -6,13 +6,14 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from graph.learning.fact_slots import ANIMAL, FAMILY, QUALITY, ROLE, WHO
+from graph.replies.facts import told_me
 from graph.replies.second_person import fact_to_user
 from graph.state import Ask, Citation, Reading, Services
 from graph.understanding.aliases import canonical, fits
 from graph.understanding.sentences import split
-from graph.understanding.times import describe_day
 from memory.bank.queries.told import facts_told
 from memory.bank.relations import YOU
 from memory.search.tokens import content_terms
@@ -81,7 +82,7 @@ def by_relations(ask: Ask, services: Services, reading: Reading) -> Reading:
         return Reading(why, reading.notes, abstained=True, reason="nothing found", by=reading.by)
     if found is not None:
         has, known = found
-        return _stated(known, "Yes. " if has != asked.denied else "No. ")
+        return _stated(known, "Yes. " if has != asked.denied else "No. ", ask.as_of)
     is_decided = not reading.abstained and reading.answer.startswith(("Yes.", "No.")) and not asked.denied
     if is_decided or any(asked.kind in _words(citation.memory.text) for citation in reading.citations):
         return reading
@@ -110,7 +111,7 @@ def _who_is(name: str, facts: Sequence[Memory], ask: Ask, services: Services) ->
         return None
     known = [m for m in facts if m.store == "relationship" and m.relation and asked <= _words(m.relation.tail)]
     if known:
-        return _stated(known[:1], "")
+        return _stated(known[:1], "", ask.as_of)
     _, frequency = services.searcher.document_frequencies(ask.persona.id, content_terms(name), ask.as_of)
     if any(frequency.values()) or not re.fullmatch(WHO, name, re.IGNORECASE):
         return None
@@ -149,13 +150,12 @@ def _has(kind: str, fact: Memory) -> bool | None:
     return None
 
 
-def _stated(known: Sequence[Memory], first: str) -> Reading:
+def _stated(known: Sequence[Memory], first: str, asked_at: datetime) -> Reading:
     """The facts in one sentence, with the day on which the last of them was told."""
     said = [fact_to_user(fact).removesuffix(".") for fact in known]
     joined = ", and ".join([said[0], *(text.replace("You ", "you ", 1) for text in said[1:])])
-    day = describe_day(known[-1].said_at)
     numbers = "".join(f"[{number}]" for number in range(1, len(known) + 1))
-    told = f" You told me on {day}." if day else ""
+    told = f" {told_me(known[-1].said_at, asked_at)}." if known[-1].said_at else ""
     citations = tuple(Citation(n, fact, fact.text, {}) for n, fact in enumerate(known, 1))
     return Reading(f"{first}{joined}.{told} {numbers}", citations=citations, by="extractive")
 
