@@ -61,6 +61,11 @@ class Form:
     begins: bool = False
     presupposes: bool = False
 
+    @property
+    def is_of_people(self) -> bool:
+        """Whether its value is the name of a person or an animal."""
+        return self.store == "relationship" or self.relation == "name"
+
 
 def _form(pattern: str, store: Store, relation: str, text: str, **how: bool) -> Form:
     return Form(re.compile(pattern, re.IGNORECASE), store, relation, text, **how)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
 from graph.learning.fact_forms import ENDINGS, FORMS, Form
-from graph.learning.plain_words import plain_words
+from graph.learning.plain_words import plain_words, with_names
 from memory.bank.relations import YOU
 from memory.dates.expressions import find_times
 from memory.types import MemoryDraft, Relation, TimeSpan
@@ -65,12 +65,14 @@ def endings(text: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]
 def _read(forms: Iterable[Form], text: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]:
     for sentence in _SENTENCE.split(text):
         plain = plain_words(sentence[:LONGEST])
+        named = with_names(plain)
         if "?" in sentence or _UNREAL.search(plain):
             continue
         seen: set[str] = set()
         for form in forms:
-            for match in form.pattern.finditer(plain):
-                if _is_unsure(plain, match, form, ending=forms is ENDINGS):
+            spoken = named if form.is_of_people else plain
+            for match in form.pattern.finditer(spoken):
+                if _is_unsure(spoken, match, form, ending=forms is ENDINGS):
                     continue
                 for draft in _drafts(form, match, sentence, speaker, said_at):
                     if draft.text.casefold() not in seen:

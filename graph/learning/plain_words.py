@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from graph.learning.fact_slots import KNOWN_NAME
+
 _APOSTROPHES = (
     (re.compile(r"\b(?:im|i am)\b", re.I), "I'm"),
     (re.compile(r"\bive\b", re.I), "I've"),
@@ -16,6 +18,7 @@ _APOSTROPHES = (
     (re.compile(r"\b(?:fave?|favs)\b", re.I), "favourite"),
 )
 
+_KNOWN_NAME = re.compile(rf"(?<![\w'-]){KNOWN_NAME}")
 _VERY = r"(?: really| absolutely| just| much| particularly| at all| big| huge| massive| very| so)*"
 _PHRASES = (
     (
@@ -61,6 +64,11 @@ def plain_words(sentence: str) -> str:
     for pattern, plain in _PHRASES:
         text = pattern.sub(plain, text)
     return text
+
+
+def with_names(text: str) -> str:
+    """The text with a capital on names of people that are typed in lower case: "my sister Ana", "Dr Whitfield"."""
+    return _KNOWN_NAME.sub(lambda match: match[0].title(), text)
 
 
 @lru_cache(maxsize=4096)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from graph.learning.fact_slots import ANIMAL, FAMILY, QUALITY, ROLE, WHO
+from graph.learning.plain_words import with_names
 from graph.replies.facts import told_me
 from graph.replies.second_person import fact_to_user
 from graph.state import Ask, Citation, Reading, Services
@@ -113,7 +114,7 @@ def _who_is(name: str, facts: Sequence[Memory], ask: Ask, services: Services) ->
     if known:
         return _stated(known[:1], "", ask.as_of)
     _, frequency = services.searcher.document_frequencies(ask.persona.id, content_terms(name), ask.as_of)
-    if any(frequency.values()) or not re.fullmatch(WHO, name, re.IGNORECASE):
+    if any(frequency.values()) or not re.fullmatch(WHO, with_names(name)):
         return None
     shown = name.title() if name.islower() else name
     return Reading(f"I don't know anyone called {shown}.", abstained=True, reason="nothing found", by="extractive")
