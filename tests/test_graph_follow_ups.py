@@ -27,7 +27,7 @@ def dialogue(*said):
         (("what's my dog called", "Biscuit is your dog. [1]"), "what breed is she?", "what breed is Biscuit?"),
         (("does Callum like tea", "Yes. [1]"), "when did I meet him", "when did I meet Callum"),
         (
-            ("who teaches me to swim", "You, on 4 May 2026: “The pool has a new teacher, Sandra.” [1]"),
+            ("who teaches me to swim", "You told me on 4 May: “The pool has a new teacher, Sandra.” [1]"),
             "what does she charge",
             "what does Sandra charge",
         ),
@@ -44,7 +44,7 @@ def test_a_pronoun_is_whom_the_dialogue_named_last(before, asked, meant):
     [
         (("who is my boss?", "Dana is your boss."), "did my sister say she would come"),
         (("where does Wen work", "In Hull."), "and what does he do"),
-        (("where was the fair", "You, on 4 May 2026: “It was in Leeds.” [1]"), "what did she say"),
+        (("where was the fair", "You told me on 4 May: “It was in Leeds.” [1]"), "what did she say"),
         ((), "where is she"),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, tzinfo
+from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -62,15 +62,15 @@ def compose(
         reading = _citing(nearest, notes, hits) if nearest else Reading(_why_not(question, notes, reason, known))
         return replace(reading, notes=tuple(notes), abstained=True, reason=reason)
     if question.open:
-        return quote_all(question, notes, hits)
+        return quote_all(question, notes, hits, asked_at)
     stated = _stated(question, [note for note in notes if answers(note)], asked_at)
     text = "\n".join(f"{statement} [{number}]" for number, (_, statement) in enumerate(stated, 1))
     return Reading(text, tuple(notes), cited([note for note, _ in stated], hits))
 
 
-def quote_all(question: Question, notes: Sequence[Note], hits: Sequence[Hit]) -> Reading:
+def quote_all(question: Question, notes: Sequence[Note], hits: Sequence[Hit], asked_at: datetime) -> Reading:
     """Each note as a line, as far as there is room."""
-    quoted = [(note, frame_of(note), note.quote) for note in notes]
+    quoted = [(note, frame_of(note, asked_at), note.quote) for note in notes]
     return _citing(_within(quoted, question), notes, hits)
 
 
@@ -90,7 +90,7 @@ def _stated(question: Question, answering: Sequence[Note], asked_at: datetime) -
     stated = [_first(question, best, answering, asked_at)]
     other = next((note for note in alike if not same(note, best)), None)
     if other is not None and not best.by_user:
-        stated.append((other, beside(other)))
+        stated.append((other, beside(other, asked_at)))
     return stated
 
 
@@ -132,34 +132,37 @@ def _shown(note: Note, question: Question, asked_at: datetime) -> Quoted:
     """A note as a line of its own: what was said is quoted, a fact learned from it is not."""
     if note.memory.relation is not None:
         return note, state_fact(note.memory, asked_at) or f"As far as I know, {note.memory.text.rstrip('.')}.", ""
-    return note, frame_of(note), clip(note.quote, question, FURTHER_WORDS)
+    return note, frame_of(note, asked_at), clip(note.quote, question, FURTHER_WORDS)
 
 
 def compare(
-    compared: Comparison, sides: Sequence[tuple[Question, Sequence[Note]]], hits: Sequence[Hit], zone: tzinfo | None
+    compared: Comparison, sides: Sequence[tuple[Question, Sequence[Note]]], hits: Sequence[Hit], asked_at: datetime
 ) -> Reading | None:
     """Answer a question about two things and the time between them; None if one of them is not remembered.
 
-    `sides` are, for each thing, the question about it and the reader's notes, best first; days are those of `zone`.
+    `sides` are, for each thing, the question about it and the reader's notes, best first; days are those of the zone
+    of `asked_at`.
     """
     if any(why_unanswered(question, notes) for question, notes in sides):
         return None
     best = [notes[0] for _, notes in sides]
-    days = [day for note in best if (day := day_happened(note.memory, note.occurrence, zone)) is not None]
+    days = [day for note in best if (day := day_happened(note.memory, note.occurrence, asked_at.tzinfo)) is not None]
     if len(set(days)) < 2:  # told on one day, which need not be the day that either happened
         return None
     statement = compare_days(compared, days)
     room = (MAX_WORDS - len(statement.split())) // 2
     quoted: list[Quoted] = []
     for note, (question, _) in zip(best, sides, strict=True):
-        frame = frame_of(note)
+        frame = frame_of(note, asked_at)
         quoted.append((note, frame, clip(note.quote, question, max(room - len(frame.split()) - 1, LEAST_WORDS))))
     return _citing(quoted, best, hits, statement)
 
 
-def derive(statement: str, question: Question, note: Note, hits: Sequence[Hit]) -> Reading:
+def derive(statement: str, question: Question, note: Note, hits: Sequence[Hit], asked_at: datetime) -> Reading:
     """A statement that was counted from a note, and the note below it."""
-    return _citing([(note, frame_of(note), clip(note.quote, question, FURTHER_WORDS))], [note], hits, statement)
+    return _citing(
+        [(note, frame_of(note, asked_at), clip(note.quote, question, FURTHER_WORDS))], [note], hits, statement
+    )
 
 
 def _citing(quoted: Sequence[Quoted], notes: Sequence[Note], hits: Sequence[Hit], first: str = "") -> Reading:

@@ -89,7 +89,7 @@ def answer(
     reader, asked_on = services.line_reader, ask.as_of.date()
     topic = _OF_TOPIC.search(own.replace("’", "'"))
     if topic is not None and (notes := notes_about(question.terms_of(topic["topic"]), hits, origins)):
-        return composing.quote_all(parsed, notes, hits)
+        return composing.quote_all(parsed, notes, hits, ask.as_of)
     if (compared := intervals.parse(asked.text)) and (reading := _compared(compared, ask, hits, origins, services)):
         return reading
     sure = bool(window) and all(time.sure and time.relation != "before" for time in window)
@@ -148,7 +148,7 @@ def _compared(
         total, frequency = services.searcher.document_frequencies(ask.persona.id, question.terms_of(side), ask.as_of)
         parsed = question.parse(f"When was it: {side}?", total, frequency)
         sides.append((parsed, take_notes(parsed, ask.as_of.date(), hits, origins, services.line_reader)))
-    return composing.compare(compared, sides, hits, ask.as_of.tzinfo)
+    return composing.compare(compared, sides, hits, ask.as_of)
 
 
 def _counted(
@@ -173,7 +173,7 @@ def _counted(
         counted = _age(told, ask, window)
     elif intervals.asks_lasting(own):
         counted = intervals.lasted(own, told.words, told.memory.said_at.date(), ask.as_of.date())
-    return composing.derive(f"{counted}.", parsed, told, hits) if counted else None
+    return composing.derive(f"{counted}.", parsed, told, hits, ask.as_of) if counted else None
 
 
 def _age(told: Note, ask: Ask, window: Sequence[TimeExpression]) -> str | None:

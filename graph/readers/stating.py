@@ -39,7 +39,7 @@ def state(question: Question, note: Note, asked_at: datetime) -> str:
         return fact
     value = _value(question, note, asked_at)
     if not note.by_user:
-        start = f"{value} {frame_of(note)}".strip()
+        start = f"{value} {frame_of(note, asked_at)}".strip()
         return f"{start} “{_around(note, MAX_WORDS - len(start.split()) - 1, question)}”".strip()
     told = told_me(note.memory.said_at, asked_at)
     if value and question.expects != "yes or no":
@@ -77,16 +77,18 @@ def sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?", "…")) else f"{text}."
 
 
-def beside(note: Note) -> str:
+def beside(note: Note, asked_at: datetime) -> str:
     """A line beside the answer."""
-    return f"{frame_of(note)}“{clip(note.quote, None, FURTHER_WORDS)}”"
+    return f"{frame_of(note, asked_at)}“{clip(note.quote, None, FURTHER_WORDS)}”"
 
 
-def frame_of(note: Note) -> str:
+def frame_of(note: Note, asked_at: datetime) -> str:
     """The speaker and the day, or when it happened."""
-    speaker, day = "You" if note.by_user else note.memory.speaker, describe_day(note.memory.said_at)
-    if speaker:
-        return f"{speaker}, on {day}: " if day else f"{speaker}: "
+    if note.by_user:
+        return f"{told_me(note.memory.said_at, asked_at)}: "
+    day = describe_day(note.memory.said_at)
+    if note.memory.speaker:
+        return f"{note.memory.speaker}, on {day}: " if day else f"{note.memory.speaker}: "
     if note.when:
         return f"{capitalise(describe_span(note.when))}: "
     return f"As of {day}: " if day else ""
