@@ -12,7 +12,7 @@ from graph.readers.stating import MAX_WORDS
 from graph.state import Note
 from graph.understanding.question import parse, terms_of
 from graph.understanding.times import times_in
-from memory.types import Memory
+from memory.types import Memory, Relation
 
 MAY = datetime(2024, 5, 3, 12, tzinfo=UTC)
 TOLD = "You told me today."
@@ -57,6 +57,14 @@ def test_a_question_for_yes_or_no_gets_one(says_yes, first):
     assert composed("do i have a car", told).answer == f"{first} You sold the car. {TOLD} [1]"
 
 
+def test_a_fact_that_says_what_is_asked_is_confirmed():
+    told = note(1, "Siobhan is your best friend")
+    tie = replace(told.memory, store="relationship", relation=Relation("You", "best friend", "Siobhan"))
+    fact = replace(told, memory=tie)
+    assert composed("is siobhan my best friend", fact).answer == f"Yes. Siobhan is your best friend. {TOLD} [1]"
+    assert composed("is siobhan my sister", fact).answer == f"Siobhan is your best friend. {TOLD} [1]"
+
+
 def test_a_question_for_a_time_gets_the_time_that_is_meant():
     told = note(1, "we moved in yesterday", "yesterday")
     assert composed("when did we move in", told).answer == f"2 May 2024. {TOLD} [1]"
@@ -71,6 +79,55 @@ def test_of_two_values_the_later_holds():
     old, new = note(1, "I work at the bakery", "the bakery", day=1), note(2, "I work at a bank now", "a bank")
     reading = composed("where do i work now", replace(old, relevance=0.95), new)
     assert reading.answer == f"A bank. {TOLD} [1]"
+
+
+@pytest.mark.parametrize(
+    ("question", "old", "new", "value"),
+    [
+        (
+            "when do they land",
+            ("they land on 19 June", "19 June"),
+            ("they land on 22 June now", "22 June"),
+            "22 June 2024",
+        ),
+        (
+            "when do i start",
+            ("i start on 4 June", "4 June"),
+            ("the start moved from 4 June to 6 June", "6 June"),
+            "6 June 2024",
+        ),
+        (
+            "which mask do i wear",
+            ("a full face mask", "full face"),
+            ("they swapped it for a nasal one", "nasal"),
+            "Nasal",
+        ),
+    ],
+)
+def test_what_changed_is_told_as_it_is_now(question, old, new, value):
+    before, after = note(1, *old, day=1, relevance=0.95), note(2, *new)
+    assert composed(question, before, after).answer == f"{value}. {TOLD} [1]"
+
+
+def test_what_replaced_it_needs_little_evidence_if_it_names_the_old_value():
+    old = note(1, "she gave me a brown inhaler", "brown", day=1)
+    new = note(2, "she stopped the brown one, its purple now", "purple", relevance=0.3)
+    assert composed("what colour is my inhaler", old, new).answer.startswith("Purple.")
+    unrelated = replace(new, quote="my new scarf is purple now")
+    assert composed("what colour is my inhaler", old, unrelated).answer.startswith("Brown.")
+
+
+def test_what_was_before_a_change_is_told_if_that_is_asked():
+    old = note(1, "the party is on 22 June", "22 June", day=1, relevance=0.8)
+    new = note(2, "she shifted the party to 27 June", "27 June")
+    asked = "when was the party supposed to be before she changed it"
+    assert composed(asked, new, old).answer == "22 June 2024. You told me on 1 May. [1]"
+
+
+def test_what_a_friend_does_now_is_no_change_of_what_the_user_does():
+    own = note(1, "I live with my parents", "my parents", day=1)
+    other = note(2, "my mate Lewis lives in Berlin now", "Lewis", relevance=0.8)
+    assert composed("who do i live with", own, other).answer.startswith("Your parents.")
 
 
 def test_of_the_past_the_best_is_told_alone():

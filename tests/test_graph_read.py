@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
@@ -116,6 +117,18 @@ def test_a_name_nobody_mentioned_is_named(marlow):
     assert "“Zebulon”" in reading.answer
 
 
+def test_what_is_true_of_ones_brother_is_not_said_of_oneself(services, marlow):
+    chat = replace(marlow, persona=services.bank.create_persona(PersonaDraft("Quill")))
+    for told in ("my brother is a plumber and he lives in hull", "i work at the council"):
+        chat.say(told)
+    asking = chat.again()
+    assert asking.say("whats my job").reading.answer.startswith("You work at the council.")
+    assert asking.say("what does my brother do").reading.answer.startswith("Your brother is a plumber")
+    home = asking.say("where do i live").reading
+    assert home.abstained
+    assert "is about someone else: “my brother is a plumber" in home.answer
+
+
 def test_what_somebody_else_did_is_said_to_be_theirs(services, marlow):
     bank = services.bank
     friends = bank.create_persona(PersonaDraft("Ana & Bo"))
@@ -175,6 +188,14 @@ def test_what_is_asked_of_a_time_is_answered_from_that_time(three_dogs, month, d
     told = {name for name in ("Biscuit", "Waffle", "Pickle") if name in reading.answer}
     assert told
     assert told <= dogs
+
+
+def test_what_is_to_happen_on_the_day_asked_about_answers(services, marlow):
+    then = datetime(2026, 11, 22, 12, tzinfo=UTC)
+    chat = replace(marlow, persona=services.bank.create_persona(PersonaDraft("Quill")), now=then)
+    for told in ("My office is in Canary Wharf", "We're having a dinner party next saturday"):
+        chat.say(told)
+    assert chat.again().say("what do i celebrate next saturday").reading.answer.startswith("A dinner party.")
 
 
 def test_what_is_remembered_only_of_another_time_is_said_to_be(marlow):

@@ -120,6 +120,7 @@ FORMS: tuple[Form, ...] = (
     _name(rf"(?:\bmy name(?:'?s| is)|\A\W*(?:the )?name'?s|\bI'm called) {ANY_NAME}"),
     _name(rf"(?:\A\W*|\b(?:you can|please|just|and|but) )(?:just )?call me {ANY_NAME}"),
     _name(rf"\b{WHO} is my name\b"),
+    _name(rf"\A\W*(?:(?:hi|hello|hey)(?: there)?,? )?(?:it'?s|this is) {WHO} here(?=\W*\Z|[,.;!)])"),
     _name(
         rf"(?:\A\W*|\b(?:hi|hello|hey|there|and|so|evening|morning|afternoon),? )I'm (?!(?-i:{DEMONYM})\b)"
         rf"(?-i:(?![A-Z]{{2}})){WHO}{_INTRODUCED}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from graph.readers.intervals import Comparison, compare_days
 from graph.readers.stating import FURTHER_WORDS, MAX_WORDS, SURE, beside, clip, frame_of, state
+from graph.readers.updates import SUFFICIENT, answers, holding
 from graph.replies.facts import state_fact
 from graph.state import Citation, Note, Reading, Reason
 from graph.understanding.times import day_happened, describe_day
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 Quoted = tuple[Note, str, str]
 """A note, the words before its quote, and the quote."""
 
-SUFFICIENT = 0.5
-"""Probability from which a note answers the question; see the shift in `graph.training.reader_calibration`."""
-
 MIN_SIMILARITY = 0.25
 """Cosine of a memory and the question from which it is shown where no note is sufficient."""
 
@@ -34,12 +31,10 @@ MAX_NEAREST = 3
 """Most notes that are shown there."""
 
 NEAR = 0.8
-"""Share of the best note's probability from which a later note may be what holds now."""
+"""Share of the best note's probability from which a further note is told beside it."""
 
 LEAST_WORDS = 8
 """Fewest words to which a further note's quote may be cut."""
-
-_OF_NOW = re.compile(r"\b(?:now|nowadays|these days|currently|at the moment|at present|still|today)\b", re.IGNORECASE)
 
 
 def compose(
@@ -63,7 +58,7 @@ def compose(
         return replace(reading, notes=tuple(notes), abstained=True, reason=reason)
     if question.open:
         return quote_all(question, notes, hits, asked_at)
-    stated = _stated(question, [note for note in notes if answers(note)], asked_at)
+    stated = _stated(question, notes, asked_at)
     text = "\n".join(f"{statement} [{number}]" for number, (_, statement) in enumerate(stated, 1))
     return Reading(text, tuple(notes), cited([note for note, _ in stated], hits))
 
@@ -74,24 +69,15 @@ def quote_all(question: Question, notes: Sequence[Note], hits: Sequence[Hit], as
     return _citing(_within(quoted, question), notes, hits)
 
 
-def answers(note: Note) -> bool:
-    """Whether a note answers the question, of whom and when it asks."""
-    return note.relevance >= SUFFICIENT and not (note.of_other or note.of_other_time)
-
-
-def _stated(question: Question, answering: Sequence[Note], asked_at: datetime) -> list[tuple[Note, str]]:
+def _stated(question: Question, notes: Sequence[Note], asked_at: datetime) -> list[tuple[Note, str]]:
     """The best answer in a sentence, and beside it, of what others said, the next."""
-    best, of_now = answering[0], _OF_NOW.search(question.text) is not None
-    if question.expects in ("yes or no", "time", "ago"):
-        return [_first(question, best, answering, asked_at)]
-    alike = [best, *(note for note in answering[1:] if note.sure >= SURE and note.relevance >= NEAR * best.relevance)]
-    if of_now:
-        best = max(alike, key=lambda note: note.memory.said_at or datetime.min.replace(tzinfo=asked_at.tzinfo))
+    answering, best = [note for note in notes if answers(note)], holding(question, notes)
     stated = [_first(question, best, answering, asked_at)]
+    if question.expects in ("yes or no", "time", "ago") or best.by_user:
+        return stated
+    alike = (note for note in answering if note.sure >= SURE and note.relevance >= NEAR * best.relevance)
     other = next((note for note in alike if not same(note, best)), None)
-    if other is not None and not best.by_user:
-        stated.append((other, beside(other, asked_at)))
-    return stated
+    return stated if other is None else [*stated, (other, beside(other, asked_at))]
 
 
 def _first(question: Question, note: Note, answering: Sequence[Note], asked_at: datetime) -> tuple[Note, str]:
@@ -207,10 +193,11 @@ def _why_not(question: Question, notes: Sequence[Note], reason: Reason, known: T
         return "I remember nothing about that."
     if reason == "premise contradicted":
         best = max((note for note in notes if note.of_other or note.of_other_time), key=lambda note: note.relevance)
-        speaker = "you" if best.by_user else best.memory.speaker
         when = describe_span(best.when) if best.when is not None else describe_day(best.memory.said_at)
         quote = clip(best.quote, question, MAX_WORDS // 2)
-        origin = f"was said by {speaker}" if best.of_other else f"is from {when}"
+        origin = "is about someone else" if best.by_user else f"was said by {best.memory.speaker}"
+        if not best.of_other:
+            origin = f"is from {when}"
         return f"The closest thing I remember {origin}: “{quote}”"
     if question.unknown_names:
         return "I remember nothing about " + " or ".join(f"“{n}”" for n in question.unknown_names) + "."

@@ -14,6 +14,7 @@ from graph.readers import composing, intervals, listing, totals
 from graph.readers.interface import ReaderInput, ReaderOutput, Say
 from graph.readers.listing import ListRequest
 from graph.readers.notes import Origins, as_if_of_them, notes_about, take_notes
+from graph.readers.updates import SUFFICIENT, asks_of_past
 from graph.replies.manners import manner
 from graph.replies.people import by_relations
 from graph.state import Ask, Message, Note, Reading, Services, TraceLine
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from memory.bank.bank import Bank
     from memory.dates.expressions import TimeExpression
 
-_OF_PAST = re.compile(r"\b(?:did|was|were|had|used to|didn['’]?t|wasn['’]?t|weren['’]?t)\b", re.IGNORECASE)
-
 _OF_USER = re.compile(r"\b(?:i|my|me|mine|we|our|us)\b", re.IGNORECASE)
 _HOW_TO = re.compile(r"\bhow (?:do|does|can|could|should|to|would)\b|\bwhat(?:'s| is| are)? the\b", re.IGNORECASE)
 """Asks how something is done, or what it is, rather than what was told."""
@@ -39,6 +38,9 @@ _OF_TOPIC = re.compile(
     re.IGNORECASE,
 )
 """Asks for all that was told about something: "what do you know about Nora", "what did i tell you about my knee"."""
+
+A_WEEK = timedelta(days=7)
+"""Longest time asked about in which it is plain what is meant by it."""
 
 MOST_AGES = 3
 """Most ages that are given as possible."""
@@ -105,10 +107,10 @@ def answer(
         of_other_time=of_other_time,
         times=times,
     )
-    notes = read(parsed)
+    notes = _of_then(read(parsed), window) if sure else read(parsed)
     if counted := _counted(own, parsed, ask, window, read, notes, hits):
         return counted
-    notes = _current(notes, ask, bank) if not _OF_PAST.search(own) else notes
+    notes = _current(notes, ask, bank) if not asks_of_past(own) else notes
     # A turn of June may be about February: a time that some hit is of is not outside the known time.
     of_then = any(moment_of(m) and is_of_time(m, time.span) for time in window for m in memories)
     known = None if of_then else _known_by(bank.time_range(ask.persona.id), ask.as_of)
@@ -127,6 +129,19 @@ def answer(
         items = replace(parsed, text=listing.as_list(parsed.text))
         notes = read(items)
     return listing.compose(listed, parsed, notes, hits, ask.as_of) or reading
+
+
+def _of_then(notes: Sequence[Note], window: Sequence[TimeExpression]) -> tuple[Note, ...]:
+    """The notes; what is to happen on the very days asked about answers with less evidence."""
+
+    def lifted(note: Note) -> Note:
+        event = note.memory.event
+        is_then = event is not None and any(
+            time.span.start <= event.start and event.end <= time.span.end <= time.span.start + A_WEEK for time in window
+        )
+        return replace(note, relevance=max(note.relevance, min(2 * note.relevance, SUFFICIENT))) if is_then else note
+
+    return tuple(lifted(note) for note in notes)
 
 
 def _current(notes: Sequence[Note], ask: Ask, bank: Bank) -> tuple[Note, ...]:
@@ -164,7 +179,7 @@ def _counted(
     if totals.asked(own):
         return totals.compose(read(replace(parsed, text=totals.of_one(parsed.text))), hits)
     # What was told at another time is what they are counted from.
-    telling = (note for note in notes if note.relevance >= composing.SUFFICIENT and not note.of_other)
+    telling = (note for note in notes if note.relevance >= SUFFICIENT and not note.of_other)
     told = max(telling, key=lambda note: note.relevance, default=None)
     if told is None or told.memory.said_at is None:
         return None

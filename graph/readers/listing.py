@@ -13,8 +13,9 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from graph.readers.composing import SUFFICIENT, answers, cited, same
-from graph.readers.stating import clip, state
+from graph.readers.composing import cited, same
+from graph.readers.stating import SURE, clip, state
+from graph.readers.updates import SUFFICIENT, answers
 from graph.replies.second_person import second_person
 from graph.state import Note, Reading
 from graph.understanding.question import ASKING, Question
@@ -54,6 +55,8 @@ _DURATION = re.compile(r"\b\w+ (?:day|week|month|year|hour|minute|second)s?\b", 
 
 _ENUMERATES = re.compile(r"\w, [^,.!?]+,? (?:and|or) \w")
 """A line that lists several things by itself."""
+_PAIR = re.compile(r"\w,? (?:and|n|&) \w")
+"""Words that name two things."""
 
 _NO_PLURALS = ("ss", "us", "is", "'s", "’s")
 
@@ -130,7 +133,7 @@ def compose(
     if not is_count and _ENUMERATES.search(best.quote):
         whole = state(question, replace(best, sure=0.0), asked_at)
         return Reading(f"{whole} [1]", tuple(notes), cited([best], hits))
-    items = _items(answering)[:LISTED]
+    items = _items(answering, counted=is_count)[:LISTED]
     if len(items) < 2:
         return None
     items.sort(key=lambda group: (moment_of(group[0].memory) is None, moment_of(group[0].memory) or EARLIEST))
@@ -145,12 +148,18 @@ def compose(
     return Reading(text, tuple(notes), cited(sources, hits))
 
 
-def _items(answering: Sequence[Note]) -> list[list[Note]]:
-    """The notes grouped by what they say."""
+def _items(answering: Sequence[Note], *, counted: bool) -> list[list[Note]]:
+    """The notes grouped by what they say.
+
+    The facts of a line that names two things join the line, where they need not be counted; there, it joins the first.
+    """
+
+    def place(note: Note) -> tuple[bool, bool]:
+        is_pair = not counted and note.sure >= SURE and _PAIR.search(note.words) is not None
+        return not is_pair, note.memory.relation is None
+
     items: list[list[Note]] = []
-    for note in sorted(
-        answering, key=lambda note: note.memory.relation is None
-    ):  # the line of two facts joins the first
+    for note in sorted(answering, key=place):
         twin = next((group for group in items if _tell_the_same(note, group[0])), None)
         if twin is not None:
             twin.append(note)

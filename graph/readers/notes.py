@@ -13,6 +13,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from graph.readers.lines import Line
+from graph.readers.whose import asks_of_user_alone, tells_of_kin
 from graph.state import USER, Note
 from graph.understanding.question import proper_names
 from graph.understanding.sentences import spans, split
@@ -37,6 +38,9 @@ CONTRADICTING = 3
 
 OPEN_RELEVANCE = 0.5
 """Relevance of all notes if only a time or a topic is asked about ("What did I do in May?")."""
+
+OF_KIN = 0.9
+"""Share of its evidence that a line about somebody around the user keeps, where only the user is asked about."""
 
 NOTES = 8
 """Most notes on one question."""
@@ -83,6 +87,7 @@ def take_notes(
         for hit in hits
         if _states(hit.memory) and (of_persona or not _is_of(hit.memory, origins, "assistant"))
     ]
+    of_user_alone = asks_of_user_alone(question.text)
     memories = told[:LINES]
     subjects = question.weights.keys() & frozenset(term for hit in hits for term in terms(hit.memory.speaker))
     lines = [_line(memory, question, origins) for memory in memories]
@@ -92,12 +97,13 @@ def take_notes(
         quote = _sentences_at(line.text, *found.span)
         if quote.endswith(("?", "？")):
             continue
+        of_kin = of_user_alone and tells_of_kin(quote)
         note = Note(
             memory,
             quote,
             found.answers,
             _times_of(quote, line.text, memory),
-            of_other=_is_of_other(memory, quote, subjects),
+            of_other=of_kin or _is_of_other(memory, quote, subjects),
             of_other_time=memory.id in of_other_time,
             words=line.text[slice(*found.span)],
             sure=found.sure,
@@ -105,7 +111,7 @@ def take_notes(
             by_user=line.speaker == USER,
         )
         cosine = next(hit.scores.get("dense", 0.0) for hit in hits if hit.memory.id == memory.id)
-        notes.append((reader.evidence(found, cosine), note))
+        notes.append((reader.evidence(found, cosine) * (OF_KIN if of_kin else 1), note))
     notes.sort(key=lambda scored: (scored[1].of_other_time, -scored[0]))
     return tuple(note for _, note in notes[:NOTES])
 

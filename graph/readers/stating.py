@@ -8,12 +8,15 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from graph.readers.intervals import ago
+from graph.readers.updates import says_change
 from graph.replies.facts import state_fact, told_me
 from graph.replies.second_person import second_person
+from graph.understanding.question import ASKING
 from graph.understanding.sentences import capitalise
-from graph.understanding.times import day_happened, describe_day
+from graph.understanding.times import DAY, day_happened, describe_day
 from memory.dates.expressions import describe_span
 from memory.search.tokens import terms
+from memory.types import TimeSpan
 
 if TYPE_CHECKING:
     from graph.state import Note
@@ -36,7 +39,7 @@ _WHY = re.compile(r"\bwhy\b|\bhow come\b", re.IGNORECASE)
 def state(question: Question, note: Note, asked_at: datetime) -> str:
     """A note as the answer: the value first, then who told it and when."""
     if question.expects not in ("time", "ago") and (fact := state_fact(note.memory, asked_at)):
-        return fact
+        return f"Yes. {fact}" if question.expects == "yes or no" and _says_all(question, fact) else fact
     value = _value(question, note, asked_at)
     if not note.by_user:
         start = f"{value} {frame_of(note, asked_at)}".strip()
@@ -48,6 +51,11 @@ def state(question: Question, note: Note, asked_at: datetime) -> str:
     if said_back:
         return f"{value} {sentence(said_back)} {told}.".strip()
     return f"{value} {told}: “{clip(note.quote, question, MAX_WORDS - 8)}”".strip()
+
+
+def _says_all(question: Question, fact: str) -> bool:
+    """Whether a fact says word for word what is asked: "Is Siobhan my best friend?"."""
+    return frozenset(terms(fact)) >= question.weights.keys() - ASKING
 
 
 def _around(note: Note, room: int, question: Question) -> str:
@@ -97,6 +105,11 @@ def frame_of(note: Note, asked_at: datetime) -> str:
 def _when(question: Question, note: Note, asked_at: datetime) -> str:
     """When it happened, or how long ago; the day it was told if it names no time."""
     named = replace(note, dates=tuple(time for time in note.dates if time.text in note.words) or note.dates)
+    if says_change(note) and len(named.dates) == 1 and named.dates[0].text.endswith(f"to {note.words}"):
+        # "It moved from 4 May to 1 June" names no stretch of time.
+        end = named.dates[0].span.end
+        last = TimeSpan(end - DAY, end)
+        named = replace(named, memory=replace(note.memory, event=last), dates=(replace(named.dates[0], span=last),))
     occurrence, day = named.occurrence, day_happened(note.memory, named.occurrence, asked_at.tzinfo)
     if question.expects == "ago":
         return f"{ago(day, asked_at.date())}." if day is not None else ""

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from graph.readers.composing import answers, cited
+from graph.readers.composing import cited
+from graph.readers.updates import answers
 from graph.state import Note, Reading
 
 if TYPE_CHECKING:

@@ -48,11 +48,18 @@ _MEANS = {"married": ("spouse", True), "single": ("partner", False), "an only ch
 """Whom one has who is so, or has not."""
 
 
+_MY_NAME = re.compile(
+    rf"{_LEAD}(?:what(?:'?s| is) my (?:own |first |full |given )?name|what am i called"
+    rf"|what (?:should|do) (?:you|u) call me){_END}",
+    re.IGNORECASE,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class _Asked:
     """Who is asked about: somebody of a name, or of a kind that the user has or, with `denied`, has not.
 
-    With `called` it is the name of somebody of the kind.
+    With `called` it is the name of somebody of the kind, and without a kind the user's own.
     """
 
     name: str = ""
@@ -74,6 +81,9 @@ def by_relations(ask: Ask, services: Services, reading: Reading) -> Reading:
     facts = facts_told(services.bank, ask.persona.id, ask.as_of)
     if asked.name:
         return _who_is(asked.name, facts, ask, services) or reading
+    if not asked.kind:
+        names = [fact for fact in facts if fact.attribute == "name"]
+        return _stated(names[:1], "", ask.as_of) if names else reading
     found = _that_tell(asked.kind, facts)
     if asked.called:
         tells = (asked.kind in {_singular(word) for word in _words(c.memory.text)} for c in reading.citations)
@@ -97,6 +107,8 @@ def _parse(text: str) -> _Asked | None:
         return _Asked(name=match["name"].removesuffix("'s"))
     if match := next(filter(None, (pattern.match(last) for pattern in _NAMED)), None):
         return _Asked(kind=_singular(match["kind"]), called=True)
+    if _MY_NAME.match(last):
+        return _Asked(called=True)
     if match := _HAVE.match(last):
         return _Asked(kind=_singular(match["kind"]))
     if match := _AM.match(last):
