@@ -21,7 +21,7 @@ CHATTING, MOVING = 4, 2
 """Processes that chat, and that import and forget."""
 
 P99_SECONDS = 2.0
-"""The 99th percentile of a turn's time may not be above this."""
+"""The 99th percentile of a turn's time may not be above this, on a machine that does nothing else."""
 
 
 def run(seconds: float, chance: Random, folder: Path) -> Iterator[Outcome]:
@@ -41,7 +41,7 @@ def run(seconds: float, chance: Random, folder: Path) -> Iterator[Outcome]:
     outcome.done.update({"processes": len(children), "imported and forgotten": len(moved)})
     kill.check(chat, [n for n, _ in turns] + [report for report in reports if isinstance(report, dict)], outcome)
     check_moved(chat, moved, outcome)
-    times = np.percentile([took for _, took in turns] or [0.0], (50, 99, 100))
+    times = np.percentile([took for _, took in turns if took is not None] or [0.0], (50, 99, 100))
     outcome.note = "a turn takes {:.2f} s at the median, {:.2f} s at p99, {:.2f} s at most".format(*times)
     if times[1] > P99_SECONDS:
         outcome.fault("slow", outcome.note)
@@ -49,9 +49,11 @@ def run(seconds: float, chance: Random, folder: Path) -> Iterator[Outcome]:
 
 
 def talk(chat: kill.Chat, number: int, ends: float, report: Report) -> None:
-    """Chat as a process of the app does."""
+    """Chat as a process of the app does; the first turn, which still loads what it needs, is not timed."""
     parts = chat.services()
-    for n in count(number * 1_000_000):
+    chat.say(parts, first := number * 1_000_000)
+    report((first, None))
+    for n in count(first + 1):
         if time.time() > ends:
             break
         started = time.perf_counter()

@@ -66,13 +66,14 @@ def kill_after(work: Callable[[Report], None], seconds: float) -> tuple[list[Any
     """Run `work`, which first reports that it is ready, and kill it that many seconds later.
 
     Returns:
-        what it reported after that, and whether it was killed; it may have ended before.
+        what else it reported, and whether it was killed; it may have ended before.
     """
     child = Child(work)
     listen([child], PATIENCE, once=True)
     listen([child], seconds)
     child.kill()
-    return child.reports[1:], child.status == -signal.SIGKILL
+    reports = child.reports or [{"uncaught": f"no report within {PATIENCE} seconds"}]
+    return [report for report in reports if report != "ready"], child.status == -signal.SIGKILL
 
 
 def listen(children: Sequence[Child], seconds: float, *, once: bool = False) -> bool:
