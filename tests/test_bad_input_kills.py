@@ -2,6 +2,8 @@
 
 import pytest
 
+from memory.bank import schema
+from memory.bank.bank import Bank
 from memory.bank.unfinished import find_unfinished
 from memory.exporting.export import export_lines, write_export
 from memory.forgetting.forget import forget_memories
@@ -10,6 +12,7 @@ from memory.ingest import ingest
 from memory.types import SessionDraft, TurnDraft
 from support.bad_input import MAY, assert_unharmed, history, seeded
 from support.killed import kill_at
+from tests.torture import upgrade
 
 SECRETS = tuple(f"Safe {n} opens with {n * 7919:08}." for n in range(3))
 
@@ -89,3 +92,15 @@ def test_an_import_that_is_killed_keeps_whole_batches_and_can_be_done_again(bank
     assert (report.stored.turns, report.stored.known_turns) == (1600 - sessions * 20, sessions * 20)
     assert bank.counts(report.persona.id) == {"sessions": 80, "turns": 1600, "dialogue": 1600}
     assert_unharmed(bank)
+
+
+def test_an_upgrade_that_is_killed_leaves_the_old_bank_and_the_next_opening_upgrades_it(tmp_path):
+    bank, whole = Bank(tmp_path / "bank.db"), Bank(tmp_path / "whole.db")
+    for path in (bank.path, whole.path):
+        upgrade.write_old_bank(path)
+    old = upgrade.dump(bank.path)
+    kill_at("memory.bank.schema.relation_of", run(bank, "bank.personas()"))
+    assert upgrade.version(bank.path) == schema.FIRST_VERSION
+    assert upgrade.dump(bank.path) == old
+    assert bank.personas() == whole.personas()
+    assert upgrade.dump(bank.path) == upgrade.dump(whole.path) != old

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.torture import attack, crowd, disk, flips, fuzz, kill, soak
+from tests.torture import attack, crowd, disk, flips, fuzz, kill, servers, soak, upgrade
 from tests.torture.outcome import Outcome
 
 Part = Callable[[float, random.Random, Path], Iterator[Outcome]]
@@ -20,11 +20,13 @@ Part = Callable[[float, random.Random, Path], Iterator[Outcome]]
 PARTS: dict[str, Part] = {
     "kill": kill.run,
     "disk": disk.run,
+    "upgrade": upgrade.run,
     "crowd": crowd.run,
     "flips": flips.run,
     "fuzz-import": fuzz.run_import,
     "fuzz-ask": fuzz.run_ask,
     "soak": soak.run,
+    "servers": servers.run,
     "attack": attack.run,
 }
 """Those that fork come first: loading the weights starts threads."""
