@@ -130,6 +130,20 @@ def test_what_a_friend_does_now_is_no_change_of_what_the_user_does():
     assert composed("who do i live with", own, other).answer.startswith("Your parents.")
 
 
+def test_what_names_the_thing_asked_about_comes_before_what_does_not():
+    trip = note(1, "in lisbon from 4 to 9 June", "4 to 9 June")
+    train = note(2, "my train leaves tomorrow at 5am", "5am", relevance=0.6)
+    assert composed("when is my train", trip, train).answer == f"4 May 2024, 05:00. {TOLD} [1]"
+    assert composed("when is my holiday", trip, train).answer == f"4–9 June 2024. {TOLD} [1]"
+
+
+def test_a_time_of_day_is_told_if_that_is_asked():
+    told = note(1, "dentist at 3 on Monday", "on Monday")
+    assert composed("what time is the dentist", told).answer.startswith("At 3, ")
+    shift = note(1, "a new job at the bakery, 5am starts", "5am")
+    assert composed("what time do i start", shift).answer == f"5am. {TOLD} [1]"
+
+
 def test_of_the_past_the_best_is_told_alone():
     old, new = note(1, "I bought a boat", "a boat", day=1), note(2, "I bought a barn", "a barn", relevance=0.85)
     assert composed("what did i buy", old, new).answer.startswith("A boat.")

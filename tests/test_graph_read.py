@@ -198,6 +198,16 @@ def test_what_is_to_happen_on_the_day_asked_about_answers(services, marlow):
     assert chat.again().say("what do i celebrate next saturday").reading.answer.startswith("A dinner party.")
 
 
+def test_how_long_a_stay_is_can_be_counted_from_its_days(services, marlow):
+    chat = replace(marlow, persona=services.bank.create_persona(PersonaDraft("Quill")))
+    for told in ("i'm in lisbon from 4 to 9 december", "my train leaves tomorrow at 5am"):
+        chat.say(told)
+    asking = chat.again()
+    for asked in ("how long is my trip", "how many days am i away in december", "how long am i in lisbon"):
+        assert asking.say(asked).reading.answer.startswith("5 days, 4–9 December 2024.")
+    assert "5 days" not in asking.say("how long is my train journey").reading.answer
+
+
 def test_what_is_remembered_only_of_another_time_is_said_to_be(marlow):
     reading = ask(marlow, "Who repaired the canoe in March?")
     assert (reading.abstained, reading.reason, reading.citations) == (True, "premise contradicted", ())

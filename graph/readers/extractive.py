@@ -14,12 +14,14 @@ from graph.readers import composing, intervals, listing, totals
 from graph.readers.interface import ReaderInput, ReaderOutput, Say
 from graph.readers.listing import ListRequest
 from graph.readers.notes import Origins, as_if_of_them, notes_about, take_notes
-from graph.readers.updates import SUFFICIENT, asks_of_past
+from graph.readers.stating import asks_hour, names_hour
+from graph.readers.updates import SUFFICIENT, answers, asks_of_past
 from graph.replies.manners import manner
 from graph.replies.people import by_relations
 from graph.state import Ask, Message, Note, Reading, Services, TraceLine
 from graph.understanding import question
 from graph.understanding.times import is_of_time, may_tell_of_time, moment_of
+from memory.search.tokens import terms
 from memory.types import Hit, TimeSpan
 
 if TYPE_CHECKING:
@@ -38,6 +40,9 @@ _OF_TOPIC = re.compile(
     re.IGNORECASE,
 )
 """Asks for all that was told about something: "what do you know about Nora", "what did i tell you about my knee"."""
+
+_STAYS = frozenset(terms("trip travel holiday vacation stay staying away visit break getaway gone leave off"))
+"""What a question may call a time somewhere, where the line only says the place."""
 
 A_WEEK = timedelta(days=7)
 """Longest time asked about in which it is plain what is meant by it."""
@@ -108,6 +113,9 @@ def answer(
         times=times,
     )
     notes = _of_then(read(parsed), window) if sure else read(parsed)
+    if asks_hour(own):
+        # Of what may be meant, what names an hour.
+        notes = tuple(sorted(notes, key=lambda note: not (answers(note) and names_hour(note.words))))
     if counted := _counted(own, parsed, ask, window, read, notes, hits):
         return counted
     notes = _current(notes, ask, bank) if not asks_of_past(own) else notes
@@ -178,6 +186,10 @@ def _counted(
     """A sum, an age or a time by now, counted from what the notes tell; None where it need not or cannot be."""
     if totals.asked(own):
         return totals.compose(read(replace(parsed, text=totals.of_one(parsed.text))), hits)
+    if intervals.asks_length(own) and not any(answers(note) and intervals.tells_length(note.words) for note in notes):
+        then = read(replace(parsed, text=intervals.as_when(parsed.text), expects="time"))
+        length = _length(own, then[0]) if then and answers(then[0]) else None
+        return composing.derive(f"{length}.", parsed, then[0], hits, ask.as_of) if length else None
     # What was told at another time is what they are counted from.
     telling = (note for note in notes if note.relevance >= SUFFICIENT and not note.of_other)
     told = max(telling, key=lambda note: note.relevance, default=None)
@@ -189,6 +201,12 @@ def _counted(
     elif intervals.asks_lasting(own):
         counted = intervals.lasted(own, told.words, told.memory.said_at.date(), ask.as_of.date())
     return composing.derive(f"{counted}.", parsed, told, hits, ask.as_of) if counted else None
+
+
+def _length(own: str, then: Note) -> str | None:
+    """How long it lasts by the note that says when, if that is about it; a stay somewhere is a trip."""
+    about = frozenset(question.terms_of(intervals.as_when(own))) - question.ASKING - _STAYS
+    return intervals.length_of(own, then.dates) if about <= frozenset(terms(then.quote)) else None
 
 
 def _age(told: Note, ask: Ask, window: Sequence[TimeExpression]) -> str | None:

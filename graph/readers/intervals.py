@@ -17,8 +17,10 @@ from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 
 from graph.understanding.sentences import capitalise
 from graph.understanding.times import Occurrence, day_happened, describe_day, times_in, when_happened
+from memory.dates.expressions import describe_span
 
 if TYPE_CHECKING:
+    from memory.dates.expressions import TimeExpression
     from memory.types import Memory
 
 AMONG = 8
@@ -138,6 +140,9 @@ _ASKS_LASTING = re.compile(
     re.IGNORECASE,
 )
 _DURATION = re.compile(r"(?<![\d.,])(?P<count>\d{1,3}) ?(?P<unit>day|week|month|year)s?\b(?! ago)", re.IGNORECASE)
+_LENGTH = re.compile(
+    r"\b(?:\d|an?|half|fort)[\w.,]* ?(?:min(?:ute)?|hour|hr|day|night|week|month|year)s?\b|fortnight", re.I
+)
 _DAYS = {"year": 365.25, "month": 30.44, "week": 7.0, "day": 1.0}
 
 
@@ -163,6 +168,43 @@ def lasted(question: str, words: str, told_on: date, asked_on: date) -> str | No
     largest = next((name for name, in_days in _DAYS.items() if days >= 2 * in_days), "day")
     wanted = asked["unit"].lower() if asked and asked["unit"] else largest
     return _count(int(days / _DAYS[wanted] + 0.1), wanted)
+
+
+_ASKS_LENGTH = re.compile(
+    r"\bhow (?:long|many (?P<unit>day|night|week)s)\b"
+    r"(?! (?:have|has|had)\b)(?!.*\b(?:ago|since|until|till|before|after|between)\b)",
+    re.IGNORECASE,
+)
+_STRETCH = re.compile(r"[-–—]|\b(?:to|till?|until|and|through)\b", re.IGNORECASE)
+"""Joins the two days that a time names: "4 to 9 December", but not "next week"."""
+
+
+def asks_length(question: str) -> bool:
+    """Whether a question asks how long something lasts ("how many nights am I in Lisbon")."""
+    return _ASKS_LENGTH.search(question) is not None
+
+
+def as_when(question: str) -> str:
+    """A question for a length as one for the time."""
+    return _ASKS_LENGTH.sub("when", question)
+
+
+def tells_length(words: str) -> bool:
+    """Whether words tell how long something lasts."""
+    return _LENGTH.search(number_parser.parse(words)) is not None
+
+
+def length_of(question: str, times: Sequence[TimeExpression]) -> str | None:
+    """How long the one stretch from a day to another is: "5 days, 4–9 December 2026"; None if there is none."""
+    stretches = [time.span for time in times if time.sure and time.relation == "in" and _STRETCH.search(time.text)]
+    asked = _ASKS_LENGTH.search(question)
+    days = (stretches[0].end - stretches[0].start).days - 1 if len(stretches) == 1 else 0
+    if days < 1 or asked is None:
+        return None
+    unit = (asked["unit"] or "day").lower()
+    if unit == "week" and days % 7:
+        unit = "day"
+    return f"{_count(days // 7 if unit == 'week' else days, unit)}, {describe_span(stretches[0])}"
 
 
 def compares(question: str) -> bool:

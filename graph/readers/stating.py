@@ -102,6 +102,24 @@ def frame_of(note: Note, asked_at: datetime) -> str:
     return f"As of {day}: " if day else ""
 
 
+_ASKS_HOUR = re.compile(r"\b(?:what time|how (?:early|late))\b", re.IGNORECASE)
+_HOUR = re.compile(
+    r"\b\d{1,2}(?:[:.]\d\d)? ?[ap]\.?m\b|\b\d{1,2}:\d\d\b|\bat (?:about |around )?(?:half (?:past )?)?\d{1,2}\b"
+    r"|\bo['’]?clock\b|\b(?:half|quarter) (?:past|to)\b|\bnoon\b|\bmidnight\b",
+    re.IGNORECASE,
+)
+
+
+def asks_hour(question: str) -> bool:
+    """Whether a question asks for a time of day."""
+    return _ASKS_HOUR.search(question) is not None
+
+
+def names_hour(words: str) -> bool:
+    """Whether words name a time of day."""
+    return _HOUR.search(words) is not None
+
+
 def _when(question: Question, note: Note, asked_at: datetime) -> str:
     """When it happened, or how long ago; the day it was told if it names no time."""
     named = replace(note, dates=tuple(time for time in note.dates if time.text in note.words) or note.dates)
@@ -111,6 +129,11 @@ def _when(question: Question, note: Note, asked_at: datetime) -> str:
         last = TimeSpan(end - DAY, end)
         named = replace(named, memory=replace(note.memory, event=last), dates=(replace(named.dates[0], span=last),))
     occurrence, day = named.occurrence, day_happened(note.memory, named.occurrence, asked_at.tzinfo)
+    hour = _HOUR.search(note.words) or _HOUR.search(note.quote) if asks_hour(question.text) else None
+    is_day = occurrence is None or occurrence.span.end - occurrence.span.start >= DAY
+    if hour is not None and is_day:
+        on = f", {describe_span(occurrence.span)}" if occurrence is not None and occurrence.sure else ""
+        return f"{capitalise(hour[0])}{on}."
     if question.expects == "ago":
         return f"{ago(day, asked_at.date())}." if day is not None else ""
     if occurrence is not None:

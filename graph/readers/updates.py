@@ -58,7 +58,7 @@ def holding(question: Question, notes: Sequence[Note]) -> Note:
     about the same as the best.
     """
     text = question.text
-    best = next(note for note in notes if answers(note))
+    best = _naming(question, [note for note in notes if answers(note)])
     dated = [note for note in notes if note.memory.said_at is not None and best.memory.said_at is not None]
     if _OF_BEFORE.search(text):
         earlier = [note for note in dated if answers(note) and _told(note) < _told(best) and _share(note, best)]
@@ -67,6 +67,15 @@ def holding(question: Question, notes: Sequence[Note]) -> Note:
         return best
     later = [note for note in dated if _told(note) > _told(best) and _replaces(note, best, question)]
     return max(later, key=_told, default=best)
+
+
+def _naming(question: Question, answering: Sequence[Note]) -> Note:
+    """The best note that names all that is asked about, if the best of all names nothing of it."""
+    asked = question.weights.keys() - ASKING
+    names = [asked & frozenset(terms(note.quote)) for note in answering]
+    if names[0]:
+        return answering[0]
+    return next((note for note, named in zip(answering, names, strict=True) if named and named == asked), answering[0])
 
 
 def _replaces(note: Note, best: Note, question: Question) -> bool:

@@ -31,7 +31,11 @@ _NAME = (
 _END = r"(?: again| then| at all| or not)?\W*\Z"
 _WHO = tuple(
     re.compile(rf"{_LEAD}{asked}{_END}", re.IGNORECASE)
-    for asked in (rf"who(?:'?s| is| was) {_NAME}", rf"who {_NAME} (?:is|was)")
+    for asked in (
+        rf"who(?:'?s| is| was) {_NAME}(?: to me)?",
+        rf"who {_NAME} (?:is|was)(?: to me)?",
+        rf"what(?:'?s| is| was) {_NAME} to me",
+    )
 )
 _KIND = rf"(?P<kind>(?:{FAMILY}|{ROLE}|{ANIMAL}|sibling|pet|animal|parent|children|spouse|puppie)s?)"
 _HAVE = re.compile(

@@ -145,12 +145,15 @@ def last_moment(text: str) -> datetime | None:
 
 
 def describe_span(span: TimeSpan) -> str:
-    """A span in words, in its own time zone: "7 May 2023", "May 2023", "1–3 May 2023", "8 May 2023, 13:56"."""
+    """A span in words, in its own time zone: "7 May 2023", "May 2023", "1–3 May 2023", "8 May 2023, 13:56".
+
+    Of an hour, such as "at 5 pm" names, only its beginning is said.
+    """
     start, end = span.start, span.end.astimezone(span.start.tzinfo)
     last = end - timedelta(microseconds=1)
     if calendar.midnight(start) == start and calendar.midnight(end) == end:
         return _describe_days(start, last, (end.date() - start.date()).days)
-    if end - start == timedelta(minutes=1):
+    if end - start in (timedelta(minutes=1), timedelta(hours=1)):
         return f"{_day(start)}, {start:%H:%M}"
     for part, (first_hour, last_hour) in calendar.PARTS_OF_DAY.items():
         day = calendar.midnight(start)
