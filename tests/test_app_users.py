@@ -258,6 +258,12 @@ def test_logging_out_ends_the_session_for_good(app: App) -> None:
     assert answer.status_code == 401
 
 
+def test_logging_out_everywhere_ends_all_sessions_of_the_user_and_of_nobody_else(app: App) -> None:
+    ann, here, elsewhere = Program(app, "ann"), Program(app, "ben"), Program(app, "ben")
+    assert here.http.post("/logout?everywhere").status_code == 303
+    assert [program.http.get("/config").status_code for program in (ann, here, elsewhere)] == [200, 401, 401]
+
+
 def test_a_new_password_or_removal_ends_logins_and_tokens(app: App) -> None:
     users = Users(app.home)
     users.add("cat", "a password of cat")

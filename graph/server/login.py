@@ -71,7 +71,7 @@ class LoginMiddleware:
         elif (user := await to_thread.run_sync(self._user_of, request)) is None:
             response = _ask_to_log_in(request)
         elif path == "/logout" and request.method == "POST":
-            response = self._logout(request)
+            response = self._logout(request, user)
         else:
             try:
                 page = await self._pages.of(user.id)
@@ -151,8 +151,11 @@ class LoginMiddleware:
         response.set_cookie(COOKIE, token, max_age=LOGIN_SECONDS, httponly=True, samesite="lax", secure=https)
         return response
 
-    def _logout(self, request: Request) -> Response:
-        self._logins.pop(_digest(request.cookies.get(COOKIE, "")), None)
+    def _logout(self, request: Request, user: User) -> Response:
+        """End the login of this browser, or with `?everywhere` all logins of the user; tokens stay."""
+        ended = _digest(request.cookies.get(COOKIE, ""))
+        of_user = user.id if "everywhere" in request.query_params else None
+        self._logins = {key: login for key, login in self._logins.items() if key != ended and login.user_id != of_user}
         response = RedirectResponse("/login", 303)
         response.delete_cookie(COOKIE)
         # The next person at this browser finds no stored page, and nothing behind "Back".
