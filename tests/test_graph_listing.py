@@ -127,6 +127,11 @@ def test_a_number_that_was_told_is_given_and_nothing_counted(quill):
     assert answer.startswith("Seven")
 
 
+def test_a_number_of_something_else_is_no_count(quill):
+    told(quill, [(6, 2, "I scored 67 at the quiz after my holiday.")])
+    assert ask(quill, "How many trips have I made so far?").answer.startswith("I know of 3:")
+
+
 def test_one_line_that_lists_several_is_the_list(quill):
     told(quill, [(6, 1, "The instruments that I play are the cello, the drums and the accordion.")])
     reading = ask(quill, "Which instruments do I play?")

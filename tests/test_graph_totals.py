@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from graph.readers.totals import Amount, amount_in, asked, of_one
+from graph.readers.totals import amount_in, asked, of_each, of_one
 from memory.types import PersonaDraft, SessionDraft, TurnDraft
 
 BILLS = (
@@ -28,7 +28,9 @@ BILLS = (
     ],
 )
 def test_an_amount_is_read_with_its_currency(words, number, sign):
-    assert amount_in(words) == Amount(Decimal(number), sign)
+    amount = amount_in(words)
+    assert amount is not None
+    assert (amount.number, amount.sign) == (Decimal(number), sign)
 
 
 @pytest.mark.parametrize("words", ["a lot", "for 3 years", "2 kg", "10 or 12 euros", "at 10:30", "", "2/3"])
@@ -50,6 +52,20 @@ def test_a_sum_is_asked_for(text, one):
     assert one is None or of_one(text) == one
 
 
+@pytest.mark.parametrize(
+    ("text", "items"),
+    [
+        ("how much did the tea, the bread n the milk cost me all together", ["the tea", "the bread", "the milk"]),
+        ("the bike and the lock together, what did that come to", ["the bike", "the lock"]),
+        ("what did the bike and the lock come to altogther", ["the bike", "the lock"]),
+        ("how much did the vet cost in total", []),
+    ],
+)
+def test_a_sum_may_be_of_things_that_are_named(text, items):
+    assert asked(text)
+    assert of_each(of_one(text)) == [f"how much did {item} cost" for item in items]
+
+
 @pytest.mark.parametrize("text", ["How much did the vet cost?", "Do we live together?", "Who won in total silence?"])
 def test_other_questions_ask_for_no_sum(text):
     assert not asked(text)
@@ -63,5 +79,14 @@ def test_the_amounts_of_what_is_asked_about_are_added_up(services, marlow):
     ]
     services.bank.remember(chat.persona.id, sessions)
     reading = chat.say("how much did the vet cost in total", remember=False).reading
-    assert reading.answer.startswith("I know of €225: ")
+    assert reading.answer.startswith("I know of 225 euros: ")
     assert {c.memory.text for c in reading.citations} == {text for *_, text in BILLS[:2]}
+
+
+def test_things_that_are_named_are_added_up_and_nothing_else(services, marlow):
+    chat = replace(marlow, persona=services.bank.create_persona(PersonaDraft("Quill")))
+    for told in ("bought a washing machine, 749 euros", "new bike, 2,899 euros!", "the train to leeds was 60 euros"):
+        chat.say(told)
+    answer = chat.again().say("how much did the bike and the washing machine cost together").reading.answer
+    assert answer.startswith("I know of 3,648 euros: ")
+    assert "60" not in answer

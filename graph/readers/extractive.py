@@ -118,6 +118,9 @@ def answer(
         notes = tuple(sorted(notes, key=lambda note: not (answers(note) and names_hour(note.words))))
     if counted := _counted(own, parsed, ask, window, read, notes, hits):
         return counted
+    listed = listing.parse(own, many=message.classes.asks_many)
+    is_of_one = parsed.expects in ("yes or no", "time", "ago")
+    notes = listing.counting(listed, notes) if listed is not None and not is_of_one else notes
     notes = _current(notes, ask, bank) if not asks_of_past(own) else notes
     # A turn of June may be about February: a time that some hit is of is not outside the known time.
     of_then = any(moment_of(m) and is_of_time(m, time.span) for time in window for m in memories)
@@ -126,8 +129,6 @@ def answer(
     if reading.reason == "found but does not say":
         notes = as_if_of_them(parsed, asked_on, notes, origins, reader)
         reading = composing.compose(parsed, notes, window=window, known=known, hits=hits, asked_at=ask.as_of)
-    listed = listing.parse(own, many=message.classes.asks_many)
-    is_of_one = parsed.expects in ("yes or no", "time", "ago")
     if listed is None and not is_of_one and (facts := listing.facts_alike(notes)):
         return listing.compose(ListRequest(), parsed, facts, hits, ask.as_of) or reading
     if listed is None or reading.reason not in (None, "found but does not say"):
@@ -185,6 +186,8 @@ def _counted(
 ) -> Reading | None:
     """A sum, an age or a time by now, counted from what the notes tell; None where it need not or cannot be."""
     if totals.asked(own):
+        if each := totals.of_each(totals.of_one(own)):
+            return totals.compose_each([read(replace(parsed, text=text)) for text in each], hits)
         return totals.compose(read(replace(parsed, text=totals.of_one(parsed.text))), hits)
     if intervals.asks_length(own) and not any(answers(note) and intervals.tells_length(note.words) for note in notes):
         then = read(replace(parsed, text=intervals.as_when(parsed.text), expects="time"))

@@ -107,6 +107,13 @@ def facts_alike(notes: Sequence[Note]) -> list[Note]:
     return sorted(alike, key=lambda note: note.memory.id) if len(alike) > 1 else []
 
 
+def counting(listed: ListRequest, notes: Sequence[Note]) -> tuple[Note, ...]:
+    """The notes; for a count, those that name what is counted come before a number of something else."""
+    if not listed.counted:
+        return tuple(notes)
+    return tuple(sorted(notes, key=lambda note: frozenset(terms(note.quote)).isdisjoint(listed.counted or ())))
+
+
 def tells_number(notes: Sequence[Note]) -> bool:
     """Whether the best of notes names the number that a count asks for."""
     return bool(notes) and answers(notes[0]) and NUMBER.search(_DURATION.sub("", notes[0].words)) is not None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from memory.types import Hit
 
 _IN_ALL = re.compile(
-    r",?\s{0,3}\b(?:in total|(?:all|al)\s?to?gether|altogeth?er|together|in all|all in all|combined|summed up|in sum)\b"
+    r",?\s{0,3}\b(?:in total|al{1,2}\s?to?\s?ge?th?er|together|in all|all in all|combined|summed up|in sum)\b"
     r"|\bthe (?:total|sum) (?:of|for)\b|\btotal\b",
     re.IGNORECASE,
 )
@@ -27,6 +27,16 @@ _OF_MONEY = re.compile(
     r"\b(?:how much|costs?|pay|paid|spen[dt]|c[oa]me to|price|money|earn(?:ed)?|owe[ds]?|bills?|fees?|rent)\b",
     re.IGNORECASE,
 )
+_COSTS = r"(?:cost|costs|c[oa]me to|set (?:me|us) back|add up to)"
+_NAMED = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"\b(?:how much|what) (?:did|do|does|have|has|were|was) (?!(?:that|this|those|it|they|all)\b)"
+        rf"(?P<items>.{{3,200}}?) (?:me |us )?{_COSTS}\b",
+        rf"\A\W*(?P<items>[^?]{{3,200}}?),? (?:what|how much) .{{0,40}}\b{_COSTS}\b",
+    )
+)
+_BETWEEN = re.compile(r",? (?:and|n|&|plus) (?:also )?|, ", re.IGNORECASE)
 _AMOUNT = re.compile(
     r"(?P<sign>[£€$¥₹])?\s?(?<![\d.,:/])(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d{1,2})?|\d+(?:[.,]\d{1,2})?)(?![\d:/])"
     r"(?P<thousands>k\b)?(?:\s?(?P<unit>[^\W\d_]+))?",
@@ -47,10 +57,11 @@ _SIGN_OF = {name: sign for sign, names in _UNITS.items() for name in names}
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A number of something; the sign is that of a currency, and empty if none is named."""
+    """A number of something, with the sign of a currency, if one is told, and its name, if that is."""
 
     number: Decimal
     sign: str
+    unit: str = ""
 
 
 def asked(text: str) -> bool:
@@ -61,6 +72,20 @@ def asked(text: str) -> bool:
 def of_one(text: str) -> str:
     """A question for a sum as one for each amount."""
     return " ".join(_IN_ALL.sub(" ", text).split())
+
+
+def of_each(text: str) -> list[str]:
+    """A question for the sum of several things as one for each ("the tea and the bread"); none for one thing."""
+    match = next(filter(None, (pattern.search(text) for pattern in _NAMED)), None)
+    items = [item for each in _BETWEEN.split(match["items"]) if (item := each.strip())] if match else []
+    return [f"how much did {item} cost" for item in items] if len(items) > 1 else []
+
+
+def compose_each(read: Sequence[Sequence[Note]], hits: Sequence[Hit]) -> Reading | None:
+    """The sum of the best amount of each of several things; None if one of them has none."""
+    best = [next((note for note in notes if answers(note) and amount_in(note.words)), None) for notes in read]
+    found = [note for note in best if note is not None]
+    return _added([(note, amount) for note in found if (amount := amount_in(note.words))], found, hits, len(read))
 
 
 def amount_in(words: str) -> Amount | None:
@@ -75,7 +100,8 @@ def amount_in(words: str) -> Amount | None:
     # "2,899" is in the thousands; "3,50" is a price as most of Europe writes it.
     digits = digits.replace(",", "") if re.search(r",\d{3}", digits) else digits.replace(",", ".")
     number = Decimal(digits) * (1000 if match["thousands"] else 1)
-    return Amount(number, match["sign"] or _SIGN_OF.get((match["unit"] or "").lower(), ""))
+    unit = (match["unit"] or "").lower()
+    return Amount(number, match["sign"] or _SIGN_OF.get(unit, ""), unit if unit in _SIGN_OF else "")
 
 
 def compose(notes: Sequence[Note], hits: Sequence[Hit]) -> Reading | None:
@@ -86,10 +112,20 @@ def compose(notes: Sequence[Note], hits: Sequence[Hit]) -> Reading | None:
         if amount is not None:
             of_turn.setdefault(note.memory.turn_ids or note.memory.id, (note, amount))
     counted = list(of_turn.values())
+    of_currency = [each for each in counted if each[1].sign]
+    # Beside prices with their currency, a bare number counts something else.
+    return _added(of_currency if len(of_currency) > 1 else counted, notes, hits, 2)
+
+
+def _added(
+    counted: Sequence[tuple[Note, Amount]], notes: Sequence[Note], hits: Sequence[Hit], least: int
+) -> Reading | None:
     signs = {amount.sign for _, amount in counted} - {""}
-    if len(counted) < 2 or len(signs) > 1:
+    if len(counted) < least or len(signs) > 1:
         return None
     sign, total = "".join(signs), sum((amount.number for _, amount in counted), Decimal(0))
     said = [f"{note.words.strip(' .,;:!')} [{number}]" for number, (note, _) in enumerate(counted, 1)]
-    text = f"I know of {sign}{total:,}: {'; '.join(said[:-1])}; and {said[-1]}."
+    units = {amount.unit for _, amount in counted}
+    unit = units.pop() if len(units) == 1 else ""
+    text = f"I know of {f'{total:,} {unit}' if unit else f'{sign}{total:,}'}: {'; '.join(said[:-1])}; and {said[-1]}."
     return Reading(text, tuple(notes), cited([note for note, _ in counted], hits))
