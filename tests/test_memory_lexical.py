@@ -1,7 +1,7 @@
 """The fast index ranks as the reference does, in English and in Chinese."""
 
 import random
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -104,3 +104,21 @@ def test_a_word_is_as_rare_as_it_is_for_the_persona(bank):
     assert scores.argmax() == 9
     assert scores[9] > 1
     assert scores[:9].max() < 1e-4
+
+
+def test_how_rare_a_word_was_does_not_depend_on_what_was_said_later(tmp_path):
+    """As of a day, the scores are those of a bank that ends on that day."""
+    random.seed(5)
+    texts = [" ".join(random.choices([f"w{n}x" for n in range(30)], k=random.randint(1, 12))) for _ in range(90)]
+    days = [datetime(2024, 1, 1, tzinfo=UTC) + timedelta(days=n) for n in range(len(texts))]
+    drafts = [MemoryDraft("world", text, said_at=day) for text, day in zip(texts, days, strict=True)]
+    whole, ended = Bank(tmp_path / "whole.db"), Bank(tmp_path / "ended.db")
+    for bank, kept in ((whole, drafts), (ended, drafts[:40])):
+        bank.add_memories(bank.create_persona(PersonaDraft("Ana")).id, kept)
+    queries = [[f"w{n}x", f"w{n + 1}x"] for n in range(29)]
+    with whole.reading() as db, ended.reading() as other:
+        now = index(db, 1).lexical_scores(queries)[:, :40]
+        then = index(db, 1).lexical_scores(queries, days[39])[:, :40]
+        expected = index(other, 1).lexical_scores(queries)
+    assert then == pytest.approx(expected, abs=1e-9)
+    assert now != pytest.approx(expected, abs=1e-2)

@@ -113,7 +113,7 @@ class Searcher:
     ) -> tuple[Candidates, NDArray[np.bool_]]:
         """The memories to score, and which of them are pinned, shape (m,)."""
         queries = [limit_terms(content_terms(view.text)) for view in views]
-        lexical = _lexical_scores(db, persona_id, index, queries, settings)
+        lexical = _lexical_scores(db, persona_id, index, queries, as_of, settings)
         dense = index.dense_scores(np.stack([view.vector for view in views]))
         rows = select(index, lexical, dense, as_of, subject.sure_spans, max(settings.k, settings.depth))
         pinned = index.rows_of(indexing.pinned_ids(db, persona_id, MAX_PINNED))
@@ -137,14 +137,19 @@ class Searcher:
 
 
 def _lexical_scores(
-    db: Database, persona_id: int, index: Index, queries: Sequence[Sequence[str]], settings: SearchSettings
+    db: Database,
+    persona_id: int,
+    index: Index,
+    queries: Sequence[Sequence[str]],
+    as_of: datetime,
+    settings: SearchSettings,
 ) -> Scores:
     """BM25 of every memory for the terms of every view, shape (views, n)."""
     if settings.dense_weight == 1:
         return np.zeros((len(queries), len(index)))
     if settings.ranker == "rank-bm25":
         return reference_bm25(indexing.index_terms(db, persona_id), queries)
-    return index.lexical_scores(queries)
+    return index.lexical_scores(queries, as_of)
 
 
 def _rank(

@@ -124,9 +124,13 @@ class Index:
         ends[self.closed_rows[facts]] = self.closed_at[facts]
         return overlapping(starts, ends, spans)
 
-    def lexical_scores(self, queries: Sequence[Sequence[str]]) -> Scores:
-        """BM25 of every memory for each query, a list of distinct terms; shape (queries, n)."""
-        return bm25([s.postings for s in self.segments], queries)
+    def lexical_scores(self, queries: Sequence[Sequence[str]], moment: datetime | None = None) -> Scores:
+        """BM25 of every memory for each query, a list of distinct terms; shape (queries, n).
+
+        As of a `moment`, what was said later does not count (`bm25`).
+        """
+        known = self.known_at(moment) if moment is not None and self.latest > moment.timestamp() else None
+        return bm25([s.postings for s in self.segments], queries, known)
 
     def dense_scores(self, queries: Vectors) -> "DenseScores":
         """The nearness of every memory to each query vector; `queries` has shape (queries, d)."""

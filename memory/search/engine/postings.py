@@ -108,16 +108,23 @@ def _build(
     )
 
 
-def bm25(parts: Sequence[Postings], queries: Sequence[Sequence[str]]) -> NDArray[np.float64]:
-    """BM25 of each row for each query, a list of distinct terms; shape (queries, rows of all parts in order)."""
-    total = sum(len(part.lengths) for part in parts)
-    scores = np.zeros((len(queries), total))
-    terms = _look_up(parts, queries)
+def bm25(
+    parts: Sequence[Postings], queries: Sequence[Sequence[str]], known: NDArray[np.bool_] | None = None
+) -> NDArray[np.float64]:
+    """BM25 of each row for each query, a list of distinct terms; shape (queries, rows of all parts in order).
+
+    Where only some rows are `known`, shape (rows,), the others count neither for a term's frequency nor for the mean
+    length: how rare a word was does not depend on what was said later.
+    """
+    lengths = np.concatenate([part.lengths for part in parts])
+    scores = np.zeros((len(queries), len(lengths)))
+    terms = _look_up(parts, queries, known)
     if not terms:
         return scores
     terms_of_views = [np.array([term in query for term in terms]) for query in queries]
     weights = np.array([weight * (K1 + 1) for weight, _ in terms.values()])
-    mean = max(sum(int(part.lengths.sum()) for part in parts) / max(total, 1), 1e-9)
+    counted = lengths if known is None else lengths[known]
+    mean = max(float(counted.mean()) if len(counted) else 0.0, 1e-9)
     start = 0
     for part, slices in zip(parts, zip(*(slices for _, slices in terms.values()), strict=True), strict=True):
         of_part = scores[:, start : start + len(part.lengths)]
@@ -132,10 +139,21 @@ def bm25(parts: Sequence[Postings], queries: Sequence[Sequence[str]]) -> NDArray
     return scores
 
 
-def _look_up(parts: Sequence[Postings], queries: Sequence[Sequence[str]]) -> dict[str, tuple[float, list[slice]]]:
-    """The idf of each term of the queries, and its slice of each of the parts."""
+def _look_up(
+    parts: Sequence[Postings], queries: Sequence[Sequence[str]], known: NDArray[np.bool_] | None
+) -> dict[str, tuple[float, list[slice]]]:
+    """The idf of each term of the queries among the known rows, and its slice of each of the parts."""
     terms = list(dict.fromkeys(term for query in queries for term in query))
-    codes, total = [term_code(term) for term in terms], sum(len(part.lengths) for part in parts)
+    codes, sizes = [term_code(term) for term in terms], [len(part.lengths) for part in parts]
+    total = sum(sizes) if known is None else int(np.count_nonzero(known))
+    known_of_parts = [None] * len(parts) if known is None else np.split(known, np.cumsum(sizes)[:-1])
     by_part = [part.look_up(codes) for part in parts]
-    by_term = {term: [slices[n] for slices in by_part] for n, term in enumerate(terms)}
-    return {term: (idf(total, sum(at.stop - at.start for at in slices)), slices) for term, slices in by_term.items()}
+    found = {}
+    for n, term in enumerate(terms):
+        slices = [of_part[n] for of_part in by_part]
+        frequency = sum(
+            at.stop - at.start if of_part is None else int(np.count_nonzero(of_part[part.rows[at]]))
+            for part, of_part, at in zip(parts, known_of_parts, slices, strict=True)
+        )
+        found[term] = (idf(total, frequency), slices)
+    return found
