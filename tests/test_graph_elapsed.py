@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.readers import intervals as elapsed
+from graph.readers.counting import intervals as elapsed
 from graph.readers.stating import MAX_WORDS
 from graph.understanding.question import parse
 from memory.types import PersonaDraft, SessionDraft, TurnDraft

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.readers.intervals import age_in, ages_on, asks_lasting, between, compares, lasted, length, length_of
+from graph.readers.counting.intervals import age_in, ages_on, asks_lasting, between, compares, lasted, length, length_of
 from graph.understanding.times import times_in
 
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from graph.readers import listing
-from graph.readers.listing import ListRequest
+from graph.readers.counting import listing
+from graph.readers.counting.listing import ListRequest
 from graph.readers.stating import MAX_WORDS
 from memory.types import MemoryDraft, PersonaDraft, Relation, SessionDraft, TurnDraft
 

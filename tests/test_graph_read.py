@@ -208,6 +208,21 @@ def test_how_long_a_stay_is_can_be_counted_from_its_days(services, marlow):
     assert "5 days" not in asking.say("how long is my train journey").reading.answer
 
 
+def test_whom_a_question_describes_is_found_first(services, marlow):
+    chat = replace(marlow, persona=services.bank.create_persona(PersonaDraft("Quill")))
+    told = (
+        "Dave fixed my boiler yesterday, finally warm",
+        "Priya brought me soup when i was ill",
+        "Sam mended the car",
+    )
+    lives = ("Dave lives in Hull with his mum", "Priya works as a nurse", "Sam lives in Leeds")
+    for text in (*told, *lives):
+        chat.say(text)
+    asking = chat.again()
+    assert asking.say("where does the guy who fixed my boiler live").reading.answer.startswith("Hull")
+    assert "nurse" in asking.say("what does the woman who brought me soup do").reading.answer
+
+
 def test_what_is_remembered_only_of_another_time_is_said_to_be(marlow):
     reading = ask(marlow, "Who repaired the canoe in March?")
     assert (reading.abstained, reading.reason, reading.citations) == (True, "premise contradicted", ())

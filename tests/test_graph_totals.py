@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from graph.readers.totals import amount_in, asked, of_each, of_one
+from graph.readers.counting.totals import amount_in, asked, of_each, of_one
 from memory.types import PersonaDraft, SessionDraft, TurnDraft
 
 BILLS = (

@@ -19,8 +19,8 @@ from graph.models.json_replies import UnusableReply, ask_for_json
 from graph.models.local_model import LocalModel
 from graph.models.tokens import UNKNOWN_CONTEXT, context_length, count_tokens, counting_method
 from graph.readers.citing import AnswerField, AnswerStream
+from graph.readers.counting.intervals import AMONG
 from graph.readers.interface import ReaderFailed, ReaderInput, ReaderOutput, Say
-from graph.readers.intervals import AMONG
 from graph.readers.prompts import PromptContent, prompt
 from graph.readers.reply_formats import (
     CheckedReading,

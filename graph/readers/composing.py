@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from graph.readers.intervals import Comparison, compare_days
+from graph.readers.counting.intervals import Comparison, compare_days
 from graph.readers.stating import FURTHER_WORDS, MAX_WORDS, SURE, beside, clip, frame_of, state
 from graph.readers.updates import SUFFICIENT, answers, holding
 from graph.replies.facts import state_fact

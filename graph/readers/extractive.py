@@ -10,9 +10,10 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from graph.readers import composing, intervals, listing, totals
+from graph.readers import composing, joining
+from graph.readers.counting import intervals, listing, totals
+from graph.readers.counting.listing import ListRequest
 from graph.readers.interface import ReaderInput, ReaderOutput, Say
-from graph.readers.listing import ListRequest
 from graph.readers.notes import Origins, as_if_of_them, notes_about, take_notes
 from graph.readers.stating import asks_hour, names_hour
 from graph.readers.updates import SUFFICIENT, answers, asks_of_past
@@ -25,7 +26,7 @@ from memory.search.tokens import terms
 from memory.types import Hit, TimeSpan
 
 if TYPE_CHECKING:
-    from graph.readers.intervals import Comparison
+    from graph.readers.counting.intervals import Comparison
     from graph.understanding.question import Question
     from memory.bank.bank import Bank
     from memory.dates.expressions import TimeExpression
@@ -84,6 +85,15 @@ def answer(
     ask: Ask, message: Message, window: Sequence[TimeExpression], hits: Sequence[Hit], services: Services
 ) -> Reading:
     """The answer to a message's question from the hits, best first; `window` is the time asked about."""
+    if joined := joining.with_name(message.question.text, ask, services):
+        view, found = joined
+        return _answer(replace(ask, text=view.text), replace(message, question=view), window, found, services)
+    return _answer(ask, message, window, hits, services)
+
+
+def _answer(
+    ask: Ask, message: Message, window: Sequence[TimeExpression], hits: Sequence[Hit], services: Services
+) -> Reading:
     asked, bank, searcher = message.question, services.bank, services.searcher
     size, frequency = searcher.document_frequencies(ask.persona.id, question.terms_of(asked.text), ask.as_of)
     parsed = question.parse(asked.text, size, frequency, [w.text for w in window])

@@ -12,8 +12,8 @@ from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
 
+from graph.learning.fact_slots import FAMILY, QUALITY, ROLE
 from graph.readers.lines import Line
-from graph.readers.whose import asks_of_user_alone, tells_of_kin
 from graph.state import USER, Note
 from graph.understanding.question import proper_names
 from graph.understanding.sentences import spans, split
@@ -47,6 +47,20 @@ NOTES = 8
 
 _OF_SELF = re.compile(r"\b(?:i|my|me|mine|we|our|us)\b", re.IGNORECASE)
 _OF_PERSONA = re.compile(r"\b(?:you|your|yours|u|ur)\b", re.IGNORECASE)
+
+_KIN = rf"(?:my|our) {QUALITY}(?:{FAMILY}|{ROLE})"
+_OF_KIN = re.compile(
+    rf"\A\W*(?:(?:and|but|so|also|oh) )?{_KIN}(?:s? [a-z][\w-]+)??"
+    r"(?:['’]s| is| was| works| lives| studies| got| has| had)\b",
+    re.IGNORECASE,
+)
+_OF_USER = re.compile(r"\b(?:i|me|my|mine|we|us|our)\b|\bi['’]|\bi?m\b", re.IGNORECASE)
+_ASKS_OF_USER = re.compile(
+    r"\b(?:what|where|when|which)(?:['’]?s| is| are| do| does| am)? (?:(?:i|we)\b|my [\w-]+(?: \w+)?\W*\Z)",
+    re.IGNORECASE,
+)
+_OTHERS = re.compile(rf"\b(?:{_KIN}|he|she|they|his|her|their)\b", re.IGNORECASE)
+"""Whom a question and a line are about: "whats my job" is not answered by "my brother is a plumber"."""
 
 _AGO = re.compile(r"\bhow (?:long|many \w+) ago\b", re.IGNORECASE)
 _SINCE = re.compile(r"\bhow (?:long|many \w+)\b.{0,40}?\b(?:since|until|till?)\b", re.IGNORECASE)
@@ -174,6 +188,17 @@ def _is_of_other(memory: Memory, quote: str, subjects: Set[str]) -> bool:
     # "Thanks, Mel! My grandma gave it to me" tells nothing of Mel; "Your pottery is lovely" does.
     of_subject = _OF_PERSONA.search(quote) is not None or not subjects.isdisjoint(terms(quote))
     return not of_subject or _OF_SELF.search(memory.text) is not None
+
+
+def asks_of_user_alone(question: str) -> bool:
+    """Whether a question is about what the user is, has or does, and names nobody else."""
+    return _ASKS_OF_USER.search(question) is not None and _OTHERS.search(question) is None
+
+
+def tells_of_kin(line: str) -> bool:
+    """Whether a line tells of somebody around the user and nothing of the user."""
+    match = _OF_KIN.match(line)
+    return match is not None and _OF_USER.search(line, match.end()) is None
 
 
 def _states(memory: Memory) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from graph.models.json_replies import quoted
-from graph.readers.intervals import between, compares, length, memory_time
+from graph.readers.counting.intervals import between, compares, length, memory_time
 from graph.replies.conversation import THE_USER, introduce, plain
 from graph.state import USER, Ask
 from graph.understanding.sentences import shorten

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from graph.readers.intervals import ago
+from graph.readers.counting.intervals import ago
 from graph.readers.updates import says_change
 from graph.replies.facts import state_fact, told_me
 from graph.replies.second_person import second_person

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from graph.readers.whose import tells_of_kin
+from graph.readers.notes import tells_of_kin
 from graph.understanding.question import ASKING
 from memory.search.tokens import terms
 
