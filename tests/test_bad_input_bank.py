@@ -133,6 +133,7 @@ FLIPPED = {
     "UPDATE turns SET speaker = 'Bna' WHERE id = 1": "turn 1 of session 1: its words or speaker were",
     "UPDATE turns SET text = CAST(x'49ff' AS TEXT) WHERE id = 2": "turn 2 of session 1: its words or speaker were",
     "UPDATE sources SET quote = 'kbyak' WHERE quote <> ''": "memory 4: turn 1 does not contain its quote",
+    "UPDATE sources SET quote = 'Kayak' WHERE quote <> ''": "memory 4: turn 1 does not contain its quote",
     "UPDATE memories SET text = 'I bought a kbyak.' WHERE id = 1": "memory 1: its text or speaker was changed",
     "UPDATE memories SET text = 'Ana lives in Pprto' WHERE id = 3": "memory 3: its text or speaker was changed",
     "UPDATE memories SET text = 'Owns a kbyak' WHERE id = 4": "memory 4: its text or speaker was changed",

@@ -279,10 +279,22 @@ def test_a_bank_with_an_imported_card_finds_its_first_message_on_the_persona(ban
     with sqlite3.connect(bank.path) as conn:
         for column in ("scenario", "first_message", "examples"):
             conn.execute(f"ALTER TABLE personas DROP COLUMN {column}")
-        conn.execute(f"PRAGMA user_version = {schema.newest_version() - 1}")
+        conn.execute("PRAGMA user_version = 8")
     conn.close()
     assert (iris := bank.persona(card)).first_message == "Good morning, {{user}}."
     assert (iris.scenario, iris.examples, bank.persona(other).scenario) == ("A garden.", "", "")
+
+
+def test_quotes_of_an_older_bank_are_spelled_as_their_turns_are(version_5):
+    with sqlite3.connect(version_5.path) as conn:
+        conn.execute("UPDATE sources SET quote = 'LIVE IN  LISBON.' WHERE memory_id = 12")
+        conn.execute("UPDATE sources SET quote = 'live in Faro' WHERE memory_id = 9")
+    conn.close()
+    assert version_5.quotes(1, 12) == {3: "live in Lisbon"}
+    assert version_5.quotes(1, 9) == {1: "live in Faro"}
+    assert any(
+        "memory 9: turn 1 does not contain its quote" in fault for fault in maintenance.verify(version_5, "tiny")
+    )
 
 
 def test_a_migrated_bank_has_the_shape_of_a_new_one(version_5, bank):

@@ -22,6 +22,7 @@ from typing import Literal, NamedTuple
 from sqlite_utils import Database
 
 from memory.bank.relations import relation_of
+from memory.search.quotes import find_quote
 from memory.types import MemoryDraft
 
 
@@ -294,11 +295,20 @@ def _add_card_texts(db: Database) -> None:
         db.conn.execute(query, (speaker,))
 
 
+def _spell_quotes(db: Database) -> None:
+    """Spell quotes as their turns do, so that a letter that changed since is found; models had changed their case."""
+    query = "SELECT o.memory_id, o.turn_id, o.quote, t.text FROM sources o JOIN turns t ON t.id = o.turn_id"
+    differ = db.conn.execute(f"{query} WHERE instr(t.text, o.quote) = 0").fetchall()
+    spelled = [(find_quote(quote, text) or quote, memory_id, turn_id) for memory_id, turn_id, quote, text in differ]
+    db.conn.executemany("UPDATE sources SET quote = ? WHERE memory_id = ? AND turn_id = ?", spelled)
+
+
 MIGRATIONS: tuple[Callable[[Database], None], ...] = (
     _add_relations,
     _number_citations,
     _index_relations,
     _add_card_texts,
+    _spell_quotes,
 )
 """Append only: the first brings a bank of `FIRST_VERSION` to the version after it, and so on. A new bank is made in the
 newest shape at once, so what a migration adds stands in the tables above, too. Never edit one that was released."""

@@ -1,4 +1,4 @@
-"""Check whether a text contains a quotation."""
+"""Check whether a text contains a quotation, and find it as the text spells it."""
 
 _PUNCTUATION = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "–": "-", "—": "-", "…": " "})
 _AROUND = " .,;\"'"
@@ -10,12 +10,19 @@ def contains(text: str, words: str) -> bool:
 
 
 def find_quote(words: str, text: str) -> str:
-    """The words as the text spells them; as given where only case, spaces or marks differ; "" if it lacks them."""
+    """The words as the text spells them, which may differ in case, spaces and marks; "" if it lacks them."""
     words = words.strip()
-    at = text.find(words)
-    if words and at >= 0:
-        return text[at : at + len(words)]
-    return words if contains(text, words) else ""
+    if words in text:
+        return words
+    sought, folded, places = normalize(words), "", list[int]()
+    for place, character in enumerate(text):
+        plain = character.translate(_PUNCTUATION).casefold()
+        if plain.isspace():
+            plain = "" if folded.endswith(" ") else " "
+        folded += plain
+        places += [place] * len(plain)
+    start = folded.find(sought) if sought else -1
+    return text[places[start] : places[start + len(sought) - 1] + 1] if start >= 0 else ""
 
 
 def normalize(text: str) -> str:
