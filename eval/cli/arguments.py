@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from eval.benchmarks import BENCHMARKS, PRESETS
-from eval.cli import listing, run, tables
+from eval.cli import compiling, listing, run, tables
 from eval.fetching.fetch import SOURCES
 from eval.runs.evaluator import Evaluator
 from eval.runs.halves import HALVES
@@ -56,6 +56,7 @@ def parser() -> argparse.ArgumentParser:
     sub = add("export", listing.export_answers, "Write a run's answers as LongMemEval's own judge script reads them.")
     sub.add_argument("run")
     sub.add_argument("file", type=Path)
+    _describe_compile(add("compile", compiling.compile_file, "Give LongMemEval's questions histories of any length."))
     sub = add("delete", listing.delete_run, "Delete a run.")
     sub.add_argument("run")
     _describe_bench(add("bench", tables.measure_sizes, "Measure speed, memory and exactness at growing sizes."))
@@ -83,6 +84,23 @@ def _describe_run(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--judge", metavar="MODEL", help="let this chat model judge the answers")
     sub.add_argument("--afresh", action="store_true", help="start a new run instead of resuming an unfinished one")
     sub.add_argument("--cold", action="store_true", help="use no cached embeddings")
+
+
+def _describe_compile(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("questions", type=Path, help="a LongMemEval file; the oracle file is enough")
+    sub.add_argument("file", type=Path, help="the file to write, in the same format")
+    sub.add_argument(
+        "--pool",
+        action="append",
+        required=True,
+        metavar="[SOURCE=]FILE",
+        help="sessions in any format that is imported",
+    )
+    sub.add_argument("--fillers", type=positive_number, required=True, metavar="N", help="sessions beside the evidence")
+    sub.add_argument("--characters", type=positive_number, default=0, metavar="N", help="most characters of a history")
+    text = "the share of each source; default: sharegpt=25,ultrachat=25,user=50"
+    sub.add_argument("--shares", default="", metavar="SOURCE=N,...", help=text)
+    sub.add_argument("--seed", type=int, default=0, help="seed of the random choices")
 
 
 def _describe_bench(sub: argparse.ArgumentParser) -> None:

@@ -105,10 +105,16 @@ def _probe(fields: Fields, imported: ImportedHistory, name: str) -> Probe | None
     )
 
 
+def read_moment(text: str) -> datetime | None:
+    """Read a date as these files write it: a moment, or the end of a day."""
+    plain = importer.without_weekday(text)
+    return parse_with_format(plain, "%Y/%m/%d %H:%M") or read_asked_at(plain)
+
+
 def _read_asked_at(fields: Fields, imported: ImportedHistory) -> datetime:
-    plain = importer.without_weekday(fields.text("question_date"))
-    asked_at = parse_with_format(plain, "%Y/%m/%d %H:%M") or read_asked_at(plain)
+    asked_at = read_moment(fields.text("question_date"))
     if asked_at is None:
+        plain = importer.without_weekday(fields.text("question_date"))
         asked_at = imported.end()
         fields.report(
             "question_date", f"no readable date ({plain[:40]!r}); asked at the end of the last day, {asked_at}"
