@@ -73,6 +73,7 @@ def test_a_count_names_what_it_counts(text, noun):
         "Which firm pays my brother's wages?",
         "Which days is the shop open?",
         "How many weeks did it take?",
+        "how many days a week do i work",
         "How much did the trips cost?",
         "What was my taster's verdict on the third loaf?",
         "What bus goes to the harbour?",

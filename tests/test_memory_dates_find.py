@@ -246,3 +246,17 @@ def test_at_most_two_in_a_hundred_times_that_people_type_are_read_wrong():
             wrong.append(case["text"])
     assert len(cases) == 600
     assert len(wrong) <= 12, wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("train at 7.30am on friday", "2026-11-27"),
+        ("start on the 14th of december", "2026-12-14"),
+        ("finishing on friday", "2026-11-27"),
+        ("start of december", "2025-12-01"),
+    ],
+)
+def test_a_plan_without_subject_or_verb_lies_ahead(text, day):
+    (found,) = find_times(text, datetime(2026, 11, 23, 12, tzinfo=UTC))
+    assert f"{found.span.start:%Y-%m-%d}" == day

@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 
 from graph.learning.fact_slots import (
+    ANIMAL,
     ANY_JOB,
     ANY_NAME,
     ANY_PLACE,
@@ -116,6 +117,11 @@ _STARTED = (
 )
 _FIRM = r"(?:the )?"
 
+_NOBODY_ELSE = (
+    rf"(?:(?!\b(?:{FAMILY}|{ROLE}|{ANIMAL}|guy|man|girl|boy|woman|lady|bloke|someone|somebody|one)\b)[^.?]){{0,60}}?"
+)
+"""Words between somebody and "she's called", which name nobody who may be meant instead."""
+
 FORMS: tuple[Form, ...] = (
     _name(rf"(?:\bmy name(?:'?s| is)|\A\W*(?:the )?name'?s|\bI'm called) {ANY_NAME}"),
     _name(rf"(?:\A\W*|\b(?:you can|please|just|and|but) )(?:just )?call me {ANY_NAME}"),
@@ -204,6 +210,10 @@ FORMS: tuple[Form, ...] = (
     *(
         _tie(rf"(?:{OWN}|\A\W*got){before} (?:an?|two|three|four|\d)(?: \w+)? {TIE}s? (?:called|named) {ANY_NAME}")
         for before in ("", r"\b[^.;:!?]{1,60} and")
+    ),
+    _tie(
+        rf"(?:{MY}|(?:{OWN}|\A\W*got) an? (?:new )?){TIE}\b{_NOBODY_ELSE}\W(?:he|she|it)(?:'s|s| is) (?:called|named) "
+        rf"{ANY_NAME}"
     ),
     _tie(rf"{OWN} (?:two|three|four|\d)(?: \w+)? {TIE}s?,? {PEOPLE}"),
     _tie(rf"\b(?P<head>{PERSON})'s {QUALITY}{TIE} (?:(?:is )?(?:called|named) )?{WHO}", presupposes=True),

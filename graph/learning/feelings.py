@@ -69,6 +69,11 @@ _NOT_NOW = re.compile(r"\b(?:but|until|before|used to|was|were|got|left|had been
 LEAST_WORDS = 5
 """Fewest words of a sentence that tells a feeling and its cause; "I'm excited!" tells no cause."""
 
+_CRIES = re.compile(
+    r"(?:\A\W*|\bI )(?:just |really )?(?:can'?t|cannot|couldn'?t) stop crying\b"
+    r"|\bI(?:'?m| am|'?ve been| have been| was)(?: still| just)? (?:crying|in tears|in bits)\b",
+    re.IGNORECASE,
+)
 _MADE = re.compile(
     rf"\b(?:makes|made|leaves|left) (?:me|us)(?: feel)?(?: so| very| really)? {_WORD}",
     re.IGNORECASE,
@@ -84,6 +89,8 @@ _SCENE = re.compile(
 def emotion(sentence: str) -> str:
     """The emotion that the speaker feels or felt; empty if they name none."""
     plain = sentence.replace("’", "'")
+    if _CRIES.search(plain):
+        return "sadness"
     if len(plain.split()) < LEAST_WORDS or _COURTEOUS.search(plain):
         return ""
     match = _FEELS.search(plain) or _MADE.search(plain)

@@ -49,6 +49,8 @@ _UNSURE = re.compile(
 )
 _NOT_SO_HERE = re.compile(r"\b(?:if|would|wish|might|maybe|never|used to)\b", re.IGNORECASE)
 _BOUNDARY = re.compile(r"[,;:()–—]|\b(?:but|and|because|cos|so|since|although|though|while|which|who)\b", re.IGNORECASE)
+_GOES_ON = re.compile(r"[.!]+\s+(?=(?:he|she|it)(?:'s|s| is) (?:called|named)\b)", re.IGNORECASE)
+"""The end of a sentence whose somebody the next one names: "we got a kitten! she's called Biscuit"."""
 _SENTENCE = re.compile(r"(?<=[.!?])(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bProf\.)(?<!\bSt\.)\s+|\n")
 
 
@@ -63,7 +65,7 @@ def endings(text: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]
 
 
 def _read(forms: Iterable[Form], text: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]:
-    for sentence in _SENTENCE.split(text):
+    for sentence in _SENTENCE.split(_GOES_ON.sub(", ", text)):
         plain = plain_words(sentence[:LONGEST])
         named = with_names(plain)
         if "?" in sentence or _UNREAL.search(plain):

@@ -15,7 +15,7 @@ from graph.replies.facts import state_fact
 from graph.state import Citation, Note, Reading, Reason
 from graph.understanding.times import day_happened, describe_day
 from memory.dates.expressions import TimeExpression, describe_span
-from memory.search.tokens import terms
+from memory.search.tokens import content_terms, terms
 from memory.types import Hit, TimeSpan
 
 if TYPE_CHECKING:
@@ -82,9 +82,11 @@ def _stated(question: Question, notes: Sequence[Note], asked_at: datetime) -> li
 
 def _first(question: Question, note: Note, answering: Sequence[Note], asked_at: datetime) -> tuple[Note, str]:
     """A note as the answer, or the fact with its words: that says in full "Your name is Noor", not "Noor"."""
-    words = frozenset(terms(note.words))
+    words = frozenset(content_terms(note.words))
     facts = (
-        other for other in answering if state_fact(other.memory, asked_at) and not words.isdisjoint(terms(other.quote))
+        other
+        for other in answering
+        if state_fact(other.memory, asked_at) and words and words <= set(terms(other.quote))
     )
     chosen = next((fact for fact in facts if same(fact, note)), note)
     return chosen, state(question, chosen, asked_at)

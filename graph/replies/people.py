@@ -53,7 +53,7 @@ _MEANS = {"married": ("spouse", True), "single": ("partner", False), "an only ch
 
 
 _MY_NAME = re.compile(
-    rf"{_LEAD}(?:what(?:'?s| is) my (?:own |first |full |given )?name|what am i called"
+    rf"{_LEAD}(?:what(?:'?s| is) my (?:own |first |full |given )?name|what am i called|who am i"
     rf"|what (?:should|do) (?:you|u) call me){_END}",
     re.IGNORECASE,
 )
@@ -91,7 +91,10 @@ def by_relations(ask: Ask, services: Services, reading: Reading) -> Reading:
     found = _that_tell(asked.kind, facts)
     if asked.called:
         tells = (asked.kind in {_singular(word) for word in _words(c.memory.text)} for c in reading.citations)
-        if any(fact.store == "relationship" for fact in (found[1] if found else ())) or any(tells):
+        named = [fact for fact in (found[1] if found else ()) if fact.store == "relationship"]
+        if named and not any(fact.relation and fact.relation.tail in reading.answer for fact in named):
+            return _stated(named, "", ask.as_of)
+        if named or any(tells):
             return reading
         why = f"I don't know what your {asked.kind} is called."
         return Reading(why, reading.notes, abstained=True, reason="nothing found", by=reading.by)

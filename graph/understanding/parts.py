@@ -31,6 +31,15 @@ _JOINING = (["and"], ["n"], ["or"])
 """First words of what goes on from before ("and back"), which is not small talk."""
 _ABOUT_SELF = re.compile(r"\A(?!.*\b(?:you|your|u|ur)\b).*\b(?:i|my)\b|.*\bcall me\b", re.IGNORECASE | re.DOTALL)
 """Asks about oneself alone: "do i have a boyfriend" is small talk only if the memory has no answer."""
+_OF_OTHERS = re.compile(r"\b(?:about|of|on) (?!(?:me|myself|us|now|late)\b)\w", re.IGNORECASE)
+"""Asks what is known of somebody or something else."""
+_ADDRESSES = re.compile(r"\b(?:you|your|u|ur)\b", re.IGNORECASE)
+_ONLY_ASKS = re.compile(
+    r"\W*(?:(?:and|but|so|since|till?|until|with|from|to|for|at) )?(?:when|where|who|why|what time|which(?: one)?"
+    r"|how(?: (?:long|much|many|old|come|often))?)\W*",
+    re.IGNORECASE,
+)
+"""A question word alone: after a question, it asks more of the same."""
 _STRETCHED = re.compile(r"(\w)\1{2,}")
 _CRISIS = re.compile(
     r"\b(?:kill(?:ing)? myself|suicid\w*|(?:end|ending|take|taking) my (?:own )?life|self.?harm\w*"
@@ -86,11 +95,16 @@ def read_parts(sentences: Sequence[View], services: Services, persona: str, *, f
         joins = form != "question" and typed[:1] in _JOINING
         if joins or (form != "question" and not known.issuperset(typed)):
             intent = ""
+        if intent == KNOWN_OF_USER and _OF_OTHERS.search(view.text):
+            intent = ""
         small_talk = intent or small_talk
-        if intent == ABOUT_USER or (intent and form == "question" and _ABOUT_SELF.search(view.text)):
+        may_be_known = _ABOUT_SELF.search(view.text) or not (known.issuperset(typed) or _ADDRESSES.search(view.text))
+        if intent == ABOUT_USER or (intent and form == "question" and may_be_known):
             asking.append(view)
             continue
-        goes_on = joins and follows_question and form == "unclear"
+        goes_on = follows_question and ((joins and form == "unclear") or _ONLY_ASKS.fullmatch(view.text))
+        if goes_on:
+            small_talk = intent = ""
         if not intent and (goes_on or _may_ask(form, view, services)):
             asking.append(view)
         if form == "question" or (intent and form != "statement") or not names_something(view.text):

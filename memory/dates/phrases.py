@@ -43,7 +43,7 @@ def _any_of(rules: tuple[Rule, ...], lead: str) -> re.Pattern[str]:
 ENGLISH_RULES = (*CALENDAR_RULES, *RELATIVE_RULES)
 ENGLISH_START = _any_of(ENGLISH_RULES, WORD_START)
 CHINESE_START = _any_of(CHINESE_RULES, "")
-SENTENCE_END = re.compile(r"[.!?\n。！？]")
+SENTENCE_END = re.compile(r"\.(?!\d)|[!?\n。！？]")
 CHINESE_FUTURE_CUE = re.compile(r"打算|计划|准备")
 BETWEEN = compile_spaced(r"\b(?:between|from) \Z")
 A_WEEKDAY = compile_spaced(WEEKDAY)

@@ -79,7 +79,10 @@ def parse(text: str, *, many: bool = False) -> ListRequest | None:
     for place, (word, following) in enumerate(pairwise(words)):
         if word == "how" and following == "many":
             noun, _ = _noun(words[place + 2 :])
-            return None if noun in _TIMES else ListRequest(frozenset(terms(noun)) - ASKING)
+            # "How many days a week", "how many weeks until the wedding"
+            return (
+                None if {noun, *words[place + 2 : place + 3]} & _TIMES else ListRequest(frozenset(terms(noun)) - ASKING)
+            )
         if word in ("what", "which", "who") and following in ("are", "were"):
             return ListRequest()
         if word in ("what", "which"):

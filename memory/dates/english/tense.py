@@ -115,6 +115,8 @@ TIME_WORDS = frozenset(
     """.split()
 )
 """Words that only name a time: with nothing else, there is no sentence."""
+BEGINS = re.compile(r"\W*(?:start|end|finish)(?:s|ing)? (?:on|at|in|from|back)\b", re.IGNORECASE)
+"""What begins with a verb whose subject is left out: "start on the 14th", but not "start of the week"."""
 MAX_VERBLESS_WORDS = 2
 """Words of a clause that has no verb ("then Rome in May")."""
 FUTURE_SIGNS = (AHEAD, NOW_PLANNED, PROGRESSIVE)
@@ -127,6 +129,8 @@ def tense_of(before: str, after: str) -> Tense:
     verb takes the tense of the one before it; one of at most a word ("on friday, we left") that of the next. A time
     that stands alone is a past one.
     """
+    if BEGINS.match(f"{before} {after}"):
+        return "future"
     if all(word.lower() in TIME_WORDS or word[0].isdigit() for word in WORD.findall(f"{before} {after}")):
         return "past"
     if SINCE.search(before) and not BECAUSE.match(after):
