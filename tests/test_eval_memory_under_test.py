@@ -194,6 +194,16 @@ def test_what_the_user_says_can_be_indexed_alone(played, granularity, stored):
     assert sorted(found.units for found in asked(memory).found) == stored
 
 
+@pytest.mark.parametrize("indexed", ["user", "all"])
+def test_facts_stand_for_the_rounds_that_tell_them_and_other_rounds_are_not_stored(played, indexed):
+    talk = session("s", 0, [("Tilde", "I keep bees. Is it cold out?"), ("Ada", "It is."), ("Tilde", "Fine weather.")])
+    memory = played(life(sessions=(talk,), memories=()), "granularity=facts", "learner=none", f"indexed={indexed}")
+    (held,) = memory._bank.memories(memory._persona.id)
+    assert "I keep bees." in held.text
+    assert "cold" not in held.text + held.key
+    assert memory._ids.holds_any(held, ("s_2",))
+
+
 @pytest.mark.parametrize("granularity", ["session", "summary"])
 def test_a_whole_session_is_indexed_by_the_users_words_and_read_as_it_was(played, granularity):
     memory = played(None, "indexed=user", "key=value+keyphrases", f"granularity={granularity}")

@@ -16,6 +16,7 @@ WANTED = {
     "perltqa-table-6",
     "perltqa-figure-4",
     "perltqa-equation-3",
+    "longmemeval-table-2",
     "longmemeval-table-3",
     "longmemeval-table-4",
     "longmemeval-figure-6",
@@ -97,6 +98,21 @@ def test_what_needs_a_language_model_is_listed_but_not_run():
         "natural language, Chain-of-Note",
         "JSON, direct",
         "JSON, Chain-of-Note",
+    ]
+
+
+def test_the_nine_systems_of_longmemevals_table_2_run_or_say_what_they_need():
+    rows = PRESETS["longmemeval-table-2"].rows
+    systems = ("in-context RAG", "MemoryBank", "LD-Agent", "Chain-of-Note", "ChatGPT", "Coze", "RAPTOR", "MemWalker")
+    assert all(any(row.label.startswith(system) for row in rows) for system in (*systems, "HippoRAG"))
+    stored = {row.label: with_settings(Experiment(), list(row.settings)) for row in rows if not row.needs}
+    assert [(e.granularity, e.key, e.pipeline.method, e.pipeline.time_filter) for e in stored.values()] == [
+        ("round", "value", "direct", False),
+        ("session", "value", "direct", False),
+        ("summary", "value", "direct", False),
+        ("round", "value", "con", False),
+        ("facts", "value", "direct", False),
+        ("round", "value+facts", "con", True),
     ]
 
 

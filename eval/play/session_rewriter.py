@@ -22,7 +22,7 @@ from memory.types import LearnedMemory, MemoryDraft, Quote, SessionDraft, TurnDr
 PHRASES = 5
 """Key phrases of one memory."""
 
-SENTENCES = {"turn": 1, "round": 2, "session": 4, "summary": 4}
+SENTENCES = {"turn": 1, "round": 2, "session": 4, "summary": 4, "facts": 2}
 """Sentences of a summary, by the granularity of what it sums up."""
 
 _BEGINNING = datetime.min.replace(tzinfo=UTC)
@@ -77,8 +77,12 @@ class SessionRewriter:
     def _stored_turns(self, session: SessionDraft, weights: TermWeights | None) -> list[StoredTurn]:
         if self.granularity == "turn":
             return [(turn, (turn.external_id,)) for turn in session.turns if not self.by_user or turn.role == "user"]
-        groups = _rounds(session.turns) if self.granularity == "round" else [list(session.turns)]
+        in_rounds = self.granularity in ("round", "facts")
+        groups = _rounds(session.turns) if in_rounds else [list(session.turns)]
         stored = [_joined(group) for group in groups if group]
+        if self.granularity == "facts":
+            told = [_facts_of(group, session.started_at, self.by_user) for group in groups if group]
+            return [(replace(turn, text=text), ids) for (turn, ids), text in zip(stored, told, strict=True) if text]
         if self.by_user:
             keys = ["\n".join(turn.text for turn in group if turn.role == "user") for group in groups if group]
             stored = [(replace(turn, key=key), ids) for (turn, ids), key in zip(stored, keys, strict=True) if key]
@@ -126,6 +130,11 @@ def _joined(turns: Sequence[TurnDraft]) -> StoredTurn:
     # Dated by its last turn: a round or session is not known before its end.
     joined = replace(turns[0], text=text, said_at=max(times, default=None))
     return joined, tuple(turn.external_id for turn in turns)
+
+
+def _facts_of(turns: Sequence[TurnDraft], started_at: datetime | None, by_user: bool) -> str:
+    told = (_facts(turn, turn.said_at or started_at) for turn in turns if turn.role == "user" or not by_user)
+    return " ".join(text for text in told if text)
 
 
 def _extra_key(turn: TurnDraft, addition: str, said_at: datetime | None) -> MemoryDraft:

@@ -16,7 +16,7 @@ from graph.settings import PipelineSettings
 from memory.embedding.embedder import DEFAULT_MODEL
 from memory.errors import MemoirError
 
-Granularity = Literal["turn", "round", "session", "summary"]
+Granularity = Literal["turn", "round", "session", "summary", "facts"]
 Key = Literal["value", "value+facts", "value+summary", "value+keyphrases"]
 ReaderInput = Literal[
     "memory", "nothing", "everything", "recent", "oracle", "wrong", "setting-1", "setting-2", "setting-3"
@@ -47,7 +47,8 @@ class Experiment:
     """Everything that can differ between two runs over the same data.
 
     `pipeline` holds the settings of a chat. `granularity` is what one dialogue memory holds (LongMemEval, section 5.2;
-    DialSim's stores): a turn, a round (what the user said and the replies to it), a session, or a session's summary.
+    DialSim's stores): a turn, a round (what the user said and the replies to it), a session, a session's summary, or
+    what speakers tell about themselves in a round ("facts"); a round without that is not stored.
     `indexed` says whose words it is indexed by: everybody's, or the user's alone, as in LongMemEval's official index;
     then a memory without words of the user is not stored. `key` says what is added to these words (section 5.3), and
     `keys` whether it is merged with them or indexed as a separate memory. `remembered` limits the stores to one kind
