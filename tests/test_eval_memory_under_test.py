@@ -168,6 +168,8 @@ def test_the_order_of_the_file_does_not_matter(played):
         ("round", ("answer_77aa_1", "answer_77aa_2")),
         ("session", ("answer_77aa_1", "answer_77aa_2", "answer_77aa_3")),
         ("summary", ("answer_77aa_1", "answer_77aa_2", "answer_77aa_3")),
+        ("round-summary", ("answer_77aa_1", "answer_77aa_2")),
+        ("facts", ("answer_77aa_1", "answer_77aa_2")),
     ],
 )
 def test_a_memory_holds_as_much_as_is_set(played, granularity, units):
@@ -230,7 +232,42 @@ def test_additional_keys_find_the_same_turns(played, key, keys):
     assert (len(held) > len(said)) == (keys == "separate")
 
 
-@pytest.mark.parametrize("setting", ["granularity=summary", "key=value+summary", "key=value+keyphrases"])
+@pytest.mark.parametrize(
+    ("key", "indexed"),
+    [
+        (
+            "facts",
+            "Biscuit is Tilde's greyhound I adopted a greyhound called Biscuit on Saturday. "
+            "He is afraid of them, so I carry him.",
+        ),
+        ("summary", "I adopted a greyhound called Biscuit on Saturday. He is afraid of them, so I carry him."),
+        ("keyphrases", "adopted; adopted greyhound; afraid; afraid carry; biscuit saturday"),
+    ],
+)
+def test_a_key_can_stand_in_for_the_words(played, key, indexed):
+    memory = played(life(memories=()), "indexed=user", "granularity=session", f"key={key}")
+    (held,) = [m for m in memory._bank.memories(memory._persona.id, store="dialogue") if "greyhound" in m.text]
+    assert held.key == indexed
+    assert "Does Biscuit like the stairs?" in held.text
+
+
+def test_words_without_a_fact_are_their_own_key(played):
+    memory = played(life(memories=()), "indexed=user", "granularity=round", "key=facts")
+    (held,) = [m for m in memory._bank.memories(memory._persona.id, store="dialogue") if "canoe" in m.text]
+    assert held.key == "The canoe leaks again, just behind the seat."
+
+
+def test_memories_fade_by_the_days_since_they_were_said(played):
+    one = ("search.k=1", "learner=none", "search.dense_weight=1")
+    kept, faded = (asked(played(life(memories=()), *one, f"strength_days={days}")).found for days in (100_000, 1))
+    assert {f.units for f in kept} == {f.units for f in faded}
+    assert [f.session for f in kept if f.place == "read"] == ["answer_77aa"]
+    assert [f.session for f in faded if f.place == "read"] == ["answer_77ab"]
+
+
+@pytest.mark.parametrize(
+    "setting", ["granularity=summary", "granularity=round-summary", "key=value+summary", "key=value+keyphrases"]
+)
 def test_what_is_stored_of_a_session_does_not_depend_on_later_ones(setting):
     experiment = with_settings(Experiment(), [setting])
     told = [record for record in read(LIFE) if isinstance(record, SessionDraft)][:6]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, timedelta
 from pathlib import Path
 
+from eval.play.fading import FadingSearcher
 from eval.play.ids import BenchmarkIds, OpaqueIds, check_hits, check_stored, sort_by_time_and_digest
 from eval.play.models import Models
 from eval.play.pooled import Part
@@ -63,13 +64,16 @@ class MemoryUnderTest:
         self._bank = Bank(self.home / "bank.db")
         self._persona = self._bank.create_persona(self._opaque.hide_persona(self.history.persona))
         self._ids = BenchmarkIds(self._bank, self._persona.id, self._opaque)
-        given, embedder = self.experiment.given, self.models.embedder
-        self._searcher = (
-            Searcher(self._bank, embedder) if given == "memory" else EvidenceSearcher(self._bank, embedder, given)
-        )
+        self._searcher = self._make_searcher()
         settings = pipeline_settings(self.experiment)
         services = Services(self._bank, self._searcher, self.models.classifier, settings, model=self.models.chat)
         self._assistant = Assistant(services)
+
+    def _make_searcher(self) -> Searcher:
+        given, strength, embedder = self.experiment.given, self.experiment.strength_days, self.models.embedder
+        if given != "memory":
+            return EvidenceSearcher(self._bank, embedder, given)
+        return FadingSearcher(self._bank, embedder, strength) if strength else Searcher(self._bank, embedder)
 
     # --- storing
 

@@ -22,8 +22,11 @@ from memory.types import LearnedMemory, MemoryDraft, Quote, SessionDraft, TurnDr
 PHRASES = 5
 """Key phrases of one memory."""
 
-SENTENCES = {"turn": 1, "round": 2, "session": 4, "summary": 4, "facts": 2}
+SENTENCES = {"turn": 1, "round": 2, "round-summary": 2, "session": 4, "summary": 4, "facts": 2}
 """Sentences of a summary, by the granularity of what it sums up."""
+
+ADDED = "value+"
+"""Begins the keys that are added to the words of a memory; the others stand in for them, where there are any."""
 
 _BEGINNING = datetime.min.replace(tzinfo=UTC)
 
@@ -45,7 +48,8 @@ class SessionRewriter:
         self.by_user = experiment.indexed == "user"
         self.key: Key = experiment.key
         self.separate = experiment.keys == "separate"
-        needs_words = self.granularity == "summary" or self.key in ("value+summary", "value+keyphrases")
+        self.is_summed_up = self.granularity in ("summary", "round-summary")
+        needs_words = self.is_summed_up or self.key.removeprefix(ADDED) in ("summary", "keyphrases")
         told = sorted((_start(s), t.text) for s in sessions for t in s.turns) if needs_words else ()
         self._starts = [start for start, _ in told]
         self._counts = TermCounts([text for _, text in told]) if needs_words else None
@@ -62,6 +66,9 @@ class SessionRewriter:
             addition = self._addition(replace(turn, text=words), said_at, weights)
             if addition == words:
                 addition = ""
+            if addition and not self.key.startswith(ADDED):
+                turns.append(replace(turn, key=addition))
+                continue
             merged = addition and not self.separate
             turns.append(replace(turn, key=f"{addition}\n{words}") if merged else turn)
             if addition and self.separate:
@@ -77,8 +84,8 @@ class SessionRewriter:
     def _stored_turns(self, session: SessionDraft, weights: TermWeights | None) -> list[StoredTurn]:
         if self.granularity == "turn":
             return [(turn, (turn.external_id,)) for turn in session.turns if not self.by_user or turn.role == "user"]
-        in_rounds = self.granularity in ("round", "facts")
-        groups = _rounds(session.turns) if in_rounds else [list(session.turns)]
+        in_sessions = self.granularity in ("session", "summary")
+        groups = [list(session.turns)] if in_sessions else _rounds(session.turns)
         stored = [_joined(group) for group in groups if group]
         if self.granularity == "facts":
             told = [_facts_of(group, session.started_at, self.by_user) for group in groups if group]
@@ -86,7 +93,7 @@ class SessionRewriter:
         if self.by_user:
             keys = ["\n".join(turn.text for turn in group if turn.role == "user") for group in groups if group]
             stored = [(replace(turn, key=key), ids) for (turn, ids), key in zip(stored, keys, strict=True) if key]
-        if self.granularity == "summary":
+        if self.is_summed_up:
             return [(self._summed_up(turn, weights), ids) for turn, ids in stored]
         return stored
 
@@ -94,11 +101,12 @@ class SessionRewriter:
         return replace(turn, text=self._summary(turn.text, weights) or turn.text, key=self._summary(turn.key, weights))
 
     def _addition(self, turn: TurnDraft, said_at: datetime | None, weights: TermWeights | None) -> str:
-        if self.key == "value+facts":
+        kind = self.key.removeprefix(ADDED)
+        if kind == "facts":
             return _facts(turn, said_at)
-        if self.key == "value+summary":
+        if kind == "summary":
             return self._summary(turn.text, weights)
-        if self.key == "value+keyphrases" and weights:
+        if kind == "keyphrases" and weights:
             return "; ".join(weights.phrases(turn.text, PHRASES))
         return ""
 

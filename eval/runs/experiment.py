@@ -16,8 +16,8 @@ from graph.settings import PipelineSettings
 from memory.embedding.embedder import DEFAULT_MODEL
 from memory.errors import MemoirError
 
-Granularity = Literal["turn", "round", "session", "summary", "facts"]
-Key = Literal["value", "value+facts", "value+summary", "value+keyphrases"]
+Granularity = Literal["turn", "round", "session", "summary", "round-summary", "facts"]
+Key = Literal["value", "value+facts", "value+summary", "value+keyphrases", "facts", "summary", "keyphrases"]
 ReaderInput = Literal[
     "memory", "nothing", "everything", "recent", "oracle", "wrong", "setting-1", "setting-2", "setting-3"
 ]
@@ -47,14 +47,15 @@ class Experiment:
     """Everything that can differ between two runs over the same data.
 
     `pipeline` holds the settings of a chat. `granularity` is what one dialogue memory holds (LongMemEval, section 5.2;
-    DialSim's stores): a turn, a round (what the user said and the replies to it), a session, a session's summary, or
-    what speakers tell about themselves in a round ("facts"); a round without that is not stored.
+    DialSim's stores): a turn, a round (what the user said and the replies to it), a session, the summary of a session
+    or of a round, or what speakers tell about themselves in a round ("facts"); a round without that is not stored.
     `indexed` says whose words it is indexed by: everybody's, or the user's alone, as in LongMemEval's official index;
-    then a memory without words of the user is not stored. `key` says what is added to these words (section 5.3), and
-    `keys` whether it is merged with them or indexed as a separate memory. `remembered` limits the stores to one kind
-    (PerLTQA, figure 4). `given` is what the reader gets: what the memory finds, nothing, everything, as much of the end
-    as it can read ("recent": DialSim's base model), the evidence, what is found without the evidence (PerLTQA, table
-    6), or the candidates of a setting of the benchmark (MADial-Bench,
+    then a memory without words of the user is not stored. `key` says what is added to these words, or stands in for
+    them (section 5.3), and `keys` whether an addition is merged with them or indexed as a separate memory.
+    `strength_days` is the strength of MemoryBank's forgetting curve (`eval.play.fading`); at 0 nothing fades.
+    `remembered` limits the stores to one kind (PerLTQA, figure 4). `given` is what the reader gets: what the memory
+    finds, nothing, everything, as much of the end as it can read ("recent": DialSim's base model), the evidence, what
+    is found without the evidence (PerLTQA, table 6), or the candidates of a setting of the benchmark (MADial-Bench,
     section 3.3.2).
     `times` is the source of the time filter's times: the words of the question, or the dates of its evidence.
     `questions` are the benchmark's own, or one- and two-hop questions made from the history's dated relations. `pooled`
@@ -66,6 +67,7 @@ class Experiment:
     indexed: Literal["all", "user"] = "all"
     key: Key = "value"
     keys: Literal["merged", "separate"] = "merged"
+    strength_days: float = 0.0
     remembered: RememberedKinds = "both"
     given: ReaderInput = "memory"
     times: Literal["asked", "oracle"] = "asked"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eval.benchmarks.types import ALONE, BM25, BY_MODEL, DENSE, READER, Preset, Row, at_cutoffs
+from eval.benchmarks.types import ALONE, BM25, BY_MODEL, DENSE, EXTRACTIVE, READER, Preset, Row, at_cutoffs
 
 PAPER = "Wu et al., ICLR 2025, arXiv:2410.10813"
 
@@ -11,7 +11,16 @@ _BY_USER = "indexed=user"
 
 _OFFICIAL = ("session_recall_all_official", "ndcg_official", "turn_recall_all_official", "turn_ndcg_official")
 
+
+def _overridden(settings: tuple[str, ...], others: tuple[str, ...]) -> tuple[str, ...]:
+    """Settings, where the others do not set the same, and the others."""
+    names = {setting.partition("=")[0] for setting in others}
+    return (*(setting for setting in settings if setting.partition("=")[0] not in names), *others)
+
+
 _FLAT = (*ALONE, "search.dense_weight=1", _BY_USER, "keys=merged")
+
+_BY_DESIGN = ("format=json", "method=direct", "time_filter=off", "strength_days=0", "key=value")
 
 TABLE_2 = Preset(
     "longmemeval-table-2",
@@ -20,42 +29,33 @@ TABLE_2 = Preset(
     f"{PAPER}, table 2, appendix C.2",
     (*at_cutoffs(_OFFICIAL, (5, 10)), "judge_accuracy"),
     tuple(
-        Row(label, (*_FLAT, f"time_filter={times}", f"granularity={value}", f"key={key}", f"method={method}"), needs)
-        for label, value, key, times, method, needs in (
-            ("in-context RAG, rounds", "round", "value", "off", "direct", ""),
-            ("in-context RAG, sessions", "session", "value", "off", "direct", ""),
-            ("MemoryBank", "round", "value", "off", "direct", "summaries stored beside rounds, and a forgetting curve"),
-            ("LD-Agent, its index only: session summaries", "summary", "value", "off", "direct", ""),
-            (
-                "LD-Agent",
-                "summary",
-                "value",
-                "off",
-                "direct",
-                "a query extended with what is extracted from a question",
-            ),
-            ("Chain-of-Note", "round", "value", "off", "con", ""),
-            ("ChatGPT and Coze, their index only: facts", "facts", "value", "off", "direct", ""),
-            ("ChatGPT", "facts", "value", "off", "direct", "its keys, retrieval and updates, which are not public"),
-            ("Coze", "facts", "value", "off", "direct", "its keys, retrieval and updates, which are not public"),
-            ("RAPTOR", "round", "value", "off", "direct", "a tree of summaries by a chat model"),
-            ("MemWalker", "round", "value", "off", "direct", "a tree of summaries, and a chat model that walks it"),
-            ("HippoRAG", "round", "value", "off", "direct", "a graph of entities, and personalised PageRank"),
-            ("the paper's own design", "round", "value+facts", "on", "con", ""),
+        Row(label, _overridden((*_FLAT, *_BY_DESIGN), settings), needs)
+        for label, settings, needs in (
+            ("in-context RAG, rounds", ("granularity=round",), ""),
+            ("in-context RAG, sessions", ("granularity=session",), ""),
+            ("MemoryBank: rounds, which fade", ("granularity=round", "strength_days=1"), ""),
+            ("LD-Agent, its index only: session summaries", ("granularity=summary",), ""),
+            ("LD-Agent", ("granularity=summary",), "a query extended with what is extracted from a question"),
+            ("Chain-of-Note", ("granularity=round", "method=con"), ""),
+            ("ChatGPT and Coze, their index only: facts", ("granularity=facts",), ""),
+            ("ChatGPT", ("granularity=facts",), "its keys, retrieval and updates, which are not public"),
+            ("Coze", ("granularity=facts",), "its keys, retrieval and updates, which are not public"),
+            ("RAPTOR", ("granularity=round",), "a tree of summaries by a chat model"),
+            ("MemWalker", ("granularity=round",), "a tree of summaries, and a chat model that walks it"),
+            ("HippoRAG", ("granularity=round",), "a graph of entities, and personalised PageRank"),
+            ("the paper's own design", ("granularity=round", "key=value+facts", "time_filter=on", "method=con"), ""),
         )
     ),
     remark="the paper compares designs and gives no figures; facts and summaries come from rules, times from the "
-    "question's words; the systems' own prompts and updates are not reproduced; method takes effect with a chat model",
+    "question's words; the systems' own prompts and updates, and MemoryBank's daily summaries, are not reproduced; "
+    "method takes effect with a chat model",
 )
 
-_REPLACING = ("summary", "fact", "keyphrase")
-_KEYS: tuple[tuple[str, tuple[str, ...], str], ...] = (
-    ("K = V", ("key=value", "keys=merged"), ""),
-    *((f"K = {key}", (), "a key that replaces the text instead of adding to it") for key in _REPLACING),
-    ("K = V + summary", ("key=value+summary", "keys=merged"), ""),
-    ("K = V + fact", ("key=value+facts", "keys=merged"), ""),
-    ("K = V + keyphrase", ("key=value+keyphrases", "keys=merged"), ""),
-)
+_EXTRACTED = (("summary", "summary"), ("fact", "facts"), ("keyphrase", "keyphrases"))
+_VALUES = ("round", "session")
+_V = ("K = V", ("key=value", "keys=merged"))
+_EXPANDED = tuple((f"K = V + {name}", (f"key=value+{key}", "keys=merged")) for name, key in _EXTRACTED)
+_BY_RULES = "facts, summaries and key phrases come from rules, not from a language model; the paper's table is on M"
 
 TABLE_3 = Preset(
     "longmemeval-table-3",
@@ -64,11 +64,97 @@ TABLE_3 = Preset(
     f"{PAPER}, table 3",
     (*at_cutoffs(_OFFICIAL, (5, 10)), "judge_accuracy"),
     tuple(
-        Row(f"value = {value}, {key}", (*DENSE, _BY_USER, f"granularity={value}", *settings), needs)
-        for value in ("round", "session")
-        for key, settings, needs in _KEYS
+        Row(f"value = {value}, {key}", (*DENSE, _BY_USER, f"granularity={value}", *settings))
+        for value in _VALUES
+        for key, settings in (
+            _V,
+            *((f"K = {name}", (f"key={key}", "keys=merged")) for name, key in _EXTRACTED),
+            *_EXPANDED,
+        )
     ),
-    remark="facts, summaries and key phrases come from rules, not from a language model; the paper's table is on M",
+    remark=f"{_BY_RULES}; words that give none keep themselves as their key",
+)
+
+FIGURE_5 = Preset(
+    "longmemeval-figure-5",
+    "LongMemEval, figure 5: what is stored and read",
+    "longmemeval",
+    f"{PAPER}, section 5.2",
+    (*at_cutoffs(_OFFICIAL, (5, 10)), "judge_accuracy"),
+    tuple(
+        Row(f"value = {label}", (*DENSE, _BY_USER, f"granularity={value}", *_V[1]))
+        for label, value in (
+            ("session", "session"),
+            ("session summary", "summary"),
+            ("round", "round"),
+            ("round summary", "round-summary"),
+            ("facts of a round", "facts"),
+        )
+    ),
+    remark=f"{_BY_RULES}; how much is read is the setting budget, a number of memories",
+)
+
+_READ_AS = (
+    ("the evidence", ("given=oracle", "granularity=session", "key=value")),
+    ("the whole history", ("given=everything", "granularity=session", "key=value")),
+    ("rounds, K = V", ("given=memory", "granularity=round", "key=value")),
+    ("rounds, K = V + fact", ("given=memory", "granularity=round", "key=value+facts")),
+)
+
+TABLE_8 = Preset(
+    "longmemeval-table-8",
+    "LongMemEval, table 8: the evidence, the whole history and what is retrieved, as a chat model reads it",
+    "longmemeval",
+    f"{PAPER}, section E.1; the first two as in section 3.4",
+    ("judge_accuracy", "token_f1", "containment", *at_cutoffs(_OFFICIAL, (5, 10))),
+    tuple(
+        Row(f"{label}, {way}", (*DENSE, _BY_USER, *settings, *reader), needs)
+        for label, settings in _READ_AS
+        for way, reader, needs in (
+            ("direct", (BY_MODEL, "format=json", "method=direct"), READER),
+            ("Chain-of-Note", (BY_MODEL, "format=json", "method=con"), READER),
+            ("extractive (not in the paper)", (EXTRACTIVE,), ""),
+        )
+    ),
+    remark="run it once for each chat model; facts come from rules",
+)
+
+TABLE_9 = Preset(
+    "longmemeval-table-9",
+    "LongMemEval, table 9: retrievers, by value and key",
+    "longmemeval",
+    f"{PAPER}, table 9",
+    at_cutoffs(_OFFICIAL, (5, 10)),
+    tuple(
+        Row(
+            f"{label}, value = {value}, {key}", (*retriever, _BY_USER, "reader=none", f"granularity={value}", *settings)
+        )
+        for label, retriever in (("BM25", BM25), ("embeddings", DENSE))
+        for value in _VALUES
+        for key, settings in (_V, *_EXPANDED)
+    ),
+    remark=f"{_BY_RULES}; for Contriever and Stella V5, run it with --set embedding_model=NAME where their weights are",
+)
+
+TABLE_10 = Preset(
+    "longmemeval-table-10",
+    "LongMemEval, table 10: keys merged with the value, or ranked beside it",
+    "longmemeval",
+    f"{PAPER}, table 10",
+    (*at_cutoffs(_OFFICIAL, (5, 10)), "judge_accuracy"),
+    tuple(
+        Row(f"value = {value}, {key}", (*DENSE, _BY_USER, f"granularity={value}", *settings))
+        for value in _VALUES
+        for key, settings in (
+            _V,
+            *(
+                (f"K = V + {name}, {label}", (f"key=value+{key}", f"keys={keys}"))
+                for name, key in _EXTRACTED
+                for label, keys in (("rank merging", "separate"), ("key merging", "merged"))
+            ),
+        )
+    ),
+    remark=_BY_RULES,
 )
 
 _INDEX = (*ALONE, "search.dense_weight=1", "reader=none", _BY_USER)
@@ -153,4 +239,15 @@ USER_TURNS = Preset(
     remark="others' recall counts every evidence session; the official one those with a marked turn of the user's",
 )
 
-LONGMEMEVAL_TABLES = (TABLE_2, TABLE_3, TABLE_4, FIGURE_6, POOLED, USER_TURNS)
+LONGMEMEVAL_TABLES = (
+    TABLE_2,
+    TABLE_3,
+    TABLE_4,
+    FIGURE_5,
+    FIGURE_6,
+    TABLE_8,
+    TABLE_9,
+    TABLE_10,
+    POOLED,
+    USER_TURNS,
+)
