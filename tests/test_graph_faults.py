@@ -107,7 +107,9 @@ def test_a_model_that_is_not_here_is_said_by_the_chat(marlow):
     assert reading.reading.unreachable
 
 
-@pytest.mark.parametrize("reply", [Half("You adopted a greyhound " * 50, "end", 0.05), Half("You", "stall")])
+@pytest.mark.parametrize(
+    "reply", [Half("You adopted a greyhound " * 50, "end", 0.05), Half("You adopted a greyhound " * 5, "stall")]
+)
 def test_who_stops_an_answer_keeps_what_they_said_and_nothing_of_the_reply(marlow, reply, monkeypatch):
     monkeypatch.setattr(hosted, "TIMEOUT_SECONDS", 20)
     with ChatServer(reply, "A greyhound.") as server:
