@@ -207,13 +207,20 @@ def browser() -> Iterator[Any]:
         running.close()
 
 
-@pytest.fixture
-def screen(app: Any, browser: Any) -> Iterator[Any]:
-    """A window on the app that a module of browser tests starts; it met no fault, and nothing outside the machine."""
+@pytest.fixture(scope="module")
+def window(app: Any, browser: Any) -> Iterator[Any]:
+    """The window in which the tests of a module look at the app that the module starts."""
     from support.browser_app import Screen
 
-    window = Screen(browser, app.url)
+    opened = Screen(browser, app.url, address=None)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def screen(window: Any) -> Iterator[Any]:
+    """That window with a page that no test has used; it meets no fault, and nothing outside the machine."""
+    window.visit_anew()
     yield window
     assert window.outside == []
     assert window.faults == []
-    window.close()

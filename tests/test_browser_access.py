@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,9 +11,10 @@ import pytest
 pytest.importorskip("playwright.sync_api")
 pytest.importorskip("axe_playwright_python")
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from support.browser_app import SLOW, App, Screen
+from support.short_lives import write_short_lives
 
 pytestmark = pytest.mark.browser
 
@@ -30,12 +32,11 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
 
 
 @pytest.fixture(params=SIZES, ids=("desk", "phone"))
-def screen(app: App, browser: Browser, request: pytest.FixtureRequest) -> Iterator[Screen]:
-    window = Screen(browser, app.url, *request.param)
+def screen(window: Screen, request: pytest.FixtureRequest) -> Iterator[Screen]:
+    window.visit_anew(*request.param)
     yield window
     assert window.outside == []
     assert window.faults == []
-    window.close()
 
 
 def grave(page: Page) -> list[str]:
@@ -78,9 +79,9 @@ def test_axe_finds_nothing_grave_in_a_memory_that_is_being_edited(screen: Screen
     assert grave(screen.page) == []
 
 
-def test_axe_finds_nothing_grave_in_a_run_that_is_done(screen: Screen) -> None:
+def test_axe_finds_nothing_grave_in_a_run_that_is_done(screen: Screen, tmp_path: Path) -> None:
     page = screen.evaluate()
-    screen.measure("4")
+    screen.measure(data=str(write_short_lives(tmp_path, ("marta",), sessions=10, probes=4)))
     screen.measured()
     page.locator("#eval-settings button").first.click()
     page.locator("#eval-runs button").first.click()
@@ -106,8 +107,8 @@ def test_axe_finds_nothing_grave_in_the_pictures(screen: Screen) -> None:
     assert grave(screen.page) == []
 
 
-def test_a_memory_is_found_and_corrected_by_keys_alone(app: App, browser: Browser) -> None:
-    window = Screen(browser, app.url)
+def test_a_memory_is_found_and_corrected_by_keys_alone(window: Screen) -> None:
+    window.visit_anew()
     page, keys = window.page, window.page.keyboard
     page.locator("#composer textarea").focus()
     keys.type("When was Yara born?")
@@ -137,7 +138,6 @@ def test_a_memory_is_found_and_corrected_by_keys_alone(app: App, browser: Browse
     keys.press("Enter")
     expect(page.locator("#memory-detail")).to_contain_text("Corrected without a mouse.")
     assert window.faults == []
-    window.close()
 
 
 OUTLINED = """() => {

@@ -26,47 +26,43 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     running.stop()
 
 
-def test_a_chat_survives_a_reload_and_is_resumed_with_its_citations(app: App, browser: Browser) -> None:
-    window = Screen(browser, app.url)
-    expect(window.page.locator("#place")).to_contain_text("You are Noor in this demo")
-    window.ask("Why is my cat called Comma?")
-    window.ask("When was Yara born?")
-    window.page.reload()
-    expect(window.page.locator("#chat .bot.message")).to_have_count(2)
-    expect(window.page.locator("#persona input")).to_have_value("Ida")
+def test_a_chat_survives_a_reload_and_is_resumed_with_its_citations(screen: Screen) -> None:
+    expect(screen.page.locator("#place")).to_contain_text("You are Noor in this demo")
+    screen.ask("Why is my cat called Comma?")
+    screen.ask("When was Yara born?")
+    screen.page.reload()
+    expect(screen.page.locator("#chat .bot.message")).to_have_count(2)
+    expect(screen.page.locator("#persona input")).to_have_value("Ida")
     for number, words in ((1, "called Comma"), (2, "Yara was born")):
-        window.page.locator(f"#chat a[href$='#source-{number}-1']").click()
-        expect(window.page.locator("#sources details[open] .memoir-turn-cited")).to_contain_text(words)
-        expect(window.page.locator("#sources details[open] .memoir-turn-cited")).to_be_in_viewport()
-    window.asked = 2
-    window.ask("What am I allergic to?")
-    window.page.locator("#new-chat").click()
-    expect(window.page.locator("#chat .message")).to_have_count(0)
-    window.open("past-chats")
-    window.page.locator("#past-chats a", has_text="Why is my cat called Comma?").first.click()
-    expect(window.page.locator("#chat .bot.message")).to_have_count(3)
-    assert window.faults == []
-    window.close()
+        screen.page.locator(f"#chat a[href$='#source-{number}-1']").click()
+        expect(screen.page.locator("#sources details[open] .memoir-turn-cited")).to_contain_text(words)
+        expect(screen.page.locator("#sources details[open] .memoir-turn-cited")).to_be_in_viewport()
+    screen.asked = 2
+    screen.ask("What am I allergic to?")
+    screen.page.locator("#new-chat").click()
+    expect(screen.page.locator("#chat .message")).to_have_count(0)
+    screen.open("past-chats")
+    screen.page.locator("#past-chats a", has_text="Why is my cat called Comma?").first.click()
+    expect(screen.page.locator("#chat .bot.message")).to_have_count(3)
 
 
-def test_the_chat_fills_the_window_and_a_source_never_moves_it(app: App, browser: Browser) -> None:
+def test_the_chat_fills_the_window_and_a_source_never_moves_it(screen: Screen) -> None:
     for width, height in ((1440, 900), (390, 844)):
-        window = Screen(browser, app.url, width, height)
-        window.ask("Why is my cat called Comma?")
-        composer = window.page.locator("#composer").bounding_box()
+        screen.visit_anew(width, height)
+        screen.ask("Why is my cat called Comma?")
+        composer = screen.page.locator("#composer").bounding_box()
         assert composer is not None
         assert height - 150 < composer["y"] + composer["height"] < height
-        window.page.locator("#chat a[href*='#source-']").first.click()
-        quoted = window.page.locator("#sources details[open] .memoir-turn-cited")
+        screen.page.locator("#chat a[href*='#source-']").first.click()
+        quoted = screen.page.locator("#sources details[open] .memoir-turn-cited")
         expect(quoted).to_be_in_viewport(ratio=0.9)
         expect(quoted).to_be_visible()
-        assert window.page.evaluate("scrollY") == 0
-        assert window.page.locator("#composer").bounding_box() == composer
-        window.page.keyboard.press("Escape")
+        assert screen.page.evaluate("scrollY") == 0
+        assert screen.page.locator("#composer").bounding_box() == composer
+        screen.page.keyboard.press("Escape")
         if width < 760:
             expect(quoted).to_be_hidden()
-        assert not window.overflows()
-        window.close()
+        assert not screen.overflows()
 
 
 def test_an_example_is_answered_with_a_source_that_opens_at_the_quoted_line(screen: Screen) -> None:
@@ -164,23 +160,11 @@ def test_a_message_shows_as_it_was_written(screen: Screen) -> None:
     )
 
 
-def test_a_phone_shows_both_tabs_without_sideways_scrolling(app: App, browser: Browser) -> None:
-    phone = Screen(browser, app.url, 390, 844)
-    phone.ask("When was Yara born?")
-    phone.open("how")
-    phone.page.wait_for_timeout(1000)
-    assert not phone.overflows()
-    phone.memory()
-    assert not phone.overflows()
-    phone.close()
-
-
 # After the others: a name that is told is the user's in every persona.
 def test_what_two_users_tell_in_ordinary_words_is_answered_in_a_later_chat(screen: Screen) -> None:
     told = Path(__file__).parent / "data" / "tell_and_ask.jsonl"
-    pairs = [json.loads(line) for line in told.read_text("utf-8").splitlines()[:16]]
-    missed = []
-    for name, own in (("Noa", pairs[:8]), ("Eli", pairs[8:])):
+    pairs = [json.loads(line) for line in told.read_text("utf-8").splitlines()[:8]]
+    for name, own in (("Noa", pairs[:4]), ("Eli", pairs[4:])):
         screen.make_persona(name)
         for pair in own:
             screen.ask(pair["tell"])
@@ -188,29 +172,5 @@ def test_what_two_users_tell_in_ordinary_words_is_answered_in_a_later_chat(scree
         expect(screen.page.locator("#chat .message")).to_have_count(0)
         screen.asked = 0
         for pair in own:
-            answer = screen.ask(pair["ask"])
-            if not any(value in answer.lower() for value in pair["expect"]):
-                missed.append(f"{pair['tell']} | {pair['ask']} | {answer}")
-    assert len(missed) <= 2, "\n".join(missed)
-
-
-def test_a_new_user_says_a_name_and_a_restart_keeps_what_was_told(browser: Browser, tmp_path: Path) -> None:
-    running = App(tmp_path)
-    running.start()
-    window = Screen(browser, running.url, address="")
-    window.page.locator("#welcome-name :is(input, textarea)").fill("Anna")
-    window.page.locator("#welcome-start").click()
-    expect(window.page.locator("#chat")).to_contain_text("Nice to meet you, Anna")
-    window.asked = 1  # the reply to the name
-    window.ask("My bicycle is called Rocinante.")
-    window.close()
-    running.stop()
-
-    running.start()
-    window = Screen(browser, running.url, address="")
-    expect(window.page.locator("#persona input")).to_have_value("Memoir", timeout=SLOW)
-    assert "Rocinante" in window.ask("What is my bicycle called?")
-    window.make_persona("Jordan")
-    assert "Your name is Anna" in window.ask("What's my name?")
-    window.close()
-    running.stop()
+            answer = screen.ask(pair["ask"]).lower()
+            assert any(value in answer for value in pair["expect"]), (pair, answer)

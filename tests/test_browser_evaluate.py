@@ -14,6 +14,7 @@ pytest.importorskip("playwright.sync_api")
 from playwright.sync_api import Browser, Page, expect
 
 from support.browser_app import SLOW, App, Screen
+from support.short_lives import write_short_lives
 
 pytestmark = pytest.mark.browser
 
@@ -28,14 +29,19 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     running.stop()
 
 
+@pytest.fixture(scope="module")
+def short(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The folder of a life that is played in a second."""
+    return str(write_short_lives(tmp_path_factory.mktemp("short"), ("marta",), sessions=10, probes=6))
+
+
 @pytest.fixture
-def screen(app: App, browser: Browser) -> Iterator[Screen]:
-    window = Screen(browser, app.url)
+def screen(window: Screen) -> Iterator[Screen]:
+    window.visit_anew()
     window.evaluate()
     yield window
     assert window.outside == []
     assert window.faults == []
-    window.close()
 
 
 def cell(page: Page, table: str, text: str | re.Pattern[str], column: int = 0) -> None:
@@ -84,22 +90,22 @@ def test_one_click_measures_and_every_figure_leads_to_a_probe_with_its_evidence(
     expect(page.locator("#eval-trace")).to_contain_text(re.compile(r"classify.*retrieve.*read.*ms in total", re.DOTALL))
 
 
-def test_what_was_measured_can_be_taken_along(screen: Screen) -> None:
-    page = screen.measure(PROBES)
+def test_what_was_measured_can_be_taken_along(screen: Screen, short: str) -> None:
+    page = screen.measure(data=short)
     screen.measured()
     rows = list(csv.DictReader(saved(page, "csv").splitlines()))
-    assert [row["n"] for row in rows if (row["axis"], row["metric"]) == ("all", "answer_accuracy")] == [PROBES]
+    assert [row["n"] for row in rows if (row["axis"], row["metric"]) == ("all", "answer_accuracy")] == ["6"]
     held = json.loads(saved(page, "json"))
-    assert held["n"] == int(PROBES)
-    assert held["metrics"]["answer_accuracy"]["n"] == int(PROBES)
+    assert held["n"] == 6
+    assert held["metrics"]["answer_accuracy"]["n"] == 6
     assert "## Figures" in saved(page, "markdown")
 
 
-def test_a_sweep_is_one_table_and_two_of_its_runs_are_compared_and_one_deleted(screen: Screen) -> None:
+def test_a_sweep_is_one_table_and_two_of_its_runs_are_compared_and_one_deleted(screen: Screen, short: str) -> None:
     page = screen.page
     page.locator("#eval-settings button").first.click()
     expect(page.locator("#eval-sweep textarea")).to_be_visible()
-    screen.measure(PROBES, sweep="search.dense_weight=0,1")
+    screen.measure(data=short, sweep="search.dense_weight=0,1")
     screen.measured()
     expect(page.locator("#eval-sweep-table .virtual-row")).to_have_count(2)
     expect(page.locator("#eval-sweep-table")).to_contain_text("search.dense_weight=1")
@@ -113,7 +119,7 @@ def test_a_sweep_is_one_table_and_two_of_its_runs_are_compared_and_one_deleted(s
     expect(page.locator("#eval-differences .virtual-row").first).to_be_visible()
     assert "| metric" in saved(page, "compare-markdown")
     page.locator("#eval-delete").click()
-    expect(page.locator("#eval-runs .memoir-confirm").first).to_contain_text(f"Its {PROBES} answers")
+    expect(page.locator("#eval-runs .memoir-confirm").first).to_contain_text("Its 6 answers")
     page.locator("#eval-delete-sure").click()
     expect(page.locator("#eval-outcome")).to_contain_text("Deleted memoir-")
     expect(page.locator("#eval-list .virtual-row")).to_have_count(before - 1)
@@ -194,15 +200,14 @@ def test_nothing_in_a_benchmarks_file_runs(screen: Screen, tmp_path: Path) -> No
     assert page.evaluate("window.hacked") is None
 
 
-def test_a_phone_shows_a_run_without_sideways_scrolling(app: App, browser: Browser) -> None:
-    phone = Screen(browser, app.url, 390, 844)
-    page = phone.evaluate()
-    assert not phone.overflows()
-    phone.measure(PROBES)
-    phone.measured()
-    page.wait_for_timeout(1000)
-    assert not phone.overflows()
+def test_a_phone_shows_a_run_without_sideways_scrolling(window: Screen, short: str) -> None:
+    window.visit_anew(390, 844)
+    page = window.evaluate()
+    assert not window.overflows()
+    window.measure(data=short)
+    window.measured()
+    expect(page.locator("#eval-plot .js-plotly-plot")).to_be_visible(timeout=SLOW)
+    assert not window.overflows()
     page.locator("#eval-settings button").first.click()
     earlier(page)
-    assert not phone.overflows()
-    phone.close()
+    assert not window.overflows()

@@ -114,13 +114,12 @@ def test_the_journal_tells_what_was_done_without_a_word_of_it(screen: Screen, tm
     assert "kettle" not in text
 
 
-def test_nothing_is_wider_than_a_phone(app: App, browser: object) -> None:
-    phone = Screen(browser, app.url, 360, 740)  # type: ignore[arg-type]
-    table = phone.memory()
+def test_nothing_is_wider_than_a_phone(window: Screen) -> None:
+    window.visit_anew(360, 740)
+    table = window.memory()
     table.locator(".virtual-row .body-cell:visible").first.click()
-    expect(phone.page.locator("#memory-detail .memoir-quote")).to_be_in_viewport()
+    expect(window.page.locator("#memory-detail .memoir-quote")).to_be_in_viewport()
     for panel in ("forget-more", "take", "journal"):
-        phone.open(panel)
-    expect(phone.page.locator("#journal-where")).to_contain_text("of", timeout=SLOW)
-    assert not phone.overflows()
-    phone.close()
+        window.open(panel)
+    expect(window.page.locator("#journal-where")).to_contain_text("of", timeout=SLOW)
+    assert not window.overflows()

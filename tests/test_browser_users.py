@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 pytest.importorskip("playwright.sync_api")
 from playwright.sync_api import Browser, Page, expect
 
+from memory import ingest
+from memory.bank.bank import Bank
+from memory.forgetting.residue import find_in_bank
 from support.app_client import PASSWORDS, two_users
-from support.browser_app import SLOW, App, Screen
+from support.browser_app import DATA, SLOW, App, Screen
 
 pytestmark = pytest.mark.browser
 
@@ -104,3 +109,85 @@ def test_the_login_page_is_usable_by_keyboard_and_on_a_phone(app: App, browser: 
     page.wait_for_timeout(500)
     assert not page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
     page.context.close()
+
+
+def bring_in(window: Screen) -> None:
+    window.bring_in(DATA / "two_talks.json")
+    window.page.locator("#upload-choose input").click()
+    window.page.locator("#upload-choose input").press_sequentially("talk-1")
+    window.page.get_by_role("option").first.click()
+    window.page.keyboard.press("Escape")
+    window.page.locator("#upload-start").click()
+    expect(window.page.locator("#upload-report")).to_contain_text("was imported", timeout=SLOW)
+    expect(window.page.locator("#persona input")).to_have_value(re.compile("Ana"))
+
+
+def choose(window: Screen, words: str) -> None:
+    """Find a statement in the Memory tab and look at it."""
+    table = window.memory()
+    window.page.locator("#memory-kind input").click()
+    window.page.get_by_role("option", name="Conversation").click()
+    window.page.locator("#memory-search textarea, #memory-search input").fill(words)
+    row = table.locator(".virtual-row", has_text=words).first
+    expect(row).to_be_visible(timeout=SLOW)
+    expect(window.page.locator("#memory-where")).to_contain_text("found", timeout=SLOW)
+    window.page.wait_for_timeout(500)
+    row.locator(".body-cell").last.click()
+    expect(window.page.locator("#memory-detail")).to_contain_text(words)
+
+
+def chat(window: Screen) -> None:
+    window.page.get_by_role("tab", name="Chat").click()
+
+
+def test_from_an_import_to_another_bank_while_nobody_else_sees_it(app: App, browser: Browser, tmp_path: Path) -> None:
+    ann = enter(browser, app, "ann")
+    page = ann.page
+    bring_in(ann)
+    assert "3 March 2024" in ann.ask("When did Ana visit the old lighthouse?")
+
+    ann.open("how")
+    why = page.locator("#how-candidates .virtual-row", has_text="cited [1]").first
+    expect(why).to_contain_text("lighthouse")
+    why.locator(".body-cell").nth(3).click()
+    expect(page.locator("#how-one .memoir-turn-cited")).to_contain_text("I visited the old lighthouse yesterday")
+    expect(page.locator("#how-one")).to_contain_text("Answers that relied on it")
+
+    choose(ann, "old lighthouse yesterday")
+    page.locator("#memory-edit").click()
+    page.locator("#memory-text textarea").fill("I visited the old windmill yesterday and climbed all the stairs.")
+    page.locator("#memory-save").click()
+    expect(page.locator("#memory-detail")).to_contain_text("old windmill")
+    chat(ann)
+    assert "windmill" in ann.ask("Which old building did Ana visit and climb the stairs of?")
+
+    choose(ann, "opened her bakery")
+    page.locator("#memory-forget").click()
+    page.locator("#memory-forget-sure").click()
+    expect(page.locator("#memory-result")).to_contain_text("no traces left in the file", timeout=SLOW)
+    (held,) = (path for path in app.home.rglob("bank.db") if find_in_bank(path, ["windmill"]))
+    assert not find_in_bank(held, ["bakery"])
+
+    ann.open("take")
+    page.locator("#take-bank").click()
+    link = page.locator("#take-file a[href*='.jsonl']").first
+    expect(link).to_be_visible(timeout=SLOW)
+    with page.expect_download() as started:
+        link.click()
+    file = tmp_path / "bank.jsonl"
+    started.value.save_as(file)
+    other = Bank(tmp_path / "other.db")
+    ingest.ingest(other, file)
+    assert [other.counts(p.id) for p in other.personas()] == [Bank(held).counts(p.id) for p in Bank(held).personas()]
+    assert "windmill" in " ".join(m.text for p in other.personas() for m in other.memories(p.id))
+
+    page.locator("#logout").click()
+    ben = enter(browser, app, "ben")
+    for words in ("windmill", "lighthouse", "Bertil"):
+        assert words not in ben.page.content()
+    assert "windmill" not in ben.ask("Which old building did Ana visit and climb the stairs of?")
+    for path in app.home.rglob("bank.db"):
+        assert path == held or not find_in_bank(path, ["windmill"])
+    assert (ann.faults, ben.faults) == ([], [])
+    for window in (ann, ben):
+        window.close()

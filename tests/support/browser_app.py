@@ -91,8 +91,9 @@ class Screen:
         width: int = 1280,
         height: int = 900,
         log_in: Callable[[Page], None] | None = None,
-        address: str = "?persona=1",
+        address: str | None = "?persona=1",
     ) -> None:
+        self.url = url
         self.outside: list[str] = []
         self.faults: list[str] = []
         self.asked = 0
@@ -102,13 +103,29 @@ class Screen:
             "request", lambda r: None if r.url.startswith((url, "data:", "blob:")) else self.outside.append(r.url)
         )
         self.page.on("pageerror", lambda fault: self.faults.append(str(fault)))
-        self.page.goto(url + address)
         if log_in is not None:
+            self.page.goto(url)
             log_in(self.page)
-            self.page.wait_for_url(url)
-            self.page.goto(url + address)
+            self.page.wait_for_url(url, wait_until="commit")
+        if address is not None:
+            self.visit(address)
+
+    def visit(self, address: str = "?persona=1") -> None:
+        """Open the page."""
+        self.asked = 0
+        self.page.goto(self.url + address)
         if address:
             expect(self.page.locator("#persona input")).not_to_have_value("", timeout=SLOW)
+
+    def visit_anew(self, width: int = 1280, height: int = 900, address: str = "?persona=1") -> None:
+        """Open the page as a new window would, which has to compile its scripts, too."""
+        self.outside.clear()
+        self.faults.clear()
+        self.page.context.clear_cookies()
+        self.page.set_viewport_size({"width": width, "height": height})
+        if self.page.url.startswith(self.url):
+            self.page.evaluate("localStorage.clear(); sessionStorage.clear()")
+        self.visit(address)
 
     def close(self) -> None:
         """Close the window."""

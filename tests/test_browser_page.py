@@ -1,4 +1,4 @@
-"""The page at every width: it never scrolls sideways, its lines stay legible, and nothing jumps while it answers."""
+"""The page: it welcomes a new user, never scrolls sideways at any width, and does not jump while it answers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("playwright.sync_api")
 from playwright.sync_api import expect
 
-from support.browser_app import App, Screen
+from support.browser_app import SLOW, App, Screen
 
 pytestmark = pytest.mark.browser
 
@@ -35,8 +35,29 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     running.stop()
 
 
+# First: whoever has talked with a persona is not new.
+def test_a_new_user_says_a_name_and_a_restart_keeps_what_was_told(app: App, window: Screen) -> None:
+    window.visit_anew(address="")
+    window.page.locator("#welcome-name :is(input, textarea)").fill("Anna")
+    window.page.locator("#welcome-start").click()
+    expect(window.page.locator("#chat")).to_contain_text("Nice to meet you, Anna")
+    window.asked = 1  # the reply to the name
+    window.ask("My bicycle is called Rocinante.")
+    app.stop()
+
+    app.start()
+    window.visit_anew(address="")
+    expect(window.page.locator("#persona input")).to_have_value("Memoir", timeout=SLOW)
+    assert "Rocinante" in window.ask("What is my bicycle called?")
+    window.make_persona("Jordan")
+    assert "Your name is Anna" in window.ask("What's my name?")
+    assert window.faults == []
+
+
 def test_no_tab_scrolls_sideways_at_any_width(screen: Screen) -> None:
     screen.ask("When was Yara born?")
+    screen.open("how")
+    expect(screen.page.locator("#how .js-plotly-plot")).to_be_visible(timeout=SLOW)
     for width in WIDTHS:
         screen.page.set_viewport_size({"width": width, "height": 1000})
         screen.page.get_by_role("tab", name="Chat").click()
