@@ -9,43 +9,55 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import httpx
 import pytest
 
+from app import main
 from support.browser_app import ROOT, free_port
 
 pytestmark = pytest.mark.slow
 
 
-def start(home: Path, port: int) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "MEMOIR_HOME": str(home), "MEMOIR_PORT": str(port)}
-    return subprocess.run(
-        [sys.executable, "app.py"], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60, check=False
-    )
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A home for an app in this process, which gets its own umask back."""
+    monkeypatch.setenv("MEMOIR_HOME", str(tmp_path))
+    monkeypatch.setenv("MEMOIR_PORT", "0")
+    umask = os.umask(0)
+    os.umask(umask)
+    yield tmp_path
+    os.umask(umask)
 
 
-def test_a_taken_port_is_told_and_ends_with_status_one(tmp_path: Path) -> None:
+def test_a_taken_port_is_told_and_ends_with_status_one(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
-        done = start(tmp_path, port)
-    assert done.returncode == 1
-    assert f"Cannot listen on http://127.0.0.1:{port} " in done.stderr
-    assert "MEMOIR_PORT" in done.stderr
-    assert "Traceback" not in done.stderr
+        monkeypatch.setenv("MEMOIR_PORT", str(port))
+        assert main([]) == 1
+    told = capsys.readouterr().err
+    assert f"Cannot listen on http://127.0.0.1:{port} " in told
+    assert "MEMOIR_PORT" in told
+    assert "Traceback" not in told
 
 
-def test_a_bank_of_a_later_version_is_told_and_left_alone(tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / "bank.db") as bank:
+def test_a_bank_of_a_later_version_is_told_and_left_alone(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with closing(sqlite3.connect(home / "bank.db")) as bank:
         bank.execute("CREATE TABLE future (id INTEGER)")
         bank.execute("PRAGMA user_version = 9999")
-    done = start(tmp_path, 0)
-    assert done.returncode == 1
-    assert "bank.db" in done.stderr
-    assert "Traceback" not in done.stderr
+    before = (home / "bank.db").read_bytes()
+    assert main([]) == 1
+    told = capsys.readouterr().err
+    assert "bank.db" in told
+    assert "Traceback" not in told
+    assert (home / "bank.db").read_bytes() == before
 
 
 def test_importing_the_app_loads_no_model_and_writes_nothing(tmp_path: Path) -> None:
