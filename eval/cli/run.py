@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 from tabulate import tabulate
 
@@ -28,10 +29,10 @@ def run(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
     if judge := _judge_name(arguments, evaluator):
         chat_model(judge)  # an unknown name must stop the command before anything is asked
     if not arguments.preset and not arguments.sweep:
-        done = _run_one(arguments, evaluator, base)
+        (done,) = _run_rows(arguments, evaluator, [(arguments.benchmark, base)]).values()
         return show(arguments, to_json_values(done), render.to_markdown(done))
     rows = _preset_rows(arguments, base) if arguments.preset else list(combinations(base, arguments.sweep))
-    reports = {label: _run_one(arguments, evaluator, experiment, label) for label, experiment in rows}
+    reports = _run_rows(arguments, evaluator, rows)
     preset = PRESETS.get(arguments.preset or "")
     header, table = render.sweep_rows(reports, preset.metrics if preset else None, preset.ability if preset else "")
     return show(
@@ -68,28 +69,45 @@ def _preset_rows(arguments: argparse.Namespace, base: Experiment) -> list[tuple[
     return rows
 
 
-def _run_one(arguments: argparse.Namespace, evaluator: Evaluator, experiment: Experiment, label: str = "") -> Report:
-    request = RunRequest(
-        arguments.benchmark,
-        arguments.data,
-        experiment,
-        limit=arguments.limit,
-        only=tuple(arguments.only),
-        half=arguments.half,
-        jobs=arguments.jobs,
-        afresh=arguments.afresh,
-        cold=arguments.cold,
-    )
-    started = evaluator.start(request)
-    label = label or request.benchmark
+def _run_rows(
+    arguments: argparse.Namespace, evaluator: Evaluator, rows: Sequence[tuple[str, Experiment]]
+) -> dict[str, Report]:
+    """Run rows, those together that store the same; returns the report of each, in their order."""
+    reports: dict[str, Report] = {}
+    while left := [(label, experiment) for label, experiment in rows if label not in reports]:
+        together = [(label, experiment) for label, experiment in left if experiment.storing == left[0][1].storing]
+        reports |= _run_together(arguments, evaluator, together)
+    return {label: reports[label] for label, _ in rows}
+
+
+def _run_together(
+    arguments: argparse.Namespace, evaluator: Evaluator, rows: Sequence[tuple[str, Experiment]]
+) -> dict[str, Report]:
+    requests = [
+        RunRequest(
+            arguments.benchmark,
+            arguments.data,
+            experiment,
+            limit=arguments.limit,
+            only=tuple(arguments.only),
+            half=arguments.half,
+            jobs=arguments.jobs,
+            afresh=arguments.afresh,
+            cold=arguments.cold,
+        )
+        for _, experiment in rows
+    ]
+    runs, total = started = evaluator.start_together(requests)
+    label = rows[0][0] + (f", and {len(rows) - 1} more" if len(rows) > 1 else "")
     with progress_bars("probe") as watch:
-        watch(label, 0, started[1])
-        done = evaluator.run(request, watch=with_label(watch, label), started=started)
-    print_error(f"kept as {done.name}")
+        watch(label, 0, total * len(rows))
+        evaluator.run_together(requests, started, watch=with_label(watch, label))
     judge_name = _judge_name(arguments, evaluator)
-    if judge_name and experiment.pipeline.reader != "none":
-        _judge_run(evaluator, done, judge_name)
-    return report(done)
+    for run, (_, experiment) in zip(runs, rows, strict=True):
+        print_error(f"kept as {run.name}")
+        if judge_name and experiment.pipeline.reader != "none":
+            _judge_run(evaluator, run, judge_name)
+    return {label: report(run) for run, (label, _) in zip(runs, rows, strict=True)}
 
 
 def _judge_name(arguments: argparse.Namespace, evaluator: Evaluator) -> str:

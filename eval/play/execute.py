@@ -1,15 +1,15 @@
-"""Replay many histories and append each answer to the run as it comes."""
+"""Replay many histories and append each answer to its run as it comes."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from eval.play.models import Models, load_models
 from eval.play.processes import replay_in_processes
-from eval.play.replay import Outcome, Stop, replay_with_costs
+from eval.play.replay import Outcome, Stop, Task, replay_with_costs
 from eval.runs.experiment import Experiment
 from eval.runs.run import HistoryCosts, Run
 from eval.types import History, Watch
@@ -18,7 +18,7 @@ from graph.models.names import is_local
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is: probes answered, of those known so far, and the id of the current history."""
+    """How far runs are: probes answered, of those known so far, and the id of the current history."""
 
     done: int
     total: int
@@ -31,9 +31,8 @@ def with_label(watch: Watch, label: str) -> Callable[[Progress], None]:
 
 
 def execute(
-    run: Run,
+    rows: Sequence[tuple[Run, Experiment]],
     histories: Iterable[History],
-    experiment: Experiment,
     cache: Path,
     *,
     total: int,
@@ -42,47 +41,60 @@ def execute(
     stop: Stop | None = None,
     watch: Callable[[Progress], None] = lambda progress: None,
 ) -> None:
-    """Replay what the run has not answered yet, and append each sample to the run.
+    """Replay what the runs have not answered yet, and append each sample to its run.
 
+    Their experiments store the same (`Experiment.storing`), and each history is stored once for all of them.
     `histories` are read as needed, so that not all of them need to fit in memory. `cache` is the file of embeddings,
-    `total` the number of all probes. Answers do not depend on `jobs`: one process replays a history from start to end.
-    `models` are used in this process. `stop` is checked between probes, and `watch` called after each.
+    `total` the number of all probes of a run. Answers do not depend on `jobs`: one process replays a history from start
+    to end. `models` are used in this process. `stop` is checked between probes, and `watch` called after each.
     """
-    answered = run.answered()
-    finished = {c.history for c in run.costs()}
-    done = len(answered)
-    work = (_unanswered(h, answered) for h in histories if h.id not in finished)
-    stop = stop or threading.Event()
+    runs, experiments = [run for run, _ in rows], [experiment for _, experiment in rows]
+    answered = [run.answered() for run in runs]
+    finished = [{c.history for c in run.costs()} for run in runs]
+    done = sum(map(len, answered))
+    work = _tasks(histories, answered, finished)
+    stop, one = stop or threading.Event(), experiments[0]
     # A pool is one history and reads its file as it goes; a local chat model in every process would fill the memory.
-    alone = jobs == 1 or models is not None or experiment.pooled or is_local(experiment.pipeline.model)
+    alone = jobs == 1 or models is not None or one.pooled or is_local(one.pipeline.model)
     outcomes = (
-        _replay_here(work, experiment, models or load_models(experiment, cache), stop)
+        _replay_here(work, experiments, models or load_models(one, cache), stop)
         if alone
-        else replay_in_processes(work, experiment, cache, stop, jobs)
+        else replay_in_processes(work, experiments, cache, stop, jobs)
     )
-    for outcome in outcomes:
+    for row, outcome in outcomes:
         if isinstance(outcome, HistoryCosts):
-            run.append_costs(outcome)
+            runs[row].append_costs(outcome)
             continue
         key = (outcome.prediction.history_id, outcome.probe.id)
-        if key not in answered:
-            answered.add(key)
-            run.append_sample(outcome)
+        if key not in answered[row]:
+            answered[row].add(key)
+            runs[row].append_sample(outcome)
             done += 1
-        watch(Progress(done, max(total, done), outcome.prediction.history_id))
+        watch(Progress(done, max(total * len(runs), done), outcome.prediction.history_id))
     if not stop.is_set():
-        run.mark_done()
+        for run in runs:
+            run.mark_done()
 
 
-def _unanswered(history: History, answered: set[tuple[str, str]]) -> History:
-    """The history with the probes left to ask; a simulation starts over, since it draws its probes from all of them."""
-    if any(probe.asked_in for probe in history.probes):
-        return history
-    return replace(history, probes=tuple(p for p in history.probes if (history.id, p.id) not in answered))
+def _tasks(
+    histories: Iterable[History], answered: Sequence[set[tuple[str, str]]], finished: Sequence[set[str]]
+) -> Iterator[Task]:
+    """What is left to ask; a simulation starts over, since it draws its probes from all of them."""
+    for history in histories:
+        is_simulated = any(probe.asked_in for probe in history.probes)
+        left = {
+            row: tuple(p for p in history.probes if is_simulated or (history.id, p.id) not in answered[row])
+            for row, histories_done in enumerate(finished)
+            if history.id not in histories_done
+        }
+        if left:
+            yield Task(history, left)
 
 
-def _replay_here(work: Iterator[History], experiment: Experiment, models: Models, stop: Stop) -> Iterator[Outcome]:
-    for history in work:
+def _replay_here(
+    work: Iterator[Task], experiments: Sequence[Experiment], models: Models, stop: Stop
+) -> Iterator[tuple[int, Outcome]]:
+    for task in work:
         if stop.is_set():
             return
-        yield from replay_with_costs(history, experiment, models, stop)
+        yield from replay_with_costs(task, experiments, models, stop)

@@ -16,7 +16,7 @@ from eval.play.prediction import make_prediction
 from eval.play.reader_input import WHOLE, EvidenceSearcher
 from eval.play.session_rewriter import SessionRewriter
 from eval.play.simulation.choices import show
-from eval.runs.experiment import Experiment
+from eval.runs.experiment import Experiment, ReaderInput
 from eval.types import Costs, Gold, History, Prediction, Probe
 from graph.assistant import Assistant
 from graph.learning.learner import learn_from_sessions
@@ -64,8 +64,17 @@ class MemoryUnderTest:
         self._bank = Bank(self.home / "bank.db")
         self._persona = self._bank.create_persona(self._opaque.hide_persona(self.history.persona))
         self._ids = BenchmarkIds(self._bank, self._persona.id, self._opaque)
-        self._searcher = self._make_searcher()
-        settings = pipeline_settings(self.experiment)
+        self._searchers: dict[tuple[ReaderInput, float], Searcher] = {}
+        self.ask_as(self.experiment, self.costs)
+
+    def ask_as(self, experiment: Experiment, costs: Costs) -> None:
+        """Ask from here on as another experiment does, of which the same is stored, and add to other costs."""
+        self.experiment, self.costs = experiment, costs
+        key = (experiment.given, experiment.strength_days)
+        if key not in self._searchers:
+            self._searchers[key] = self._make_searcher()
+        self._searcher = self._searchers[key]
+        settings = pipeline_settings(experiment)
         services = Services(self._bank, self._searcher, self.models.classifier, settings, model=self.models.chat)
         self._assistant = Assistant(services)
 

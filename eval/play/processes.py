@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from eval.play.models import load_models
-from eval.play.replay import Outcome, Stop, replay_with_costs
+from eval.play.replay import Outcome, Stop, Task, replay_with_costs
 from eval.runs.experiment import Experiment
-from eval.types import History
 from memory.errors import MemoirError
 
 JOIN_SECONDS = 20.0
@@ -29,8 +28,8 @@ class WorkerFailed(MemoirError):
 
 
 def replay_in_processes(
-    work: Iterator[History], experiment: Experiment, cache: Path, stop: Stop, jobs: int
-) -> Iterator[Outcome]:
+    work: Iterator[Task], experiments: Sequence[Experiment], cache: Path, stop: Stop, jobs: int
+) -> Iterator[tuple[int, Outcome]]:
     """Replay histories in `jobs` processes, in any order; raises `WorkerFailed` if one failed or was killed."""
     context = multiprocessing.get_context("spawn")  # a fork would copy locks that torch's threads hold
     tasks: Any = context.Queue(maxsize=jobs)  # at most as many wait in memory as are replayed
@@ -40,7 +39,7 @@ def replay_in_processes(
     for _ in range(jobs):
         # A pipe each: a killed process closes its own; in a shared queue it would leave half a message and the lock.
         reader, writer = context.Pipe(duplex=False)
-        worker = context.Process(target=_worker, args=(experiment, cache, tasks, writer, halt, threads), daemon=True)
+        worker = context.Process(target=_worker, args=(experiments, cache, tasks, writer, halt, threads), daemon=True)
         worker.start()
         writer.close()
         workers.append(worker)
@@ -62,11 +61,11 @@ def replay_in_processes(
         raise faults[0]
 
 
-def _feed(work: Iterator[History], tasks: Any, jobs: int, halt: ProcessEvent, faults: list[BaseException]) -> None:  # noqa: ANN401
+def _feed(work: Iterator[Task], tasks: Any, jobs: int, halt: ProcessEvent, faults: list[BaseException]) -> None:  # noqa: ANN401
     """Put each history into the queue, then None for each process; keep what fails for the collecting thread."""
     try:
-        for history in work:
-            if not _put(tasks, history, halt):
+        for task in work:
+            if not _put(tasks, task, halt):
                 return
     except BaseException as fault:  # a broken file
         faults.append(fault)
@@ -74,7 +73,7 @@ def _feed(work: Iterator[History], tasks: Any, jobs: int, halt: ProcessEvent, fa
         _put(tasks, None, halt)
 
 
-def _put(tasks: Any, item: History | None, halt: ProcessEvent) -> bool:  # noqa: ANN401
+def _put(tasks: Any, item: Task | None, halt: ProcessEvent) -> bool:  # noqa: ANN401
     while not halt.is_set():
         with suppress(queue.Full):
             tasks.put(item, timeout=0.5)
@@ -82,7 +81,7 @@ def _put(tasks: Any, item: History | None, halt: ProcessEvent) -> bool:  # noqa:
     return False
 
 
-def _collect(readers: Sequence[Connection], stop: Stop, halt: ProcessEvent) -> Iterator[Outcome]:
+def _collect(readers: Sequence[Connection], stop: Stop, halt: ProcessEvent) -> Iterator[tuple[int, Outcome]]:
     open_readers = list(readers)
     while open_readers:
         if stop.is_set():
@@ -108,7 +107,7 @@ def _collect(readers: Sequence[Connection], stop: Stop, halt: ProcessEvent) -> I
 
 
 def _worker(
-    experiment: Experiment,
+    experiments: Sequence[Experiment],
     cache: Path,
     tasks: Any,  # noqa: ANN401  # queues of another context have no public type
     outcomes: Connection,
@@ -122,7 +121,7 @@ def _worker(
     os.environ["OMP_NUM_THREADS"] = str(threads)
     with suppress(BrokenPipeError):  # the parent has stopped listening
         try:
-            for outcome in _work(experiment, cache, tasks, halt):
+            for outcome in _work(experiments, cache, tasks, halt):
                 outcomes.send(outcome)
         except MemoirError as fault:
             outcomes.send(fault)
@@ -131,16 +130,21 @@ def _worker(
         outcomes.send(None)
 
 
-def _work(experiment: Experiment, cache: Path, tasks: Any, halt: ProcessEvent) -> Iterator[Outcome]:  # noqa: ANN401
-    models = load_models(experiment, cache)
+def _work(
+    experiments: Sequence[Experiment],
+    cache: Path,
+    tasks: Any,  # noqa: ANN401
+    halt: ProcessEvent,
+) -> Iterator[tuple[int, Outcome]]:
+    models = load_models(experiments[0], cache)
     while not halt.is_set():
         try:
-            history = tasks.get(timeout=0.5)
+            task = tasks.get(timeout=0.5)
         except queue.Empty:
             continue
-        if history is None:
+        if task is None:
             return
-        yield from replay_with_costs(history, experiment, models, halt)
+        yield from replay_with_costs(task, experiments, models, halt)
 
 
 def _end_with_parent() -> None:

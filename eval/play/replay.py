@@ -5,8 +5,8 @@ from __future__ import annotations
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from multiprocessing.synchronize import Event as ProcessEvent
 from pathlib import Path
 
@@ -24,24 +24,49 @@ Outcome = Sample | HistoryCosts
 Stop = threading.Event | ProcessEvent
 
 
-def replay_with_costs(history: History, experiment: Experiment, models: Models, stop: Stop) -> Iterator[Outcome]:
-    """Yield each sample of a history as it is answered, and at the end what the history cost."""
-    embedder = models.embedder
-    seconds, texts, found = embedder.seconds, embedder.texts, embedder.found
-    started, costs = time.perf_counter(), Costs()
-    for sample in replay(history, experiment, models, costs):
-        yield sample
-        if stop.is_set():
-            return
-    yield HistoryCosts(
-        history.id,
-        costs,
-        embedder.seconds - seconds,
-        embedder.texts - texts,
-        embedder.found - found,
-        time.perf_counter() - started,
-        tuple((skip.place, skip.reason) for skip in history.skips),
-    )
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A history to replay, and the probes that each experiment asks of it, by the experiment's number."""
+
+    history: History
+    probes: Mapping[int, tuple[Probe, ...]]
+
+
+def replay_with_costs(
+    task: Task, experiments: Sequence[Experiment], models: Models, stop: Stop
+) -> Iterator[tuple[int, Outcome]]:
+    """Yield each sample of a history as it is answered, by the number of its experiment, and what each of them cost.
+
+    The experiments store the same (`Experiment.storing` is equal), so the first one to ask pays for storing.
+    """
+    embedder, memory = models.embedder, None
+    with tempfile.TemporaryDirectory(prefix="memoir-replay-") as home:
+        for number, probes in task.probes.items():
+            seconds, texts, found = embedder.seconds, embedder.texts, embedder.found
+            started, costs = time.perf_counter(), Costs()
+            if _is_simulated(task.history):
+                samples = replay(replace(task.history, probes=probes), experiments[number], models, costs)
+            else:
+                if memory is None:
+                    memory = _store(Path(home), task.history, experiments[number], models, costs)
+                memory.ask_as(experiments[number], costs)
+                samples = _ask(memory, probes)
+            for sample in samples:
+                yield number, sample
+                if stop.is_set():
+                    return
+            yield (
+                number,
+                HistoryCosts(
+                    task.history.id,
+                    costs,
+                    embedder.seconds - seconds,
+                    embedder.texts - texts,
+                    embedder.found - found,
+                    time.perf_counter() - started,
+                    tuple((skip.place, skip.reason) for skip in task.history.skips),
+                ),
+            )
 
 
 def replay(history: History, experiment: Experiment, models: Models, costs: Costs) -> Iterator[Sample]:
@@ -51,13 +76,14 @@ def replay(history: History, experiment: Experiment, models: Models, costs: Cost
     where the date of a probe decides what is known. `costs` is added to.
     """
     with tempfile.TemporaryDirectory(prefix="memoir-replay-") as home:
+        if not _is_simulated(history):
+            yield from _ask(_store(Path(home), history, experiment, models, costs), history.probes)
+            return
         # Only the simulator replays under other names; elsewhere the probes would keep the old ones.
-        played = rename(history, experiment.simulation.names, experiment.seed) if _is_simulated(history) else history
+        played = rename(history, experiment.simulation.names, experiment.seed)
         memory = MemoryUnderTest(Path(home), played, experiment, models, costs)
-        for probe, prediction in _predictions(history, memory, experiment):
-            similarity = _similarity(models.embedder, probe, prediction)
-            prediction = replace(prediction, similarity=similarity)
-            yield Sample(probe, prediction, verdict(probe, prediction))
+        for probe, prediction in simulate(history, memory, experiment.simulation, experiment.seed):
+            yield _sample(probe, prediction, models.embedder)
 
 
 def count_asked(history: History, experiment: Experiment) -> int:
@@ -72,20 +98,25 @@ def _is_simulated(history: History) -> bool:
     return any(probe.asked_in for probe in history.probes)
 
 
-def _predictions(
-    history: History, memory: MemoryUnderTest, experiment: Experiment
-) -> Iterator[tuple[Probe, Prediction]]:
-    if _is_simulated(history):
-        yield from simulate(history, memory, experiment.simulation, experiment.seed)
-        return
+def _store(home: Path, history: History, experiment: Experiment, models: Models, costs: Costs) -> MemoryUnderTest:
+    memory = MemoryUnderTest(home, history, experiment, models, costs)
     if isinstance(history, Pool):
         for part in history.parts():
             memory.start_part(part)
             memory.remember(part.sessions, part.memories)
     else:
         memory.remember(history.sessions, history.memories)
-    for probe in history.probes:
-        yield probe, memory.ask(probe)
+    return memory
+
+
+def _ask(memory: MemoryUnderTest, probes: Sequence[Probe]) -> Iterator[Sample]:
+    for probe in probes:
+        yield _sample(probe, memory.ask(probe), memory.models.embedder)
+
+
+def _sample(probe: Probe, prediction: Prediction, embedder: CachedEmbedder) -> Sample:
+    prediction = replace(prediction, similarity=_similarity(embedder, probe, prediction))
+    return Sample(probe, prediction, verdict(probe, prediction))
 
 
 def _similarity(embedder: CachedEmbedder, probe: Probe, prediction: Prediction) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -115,18 +115,28 @@ class Evaluator:
 
         Raises `NoData` if the files were not found and `NoProbes` if there is nothing to ask.
         """
-        benchmark, path = _requested_benchmark(request), self.path_of(request)
-        total = sum(count_asked(history, request.experiment) for history in _histories(request, path))
-        spec = Spec(
-            benchmark.name,
-            str(path),
-            checksum(path),
-            request.portion,
-            _resolved_settings(request.experiment),
-            code_version(),
-            versions(),
+        (run,), total = self.start_together([request])
+        return run, total
+
+    def start_together(self, requests: Sequence[RunRequest]) -> tuple[list[Run], int]:
+        """Start requests that differ in ranking and reading only; returns their runs, and the probes of each."""
+        first = requests[0]
+        benchmark, path = _requested_benchmark(first), self.path_of(first)
+        total = sum(count_asked(history, first.experiment) for history in _histories(first, path))
+        data = checksum(path)
+        specs = (
+            Spec(
+                benchmark.name,
+                str(path),
+                data,
+                request.portion,
+                _resolved_settings(request.experiment),
+                code_version(),
+                versions(),
+            )
+            for request in requests
         )
-        return self.runs.resume_or_create(spec, afresh=request.afresh), total
+        return [self.runs.resume_or_create(spec, afresh=first.afresh) for spec in specs], total
 
     def run(
         self,
@@ -144,25 +154,43 @@ class Evaluator:
         Raises `RunIsBusy` if another process is working on the same run.
         """
         run, total = started or self.start(request)
-        histories = _histories(request, Path(run.spec.data))
-        with run.lock(), ExitStack() as stack:
+        self.run_together([request], ([run], total), stop=stop, watch=watch, encoder=encoder)
+        return run
+
+    def run_together(
+        self,
+        requests: Sequence[RunRequest],
+        started: tuple[list[Run], int],
+        *,
+        stop: Stop | None = None,
+        watch: Callable[[Progress], None] = lambda progress: None,
+        encoder: Embedder | None = None,
+    ) -> None:
+        """Run requests that differ in ranking and reading only, as `start_together` started them.
+
+        Each history is read and stored once and then asked by every request (`Experiment.storing` is equal).
+        """
+        runs, total = started
+        first, rows = requests[0], dict(zip((run.name for run in runs), zip(runs, requests, strict=True), strict=True))
+        histories = _histories(first, Path(runs[0].spec.data))
+        with ExitStack() as stack:
+            for run, _ in rows.values():
+                stack.enter_context(run.lock())
             cache = self.settings.cache_path
-            if request.cold:
+            if first.cold:
                 folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="memoir-cold-"))
                 cache = Path(folder) / "embeddings.db"
-            models = load_models(request.experiment, cache, encoder) if encoder is not None else None
+            models = load_models(first.experiment, cache, encoder) if encoder is not None else None
             execute(
-                run,
+                [(run, request.experiment) for run, request in rows.values()],
                 histories,
-                request.experiment,
                 cache,
                 total=total,
-                jobs=request.jobs,
+                jobs=first.jobs,
                 models=models,
                 stop=stop,
                 watch=watch,
             )
-        return run
 
     def judge(self, run: Run, model: str, watch: Callable[[int, int], None] = lambda done, total: None) -> Spent:
         """Let a chat model judge every answer of a run; its verdicts replace those of the rule.

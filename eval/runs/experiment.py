@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from itertools import product
 from typing import Any, Literal
 
@@ -81,6 +81,13 @@ class Experiment:
     def settings(self) -> dict[str, Any]:
         """Every setting under its `--set` name ("rerank.alpha")."""
         return dict(_flat(self))
+
+    @property
+    def storing(self) -> Experiment:
+        """The experiment without its settings of ranking and reading: two that store the same have it in common."""
+        pipeline, of_bank = PipelineSettings(), ("learner", "model", "quantization")
+        stored = replace(pipeline, **{name: getattr(self.pipeline, name) for name in of_bank})
+        return replace(self, pipeline=stored, strength_days=0.0, given="memory", times="asked")
 
 
 _ADAPTER = TypeAdapter(Experiment)

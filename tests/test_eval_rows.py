@@ -1,0 +1,113 @@
+"""Rows of a table that differ in ranking and reading only are asked of one bank, and answer as if each had its own."""
+
+import threading
+from dataclasses import replace
+
+import pytest
+
+import test_eval_benchmarks_longmemeval as longmemeval
+from eval.runs.evaluator import Evaluator, RunRequest
+from eval.runs.experiment import Experiment, with_settings
+from eval.settings import EvalSettings
+from support.dialsim_show import write_show
+
+ROWS = (
+    ("reader=none",),
+    ("reader=extractive", "search.k=3"),
+    ("reader=extractive", "search.dense_weight=0", "time_filter=off"),
+    ("reader=extractive", "given=oracle"),
+    ("reader=none", "strength_days=30"),
+)
+
+
+@pytest.fixture
+def evaluator(tmp_path):
+    return Evaluator(EvalSettings(home=tmp_path / "home", data=None))
+
+
+@pytest.fixture
+def questions(tmp_path):
+    """A file of two questions, with a history of three sessions each."""
+    other = {"question_id": "q2", "question": "Which colour has the boat that I bought?", "answer": "red"}
+    return longmemeval.write(tmp_path, longmemeval.QUESTION, longmemeval.QUESTION | other)
+
+
+def requests(data, *rows, benchmark="longmemeval"):
+    return [RunRequest(benchmark, data, with_settings(Experiment(), list(row))) for row in rows]
+
+
+def answers(run):
+    return [replace(s, prediction=replace(s.prediction, milliseconds={}, response_ms=0)) for s in run.samples()]
+
+
+def test_rows_asked_together_answer_as_each_alone_and_store_each_history_once(evaluator, embedder, questions):
+    asked = requests(questions, *ROWS)
+    started = runs, _ = evaluator.start_together(asked)
+    seen = []
+    evaluator.run_together(asked, started, encoder=embedder, watch=seen.append)
+    assert [(p.done, p.total) for p in seen] == [(n, 10) for n in range(1, 11)]
+    assert all(run.is_done for run in runs)
+    stored = [sum(cost.costs.turns for cost in run.costs()) for run in runs]
+    assert stored[0] > 0
+    assert stored[1:] == [0, 0, 0, 0]
+    for request, run in zip(asked, runs, strict=True):
+        alone = evaluator.run(replace(request, afresh=True), encoder=embedder)
+        assert alone.name != run.name
+        assert answers(alone) == answers(run)
+
+
+def test_rows_that_are_stopped_go_on_together(evaluator, embedder, questions):
+    asked, stop = requests(questions, *ROWS[:2]), threading.Event()
+    started = evaluator.start_together(asked)
+    evaluator.run_together(asked, started, encoder=embedder, stop=stop, watch=lambda p: p.done == 3 and stop.set())
+    assert [len(run.samples()) for run in started[0]] == [2, 1]
+    again = evaluator.start_together(asked)
+    assert [run.name for run in again[0]] == [run.name for run in started[0]]
+    evaluator.run_together(asked, again, encoder=embedder)
+    assert [len(run.samples()) for run in again[0]] == [2, 2]
+    assert all(run.is_done for run in again[0])
+
+
+def test_a_row_that_is_named_twice_is_asked_once(evaluator, embedder, questions):
+    asked = requests(questions, ROWS[0], ROWS[0])
+    started = (one, other), _ = evaluator.start_together(asked)
+    evaluator.run_together(asked, started, encoder=embedder)
+    assert one.name == other.name
+    assert len((one.folder / "predictions.jsonl").read_bytes().splitlines()) == 2
+
+
+def test_rows_of_a_show_are_asked_while_it_is_played(evaluator, embedder, tmp_path):
+    asked = requests(write_show(tmp_path), *ROWS[:2], benchmark="dialsim")
+    started = runs, _ = evaluator.start_together(asked)
+    evaluator.run_together(asked, started, encoder=embedder)
+    for request, run in zip(asked, runs, strict=True):
+        assert answers(run) == answers(evaluator.run(replace(request, afresh=True), encoder=embedder))
+
+
+@pytest.mark.parametrize(
+    ("setting", "is_shared"),
+    [
+        ("search.k=3", True),
+        ("rerank.alpha=0.3", True),
+        ("classifier=none", True),
+        ("reader=none", True),
+        ("method=con", True),
+        ("budget=3", True),
+        ("given=oracle", True),
+        ("strength_days=1", True),
+        ("granularity=round", False),
+        ("indexed=user", False),
+        ("key=value+facts", False),
+        ("keys=separate", False),
+        ("learner=none", False),
+        ("remembered=semantic", False),
+        ("questions=graph", False),
+        ("pooled=true", False),
+        ("embedding_model=other", False),
+        ("simulation.names=original", False),
+    ],
+)
+def test_only_what_ranks_and_reads_can_differ_over_one_bank(setting, is_shared):
+    changed = with_settings(Experiment(), [setting])
+    assert changed != Experiment()
+    assert (changed.storing == Experiment().storing) == is_shared
