@@ -29,7 +29,7 @@ SMALL_TALK_WORDS = FUNCTION_WORDS | {
 """All words of the small talk that was trained on. A fragment or statement with any other word is not small talk."""
 _JOINING = (["and"], ["n"], ["or"])
 """First words of what goes on from before ("and back"), which is not small talk."""
-_ABOUT_SELF = re.compile(r"\A(?!.*\b(?:you|your|u|ur)\b).*\b(?:i|my)\b|.*\bcall me\b", re.IGNORECASE | re.DOTALL)
+_ABOUT_SELF = re.compile(r"\A(?!.*\b(?:you|your|u|ur)\b).*\b(?:i|my)\b|\bcall me\b", re.IGNORECASE | re.DOTALL)
 """Asks about oneself alone: "do i have a boyfriend" is small talk only if the memory has no answer."""
 _OF_OTHERS = re.compile(r"\b(?:about|of|on) (?!(?:me|myself|us|now|late)\b)\w", re.IGNORECASE)
 """Asks what is known of somebody or something else."""
