@@ -39,7 +39,8 @@ class Ask:
 
     `as_of` is when the message is said: nothing later is known, and "yesterday" is the day before it. `times` is
     what it is about, where that is known from elsewhere; None leaves it to the words. With `handed_in`, what is found
-    was chosen for this message (by a benchmark), and any of it may be brought up. `with_choices` is the question as a
+    was chosen for this message (by a benchmark), and any of it may be brought up. With `only_found`, nothing else that
+    the bank holds may answer (in a benchmark of reading). `with_choices` is the question as a
     chat model is shown it, if it has choices (in a benchmark); it is searched for by `text`. `turn_id` identifies the
     message in the bank, so that it is stored only once.
     """
@@ -52,6 +53,7 @@ class Ask:
     remember: bool = True
     times: tuple[TimeExpression, ...] | None = None
     handed_in: bool = False
+    only_found: bool = False
     with_choices: str = ""
     turn_id: str = field(default_factory=lambda: uuid.uuid4().hex)
 

@@ -282,6 +282,14 @@ def test_no_memory_leaves_nothing_to_read(played):
     assert not prediction.found
 
 
+@pytest.mark.parametrize("given", ["nothing", "wrong"])
+@pytest.mark.parametrize("question", ["Do I have a greyhound?", "Who is Biscuit?", "What do you know about me?"])
+def test_nothing_but_what_is_given_answers(played, given, question):
+    prediction = played(None, f"given={given}").ask(replace(PROBES[0], question=question))
+    assert "answer_77aa_1" not in prediction.cited
+    assert "Biscuit" not in prediction.answer
+
+
 def test_the_whole_history_can_be_read(played):
     found = asked(played(None, "given=everything", "learner=none")).found
     assert len(found) == sum(len(s.turns) for s in SESSIONS) + 1

@@ -201,6 +201,7 @@ class MemoryUnderTest:
             remember=False,
             times=self._evidence_times(probe.gold) if self.experiment.times == "oracle" else None,
             handed_in=self._hands_in(probe),
+            only_found=self.experiment.given != "memory",
             with_choices=shown if shown != asked else "",
         )
 

@@ -49,6 +49,7 @@ async def read(state: TurnState, runtime: Runtime[Services]) -> TurnState:
         return corrected
     reader_input = ReaderInput(ask, message, state.get("window", ()), hits, services)
     kind = parse_recap(ask.text) or ("about me" if message.small_talk == KNOWN_OF_USER else None)
+    kind = None if ask.only_found else kind
     recapped = await asyncio.to_thread(recap, kind, ask, services.bank) if kind is not None else None
     # What is small talk has a reply of its own for a bank that knows nothing.
     if recapped is not None and (recapped.citations or kind != "about me"):

@@ -80,7 +80,7 @@ def asks_of_people(text: str) -> bool:
 def by_relations(ask: Ask, services: Services, reading: Reading) -> Reading:
     """The answer of facts and relations to a question about people, and else the `reading` of lines."""
     asked = _parse(ask.text)
-    if asked is None:
+    if asked is None or ask.only_found:
         return reading
     facts = facts_told(services.bank, ask.persona.id, ask.as_of)
     if asked.name:
