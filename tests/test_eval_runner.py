@@ -7,12 +7,14 @@ import pytest
 
 from eval.play.execute import Progress
 from eval.runs.evaluator import RunRequest
+from eval.runs.experiment import Experiment, with_settings
 from eval.tab.runner import AlreadyRunning, Plan, Runner
 from memory.errors import MemoirError
 
 ENCODER = SimpleNamespace(model="all-MiniLM-L6-v2")
 ONE = Plan("One", (("", RunRequest("memoir")),))
-TWO = Plan("Two", (("first", RunRequest("memoir")), ("second", RunRequest("memoir"))))
+STORED = with_settings(Experiment(), ["granularity=round"])
+TWO = Plan("Two", (("first", RunRequest("memoir")), ("second", RunRequest("memoir", experiment=STORED))))
 WAIT = 10
 
 
@@ -25,16 +27,18 @@ class Evaluator:
         self.asked = threading.Semaphore(0)
         self.encoders = []
 
-    def start(self, order):
+    def start_together(self, orders):
         if self.fault:
             raise self.fault
-        return SimpleNamespace(name=f"run-{len(self.encoders)}", samples=list), 4
+        before = len(self.encoders)
+        return [SimpleNamespace(name=f"run-{before + n}", samples=list) for n in range(len(orders))], 4
 
-    def run(self, order, *, stop, watch, encoder, started):
+    def run_together(self, orders, started, *, stop, watch, encoder):
         self.encoders.append(encoder)
-        for done in range(1, 5):
+        total = 4 * len(orders)
+        for done in range(1, total + 1):
             assert self.let.acquire(timeout=WAIT)
-            watch(Progress(done, 4, "ines"))
+            watch(Progress(done, total, "ines"))
             self.asked.release()
             if stop.is_set():
                 return
@@ -52,6 +56,23 @@ def test_all_requests_run_one_after_another():
     runner.start(TWO)
     status = finished(runner)
     assert (status.stage, status.runs, status.share) == ("finished", (("first", "run-0"), ("second", "run-1")), 1.0)
+
+
+def test_neighbours_that_store_the_same_run_together():
+    evaluator = Evaluator(free=False)
+    runner = Runner(evaluator, ENCODER)
+    ranked = with_settings(Experiment(), ["search.k=3"])
+    runner.start(Plan("Three", (*ONE.requests, ("ranked", RunRequest("memoir", experiment=ranked)), TWO.requests[1])))
+    evaluator.let.release(2)
+    assert evaluator.asked.acquire(timeout=WAIT)
+    assert evaluator.asked.acquire(timeout=WAIT)
+    status = runner.status
+    assert (status.position, status.together, status.done, status.total) == (0, 2, 2, 8)
+    assert status.share == pytest.approx(2 / 12)
+    assert [label for label, _ in status.runs] == ["", "ranked"]
+    evaluator.let.release(10)
+    status = finished(runner)
+    assert (status.stage, status.position, status.together, status.share) == ("finished", 2, 1, 1.0)
 
 
 def test_a_second_start_is_refused_while_one_is_running():

@@ -70,6 +70,7 @@ def test_a_piece_of_evidence_says_what_became_of_it(piece, text):
         (RunStatus(), ""),
         (RunStatus(1, "finished", PLAN), ""),
         (RunStatus(1, "running", PLAN), "run 1 of 2"),
+        (RunStatus(1, "running", PLAN, together=2), "run 1 to 2 of 2"),
         (RunStatus(1, "running", PLAN, done=2, total=4, resumed=2), "2 of 4 probes already answered"),
         (RunStatus(1, "stopping", PLAN, done=3, total=4), "stopping after this probe"),
         (RunStatus(1, "stopped", PLAN, done=3, total=4), "3 of 4 probes are kept"),

@@ -10,11 +10,12 @@ import logging
 import threading
 import time
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import count, groupby
 from typing import Literal
 
 from eval.play.execute import Progress
 from eval.runs.evaluator import Evaluator, RunRequest
+from eval.runs.run import Run
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
 
@@ -29,7 +30,7 @@ class AlreadyRunning(MemoirError):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Runs to make one after another: requests with their labels.
+    """Runs to make: requests with their labels. Neighbours that store the same (`Experiment.storing`) run together.
 
     `left_out` names the rows of a paper's table that cannot be run, and what they need. `metrics` are those of the
     table, `ability` the part of the benchmark it is about, `remark` what differs from the paper.
@@ -52,15 +53,17 @@ class Plan:
 class RunStatus:
     """The progress of a plan.
 
-    `number` counts the plans since the process started, 0 for none yet. `position` is the request that is running,
-    `done` and `total` its probes, `resumed` how many of them an earlier attempt had answered, `history` the current
-    one. `runs` are the labels and names of the runs started so far. `seconds_left` is None if it cannot be estimated.
+    `number` counts the plans since the process started, 0 for none yet. `position` is the first request that is
+    running, and `together` how many are; `done` and `total` are their probes, `resumed` those that an earlier attempt
+    had answered, `history` is the current one. `runs` are the labels and names of the runs started so far.
+    `seconds_left` is None if it cannot be estimated.
     """
 
     number: int = 0
     stage: Stage = "idle"
     plan: Plan | None = None
     position: int = 0
+    together: int = 1
     done: int = 0
     total: int = 0
     resumed: int = 0
@@ -79,7 +82,7 @@ class RunStatus:
         """The share of all probes of the plan that are answered, 0..1."""
         if self.plan is None or not self.total:
             return 0.0
-        return min(1.0, (self.position + self.done / self.total) / len(self.plan.requests))
+        return min(1.0, (self.position + self.together * self.done / self.total) / len(self.plan.requests))
 
 
 class Runner:
@@ -129,25 +132,32 @@ class Runner:
             self._update(stage="stopped" if stop.is_set() else "finished", seconds_left=None)
 
     def _run_requests(self, plan: Plan, stop: threading.Event) -> None:
-        started_at, asked = time.monotonic(), count(1)
-        for position, (label, request) in enumerate(plan.requests):
+        started_at, asked, position = time.monotonic(), count(1), 0
+        for _, neighbours in groupby(plan.requests, lambda row: row[1].experiment.storing):
+            labels, requests = zip(*neighbours, strict=True)
             if stop.is_set():
                 return
-            self._update(position=position, done=0, total=0, resumed=0, history="")
-            run, total = started = self.evaluator.start(request)
-            resumed = len({(s.prediction.history_id, s.probe.id) for s in run.samples()})
-            self._update(done=resumed, total=total, resumed=resumed, runs=(*self.status.runs, (label, run.name)))
+            self._update(position=position, together=len(requests), done=0, total=0, resumed=0, history="")
+            runs, total = started = self.evaluator.start_together(requests)
+            resumed = sum(map(_answered, runs))
+            names = (*self.status.runs, *zip(labels, (run.name for run in runs), strict=True))
+            self._update(done=resumed, total=total * len(requests), resumed=resumed, runs=names)
+            position += len(requests)
 
-            def watch(progress: Progress, position: int = position) -> None:
+            def watch(progress: Progress, rows: int = len(requests), left: int = len(plan.requests) - position) -> None:
                 # Every request is expected to ask equally many.
-                to_ask = progress.total - progress.done + (len(plan.requests) - position - 1) * progress.total
-                left = (time.monotonic() - started_at) / next(asked) * to_ask
-                self._update(done=progress.done, total=progress.total, history=progress.history, seconds_left=left)
+                to_ask = progress.total - progress.done + left * progress.total / rows
+                seconds = (time.monotonic() - started_at) / next(asked) * to_ask
+                self._update(done=progress.done, total=progress.total, history=progress.history, seconds_left=seconds)
 
-            is_loaded = request.experiment.embedding_model == self.embedder.model
+            is_loaded = requests[0].experiment.embedding_model == self.embedder.model
             encoder = self.embedder if is_loaded else None
-            self.evaluator.run(request, stop=stop, watch=watch, encoder=encoder, started=started)
+            self.evaluator.run_together(requests, started, stop=stop, watch=watch, encoder=encoder)
 
     def _update(self, **changes: object) -> None:
         with self._lock:
             self._status = replace(self._status, **changes)  # type: ignore[arg-type]  # the fields of RunStatus
+
+
+def _answered(run: Run) -> int:
+    return len({(s.prediction.history_id, s.probe.id) for s in run.samples()})

@@ -61,7 +61,10 @@ def render_status(status: RunStatus) -> Markup:
     steps = []
     if len(status.plan.requests) > 1:
         label = status.plan.requests[status.position][0]
-        steps.append(f"run {status.position + 1} of {len(status.plan.requests)} ({label})")
+        others = f" to {status.position + status.together}" if status.together > 1 else ""
+        steps.append(
+            f"run {status.position + 1}{others} of {len(status.plan.requests)} ({label}{'…' if others else ''})"
+        )
     steps.append(_describe_step(status))
     if status.stage == "stopping":
         steps.append("stopping after this probe…")
