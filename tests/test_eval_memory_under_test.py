@@ -21,6 +21,7 @@ from eval.play.prediction import RANKED, trim_ranking
 from eval.play.session_rewriter import SessionRewriter
 from eval.runs.experiment import Experiment, with_settings
 from eval.types import STATEMENT, Gold, Prediction, Probe, RankedHit, Sample
+from graph.models.names import UnknownModel
 from graph.models.registry import chat_model_or_none
 from graph.readers import extractive
 from memory.importers.generic.memoir import read
@@ -379,6 +380,55 @@ def test_the_time_of_the_evidence_can_stand_in_for_the_words(played):
     assert any(line.startswith("time: ") for line in by_evidence.trace)
     assert first_said(by_evidence).session == "answer_77aa"
     assert {f.place for f in by_evidence.found if f.store == "dialogue"} == {"read"}
+
+
+RANGE = '{"first": "2026-03-01", "last": "2026-03-03"}'
+
+
+def test_what_is_of_another_time_than_asked_about_can_be_dropped(played):
+    """It is not among the best that are read, and what is of the time takes its place."""
+    probe = replace(PROBES[0], question="What did I say in the first half of March 2026?")
+    settings = ("outside=dropped", "search.k=4", "learner=none")
+    kept, dropped = (played(life(memories=()), *s).ask(probe).found for s in (settings[1:], settings))
+    assert {f.session for f in kept if f.place != "filtered"} > {"answer_77aa"}
+    assert {f.session for f in dropped if f.place == "read"} == {"answer_77aa", "plain_1"}
+    assert {f.session for f in dropped if f.place == "filtered"} == {"answer_77ab"}
+
+
+def test_a_question_without_a_time_drops_nothing(played):
+    kept, dropped = (asked(played(None, *s)).found for s in ((), ("outside=dropped",)))
+    assert kept == dropped
+
+
+def test_a_chat_model_can_read_the_time_asked_about(played):
+    with ChatServer(RANGE) as server:
+        memory = played(life(memories=()), "times=model", "outside=dropped", "reader=none", model=server.model())
+        prediction = asked(memory)
+    assert {f.session for f in prediction.found if f.place == "read"} == {"answer_77aa"}
+    (request,) = server.requests
+    assert "Monday, 2026-06-01" in request["messages"][0]["content"]
+    assert "greyhound called?" in request["messages"][0]["content"]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"first": null, "last": null}',
+        '{"first": "2026-03-03", "last": "2026-03-01"}',
+        '{"first": "in March", "last": "2026-03-03"}',
+        '{"first": "9999-12-31", "last": "9999-12-31"}',
+        "March.",
+    ],
+)
+def test_a_model_that_names_no_range_of_days_leaves_the_time_open(played, reply):
+    with ChatServer(reply) as server:
+        prediction = asked(played(None, "times=model", "outside=dropped", "reader=none", model=server.model()))
+    assert "time_filter: the question names no time" in prediction.trace
+
+
+def test_times_cannot_be_read_without_a_chat_model(played):
+    with pytest.raises(UnknownModel, match="model=NAME"):
+        asked(played(None, "times=model"))
 
 
 @pytest.mark.parametrize(("kind", "stores"), [("semantic", {"profile"}), ("episodic", {"dialogue"})])

@@ -76,7 +76,17 @@ def test_rows_that_can_be_run_are_different_experiments(preset):
 @every_preset
 def test_rows_of_a_table_set_the_same_settings_so_that_a_changed_default_leaks_into_none(preset):
     runnable = [row for row in preset.rows if not row.needs]
-    decisive = {"classifier", "rerank.classes", "given", "remembered", "granularity", "indexed", "key", "times"}
+    decisive = {
+        "classifier",
+        "rerank.classes",
+        "given",
+        "remembered",
+        "granularity",
+        "indexed",
+        "key",
+        "times",
+        "outside",
+    }
     decisive |= {"simulation.names"}
     named = [{a.partition("=")[0] for a in row.settings} & decisive for row in runnable]
     varying = set().union(*named)

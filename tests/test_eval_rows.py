@@ -95,6 +95,8 @@ def test_rows_of_a_show_are_asked_while_it_is_played(evaluator, embedder, tmp_pa
         ("budget=3", True),
         ("given=oracle", True),
         ("strength_days=1", True),
+        ("times=oracle", True),
+        ("outside=dropped", True),
         ("granularity=round", False),
         ("indexed=user", False),
         ("key=value+facts", False),

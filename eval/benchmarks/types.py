@@ -14,6 +14,7 @@ from memory.search.scoring import FACTORS
 
 READER = "a chat model as reader (model=NAME)"
 CLASSIFIER = "a chat model as classifier (model=NAME)"
+TIME_READER = "a chat model that reads times (model=NAME)"
 
 ALONE = (
     "learner=none",
@@ -43,7 +44,7 @@ class Row:
 
     def runs_with(self, model: str) -> bool:
         """Whether it can be run with this chat model."""
-        return not self.needs or (self.needs in (READER, CLASSIFIER) and is_named(model))
+        return not self.needs or (self.needs in (READER, CLASSIFIER, TIME_READER) and is_named(model))
 
 
 @dataclass(frozen=True, slots=True)

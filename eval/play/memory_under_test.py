@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, timedelta
 from pathlib import Path
 
-from eval.play.fading import FadingSearcher
+from eval.play.adjusted_search import AdjustedSearcher, adjustments
 from eval.play.ids import BenchmarkIds, OpaqueIds, check_hits, check_stored, sort_by_time_and_digest
 from eval.play.models import Models
 from eval.play.pooled import Part
@@ -16,11 +16,13 @@ from eval.play.prediction import make_prediction
 from eval.play.reader_input import WHOLE, EvidenceSearcher
 from eval.play.session_rewriter import SessionRewriter
 from eval.play.simulation.choices import show
+from eval.play.time_range import read_time_range
 from eval.runs.experiment import Experiment, ReaderInput
 from eval.types import Costs, Gold, History, Prediction, Probe
 from graph.assistant import Assistant
 from graph.learning.learner import learn_from_sessions
 from graph.models.calls import ModelFailed
+from graph.models.names import UnknownModel
 from graph.settings import PipelineSettings
 from graph.state import USER, Ask, Services
 from memory.bank.bank import Bank
@@ -64,13 +66,13 @@ class MemoryUnderTest:
         self._bank = Bank(self.home / "bank.db")
         self._persona = self._bank.create_persona(self._opaque.hide_persona(self.history.persona))
         self._ids = BenchmarkIds(self._bank, self._persona.id, self._opaque)
-        self._searchers: dict[tuple[ReaderInput, float], Searcher] = {}
+        self._searchers: dict[tuple[ReaderInput, float, str], Searcher] = {}
         self.ask_as(self.experiment, self.costs)
 
     def ask_as(self, experiment: Experiment, costs: Costs) -> None:
         """Ask from here on as another experiment does, of which the same is stored, and add to other costs."""
         self.experiment, self.costs = experiment, costs
-        key = (experiment.given, experiment.strength_days)
+        key = (experiment.given, experiment.strength_days, experiment.outside)
         if key not in self._searchers:
             self._searchers[key] = self._make_searcher()
         self._searcher = self._searchers[key]
@@ -79,10 +81,10 @@ class MemoryUnderTest:
         self._assistant = Assistant(services)
 
     def _make_searcher(self) -> Searcher:
-        given, strength, embedder = self.experiment.given, self.experiment.strength_days, self.models.embedder
+        given, adjusted, embedder = self.experiment.given, adjustments(self.experiment), self.models.embedder
         if given != "memory":
             return EvidenceSearcher(self._bank, embedder, given)
-        return FadingSearcher(self._bank, embedder, strength) if strength else Searcher(self._bank, embedder)
+        return AdjustedSearcher(self._bank, embedder, adjusted) if adjusted else Searcher(self._bank, embedder)
 
     # --- storing
 
@@ -199,7 +201,7 @@ class MemoryUnderTest:
             "probe",
             tuple(dialogue) or self._dialogue_before(probe),
             remember=False,
-            times=self._evidence_times(probe.gold) if self.experiment.times == "oracle" else None,
+            times=self._times(probe, asked),
             handed_in=self._hands_in(probe),
             only_found=self.experiment.given != "memory",
             with_choices=shown if shown != asked else "",
@@ -229,6 +231,15 @@ class MemoryUnderTest:
             reply = TurnDraft(self._persona.name, "assistant", reading.answer, probe.asked_at, cites=cited)
             dialogue = (*dialogue, TurnDraft(USER, "user", question, probe.asked_at), reply)
         return dialogue
+
+    def _times(self, probe: Probe, asked: str) -> tuple[TimeExpression, ...] | None:
+        if self.experiment.times == "oracle":
+            return self._evidence_times(probe.gold)
+        if self.experiment.times == "model":
+            if self.models.chat is None:
+                raise UnknownModel("times=model needs a chat model. Name one with --set model=NAME")
+            return read_time_range(asked, probe.asked_at, self.models.chat)
+        return None
 
     def _evidence_times(self, gold: Gold) -> tuple[TimeExpression, ...]:
         evidence = (m for m in self._bank.memories(self._persona.id) if self._ids.holds_any(m, gold.evidence))

@@ -52,12 +52,14 @@ class Experiment:
     `indexed` says whose words it is indexed by: everybody's, or the user's alone, as in LongMemEval's official index;
     then a memory without words of the user is not stored. `key` says what is added to these words, or stands in for
     them (section 5.3), and `keys` whether an addition is merged with them or indexed as a separate memory.
-    `strength_days` is the strength of MemoryBank's forgetting curve (`eval.play.fading`); at 0 nothing fades.
+    `strength_days` is the strength of MemoryBank's forgetting curve (`eval.play.adjusted_search`); at 0 nothing fades.
     `remembered` limits the stores to one kind (PerLTQA, figure 4). `given` is what the reader gets: what the memory
     finds, nothing, everything, as much of the end as it can read ("recent": DialSim's base model), the evidence, what
     is found without the evidence (PerLTQA, table 6), or the candidates of a setting of the benchmark (MADial-Bench,
     section 3.3.2).
-    `times` is the source of the time filter's times: the words of the question, or the dates of its evidence.
+    `times` is the source of the time filter's times: the words of the question, a chat model that reads them, or the
+    dates of its evidence. With `outside` "dropped", nothing from outside these times is found, as in LongMemEval's
+    section 5.4; a chat drops it only where a question asks for nothing but a time.
     `questions` are the benchmark's own, or one- and two-hop questions made from the history's dated relations. `pooled`
     stores all histories for one persona (`eval.play.pooled`) instead of one for each.
     """
@@ -70,7 +72,8 @@ class Experiment:
     strength_days: float = 0.0
     remembered: RememberedKinds = "both"
     given: ReaderInput = "memory"
-    times: Literal["asked", "oracle"] = "asked"
+    times: Literal["asked", "model", "oracle"] = "asked"
+    outside: Literal["kept", "dropped"] = "kept"
     questions: Literal["own", "graph"] = "own"
     pooled: bool = False
     embedding_model: str = DEFAULT_MODEL
@@ -87,7 +90,7 @@ class Experiment:
         """The experiment without its settings of ranking and reading: two that store the same have it in common."""
         pipeline, of_bank = PipelineSettings(), ("learner", "model", "quantization")
         stored = replace(pipeline, **{name: getattr(self.pipeline, name) for name in of_bank})
-        return replace(self, pipeline=stored, strength_days=0.0, given="memory", times="asked")
+        return replace(self, pipeline=stored, strength_days=0.0, given="memory", times="asked", outside="kept")
 
 
 _ADAPTER = TypeAdapter(Experiment)

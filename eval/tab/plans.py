@@ -38,7 +38,7 @@ CONTROLS: tuple[Control, ...] = (
     Control("rerank.beta", "Match weight (beta)"),
     Control("classifier", "Classifier", get_args(ClassifierEngine)),
     Control("time_filter", "Time filter", ("on", "off")),
-    Control("times", "Times to filter by", ("asked", "oracle")),
+    Control("times", "Times to filter by", ("asked", "model", "oracle")),
     Control("granularity", "One memory per", get_args(Granularity)),
     Control("key", "Index key", get_args(Key)),
     Control("keys", "Extra keys", ("merged", "separate")),

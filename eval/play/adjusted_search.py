@@ -1,0 +1,83 @@
+"""Adjust what the memory finds before the best are taken: memories fade, or those of another time are dropped."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from eval.runs.experiment import Experiment
+from graph.understanding.times import is_of_time
+from memory.bank.bank import Bank
+from memory.embedding.embedder import Embedder
+from memory.search.scoring import SearchSettings, Subject
+from memory.search.searcher import Searcher, View
+from memory.types import Hit, Store
+
+DAY = timedelta(days=1)
+
+Adjust = Callable[[Hit, datetime, Subject], Hit]
+"""Changes a hit of a question that is asked at a moment and about a subject."""
+
+
+class AdjustedSearcher(Searcher):
+    """Adjusts every hit that is ranked at all, and takes the best k of each store only then."""
+
+    def __init__(self, bank: Bank, embedder: Embedder, adjustments: Sequence[Adjust]) -> None:
+        super().__init__(bank, embedder)
+        self.adjustments = adjustments
+
+    def search(
+        self,
+        persona_id: int,
+        views: Sequence[View],
+        as_of: datetime,
+        settings: SearchSettings | None = None,
+        subject: Subject | None = None,
+    ) -> tuple[Hit, ...]:
+        """The best k memories of each store that are not dropped, then the others."""
+        settings, subject = settings or SearchSettings(), subject or Subject()
+        ranked = replace(settings, k=max(settings.k, settings.depth))
+        hits = list(super().search(persona_id, views, as_of, ranked, subject))
+        for adjust in self.adjustments:
+            hits = [adjust(hit, as_of, subject) for hit in hits]
+        places: Counter[Store] = Counter()
+        taken = []
+        for hit in sorted(hits, key=lambda hit: -hit.score):
+            places[hit.memory.store] += hit.kept
+            over = hit.kept and places[hit.memory.store] > settings.k
+            why = f"not among the {settings.k} best of its kind"
+            taken.append(replace(hit, dropped="rank", why=why) if over else hit)
+        return tuple(sorted(taken, key=lambda hit: not hit.kept))
+
+
+def adjustments(experiment: Experiment) -> list[Adjust]:
+    """What the settings of an experiment adjust."""
+    fading = [fading_by(experiment.strength_days)] if experiment.strength_days else []
+    return [*fading, *([drop_outside] if experiment.outside == "dropped" else [])]
+
+
+def fading_by(strength_days: float) -> Adjust:
+    """Multiply a score by R = exp(-t / S), t days after the memory was said, as MemoryBank forgets (Zhong et al. 2024).
+
+    MemoryBank starts at a strength of S = 1 and adds 1 whenever a memory is recalled. Here nothing is recalled before
+    the question that is asked, so that one strength holds for all, and answers do not depend on the order of the
+    questions. What has no time does not fade. MemoryBank forgets by chance with a probability of 1 - R; a factor needs
+    no chance.
+    """
+
+    def fade(hit: Hit, as_of: datetime, subject: Subject) -> Hit:
+        said_at = hit.memory.said_at
+        retention = math.exp(-((as_of - said_at) / DAY) / strength_days) if said_at else 1.0
+        return replace(hit, score=hit.score * retention, scores={**hit.scores, "retention": round(retention, 4)})
+
+    return fade
+
+
+def drop_outside(hit: Hit, as_of: datetime, subject: Subject) -> Hit:
+    """Drop what is not of the times that a question surely asks about (LongMemEval, section 5.4)."""
+    spans = subject.sure_spans
+    is_outside = spans and not any(is_of_time(hit.memory, span) for span in spans)
+    return replace(hit, dropped="time", why="outside the time asked about") if is_outside else hit

@@ -1,0 +1,53 @@
+"""Let a chat model read which time a question asks about (LongMemEval, Wu et al. 2025, section 5.4 and appendix D)."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, date, datetime, time, timedelta
+from typing import TYPE_CHECKING
+
+from graph.models.calls import Completion, Messages
+from graph.models.json_replies import StrictReply, UnusableReply, ask_for_json, quoted
+from memory.dates.expressions import TimeExpression
+from memory.types import TimeSpan
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+# The form has "D" where an example would have a date, which a small model copies, whatever the question.
+INSTRUCTION = """\
+From which day to which day happened what the question asks about? Count back from the day on which it is asked. If it
+names no time, both days are null.
+
+Reply with JSON only: {"first": D, "last": D}. A day D is written as YYYY-MM-DD."""
+
+MAX_TOKENS = 64
+
+
+class DayRange(StrictReply):
+    """The first and the last day of a time, as the model writes them."""
+
+    first: str | None
+    last: str | None
+
+
+def read_time_range(question: str, asked_at: datetime, model: BaseChatModel) -> tuple[TimeExpression, ...]:
+    """The time that a question asks about; none if the model names none, or what it replies is no range of days.
+
+    Raises:
+        ModelFailed: the model does not answer.
+    """
+    replies: list[Completion] = []
+    try:
+        days = asyncio.run(ask_for_json(model, prompt(question, asked_at), DayRange, replies, max_tokens=MAX_TOKENS))
+        first, last = date.fromisoformat(days.first or ""), date.fromisoformat(days.last or "")
+        start = datetime.combine(first, time(), UTC)
+        span = TimeSpan(start, datetime.combine(last, time(), UTC) + timedelta(days=1))
+    except (UnusableReply, ValueError, OverflowError):
+        return ()
+    return (TimeExpression("", 0, 0, span),)
+
+
+def prompt(question: str, asked_at: datetime) -> Messages:
+    """The question and the day on which it is asked, then the instruction."""
+    return [("human", f"Question of {asked_at:%A, %Y-%m-%d}: {quoted(question)}\n\n{INSTRUCTION}")]
