@@ -405,6 +405,27 @@ def test_figure_6_of_longmemeval_runs_against_a_server(command, tmp_path):
     assert [rows[label]["tokens"]["in"] for label in rows] == [0, 11, 11, 11, 11]
 
 
+def test_tables_4_and_8_of_longmemeval_run_against_a_server(command, tmp_path):
+    """The model reads the times of table 4, and notes or answers in table 8."""
+    file = longmemeval.write(tmp_path, longmemeval.QUESTION)
+    days = '{"first": "2024-05-01", "last": "2024-05-02"}'
+    read = '{"notes": [], "answer": "The red one.", "citations": [], "reason": null}'
+
+    def answer(request):
+        said = request["messages"][-1]["content"]
+        return days if "From which day" in said else read if "response_format" in request else "The red one."
+
+    with ChatServer(answer) as server:
+        for name in ("longmemeval-table-4", "longmemeval-table-8"):
+            chosen = ("--data", file, "--preset", name, "--set", f"model={server.model()}", "--json")
+            status, out, err = command("run", "longmemeval", *chosen)
+            assert status == 0, err
+            assert "Skipped the row" not in err
+            assert list(parsed(out)["rows"]) == [row.label for row in PRESETS[name].rows]
+        times = [r for r in server.requests if "From which day" in r["messages"][-1]["content"]]
+    assert (len(times), len(server.requests)) == (4, 4 + 8)
+
+
 def test_table_4_of_perltqa_runs_against_a_server(command, tmp_path):
     files = perltqa.write(tmp_path, {"Pia Lund": perltqa.CHARACTER}, [{"Pia Lund": perltqa.QUESTIONS}])
     with ChatServer(json.dumps({"profile": 1.0})) as server:
