@@ -84,7 +84,7 @@ def by_relations(ask: Ask, services: Services, reading: Reading) -> Reading:
         return reading
     facts = facts_told(services.bank, ask.persona.id, ask.as_of)
     if asked.name:
-        return _who_is(asked.name, facts, ask, services) or reading
+        return _who_is(asked.name, facts, ask, services) or _naming(asked.name, reading)
     if not asked.kind:
         names = [fact for fact in facts if fact.attribute == "name"]
         return _stated(names[:1], "", ask.as_of) if names else reading
@@ -137,6 +137,16 @@ def _who_is(name: str, facts: Sequence[Memory], ask: Ask, services: Services) ->
         return None
     shown = name.title() if name.islower() else name
     return Reading(f"I don't know anyone called {shown}.", abstained=True, reason="nothing found", by="extractive")
+
+
+def _naming(name: str, reading: Reading) -> Reading:
+    """The reading, if what it cites names the person; that Isla is a daughter does not say who Leo is."""
+    shown = with_names(name)
+    cited = [_words(citation.memory.text) for citation in reading.citations]
+    if not cited or any(_words(name) & words for words in cited) or not re.fullmatch(WHO, shown):
+        return reading
+    why = f"I don't know who {shown} is."
+    return Reading(why, reading.notes, abstained=True, reason="found but does not say", by=reading.by)
 
 
 def _that_tell(kind: str, facts: Sequence[Memory]) -> tuple[bool, list[Memory]] | None:
