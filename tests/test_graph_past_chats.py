@@ -114,12 +114,12 @@ def test_the_address_decides_then_the_last_chat_then_the_newest_persona(bank: Ba
 def test_a_name_given_at_the_start_has_a_source_and_is_told_to_new_personas(bank: Bank) -> None:
     persona, chat_id = introduce(bank, "  Anna ")
     (name,) = bank.memories(persona.id)
-    assert "Your name is Anna." in state_fact(name)
+    assert "Your name is Anna." in state_fact(name, datetime.now(UTC))
     assert [turn.text for turn in bank.sources(persona.id, name.id)] == ["Anna"]
     assert find_chat(bank, chat_id) is not None
     other = bank.create_persona(PersonaDraft("Iris"))
     tell_name(bank, other)
-    assert [state_fact(memory)[:18] for memory in bank.memories(other.id)] == ["Your name is Anna."]
+    assert [state_fact(memory, datetime.now(UTC))[:18] for memory in bank.memories(other.id)] == ["Your name is Anna."]
 
 
 def test_a_name_is_optional(bank: Bank) -> None:
