@@ -7,7 +7,8 @@ import http.client
 import json
 import socket
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ import httpx
 import psutil
 import pytest
 import uvicorn
+from starlette.formparsers import MultiPartException
 from starlette.responses import PlainTextResponse
 
 from graph.server import request_limits, site, uploads
@@ -24,6 +26,7 @@ from graph.server.request_limits import (
     BURST,
     MAX_ADDRESSES,
     MAX_BODY_BYTES,
+    MAX_QUEUED,
     MAX_UPLOADS,
     PER_SECOND,
     FileLimits,
@@ -32,7 +35,7 @@ from graph.server.request_limits import (
     network,
 )
 from graph.tab.request import MAX_MESSAGE
-from support.app_client import Program
+from support.app_client import HELD, Program
 from support.browser_app import App
 
 if TYPE_CHECKING:
@@ -294,8 +297,43 @@ def test_one_request_brings_no_more_files_than_may_wait(tmp_path: Path, header: 
         asyncio.run(FileLimits(read, tmp_path, ())(scope, receive, send))
         return types
 
-    assert heard(300)[-1] == "http.disconnect"
+    with pytest.raises(MultiPartException, match="At most 50 uploads"):
+        heard(300)
     assert set(heard(MAX_UPLOADS // 2)) == {"http.request"}
+
+
+def test_an_upload_that_breaks_off_leaves_nothing(app: App) -> None:
+    def files() -> set[Path]:
+        return {path for path in (app.home / "uploads").rglob("*") if path.is_file()}
+
+    Program(app).events()  # building the page leaves files of its own
+    before = files()
+    head = 'Content-Disposition: form-data; name="files"; filename="a.txt"'
+    line = http.client.HTTPConnection("127.0.0.1", app.port, timeout=30)
+    line.putrequest("POST", "/gradio_api/upload")
+    line.putheader("Content-Type", "multipart/form-data; boundary=ab")
+    line.putheader("Content-Length", "5000")
+    line.endheaders(f"--ab\r\n{head}\r\n\r\nmy diary".encode())
+    wait_until(lambda: files() != before)
+    line.close()
+    wait_until(lambda: files() == before)
+
+
+def wait_until(what: Callable[[], bool]) -> None:
+    ends = time.monotonic() + 30
+    while not what():
+        assert time.monotonic() < ends
+        time.sleep(0.01)
+
+
+def test_no_more_events_wait_than_the_queue_takes(app: App) -> None:
+    program = Program(app)
+    (path,) = program.put("long.txt", b"[2024-01-01]\n" + b"Ann: hello\nBob: hello\n" * 1000).json()
+    upload = next(e["id"] for e in program.events() if any(t[1] == "upload" for t in e["targets"]))
+    file = {"path": path, "meta": HELD}
+    accepted = next(n for n in range(2 * MAX_QUEUED) if not program.join(upload, [file], f"window {n}"))
+    Path(path).unlink()
+    assert accepted >= MAX_QUEUED
 
 
 def test_uploads_are_not_served_and_their_number_is_limited(app: App) -> None:

@@ -146,7 +146,7 @@ def test_a_download_is_served_to_its_own_user_only(app: App, ann: Program, ben: 
     assert SECRET.encode() in mine.content
     for asked in (path, f"{Path(path).parent}/../{Path(path).parent.name}/{Path(path).name}"):
         assert ben.http.get(f"/gradio_api/file={asked}").status_code == 403
-        assert "blocked_paths" in ben.look_into(asked)
+        assert "InvalidPathError" in ben.look_into(asked)
 
 
 def _is_backup(program: Program, targets: list[list]) -> bool:
@@ -175,10 +175,20 @@ def test_no_file_is_read_that_the_user_did_not_upload(app: App, ann: Program, be
     ):
         for held in ({}, {"url": f"/gradio_api/file={path}"}, {"orig_name": "own.txt"}, {"is_stream": True}):
             heard = ben.look_into(str(path), **held)
-            assert re.search("was not uploaded by a user|in one of the blocked_paths|Is a directory", heard), path
+            assert re.search("InvalidPathError|Is a directory", heard), path
             assert not leaks(heard)
     assert (app.home / "users.json").exists()
     assert Path(uploaded).exists()
+
+
+def test_an_error_names_no_file_of_the_server_and_no_other_user(app: App, ann: Program, ben: Program) -> None:
+    (uploaded,) = ann.put("plans.txt", b"Ann: it is mine").json()
+    event = next(e for e in ben.events() if e["inputs"])
+    ben.join(event["id"], [], "no inputs")
+    heard = [ben.look_into(uploaded), ben.look_into("README.md"), ben.hear("no inputs")]
+    assert all("Memoir ran into a bug" in each for each in heard)
+    for inner in (app.home, Path.cwd(), "gradio", Path(uploaded).parent.parent.name):
+        assert str(inner) not in str(heard)
 
 
 @pytest.mark.parametrize(

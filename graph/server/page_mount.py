@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import gradio as gr
 from fastapi import FastAPI
-from gradio import processing_utils
+from gradio import processing_utils, queueing, utils
 from starlette.routing import Mount
 
 from graph.server.api import return_json
 from graph.server.request_limits import MAX_UPLOAD_BYTES
+from memory.tab.events import to_gradio_error
 
 WEB = Path(__file__).parents[2] / "assets" / "web"
 
@@ -20,6 +21,8 @@ LOGO, USER_AVATAR, PERSONA_AVATAR = PICTURES = tuple(
     WEB / name for name in ("logo.svg", "avatar-user.svg", "avatar-persona.svg")
 )
 """The files that every page serves; all others that it serves are downloads of its user."""
+
+_gradio_error_payload = utils.error_payload
 
 
 def mount_page(page: gr.Blocks, uploads: Path) -> FastAPI:
@@ -42,6 +45,7 @@ def mount_page(page: gr.Blocks, uploads: Path) -> FastAPI:
     )
     # A request may name an address instead of a file, and Gradio would fetch it.
     processing_utils.async_ssrf_protected_get = _fetch_nothing
+    utils.error_payload = queueing.error_payload = _describe_error  # type: ignore[attr-defined]
     # Gradio checks that a file named in a request was uploaded only if it believes that the page was launched.
     page.has_launched = True
     return_json(page)
@@ -52,6 +56,13 @@ def mount_page(page: gr.Blocks, uploads: Path) -> FastAPI:
 
 async def _fetch_nothing(url: str) -> NoReturn:
     raise gr.Error("Memoir does not fetch files from other machines. Upload the file itself.", print_exception=False)
+
+
+def _describe_error(error: BaseException | None, show_error: bool) -> dict[str, Any]:
+    """Describe an error to a client. Gradio would show any text, which may name files and users of the server."""
+    if error is not None and not isinstance(error, gr.Error):
+        error = to_gradio_error(error)
+    return _gradio_error_payload(error, show_error)
 
 
 def load_theme() -> gr.themes.Base:

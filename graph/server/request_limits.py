@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import anyio
 from starlette.datastructures import Headers
+from starlette.formparsers import MultiPartException
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -35,6 +36,8 @@ MAX_QUEUED = 32
 
 MAX_UPLOADS = 50
 """Uploads of one user that may wait to be imported."""
+
+TOO_MANY_UPLOADS = f"At most {MAX_UPLOADS} uploads can wait to be imported. Import one of them, or wait an hour."
 
 UPLOAD, FILE = "/gradio_api/upload", "/gradio_api/file"
 
@@ -152,8 +155,7 @@ class FileLimits:
             if left > 0:
                 await self._app(scope, _limit_parts(scope, receive, left), send)
                 return
-            text = f"{MAX_UPLOADS} uploads are waiting already. Import one of them, or wait an hour."
-            await PlainTextResponse(text, 413)(scope, receive, send)
+            await PlainTextResponse(TOO_MANY_UPLOADS, 413)(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
@@ -173,19 +175,27 @@ class FileLimits:
 
 
 def _limit_parts(scope: Scope, receive: Receive, most: int) -> Receive:
-    """Cut an upload off when it begins more files than `most`: Gradio takes a thousand in one request."""
+    """Break an upload off when it begins more files than `most`: Gradio takes a thousand in one request.
+
+    For this error, and not for a lost connection, Gradio deletes the files that it began, so it is raised for both.
+    """
     boundaries = re.findall(r'boundary="?([-\w]+)', Headers(scope=scope).get("content-type", ""), re.IGNORECASE)
     # Of an unusual boundary only the beginning, which occurs at least as often.
     delimiter = b"--" + (boundaries[0].encode("latin-1") if len(boundaries) == 1 else b"")
-    count, tail = 0, b""
+    count, tail, complete = 0, b"", False
 
     async def receive_limited() -> Message:
-        nonlocal count, tail
+        nonlocal count, tail, complete
         message = await receive()
+        if message["type"] == "http.disconnect" and not complete:
+            raise MultiPartException("The upload broke off.")
+        complete = not message.get("more_body", False)
         window = tail + message.get("body", b"")
         count += window.count(delimiter)
         tail = window[len(window) - len(delimiter) + 1 :] if len(window) >= len(delimiter) else window
-        return message if count <= most + 1 else {"type": "http.disconnect"}  # one more ends the body
+        if count > most + 1:  # one more ends the body
+            raise MultiPartException(TOO_MANY_UPLOADS)
+        return message
 
     return receive_limited
 

@@ -35,7 +35,7 @@ def show_errors(handler: Callable[P, T]) -> Callable[P, T]:
     return guarded
 
 
-def to_gradio_error(error: Exception) -> gr.Error:
+def to_gradio_error(error: BaseException) -> gr.Error:
     """Turn an exception into a message on the screen, escaped: Gradio shows messages as HTML, and an error may quote a
     file.
     """
