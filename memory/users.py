@@ -127,13 +127,27 @@ class Users:
         return token
 
     def remove(self, name: str, *, with_memory: bool = False) -> Path:
-        """Remove a user and return the folder of their bank, which is deleted only `with_memory`."""
+        """Remove a user and return the folder of their bank, which is deleted only `with_memory`.
+
+        Raises:
+            UnknownUser: there is no such user.
+            MemoirError: the user is gone, but not all of the bank could be deleted.
+        """
         with self._editing() as users:
             user = _find(users, name)
             users.remove(user)
-        if with_memory:
-            shutil.rmtree(self.folder_of(user), ignore_errors=True)
-        return self.folder_of(user)
+        folder = self.folder_of(user)
+        if with_memory and folder.exists():
+            # Renamed first: an app whose page of theirs is still open could add a file to a folder being emptied.
+            removed = folder.with_name(f"{folder.name}.removed")
+            try:
+                folder.rename(removed)
+                shutil.rmtree(removed)
+            except OSError as fault:
+                raise MemoirError(
+                    f"{user.name} was removed, but not all of their bank: {fault}. Delete {folder}* by hand."
+                ) from fault
+        return folder
 
     def _hash(self, password: str) -> str:
         if not MIN_PASSWORD <= len(password) <= MAX_PASSWORD:

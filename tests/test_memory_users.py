@@ -6,11 +6,13 @@ import argparse
 import io
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +133,40 @@ def test_a_removed_users_bank_is_kept_unless_it_is_to_go(users: Users) -> None:
         (users.folder_of(ann) / "bank.db").write_text("held")
         users.remove("ann", with_memory=with_memory)
         assert users.folder_of(ann).exists() is not with_memory
+
+
+def test_a_bank_that_an_app_still_writes_goes_with_its_user(users: Users) -> None:
+    ann = users.add("ann", PASSWORD)
+    folder = users.folder_of(ann)
+    written, ended = threading.Event(), threading.Event()
+
+    def write() -> None:
+        number = 0
+        while not ended.is_set():
+            number += 1
+            with suppress(FileNotFoundError):
+                (folder / f"{number}").touch()
+            written.set()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    written.wait()
+    users.remove("ann", with_memory=True)
+    ended.set()
+    writer.join()
+    assert list(folder.parent.iterdir()) == []
+
+
+def test_a_bank_that_cannot_be_deleted_is_named(users: Users, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = users.folder_of(users.add("ann", PASSWORD))
+
+    def fail(path: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(shutil, "rmtree", fail)
+    with pytest.raises(MemoirError, match=f"not all of their bank.*{folder.name}"):
+        users.remove("ann", with_memory=True)
+    assert users.all() == ()
 
 
 def test_the_command_makes_lists_and_removes_users(

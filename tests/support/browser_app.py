@@ -123,8 +123,8 @@ class Screen:
         self.faults.clear()
         self.page.context.clear_cookies()
         self.page.set_viewport_size({"width": width, "height": height})
-        if self.page.url.startswith(self.url):
-            self.page.evaluate("localStorage.clear(); sessionStorage.clear()")
+        self.page.goto(f"{self.url}robots.txt")  # no script runs there, so nothing navigates away meanwhile
+        self.page.evaluate("localStorage.clear(); sessionStorage.clear()")
         self.visit(address)
 
     def close(self) -> None:
