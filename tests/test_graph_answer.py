@@ -57,6 +57,19 @@ def test_a_question_for_yes_or_no_gets_one(says_yes, first):
     assert composed("do i have a car", told).answer == f"{first} You sold the car. {TOLD} [1]"
 
 
+@pytest.mark.parametrize(
+    ("quote", "asked", "first"),
+    [
+        ("I quit smoking in March", "do i smoke", "No."),
+        ("I no longer swim", "do i still swim", "No."),
+        ("I quit smoking in March", "did i smoke", "Yes."),
+        ("I quit my job and smoke more", "do i smoke", "Yes."),
+    ],
+)
+def test_what_was_given_up_is_not_done_now(quote, asked, first):
+    assert composed(asked, note(1, quote, quote, says_yes=True)).answer.startswith(first)
+
+
 def test_a_fact_that_says_what_is_asked_is_confirmed():
     told = note(1, "Siobhan is your best friend")
     tie = replace(told.memory, store="relationship", relation=Relation("You", "best friend", "Siobhan"))

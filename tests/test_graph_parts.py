@@ -212,6 +212,31 @@ def test_a_feeling_is_one_without_its_subject_too(chat):
     assert chat("feeling a bit low today tbh, work is a lot")[0].news == "hard"
 
 
+@pytest.mark.parametrize("text", ["do i smoke", "did i drink last night", "have i met anna"])
+def test_a_question_about_ones_own_doings_is_no_small_talk(chat, text):
+    message, answer = chat(text)
+    assert message.small_talk == ""
+    assert answer.reading.abstained
+
+
+@pytest.mark.parametrize(
+    ("text", "news"),
+    [
+        ("gutted, didn't get the promotion", "hard"),
+        ("so chuffed about the new bike we found", "good"),
+        ("i think i'm coming down with something", "hard"),
+        ("ive got a horrible cold", "hard"),
+        ("been sick since sunday", "hard"),
+        ("i'm sick of this bus route", ""),
+        ("i was ill in march, all good now", ""),
+        ("proud as a peacock is a saying", ""),
+        ("the cold tap is loose again", ""),
+    ],
+)
+def test_a_feeling_or_an_illness_of_now_gets_a_reaction(chat, text, news):
+    assert chat(text)[0].news == news
+
+
 def test_a_feeling_of_the_past_gets_no_reaction(chat):
     assert chat("I was so excited but they cancelled the trip")[0].news == ""
 

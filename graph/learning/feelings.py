@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 
 EMOTIONS: Mapping[str, str] = {
-    "joy": "happy/glad/delighted/joyful/cheerful/overjoyed/thrilled/ecstatic/elated",
+    "joy": "happy/glad/delighted/joyful/cheerful/overjoyed/thrilled/ecstatic/elated/chuffed/over the moon",
     "excitement": "excited/eager/pumped/psyched/stoked",
     "sadness": "sad/unhappy/down/miserable/heartbroken/gutted/depressed/devastated/upset/low/tearful",
     "grief": "grieving/mourning/bereaved",
@@ -31,7 +31,7 @@ EMOTIONS: Mapping[str, str] = {
     "love": "in love/smitten",
     "envy": "jealous/envious",
     "boredom": "bored",
-    "tiredness": "tired/exhausted/drained/worn out/burnt out/burned out",
+    "tiredness": "tired/exhausted/drained/worn out/burnt out/burned out/knackered/shattered",
 }
 
 GOOD_FEELINGS = frozenset("joy excitement gratitude pride relief love".split())
@@ -55,6 +55,22 @@ _FEELS = re.compile(
     r"(?: feeling)?|\A\W*(?:just )?feeling)"
     r"(?: (?:so|very|really|quite|pretty|too|just|still|extremely|incredibly|a bit|a little))?"
     rf" {_WORD}(?! to (?:say|report))",
+    re.IGNORECASE,
+)
+_FEELS_ALONE = re.compile(
+    r"\A\W*(?:(?:so|just|really|absolutely|totally|completely|pretty|quite|a bit|bit) )?"
+    r"(?P<word>gutted|heartbroken|devastated|thrilled|ecstatic|chuffed|over the moon|stoked|terrified|furious|livid"
+    r"|worried|nervous|stressed|exhausted|knackered|fed up|relieved|excited|disappointed|proud)"
+    r"(?=,|;| -| (?:about|that|cos|cause|because|for|of|after|i|we|my|it)\b)",
+    re.IGNORECASE,
+)
+"""A feeling without its subject; only words that begin no other sentence."""
+_UNWELL = re.compile(
+    r"\b(?:coming|came|gone|going) down with\b|\bunder the weather\b|\b(?:threw|throwing|thrown) up\b"
+    r"|(?:\bI(?:'?m| am| feel|'?ve been| have been)|\A\W*(?:been|feeling))(?: feeling)?"
+    r"(?: (?:so|very|really|quite|pretty|a bit|still))? (?:ill|sick|poorly|rough|unwell)\b(?! of\b)"
+    r"|\bI(?:'?ve| have)?(?: just)? (?:got|have|caught|tested positive for)(?: (?:a|the|some))?"
+    r"(?: (?:bad|nasty|horrible|terrible|awful|really bad))? (?:cold|flu|covid|fever|migraine|stomach bug|bug)\b",
     re.IGNORECASE,
 )
 _COURTEOUS = re.compile(
@@ -93,13 +109,18 @@ def emotion(sentence: str) -> str:
         return "sadness"
     if len(plain.split()) < LEAST_WORDS or _COURTEOUS.search(plain):
         return ""
-    match = _FEELS.search(plain) or _MADE.search(plain)
+    match = _FEELS.search(plain) or _FEELS_ALONE.match(plain) or _MADE.search(plain)
     return _MEANS[match["word"].casefold()] if match else ""
 
 
 def feeling_now(sentence: str) -> str:
     """The emotion that the speaker feels now; empty if they name none, or one that has passed."""
     return "" if _NOT_NOW.search(sentence) else emotion(sentence)
+
+
+def unwell(sentence: str) -> bool:
+    """Whether the speaker says that they are ill now."""
+    return _UNWELL.search(sentence.replace("’", "'")) is not None and not _NOT_NOW.search(sentence)
 
 
 def scene(sentence: str) -> str:

@@ -33,6 +33,10 @@ _CHANGES = re.compile(
     re.IGNORECASE,
 )
 """What says that something is not as it was."""
+_ENDS = re.compile(
+    r"\b(?:quit|quitting|stopped|gave up|given? up|giving up|packed in|no longer)\W+(\w+)", re.IGNORECASE
+)
+"""What says that something is not done any more, and what that is."""
 _THING = re.compile(r"\b(?:it|its|it['’]s|one|them)\b", re.IGNORECASE)
 
 
@@ -49,6 +53,12 @@ def answers(note: Note) -> bool:
 def says_change(note: Note) -> bool:
     """Whether a note says that something is not as it was."""
     return _CHANGES.search(note.quote) is not None
+
+
+def says_end(question: Question, note: Note) -> bool:
+    """Whether a note says that what a question asks for now is not done any more."""
+    ended = frozenset(term for words in _ENDS.findall(note.quote) for term in terms(words))
+    return not asks_of_past(question.text) and not ended.isdisjoint(question.weights.keys() - ASKING)
 
 
 def holding(question: Question, notes: Sequence[Note]) -> Note:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graph.learning.feelings import GOOD_FEELINGS, HARD_FEELINGS, feeling_now
+from graph.learning.feelings import GOOD_FEELINGS, HARD_FEELINGS, feeling_now, unwell
 from graph.replies.phrases import CRISIS, GOOD, HARD, SMALL_TALK
 from graph.understanding.classifier import KINDS, Kind
 from graph.understanding.form import Form, exclaims, form_of
@@ -31,6 +31,8 @@ _JOINING = (["and"], ["n"], ["or"])
 """First words of what goes on from before ("and back"), which is not small talk."""
 _ABOUT_SELF = re.compile(r"\A(?!.*\b(?:you|your|u|ur)\b).*\b(?:i|my)\b|\bcall me\b", re.IGNORECASE | re.DOTALL)
 """Asks about oneself alone: "do i have a boyfriend" is small talk only if the memory has no answer."""
+_OF_HABITS = re.compile(r"\W*(?:do|did|have|had|was) i\b(?! (?:have|need|got) to\b)", re.IGNORECASE)
+"""Asks whether oneself did something ("do i smoke"), which small talk never answers."""
 _OF_OTHERS = re.compile(r"\b(?:about|of|on) (?!(?:me|myself|us|now|late)\b)\w", re.IGNORECASE)
 """Asks what is known of somebody or something else."""
 _ADDRESSES = re.compile(r"\b(?:you|your|u|ur)\b", re.IGNORECASE)
@@ -97,6 +99,8 @@ def read_parts(sentences: Sequence[View], services: Services, persona: str, *, f
             intent = ""
         if intent == KNOWN_OF_USER and _OF_OTHERS.search(view.text):
             intent = ""
+        if _OF_HABITS.match(view.text) and not _ADDRESSES.search(view.text):
+            intent = ""
         small_talk = intent or small_talk
         may_be_known = _ABOUT_SELF.search(view.text) or not (known.issuperset(typed) or _ADDRESSES.search(view.text))
         if intent == ABOUT_USER or (intent and form == "question" and may_be_known):
@@ -123,7 +127,7 @@ def _news(view: View, services: Services) -> str:
     if intent and probability > MIN_LOSS_PROBABILITY:
         return intent
     felt = feeling_now(view.text)
-    return GOOD if felt in GOOD_FEELINGS else HARD if felt in HARD_FEELINGS else ""
+    return GOOD if felt in GOOD_FEELINGS else HARD if felt in HARD_FEELINGS or unwell(view.text) else ""
 
 
 def _may_ask(form: Form, view: View, services: Services) -> bool:
