@@ -81,6 +81,7 @@ _COURTEOUS = re.compile(
 """Polite phrases ("I'm glad you like it", "I'm happy to help") are not feelings."""
 
 _NOT_NOW = re.compile(r"\b(?:but|until|before|used to|was|were|got|left|had been)\b", re.IGNORECASE)
+_WAS_UNWELL = re.compile(r"\b(?:until|before|used to|was|were|had)\b", re.IGNORECASE)
 
 LEAST_WORDS = 5
 """Fewest words of a sentence that tells a feeling and its cause; "I'm excited!" tells no cause."""
@@ -120,7 +121,7 @@ def feeling_now(sentence: str) -> str:
 
 def unwell(sentence: str) -> bool:
     """Whether the speaker says that they are ill now."""
-    return _UNWELL.search(sentence.replace("’", "'")) is not None and not _NOT_NOW.search(sentence)
+    return _UNWELL.search(sentence.replace("’", "'")) is not None and not _WAS_UNWELL.search(sentence)
 
 
 def scene(sentence: str) -> str:
