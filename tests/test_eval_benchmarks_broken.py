@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from eval.benchmarks.beam import adapter as beam
 from eval.benchmarks.locomo import adapter as locomo
 from eval.benchmarks.longmemeval import adapter as longmemeval
 from eval.benchmarks.madial import adapter as madial
@@ -48,8 +49,14 @@ DIALOGUE = {
 }
 MEMORY = {"1": {"time": "2023-12-25", "scene": "s", "emotion": "e", "event": "Bart v", "user-id": 1}}
 PROBE = {"id": "p", "ability": "temporal", "question": "q?", "asked_at": "2026-10-04", "answers": ["a"], "evidence": []}
+MESSAGE = {"role": "user", "id": 0, "time_anchor": "March-15-2024", "content": "c ->-> 1,1"}
+ASKED = {"knowledge_update": [{"question": "q?", "answer": "a", "source_chat_ids": {"old": [0], "new": [0]}}]}
 
 FILES = {
+    beam: {
+        "chat.json": json.dumps([{"batch_number": 1, "turns": [[MESSAGE]]}]),
+        "probing_questions/probing_questions.json": json.dumps(ASKED),
+    },
     longmemeval: {"longmemeval_s.json": json.dumps([QUESTION])},
     locomo: {"locomo10.json": json.dumps([SAMPLE])},
     perltqa: {
@@ -68,6 +75,7 @@ REPLACED = (b"null", b"[]", b"{}", b'"', b"7", b"-1", b"true", b'"x"', b"[[", b"
 @pytest.mark.parametrize("adapter", FILES, ids=lambda adapter: adapter.TITLE)
 def test_the_files_used_here_are_whole(adapter, tmp_path):
     for name, text in FILES[adapter].items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
     assert [len(history.probes) for history in adapter.load(tmp_path)] == [1]
 
@@ -82,6 +90,7 @@ def test_a_damaged_file_is_read_or_refused(adapter, tmp_path, data):
             start = data.draw(st.integers(0, len(content)))
             end = data.draw(st.integers(start, min(len(content), start + 20)))
             content[start:end] = data.draw(st.binary(max_size=4) | st.sampled_from(REPLACED))
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(content)
     check(adapter, tmp_path)
 
@@ -95,6 +104,7 @@ def test_a_value_of_another_kind_is_read_or_refused(adapter, tmp_path, data):
         for _ in range(data.draw(st.integers(0, 3))):
             number = data.draw(st.integers(0, len(lines) - 1))
             lines[number] = change(lines[number], data)
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("\n".join(map(json.dumps, lines)) + "\n", encoding="utf-8")
     check(adapter, tmp_path)
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from eval.benchmarks.beam import adapter as beam
 from eval.benchmarks.dialsim import adapter as dialsim
 from eval.benchmarks.dialsim.presets import DIALSIM_TABLES
 from eval.benchmarks.locomo import adapter as locomo
@@ -85,6 +86,13 @@ _ALL = (
         dialsim.load,
         Scoring("sessions"),
         DIALSIM_TABLES,
+    ),
+    Benchmark(
+        "beam",
+        beam.TITLE,
+        "100 chats of up to ten million tokens, 2,000 questions on ten abilities (Tavakoli et al. 2025).",
+        beam.load,
+        Scoring("sessions"),
     ),
 )
 BENCHMARKS: Mapping[str, Benchmark] = {benchmark.name: benchmark for benchmark in _ALL}

@@ -1,0 +1,1 @@
+"""BEAM: adapter."""
