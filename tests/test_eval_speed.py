@@ -123,10 +123,21 @@ def test_a_bank_that_was_made_before_is_taken_as_it_is(tmp_path, embedder):
     assert first.path.stat().st_mtime_ns == before
 
 
-def test_bm25s_is_asked_for_with_the_line_that_installs_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "bm25s", None)
+@pytest.mark.parametrize("package", ["bm25s", "tantivy"])
+def test_a_missing_package_is_asked_for_with_the_line_that_installs_it(monkeypatch, package):
+    monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(Missing, match=r"pip install -r requirements-test\.txt"):
-        references.bm25s(None)
+        getattr(references, package)(None)
+
+
+def test_the_engines_for_words_find_the_same_line_and_nothing_for_words_that_nobody_said(tmp_path):
+    terms = ["red boat harbour", "green boat", "old windmill on hill"]
+    corpus = references.Corpus(np.arange(1, 4), terms, np.zeros((3, 2), np.float32), frozenset(), tmp_path)
+    for build in (references.fts5, references.bm25s, references.tantivy):
+        search = build(corpus)
+        assert search(references.Question(["windmill", "boat"], np.zeros(2)))[0][0] == 3
+        assert {found for found, _ in search(references.Question(["boat"], np.zeros(2)))} >= {1, 2}
+        assert not search(references.Question(["lighthouse"], np.zeros(2)))
 
 
 # --- the made-up life

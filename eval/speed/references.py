@@ -104,6 +104,33 @@ def bm25s(corpus: Corpus) -> Search:
     return search
 
 
+def tantivy(corpus: Corpus) -> Search:
+    """Tantivy, a search engine in Rust, with its index in memory; raises `Missing` if not installed."""
+    try:
+        import tantivy as package
+    except ImportError as fault:
+        raise Missing("the bench needs tantivy: python -m pip install -r requirements-test.txt") from fault
+    builder = package.SchemaBuilder()
+    builder.add_text_field("terms", tokenizer_name="whitespace", index_option="freq")
+    builder.add_integer_field("id", stored=True)
+    schema = builder.build()
+    index = package.Index(schema)
+    writer = index.writer(num_threads=1)
+    for memory_id, terms in zip(corpus.ids.tolist(), corpus.terms, strict=True):
+        writer.add_document(package.Document(id=memory_id, terms=terms))
+    writer.commit()
+    writer.wait_merging_threads()
+    index.reload()
+    searcher = index.searcher()
+
+    def search(question: Question) -> Ranking:
+        words = [(package.Occur.Should, package.Query.term_query(schema, "terms", t, "freq")) for t in question.terms]
+        found = searcher.search(package.Query.boolean_query(words), REACH).hits
+        return [(searcher.doc(address)["id"][0], score) for score, address in found]
+
+    return search
+
+
 def rank_bm25(corpus: Corpus) -> Search:
     """rank-bm25's Okapi: every document is scored for every question."""
     from rank_bm25 import BM25Okapi
@@ -134,5 +161,6 @@ REFERENCES = (
     EXACT_WORDS,
     EXACT_MEANING,
     Reference("bm25s", bm25s),
+    Reference("tantivy", tantivy),
     Reference("rank-bm25", rank_bm25, 100_000, "reads every document for each question"),
 )

@@ -12,7 +12,7 @@ from tabulate import tabulate
 from eval.runs.provenance import machine
 from eval.speed.measure import ANY, ENCODED, SpeedFigure
 
-PACKAGES = ("numpy", "openvino", "torch", "sentence-transformers", "rank-bm25", "bm25s")
+PACKAGES = ("numpy", "openvino", "torch", "sentence-transformers", "rank-bm25", "bm25s", "tantivy")
 METHOD = (
     f"Synthetic conversations. Vectors: the first {ENCODED:,} turns have their own; all others are mixtures of three "
     "of those, with their mean and spectrum. Questions are encoded by the model."
