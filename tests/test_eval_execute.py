@@ -15,6 +15,8 @@ import pytest
 
 from eval.__main__ import main
 from eval.benchmarks import NoProbes, UnknownBenchmark, find, histories
+from eval.play.engines.schedule import WorkerFailed
+from eval.play.execute import execute
 from eval.reporting.report import report
 from eval.runs.evaluator import OWN_FILES, Evaluator, RunRequest
 from eval.runs.experiment import Experiment, with_settings
@@ -198,20 +200,74 @@ def test_a_run_that_goes_on_elsewhere_is_left_alone(evaluator, embedder, data):
     assert evaluator.run(order(limit=2, data=data), encoder=embedder, started=started).is_done
 
 
-def test_a_killed_worker_ends_the_command_with_what_was_answered(home, data):
-    going = command(home, "run", "memoir", "--data", str(data), "--reader", "none", "--jobs", "2")
+def start_two_workers(home, data, *options):
+    """A command with two workers, once it has answered something, and their process ids."""
+    going = command(home, "run", "memoir", "--data", str(data), "--reader", "none", "--jobs", "2", *options)
     wait_for(lambda: [p for p in home.glob("runs/*/predictions.jsonl") if p.stat().st_size > 1000])
     names = {pid: Path(f"/proc/{pid}/cmdline").read_text() for pid in children(going.pid)}
-    os.kill(next(pid for pid, name in names.items() if "spawn_main" in name), signal.SIGKILL)
-    out, err = going.communicate(timeout=60)
-    assert going.returncode == 1
-    assert out == ""
-    assert "was killed" in err
+    return going, [pid for pid, name in names.items() if "spawn_main" in name]
+
+
+def test_a_killed_worker_is_replaced_and_changes_no_figure(home, data, whole):
+    going, workers = start_two_workers(home, data)
+    os.kill(workers[0], signal.SIGKILL)
+    _, err = going.communicate(timeout=120)
+    assert going.returncode == 0
+    assert any(f"The process that replayed {name} was killed" in err for name in ("ines", "marta"))
     assert "Traceback" not in err
     (run,) = Evaluator(EvalSettings(home=home)).runs.all()
-    assert run.samples()
+    assert run.is_done
+    assert answers(run) == answers(whole)
+    assert report(run).metrics == report(whole).metrics
+    assert len((run.folder / "predictions.jsonl").read_text("utf-8").splitlines()) == 2 * PROBES
+    wait_for(lambda: not any(is_running(pid) for pid in workers))
+
+
+class Deadly(str):
+    """A text that kills the worker that reads it."""
+
+    def __reduce__(self):
+        return os._exit, (9,)
+
+
+def test_a_history_that_kills_its_worker_twice_is_named_and_the_others_are_replayed(evaluator, data):
+    request = order(data=data, jobs=2)
+    first, second = evaluator.histories(request)
+    run, total = evaluator.start(request)
+    deadly = replace(first, id="deadly", persona=replace(first.persona, description=Deadly("x")))
+    playing = ([(run, request.experiment)], [deadly, second], evaluator.settings.cache_path)
+    with pytest.raises(WorkerFailed, match="Not finished: deadly"):
+        execute(*playing, total=total, jobs=2)
     assert not run.is_done
-    wait_for(lambda: not any(is_running(pid) for pid in names))
+    assert len(run.samples()) == PROBES
+    assert [costs.history for costs in run.costs()] == [second.id]
+    assert evaluator.run(request).is_done
+    assert len(run.samples()) == 2 * PROBES
+
+
+def test_ctrl_c_ends_the_workers_and_leaves_no_file_behind(home, data, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    going, workers = start_two_workers(home, data)
+    for pid in (*workers, going.pid):  # a terminal sends it to all of them
+        os.kill(pid, signal.SIGINT)
+    out, err = going.communicate(timeout=10)
+    assert going.returncode == 130
+    assert out == ""
+    assert "Traceback" not in err
+    assert not any(is_running(pid) for pid in workers)
+    assert not list((tmp_path / "tmp").glob("memoir-*"))
+
+
+def test_a_stopped_run_of_two_workers_keeps_what_they_answered(evaluator, data, whole):
+    stop, seen = threading.Event(), []
+    run = evaluator.run(order(data=data, jobs=2), stop=stop, watch=lambda p: (seen.append(p.done), stop.set()))
+    assert not run.is_done
+    assert 0 < len(run.samples()) == len(seen)
+    again = evaluator.run(order(data=data, jobs=2))
+    assert again.name == run.name
+    assert again.is_done
+    assert answers(again) == answers(whole)
 
 
 def test_a_run_stopped_before_it_began_asks_nothing(evaluator, embedder, data):

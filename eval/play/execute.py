@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from eval.play.engines.processes import Processes
+from eval.play.engines.schedule import Schedule
 from eval.play.models import Models, load_models
-from eval.play.processes import replay_in_processes
 from eval.play.replay import Outcome, Stop, Task, replay_with_costs
 from eval.runs.experiment import Experiment
 from eval.runs.run import HistoryCosts, Run
 from eval.types import History, Watch
 from graph.models.names import is_local
+
+Outcomes = Generator[tuple[int, Outcome]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,49 +57,57 @@ def execute(
     answered = [run.answered() for run in runs]
     finished = [{c.history for c in run.costs()} for run in runs]
     done = sum(map(len, answered))
-    work = _tasks(histories, answered, finished)
+    task_of = partial(_task, answered=answered, finished=finished)
     stop, one = stop or threading.Event(), experiments[0]
     # A pool is one history and reads its file as it goes; a local chat model in every process would fill the memory.
     alone = jobs == 1 or models is not None or one.pooled or is_local(one.pipeline.model)
     outcomes = (
-        _replay_here(work, experiments, models or load_models(one, cache), stop)
+        _replay_here(filter(None, map(task_of, histories)), experiments, models or load_models(one, cache), stop)
         if alone
-        else replay_in_processes(work, experiments, cache, stop, jobs)
+        else _replay_in_processes(histories, task_of, experiments, cache, stop, jobs)
     )
-    for row, outcome in outcomes:
-        if isinstance(outcome, HistoryCosts):
-            runs[row].append_costs(outcome)
-            continue
-        key = (outcome.prediction.history_id, outcome.probe.id)
-        if key not in answered[row]:
-            answered[row].add(key)
-            runs[row].append_sample(outcome)
-            done += 1
-        watch(Progress(done, max(total * len(runs), done), outcome.prediction.history_id))
+    with closing(outcomes):  # ends the processes, also when this one fails
+        for row, outcome in outcomes:
+            if isinstance(outcome, HistoryCosts):
+                finished[row].add(outcome.history)
+                runs[row].append_costs(outcome)
+                continue
+            key = (outcome.prediction.history_id, outcome.probe.id)
+            if key not in answered[row]:
+                answered[row].add(key)
+                runs[row].append_sample(outcome)
+                done += 1
+            watch(Progress(done, max(total * len(runs), done), outcome.prediction.history_id))
     if not stop.is_set():
         for run in runs:
             run.mark_done()
 
 
-def _tasks(
-    histories: Iterable[History], answered: Sequence[set[tuple[str, str]]], finished: Sequence[set[str]]
-) -> Iterator[Task]:
-    """What is left to ask; a simulation starts over, since it draws its probes from all of them."""
-    for history in histories:
-        is_simulated = any(probe.asked_in for probe in history.probes)
-        left = {
-            row: tuple(p for p in history.probes if is_simulated or (history.id, p.id) not in answered[row])
-            for row, histories_done in enumerate(finished)
-            if history.id not in histories_done
-        }
-        if left:
-            yield Task(history, left)
+def _task(history: History, answered: Sequence[set[tuple[str, str]]], finished: Sequence[set[str]]) -> Task | None:
+    """What is left to ask of a history; a simulation starts over, since it draws its probes from all of them."""
+    is_simulated = any(probe.asked_in for probe in history.probes)
+    left = {
+        row: tuple(p for p in history.probes if is_simulated or (history.id, p.id) not in answered[row])
+        for row, histories_done in enumerate(finished)
+        if history.id not in histories_done
+    }
+    return Task(history, left) if left else None
 
 
-def _replay_here(
-    work: Iterator[Task], experiments: Sequence[Experiment], models: Models, stop: Stop
-) -> Iterator[tuple[int, Outcome]]:
+def _replay_here(work: Iterator[Task], experiments: Sequence[Experiment], models: Models, stop: Stop) -> Outcomes:
     for task in work:
         if stop.is_set():
             return
         yield from replay_with_costs(task, experiments, models, stop)
+
+
+def _replay_in_processes(
+    histories: Iterable[History],
+    task_of: Callable[[History], Task | None],
+    experiments: Sequence[Experiment],
+    cache: Path,
+    stop: Stop,
+    jobs: int,
+) -> Outcomes:
+    with Processes(experiments, cache, jobs) as engine:
+        yield from Schedule(engine, histories, task_of).outcomes(jobs, stop)

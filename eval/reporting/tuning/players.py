@@ -17,8 +17,8 @@ from tempfile import TemporaryDirectory
 
 from eval.benchmarks import find
 from eval.metrics.evidence import Scoring, score_evidence
+from eval.play.engines.schedule import WorkerFailed
 from eval.play.models import Models, load_models
-from eval.play.processes import WorkerFailed
 from eval.play.retrieval_under_test import RetrievalUnderTest
 from eval.reporting.tuning.differences import ProbeValue
 from eval.reporting.tuning.grid import FIGURES, Constants, with_constants

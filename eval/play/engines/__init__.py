@@ -1,0 +1,1 @@
+"""Where histories are replayed: in several processes of this machine."""

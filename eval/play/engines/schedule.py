@@ -1,0 +1,198 @@
+"""Give histories to workers, and give a history to another worker where one is killed."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Event
+from typing import Protocol
+
+from eval.play.models import Models, load_models
+from eval.play.replay import Outcome, Stop, Task, replay_with_costs
+from eval.runs.experiment import Experiment
+from eval.types import History
+from memory.errors import MemoirError
+
+log = logging.getLogger(__name__)
+
+BATCH_SECONDS = 0.2
+"""How long a worker collects outcomes before it hands them over: a kill loses this much, and one answer."""
+
+STOP_SECONDS = 5.0
+"""How long current answers are waited for once a run is stopped."""
+
+MAX_DEATHS_AT_START = 10
+"""How many workers may die while they load their models, or wait for a history."""
+
+Batch = list[tuple[int, Outcome]]
+
+
+class WorkerFailed(MemoirError):
+    """A process that replayed histories failed or was killed."""
+
+
+class Worker(Protocol):
+    """A process that replays one history at a time."""
+
+    def replay(self, task: Task | None) -> Future[Batch | MemoirError]:
+        """Start a task, or go on with the current one: the next outcomes, none when it is finished, or what failed."""
+
+
+class Engine(Protocol):
+    """A place for workers.
+
+    A future of a worker that died raises one of `deaths`. A history is given up after as many of them as `attempts`.
+    """
+
+    deaths: tuple[type[Exception], ...]
+    attempts: int
+
+    def start_worker(self) -> Worker:
+        """Start a worker; it may be ready much later."""
+
+
+class Replayer:
+    """The part of a worker that runs in its own process."""
+
+    def __init__(self, experiments: Sequence[Experiment], cache: Path) -> None:
+        self._experiments = experiments
+        self._cache = cache
+        self._models: Models | None = None
+        self._history = "the models"
+        self._outcomes: Iterator[tuple[int, Outcome]] = iter(())
+
+    def replay(self, task: Task | None) -> Batch | MemoirError:
+        """See `Worker.replay`."""
+        try:
+            if self._models is None:
+                self._models = load_models(self._experiments[0], self._cache)
+            if task is not None:
+                self._history = task.history.id
+                self._outcomes = replay_with_costs(task, self._experiments, self._models, Event())
+            return self._next_batch()
+        except MemoirError as fault:
+            return fault
+        except Exception as fault:  # the process that gives out the tasks shows it
+            return WorkerFailed(f"{self._history}: {type(fault).__name__}: {fault}")
+
+    def _next_batch(self) -> Batch:
+        batch, until = [], time.monotonic() + BATCH_SECONDS
+        for outcome in self._outcomes:
+            batch.append(outcome)
+            if time.monotonic() > until:
+                break
+        return batch
+
+
+class Schedule:
+    """Which worker replays which history; where a worker dies, another one goes on with its history.
+
+    `histories` are read one ahead. `task_of` makes a task of what is unanswered of a history, or None if nothing is.
+    """
+
+    def __init__(self, engine: Engine, histories: Iterable[History], task_of: Callable[[History], Task | None]) -> None:
+        self._engine = engine
+        self._task_of = task_of
+        self._unread = filter(None, map(task_of, histories))
+        self._events: SimpleQueue[tuple[Worker, Future[Batch | MemoirError]] | Future[Task | None]] = SimpleQueue()
+        self._is_reading = False
+        self._waiting: deque[Task] = deque()
+        self._idle: list[Worker] = []
+        self._busy: dict[Worker, Task] = {}
+        self._deaths = Counter[str]()
+        self._failed: list[str] = []
+        self._broken_file: Exception | None = None
+
+    def outcomes(self, jobs: int, stop: Stop) -> Iterator[tuple[int, Outcome]]:
+        """Replay everything on so many workers, in any order.
+
+        Raises `WorkerFailed` if a worker failed, and once all else is done, if histories were given up.
+        """
+        with ThreadPoolExecutor(1) as reader:
+            for _ in range(jobs):
+                self._send(self._engine.start_worker(), None)
+            self._read(reader)
+            while (self._is_reading or self._waiting or self._busy) and not stop.is_set():
+                yield from self._handle_next()
+                while self._waiting and self._idle:
+                    worker = self._idle.pop()
+                    self._busy[worker] = self._waiting.popleft()
+                    self._send(worker, self._busy[worker])
+                    self._read(reader)
+            until = time.monotonic() + STOP_SECONDS
+            while self._busy and time.monotonic() < until:
+                yield from self._handle_next(goes_on=False)
+        if self._failed and not stop.is_set():
+            raise WorkerFailed(
+                f"Not finished: {', '.join(self._failed)}. The process that replayed it was killed, and so was the "
+                "next one, perhaps because memory ran out. All other answers are kept; run the same command again "
+                "with fewer --jobs to continue"
+            )
+        if self._broken_file:
+            raise self._broken_file
+
+    def _read(self, reader: ThreadPoolExecutor) -> None:
+        if not self._is_reading:
+            self._is_reading = True
+            reader.submit(next, self._unread, None).add_done_callback(self._events.put)
+
+    def _send(self, worker: Worker, task: Task | None) -> None:
+        try:
+            future = worker.replay(task)
+        except self._engine.deaths as death:
+            future = Future()
+            future.set_exception(death)
+        future.add_done_callback(lambda done: self._events.put((worker, done)))
+
+    def _handle_next(self, *, goes_on: bool = True) -> Iterator[tuple[int, Outcome]]:
+        try:
+            event = self._events.get(timeout=0.2)  # so that the caller can check its clock
+        except Empty:
+            return
+        if isinstance(event, Future):
+            self._handle_read(event)
+            return
+        worker, future = event
+        try:
+            batch = future.result()
+        except self._engine.deaths:
+            self._handle_death(self._busy.pop(worker, None))
+            return
+        if isinstance(batch, MemoirError):
+            raise batch
+        yield from batch
+        if batch and goes_on:
+            self._send(worker, None)
+        else:
+            self._busy.pop(worker, None)
+            self._idle.append(worker)
+
+    def _handle_read(self, read: Future[Task | None]) -> None:
+        try:
+            task = read.result()
+        except Exception as fault:  # what was read before is replayed first
+            self._broken_file, task = fault, None
+        self._is_reading = False
+        if task is not None:
+            self._waiting.append(task)
+
+    def _handle_death(self, task: Task | None) -> None:
+        history = task.history.id if task else ""
+        self._deaths[history] += 1
+        if task is None and self._deaths[history] > MAX_DEATHS_AT_START:
+            raise WorkerFailed(
+                "Process after process is killed while it loads the models, perhaps because memory runs out. Run the "
+                "same command again with fewer --jobs"
+            )
+        if task and self._deaths[history] >= self._engine.attempts:
+            self._failed.append(history)
+        elif task:
+            log.warning("The process that replayed %s was killed; another one goes on with it.", history)
+            if left := self._task_of(task.history):
+                self._waiting.append(left)
+        self._send(self._engine.start_worker(), None)
