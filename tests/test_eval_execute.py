@@ -230,7 +230,7 @@ class Deadly(str):
         return os._exit, (9,)
 
 
-def test_a_history_that_kills_its_worker_twice_is_named_and_the_others_are_replayed(evaluator, data):
+def test_a_history_that_kills_its_worker_twice_is_named_and_the_others_are_replayed(evaluator, embedder, data):
     request = order(data=data, jobs=2)
     first, second = evaluator.histories(request)
     run, total = evaluator.start(request)
@@ -241,7 +241,7 @@ def test_a_history_that_kills_its_worker_twice_is_named_and_the_others_are_repla
     assert not run.is_done
     assert len(run.samples()) == PROBES
     assert [costs.history for costs in run.costs()] == [second.id]
-    assert evaluator.run(request).is_done
+    assert evaluator.run(request, encoder=embedder).is_done
     assert len(run.samples()) == 2 * PROBES
 
 
@@ -259,12 +259,12 @@ def test_ctrl_c_ends_the_workers_and_leaves_no_file_behind(home, data, tmp_path,
     assert not list((tmp_path / "tmp").glob("memoir-*"))
 
 
-def test_a_stopped_run_of_two_workers_keeps_what_they_answered(evaluator, data, whole):
+def test_a_stopped_run_of_two_workers_keeps_what_they_answered(evaluator, embedder, data, whole):
     stop, seen = threading.Event(), []
     run = evaluator.run(order(data=data, jobs=2), stop=stop, watch=lambda p: (seen.append(p.done), stop.set()))
     assert not run.is_done
     assert 0 < len(run.samples()) == len(seen)
-    again = evaluator.run(order(data=data, jobs=2))
+    again = evaluator.run(order(data=data), encoder=embedder)
     assert again.name == run.name
     assert again.is_done
     assert answers(again) == answers(whole)

@@ -9,6 +9,7 @@ from pathlib import Path
 from eval.benchmarks import BENCHMARKS, PRESETS
 from eval.cli import compiling, listing, run, tables
 from eval.fetching.fetch import SOURCES
+from eval.play.execute import ENGINES
 from eval.runs.evaluator import Evaluator
 from eval.runs.halves import HALVES
 from eval.speed.banks import Size
@@ -81,6 +82,8 @@ def _describe_run(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--preset", choices=list(PRESETS), metavar="NAME", help="run the rows of a paper's table")
     _add_half(sub)
     _add_jobs(sub)
+    text = "where they run: on this machine, or on the Ray cluster at RAY_ADDRESS"
+    sub.add_argument("--engine", choices=list(ENGINES), default="local", help=text)
     sub.add_argument("--judge", metavar="MODEL", help="let this chat model judge the answers")
     sub.add_argument("--afresh", action="store_true", help="start a new run instead of resuming an unfinished one")
     sub.add_argument("--cold", action="store_true", help="use no cached embeddings")

@@ -92,6 +92,7 @@ def _run_together(
             only=tuple(arguments.only),
             half=arguments.half,
             jobs=arguments.jobs,
+            engine=arguments.engine,
             afresh=arguments.afresh,
             cold=arguments.cold,
         )

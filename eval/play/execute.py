@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from eval.play.engines.processes import Processes
-from eval.play.engines.schedule import Schedule
+from eval.play.engines.ray_cluster import RayCluster
+from eval.play.engines.schedule import Engine, Schedule
 from eval.play.models import Models, load_models
 from eval.play.replay import Outcome, Stop, Task, replay_with_costs
 from eval.runs.experiment import Experiment
@@ -19,6 +20,9 @@ from eval.types import History, Watch
 from graph.models.names import is_local
 
 Outcomes = Generator[tuple[int, Outcome]]
+
+ENGINES: Mapping[str, Callable[[Sequence[Experiment], Path, int], Engine]] = {"local": Processes, "ray": RayCluster}
+"""Where histories are replayed: in processes of this machine, or on the nodes of a Ray cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,7 @@ def execute(
     *,
     total: int,
     jobs: int = 1,
+    engine: str = "local",
     models: Models | None = None,
     stop: Stop | None = None,
     watch: Callable[[Progress], None] = lambda progress: None,
@@ -50,8 +55,9 @@ def execute(
 
     Their experiments store the same (`Experiment.storing`), and each history is stored once for all of them.
     `histories` are read as needed, so that not all of them need to fit in memory. `cache` is the file of embeddings,
-    `total` the number of all probes of a run. Answers do not depend on `jobs`: one process replays a history from start
-    to end. `models` are used in this process. `stop` is checked between probes, and `watch` called after each.
+    `total` the number of all probes of a run. Answers depend neither on `jobs` nor on `engine`: one process replays a
+    history from start to end. `models` are used in this process. `stop` is checked between probes, and `watch` called
+    after each.
     """
     runs, experiments = [run for run, _ in rows], [experiment for _, experiment in rows]
     answered = [run.answered() for run in runs]
@@ -60,11 +66,11 @@ def execute(
     task_of = partial(_task, answered=answered, finished=finished)
     stop, one = stop or threading.Event(), experiments[0]
     # A pool is one history and reads its file as it goes; a local chat model in every process would fill the memory.
-    alone = jobs == 1 or models is not None or one.pooled or is_local(one.pipeline.model)
+    alone = models is not None or one.pooled or (engine == "local" and (jobs == 1 or is_local(one.pipeline.model)))
     outcomes = (
         _replay_here(filter(None, map(task_of, histories)), experiments, models or load_models(one, cache), stop)
         if alone
-        else _replay_in_processes(histories, task_of, experiments, cache, stop, jobs)
+        else _replay_on(ENGINES[engine](experiments, cache, jobs), histories, task_of, stop, jobs)
     )
     with closing(outcomes):  # ends the processes, also when this one fails
         for row, outcome in outcomes:
@@ -101,13 +107,8 @@ def _replay_here(work: Iterator[Task], experiments: Sequence[Experiment], models
         yield from replay_with_costs(task, experiments, models, stop)
 
 
-def _replay_in_processes(
-    histories: Iterable[History],
-    task_of: Callable[[History], Task | None],
-    experiments: Sequence[Experiment],
-    cache: Path,
-    stop: Stop,
-    jobs: int,
+def _replay_on(
+    engine: Engine, histories: Iterable[History], task_of: Callable[[History], Task | None], stop: Stop, jobs: int
 ) -> Outcomes:
-    with Processes(experiments, cache, jobs) as engine:
+    with engine:
         yield from Schedule(engine, histories, task_of).outcomes(jobs, stop)

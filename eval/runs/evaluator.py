@@ -14,6 +14,7 @@ from eval import benchmarks
 from eval.benchmarks.types import Benchmark
 from eval.judging.judge import Judge, Spent
 from eval.making.questions import graph_history
+from eval.play.engines.ray_cluster import require_ray
 from eval.play.execute import Progress, execute
 from eval.play.models import load_models
 from eval.play.pooled import pool
@@ -48,8 +49,8 @@ class RunRequest:
     """Which benchmark to run, on what data and with which settings.
 
     `limit` asks the first so many probes, `only` names the histories to play, `half` limits both to the half that tunes
-    or the one that reports. `afresh` starts a new run where an unfinished one could be resumed; `cold` ignores the
-    cache of embeddings.
+    or the one that reports. `jobs` processes replay where `engine` says (see `ENGINES`). `afresh` starts a new run
+    where an unfinished one could be resumed; `cold` ignores the cache of embeddings.
     """
 
     benchmark: str
@@ -59,6 +60,7 @@ class RunRequest:
     only: tuple[str, ...] = ()
     half: Half | None = None
     jobs: int = 1
+    engine: str = "local"
     afresh: bool = False
     cold: bool = False
 
@@ -121,6 +123,8 @@ class Evaluator:
     def start_together(self, requests: Sequence[RunRequest]) -> tuple[list[Run], int]:
         """Start requests that differ in ranking and reading only; returns their runs, and the probes of each."""
         first = requests[0]
+        if first.engine == "ray":
+            require_ray()
         benchmark, path = _requested_benchmark(first), self.path_of(first)
         total = sum(count_asked(history, first.experiment) for history in _histories(first, path))
         data = checksum(path)
@@ -187,6 +191,7 @@ class Evaluator:
                 cache,
                 total=total,
                 jobs=first.jobs,
+                engine=first.engine,
                 models=models,
                 stop=stop,
                 watch=watch,

@@ -1,1 +1,1 @@
-"""Where histories are replayed: in several processes of this machine."""
+"""Where histories are replayed: in processes of this machine, or on the nodes of a Ray cluster."""

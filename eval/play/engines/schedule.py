@@ -44,13 +44,17 @@ class Worker(Protocol):
 
 
 class Engine(Protocol):
-    """A place for workers.
+    """Where workers run; they end with its context.
 
     A future of a worker that died raises one of `deaths`. A history is given up after as many of them as `attempts`.
     """
 
     deaths: tuple[type[Exception], ...]
     attempts: int
+
+    def __enter__(self) -> Engine: ...
+
+    def __exit__(self, *_: object) -> None: ...
 
     def start_worker(self) -> Worker:
         """Start a worker; it may be ready much later."""
@@ -79,6 +83,10 @@ class Replayer:
             return fault
         except Exception as fault:  # the process that gives out the tasks shows it
             return WorkerFailed(f"{self._history}: {type(fault).__name__}: {fault}")
+
+    def close(self) -> None:
+        """Delete the bank of a history that is not finished."""
+        self._outcomes = iter(())
 
     def _next_batch(self) -> Batch:
         batch, until = [], time.monotonic() + BATCH_SECONDS
@@ -129,9 +137,8 @@ class Schedule:
                 yield from self._handle_next(goes_on=False)
         if self._failed and not stop.is_set():
             raise WorkerFailed(
-                f"Not finished: {', '.join(self._failed)}. The process that replayed it was killed, and so was the "
-                "next one, perhaps because memory ran out. All other answers are kept; run the same command again "
-                "with fewer --jobs to continue"
+                f"Not finished: {', '.join(self._failed)}. Each process that replayed it was killed, perhaps because "
+                "memory ran out. All other answers are kept; run the same command again with fewer --jobs to continue"
             )
         if self._broken_file:
             raise self._broken_file
@@ -160,8 +167,8 @@ class Schedule:
         worker, future = event
         try:
             batch = future.result()
-        except self._engine.deaths:
-            self._handle_death(self._busy.pop(worker, None))
+        except self._engine.deaths as death:
+            self._handle_death(self._busy.pop(worker, None), death)
             return
         if isinstance(batch, MemoirError):
             raise batch
@@ -181,13 +188,13 @@ class Schedule:
         if task is not None:
             self._waiting.append(task)
 
-    def _handle_death(self, task: Task | None) -> None:
+    def _handle_death(self, task: Task | None, death: Exception) -> None:
         history = task.history.id if task else ""
         self._deaths[history] += 1
         if task is None and self._deaths[history] > MAX_DEATHS_AT_START:
             raise WorkerFailed(
-                "Process after process is killed while it loads the models, perhaps because memory runs out. Run the "
-                "same command again with fewer --jobs"
+                "Process after process died while it loaded the models. If memory ran out, run the same command again "
+                f"with fewer --jobs. The last one: {death}"
             )
         if task and self._deaths[history] >= self._engine.attempts:
             self._failed.append(history)
