@@ -59,4 +59,4 @@ def test_the_other_commands_exist():
     named = {command.removeprefix("python -m eval ") for command in COMMANDS if command.startswith("python -m eval ")}
     usage = parser().format_help()
     assert named
-    assert all(re.search(rf"^\s+{name}\b", usage, re.MULTILINE) for name in named)
+    assert all(re.search(rf"^\s+{name.split()[0]}\b", usage, re.MULTILINE) for name in named)

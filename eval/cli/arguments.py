@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from eval.benchmarks import BENCHMARKS, PRESETS
-from eval.cli import compiling, listing, run, tables
+from eval.cli import compiling, listing, rating, run, tables
 from eval.fetching.fetch import SOURCES
 from eval.play.execute import ENGINES
 from eval.runs.evaluator import Evaluator
@@ -57,6 +57,7 @@ def parser() -> argparse.ArgumentParser:
     sub = add("export", listing.export_answers, "Write a run's answers as LongMemEval's own judge script reads them.")
     sub.add_argument("run")
     sub.add_argument("file", type=Path)
+    _describe_rate(commands.add_parser("rate", help="Rate replies of runs, by people or by a chat model."))
     _describe_compile(add("compile", compiling.compile_file, "Give LongMemEval's questions histories of any length."))
     sub = add("delete", listing.delete_run, "Delete a run.")
     sub.add_argument("run")
@@ -87,6 +88,37 @@ def _describe_run(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--judge", metavar="MODEL", help="let this chat model judge the answers")
     sub.add_argument("--afresh", action="store_true", help="start a new run instead of resuming an unfinished one")
     sub.add_argument("--cold", action="store_true", help="use no cached embeddings")
+
+
+def _describe_rate(rate: argparse.ArgumentParser) -> None:
+    rate.description = "Rate replies of runs, by people or by a chat model, without showing whose they are."
+    commands = rate.add_subparsers(required=True, metavar="COMMAND")
+
+    def add(name: str, command: Command, text: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=text, description=text)
+        sub.set_defaults(command=command)
+        sub.add_argument("--json", action="store_true", help="print one JSON object")
+        sub.add_argument("run", nargs="+", help="runs of one benchmark; what all of them replied to is rated")
+        sub.add_argument("--reference", action="store_true", help="rate the benchmark's own replies, too")
+        return sub
+
+    sub = add("sheet", rating.write_sheet, "Write a sheet to fill in: a CSV file with a line for each reply.")
+    sub.add_argument("--out", dest="file", help="the sheet to write", type=Path, required=True, metavar="FILE")
+    sub.add_argument("--limit", type=positive_number, metavar="N", help="of N questions only, chosen at random")
+    sub.add_argument("--seed", type=int, default=0, help="seed of the order")
+    sub = add("judge", rating.let_model_rate, "Let a chat model fill a sheet in.")
+    sub.add_argument("--sheet", help="a sheet of these runs", type=Path, required=True, metavar="FILE")
+    sub.add_argument("--model", required=True, help="as openai:gpt-4o-mini, or http://127.0.0.1:8000/v1#name")
+    sub.add_argument("--out", dest="file", help="the filled sheet to write", type=Path, required=True, metavar="FILE")
+    sub = add("read", rating.read_sheets, "Read sheets that were filled in, each by one rater.")
+    sub.add_argument(
+        "--sheet",
+        action="append",
+        help="a filled sheet; its rater is called like it",
+        type=Path,
+        required=True,
+        metavar="FILE",
+    )
 
 
 def _describe_compile(sub: argparse.ArgumentParser) -> None:

@@ -1,0 +1,258 @@
+"""The rating sheet: a CSV file with a line for each reply, which a rater fills in without knowing whose reply it is.
+
+reply       id of the line: a digest, from which a rater cannot tell the run
+question    number of what the reply answers; the replies to one question stand together, in random order
+said        the dialogue before, and what the user says
+memories    what the memory had found for the reply
+expected    the benchmark's own reply or answer
+text        the reply
+naturalness, style, memory, support, emotion      filled in: a number from 0 to 3, or nothing
+closest     filled in: x at the reply that feels closest to a friend's, or tie at any of them (section 3.3.3)
+remembers   filled in: x if the reply uses a memory
+"""
+
+from __future__ import annotations
+
+import csv
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Literal
+
+from eval.rating.criteria import CRITERIA, HIGHEST
+from eval.runs.run import Run
+from eval.types import Sample
+from memory.errors import MemoirError
+
+REFERENCE = "reference"
+"""Stands for a run: the benchmark's own replies, rated like any other."""
+
+SHOWN = ("reply", "question", "said", "memories", "expected", "text")
+SCORES = tuple(criterion.name for criterion in CRITERIA)
+COLUMNS = (*SHOWN, *SCORES, "closest", "remembers")
+Closest = Literal["x", "tie", ""]
+YES, NO, TIE = frozenset({"x", "yes", "1"}), frozenset({"", "no", "0"}), "tie"
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for the start of a formula."""
+
+
+class SheetUnusable(MemoirError):
+    """A rating sheet cannot be made of these runs, or is no rating sheet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A reply to rate: of which run (or `REFERENCE`), to which probe of which history."""
+
+    run: str
+    history: str
+    probe: str
+    said: str
+    memories: tuple[str, ...]
+    expected: str
+    text: str
+
+    @property
+    def question(self) -> tuple[str, str]:
+        """What it replies to, which other runs reply to as well."""
+        return self.history, self.probe
+
+    @property
+    def id(self) -> str:
+        """Its line in a sheet."""
+        return sha256("\0".join((self.run, self.history, self.probe)).encode()).hexdigest()[:12]
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """One rater's line: a score for each criterion that was filled in, and the two marks ("" for none)."""
+
+    reply: str
+    scores: Mapping[str, float]
+    closest: Closest
+    remembers: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A sheet that was filled in: whose, the ratings that can be used, and what could not be read."""
+
+    rater: str
+    ratings: Mapping[str, Rating]
+    faults: tuple[str, ...]
+
+
+def replies_of(runs: Sequence[Run], *, reference: bool = False) -> list[Reply]:
+    """The replies of runs to the questions that all of them answered, and the benchmark's own if `reference`.
+
+    Raises `SheetUnusable` if runs are of different benchmarks, or have no reply in common.
+    """
+    if len({run.spec.benchmark for run in runs}) > 1:
+        named = ", ".join(f"{run.name} ({run.spec.benchmark})" for run in runs)
+        raise SheetUnusable(f"a sheet is for runs of one benchmark; these are of several: {named}")
+    by_run = {run.name: {(s.prediction.history_id, s.probe.id): s for s in run.samples()} for run in runs}
+    answered = [{key for key, s in samples.items() if s.prediction.answer} for samples in by_run.values()]
+    common = set.intersection(*answered) if answered else set()
+    replies = [
+        _reply(run, key, sample, sample.prediction.answer)
+        for run, samples in by_run.items()
+        for key, sample in samples.items()
+        if key in common
+    ]
+    if not replies:
+        named = " and in ".join(by_run)
+        raise SheetUnusable(f"no question was replied to in {named}. Runs without a reader reply nothing")
+    if reference:
+        samples = next(iter(by_run.values()))
+        replies += [
+            _reply(REFERENCE, key, sample, sample.probe.gold.answers[0])
+            for key, sample in samples.items()
+            if key in common and sample.probe.gold.answers
+        ]
+    return replies
+
+
+def _reply(run: str, key: tuple[str, str], sample: Sample, text: str) -> Reply:
+    probe = sample.probe
+    said = [f"{turn.speaker}: {turn.text}" for turn in probe.dialogue] + [probe.question]
+    memories = tuple(f"{hit.said_at[:10]} {hit.text}".strip() for hit in sample.prediction.shown if hit.kept)
+    return Reply(run, *key, "\n".join(said), memories, (probe.gold.answers or ("",))[0], text)
+
+
+def write(replies: Sequence[Reply], file: Path, *, seed: int = 0, limit: int | None = None) -> int:
+    """Write an empty sheet, of the first `limit` questions in random order; returns the number of its lines.
+
+    Raises `SheetUnusable` if the file exists: it may be somebody's work.
+    """
+    questions: dict[tuple[str, str], list[Reply]] = defaultdict(list)
+    for reply in replies:
+        questions[reply.question].append(reply)
+    shuffled = random.Random(seed)
+    order = shuffled.sample(sorted(questions), len(questions))[:limit]
+    with _new_sheet(file) as writer:
+        for number, question in enumerate(order, start=1):
+            for reply in shuffled.sample(questions[question], len(questions[question])):
+                writer.writerow(_line(reply, number))
+    return sum(len(questions[question]) for question in order)
+
+
+def _line(reply: Reply, number: int) -> dict[str, object]:
+    memories = "\n".join(reply.memories)
+    texts = {"said": reply.said, "memories": memories, "expected": reply.expected, "text": reply.text}
+    return {"reply": reply.id, "question": number, **{name: _safe(text) for name, text in texts.items()}}
+
+
+def _safe(text: str) -> str:
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
+def ids(file: Path) -> set[str]:
+    """The replies that a sheet asks for; raises `SheetUnusable` if it is none."""
+    return {line["reply"] for _, line in _lines(file)}
+
+
+def fill(file: Path, ratings: Mapping[str, Rating], out: Path) -> None:
+    """Write a sheet again with these ratings filled in; raises `SheetUnusable` as `read` and `write`."""
+    lines = [line for _, line in _lines(file)]
+    with _new_sheet(out) as writer:
+        for line in lines:
+            rating = ratings.get(line["reply"])
+            if rating is not None:
+                scores = {name: f"{score:g}" for name, score in rating.scores.items()}
+                line = {**line, **scores, "closest": rating.closest, "remembers": "x" * rating.remembers}
+            writer.writerow(line)
+
+
+@contextmanager
+def _new_sheet(file: Path) -> Iterator[csv.DictWriter[str]]:
+    try:
+        with file.open("x", encoding="utf-8-sig", newline="") as out:  # with a mark: spreadsheets then read UTF-8
+            writer = csv.DictWriter(out, COLUMNS, restval="", extrasaction="ignore")
+            writer.writeheader()
+            yield writer
+    except FileExistsError:
+        raise SheetUnusable(f"{file} exists already. Name a new file: this one may hold ratings") from None
+    except OSError as fault:
+        raise SheetUnusable(f"{file} cannot be written: {fault.strerror}") from fault
+
+
+def read(file: Path, replies: Iterable[Reply]) -> Filled:
+    """Read a sheet that was filled in; its rater is called like the file.
+
+    A cell that cannot be used is left out, and so is a line of another sheet or one that stands there twice; `faults`
+    names them. Raises `SheetUnusable` if the file is no rating sheet.
+    """
+    known = {reply.id: reply for reply in replies}
+    ratings: dict[str, Rating] = {}
+    faults: list[str] = []
+    closest: dict[tuple[str, str], int] = {}
+    for number, line in _lines(file):
+        where, reply = f"{file}, line {number}", known.get(line["reply"])
+        if reply is None:
+            faults.append(f"{where}: reply {line['reply']!r} is of none of these runs; the line is left out")
+        elif reply.id in ratings:
+            faults.append(f"{where}: reply {reply.id} stands there a second time; the first line is kept")
+        else:
+            scores = dict(_scores(line, where, faults))
+            mark = _closest(line["closest"], where, faults)
+            if mark and closest.setdefault(reply.question, number) != number:
+                earlier = closest[reply.question]
+                faults.append(f"{where}, closest: line {earlier} is marked for the same question; this is left out")
+                mark = ""
+            remembers = line["remembers"].strip().casefold()
+            if remembers not in YES | NO:
+                faults.append(f"{where}, remembers: expected x or nothing, found {remembers!r}; it is left out")
+            if scores or mark or remembers in YES:
+                ratings[reply.id] = Rating(reply.id, scores, mark, remembers in YES)
+    return Filled(file.stem, ratings, tuple(faults))
+
+
+def _lines(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """The lines of a sheet with their numbers in the file, from 2: one cell may hold several lines of text."""
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as text:
+            start = text.read(4096)
+            text.seek(0)
+            # Some spreadsheets save with semicolons, as is the custom where a comma stands in numbers.
+            delimiter = ";" if start.partition("\n")[0].count(";") > start.partition("\n")[0].count(",") else ","
+            reader = csv.DictReader(text, delimiter=delimiter, restval="")
+            missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
+            if missing:
+                raise SheetUnusable(f"{file} is no rating sheet: its first line lacks {', '.join(missing)}")
+            before = reader.line_num
+            for line in reader:
+                yield before + 1, line
+                before = reader.line_num
+    except (OSError, ValueError, csv.Error) as fault:
+        raise SheetUnusable(f"{file} cannot be read: {fault}") from fault
+
+
+def _scores(line: Mapping[str, str], where: str, faults: list[str]) -> Iterator[tuple[str, float]]:
+    for name in SCORES:
+        cell = line[name].strip()
+        if not cell:
+            continue
+        try:
+            score = float(cell.replace(",", "."))
+        except ValueError:
+            score = -1.0
+        if 0 <= score <= HIGHEST:
+            yield name, score
+        else:
+            faults.append(f"{where}, {name}: expected a number from 0 to {HIGHEST:g}, found {cell!r}; it is left out")
+
+
+def _closest(cell: str, where: str, faults: list[str]) -> Closest:
+    text = cell.strip().casefold()
+    if text in YES:
+        return "x"
+    if text == TIE:
+        return "tie"
+    if text not in NO:
+        faults.append(f"{where}, closest: expected x, tie or nothing, found {text!r}; it is left out")
+    return ""

@@ -1,0 +1,162 @@
+"""What filled sheets say: means, agreement of the raters, which run's replies feel closest, and what goes together."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from scipy.stats import binomtest, spearmanr
+
+from eval.metrics.intervals import mean_figures
+from eval.rating.sheet import SCORES, Filled, Reply
+from eval.types import Figure
+
+CLOSEST, REMEMBERS = "closest", "remembers"
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """How often, of two runs' replies to a question, a rater found the one's or the other's the closest, or neither's.
+
+    `p` is the sign test's, two-sided, which leaves ties out. Raters of one question count as if they were independent.
+    """
+
+    first: str
+    second: str
+    wins: int
+    losses: int
+    ties: int
+    p: float
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far the raters agree on a column, over the `n` replies (or questions) that two or more of them rated.
+
+    `alpha` is Krippendorff's for numbers (2004), whatever the number of raters; `kappa` Cohen's (1960) for marks,
+    the mean over pairs of raters. None where all ratings are the same, so that there is nothing to agree on.
+    """
+
+    n: int
+    alpha: float | None = None
+    kappa: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What the sheets of all raters say.
+
+    `means` holds each run's figures: the criteria (0 to 3) and the share of replies that use a memory, of a reply the
+    mean over its raters. `memory_and_support` is Spearman's rank correlation of these two criteria over all replies
+    (MADial-Bench, section 5.2), None where one of them never differs.
+    """
+
+    raters: tuple[str, ...]
+    means: Mapping[str, Mapping[str, Figure]]
+    agreement: Mapping[str, Agreement]
+    matches: tuple[Match, ...]
+    memory_and_support: float | None
+    faults: tuple[str, ...]
+
+
+def summarise(sheets: Sequence[Filled], replies: Sequence[Reply]) -> Summary:
+    """Bring the sheets of all raters together."""
+    rated = [reply for reply in replies if any(reply.id in sheet.ratings for sheet in sheets)]
+    columns = {name: [_mean(_scores(sheets, reply, name)) for reply in rated] for name in (*SCORES, REMEMBERS)}
+    runs = dict.fromkeys(reply.run for reply in replies)
+    means = {}
+    for run in runs:
+        own = [n for n, reply in enumerate(rated) if reply.run == run]
+        of_run = {name: [column[n] for n in own] for name, column in columns.items()}
+        means[run] = mean_figures(of_run, [rated[n].history for n in own])
+    agreement = {name: _agreement_of_scores(sheets, rated, name) for name in SCORES} if len(sheets) > 1 else {}
+    choices = _choices(sheets, replies)
+    if len(sheets) > 1:
+        agreement[REMEMBERS] = _agreement_of_marks([_remembering(sheet) for sheet in sheets])
+        agreement[CLOSEST] = _agreement_of_marks(choices)
+    return Summary(
+        tuple(sheet.rater for sheet in sheets),
+        means,
+        {name: each for name, each in agreement.items() if each.n},
+        tuple(_matches(list(runs), choices, replies)),
+        _correlation(columns["memory"], columns["support"]),
+        tuple(fault for sheet in sheets for fault in sheet.faults),
+    )
+
+
+def _scores(sheets: Sequence[Filled], reply: Reply, name: str) -> list[float]:
+    ratings = [sheet.ratings[reply.id] for sheet in sheets if reply.id in sheet.ratings]
+    if name == REMEMBERS:
+        return [float(rating.remembers) for rating in ratings]
+    return [rating.scores[name] for rating in ratings if name in rating.scores]
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def _agreement_of_scores(sheets: Sequence[Filled], rated: Sequence[Reply], name: str) -> Agreement:
+    import krippendorff
+
+    rows = np.full((len(sheets), len(rated)), np.nan)
+    for row, sheet in zip(rows, sheets, strict=True):
+        for n, reply in enumerate(rated):
+            if reply.id in sheet.ratings:
+                row[n] = sheet.ratings[reply.id].scores.get(name, np.nan)
+    shared = (~np.isnan(rows)).sum(axis=0) > 1
+    values = rows[:, shared]
+    differ = len(np.unique(values[~np.isnan(values)])) > 1
+    alpha = float(krippendorff.alpha(values, level_of_measurement="interval")) if differ else None
+    return Agreement(int(shared.sum()), alpha=alpha)
+
+
+Marks = Mapping[object, object]
+"""One rater's mark of each thing that he or she marked."""
+
+
+def _agreement_of_marks(raters: Sequence[Marks]) -> Agreement:
+    from sklearn.metrics import cohen_kappa_score
+
+    shared = [things for n, a in enumerate(raters) for things in a if any(things in b for b in raters[n + 1 :])]
+    kappas = []
+    for a, b in combinations(raters, 2):
+        both = [(str(a[thing]), str(b[thing])) for thing in a if thing in b]
+        if len({mark for pair in both for mark in pair}) > 1:
+            kappas.append(float(cohen_kappa_score(*zip(*both, strict=True))))
+    return Agreement(len(set(shared)), kappa=_mean(kappas))
+
+
+def _remembering(sheet: Filled) -> Marks:
+    return {reply: rating.remembers for reply, rating in sheet.ratings.items()}
+
+
+def _choices(sheets: Sequence[Filled], replies: Iterable[Reply]) -> list[dict[object, object]]:
+    """Of each rater, the run whose reply feels closest for each question; "" for a tie."""
+    known = {reply.id: reply for reply in replies}
+    choices: list[dict[object, object]] = []
+    for sheet in sheets:
+        marked = [(known[rating.reply], rating.closest) for rating in sheet.ratings.values() if rating.closest]
+        choices.append({reply.question: reply.run if mark == "x" else "" for reply, mark in marked})
+    return choices
+
+
+def _matches(runs: Sequence[str], choices: Sequence[Marks], replies: Iterable[Reply]) -> Iterable[Match]:
+    replied: dict[object, set[str]] = defaultdict(set)
+    for reply in replies:
+        replied[reply.question].add(reply.run)
+    for first, second in combinations(runs, 2):
+        chosen = [run for of_rater in choices for q, run in of_rater.items() if {first, second} <= replied[q]]
+        wins, losses = chosen.count(first), chosen.count(second)
+        if chosen:
+            p = float(binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
+            yield Match(first, second, wins, losses, len(chosen) - wins - losses, p)
+
+
+def _correlation(memory: Sequence[float | None], support: Sequence[float | None]) -> float | None:
+    both = np.array([(m, s) for m, s in zip(memory, support, strict=True) if m is not None and s is not None])
+    if len(both) < 3 or not np.ptp(both, axis=0).all():
+        return None
+    return float(spearmanr(both[:, 0], both[:, 1]).statistic)
