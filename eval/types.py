@@ -37,8 +37,9 @@ class Gold:
     id of a memory, or of the session for anything said in one). An empty level is not scored. All `answers` are right;
     the first is shown. `anchors` are phrases that a complete answer contains (PerLTQA), and `anchor_ceiling` is the
     share of them that the evidence contains, the most an answer from memory can reach. `choice` is the index of the
-    right one of the probe's `choices`. `user_turns` and `user_sessions` are the evidence that the user said, whenever
-    it is dated: all that LongMemEval's own script counts.
+    right one of the probe's `choices`. `rubric` holds the points by which a judge scores an answer, or the events that
+    it should tell, `in_order` (BEAM). `user_turns` and `user_sessions` are the evidence that the user said, whenever it
+    is dated: all that LongMemEval's own script counts.
     """
 
     answers: tuple[str, ...] = ()
@@ -50,6 +51,8 @@ class Gold:
     choice: int | None = None
     kind: Kind | None = None
     answerable: bool = True
+    rubric: tuple[str, ...] = ()
+    in_order: bool = False
     user_turns: tuple[str, ...] = ()
     user_sessions: tuple[str, ...] = ()
 
@@ -187,6 +190,8 @@ class Prediction:
 class Verdict:
     """Whether an answer is right, and who judged it; `reply` is a judge's reply, if any.
 
+    `score`, in 0..1, is what a judge gives by a rubric; such an answer is right if its score is 1.
+
     "unreadable" is a judge's reply that states no verdict, and counts as wrong. What is "unscored" does not count: the
     judge gave no reply, or there is no gold answer to compare with.
     """
@@ -194,6 +199,7 @@ class Verdict:
     state: State
     by: str
     reply: str = ""
+    score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,12 @@ BATCHES = [
     {"batch_number": 2, "turns": [[message(3, "I sold the canoe."), message(4, "")]]},
     {"batch_number": 3, "turns": [[message(5, "The new one is red.", "May-2-2024")]]},
 ]
-EXTRACTION = {"question": "What is my canoe called?", "answer": "Otter", "source_chat_ids": [2]}
+EXTRACTION = {
+    "question": "What is my canoe called?",
+    "answer": "Otter",
+    "source_chat_ids": [2],
+    "rubric": ["Otter", 3, " "],
+}
 UPDATE = {"question": "Have I a canoe?", "answer": "A red one", "source_chat_ids": {"old": [0], "new": [[3], 5]}}
 CONTRADICTION = {"question": "Did I sell it?", "ideal_answer": "You said both", "source_chat_ids": [3, 77]}
 NEVER = {"question": "What did it cost?", "ideal_response": "You did not say.", "abstention_type": "missing"}
@@ -73,6 +78,14 @@ def test_evidence_is_found_in_lists_and_objects(tmp_path):
     assert gold["knowledge_update"].sessions == ("batch 1", "batch 2", "batch 3")
     assert gold["contradiction_resolution"].turns == ("3",)
     assert any("'77' is not in the chat" in skip.reason for skip in history.skips)
+
+
+def test_rubrics_are_read_and_events_come_in_order(tmp_path):
+    ordering = {"question": "In which order?", "answer": "Bought, sold", "rubric": ["bought", "sold"]}
+    probes = loaded(tmp_path, questions={**QUESTION_LISTS, "event_ordering": [ordering]}).probes
+    assert (probes[0].gold.rubric, probes[0].gold.in_order) == (("Otter",), False)
+    assert (probes[-1].gold.rubric, probes[-1].gold.in_order) == (("bought", "sold"), True)
+    assert probes[1].gold.rubric == ()
 
 
 def test_abstaining_is_right_where_nothing_was_said(tmp_path):

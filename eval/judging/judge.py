@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sqlite_utils import Database
 
-from eval.judging import prompts
+from eval.judging import prompts, rubric
 from eval.types import Prediction, Probe, Verdict
 from graph.models.calls import ModelFailed, complete
 from graph.models.json_replies import REASONING
@@ -107,29 +107,41 @@ class Judge:
 
         Raises `CacheUnusable` if the cache's file cannot be read or written.
         """
-        if probe.gold.answerable and not probe.gold.answers:
+        by_rubric = bool(probe.gold.rubric)
+        if probe.gold.answerable and not probe.gold.answers and not by_rubric:
             return Verdict("unscored", self.name, "there is no gold answer to compare with")
         if prediction.unreadable:
-            return Verdict("wrong", self.name, "the reader's reply could not be read")
+            return Verdict("wrong", self.name, "the reader's reply could not be read", 0.0 if by_rubric else None)
         try:
-            reply = self._reply(prompts.judging_prompt(probe, prediction))
+            return self._by_rubric(probe, prediction) if by_rubric else self._as_a_whole(probe, prediction)
         except ModelFailed as fault:
             self._count(Spent(asked=1, failed=1))
             return Verdict("unscored", self.name, str(fault))
+
+    def _as_a_whole(self, probe: Probe, prediction: Prediction) -> Verdict:
+        reply = self._reply(prompts.judging_prompt(probe, prediction), SCHEMA)
         state = read_verdict(reply)
         if state is None:
             self._count(Spent(unreadable=1))
             return Verdict("unreadable", self.name, f"{UNREADABLE}{reply}")
         return Verdict(state, self.name, reply)
 
-    def _reply(self, prompt: str) -> str:
+    def _by_rubric(self, probe: Probe, prediction: Prediction) -> Verdict:
+        try:
+            score, reply = rubric.score(probe, prediction, self._reply)
+        except rubric.Unreadable as fault:
+            self._count(Spent(unreadable=1))
+            return Verdict("unreadable", self.name, f"{UNREADABLE}{fault}", 0.0)
+        return Verdict("right" if score == 1 else "wrong", self.name, reply, score)
+
+    def _reply(self, prompt: str, schema: Mapping[str, Any]) -> str:
         key = hashlib.sha256(json.dumps([self.name, prompt]).encode()).hexdigest()
         with self._open() as cache:
             row = next(iter(cache.query("SELECT reply FROM replies WHERE key = ?", [key])), None)
         if row is not None:
             self._count(Spent(cached=1))
             return str(row["reply"])
-        reply = complete(self._model, prompt, schema=SCHEMA, max_tokens=MAX_TOKENS)
+        reply = complete(self._model, prompt, schema=schema, max_tokens=MAX_TOKENS)
         tokens = {"tokens_in": reply.tokens_in, "tokens_out": reply.tokens_out}
         self._count(Spent(asked=1, **tokens))
         with self._open() as cache:

@@ -20,6 +20,7 @@ from memory.formatting import clip
 HEADLINES: Mapping[str, str] = {
     "answer_accuracy": "answerable questions answered correctly, and unanswerable ones declined",
     "judge_accuracy": "answers that the judge calls correct",
+    "rubric_score": "points of the rubric that the judge finds met, or events told in the right order",
     "choice_accuracy": "questions with the right choice",
     "session_recall_all@5": "questions with all their evidence in the first 5 sessions",
     "session_recall@5": "share of the evidence in the first 5 sessions",
@@ -43,6 +44,7 @@ HEADLINES: Mapping[str, str] = {
 GROUP_METRICS = (
     "answer_accuracy",
     "judge_accuracy",
+    "rubric_score",
     "choice_accuracy",
     "token_recall",
     "f1_official",

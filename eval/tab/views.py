@@ -24,6 +24,7 @@ CARDS = 8
 PLAIN_NAMES: Mapping[str, str] = {
     "answer_accuracy": "answered right",
     "judge_accuracy": "right, says the judge",
+    "rubric_score": "points met, says the judge",
     "choice_accuracy": "chose right",
     "false_refusal_rate": "wrongly refused",
     "abstention_f1": "declined only what cannot be answered",

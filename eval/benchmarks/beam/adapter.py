@@ -6,7 +6,8 @@ is two files, chat.json and probing_questions/probing_questions.json:
     [{"batch_number": 1, "turns": [[{"role": "user", "id": 0, "time_anchor": "March-15-2024",
         "content": "I bought a canoe. ->-> 1,1"}, {"role": "assistant", "id": 1, "content": "Congratulations!"}]]}]
 
-    {"information_extraction": [{"question": "What did I buy?", "answer": "A canoe", "source_chat_ids": [0]}],
+    {"information_extraction": [{"question": "What did I buy?", "answer": "A canoe", "rubric": ["A canoe"],
+        "source_chat_ids": [0]}],
      "abstention": [{"question": "What did it cost?", "ideal_response": "You did not say."}]}
 
 - history: a chat, under the names of its two folders ("100K-1"). The path is such a folder, or one that holds them.
@@ -15,8 +16,10 @@ is two files, chat.json and probing_questions/probing_questions.json:
 - The mark at the end of a user's message ("->-> 1,1") belongs to the plan and is not remembered.
 - asked_at: the end of the chat's last day; the questions have no date of their own.
 - ability: the key of the list that a question stands in. Those of `ABSTENTION` have no answers; abstaining is right.
-- gold.answers: the reference, which each ability names differently. The rubrics, by which the authors' judge scores,
-  are not read: answers of summarization, instruction and preference following need a judge, words do not compare them.
+- gold.answers: the reference, which each ability names differently. Answers of summarization, instruction and
+  preference following need a judge; words do not compare them.
+- gold.rubric: the texts of "rubric", by which a judge scores (`eval.judging.rubric`); in "event_ordering" these are the
+  events in their order.
 - gold.turns: the messages of "source_chat_ids", in whatever lists and objects; gold.sessions: their batches. An id
   that the chat has not, or has twice, is left out and noted.
 - populations: "all", and "answerable" for all but abstention.
@@ -44,7 +47,7 @@ CHATS = ("chat_trunecated.json", "chat.json")
 """The files of a chat, the first that exists is read, as the authors' `answer_generation.py` does (and spells it)."""
 QUESTIONS = "probing_questions/probing_questions.json"
 
-ABSTENTION = "abstention"
+ABSTENTION, ORDERING = "abstention", "event_ordering"
 REFERENCES = ("answer", "ideal_response", "ideal_answer", "ideal_summary", "expected_compliance")
 """Where the reference stands; each ability has one of them."""
 
@@ -143,7 +146,14 @@ def _gold(fields: Fields, ability: str, session_of: dict[str, str]) -> Gold | No
             fault = "stands twice in the chat" if turn in session_of else "is not in the chat"
             fields.report("source_chat_ids", f"message {turn[:60]!r} {fault}; left out")
     sessions = tuple(dict.fromkeys(session_of[turn] for turn in turns))
-    return Gold((answer,) if is_answerable else (), tuple(turns), sessions, answerable=is_answerable)
+    return Gold(
+        (answer,) if is_answerable else (),
+        tuple(turns),
+        sessions,
+        answerable=is_answerable,
+        rubric=tuple(point for point, _ in fields.items("rubric") if isinstance(point, str) and point.strip()),
+        in_order=ability == ORDERING,
+    )
 
 
 def _ids(value: object) -> Iterator[str]:

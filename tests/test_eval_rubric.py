@@ -1,0 +1,86 @@
+"""A judge scores an answer by points, or by the order of what it tells; an unreadable reply counts as nothing."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.language_models import FakeListChatModel
+
+from eval.judging.judge import Judge
+from eval.judging.rubric import order_score
+from eval.metrics.evidence import Scoring
+from eval.metrics.scores import figures, score
+from eval.types import Gold, Sample, Verdict
+from test_eval_judge import PREDICTION, PROBE
+
+POINTS = replace(PROBE, gold=Gold(("behind the barometer",), rubric=("names the barometer", "is polite")))
+EVENTS = replace(PROBE, gold=Gold(("first, then",), rubric=("bought", "painted", "sold"), in_order=True))
+
+
+def judged(tmp_path, probe, prediction, *replies):
+    judge = Judge(FakeListChatModel(responses=list(replies)), "fake", tmp_path / "judge.db")
+    return judge.judge(probe, prediction), judge.spent
+
+
+def test_the_score_is_the_mean_of_the_points_and_all_of_them_make_an_answer_right(tmp_path):
+    verdict, spent = judged(tmp_path, POINTS, PREDICTION, '{"score": 1}', 'Well: {"score": 0.5}')
+    assert verdict == Verdict("wrong", "fake", "points: 1, 0.5", 0.75)
+    assert spent.asked == 2
+    verdict, spent = judged(tmp_path / "other", POINTS, PREDICTION, '{"score": 1}')
+    assert (verdict.state, verdict.score) == ("right", 1)
+
+
+@pytest.mark.parametrize("reply", ["no", '{"score": 2}', '{"score": true}', '{"score": "1"}', "[1]", '{"points": 1}'])
+def test_a_reply_that_gives_no_score_is_counted_and_the_answer_gets_nothing(tmp_path, reply):
+    verdict, spent = judged(tmp_path, POINTS, PREDICTION, '{"score": 1}', reply)
+    assert (verdict.state, verdict.score) == ("unreadable", 0)
+    assert spent.unreadable == 1
+
+
+def test_a_reply_that_the_reader_garbled_scores_nothing_without_asking(tmp_path):
+    verdict, spent = judged(tmp_path, POINTS, replace(PREDICTION, unreadable=True))
+    assert (verdict.state, verdict.score, spent.asked) == ("wrong", 0, 0)
+
+
+def test_events_are_aligned_line_by_line(tmp_path):
+    told = replace(PREDICTION, answer="It was bought.\n\nThen painted\nand sold.")
+    verdict, spent = judged(tmp_path, EVENTS, told, '{"events": [1, 2, 3]}')
+    assert (verdict.state, verdict.score, spent.asked) == ("right", 1, 1)
+    for wrong in ("[1, 2]", "[1, 2, 4]", "[1, 2, true]", "3"):
+        verdict, _ = judged(tmp_path / wrong, EVENTS, told, f'{{"events": {wrong}}}')
+        assert (verdict.state, verdict.score) == ("unreadable", 0)
+    verdict, spent = judged(tmp_path / "empty", EVENTS, replace(PREDICTION, answer=" "))
+    assert (verdict.score, spent.asked) == (0, 0)
+
+
+# By the authors' script: precision and recall of the lines, and scipy's tau-b with what is missing ranked last.
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        ([1, 2, 3], 1.0),
+        ([3, 2, 1], 0.0),
+        ([1, 3, 2], (1 / 3 + 1) / 2),
+        ([1, 2], 0.8),
+        ([0, 0], 0.0),
+        ([1, 1, 2, 3], 6 / 7 * (1 / 3 + 1) / 2),
+    ],
+)
+def test_the_score_of_an_order(told, expected):
+    assert order_score(3, told) == pytest.approx(expected)
+
+
+@given(st.integers(1, 6), st.data())
+def test_any_order_scores_between_nothing_and_all_and_the_right_one_all(events, data):
+    told = data.draw(st.lists(st.integers(0, events), max_size=8))
+    assert -1e-9 <= order_score(events, told) <= 1 + 1e-9
+    assert order_score(events, list(range(1, events + 1))) == pytest.approx(1)
+
+
+def test_the_report_has_the_mean_score(tmp_path):
+    samples = [
+        Sample(replace(POINTS, id=str(n)), replace(PREDICTION, probe_id=str(n)), Verdict("wrong", "fake", "", value))
+        for n, value in enumerate((0.5, 0.0, 1.0, 0.5))
+    ]
+    scoring = Scoring("turns", (5,))
+    assert figures(score(samples, scoring, answered=True), scoring, answered=True)["rubric_score"].value == 0.5
