@@ -4,6 +4,7 @@ import csv
 import json
 from datetime import UTC, datetime
 
+import gradio as gr
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +16,8 @@ from eval.rating.model_rater import rate
 from eval.rating.sheet import COLUMNS, REFERENCE, SCORES, Filled, Rating, Reply, SheetUnusable
 from eval.runs.folder import Runs
 from eval.runs.run import Spec
-from eval.types import Gold, Prediction, Probe, Sample, ShownHit
+from eval.tab.rating_panel import RatingPanel
+from eval.types import Figure, Gold, Prediction, Probe, Sample, ShownHit
 from memory.types import TurnDraft
 
 DAY = datetime(2026, 5, 2, tzinfo=UTC)
@@ -64,7 +66,8 @@ def is_warm(line):
 
 def test_a_sheet_shows_what_was_said_found_and_replied_but_not_by_whom(runs, tmp_path):
     file = tmp_path / "sheet.csv"
-    assert sheet.write(sheet.replies_of(runs, reference=True), file) == 18
+    sheet.write(sheet.empty(sheet.replies_of(runs, reference=True)), file)
+    assert len(lines(file)) == 18
     assert not any(run.name in file.read_text("utf-8") or "reference" in file.read_text("utf-8") for run in runs)
     asked = lines(file)
     assert [int(line["question"]) for line in asked] == [n for n in range(1, 7) for _ in range(3)]
@@ -77,22 +80,21 @@ def test_a_sheet_shows_what_was_said_found_and_replied_but_not_by_whom(runs, tmp
 
 
 def test_no_text_becomes_a_formula_of_a_spreadsheet(runs, tmp_path):
-    sheet.write(sheet.replies_of(runs), tmp_path / "sheet.csv")
+    sheet.write(sheet.empty(sheet.replies_of(runs)), tmp_path / "sheet.csv")
     assert {line["text"][:7] for line in lines(tmp_path / "sheet.csv")} == {"Oh dear", "'=Noted"}
 
 
-def test_a_sheet_is_the_same_for_its_seed_and_holds_no_more_questions_than_asked(runs, tmp_path):
+def test_a_sheet_is_the_same_for_its_seed_and_holds_no_more_questions_than_asked(runs):
     replies = sheet.replies_of(runs)
-    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        assert sheet.write(replies, tmp_path / name, seed=seed, limit=4) == 8
-    a, b, c = ((tmp_path / name).read_bytes() for name in "abc")
-    assert a == b != c
+    first, same, other = (sheet.empty(replies, seed=seed, limit=4) for seed in (1, 1, 2))
+    assert first == same != other
+    assert len(first) == 8
 
 
 def test_a_sheet_never_replaces_a_file(runs, tmp_path):
     (tmp_path / "sheet.csv").write_text("an afternoon's work")
     with pytest.raises(SheetUnusable, match="exists already"):
-        sheet.write(sheet.replies_of(runs), tmp_path / "sheet.csv")
+        sheet.write(sheet.empty(sheet.replies_of(runs)), tmp_path / "sheet.csv")
     assert (tmp_path / "sheet.csv").read_text() == "an afternoon's work"
 
 
@@ -107,7 +109,7 @@ def test_only_what_all_runs_replied_to_is_rated(runs, tmp_path):
 
 def test_a_sheet_that_was_filled_in_is_read_and_what_cannot_be_used_is_named(runs, tmp_path):
     replies = sheet.replies_of(runs)
-    sheet.write(replies, tmp_path / "sheet.csv")
+    sheet.write(sheet.empty(replies), tmp_path / "sheet.csv")
     first, second, third, *_ = [line["reply"] for line in lines(tmp_path / "sheet.csv")]
 
     def write(line):
@@ -133,13 +135,13 @@ def test_a_sheet_that_was_filled_in_is_read_and_what_cannot_be_used_is_named(run
         "'unknown' is of none of these runs",
     ):
         assert said in found
-    assert all(fault.startswith(f"{file}, line ") for fault in read.faults)
+    assert all(fault.startswith("ann.csv, line ") for fault in read.faults)
     assert len(read.faults) == 6
 
 
 def test_a_sheet_saved_with_semicolons_is_read_as_well(runs, tmp_path):
     replies = sheet.replies_of(runs)
-    sheet.write(replies, tmp_path / "sheet.csv")
+    sheet.write(sheet.empty(replies), tmp_path / "sheet.csv")
     with (tmp_path / "bo.csv").open("w", encoding="utf-8", newline="") as text:
         writer = csv.DictWriter(text, COLUMNS, delimiter=";")
         writer.writeheader()
@@ -174,7 +176,7 @@ def test_means_matches_and_agreement_are_those_of_the_raters():
     same = summary.summarise([rated_by("ann", high + low), rated_by("bo", high + low)], replies)
     assert same.raters == ("ann", "bo")
     assert same.means["a"]["memory"].value == 3
-    assert same.means["b"]["memory"].value == 1
+    assert same.means["b"]["memory"] == Figure(1, 1, 1, 8)  # a score of 1 is no share
     assert same.means["a"]["remembers"].value == 1
     assert same.agreement["memory"] == summary.Agreement(16, alpha=1.0)
     assert same.agreement["remembers"] == summary.Agreement(16, kappa=1.0)
@@ -228,6 +230,22 @@ def test_any_ratings_are_summarised(drawn):
     assert found.memory_and_support is None or -1.001 <= found.memory_and_support <= 1.001
 
 
+def test_the_evaluate_tab_gives_the_sheet_and_reads_it(runs, tmp_path):
+    with gr.Blocks():
+        panel = RatingPanel(Runs(tmp_path), gr.State(), gr.Dropdown())
+    warm, cold = (run.name for run in runs)
+    made = panel.export(warm, cold, both=True, reference=False)
+    (tmp_path / made["name"]).write_text(made["text"], "utf-8")
+    assert len(lines(tmp_path / made["name"])) == 12
+    assert len(panel.export(warm, cold, both=False, reference=True)["text"]) < len(made["text"]) * 2
+    file = fill_in(tmp_path / made["name"], tmp_path / "ann.csv", lambda line: {"style": "3" if is_warm(line) else "?"})
+    found = panel.read([str(file)], warm, cold, both=True, reference=False)
+    assert "Rater: ann." in found
+    assert "- ann.csv, line " in found
+    assert str(tmp_path) not in found
+    assert panel.read(None, warm, cold, both=True, reference=False) == ""
+
+
 # --- a model as a rater
 
 
@@ -248,7 +266,7 @@ def test_a_model_fills_a_sheet_in_which_is_then_read_like_anybodys(runs, tmp_pat
     assert counts["asked"] > counts["unreadable"] > 0
     assert main(["rate", "read", *names, "--reference", "--sheet", str(out), "--sheet", str(empty)]) == 0
     text = capsys.readouterr().out
-    assert "2 raters: model, sheet" in text
+    assert "Raters: model, sheet" in text
     assert "| run" in text
     assert REFERENCE in text
 

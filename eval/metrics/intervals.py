@@ -43,12 +43,15 @@ INTERVALS = (
 """What a table says of its intervals."""
 
 
-def mean_figures(columns: Mapping[str, Sequence[float | None]], histories: Sequence[str]) -> dict[str, Figure]:
+def mean_figures(
+    columns: Mapping[str, Sequence[float | None]], histories: Sequence[str], *, shares: bool = True
+) -> dict[str, Figure]:
     """The mean of each column over the probes for which it is defined, with its interval over these probes.
 
     Every column has one value for each probe, in the same order as their `histories`; None where the metric is not
     defined. Columns without any value are left out. A column of equal values has no spread to resample: a share gets
-    Wilson's interval then, too, and any other figure one of width 0.
+    Wilson's interval then, too, and any other figure one of width 0. A column of zeros and ones is a share, unless
+    `shares` is false.
     """
     values = {name: np.array(column, float) for name, column in columns.items()}
     figures: dict[str, Figure] = {}
@@ -59,7 +62,7 @@ def mean_figures(columns: Mapping[str, Sequence[float | None]], histories: Seque
         if not len(defined):
             continue
         is_constant = (defined == defined[0]).all()
-        if np.isin(defined, (0, 1)).all() and (is_constant or len(set(_where(histories, is_defined))) == 1):
+        if shares and np.isin(defined, (0, 1)).all() and (is_constant or len(set(_where(histories, is_defined))) == 1):
             figures[name] = _wilson(int(defined.sum()), len(defined))
         elif is_constant:
             figures[name] = _constant(defined[0], len(defined))

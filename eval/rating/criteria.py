@@ -47,3 +47,10 @@ CRITERIA = (
 )
 HIGHEST = 3.0
 """The most a criterion gives: three points of 1."""
+
+COLUMNS_TO_FILL = {
+    **{criterion.name: f"0 to {HIGHEST:g}, up to 1 for each: {criterion.explanation}" for criterion in CRITERIA},
+    "closest": "x at the reply to a question that feels closest to a friend's, or tie at any of them",
+    "remembers": "x if the reply uses a memory",
+}
+"""The columns that a rater fills in, and how."""

@@ -17,9 +17,9 @@ import csv
 import random
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
+from io import StringIO
 from pathlib import Path
 from typing import Literal
 
@@ -124,21 +124,38 @@ def _reply(run: str, key: tuple[str, str], sample: Sample, text: str) -> Reply:
     return Reply(run, *key, "\n".join(said), memories, (probe.gold.answers or ("",))[0], text)
 
 
-def write(replies: Sequence[Reply], file: Path, *, seed: int = 0, limit: int | None = None) -> int:
-    """Write an empty sheet, of the first `limit` questions in random order; returns the number of its lines.
-
-    Raises `SheetUnusable` if the file exists: it may be somebody's work.
-    """
+def empty(replies: Sequence[Reply], *, seed: int = 0, limit: int | None = None) -> list[dict[str, object]]:
+    """The lines of an empty sheet, of `limit` questions at most, in random order."""
     questions: dict[tuple[str, str], list[Reply]] = defaultdict(list)
     for reply in replies:
         questions[reply.question].append(reply)
     shuffled = random.Random(seed)
     order = shuffled.sample(sorted(questions), len(questions))[:limit]
-    with _new_sheet(file) as writer:
-        for number, question in enumerate(order, start=1):
-            for reply in shuffled.sample(questions[question], len(questions[question])):
-                writer.writerow(_line(reply, number))
-    return sum(len(questions[question]) for question in order)
+    return [
+        _line(reply, number)
+        for number, question in enumerate(order, start=1)
+        for reply in shuffled.sample(questions[question], len(questions[question]))
+    ]
+
+
+def write(lines: Sequence[Mapping[str, object]], file: Path) -> None:
+    """Write a sheet; raises `SheetUnusable` if the file exists: it may be somebody's work."""
+    try:
+        with file.open("x", encoding="utf-8", newline="") as out:
+            out.write(to_csv(lines))
+    except FileExistsError:
+        raise SheetUnusable(f"{file} exists already. Name a new file: this one may hold ratings") from None
+    except OSError as fault:
+        raise SheetUnusable(f"{file} cannot be written: {fault.strerror}") from fault
+
+
+def to_csv(lines: Sequence[Mapping[str, object]]) -> str:
+    """The text of a sheet, after the mark by which spreadsheets know UTF-8."""
+    text = StringIO()
+    writer = csv.DictWriter(text, COLUMNS, restval="", extrasaction="ignore")
+    writer.writeheader()
+    writer.writerows(lines)
+    return f"\ufeff{text.getvalue()}"
 
 
 def _line(reply: Reply, number: int) -> dict[str, object]:
@@ -156,29 +173,14 @@ def ids(file: Path) -> set[str]:
     return {line["reply"] for _, line in _lines(file)}
 
 
-def fill(file: Path, ratings: Mapping[str, Rating], out: Path) -> None:
-    """Write a sheet again with these ratings filled in; raises `SheetUnusable` as `read` and `write`."""
-    lines = [line for _, line in _lines(file)]
-    with _new_sheet(out) as writer:
-        for line in lines:
-            rating = ratings.get(line["reply"])
-            if rating is not None:
-                scores = {name: f"{score:g}" for name, score in rating.scores.items()}
-                line = {**line, **scores, "closest": rating.closest, "remembers": "x" * rating.remembers}
-            writer.writerow(line)
-
-
-@contextmanager
-def _new_sheet(file: Path) -> Iterator[csv.DictWriter[str]]:
-    try:
-        with file.open("x", encoding="utf-8-sig", newline="") as out:  # with a mark: spreadsheets then read UTF-8
-            writer = csv.DictWriter(out, COLUMNS, restval="", extrasaction="ignore")
-            writer.writeheader()
-            yield writer
-    except FileExistsError:
-        raise SheetUnusable(f"{file} exists already. Name a new file: this one may hold ratings") from None
-    except OSError as fault:
-        raise SheetUnusable(f"{file} cannot be written: {fault.strerror}") from fault
+def filled(file: Path, ratings: Mapping[str, Rating]) -> list[dict[str, object]]:
+    """The lines of a sheet with these ratings filled in; raises `SheetUnusable` as `read`."""
+    lines: list[dict[str, object]] = []
+    for _, line in _lines(file):
+        rating = ratings.get(line["reply"])
+        marks = {"closest": rating.closest, "remembers": "x" * rating.remembers} if rating else {}
+        lines.append({**line, **(rating.scores if rating else {}), **marks})
+    return lines
 
 
 def read(file: Path, replies: Iterable[Reply]) -> Filled:
@@ -192,7 +194,7 @@ def read(file: Path, replies: Iterable[Reply]) -> Filled:
     faults: list[str] = []
     closest: dict[tuple[str, str], int] = {}
     for number, line in _lines(file):
-        where, reply = f"{file}, line {number}", known.get(line["reply"])
+        where, reply = f"{file.name}, line {number}", known.get(line["reply"])
         if reply is None:
             faults.append(f"{where}: reply {line['reply']!r} is of none of these runs; the line is left out")
         elif reply.id in ratings:

@@ -71,7 +71,8 @@ def summarise(sheets: Sequence[Filled], replies: Sequence[Reply]) -> Summary:
     for run in runs:
         own = [n for n, reply in enumerate(rated) if reply.run == run]
         of_run = {name: [column[n] for n in own] for name, column in columns.items()}
-        means[run] = mean_figures(of_run, [rated[n].history for n in own])
+        lived, remembering = [rated[n].history for n in own], {REMEMBERS: of_run.pop(REMEMBERS)}
+        means[run] = mean_figures(of_run, lived, shares=False) | mean_figures(remembering, lived)
     agreement = {name: _agreement_of_scores(sheets, rated, name) for name in SCORES} if len(sheets) > 1 else {}
     choices = _choices(sheets, replies)
     if len(sheets) > 1:

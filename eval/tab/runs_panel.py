@@ -21,6 +21,7 @@ from eval.runs.folder import Runs
 from eval.runs.run import Run
 from eval.tab.downloads import Download, connect_download
 from eval.tab.open_runs import count_answers
+from eval.tab.rating_panel import RatingPanel
 from eval.tab.views import PLAIN_NAMES, describe_run, metric_name, render_run_card
 from memory.errors import MemoirError
 from memory.formatting import format_time
@@ -50,6 +51,8 @@ class RunsPanel:
                 self.other = gr.Dropdown(label="Compare with", min_width=250, scale=4, elem_id="eval-other")
                 self.compare = gr.Button("Compare", min_width=110, scale=1, elem_id="eval-compare")
                 delete = gr.Button("Delete…", variant="stop", min_width=100, scale=1, elem_id="eval-delete")
+            with gr.Column(visible=False) as self.rating:
+                RatingPanel(runs, self.selected, self.other)
             with gr.Group(visible=False, elem_classes="memoir-confirm") as self.confirm:
                 self.warning = gr.HTML(padding=False)
                 with gr.Row():
@@ -72,7 +75,16 @@ class RunsPanel:
     @property
     def outputs(self) -> list[Any]:
         """The components that the handlers update."""
-        parts = [self.selected, self.table, self.card, self.actions, self.other, self.compare, self.confirm]
+        parts = [
+            self.selected,
+            self.table,
+            self.card,
+            self.actions,
+            self.other,
+            self.compare,
+            self.rating,
+            self.confirm,
+        ]
         return [*parts, self.outcome, self.flips, self.differences, self.download]
 
     def show(self) -> Update:
@@ -83,6 +95,7 @@ class RunsPanel:
             self.selected: "",
             self.card: "" if runs else hint("No runs yet."),
             self.actions: gr.Row(visible=False),
+            self.rating: gr.Column(visible=False),
             self.confirm: gr.Group(visible=False),
             **self._hide_comparison(),
         }
@@ -101,6 +114,7 @@ class RunsPanel:
             self.selected: run.name,
             self.card: render_run_card(run),
             self.actions: gr.Row(visible=True),
+            self.rating: gr.Column(visible=run.has_reader),
             self.other: gr.Dropdown(choices, value=choices[0][1] if choices else None, interactive=bool(choices)),
             self.compare: gr.Button(interactive=bool(choices)),
             self.confirm: gr.Group(visible=False),
