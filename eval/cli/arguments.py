@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from eval.benchmarks import BENCHMARKS, PRESETS
-from eval.cli import compiling, listing, rating, run, tables
+from eval.cli import compiling, generating, listing, rating, run, tables
 from eval.fetching.fetch import SOURCES
 from eval.play.execute import ENGINES
 from eval.runs.evaluator import Evaluator
@@ -59,6 +59,8 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("file", type=Path)
     _describe_rate(commands.add_parser("rate", help="Rate replies of runs, by people or by a chat model."))
     _describe_compile(add("compile", compiling.compile_file, "Give LongMemEval's questions histories of any length."))
+    text = "Make personas with memories and questions, as PerLTQA has them, by a chat model; goes on where it stopped."
+    _describe_generate(add("generate", generating.generate_files, text))
     sub = add("delete", listing.delete_run, "Delete a run.")
     sub.add_argument("run")
     _describe_bench(add("bench", tables.measure_sizes, "Measure speed, memory and exactness at growing sizes."))
@@ -135,6 +137,22 @@ def _describe_compile(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--characters", type=positive_number, default=0, metavar="N", help="most characters of a history")
     text = "the share of each source; default: sharegpt=25,ultrachat=25,user=50"
     sub.add_argument("--shares", default="", metavar="SOURCE=N,...", help=text)
+    sub.add_argument("--seed", type=int, default=0, help="seed of the random choices")
+
+
+def _describe_generate(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("benchmark", choices=["perltqa"], help="the benchmark whose files are made")
+    sub.add_argument("folder", type=Path, help="the folder to write, or to go on with")
+    sub.add_argument("--model", required=True, metavar="NAME", help="as openai:gpt-4o-mini, or gguf:FILE")
+    sub.add_argument("--personas", type=positive_number, default=1, metavar="N", help="personas to make; default: 1")
+    sub.add_argument(
+        "--events", type=positive_number, default=3, metavar="N", help="events for each relationship; default: 3"
+    )
+    sub.add_argument(
+        "--questions", type=positive_number, default=3, metavar="N", help="questions for each memory; default: 3"
+    )
+    text = "lowest score from 0 to 10 that is kept; default: 6"
+    sub.add_argument("--threshold", type=int, choices=range(11), default=6, metavar="N", help=text)
     sub.add_argument("--seed", type=int, default=0, help="seed of the random choices")
 
 

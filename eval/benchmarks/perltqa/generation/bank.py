@@ -1,0 +1,198 @@
+"""Make one persona's memory bank in six steps (PerLTQA, Du et al. 2024, section 3.1 and appendix A.1).
+
+    1 seed profile   occupation, education, hobbies, relationships and initials are drawn; the model finds a name
+    2 profile        the model fills in the other fields of figure 6
+    3 relationships  a person for each of ten kinds that were drawn
+    4 events         for each person, on a drawn topic: its background, then the event, after an example
+    5 dialogues      one about each event, of the persona with the AI assistant
+    6 validation     the model scores each event with its dialogue; what is below the threshold goes
+
+The bank is an object as in the English release (see `memory.importers.benchmarks.perltqa`). Deviations: an event comes
+with its background in one reply; dates are drawn, so that they are valid and a dialogue comes after its event; where
+people sampled and corrected memories, rules drop what table 7 lists (fields that say nothing, second partners, brief
+events), and the model scores every event.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+from eval.benchmarks.perltqa.generation import prompts
+from eval.benchmarks.perltqa.generation.seeds import Seed
+from eval.benchmarks.perltqa.generation.writer import Writer
+from memory.importers.reading.speakers import split_utterance
+from memory.search.tokens import terms, words
+
+Bank = dict[str, dict[str, Any]]
+"""The sections of a persona: profile, social_relationship, events, dialogues."""
+
+ASSISTANT = "AI Assistant"
+
+FIRST_DAY, DAYS = datetime(2021, 1, 1), 3 * 365
+"""When events happen."""
+
+BRIEF = 30
+"""An event has more words than this (table 7, "brief event narratives"); the paper's have 313 on average."""
+
+LEAST_EXCHANGES = 2
+
+_NOTHING = re.compile(
+    r"\W*(?:(?:not|none|nothing)(?: (?:provided|specified|stated|available|applicable|known|given|mentioned))?"
+    r"|unknown|unspecified|undisclosed|n/?a|null|string)?\W*",
+    re.IGNORECASE,
+)
+
+
+class NoPersona(Exception):  # another persona is made, not an error of the program
+    """The model gave no name, or no profile; the message says what was wrong."""
+
+
+def make_bank(seed: Seed, taken: Collection[str], events: int, threshold: int, writer: Writer) -> tuple[str, Bank]:
+    """Return the name and the memories of a persona, with up to `events` events for each relationship.
+
+    Raises:
+        NoPersona: there is no name or no profile.
+        Unreachable: the model does not reply.
+    """
+    name = _name(seed, taken, writer)
+    bank: Bank = {"profile": _profile(seed, name, writer)}
+    bank["social_relationship"] = dict(_relationships(seed, bank, writer))
+    bank["events"] = dict(_events(seed, bank, events, writer))
+    bank["dialogues"] = dict(_dialogues(seed, bank, writer))
+    _validate(bank, threshold, writer)
+    return name, bank
+
+
+def _name(seed: Seed, taken: Collection[str], writer: Writer) -> str:
+    writer.begin("seed profile")
+    known = {"occupation": seed.occupation, "initials": seed.initials, "names_in_use": sorted(taken)}
+    reply = writer.ask(prompts.Names, **known)
+    used = {name.casefold() for name in taken}
+    for each in reply.names if reply else ():
+        name = _one_line(f"{each.first_name} {each.family_name}")
+        if _is_name(name) and name.casefold() not in used:
+            return name
+    raise NoPersona(f"no new name: {writer.last_fault or 'those given are in use, or are no full names'}")
+
+
+def _profile(seed: Seed, name: str, writer: Writer) -> dict[str, Any]:
+    writer.begin("profile")
+    profile: dict[str, Any] = {
+        "Protagonist": name,
+        "Occupation": seed.occupation,
+        "Hobbies": ", ".join(seed.hobbies),
+        "Education Background": seed.education,
+    }
+    reply = writer.ask(prompts.Profile, person=profile)
+    if reply is None:
+        raise NoPersona(f"no profile of {name}: {writer.last_fault}")
+    for field, value in reply.model_dump().items():
+        text = _one_line(str(value))
+        if _NOTHING.fullmatch(text):
+            writer.drop("field that says nothing")
+        else:
+            profile[field.replace("_", " ").title().replace(" And ", " and ")] = text
+    return profile
+
+
+def _relationships(seed: Seed, bank: Bank, writer: Writer) -> Iterator[tuple[str, dict[str, str]]]:
+    writer.begin("relationships")
+    reply = writer.ask(prompts.Relationships, person=bank["profile"], kinds=seed.relationships)
+    kinds = {kind.casefold() for kind in seed.relationships}
+    names, found = {bank["profile"]["Protagonist"].casefold()}, 0
+    for person in reply.relationships if reply else ():
+        kind, name, description = map(_one_line, (person.relationship, person.name, person.description))
+        if kind.casefold() not in kinds:
+            writer.drop("of no kind that was drawn, or the second one of its kind")
+        elif not _is_name(name) or name.casefold() in names or not description:
+            writer.drop("no new full name, or no description")
+        else:
+            kinds.remove(kind.casefold())
+            names.add(name.casefold())
+            entry = {"Supporting Characters": name, "Description": description, "Relationship": kind}
+            yield f"{seed.number}_{found}", entry
+            found += 1
+
+
+def _events(seed: Seed, bank: Bank, events: int, writer: Writer) -> Iterator[tuple[str, dict[str, Any]]]:
+    profile, earlier = bank["profile"], {key: list[str]() for key in bank["social_relationship"]}
+    for key in writer.each("events", [key for key in earlier for _ in range(events)]):
+        other, topic = bank["social_relationship"][key], seed.topic()
+        day = f"{FIRST_DAY + timedelta(days=seed.draw.randrange(DAYS)):%Y-%m-%d}"
+        told = {"person": profile, "other_person": other, "topic": topic, "date": day, "earlier_events": earlier[key]}
+        reply = writer.ask(prompts.Event, **told)
+        if reply is None:
+            continue
+        summary, content = _one_line(reply.summary), _one_line(reply.content)
+        if len(words(content)) <= BRIEF:
+            writer.drop("brief")
+        elif not all(_mentions(content, name) for name in (profile["Protagonist"], other["Supporting Characters"])):
+            writer.drop("one of the two people is not in it")
+        elif summary in earlier[key]:
+            writer.drop("told before")
+        else:
+            entry = {"summary": summary, "content": content, "Creation Time": day, "Theme": topic[0]}
+            yield f"{key}_{len(earlier[key])}", entry
+            earlier[key].append(summary)
+
+
+def _dialogues(seed: Seed, bank: Bank, writer: Writer) -> Iterator[tuple[str, dict[str, Any]]]:
+    name = bank["profile"]["Protagonist"]
+    for number, (key, event) in enumerate(writer.each("dialogues", list(bank["events"].items()))):
+        moment = datetime.fromisoformat(event["Creation Time"]) + timedelta(
+            days=seed.draw.randint(1, 30), hours=seed.draw.randint(8, 21)
+        )
+        told = {"person": bank["profile"], "event": event, "date_of_the_dialogue": f"{moment:%Y-%m-%d}"}
+        reply = writer.ask(prompts.Dialogue, **told)
+        if reply is None:
+            continue
+        said = [(_one_line(each.person), _one_line(each.assistant)) for each in reply.exchanges]
+        exchanges = list(dict.fromkeys(each for each in said if all(each)))
+        if len(exchanges) < LEAST_EXCHANGES:
+            writer.drop("brief")
+            continue
+        lines = [f"{who}: {text}" for each in exchanges for who, text in zip((name, ASSISTANT), each, strict=True)]
+        yield f"{key}#{number}", {"events": key, "contents": {f"{moment:%Y-%m-%d %H:%M}": lines}}
+
+
+def _validate(bank: Bank, threshold: int, writer: Writer) -> None:
+    """Remove events below the threshold with their dialogues, and people without any event (table 7)."""
+    people, dialogues = bank["social_relationship"], bank["dialogues"]
+    for key, event in writer.each("validation", list(bank["events"].items())):
+        about = [name for name, each in dialogues.items() if each["events"] == key]
+        told = {"person": bank["profile"], "other_person": people[_person_of(key)], "event": event}
+        reply = writer.ask(prompts.MemoryScore, **told, dialogue=[dialogues[name]["contents"] for name in about])
+        if reply is not None and reply.score >= threshold:
+            continue
+        if reply is not None:
+            writer.drop("event below the threshold")
+        for name in about:
+            del dialogues[name]
+        del bank["events"][key]
+    for key in people.keys() - set(map(_person_of, bank["events"])):
+        writer.drop("person without an event")
+        del people[key]
+
+
+def _person_of(key: str) -> str:
+    """The id of the relationship that an event belongs to: "4_0" of "4_0_1"."""
+    return key.rpartition("_")[0]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _is_name(text: str) -> bool:
+    """Whether it is a full name that can stand before the colon of an utterance."""
+    parts = text.split()
+    is_full = 2 <= len(parts) <= 5 and parts[0][0].isupper() and parts[-1][0].isupper()
+    return is_full and text.casefold() != ASSISTANT.casefold() and split_utterance(f"{text}: .") == (text, ".")
+
+
+def _mentions(text: str, name: str) -> bool:
+    """Whether a text has a part of the name."""
+    return not set(terms(name)).isdisjoint(terms(text))

@@ -1,0 +1,112 @@
+"""Ask questions about each memory of a persona (PerLTQA, Du et al. 2024, section 3.2 and appendix A.2).
+
+The model writes questions with answers for a memory, names the words of each answer that carry it, and scores all three
+from 0 to 10. The authors keep what scores 10, look at 6 to 9, and discard the rest; here the threshold decides, and
+`Score` stands beside each question, so that people can look at those below 10.
+
+A memory anchor is a segment of the answer that the memory has, too, without function words at its ends (section 3.2;
+table 7, "blurred boundaries"). Its two numbers are its place in the memory as Memoir remembers it. A question without
+an anchor is left out, as is one that was asked before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from eval.benchmarks.perltqa.adapter import REFERENCE, SECTIONS
+from eval.benchmarks.perltqa.generation import prompts
+from eval.benchmarks.perltqa.generation.bank import Bank
+from eval.benchmarks.perltqa.generation.writer import Writer
+from eval.benchmarks.reading import gather
+from eval.metrics.answers import normalise
+from memory.importers.benchmarks import perltqa as importer
+from memory.search.tokens import FUNCTION_WORDS
+
+Questions = dict[str, list[Any]]
+"""The questions of a persona by section; all but those on the profile by memory, too."""
+
+
+def make_questions(name: str, bank: Bank, most: int, threshold: int, writer: Writer) -> Questions:
+    """Up to `most` questions about each memory of a bank, one about each field of the profile.
+
+    Raises:
+        Unreachable: the model does not reply.
+    """
+    questions: Questions = {section: [] for section in SECTIONS}
+    asked: set[str] = set()
+    for section, key, text in writer.each("questions", list(_memories(name, bank))):
+        is_field = section == "profile"
+        items = list(_items(name, text, 1 if is_field else most, threshold, asked, writer))
+        for item in items:
+            item[REFERENCE] = key if is_field else str([key])
+        if items:
+            questions[section].extend(items if is_field else [{key: items}])
+    return questions
+
+
+def _memories(name: str, bank: Bank) -> Iterator[tuple[str, str, str]]:
+    """Section, id and text of each memory as the importer reads it; the name itself is not asked for."""
+    sections = {store: section for section, store in SECTIONS.items()}
+    (imported,) = gather(importer.read_character((name,), bank))
+    for memory in imported.memories:
+        if memory.external_id != "Protagonist":
+            yield sections[memory.store], memory.external_id, memory.text
+    for session in imported.sessions:
+        text = "\n".join(f"{turn.speaker}: {turn.text}" for turn in session.turns)
+        yield sections["dialogue"], session.external_id, text
+
+
+def _items(
+    name: str, memory: str, most: int, threshold: int, asked: set[str], writer: Writer
+) -> Iterator[dict[str, Any]]:
+    reply = writer.ask(prompts.Pairs, person=name, memory=memory, number_of_questions=most)
+    for pair in reply.pairs[:most] if reply else ():
+        question, answer = pair.question.strip(), pair.answer.strip()
+        if not question or not answer:
+            writer.drop("empty")
+            continue
+        if normalise(question) in asked:
+            writer.drop("asked before")
+            continue
+        asked.add(normalise(question))
+        candidates = writer.ask(prompts.Anchors, memory=memory, question=question, answer=answer)
+        if candidates is None:
+            continue
+        anchors = find_anchors(candidates.anchors, answer, memory)
+        if not anchors:
+            writer.drop("no anchor that answer and memory share")
+            continue
+        told = {"memory": memory, "question": question, "answer": answer, "key_phrases": list(anchors)}
+        score = writer.ask(prompts.PairScore, **told)
+        if score is not None and score.score < threshold:
+            writer.drop("below the threshold")
+        elif score is not None:
+            listed = [{text: place} for text, place in anchors.items()]
+            yield {"Question": question, "Answer": answer, "Memory Anchors": listed, "Score": score.score}
+
+
+def find_anchors(candidates: Iterable[str], answer: str, memory: str) -> dict[str, list[int]]:
+    """The candidates that are in both texts, each once, as the answer spells them, with their place in the memory."""
+    anchors: dict[str, list[int]] = {}
+    for candidate in candidates:
+        sought = _as_words(_without_function_words(candidate))
+        if sought and (there := sought.search(answer)) and (found := sought.search(memory)):
+            anchors.setdefault(there[0], list(found.span()))
+    return anchors
+
+
+def _without_function_words(phrase: str) -> list[str]:
+    parts = [part.strip(" \t.,;:!?\"'“”()") for part in phrase.split()]
+    while parts and (not parts[0] or parts[0].casefold() in FUNCTION_WORDS):
+        parts.pop(0)
+    while parts and (not parts[-1] or parts[-1].casefold() in FUNCTION_WORDS):
+        parts.pop()
+    return parts
+
+
+def _as_words(parts: list[str]) -> re.Pattern[str] | None:
+    """A pattern of these words, whole and in any case."""
+    phrase = r"\s+".join(map(re.escape, parts))
+    return re.compile(rf"(?<!\w){phrase}(?!\w)", re.IGNORECASE) if parts else None
