@@ -44,9 +44,9 @@ class SearchSettings:
     k: int = 10
     dense_weight: float = 0.8
     voice: bool = True
-    speaker: float = 0.2
+    speaker: float = 0.4
     time: float = 0.3
-    neighbours: float = 0.15
+    neighbours: float = 0.3
     ranker: str = "postings"
     depth: int = 0
 

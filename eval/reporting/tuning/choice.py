@@ -1,8 +1,7 @@
-"""Choose a value for each constant: coordinate descent over the grid, and the simplest of values that differ by noise.
+"""Choose a value for each constant by coordinate descent over the grid.
 
-One constant after another gets its value, the others staying as they are, and again from the first until none changes.
-The value is the one-standard-error rule's (Breiman et al. 1984, section 3.4.3): of all that are worse than the best by
-no more than one standard error of their difference to it, the nearest to off. A factor has to earn its place.
+One constant after another gets the value with the best mean over benchmarks, the others staying as they are, and again
+from the first until none changes. Of equal values the nearest to off is chosen.
 """
 
 from __future__ import annotations
@@ -45,21 +44,15 @@ def choose(measure: Measure, watch: Callable[[int, int], None] = lambda done, to
                 tried[value] = measure({**chosen, name: value})
                 done += 1
                 watch(done, total)
-            chosen[name] = simplest(tried)
+            chosen[name] = best(tried)
         if chosen == before:
             break
     return chosen
 
 
-def simplest(tried: Mapping[float, Values]) -> float:
-    """The first value within one standard error of the best; `tried` has the values from off upwards."""
-    figures = {value: overall(values) for value, values in tried.items()}
-    best = tried[max(figures, key=lambda value: figures[value])]
-    for value, values in tried.items():
-        lost = mean_change(values, best)
-        if lost.value <= lost.error:
-            return value
-    raise AssertionError("the best value is as good as the best")
+def best(tried: Mapping[float, Values]) -> float:
+    """The value with the best mean over benchmarks, of equal ones the first; `tried` goes from off upwards."""
+    return max(tried, key=lambda value: overall(tried[value]))
 
 
 def overall(values: Values) -> float:

@@ -32,8 +32,7 @@ def to_markdown(found: Tuning) -> str:
         "The constants that were chosen. " + _agreement(found),
         _choices(found),
         "Each value of the grid beside the choice with everything in view (+), in points: the mean over benchmarks, "
-        "its change with one standard error over histories, and each benchmark. The choice is the value nearest to off "
-        "that is worse than the best by no more than one standard error of their difference.",
+        "its change with one standard error over histories, and each benchmark.",
         _grid(found),
     )
     return "\n\n".join(parts)
