@@ -82,7 +82,7 @@ def test_killed_workers_and_a_killed_node_change_no_figure(cluster, data, embedd
     assert answers(run) == answers(local)
     assert len((run.folder / "predictions.jsonl").read_text("utf-8").splitlines()) == len(NAMES) * PROBES
     assert sorted(costs.history for costs in run.costs()) == sorted(NAMES)
-    assert not workers()
+    assert not psutil.wait_procs(workers(), timeout=20)[1]
 
 
 def test_without_ray_the_engine_names_the_command_that_installs_it(data, tmp_path, monkeypatch, capsys):
