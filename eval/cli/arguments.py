@@ -37,6 +37,9 @@ def parser() -> argparse.ArgumentParser:
     _add_half(sub)
     _add_jobs(sub)
     _add_write(sub)
+    sub = add("papers", tables.measure_papers, "Run the rows of the papers' tables that need no chat model.")
+    _add_jobs(sub)
+    _add_write(sub)
     text = "Choose the constants of retrieval on all benchmarks but one, and measure that one; for each of them."
     sub = add("tune", tables.measure_tuning, text)
     _add_jobs(sub)

@@ -10,7 +10,6 @@ from tabulate import tabulate
 from eval.benchmarks import PRESETS
 from eval.benchmarks.longmemeval.official_judge import read_labels
 from eval.cli.output import progress_bars, show
-from eval.play.execute import with_label
 from eval.reporting import render
 from eval.reporting.report import Report, report
 from eval.runs.evaluator import Evaluator, RunRequest
@@ -72,19 +71,9 @@ def _preset_rows(arguments: argparse.Namespace, base: Experiment) -> list[tuple[
 def _run_rows(
     arguments: argparse.Namespace, evaluator: Evaluator, rows: Sequence[tuple[str, Experiment]]
 ) -> dict[str, Report]:
-    """Run rows, those together that store the same; returns the report of each, in their order."""
-    reports: dict[str, Report] = {}
-    while left := [(label, experiment) for label, experiment in rows if label not in reports]:
-        together = [(label, experiment) for label, experiment in left if experiment.storing == left[0][1].storing]
-        reports |= _run_together(arguments, evaluator, together)
-    return {label: reports[label] for label, _ in rows}
-
-
-def _run_together(
-    arguments: argparse.Namespace, evaluator: Evaluator, rows: Sequence[tuple[str, Experiment]]
-) -> dict[str, Report]:
-    requests = [
-        RunRequest(
+    """Run rows, and let a judge see their answers if one is named; returns the report of each, in their order."""
+    requests = {
+        label: RunRequest(
             arguments.benchmark,
             arguments.data,
             experiment,
@@ -96,19 +85,16 @@ def _run_together(
             afresh=arguments.afresh,
             cold=arguments.cold,
         )
-        for _, experiment in rows
-    ]
-    runs, total = started = evaluator.start_together(requests)
-    label = rows[0][0] + (f", and {len(rows) - 1} more" if len(rows) > 1 else "")
+        for label, experiment in rows
+    }
     with progress_bars("probe") as watch:
-        watch(label, 0, total * len(rows))
-        evaluator.run_together(requests, started, watch=with_label(watch, label))
+        runs = evaluator.run_rows(requests, watch)
     judge_name = _judge_name(arguments, evaluator)
-    for run, (_, experiment) in zip(runs, rows, strict=True):
+    for label, run in runs.items():
         print_error(f"kept as {run.name}")
-        if judge_name and experiment.pipeline.reader != "none":
+        if judge_name and requests[label].experiment.pipeline.reader != "none":
             _judge_run(evaluator, run, judge_name)
-    return {label: report(run) for run, (label, _) in zip(runs, rows, strict=True)}
+    return {label: report(run) for label, run in runs.items()}
 
 
 def _judge_name(arguments: argparse.Namespace, evaluator: Evaluator) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from eval.cli.output import progress_bars, show, write_between_marks
-from eval.reporting import render, results, settings_table
+from eval.reporting import papers, render, results, settings_table
 from eval.reporting.compare import compare_runs
 from eval.reporting.report import report
 from eval.reporting.tuning import measure as tuning
@@ -43,6 +43,16 @@ def measure_results(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
     table = results.to_markdown(done)
     write_between_marks(arguments.write, "results", table)
     return show(arguments, {line.title: to_json_values(measured) for line, measured in done}, table)
+
+
+def measure_papers(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
+    """Run the rows of all papers' tables that need no chat model."""
+    with progress_bars("probe") as watch:
+        done = papers.measure(evaluator, arguments.jobs, watch)
+    table = papers.to_markdown(done)
+    write_between_marks(arguments.write, "papers", table)
+    values = {preset.name: {label: to_json_values(each) for label, each in rows.items()} for preset, rows in done}
+    return show(arguments, values, table)
 
 
 def measure_tuning(arguments: argparse.Namespace, evaluator: Evaluator) -> int:

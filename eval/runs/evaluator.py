@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -15,7 +15,7 @@ from eval.benchmarks.types import Benchmark
 from eval.judging.judge import Judge, Spent
 from eval.making.questions import graph_history
 from eval.play.engines.ray_cluster import require_ray
-from eval.play.execute import Progress, execute
+from eval.play.execute import Progress, execute, with_label
 from eval.play.models import load_models
 from eval.play.pooled import pool
 from eval.play.replay import Stop, count_asked
@@ -25,7 +25,7 @@ from eval.runs.halves import Half, half_folder, in_half
 from eval.runs.provenance import checksum, code_version, versions
 from eval.runs.run import Run, Spec
 from eval.settings import EvalSettings
-from eval.types import History
+from eval.types import History, Watch
 from graph.models.quantization import resolve_quantization
 from graph.models.registry import chat_model
 from memory.embedding.embedder import Embedder
@@ -196,6 +196,20 @@ class Evaluator:
                 stop=stop,
                 watch=watch,
             )
+
+    def run_rows(self, rows: Mapping[str, RunRequest], watch: Watch) -> dict[str, Run]:
+        """Run the rows of a table, those together that store the same; returns the run of each, in their order."""
+        done: dict[str, Run] = {}
+        while left := {label: request for label, request in rows.items() if label not in done}:
+            storing = next(iter(left.values())).experiment.storing
+            together = {label: request for label, request in left.items() if request.experiment.storing == storing}
+            requests = list(together.values())
+            runs, total = started = self.start_together(requests)
+            shown = next(iter(together)) + (f", and {len(requests) - 1} more" if len(requests) > 1 else "")
+            watch(shown, 0, total * len(requests))
+            self.run_together(requests, started, watch=with_label(watch, shown))
+            done |= zip(together, runs, strict=True)
+        return {label: done[label] for label in rows}
 
     def judge(self, run: Run, model: str, watch: Callable[[int, int], None] = lambda done, total: None) -> Spent:
         """Let a chat model judge every answer of a run; its verdicts replace those of the rule.
