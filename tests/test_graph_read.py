@@ -265,8 +265,9 @@ def test_a_question_is_never_the_answer_to_itself(marlow, at):
 
 def test_a_question_put_to_the_assistant_is_no_memory_to_cite(marlow):
     text = "Did Biscuit ever swim in the lake at Hallen?"
-    first, second = marlow.say(text), marlow.say(text)
-    assert {h.memory.id for h in first.hits} == {h.memory.id for h in second.hits}
+    known = {memory.id for memory in marlow.services.bank.memories(marlow.persona.id)}
+    for _ in range(2):
+        assert {hit.memory.id for hit in marlow.say(text).hits} <= known
 
 
 def test_a_follow_up_is_about_the_question_before_it(marlow):
