@@ -26,13 +26,12 @@ MEMORY = ShownHit(("m1",), "event", "Lisa", "The scarf was a gift of her aunt.",
 LEFT_OUT = ShownHit(("m2",), "event", "Lisa", "She likes tea.", "2026-01-04", {}, kept=False)
 
 
-def make_run(home, name, answers, benchmark="madial-bench"):
+def make_run(home, name, answers, benchmark="madial-bench", shown=(MEMORY, LEFT_OUT)):
     """A finished run that gave these answers, by number of the question."""
     run = Runs(home).resume_or_create(Spec(benchmark, "data", "sum", "all", {"model": name}, "code", {}))
     for number, answer in enumerate(answers):
         gold = Gold((f"Oh no, the scarf of your aunt {number}!",))
         probe = Probe(f"q{number}", f"It is gone for good {number}.", DAY, gold, dialogue=(BEFORE,))
-        shown = (MEMORY, LEFT_OUT)
         run.append_sample(Sample(probe, Prediction(probe.id, f"h{number % 2}", {}, (), answer=answer, shown=shown)))
     run.mark_done()
     return run
@@ -73,10 +72,17 @@ def test_a_sheet_shows_what_was_said_found_and_replied_but_not_by_whom(runs, tmp
     assert [int(line["question"]) for line in asked] == [n for n in range(1, 7) for _ in range(3)]
     assert all(line["said"] == f"Lisa: I lost my scarf.\n{line['said'].splitlines()[-1]}" for line in asked)
     assert {line["memories"] for line in asked} == {"2026-01-03 The scarf was a gift of her aunt."}
-    assert all(line["expected"].startswith("Oh no") for line in asked)
+    assert not any(line["expected"] for line in asked)  # it would give the benchmark's own replies away
     assert not any(line[name] for line in asked for name in (*SCORES, "closest", "remembers"))
     # The order of the runs differs from one question to the next.
     assert len({number % 3 for number, line in enumerate(asked) if is_warm(line)}) > 1
+
+
+def test_a_run_without_memory_is_not_known_by_its_empty_cell(runs, tmp_path):
+    without = make_run(tmp_path, "forgetful", [f"Hm {n}." for n in range(6)], shown=())
+    asked = sheet.empty(sheet.replies_of([runs[0], without]))
+    assert {line["memories"] for line in asked} == {"2026-01-03 The scarf was a gift of her aunt."}
+    assert all(str(line["expected"]).startswith("Oh no") for line in asked)
 
 
 def test_no_text_becomes_a_formula_of_a_spreadsheet(runs, tmp_path):
@@ -110,11 +116,16 @@ def test_only_what_all_runs_replied_to_is_rated(runs, tmp_path):
 def test_a_sheet_that_was_filled_in_is_read_and_what_cannot_be_used_is_named(runs, tmp_path):
     replies = sheet.replies_of(runs)
     sheet.write(sheet.empty(replies), tmp_path / "sheet.csv")
-    first, second, third, *_ = [line["reply"] for line in lines(tmp_path / "sheet.csv")]
+    first, second, third, fourth, *_ = [line["reply"] for line in lines(tmp_path / "sheet.csv")]
 
     def write(line):
-        written = {first: {"style": "2,5", "closest": "X"}, second: {"style": "four", "closest": "x", "memory": "1"}}
-        return written.get(line["reply"], {"emotion": "3.5", "remembers": "maybe"} if line["reply"] == third else {})
+        written = {
+            first: {"style": "2,5", "closest": "X"},
+            second: {"style": "four", "closest": "x", "memory": "1"},
+            third: {"style": "1", "emotion": "3.5", "remembers": "maybe"},
+            fourth: {"closest": "tie"},
+        }
+        return written.get(line["reply"], {})
 
     file = fill_in(tmp_path / "sheet.csv", tmp_path / "ann.csv", write)
     with file.open("a") as more:
@@ -124,6 +135,8 @@ def test_a_sheet_that_was_filled_in_is_read_and_what_cannot_be_used_is_named(run
     assert read.ratings == {
         first: Rating(first, {"style": 2.5}, "x", remembers=False),
         second: Rating(second, {"memory": 1.0}, "", remembers=False),
+        third: Rating(third, {"style": 1.0}, "", remembers=None),
+        fourth: Rating(fourth, {}, "tie", remembers=None),
     }
     found = "\n".join(read.faults)
     for said in (

@@ -7,11 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.language_models import FakeListChatModel
 
+from eval.judging import rubric
 from eval.judging.judge import Judge
 from eval.judging.rubric import order_score
 from eval.metrics.evidence import Scoring
 from eval.metrics.scores import figures, score
 from eval.types import Gold, Sample, Verdict
+from graph.models.limits import bounded_schema
 from test_eval_judge import PREDICTION, PROBE
 
 POINTS = replace(PROBE, gold=Gold(("behind the barometer",), rubric=("names the barometer", "is polite")))
@@ -52,6 +54,20 @@ def test_events_are_aligned_line_by_line(tmp_path):
         assert (verdict.state, verdict.score) == ("unreadable", 0)
     verdict, spent = judged(tmp_path / "empty", EVENTS, replace(PREDICTION, answer=" "))
     assert (verdict.score, spent.asked) == (0, 0)
+
+
+def test_a_long_answer_is_aligned_as_well():
+    asked = []
+
+    def ask(prompt, schema, max_tokens):
+        asked.append((bounded_schema(schema), max_tokens))
+        return f'{{"events": {[1] * 30}}}'
+
+    told = replace(PREDICTION, answer="\n".join(f"It was bought {n}." for n in range(30)))
+    assert 0 < rubric.score(EVENTS, told, ask)[0] < 1
+    ((schema, max_tokens),) = asked
+    assert schema["properties"]["events"]["maxItems"] == 30
+    assert max_tokens > 30 * 3
 
 
 # By the authors' script: precision and recall of the lines, and scipy's tau-b with what is missing ranked last.

@@ -39,7 +39,7 @@ SCHEMA: Mapping[str, Any] = {
 }
 
 MAX_TOKENS = 64
-"""Most tokens of a reply; the verdict alone takes 10."""
+"""Most tokens of a verdict, which takes 10."""
 
 UNREADABLE = "the judge's reply states no verdict: "
 """How the reason begins that an unreadable reply is kept with."""
@@ -119,7 +119,7 @@ class Judge:
             return Verdict("unscored", self.name, str(fault))
 
     def _as_a_whole(self, probe: Probe, prediction: Prediction) -> Verdict:
-        reply = self._reply(prompts.judging_prompt(probe, prediction), SCHEMA)
+        reply = self._reply(prompts.judging_prompt(probe, prediction), SCHEMA, MAX_TOKENS)
         state = read_verdict(reply)
         if state is None:
             self._count(Spent(unreadable=1))
@@ -134,14 +134,14 @@ class Judge:
             return Verdict("unreadable", self.name, f"{UNREADABLE}{fault}", 0.0)
         return Verdict("right" if score == 1 else "wrong", self.name, reply, score)
 
-    def _reply(self, prompt: str, schema: Mapping[str, Any]) -> str:
+    def _reply(self, prompt: str, schema: Mapping[str, Any], max_tokens: int) -> str:
         key = hashlib.sha256(json.dumps([self.name, prompt]).encode()).hexdigest()
         with self._open() as cache:
             row = next(iter(cache.query("SELECT reply FROM replies WHERE key = ?", [key])), None)
         if row is not None:
             self._count(Spent(cached=1))
             return str(row["reply"])
-        reply = complete(self._model, prompt, schema=schema, max_tokens=MAX_TOKENS)
+        reply = complete(self._model, prompt, schema=schema, max_tokens=max_tokens)
         tokens = {"tokens_in": reply.tokens_in, "tokens_out": reply.tokens_out}
         self._count(Spent(asked=1, **tokens))
         with self._open() as cache:

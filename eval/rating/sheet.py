@@ -3,8 +3,8 @@
 reply       id of the line: a digest, from which a rater cannot tell the run
 question    number of what the reply answers; the replies to one question stand together, in random order
 said        the dialogue before, and what the user says
-memories    what the memory had found for the reply
-expected    the benchmark's own reply or answer
+memories    what the memory had found for any of the replies to the question, the same on all their lines
+expected    the benchmark's own reply or answer; empty where that is itself rated
 text        the reply
 naturalness, style, memory, support, emotion      filled in: a number from 0 to 3, or nothing
 closest     filled in: x at the reply that feels closest to a friend's, or tie at any of them (section 3.3.3)
@@ -70,12 +70,15 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """One rater's line: a score for each criterion that was filled in, and the two marks ("" for none)."""
+    """One rater's line: a score for each criterion that was filled in, and the two marks.
+
+    `closest` is "" where nothing is marked; `remembers` is None where the line does not say.
+    """
 
     reply: str
     scores: Mapping[str, float]
     closest: Closest
-    remembers: bool
+    remembers: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,30 +101,30 @@ def replies_of(runs: Sequence[Run], *, reference: bool = False) -> list[Reply]:
     by_run = {run.name: {(s.prediction.history_id, s.probe.id): s for s in run.samples()} for run in runs}
     answered = [{key for key, s in samples.items() if s.prediction.answer} for samples in by_run.values()]
     common = set.intersection(*answered) if answered else set()
-    replies = [
-        _reply(run, key, sample, sample.prediction.answer)
-        for run, samples in by_run.items()
-        for key, sample in samples.items()
-        if key in common
-    ]
+    answered_by = [(run, key, s) for run, of_run in by_run.items() for key, s in of_run.items() if key in common]
+    # The same memories on every line: a run without memory would be known by having none.
+    memories: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
+    for _, key, sample in answered_by:
+        shown = (f"{hit.said_at[:10]} {hit.text}".strip() for hit in sample.prediction.shown if hit.kept)
+        memories[key] |= dict.fromkeys(shown)
+
+    def reply(run: str, key: tuple[str, str], sample: Sample, text: str) -> Reply:
+        said = [f"{turn.speaker}: {turn.text}" for turn in sample.probe.dialogue] + [sample.probe.question]
+        expected = "" if reference else (sample.probe.gold.answers or ("",))[0]
+        return Reply(run, *key, "\n".join(said), tuple(memories[key]), expected, text)
+
+    replies = [reply(run, key, sample, sample.prediction.answer) for run, key, sample in answered_by]
     if not replies:
         named = " and in ".join(by_run)
         raise SheetUnusable(f"no question was replied to in {named}. Runs without a reader reply nothing")
     if reference:
         samples = next(iter(by_run.values()))
         replies += [
-            _reply(REFERENCE, key, sample, sample.probe.gold.answers[0])
+            reply(REFERENCE, key, sample, sample.probe.gold.answers[0])
             for key, sample in samples.items()
             if key in common and sample.probe.gold.answers
         ]
     return replies
-
-
-def _reply(run: str, key: tuple[str, str], sample: Sample, text: str) -> Reply:
-    probe = sample.probe
-    said = [f"{turn.speaker}: {turn.text}" for turn in probe.dialogue] + [probe.question]
-    memories = tuple(f"{hit.said_at[:10]} {hit.text}".strip() for hit in sample.prediction.shown if hit.kept)
-    return Reply(run, *key, "\n".join(said), memories, (probe.gold.answers or ("",))[0], text)
 
 
 def empty(replies: Sequence[Reply], *, seed: int = 0, limit: int | None = None) -> list[dict[str, object]]:
@@ -178,7 +181,7 @@ def filled(file: Path, ratings: Mapping[str, Rating]) -> list[dict[str, object]]
     lines: list[dict[str, object]] = []
     for _, line in _lines(file):
         rating = ratings.get(line["reply"])
-        marks = {"closest": rating.closest, "remembers": "x" * rating.remembers} if rating else {}
+        marks = {"closest": rating.closest, "remembers": "x" if rating.remembers else ""} if rating else {}
         lines.append({**line, **(rating.scores if rating else {}), **marks})
     return lines
 
@@ -206,11 +209,10 @@ def read(file: Path, replies: Iterable[Reply]) -> Filled:
                 earlier = closest[reply.question]
                 faults.append(f"{where}, closest: line {earlier} is marked for the same question; this is left out")
                 mark = ""
-            remembers = line["remembers"].strip().casefold()
-            if remembers not in YES | NO:
-                faults.append(f"{where}, remembers: expected x or nothing, found {remembers!r}; it is left out")
-            if scores or mark or remembers in YES:
-                ratings[reply.id] = Rating(reply.id, scores, mark, remembers in YES)
+            remembers = _remembers(line["remembers"], where, faults)
+            if scores or mark or remembers:
+                # On a line without scores, an empty cell is one that was not filled in.
+                ratings[reply.id] = Rating(reply.id, scores, mark, remembers if scores or remembers else None)
     return Filled(file.stem, ratings, tuple(faults))
 
 
@@ -247,6 +249,14 @@ def _scores(line: Mapping[str, str], where: str, faults: list[str]) -> Iterator[
             yield name, score
         else:
             faults.append(f"{where}, {name}: expected a number from 0 to {HIGHEST:g}, found {cell!r}; it is left out")
+
+
+def _remembers(cell: str, where: str, faults: list[str]) -> bool | None:
+    text = cell.strip().casefold()
+    if text not in YES | NO:
+        faults.append(f"{where}, remembers: expected x or nothing, found {text!r}; it is left out")
+        return None
+    return text in YES
 
 
 def _closest(cell: str, where: str, faults: list[str]) -> Closest:

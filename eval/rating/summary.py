@@ -91,7 +91,7 @@ def summarise(sheets: Sequence[Filled], replies: Sequence[Reply]) -> Summary:
 def _scores(sheets: Sequence[Filled], reply: Reply, name: str) -> list[float]:
     ratings = [sheet.ratings[reply.id] for sheet in sheets if reply.id in sheet.ratings]
     if name == REMEMBERS:
-        return [float(rating.remembers) for rating in ratings]
+        return [float(rating.remembers) for rating in ratings if rating.remembers is not None]
     return [rating.scores[name] for rating in ratings if name in rating.scores]
 
 
@@ -131,7 +131,7 @@ def _agreement_of_marks(raters: Sequence[Marks]) -> Agreement:
 
 
 def _remembering(sheet: Filled) -> Marks:
-    return {reply: rating.remembers for reply, rating in sheet.ratings.items()}
+    return {reply: rating.remembers for reply, rating in sheet.ratings.items() if rating.remembers is not None}
 
 
 def _choices(sheets: Sequence[Filled], replies: Iterable[Reply]) -> list[dict[object, object]]:
