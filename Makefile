@@ -42,7 +42,7 @@ format: .venv/test-installed  ## Sort imports, fix what can be fixed, and format
 results: .venv/test-installed  ## Measure the benchmark files in DATA and update the tables of results
 	MEMOIR_DATA=$(DATA) $(BIN)/python -m eval results --jobs 2 --write eval/RESULTS.md
 	MEMOIR_DATA=$(DATA) $(BIN)/python -m eval tune --jobs 2 --write eval/RESULTS.md
-	MEMOIR_DATA=$(DATA) $(BIN)/python -m eval papers --jobs 2 --write eval/RESULTS.md
+	MEMOIR_DATA=$(DATA) $(BIN)/python -m eval papers perltqa madial-bench --jobs 2 --write eval/RESULTS.md
 
 requirements: .venv/test-installed  ## Pin the newest compatible versions in both requirements files
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-tools

@@ -74,3 +74,10 @@ def test_without_files_it_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(papers, "BENCHMARKS", {name: BENCHMARKS[name] for name in ("locomo", "perltqa")})
     with pytest.raises(MemoirError, match="no benchmark's files"):
         papers.measure(Evaluator(EvalSettings(home=tmp_path, data=None)), 1, lambda *progress: None)
+
+
+def test_the_tables_of_one_benchmark_can_be_run_alone(one_table):
+    evaluator = Evaluator(EvalSettings(home=one_table / "home"))
+    with pytest.raises(MemoirError, match="no benchmark's files"):
+        papers.measure(evaluator, 1, lambda *progress: None, ["perltqa"])
+    assert not evaluator.runs.all()

@@ -38,6 +38,7 @@ def parser() -> argparse.ArgumentParser:
     _add_jobs(sub)
     _add_write(sub)
     sub = add("papers", tables.measure_papers, "Run the rows of the papers' tables that need no chat model.")
+    sub.add_argument("benchmark", nargs="*", help="of these benchmarks only")
     _add_jobs(sub)
     _add_write(sub)
     text = "Choose the constants of retrieval on all benchmarks but one, and measure that one; for each of them."

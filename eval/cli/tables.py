@@ -48,7 +48,7 @@ def measure_results(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
 def measure_papers(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
     """Run the rows of all papers' tables that need no chat model."""
     with progress_bars("probe") as watch:
-        done = papers.measure(evaluator, arguments.jobs, watch)
+        done = papers.measure(evaluator, arguments.jobs, watch, arguments.benchmark)
     table = papers.to_markdown(done)
     write_between_marks(arguments.write, "papers", table)
     values = {preset.name: {label: to_json_values(each) for label, each in rows.items()} for preset, rows in done}

@@ -22,12 +22,12 @@ Tables = Sequence[tuple[Preset, Mapping[str, Report]]]
 """Each table with the reports of its rows by their labels."""
 
 
-def measure(evaluator: Evaluator, jobs: int, watch: Watch) -> Tables:
-    """Run all rows that need nothing; raises `NoData` if no benchmark that has a table is here."""
+def measure(evaluator: Evaluator, jobs: int, watch: Watch, names: Sequence[str] = ()) -> Tables:
+    """Run all rows that need nothing, of all benchmarks or those named; raises `NoData` if no file of them is here."""
     done: list[tuple[Preset, Mapping[str, Report]]] = []
     for benchmark in BENCHMARKS.values():
         line = next((line for line in LINES if line.benchmark == benchmark.name), None)
-        if not benchmark.presets or line is None:
+        if not benchmark.presets or line is None or (names and benchmark.name not in names):
             continue
         with suppress(NoData):
             path = line.path(evaluator)
