@@ -52,9 +52,13 @@ def to_markdown(done: Tables) -> str:
     for preset, reports in done:
         header, rows = sweep_rows(reports, preset.metrics, preset.ability)
         left_out = [f"{row.label} ({row.needs})" for row in preset.rows if row.needs]
-        about = [f"`--preset {preset.name}`: {preset.title}."]
+        about = [f"`--preset {preset.name}`: {_sentence(preset.title)}"]
         about += [f"Of the questions of {preset.ability}."] if preset.ability else []
-        about += [f"{preset.remark.rstrip('.')}."] if preset.remark else []
+        about += [_sentence(preset.remark)] if preset.remark else []
         about += [f"Not run, for what they need: {'; '.join(left_out)}."] if left_out else []
         parts += [" ".join(about), tabulate(rows, header, tablefmt="github", disable_numparse=True)]
     return "\n\n".join(parts)
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:] + ("" if text.endswith((".", "?")) else ".")

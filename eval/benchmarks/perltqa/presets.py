@@ -50,7 +50,6 @@ TABLE_4 = Preset(
     f"{PAPER}, table 4",
     ("classification_accuracy", "classification_precision", "classification_recall", "classification_f1"),
     (
-        Row("no classifier", ("classifier=none", "reader=none")),
         Row("learned", ("classifier=learned", "reader=none")),
         Row("BERT-base", ("reader=none",), "BERT-base trained on the benchmark's own questions"),
         Row("instruction", ("classifier=llm", "reader=none"), CLASSIFIER),
