@@ -2,6 +2,7 @@
 
 import logging
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -52,8 +53,12 @@ def answers(run):
 
 def workers():
     """The actors' processes."""
-    ours = psutil.Process().children(recursive=True)
-    return [each for each in ours if " ".join(each.cmdline()).startswith("ray::_NodeReplayer")]
+    found = []
+    for each in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):  # it ends just now
+            if " ".join(each.cmdline()).startswith("ray::_NodeReplayer"):
+                found.append(each)
+    return found
 
 
 @pytest.mark.slow
@@ -67,7 +72,8 @@ def test_killed_workers_and_a_killed_node_change_no_figure(cluster, data, embedd
         seen.append(progress)
         if len(seen) == 1:
             for worker in workers():
-                worker.kill()
+                with suppress(psutil.NoSuchProcess):
+                    worker.kill()
         elif cluster.second and caplog.messages:
             cluster.remove_node(cluster.second, allow_graceful=False)
             cluster.second = None
