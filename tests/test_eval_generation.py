@@ -12,6 +12,7 @@ from eval.benchmarks.perltqa.generation import prompts
 from eval.benchmarks.perltqa.generation import seeds as seed_data
 from eval.benchmarks.perltqa.generation.questions import find_anchors
 from eval.benchmarks.perltqa.generation.seeds import PARTNERS, draw_seed
+from eval.making.prompting import prompt
 from memory.importers.benchmarks import perltqa as importer
 from memory.importers.detect import unpack
 from memory.types import Skip
@@ -191,7 +192,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(command, tmp_path):
     status, said = command(*fewer, author=stops)
     assert status == 1
     assert "persona 2, seed profile: The chat model gave no usable reply" in said
-    assert "The 1 finished are kept; run the same command again to go on" in said
+    assert "The 1 finished are kept, and the replies to this one; run the same command again to go on" in said
     assert [file.name for file in (tmp_path / "out" / "personas").iterdir()] == ["1.json"]
     before = (tmp_path / "out" / "personas" / "1.json").read_bytes()
     assert command(*fewer, author=whole)[0] == 0
@@ -349,6 +350,26 @@ def test_a_seed_has_at_most_one_partner_and_depends_on_its_number_alone():
     )
 
 
+def test_an_interrupted_persona_goes_on_where_it_stopped(command, tmp_path):
+    stops = Author()
+    stops.replies["dialogue"] = lambda data: stops.dialogue(data) if stops.count("Dialogue") == 1 else Broken(503)
+    status, said = command("--events", 1, author=stops)
+    assert status == 1
+    assert "persona 1, dialogues: " in said
+    assert "The 0 finished are kept, and the replies to this one" in said
+    kept = tmp_path / "out" / "personas" / "1.replies"
+    replies = len(kept.read_text().splitlines())
+    assert replies == stops.count("Names") + stops.count("Profile") + 1 + stops.count("Event") + 1
+    with kept.open("a") as file:
+        file.write('{"asked": "half a li')
+    author = Author()
+    assert command("--events", 1, author=author)[0] == 0
+    assert {name for name, _ in author.asked} == {"Dialogue", "MemoryScore", "Pairs", "Anchors", "PairScore"}
+    assert author.count("Dialogue") == 2
+    assert not kept.exists()
+    assert len(made(tmp_path)[0]["Ana Lima"]["dialogues"]) == 3
+
+
 def test_prompts_quote_their_data_as_json():
-    text = prompts.prompt(prompts.Anchors, {"memory": "a\n\nb <end>", "question": "Q?"})
+    text = prompt(prompts.Anchors, {"memory": "a\n\nb <end>", "question": "Q?"})
     assert text.startswith('Memory: "a\\n\\nb \\u003cend>"\nQuestion: "Q?"\n\n')

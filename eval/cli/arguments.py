@@ -63,8 +63,7 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("file", type=Path)
     _describe_rate(commands.add_parser("rate", help="Rate replies of runs, by people or by a chat model."))
     _describe_compile(add("compile", compiling.compile_file, "Give LongMemEval's questions histories of any length."))
-    text = "Make personas with memories and questions, as PerLTQA has them, by a chat model; goes on where it stopped."
-    _describe_generate(add("generate", generating.generate_files, text))
+    _describe_generate(commands.add_parser("generate", help="Make a benchmark's files by a chat model."))
     sub = add("delete", listing.delete_run, "Delete a run.")
     sub.add_argument("run")
     _describe_bench(add("bench", tables.measure_sizes, "Measure speed, memory and exactness at growing sizes."))
@@ -144,20 +143,29 @@ def _describe_compile(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--seed", type=int, default=0, help="seed of the random choices")
 
 
-def _describe_generate(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("benchmark", choices=["perltqa"], help="the benchmark whose files are made")
-    sub.add_argument("folder", type=Path, help="the folder to write, or to go on with")
-    sub.add_argument("--model", required=True, metavar="NAME", help="as openai:gpt-4o-mini, or gguf:FILE")
-    sub.add_argument("--personas", type=positive_number, default=1, metavar="N", help="personas to make; default: 1")
-    sub.add_argument(
-        "--events", type=positive_number, default=3, metavar="N", help="events for each relationship; default: 3"
-    )
-    sub.add_argument(
-        "--questions", type=positive_number, default=3, metavar="N", help="questions for each memory; default: 3"
-    )
-    text = "lowest score from 0 to 10 that is kept; default: 6"
-    sub.add_argument("--threshold", type=int, choices=range(11), default=6, metavar="N", help=text)
-    sub.add_argument("--seed", type=int, default=0, help="seed of the random choices")
+def _describe_generate(generate: argparse.ArgumentParser) -> None:
+    generate.description = "Make a benchmark's files by a chat model; the same command goes on where it stopped."
+    commands = generate.add_subparsers(required=True, metavar="BENCHMARK")
+
+    def add(name: str, command: Command, text: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=text, description=text)
+        sub.set_defaults(command=command)
+        sub.add_argument("--json", action="store_true", help="print one JSON object")
+        sub.add_argument("folder", type=Path, help="the folder to write, or to go on with")
+        sub.add_argument("--model", required=True, metavar="NAME", help="as openai:gpt-4o-mini, or gguf:FILE")
+        least = "lowest score from 0 to 10 that is kept; default: 6"
+        sub.add_argument("--threshold", type=int, choices=range(11), default=6, metavar="N", help=least)
+        sub.add_argument("--seed", type=int, default=0, help="seed of the random choices")
+        return sub
+
+    def add_number(sub: argparse.ArgumentParser, name: str, default: int, what: str) -> None:
+        text = f"{what}; default: {default}"
+        sub.add_argument(name, type=positive_number, default=default, metavar="N", help=text)
+
+    sub = add("perltqa", generating.generate_perltqa, "Make personas with memories and questions about them.")
+    add_number(sub, "--personas", 1, "personas to make")
+    add_number(sub, "--events", 3, "events for each relationship")
+    add_number(sub, "--questions", 3, "questions for each memory")
 
 
 def _describe_bench(sub: argparse.ArgumentParser) -> None:

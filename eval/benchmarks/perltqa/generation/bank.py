@@ -22,7 +22,9 @@ from typing import Any
 
 from eval.benchmarks.perltqa.generation import prompts
 from eval.benchmarks.perltqa.generation.seeds import Seed
-from eval.benchmarks.perltqa.generation.writer import Writer
+from eval.making.parts import NotMade
+from eval.making.prompting import one_line
+from eval.making.writer import Writer
 from memory.importers.reading.speakers import split_utterance
 from memory.search.tokens import terms, words
 
@@ -46,15 +48,11 @@ _NOTHING = re.compile(
 )
 
 
-class NoPersona(Exception):  # another persona is made, not an error of the program
-    """The model gave no name, or no profile; the message says what was wrong."""
-
-
 def make_bank(seed: Seed, taken: Collection[str], events: int, threshold: int, writer: Writer) -> tuple[str, Bank]:
     """Return the name and the memories of a persona, with up to `events` events for each relationship.
 
     Raises:
-        NoPersona: there is no name or no profile.
+        NotMade: there is no name or no profile.
         Unreachable: the model does not reply.
     """
     name = _name(seed, taken, writer)
@@ -72,10 +70,10 @@ def _name(seed: Seed, taken: Collection[str], writer: Writer) -> str:
     reply = writer.ask(prompts.Names, **known)
     used = {name.casefold() for name in taken}
     for each in reply.names if reply else ():
-        name = _one_line(f"{each.first_name} {each.family_name}")
+        name = one_line(f"{each.first_name} {each.family_name}")
         if _is_name(name) and name.casefold() not in used:
             return name
-    raise NoPersona(f"no new name: {writer.last_fault or 'those given are in use, or are no full names'}")
+    raise NotMade(f"no new name: {writer.last_fault or 'those given are in use, or are no full names'}")
 
 
 def _profile(seed: Seed, name: str, writer: Writer) -> dict[str, Any]:
@@ -88,9 +86,9 @@ def _profile(seed: Seed, name: str, writer: Writer) -> dict[str, Any]:
     }
     reply = writer.ask(prompts.Profile, person=profile)
     if reply is None:
-        raise NoPersona(f"no profile of {name}: {writer.last_fault}")
+        raise NotMade(f"no profile of {name}: {writer.last_fault}")
     for field, value in reply.model_dump().items():
-        text = _one_line(str(value))
+        text = one_line(str(value))
         if _NOTHING.fullmatch(text):
             writer.drop("field that says nothing")
         else:
@@ -104,7 +102,7 @@ def _relationships(seed: Seed, bank: Bank, writer: Writer) -> Iterator[tuple[str
     kinds = {kind.casefold() for kind in seed.relationships}
     names, found = {bank["profile"]["Protagonist"].casefold()}, 0
     for person in reply.relationships if reply else ():
-        kind, name, description = map(_one_line, (person.relationship, person.name, person.description))
+        kind, name, description = map(one_line, (person.relationship, person.name, person.description))
         if kind.casefold() not in kinds:
             writer.drop("of no kind that was drawn, or the second one of its kind")
         elif not _is_name(name) or name.casefold() in names or not description:
@@ -126,7 +124,7 @@ def _events(seed: Seed, bank: Bank, events: int, writer: Writer) -> Iterator[tup
         reply = writer.ask(prompts.Event, **told)
         if reply is None:
             continue
-        summary, content = _one_line(reply.summary), _one_line(reply.content)
+        summary, content = one_line(reply.summary), one_line(reply.content)
         if len(words(content)) <= BRIEF:
             writer.drop("brief")
         elif not all(_mentions(content, name) for name in (profile["Protagonist"], other["Supporting Characters"])):
@@ -149,7 +147,7 @@ def _dialogues(seed: Seed, bank: Bank, writer: Writer) -> Iterator[tuple[str, di
         reply = writer.ask(prompts.Dialogue, **told)
         if reply is None:
             continue
-        said = [(_one_line(each.person), _one_line(each.assistant)) for each in reply.exchanges]
+        said = [(one_line(each.person), one_line(each.assistant)) for each in reply.exchanges]
         exchanges = list(dict.fromkeys(each for each in said if all(each)))
         if len(exchanges) < LEAST_EXCHANGES:
             writer.drop("brief")
@@ -180,10 +178,6 @@ def _validate(bank: Bank, threshold: int, writer: Writer) -> None:
 def _person_of(key: str) -> str:
     """The id of the relationship that an event belongs to: "4_0" of "4_0_1"."""
     return key.rpartition("_")[0]
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _is_name(text: str) -> bool:

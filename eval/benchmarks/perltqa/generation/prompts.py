@@ -6,27 +6,12 @@ paper prints none.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from graph.models.json_replies import StrictReply, quoted
-
-
-def _bound(**limits: int) -> Any:  # noqa: ANN401  # of what pydantic's functions return
-    """Bounds in the schema alone: what a model without a grammar writes beyond them is not refused."""
-    return Field(json_schema_extra=dict(limits))
-
-
-Name = Annotated[str, _bound(maxLength=40)]
-Phrase = Annotated[str, _bound(maxLength=120)]
-Sentence = Annotated[str, _bound(maxLength=400)]
-
-
-class Asked(StrictReply):
-    """A reply with the instruction that asks for it."""
-
-    instruction: ClassVar[str]
+from eval.making.prompting import Asked, Name, Paragraph, Phrase, Score, Sentence, bound
+from graph.models.json_replies import StrictReply
 
 
 class FullName(StrictReply):
@@ -39,7 +24,7 @@ class FullName(StrictReply):
 class Names(Asked):
     """Names for a persona."""
 
-    names: Annotated[list[FullName], _bound(maxItems=6)]
+    names: Annotated[list[FullName], bound(maxItems=6)]
     instruction: ClassVar[str] = """\
 Invent six full names that a person with this occupation and these initials could have, from several countries. Use no
 name of a well-known person, and none of the names in use.
@@ -81,7 +66,7 @@ class Relationship(StrictReply):
 class Relationships(Asked):
     """The people in a persona's life."""
 
-    relationships: Annotated[list[Relationship], _bound(maxItems=10)]
+    relationships: Annotated[list[Relationship], bound(maxItems=10)]
     instruction: ClassVar[str] = """\
 Invent the people in this person's life: for each of the kinds one person who is that to them, with a full name and one
 sentence on who they are and how the two get on. Copy the kind as it is written. Each has a different name. Leave out a
@@ -95,7 +80,7 @@ class Event(Asked):
 
     background: Sentence
     summary: Phrase
-    content: Annotated[str, _bound(maxLength=2500)]
+    content: Paragraph
     instruction: ClassVar[str] = """\
 First describe in two sentences a situation on this topic, shortly before this date, that brought the two people
 together. Then tell one event that grew out of it, as the person will remember it: 200 to 300 words in the third person,
@@ -121,7 +106,7 @@ class Exchange(StrictReply):
 class Dialogue(Asked):
     """A dialogue of the persona with the assistant."""
 
-    exchanges: Annotated[list[Exchange], _bound(maxItems=6)]
+    exchanges: Annotated[list[Exchange], bound(maxItems=6)]
     instruction: ClassVar[str] = """\
 Write a dialogue of this person with their AI assistant on the date of the dialogue. The person talks about the event;
 the assistant asks and comments. Write four exchanges, each of what the person says and what the assistant replies. Name
@@ -140,7 +125,7 @@ class Pair(StrictReply):
 class Pairs(Asked):
     """Questions about one memory."""
 
-    pairs: Annotated[list[Pair], _bound(maxItems=6)]
+    pairs: Annotated[list[Pair], bound(maxItems=6)]
     instruction: ClassVar[str] = """\
 Write as many questions about this memory of the person as stated, each with its answer. A question is understood
 without the memory: it names people in full instead of "he" or "they", and does not speak of a memory, a text or a
@@ -153,19 +138,13 @@ Reply with JSON only: {"pairs": [{"question": "...", "answer": "..."}]}"""
 class Anchors(Asked):
     """The words that carry an answer."""
 
-    anchors: Annotated[list[Phrase], _bound(maxItems=6)]
+    anchors: Annotated[list[Phrase], bound(maxItems=6)]
     instruction: ClassVar[str] = """\
 Which words of the answer does a right answer have to contain? Copy one to five short phrases (names, numbers, dates,
 things) that are in the answer and in the memory, without articles and prepositions around them. To "Where did they
 meet?", "They met at the harbour", the phrase is "harbour".
 
 Reply with JSON only: {"anchors": ["..."]}"""
-
-
-class Score(Asked):
-    """How good a memory or a question is."""
-
-    score: Annotated[int, Field(ge=0, le=10)]
 
 
 class MemoryScore(Score):
@@ -189,9 +168,3 @@ means; the answer has more than what is asked; the key phrases are not what matt
 than 6.
 
 Reply with JSON only: {"score": N}"""
-
-
-def prompt(shape: type[Asked], data: dict[str, object]) -> str:
-    """The data, a line each as JSON, then the instruction."""
-    lines = (f"{name.replace('_', ' ').capitalize()}: {quoted(value)}" for name, value in data.items())
-    return "\n".join(lines) + f"\n\n{shape.instruction}"

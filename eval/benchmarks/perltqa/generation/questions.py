@@ -18,8 +18,8 @@ from typing import Any
 from eval.benchmarks.perltqa.adapter import REFERENCE, SECTIONS
 from eval.benchmarks.perltqa.generation import prompts
 from eval.benchmarks.perltqa.generation.bank import Bank
-from eval.benchmarks.perltqa.generation.writer import Writer
 from eval.benchmarks.reading import gather
+from eval.making.writer import Writer
 from eval.metrics.answers import normalise
 from memory.importers.benchmarks import perltqa as importer
 from memory.search.tokens import FUNCTION_WORDS
