@@ -405,6 +405,7 @@ def test_a_chat_model_can_read_the_time_asked_about(played):
         memory = played(life(memories=()), "times=model", "outside=dropped", "reader=none", model=server.model())
         prediction = asked(memory)
     assert {f.session for f in prediction.found if f.place == "read"} == {"answer_77aa"}
+    assert (prediction.tokens_in, prediction.tokens_out, prediction.fallbacks) == (11, 3, {"times": False})
     (request,) = server.requests
     assert "Monday, 2026-06-01" in request["messages"][0]["content"]
     assert "greyhound called?" in request["messages"][0]["content"]
@@ -423,6 +424,7 @@ def test_a_chat_model_can_read_the_time_asked_about(played):
 def test_a_model_that_names_no_range_of_days_leaves_the_time_open(played, reply):
     with ChatServer(reply) as server:
         prediction = asked(played(None, "times=model", "outside=dropped", "reader=none", model=server.model()))
+    assert prediction.fallbacks == {"times": "null" not in reply}
     assert "time_filter: the question names no time" in prediction.trace
 
 

@@ -1,17 +1,27 @@
 """One command runs the rows of all papers' tables that need no chat model, and says what it did not run."""
 
+import json
 from dataclasses import replace
 
 import pytest
 
+import test_eval_benchmarks_longmemeval as longmemeval
+import test_eval_benchmarks_madial as madial
+import test_eval_benchmarks_perltqa as perltqa
 from eval.__main__ import main
 from eval.benchmarks import BENCHMARKS
-from eval.benchmarks.types import BM25, DENSE, READER, Preset, Row
+from eval.benchmarks.types import BM25, CLASSIFIER, DENSE, READER, TIME_READER, Preset, Row
 from eval.reporting import papers
+from eval.reporting.papers import Plan
 from eval.runs.evaluator import OWN_FILES, Evaluator
 from eval.settings import EvalSettings
 from memory.errors import MemoirError
+from support.chat_server import ChatServer
+from support.dialsim_show import write_show
 from support.short_lives import write_short_lives
+
+BY_A_MODEL = (READER, CLASSIFIER, TIME_READER)
+READ = '{"notes": [], "answer": "The red one.", "citations": [], "reason": null}'
 
 TABLE = Preset(
     "a-table",
@@ -65,7 +75,7 @@ def test_rows_that_store_the_same_are_run_together_and_come_in_their_order(one_t
     evaluator, together = Evaluator(EvalSettings(home=one_table / "home")), []
     real = evaluator.start_together
     monkeypatch.setattr(evaluator, "start_together", lambda requests: together.append(len(requests)) or real(requests))
-    ((_, reports),) = papers.measure(evaluator, 1, lambda *progress: None)
+    ((_, reports),) = papers.measure(evaluator, Plan(), lambda *progress: None)
     assert together == [2, 1]
     assert list(reports) == ["words", "meaning", "summaries, words"]
 
@@ -73,11 +83,73 @@ def test_rows_that_store_the_same_are_run_together_and_come_in_their_order(one_t
 def test_without_files_it_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(papers, "BENCHMARKS", {name: BENCHMARKS[name] for name in ("locomo", "perltqa")})
     with pytest.raises(MemoirError, match="no benchmark's files"):
-        papers.measure(Evaluator(EvalSettings(home=tmp_path, data=None)), 1, lambda *progress: None)
+        papers.measure(Evaluator(EvalSettings(home=tmp_path, data=None)), Plan(), lambda *progress: None)
 
 
-def test_the_tables_of_one_benchmark_can_be_run_alone(one_table):
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("perltqa", "the files of PerLTQA were not found"),
+        ("memor", "memor: no benchmark with tables; there are: memoir, perltqa"),
+    ],
+)
+def test_a_named_benchmark_without_files_or_tables_is_an_error(one_table, monkeypatch, name, said):
+    monkeypatch.setitem(papers.BENCHMARKS, "perltqa", BENCHMARKS["perltqa"])
+    monkeypatch.setitem(papers.BENCHMARKS, "locomo", replace(BENCHMARKS["locomo"], presets=()))
     evaluator = Evaluator(EvalSettings(home=one_table / "home"))
-    with pytest.raises(MemoirError, match="no benchmark's files"):
-        papers.measure(evaluator, 1, lambda *progress: None, ["perltqa"])
+    with pytest.raises(MemoirError, match=said):
+        papers.measure(evaluator, Plan(), lambda *progress: None, [name])
     assert not evaluator.runs.all()
+
+
+def test_with_a_model_the_rows_that_need_one_are_run_and_no_others(one_table, capsys):
+    with ChatServer(READ) as server:
+        assert main(["papers", "--model", server.model(), "--limit", "2"]) == 0
+        assert server.requests
+    written = capsys.readouterr().out
+    assert f"the rows that need a chat model, with {server.model()}; the first 2 probes." in written
+    assert "| a big model" in written
+    assert "| words" not in written
+    assert "Not run" not in written
+
+
+def test_every_row_that_needs_a_chat_model_runs_with_a_scripted_one(tmp_path, monkeypatch, capsys):
+    """Of all papers; the model reads, classifies, reads times and replies in dialogues."""
+    data = tmp_path / "data"
+    for name in ("longmemeval", "perltqa", "madial_bench", "dialsim"):
+        (data / name).mkdir(parents=True)
+    longmemeval.write(data / "longmemeval", longmemeval.QUESTION)
+    perltqa.write(data / "perltqa", {"Pia Lund": perltqa.CHARACTER}, [{"Pia Lund": perltqa.QUESTIONS}])
+    madial.write(data / "madial_bench", [madial.DIALOGUE], madial.MANY)
+    line = {key: madial.DIALOGUE[key] for key in ("test-turn", "relevant-id", "user-id")}
+    found = line | {"top-20-ids": [4, 3, 5, 6, 7, 8, 1], "bottom-10-ids": [2]}
+    (data / "madial_bench" / "en_openai_top_20_bottom.json").write_text(json.dumps(found))
+    write_show(data / "dialsim")
+    monkeypatch.setenv("MEMOIR_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("MEMOIR_DATA", str(data))
+
+    def reply(request):
+        said = request["messages"][-1]["content"]
+        if "From which day" in said:
+            return '{"first": "2024-05-01", "last": "2024-05-02"}'
+        if "response_format" not in request:
+            return "The red one."
+        return READ if "citations" in json.dumps(request["response_format"]) else '{"profile": 1.0}'
+
+    with ChatServer(reply) as server:
+        status = main(["papers", "--model", server.model(), "--limit", "1", "--json"])
+    captured = capsys.readouterr()
+    assert status == 0, captured.err
+    tables = json.loads(captured.out)
+    by_model = {
+        preset.name: [row.label for row in preset.rows if row.needs in BY_A_MODEL]
+        for benchmark in BENCHMARKS.values()
+        for preset in benchmark.presets
+    }
+    assert {name: list(rows) for name, rows in tables.items()} == {
+        name: rows for name, rows in by_model.items() if rows
+    }
+    for name, rows in tables.items():
+        for label, row in rows.items():
+            assert row["tokens"]["in"] > 0, (name, label)
+            assert not row["unreadable"], (name, label)

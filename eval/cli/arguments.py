@@ -39,6 +39,8 @@ def parser() -> argparse.ArgumentParser:
     _add_write(sub)
     sub = add("papers", tables.measure_papers, "Run the rows of the papers' tables that need no chat model.")
     sub.add_argument("benchmark", nargs="*", help="of these benchmarks only")
+    sub.add_argument("--model", default="", metavar="NAME", help="run those that need a chat model instead, with this")
+    sub.add_argument("--limit", type=positive_number, metavar="N", help="ask the first N probes only")
     _add_jobs(sub)
     _add_write(sub)
     text = "Choose the constants of retrieval on all benchmarks but one, and measure that one; for each of them."

@@ -46,10 +46,11 @@ def measure_results(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
 
 
 def measure_papers(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
-    """Run the rows of all papers' tables that need no chat model."""
+    """Run the rows of all papers' tables that need no chat model, or those that need one."""
+    plan = papers.Plan(arguments.jobs, arguments.model, arguments.limit)
     with progress_bars("probe") as watch:
-        done = papers.measure(evaluator, arguments.jobs, watch, arguments.benchmark)
-    table = papers.to_markdown(done)
+        done = papers.measure(evaluator, plan, watch, arguments.benchmark)
+    table = papers.to_markdown(done, plan)
     write_between_marks(arguments.write, "papers", table)
     values = {preset.name: {label: to_json_values(each) for label, each in rows.items()} for preset, rows in done}
     return show(arguments, values, table)

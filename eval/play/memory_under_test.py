@@ -5,18 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from eval.play.adjusted_search import AdjustedSearcher, adjustments
 from eval.play.ids import BenchmarkIds, OpaqueIds, check_hits, check_stored, sort_by_time_and_digest
 from eval.play.models import Models
 from eval.play.pooled import Part
-from eval.play.prediction import make_prediction
+from eval.play.prediction import make_prediction, with_time_range
 from eval.play.reader_input import WHOLE, EvidenceSearcher
 from eval.play.session_rewriter import SessionRewriter
 from eval.play.simulation.choices import show
-from eval.play.time_range import read_time_range
+from eval.play.time_range import TimeRange, read_time_range
 from eval.runs.experiment import Experiment, ReaderInput
 from eval.types import Costs, Gold, History, Prediction, Probe
 from graph.assistant import Assistant
@@ -178,9 +178,9 @@ class MemoryUnderTest:
         if isinstance(self._searcher, EvidenceSearcher):
             named = self._candidates(probe) if self.experiment.given.startswith(SETTING) else probe.gold.evidence
             self._searcher.is_named = lambda memory: self._ids.holds_any(memory, named)
-        ask = self._message(probe, question, dialogue)
         started = time.perf_counter()
-        answer = self._assistant.ask(ask)
+        read = self._read_times(question or probe.question, probe.asked_at)
+        answer = self._assistant.ask(self._message(probe, question, dialogue, read))
         seconds = time.perf_counter() - started
         check_hits(answer.hits, probe.asked_at)
         if answer.reading.unreachable:
@@ -189,9 +189,12 @@ class MemoryUnderTest:
             )
         self.costs.ask_s += seconds
         self.costs.probes += 1
-        return make_prediction(probe, self.history.id, answer, self._ids, seconds)
+        prediction = make_prediction(probe, self.history.id, answer, self._ids, seconds)
+        return with_time_range(prediction, read) if read else prediction
 
-    def _message(self, probe: Probe, question: str = "", dialogue: Sequence[TurnDraft] = ()) -> Ask:
+    def _message(
+        self, probe: Probe, question: str = "", dialogue: Sequence[TurnDraft] = (), read: TimeRange | None = None
+    ) -> Ask:
         asked = question or probe.question
         shown = show(asked, probe.choices, self.experiment.simulation.answers)
         return Ask(
@@ -201,7 +204,7 @@ class MemoryUnderTest:
             "probe",
             tuple(dialogue) or self._dialogue_before(probe),
             remember=False,
-            times=self._times(probe, asked),
+            times=read.times if read else self._evidence_times(probe.gold),
             handed_in=self._hands_in(probe),
             only_found=self.experiment.given != "memory",
             with_choices=shown if shown != asked else "",
@@ -232,16 +235,18 @@ class MemoryUnderTest:
             dialogue = (*dialogue, TurnDraft(USER, "user", question, probe.asked_at), reply)
         return dialogue
 
-    def _times(self, probe: Probe, asked: str) -> tuple[TimeExpression, ...] | None:
-        if self.experiment.times == "oracle":
-            return self._evidence_times(probe.gold)
-        if self.experiment.times == "model":
-            if self.models.chat is None:
-                raise UnknownModel("times=model needs a chat model. Name one with --set model=NAME")
-            return read_time_range(asked, probe.asked_at, self.models.chat)
-        return None
+    def _read_times(self, asked: str, asked_at: datetime) -> TimeRange | None:
+        """The time that a chat model reads in the question; None if the experiment has no model read times."""
+        if self.experiment.times != "model":
+            return None
+        if self.models.chat is None:
+            raise UnknownModel("times=model needs a chat model. Name one with --set model=NAME")
+        return read_time_range(asked, asked_at, self.models.chat)
 
-    def _evidence_times(self, gold: Gold) -> tuple[TimeExpression, ...]:
+    def _evidence_times(self, gold: Gold) -> tuple[TimeExpression, ...] | None:
+        """The times of the evidence; None if the experiment asks with those that the question names."""
+        if self.experiment.times != "oracle":
+            return None
         evidence = (m for m in self._bank.memories(self._persona.id) if self._ids.holds_any(m, gold.evidence))
         spans = dict.fromkeys(span for memory in evidence if (span := _span(memory)))
         return tuple(TimeExpression("", 0, 0, span) for span in spans)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING
 
@@ -31,8 +33,17 @@ class DayRange(StrictReply):
     last: str | None
 
 
-def read_time_range(question: str, asked_at: datetime, model: BaseChatModel) -> tuple[TimeExpression, ...]:
-    """The time that a question asks about; none if the model names none, or what it replies is no range of days.
+@dataclass(frozen=True, slots=True)
+class TimeRange:
+    """The time that a question asks about, if any, and the replies that it took; `fallback` if none was a range."""
+
+    times: tuple[TimeExpression, ...] = ()
+    replies: Sequence[Completion] = ()
+    fallback: bool = False
+
+
+def read_time_range(question: str, asked_at: datetime, model: BaseChatModel) -> TimeRange:
+    """Ask which time a question is about; no time if the model names none, or what it replies is no range of days.
 
     Raises:
         ModelFailed: the model does not answer.
@@ -40,12 +51,14 @@ def read_time_range(question: str, asked_at: datetime, model: BaseChatModel) -> 
     replies: list[Completion] = []
     try:
         days = asyncio.run(ask_for_json(model, prompt(question, asked_at), DayRange, replies, max_tokens=MAX_TOKENS))
+        if days.first is None and days.last is None:
+            return TimeRange((), replies)
         first, last = date.fromisoformat(days.first or ""), date.fromisoformat(days.last or "")
         start = datetime.combine(first, time(), UTC)
         span = TimeSpan(start, datetime.combine(last, time(), UTC) + timedelta(days=1))
     except (UnusableReply, ValueError, OverflowError):
-        return ()
-    return (TimeExpression("", 0, 0, span),)
+        return TimeRange((), replies, fallback=True)
+    return TimeRange((TimeExpression("", 0, 0, span),), replies)
 
 
 def prompt(question: str, asked_at: datetime) -> Messages:

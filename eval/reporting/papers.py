@@ -1,14 +1,15 @@
-"""Run the rows of the papers' tables that need no chat model, on the benchmark files that are here."""
+"""Run the rows of the papers' tables, on the benchmark files that are here."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
 
 from tabulate import tabulate
 
-from eval.benchmarks import BENCHMARKS
-from eval.benchmarks.types import Preset
+from eval.benchmarks import BENCHMARKS, UnknownBenchmark
+from eval.benchmarks.types import Benchmark, Preset, Row
 from eval.metrics.intervals import INTERVALS
 from eval.reporting.render import sweep_rows
 from eval.reporting.report import Report, report
@@ -18,27 +19,58 @@ from eval.runs.experiment import with_settings
 from eval.runs.provenance import code_version, machine
 from eval.types import Watch
 
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Which rows to run: those that need nothing, or, with a `model`, those that need a chat model and no more.
+
+    `limit` asks the first so many probes; `jobs` is the number of processes.
+    """
+
+    jobs: int = 1
+    model: str = ""
+    limit: int | None = None
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """The settings that every row gets beside its own."""
+        return (f"model={self.model}",) if self.model else ()
+
+    def has(self, row: Row) -> bool:
+        """Whether to run this row."""
+        return bool(row.needs) and row.runs_with(self.model) if self.model else not row.needs
+
+
 Tables = Sequence[tuple[Preset, Mapping[str, Report]]]
 """Each table with the reports of its rows by their labels."""
 
 
-def measure(evaluator: Evaluator, jobs: int, watch: Watch, names: Sequence[str] = ()) -> Tables:
-    """Run all rows that need nothing, of all benchmarks or those named; raises `NoData` if no file of them is here."""
+def measure(evaluator: Evaluator, plan: Plan, watch: Watch, names: Sequence[str] = ()) -> Tables:
+    """Run the rows of a plan of all benchmarks whose files are here, or of those named.
+
+    Raises `NoData` if no files are here, or not those of a benchmark that is named.
+    """
     done: list[tuple[Preset, Mapping[str, Report]]] = []
-    for benchmark in BENCHMARKS.values():
-        line = next((line for line in LINES if line.benchmark == benchmark.name), None)
-        if not benchmark.presets or line is None or (names and benchmark.name not in names):
+    for benchmark in _with_tables(names):
+        try:
+            path = _path(evaluator, benchmark)
+        except NoData:
+            if names:
+                raise
             continue
-        with suppress(NoData):
-            path = line.path(evaluator)
-            for preset in benchmark.presets:
-                rows = {
-                    row.label: RunRequest(
-                        benchmark.name, path, with_settings(evaluator.experiment, list(row.settings)), jobs=jobs
-                    )
-                    for row in preset.rows
-                    if not row.needs
-                }
+        for preset in benchmark.presets:
+            rows = {
+                row.label: RunRequest(
+                    benchmark.name,
+                    path,
+                    with_settings(evaluator.experiment, [*row.settings, *plan.settings]),
+                    limit=plan.limit,
+                    jobs=plan.jobs,
+                )
+                for row in preset.rows
+                if plan.has(row)
+            }
+            if rows:
                 runs = evaluator.run_rows(rows, watch)
                 done.append((preset, {label: report(run) for label, run in runs.items()}))
     if not done:
@@ -46,18 +78,33 @@ def measure(evaluator: Evaluator, jobs: int, watch: Watch, names: Sequence[str] 
     return done
 
 
-def to_markdown(done: Tables) -> str:
+def to_markdown(done: Tables, plan: Plan) -> str:
     """The tables, after a paragraph on where they were measured; each names the rows that were not run."""
-    parts = [f"{machine()}, code {code_version()}, no chat model. {INTERVALS}."]
+    chat_model = f"the rows that need a chat model, with {plan.model}" if plan.model else "no chat model"
+    probes = f"; the first {plan.limit} probes" if plan.limit else ""
+    parts = [f"{machine()}, code {code_version()}, {chat_model}{probes}. {INTERVALS}."]
     for preset, reports in done:
         header, rows = sweep_rows(reports, preset.metrics, preset.ability)
-        left_out = [f"{row.label} ({row.needs})" for row in preset.rows if row.needs]
+        left_out = [f"{row.label} ({row.needs})" for row in preset.rows if row.needs and row.label not in reports]
         about = [f"`--preset {preset.name}`: {_sentence(preset.title)}"]
         about += [f"Of the questions of {preset.ability}."] if preset.ability else []
         about += [_sentence(preset.remark)] if preset.remark else []
         about += [f"Not run, for what they need: {'; '.join(left_out)}."] if left_out else []
         parts += [" ".join(about), tabulate(rows, header, tablefmt="github", disable_numparse=True)]
     return "\n\n".join(parts)
+
+
+def _with_tables(names: Sequence[str]) -> list[Benchmark]:
+    with_tables = {name: benchmark for name, benchmark in BENCHMARKS.items() if benchmark.presets}
+    if unknown := [name for name in names if name not in with_tables]:
+        raise UnknownBenchmark(f"{', '.join(unknown)}: no benchmark with tables; there are: {', '.join(with_tables)}")
+    return [benchmark for name, benchmark in with_tables.items() if not names or name in names]
+
+
+def _path(evaluator: Evaluator, benchmark: Benchmark) -> Path:
+    """Its files; those of the first edition where the table of results has several."""
+    line = next((line for line in LINES if line.benchmark == benchmark.name), None)
+    return line.path(evaluator) if line else evaluator.data_of(benchmark)
 
 
 def _sentence(text: str) -> str:

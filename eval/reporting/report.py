@@ -109,6 +109,7 @@ def _unreadable(samples: Iterable[Sample]) -> dict[str, int]:
     counts: Counter[str] = Counter()
     for sample in samples:
         counts["classifier"] += bool(sample.prediction.fallbacks.get("classify"))
+        counts["time reader"] += bool(sample.prediction.fallbacks.get("times"))
         counts["reader"] += sample.prediction.unreadable
         counts["judge"] += sample.verdict is not None and sample.verdict.state == "unreadable"
     return {name: n for name, n in counts.items() if n}
