@@ -287,7 +287,7 @@ def test_a_judges_reply_that_cannot_be_read_counts_as_wrong_and_is_counted(comma
     assert (held["metrics"]["judge_accuracy"]["value"], held["metrics"]["judge_accuracy"]["n"]) == (0.0, 4)
     assert held["unreadable"] == {"judge": 4}
     assert {s.verdict.state for s in evaluator.runs.get(name).samples()} == {"unreadable"}
-    assert "could not be read, counted as wrong" in command("report", name)[1]
+    assert "## Replies that could not be read" in command("report", name)[1]
 
 
 def test_a_judge_that_is_missing_or_has_nothing_to_judge_is_an_error(command, evaluator, name, tmp_path):

@@ -113,6 +113,14 @@ def test_with_a_model_the_rows_that_need_one_are_run_and_no_others(one_table, ca
     assert "Not run" not in written
 
 
+def test_replies_that_cannot_be_read_are_counted_beside_the_figures(one_table, capsys):
+    with ChatServer("Well.") as server:
+        assert main(["papers", "--model", server.model(), "--limit", "2"]) == 0
+    header, _, row = (line for line in capsys.readouterr().out.splitlines() if line.startswith("|"))
+    assert header.split("|")[-2].strip() == "unreadable replies"
+    assert row.split("|")[-2].strip() == "reader 2"
+
+
 def test_every_row_that_needs_a_chat_model_runs_with_a_scripted_one(tmp_path, monkeypatch, capsys):
     """Of all papers; the model reads, classifies, reads times and replies in dialogues."""
     data = tmp_path / "data"

@@ -96,7 +96,11 @@ def to_markdown(report: Report) -> str:
         ("Timing", timing_rows(report.timing), ("what", "p50", "p95")),
         ("Tokens", report.tokens.items() if any(report.tokens.values()) else (), ("", "n")),
         ("Read by", report.readers.items(), ("", "n")),
-        ("Replies that could not be read, counted as wrong", report.unreadable.items(), ("by", "n")),
+        (
+            "Replies that could not be read; they count as wrong, and a time is left open",
+            report.unreadable.items(),
+            ("by", "n"),
+        ),
         ("Skipped", report.skips.items(), ("reason", "n")),
         ("Published by others", published_rows(report), PUBLISHED_HEADER),
     )
@@ -161,11 +165,16 @@ def sweep_rows(
 ) -> tuple[list[str], list[list[str]]]:
     """A header, and one row for each run of a sweep or preset, with the figures in `wanted` or the headlines.
 
-    With `ability`, the figures are those of its probes alone.
+    With `ability`, the figures are those of its probes alone. Where a chat model's replies could not be read, a last
+    column has their numbers.
     """
     first = dict.fromkeys(name for report in reports.values() for name, _ in headlines(report))
     by_run = {label: r.by["ability"].get(ability, {}) if ability else r.metrics for label, r in reports.items()}
-    return _figure_table("run", {label: report.n for label, report in reports.items()}, by_run, wanted or first)
+    header, rows = _figure_table("run", {label: r.n for label, r in reports.items()}, by_run, wanted or first)
+    unread = [", ".join(f"{by} {n}" for by, n in report.unreadable.items()) for report in reports.values()]
+    if any(unread):
+        header, rows = [*header, "unreadable replies"], [[*row, last] for row, last in zip(rows, unread, strict=True)]
+    return header, rows
 
 
 def published_rows(report: Report) -> list[tuple[str, ...]]:

@@ -155,9 +155,7 @@ class ErrorsTab:
         """Show the errors of a report."""
         causes = [[name, n] for name, n in report.causes.items() if n]
         none = "No wrong answers with known evidence." if report.causes else "This run had no reader."
-        unread = "".join(
-            f" {n:,} replies of the {by} could not be read; they count as wrong." for by, n in report.unreadable.items()
-        )
+        unread = "".join(f" {n:,} replies of the {by} could not be read." for by, n in report.unreadable.items())
         skips = [[reason, n] for reason, n in report.skips.items()]
         return {
             self.head: hint(f"{'' if causes else none}{unread}".strip()),
