@@ -8,15 +8,19 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from eval.__main__ import main
 from eval.benchmarks import NoProbes, UnknownBenchmark, find, histories
+from eval.play.engines import schedule
 from eval.play.engines.schedule import WorkerFailed
 from eval.play.execute import execute
+from eval.play.replay import Task
 from eval.reporting.report import report
 from eval.runs.evaluator import OWN_FILES, Evaluator, RunRequest
 from eval.runs.experiment import Experiment, with_settings
@@ -24,6 +28,7 @@ from eval.runs.run import RunIsBusy
 from eval.settings import EvalSettings
 from memory.errors import MemoirError
 from support.dialsim_show import write_show
+from support.invented_history import life
 from support.short_lives import write_short_lives
 
 pytestmark = pytest.mark.slow
@@ -283,3 +288,20 @@ def test_as_many_probes_are_told_of_as_a_simulation_will_ask(evaluator, embedder
     run, total = started = evaluator.start(asking)
     evaluator.run(asking, encoder=embedder, started=started)
     assert total == len(run.samples()) == 6
+
+
+def test_a_command_that_waits_for_its_first_worker_says_so_once(monkeypatch, caplog):
+    class FullCluster:
+        """Its workers never begin."""
+
+        deaths, attempts = (), 1
+
+        def start_worker(self):
+            return SimpleNamespace(replay=lambda task: Future())
+
+    stop = threading.Event()
+    threading.Timer(1.0, stop.set).start()
+    monkeypatch.setattr(schedule, "SILENT_SECONDS", 0.1)
+    waiting = schedule.Schedule(FullCluster(), [life()], lambda history: Task(history, {0: history.probes}))
+    assert not list(waiting.outcomes(2, stop))
+    assert [message for message in caplog.messages if "No worker has begun" in message] == [caplog.messages[0]]

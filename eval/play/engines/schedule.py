@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,6 +29,9 @@ STOP_SECONDS = 5.0
 
 MAX_DEATHS_AT_START = 10
 """How many workers may die while they load their models, or wait for a history."""
+
+SILENT_SECONDS = 60.0
+"""After how long without any worker the command says that it waits."""
 
 Batch = list[tuple[int, Outcome]]
 
@@ -115,6 +119,7 @@ class Schedule:
         self._deaths = Counter[str]()
         self._failed: list[str] = []
         self._broken_file: Exception | None = None
+        self._silent_until = time.monotonic() + SILENT_SECONDS
 
     def outcomes(self, jobs: int, stop: Stop) -> Iterator[tuple[int, Outcome]]:
         """Replay everything on so many workers, in any order.
@@ -160,11 +165,13 @@ class Schedule:
         try:
             event = self._events.get(timeout=0.2)  # so that the caller can check its clock
         except Empty:
+            self._say_that_it_waits()
             return
         if isinstance(event, Future):
             self._handle_read(event)
             return
         worker, future = event
+        self._silent_until = math.inf
         try:
             batch = future.result()
         except self._engine.deaths as death:
@@ -178,6 +185,15 @@ class Schedule:
         else:
             self._busy.pop(worker, None)
             self._idle.append(worker)
+
+    def _say_that_it_waits(self) -> None:
+        if time.monotonic() > self._silent_until:
+            self._silent_until = math.inf
+            log.warning(
+                "No worker has begun for %.0f seconds. It may load a large model; on a cluster, it waits for a free "
+                "processor. Still waiting.",
+                SILENT_SECONDS,
+            )
 
     def _handle_read(self, read: Future[Task | None]) -> None:
         try:
