@@ -190,7 +190,8 @@ class Prediction:
 class Verdict:
     """Whether an answer is right, and who judged it; `reply` is a judge's reply, if any.
 
-    `score`, in 0..1, is what a judge gives by a rubric; such an answer is right if its score is 1.
+    `score`, in 0..1, is what a judge gives by a rubric; such an answer is right if its score is 1. It is None where a
+    reply about a point could not be read.
 
     "unreadable" is a judge's reply that states no verdict, and counts as wrong. What is "unscored" does not count: the
     judge gave no reply, or there is no gold answer to compare with.

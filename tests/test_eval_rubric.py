@@ -1,4 +1,4 @@
-"""A judge scores an answer by points, or by the order of what it tells; an unreadable reply counts as nothing."""
+"""A judge scores an answer by points, or by the order of what it tells; what cannot be read is left out and counted."""
 
 from dataclasses import replace
 
@@ -10,8 +10,10 @@ from langchain_core.language_models import FakeListChatModel
 from eval.judging import rubric
 from eval.judging.judge import Judge
 from eval.judging.rubric import order_score
-from eval.metrics.evidence import Scoring
-from eval.metrics.scores import figures, score
+from eval.reporting.render import to_markdown
+from eval.reporting.report import report
+from eval.runs.folder import Runs
+from eval.runs.run import Spec
 from eval.types import Gold, Sample, Verdict
 from graph.models.limits import bounded_schema
 from test_eval_judge import PREDICTION, PROBE
@@ -34,9 +36,9 @@ def test_the_score_is_the_mean_of_the_points_and_all_of_them_make_an_answer_righ
 
 
 @pytest.mark.parametrize("reply", ["no", '{"score": 2}', '{"score": true}', '{"score": "1"}', "[1]", '{"points": 1}'])
-def test_a_reply_that_gives_no_score_is_counted_and_the_answer_gets_nothing(tmp_path, reply):
+def test_a_reply_that_gives_no_score_is_counted_and_the_answer_gets_none(tmp_path, reply):
     verdict, spent = judged(tmp_path, POINTS, PREDICTION, '{"score": 1}', reply)
-    assert (verdict.state, verdict.score) == ("unreadable", 0)
+    assert (verdict.state, verdict.score) == ("unreadable", None)
     assert spent.unreadable == 1
 
 
@@ -51,7 +53,7 @@ def test_events_are_aligned_line_by_line(tmp_path):
     assert (verdict.state, verdict.score, spent.asked) == ("right", 1, 1)
     for wrong in ("[1, 2]", "[1, 2, 4]", "[1, 2, true]", "3"):
         verdict, _ = judged(tmp_path / wrong, EVENTS, told, f'{{"events": {wrong}}}')
-        assert (verdict.state, verdict.score) == ("unreadable", 0)
+        assert (verdict.state, verdict.score) == ("unreadable", None)
     verdict, spent = judged(tmp_path / "empty", EVENTS, replace(PREDICTION, answer=" "))
     assert (verdict.score, spent.asked) == (0, 0)
 
@@ -93,10 +95,26 @@ def test_any_order_scores_between_nothing_and_all_and_the_right_one_all(events, 
     assert order_score(events, list(range(1, events + 1))) == pytest.approx(1)
 
 
-def test_the_report_has_the_mean_score(tmp_path):
-    samples = [
-        Sample(replace(POINTS, id=str(n)), replace(PREDICTION, probe_id=str(n)), Verdict("wrong", "fake", "", value))
-        for n, value in enumerate((0.5, 0.0, 1.0, 0.5))
-    ]
-    scoring = Scoring("turns", (5,))
-    assert figures(score(samples, scoring, answered=True), scoring, answered=True)["rubric_score"].value == 0.5
+SPEC = Spec("beam", "/data", "c0ffee", "all", {"reader": "extractive"}, "code", {})
+
+
+def run_of(folder, *verdicts):
+    run = Runs(folder).resume_or_create(SPEC)
+    for n, verdict in enumerate(verdicts):
+        run.append_sample(Sample(replace(POINTS, id=str(n)), replace(PREDICTION, probe_id=str(n)), verdict))
+    return run
+
+
+def test_the_report_has_the_mean_score_of_what_could_be_read_and_counts_the_rest(tmp_path):
+    scores = (0.5, 0.0, 1.0, 0.5)
+    run = run_of(tmp_path, *(Verdict("wrong", "fake", "", value) for value in scores), Verdict("unreadable", "fake"))
+    held = report(run)
+    assert (held.metrics["rubric_score"].value, held.metrics["rubric_score"].n) == (0.5, 4)
+    assert (held.unreadable, held.unjudged) == ({"judge": 1}, ())
+
+
+def test_the_report_of_a_run_that_was_not_judged_names_the_command(tmp_path):
+    run = run_of(tmp_path, Verdict("wrong", "rule"))
+    text = to_markdown(report(run))
+    assert f"Not judged: rubric_score. Run `python -m eval judge {run.name} MODEL`." in text
+    assert "rubric_score |" not in text

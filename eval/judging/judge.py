@@ -1,8 +1,8 @@
 """Judge answers with a chat model: right, wrong, unreadable or unscored.
 
-A reply of the judge that cannot be parsed is unreadable and counts as wrong. An answer is unscored if there is no
-reply, or no gold answer. Both are counted, and the reason is kept. Judging again with the same model costs nothing:
-replies are cached by the SHA-256 of the model's name and the whole prompt.
+A reply of the judge that cannot be parsed is unreadable and counts as wrong, but no score is made of it. An answer is
+unscored if there is no reply, or no gold answer. Both are counted, and the reason is kept. Judging again with the same
+model costs nothing: replies are cached by the SHA-256 of the model's name and the whole prompt.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class CacheUnusable(MemoirError):
 class Spent:
     """What judging has cost so far: prompts `asked` of the model, taken from the cache, and `failed` without a reply.
 
-    `unreadable` counts the replies, asked for or from the cache, that state no verdict; they count as wrong.
+    `unreadable` counts the replies, asked for or from the cache, that state no verdict or no score.
     Tokens are those of the prompts asked; a cached reply costs none.
     """
 
@@ -131,7 +131,7 @@ class Judge:
             score, reply = rubric.score(probe, prediction, self._reply)
         except rubric.Unreadable as fault:
             self._count(Spent(unreadable=1))
-            return Verdict("unreadable", self.name, f"{UNREADABLE}{fault}", 0.0)
+            return Verdict("unreadable", self.name, f"{UNREADABLE}{fault}")
         return Verdict("right" if score == 1 else "wrong", self.name, reply, score)
 
     def _reply(self, prompt: str, schema: Mapping[str, Any], max_tokens: int) -> str:

@@ -85,6 +85,8 @@ def to_markdown(report: Report) -> str:
     )
     figures = _section("Figures", metric_rows(report.metrics), ("metric", "value [95 %]", "n"))
     parts = [about, figures, f"{INTERVALS}."]
+    if report.unjudged:
+        parts.append(f"Not judged: {', '.join(report.unjudged)}. Run `python -m eval judge {report.run} MODEL`.")
     for axis, groups in report.by.items():
         if len(groups) > 1:
             header, rows = group_rows(groups)
@@ -97,7 +99,7 @@ def to_markdown(report: Report) -> str:
         ("Tokens", report.tokens.items() if any(report.tokens.values()) else (), ("", "n")),
         ("Read by", report.readers.items(), ("", "n")),
         (
-            "Replies that could not be read; they count as wrong, and a time is left open",
+            "Replies that could not be read; they count as wrong and enter no mean of scores, and a time is left open",
             report.unreadable.items(),
             ("by", "n"),
         ),

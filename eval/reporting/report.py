@@ -14,7 +14,7 @@ from eval.benchmarks import find
 from eval.benchmarks.types import Published
 from eval.judging.judge import Agreement, agreement
 from eval.metrics.abstention import Curve, Table, curve, table
-from eval.metrics.answers import verdict
+from eval.metrics.answers import RULE, verdict
 from eval.metrics.scores import Scored, figures, is_evidence, score
 from eval.runs.run import HistoryCosts, Run
 from eval.types import Cause, Costs, Figure, Prediction, Probe, Sample
@@ -38,7 +38,7 @@ class Report:
     `timing` is in milliseconds unless a name ends in `_s` (seconds), `_per_s` or `_share`. `skips` counts unusable
     parts of the data by reason, `causes` the wrong answers by cause, and `readers` the answers by reader, where a chat
     model was set. `unreadable` counts the replies of chat models that could not be read, by who gave them; these count
-    as wrong.
+    as wrong, and enter no mean of scores. `unjudged` names the figures that a judge would give and none has given.
     """
 
     run: str
@@ -62,6 +62,7 @@ class Report:
     tokens: Mapping[str, int]
     readers: Mapping[str, int]
     unreadable: Mapping[str, int]
+    unjudged: Sequence[str]
     skips: Mapping[str, int]
     published: Sequence[Published]
     done: bool
@@ -76,7 +77,7 @@ def report(run: Run) -> Report:
     in_all = partial(_with_counted_evidence, measure=measure)
     metrics = in_all(scored)
     by_model = run.spec.settings.get("reader") == "auto" and is_named(str(run.spec.settings.get("model", "")))
-    judged = [(s.verdict, verdict(s.probe, s.prediction)) for s in samples if s.verdict and s.verdict.by != "rule"]
+    judged = [(s.verdict, verdict(s.probe, s.prediction)) for s in samples if s.verdict and s.verdict.by != RULE]
     return Report(
         run.name,
         benchmark.name,
@@ -99,6 +100,7 @@ def report(run: Run) -> Report:
         {"in": sum(s.prediction.tokens_in for s in samples), "out": sum(s.prediction.tokens_out for s in samples)},
         dict(Counter(_replied_by(s.prediction) for s in samples).most_common()) if by_model else {},
         _unreadable(samples),
+        _unjudged(samples) if answered else (),
         dict(Counter(reason for c in costs for _, reason in c.skips).most_common()),
         benchmark.published(metrics),
         run.is_done,
@@ -113,6 +115,16 @@ def _unreadable(samples: Iterable[Sample]) -> dict[str, int]:
         counts["reader"] += sample.prediction.unreadable
         counts["judge"] += sample.verdict is not None and sample.verdict.state == "unreadable"
     return {name: n for name, n in counts.items() if n}
+
+
+def _unjudged(samples: Iterable[Sample]) -> tuple[str, ...]:
+    """The figures that only a judge gives; none if one has seen the answers."""
+    by_rubric = False
+    for sample in samples:
+        if sample.verdict is not None and sample.verdict.by != RULE:
+            return ()
+        by_rubric |= bool(sample.probe.gold.rubric)
+    return ("rubric_score",) if by_rubric else ()
 
 
 def _replied_by(prediction: Prediction) -> str:

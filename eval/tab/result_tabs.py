@@ -156,9 +156,10 @@ class ErrorsTab:
         causes = [[name, n] for name, n in report.causes.items() if n]
         none = "No wrong answers with known evidence." if report.causes else "This run had no reader."
         unread = "".join(f" {n:,} replies of the {by} could not be read." for by, n in report.unreadable.items())
+        unjudged = f" No judge has given: {', '.join(report.unjudged)}." if report.unjudged else ""
         skips = [[reason, n] for reason, n in report.skips.items()]
         return {
-            self.head: hint(f"{'' if causes else none}{unread}".strip()),
+            self.head: hint(f"{'' if causes else none}{unread}{unjudged}".strip()),
             self.causes: gr.Dataframe(causes, visible=bool(causes)),
             self.skips: gr.Dataframe(skips, visible=bool(skips)),
         }
