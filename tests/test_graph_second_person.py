@@ -15,6 +15,10 @@ SAID = {
     "we lived in the US": "you lived in the US",
     "the red one": "the red one",
     "Mine, 30 of them": "yours, 30 of them",
+    "i quit smoking last month btw": "you quit smoking last month",
+    "my landlord put the rent up again, ugh lol!": "your landlord put the rent up again!",
+    "i dont eat meat and tom cant cook": "you don't eat meat and tom can't cook",
+    "we read about LOL dolls": "you read about LOL dolls",
     "": "",
 }
 

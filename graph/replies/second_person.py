@@ -52,6 +52,19 @@ _PRONOUNS = {
     "am": "are",
 }
 _BE = {"was": "were", "wasn't": "weren't", "wasnt": "weren't"}
+_NOT = ("do", "does", "did", "is", "are", "were", "have", "has", "had", "could", "would", "should")
+_APOSTROPHES = {f"{word}nt": f"{word}n't" for word in _NOT} | {
+    "cant": "can't",
+    "wont": "won't",
+    "thats": "that's",
+    "hes": "he's",
+    "shes": "she's",
+    "theyre": "they're",
+}
+_AFTERTHOUGHTS = re.compile(
+    r"(?:[\s,]+(?:btw|by the way|lol|lmao|haha+|hehe+|ugh|tbh|fyi|omg))+(?=[\s.!?…]*\Z)", re.IGNORECASE
+)
+"""What people write after a message, and nobody says back to them."""
 _WORD = re.compile(r"(?<![^\W_])[^\W\d_]+(?:['’][^\W\d_]+)*")
 _HOUR = re.compile(r"\d ?\Z")
 _ADDRESSED = re.compile(r"\b(?:you|your|yours|u|ur|you['’]\w+)\b", re.IGNORECASE)
@@ -59,14 +72,18 @@ _ARTICLE = re.compile(r"(?<=\bwork as )(?=[a-z])(?!(?:an?|the|my)\b|\w+s\b)(?P<v
 
 
 def second_person(text: str) -> str:
-    """The user's words turned to the second person; empty if they speak to somebody ("you") already."""
+    """The user's words turned to the second person; empty if they speak to somebody ("you") already.
+
+    Missing apostrophes are added, and afterthoughts such as "lol" are left out.
+    """
     if _ADDRESSED.search(text):
         return ""
+    text = _AFTERTHOUGHTS.sub("", text)
     words = [(match.start(), match.end(), match[0]) for match in _WORD.finditer(text)]
     said = [word.lower().replace("’", "'") for *_, word in words]
     result, place = "", 0
     for n, (start, end, word) in enumerate(words):
-        new = _PRONOUNS.get(said[n], word)
+        new = _PRONOUNS.get(said[n]) or _APOSTROPHES.get(word, word)
         if word == "US" or (said[n] == "am" and _HOUR.search(text, 0, start)):
             new = word
         elif said[n] in _BE and "i" in (said[max(n - 1, 0)], *said[n + 1 : n + 2]):
