@@ -324,6 +324,13 @@ def test_the_evidence_itself_can_be_read(played):
     assert {u for f in asked(played(None, "given=oracle")).found for u in f.units} == {"answer_77aa_1"}
 
 
+def test_whole_sessions_of_evidence_are_read_also_where_no_turn_of_theirs_is_marked(played):
+    gold = Gold(("Biscuit",), ("answer_77aa_1",), ("answer_77aa", "plain_1"))
+    memory = played(None, "given=oracle", "granularity=session")
+    found = asked(memory, replace(PROBES[0], gold=gold)).found
+    assert {f.session for f in found} == {"answer_77aa", "plain_1"}
+
+
 def test_what_is_found_can_be_had_without_the_evidence(played):
     found = asked(played(None, "given=wrong")).found
     assert found

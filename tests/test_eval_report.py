@@ -75,6 +75,12 @@ def test_figures_of_evidence_are_of_the_counted_and_all_others_of_every_probe(ru
     assert held.metrics["abstention_recall"].value == 1.0
 
 
+def test_a_table_of_one_ability_has_the_number_of_its_own_probes(runs):
+    held = {"a row": report(kept(runs))}
+    assert render.sweep_rows(held, ["session_recall@1"])[1][0][1] == "5"
+    assert render.sweep_rows(held, ["session_recall@1"], "temporal")[1][0][1] == "3"
+
+
 def test_a_group_counts_as_the_whole_does_and_a_population_counts_all_of_its_own(runs):
     held = report(kept(runs))
     assert held.by["ability"]["temporal"]["session_recall@1"].n == 2

@@ -17,7 +17,7 @@ from eval.play.reader_input import WHOLE, EvidenceSearcher
 from eval.play.session_rewriter import SessionRewriter
 from eval.play.simulation.choices import show
 from eval.play.time_range import TimeRange, read_time_range
-from eval.runs.experiment import Experiment, ReaderInput
+from eval.runs.experiment import WHOLE_SESSIONS, Experiment, ReaderInput
 from eval.types import Costs, Gold, History, Prediction, Probe
 from graph.assistant import Assistant
 from graph.learning.learner import learn_from_sessions
@@ -176,7 +176,8 @@ class MemoryUnderTest:
         """
         self._learn()
         if isinstance(self._searcher, EvidenceSearcher):
-            named = self._candidates(probe) if self.experiment.given.startswith(SETTING) else probe.gold.evidence
+            is_setting = self.experiment.given.startswith(SETTING)
+            named = self._candidates(probe) if is_setting else self._evidence(probe.gold)
             self._searcher.is_named = lambda memory: self._ids.holds_any(memory, named)
         started = time.perf_counter()
         read = self._read_times(question or probe.question, probe.asked_at)
@@ -243,11 +244,16 @@ class MemoryUnderTest:
             raise UnknownModel("times=model needs a chat model. Name one with --set model=NAME")
         return read_time_range(asked, asked_at, self.models.chat)
 
+    def _evidence(self, gold: Gold) -> tuple[str, ...]:
+        """The ids of the evidence: whole sessions where a memory holds one, since not each has a marked turn."""
+        return gold.sessions or gold.evidence if self.experiment.granularity in WHOLE_SESSIONS else gold.evidence
+
     def _evidence_times(self, gold: Gold) -> tuple[TimeExpression, ...] | None:
         """The times of the evidence; None if the experiment asks with those that the question names."""
         if self.experiment.times != "oracle":
             return None
-        evidence = (m for m in self._bank.memories(self._persona.id) if self._ids.holds_any(m, gold.evidence))
+        named = self._evidence(gold)
+        evidence = (m for m in self._bank.memories(self._persona.id) if self._ids.holds_any(m, named))
         spans = dict.fromkeys(span for memory in evidence if (span := _span(memory)))
         return tuple(TimeExpression("", 0, 0, span) for span in spans)
 

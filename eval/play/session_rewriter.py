@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from eval.runs.experiment import Experiment, Granularity, Key
+from eval.runs.experiment import WHOLE_SESSIONS, Experiment, Granularity, Key
 from graph.learning.plain_facts import facts
 from graph.learning.summary import TermCounts, TermWeights
 from graph.understanding.sentences import split
@@ -84,7 +84,7 @@ class SessionRewriter:
     def _stored_turns(self, session: SessionDraft, weights: TermWeights | None) -> list[StoredTurn]:
         if self.granularity == "turn":
             return [(turn, (turn.external_id,)) for turn in session.turns if not self.by_user or turn.role == "user"]
-        in_sessions = self.granularity in ("session", "summary")
+        in_sessions = self.granularity in WHOLE_SESSIONS
         groups = [list(session.turns)] if in_sessions else _rounds(session.turns)
         stored = [_joined(group) for group in groups if group]
         if self.granularity == "facts":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 from tabulate import tabulate
@@ -82,7 +83,7 @@ def to_markdown(done: Tables, plan: Plan) -> str:
     """The tables, after a paragraph on where they were measured; each names the rows that were not run."""
     chat_model = f"the rows that need a chat model, with {plan.model}" if plan.model else "no chat model"
     probes = f"; the first {plan.limit} probes" if plan.limit else ""
-    parts = [f"{machine()}, code {code_version()}, {chat_model}{probes}. {INTERVALS}."]
+    parts = [f"{machine()}, {date.today()}, code {code_version()}, {chat_model}{probes}. {INTERVALS}."]
     for preset, reports in done:
         header, rows = sweep_rows(reports, preset.metrics, preset.ability)
         left_out = [f"{row.label} ({row.needs})" for row in preset.rows if row.needs and row.label not in reports]

@@ -172,7 +172,10 @@ def sweep_rows(
     """
     first = dict.fromkeys(name for report in reports.values() for name, _ in headlines(report))
     by_run = {label: r.by["ability"].get(ability, {}) if ability else r.metrics for label, r in reports.items()}
-    header, rows = _figure_table("run", {label: r.n for label, r in reports.items()}, by_run, wanted or first)
+    counts = {
+        label: max((f.n for f in by_run[label].values()), default=0) if ability else r.n for label, r in reports.items()
+    }
+    header, rows = _figure_table("run", counts, by_run, wanted or first)
     unread = [", ".join(f"{by} {n}" for by, n in report.unreadable.items()) for report in reports.values()]
     if any(unread):
         header, rows = [*header, "unreadable replies"], [[*row, last] for row, last in zip(rows, unread, strict=True)]

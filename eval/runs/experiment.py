@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from itertools import product
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -17,6 +17,8 @@ from memory.embedding.embedder import DEFAULT_MODEL
 from memory.errors import MemoirError
 
 Granularity = Literal["turn", "round", "session", "summary", "round-summary", "facts"]
+WHOLE_SESSIONS: Final = ("session", "summary")
+"""Granularities of which a memory holds a whole session."""
 Key = Literal["value", "value+facts", "value+summary", "value+keyphrases", "facts", "summary", "keyphrases"]
 ReaderInput = Literal[
     "memory", "nothing", "everything", "recent", "oracle", "wrong", "setting-1", "setting-2", "setting-3"

@@ -186,6 +186,8 @@ TABLE_4 = Preset(
     "day on which it was said and of the days that it names",
 )
 
+_EVIDENCE = ("given=oracle", "granularity=session")
+
 FIGURE_6 = Preset(
     "longmemeval-figure-6",
     "LongMemEval, figure 6: how the evidence is read, by method and format",
@@ -193,14 +195,14 @@ FIGURE_6 = Preset(
     f"{PAPER}, figure 6",
     ("judge_accuracy", "token_f1", "containment"),  # the first needs a judge
     (
-        Row("extractive (not in the paper)", ("given=oracle", "reader=extractive")),
+        Row("extractive (not in the paper)", (*_EVIDENCE, "reader=extractive")),
         *(
-            Row(f"{form}, {method}", ("given=oracle", BY_MODEL, f"format={put}", f"method={way}"), READER)
+            Row(f"{form}, {method}", (*_EVIDENCE, BY_MODEL, f"format={put}", f"method={way}"), READER)
             for form, put in (("natural language", "nl"), ("JSON", "json"))
             for method, way in (("direct", "direct"), ("Chain-of-Note", "con"))
         ),
     ),
-    remark="the reader gets the evidence itself, so that only the reading differs",
+    remark="the reader gets the evidence sessions themselves, so that only the reading differs",
 )
 
 _TOGETHER = ("pooled=true", "reader=none")
