@@ -187,11 +187,20 @@ class Prediction:
 
 
 @dataclass(frozen=True, slots=True)
+class Criterion:
+    """Something that a judge scores an answer by, from 0 to 1: its name, and what the scores mean."""
+
+    name: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """Whether an answer is right, and who judged it; `reply` is a judge's reply, if any.
 
     `score`, in 0..1, is what a judge gives by a rubric; such an answer is right if its score is 1. It is None where a
-    reply about a point could not be read.
+    reply about a point could not be read. `criteria` holds a judge's scores by the benchmark's criteria, in 0..1, None
+    where one could not be read.
 
     "unreadable" is a judge's reply that states no verdict, and counts as wrong. What is "unscored" does not count: the
     judge gave no reply, or there is no gold answer to compare with.
@@ -201,6 +210,7 @@ class Verdict:
     by: str
     reply: str = ""
     score: float | None = None
+    criteria: Mapping[str, float | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from eval.benchmarks.madial.metrics import REPLY_METRICS, ndcg_madial
 from eval.benchmarks.madial.presets import MADIAL_TABLES
 from eval.benchmarks.memoir import adapter as memoir
 from eval.benchmarks.perltqa import adapter as perltqa
+from eval.benchmarks.perltqa.criteria import PERLTQA_CRITERIA
 from eval.benchmarks.perltqa.presets import PERLTQA_TABLES
 from eval.benchmarks.types import Benchmark, Preset, load_published
 from eval.metrics.evidence import Scoring
@@ -69,6 +70,7 @@ _ALL = (
         Scoring("items", (1, 2, 3, 5, 10), summed_up_ndcg=ndcg_madial),
         PERLTQA_TABLES,
         load_published("perltqa"),
+        PERLTQA_CRITERIA,
     ),
     Benchmark(
         "madial-bench",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from eval.metrics.evidence import Scoring
-from eval.types import History
+from eval.types import Criterion, History
 from graph.models.names import is_named
 from memory.search.scoring import FACTORS
 
@@ -89,7 +89,7 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """A benchmark: how it is read and scored, its tables, and what others published on it."""
+    """A benchmark: how it is read and scored, also by a judge, its tables, and what others published on it."""
 
     name: str
     title: str
@@ -98,6 +98,7 @@ class Benchmark:
     scoring: Scoring
     presets: tuple[Preset, ...] = ()
     published_figures: tuple[Published, ...] = ()
+    criteria: tuple[Criterion, ...] = ()
 
     def published(self, metrics: Iterable[str]) -> tuple[Published, ...]:
         """The published figures of these metrics."""

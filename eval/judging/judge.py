@@ -1,4 +1,4 @@
-"""Judge answers with a chat model: right, wrong, unreadable or unscored.
+"""Judge answers with a chat model: right, wrong, unreadable or unscored; and score them by a benchmark's criteria.
 
 A reply of the judge that cannot be parsed is unreadable and counts as wrong, but no score is made of it. An answer is
 unscored if there is no reply, or no gold answer. Both are counted, and the reason is kept. Judging again with the same
@@ -11,17 +11,17 @@ import hashlib
 import json
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
 from sqlite_utils import Database
 
-from eval.judging import prompts, rubric
-from eval.types import Prediction, Probe, Verdict
+from eval.judging import criteria, prompts, rubric
+from eval.types import Criterion, Prediction, Probe, Verdict
 from graph.models.calls import ModelFailed, complete
 from graph.models.json_replies import REASONING
 from memory.errors import MemoirError
@@ -90,11 +90,13 @@ class Agreement:
 class Judge:
     """Judges answers with one chat model; `name` signs its verdicts, `cache` is an SQLite file.
 
-    Threads and processes may share the cache. Set the model to temperature 0.
+    Threads and processes may share the cache. Set the model to temperature 0. With `criteria`, each answer is scored by
+    these, too, which takes one more reply.
     """
 
-    def __init__(self, model: BaseChatModel, name: str, cache: Path) -> None:
+    def __init__(self, model: BaseChatModel, name: str, cache: Path, criteria: Sequence[Criterion] = ()) -> None:
         self.name = name
+        self.criteria = criteria
         self.spent = Spent()
         self._model = model
         self._cache = cache
@@ -103,10 +105,14 @@ class Judge:
     def judge(self, probe: Probe, prediction: Prediction) -> Verdict:
         """Judge an answer; where the judge gives no verdict, the reply or the reason is kept in its place.
 
-        A reader's reply that could not be read is wrong without asking.
+        A reader's reply that could not be read is wrong, and has scores of 0, without asking.
 
         Raises `CacheUnusable` if the cache's file cannot be read or written.
         """
+        verdict = self._verdict(probe, prediction)
+        return self._with_criteria(verdict, probe, prediction) if self.criteria else verdict
+
+    def _verdict(self, probe: Probe, prediction: Prediction) -> Verdict:
         by_rubric = bool(probe.gold.rubric)
         if probe.gold.answerable and not probe.gold.answers and not by_rubric:
             return Verdict("unscored", self.name, "there is no gold answer to compare with")
@@ -133,6 +139,20 @@ class Judge:
             self._count(Spent(unreadable=1))
             return Verdict("unreadable", self.name, f"{UNREADABLE}{fault}")
         return Verdict("right" if score == 1 else "wrong", self.name, reply, score)
+
+    def _with_criteria(self, verdict: Verdict, probe: Probe, prediction: Prediction) -> Verdict:
+        """The verdict with the scores of the criteria; without any where the judge gives no reply."""
+        if verdict.state == "unscored":
+            return verdict
+        if prediction.unreadable:
+            return replace(verdict, criteria=dict.fromkeys((criterion.name for criterion in self.criteria), 0.0))
+        try:
+            scores, reply = criteria.score(probe, prediction, self.criteria, self._reply)
+        except ModelFailed:
+            self._count(Spent(asked=1, failed=1))
+            return verdict
+        self._count(Spent(unreadable=int(None in scores.values())))
+        return replace(verdict, reply=f"{verdict.reply}\n{reply}", criteria=scores)
 
     def _reply(self, prompt: str, schema: Mapping[str, Any], max_tokens: int) -> str:
         key = hashlib.sha256(json.dumps([self.name, prompt]).encode()).hexdigest()

@@ -79,7 +79,7 @@ def _score_points(probe: Probe, prediction: Prediction, ask: Ask) -> tuple[float
     for point in probe.gold.rubric:
         prompt = POINT.format(question=quoted(probe.question), answer=quoted(answer), point=quoted(point))
         reply = ask(prompt, POINT_SCHEMA, POINT_TOKENS)
-        value = _object(reply).get("score")
+        value = read_object(reply).get("score")
         if isinstance(value, bool) or value not in SCORES:
             raise Unreadable(reply)
         scores.append(float(value))
@@ -97,7 +97,7 @@ def _score_order(probe: Probe, prediction: Prediction, ask: Ask) -> tuple[float,
         example=quoted([1] * len(lines)),
     )
     reply = ask(prompt, _order_schema(len(lines)), POINT_TOKENS + LINE_TOKENS * len(lines))
-    told = _object(reply).get("events")
+    told = read_object(reply).get("events")
     if not isinstance(told, list) or len(told) != len(lines) or not all(_is_number(n, len(events)) for n in told):
         raise Unreadable(reply)
     return order_score(len(events), told), f"events: {', '.join(map(str, told))}"
@@ -128,7 +128,8 @@ def order_score(events: int, told: Sequence[int]) -> float:
     return f1 * (tau + 1) / 2 if tau == tau else 0.0
 
 
-def _object(reply: str) -> dict[str, Any]:
+def read_object(reply: str) -> dict[str, Any]:
+    """Parse the JSON object in a reply; raises `Unreadable`, with the reply as its message, if there is none."""
     found = _OBJECT.search(REASONING.sub("", reply))
     try:
         value = json.loads(found[0]) if found else None

@@ -89,6 +89,7 @@ def _answer_scores(sample: Sample, scoring: Scoring) -> Scores:
         scores["judge_accuracy"] = _right(judged.state)
         scores["judge_unscored"] = float(judged.state == "unscored")
         scores["rubric_score"] = judged.score
+        scores |= judged.criteria
     if probe.choices and probe.gold.choice is not None:
         scores["choice_accuracy"] = answers.choice_accuracy(probe, prediction)
     if scoring.official_answer is not None:

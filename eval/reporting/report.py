@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from eval.benchmarks import find
-from eval.benchmarks.types import Published
+from eval.benchmarks.types import Benchmark, Published
 from eval.judging.judge import Agreement, agreement
 from eval.metrics.abstention import Curve, Table, curve, table
 from eval.metrics.answers import RULE, verdict
@@ -100,7 +100,7 @@ def report(run: Run) -> Report:
         {"in": sum(s.prediction.tokens_in for s in samples), "out": sum(s.prediction.tokens_out for s in samples)},
         dict(Counter(_replied_by(s.prediction) for s in samples).most_common()) if by_model else {},
         _unreadable(samples),
-        _unjudged(samples) if answered else (),
+        _unjudged(samples, benchmark) if answered else (),
         dict(Counter(reason for c in costs for _, reason in c.skips).most_common()),
         benchmark.published(metrics),
         run.is_done,
@@ -113,18 +113,21 @@ def _unreadable(samples: Iterable[Sample]) -> dict[str, int]:
         counts["classifier"] += bool(sample.prediction.fallbacks.get("classify"))
         counts["time reader"] += bool(sample.prediction.fallbacks.get("times"))
         counts["reader"] += sample.prediction.unreadable
-        counts["judge"] += sample.verdict is not None and sample.verdict.state == "unreadable"
+        if sample.verdict is not None:
+            counts["judge"] += sample.verdict.state == "unreadable"
+            counts["judge by criteria"] += None in sample.verdict.criteria.values()
     return {name: n for name, n in counts.items() if n}
 
 
-def _unjudged(samples: Iterable[Sample]) -> tuple[str, ...]:
+def _unjudged(samples: Iterable[Sample], benchmark: Benchmark) -> tuple[str, ...]:
     """The figures that only a judge gives; none if one has seen the answers."""
     by_rubric = False
     for sample in samples:
         if sample.verdict is not None and sample.verdict.by != RULE:
             return ()
         by_rubric |= bool(sample.probe.gold.rubric)
-    return ("rubric_score",) if by_rubric else ()
+    named = tuple(criterion.name for criterion in benchmark.criteria)
+    return ("rubric_score", *named) if by_rubric else named
 
 
 def _replied_by(prediction: Prediction) -> str:

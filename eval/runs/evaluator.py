@@ -214,12 +214,14 @@ class Evaluator:
     def judge(self, run: Run, model: str, watch: Callable[[int, int], None] = lambda done, total: None) -> Spent:
         """Let a chat model judge every answer of a run; its verdicts replace those of the rule.
 
-        A reply of the judge that cannot be read counts as wrong; the report says how many there were. Raises
-        `NothingToJudge` if the run was made without a reader, and `UnknownModel` if there is no such chat model.
+        It scores them by the benchmark's criteria, too, where it has any. A reply of the judge that cannot be read
+        counts as wrong, or gives no score; the report says how many there were. Raises `NothingToJudge` if the run was
+        made without a reader, and `UnknownModel` if there is no such chat model.
         """
         if not run.has_reader:
             raise NothingToJudge(f"{run.name} was run without a reader, so it has no answer to judge")
-        judge = Judge(chat_model(model), model, self.settings.judgements_path)
+        criteria = benchmarks.find(run.spec.benchmark).criteria
+        judge = Judge(chat_model(model), model, self.settings.judgements_path, criteria)
         samples = run.samples()
         verdicts = {}
         for done, sample in enumerate(samples, start=1):

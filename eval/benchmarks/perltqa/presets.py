@@ -31,7 +31,7 @@ TABLE_3 = Preset(
     "PerLTQA, table 3: memory fusion, with and without classification and retrieval",
     "perltqa",
     f"{PAPER}, table 3",
-    ("anchor_map", "judge_accuracy"),
+    ("anchor_map", "correctness", "coherence", "judge_accuracy"),
     (
         Row("without memory", ("given=nothing", EXTRACTIVE)),
         Row("retrieval, no classification", (*_WITHOUT_CLASSIFICATION, EXTRACTIVE)),
@@ -98,7 +98,7 @@ TABLE_6 = Preset(
     "PerLTQA, table 6: answers from no, incorrect and correct retrieval",
     "perltqa",
     f"{PAPER}, table 6",
-    ("anchor_map", "judge_accuracy"),
+    ("anchor_map", "correctness", "judge_accuracy"),
     (
         Row("NR: no retrieval", ("given=nothing", EXTRACTIVE)),
         Row("IR: incorrect retrieval", ("given=wrong", EXTRACTIVE)),
