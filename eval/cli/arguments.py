@@ -164,6 +164,10 @@ def _describe_generate(generate: argparse.ArgumentParser) -> None:
         text = f"{what}; default: {default}"
         sub.add_argument(name, type=positive_number, default=default, metavar="N", help=text)
 
+    text = "Make questions about invented users, with the chats that answer them."
+    sub = add("longmemeval", generating.generate_longmemeval, text)
+    add_number(sub, "--attributes", 1, "attributes of users to ask about, at most 164")
+    add_number(sub, "--questions", 1, "questions of each type for each attribute")
     sub = add("perltqa", generating.generate_perltqa, "Make personas with memories and questions about them.")
     add_number(sub, "--personas", 1, "personas to make")
     add_number(sub, "--events", 3, "events for each relationship")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from eval.benchmarks.longmemeval.generation import folder as longmemeval
+from eval.benchmarks.longmemeval.generation.user import Plan as LongMemEvalPlan
 from eval.benchmarks.perltqa.generation import folder as perltqa
 from eval.cli.output import progress_bars, show
 from eval.making.parts import Generated
@@ -11,6 +13,15 @@ from eval.runs.evaluator import Evaluator
 from graph.models.registry import chat_model
 from memory.cli.errors import print_error
 from memory.exporting.json_values import to_json_values
+
+
+def generate_longmemeval(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
+    """Make questions with evidence sessions as LongMemEval has them."""
+    plan = LongMemEvalPlan(arguments.model, arguments.seed, arguments.threshold, questions=arguments.questions)
+    model = chat_model(plan.model, quantization=evaluator.settings.quantization)
+    with progress_bars("part") as watch:
+        done = longmemeval.generate(arguments.folder, arguments.attributes, plan, model, watch)
+    return _show(arguments, "longmemeval", done)
 
 
 def generate_perltqa(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
