@@ -24,6 +24,9 @@ STATEMENT = "statement"
 PROACTIVE = "proactive"
 """Begins the names of abilities whose probes ask nothing: the user tells something, and a memory should come up."""
 
+TEST = "test"
+"""The population of the questions that a benchmark keeps to test with, where it has others to train on."""
+
 Watch = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is."""
 

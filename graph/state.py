@@ -21,7 +21,7 @@ from memory.bank.bank import Bank
 from memory.dates.expressions import TimeExpression
 from memory.search.scoring import Subject
 from memory.search.searcher import Searcher, View
-from memory.types import DropReason, Hit, LearnedMemory, Memory, Persona, TimeSpan, TurnDraft, WriteCounts
+from memory.types import DropReason, Hit, LearnedMemory, Memory, Persona, Store, TimeSpan, TurnDraft, WriteCounts
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel  # noqa: TC004 (a second to import)
@@ -38,7 +38,8 @@ class Ask:
     """One message to a persona. `dialogue` holds the turns before it in this chat, the oldest first.
 
     `as_of` is when the message is said: nothing later is known, and "yesterday" is the day before it. `times` is
-    what it is about, where that is known from elsewhere; None leaves it to the words. With `handed_in`, what is found
+    what it is about, where that is known from elsewhere; None leaves it to the words. So is `stores`, P(store |
+    question), which None leaves to the classifier. With `handed_in`, what is found
     was chosen for this message (by a benchmark), and any of it may be brought up. With `only_found`, nothing else that
     the bank holds may answer (in a benchmark of reading). `with_choices` is the question as a
     chat model is shown it, if it has choices (in a benchmark); it is searched for by `text`. `turn_id` identifies the
@@ -55,6 +56,7 @@ class Ask:
     handed_in: bool = False
     only_found: bool = False
     with_choices: str = ""
+    stores: Mapping[Store, float] | None = None
     turn_id: str = field(default_factory=lambda: uuid.uuid4().hex)
 
 

@@ -15,6 +15,10 @@ from memory.search.scoring import FACTORS
 READER = "a chat model as reader (model=NAME)"
 CLASSIFIER = "a chat model as classifier (model=NAME)"
 TIME_READER = "a chat model that reads times (model=NAME)"
+TRAINED = (
+    "BERT-base trained on the benchmark's own questions (trained_classifier=FOLDER, which `python -m eval train "
+    "perltqa --base NAME --out FOLDER` makes)"
+)
 
 ALONE = (
     "learner=none",
@@ -42,8 +46,10 @@ class Row:
     settings: tuple[str, ...] = ()
     needs: str = ""
 
-    def runs_with(self, model: str) -> bool:
-        """Whether it can be run with this chat model."""
+    def runs_with(self, model: str, trained_classifier: str = "") -> bool:
+        """Whether it can be run with this chat model, and with the classifier in this folder."""
+        if self.needs == TRAINED:
+            return bool(trained_classifier)
         return not self.needs or (self.needs in (READER, CLASSIFIER, TIME_READER) and is_named(model))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from eval.benchmarks import BENCHMARKS, PRESETS
-from eval.cli import compiling, generating, listing, rating, run, tables
+from eval.cli import compiling, generating, listing, rating, run, tables, training
 from eval.fetching.fetch import SOURCES
 from eval.play.execute import ENGINES
 from eval.runs.evaluator import Evaluator
@@ -66,6 +66,7 @@ def parser() -> argparse.ArgumentParser:
     _describe_rate(commands.add_parser("rate", help="Rate replies of runs, by people or by a chat model."))
     _describe_compile(add("compile", compiling.compile_file, "Give LongMemEval's questions histories of any length."))
     _describe_generate(commands.add_parser("generate", help="Make a benchmark's files by a chat model."))
+    _describe_train(commands.add_parser("train", help="Train a model on a benchmark's own questions."))
     sub = add("delete", listing.delete_run, "Delete a run.")
     sub.add_argument("run")
     _describe_bench(add("bench", tables.measure_sizes, "Measure speed, memory and exactness at growing sizes."))
@@ -172,6 +173,21 @@ def _describe_generate(generate: argparse.ArgumentParser) -> None:
     add_number(sub, "--personas", 1, "personas to make")
     add_number(sub, "--events", 3, "events for each relationship")
     add_number(sub, "--questions", 3, "questions for each memory")
+
+
+def _describe_train(train: argparse.ArgumentParser) -> None:
+    train.description = "Train a model on the questions that a benchmark has for training."
+    commands = train.add_subparsers(required=True, metavar="BENCHMARK")
+    text = "Train the classifier of PerLTQA's table 4: is a question about semantic or episodic memory?"
+    sub = commands.add_parser("perltqa", help=text, description=text)
+    sub.set_defaults(command=training.train_perltqa)
+    sub.add_argument("--json", action="store_true", help="print one JSON object")
+    sub.add_argument("--data", type=Path, metavar="FILE", help="its file or folder, if not in Memoir's own data folder")
+    text = "the model to fine-tune: a folder, or a name on huggingface.co, as bert-base-chinese"
+    sub.add_argument("--base", required=True, metavar="NAME", help=text)
+    sub.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="a new folder for the trained model")
+    sub.add_argument("--instruction", action="store_true", help="put an instruction before each question (P+BERT-base)")
+    sub.add_argument("--seed", type=int, default=0, help="seed of the random choices")
 
 
 def _describe_bench(sub: argparse.ArgumentParser) -> None:

@@ -61,7 +61,7 @@ def _preset_rows(arguments: argparse.Namespace, base: Experiment) -> list[tuple[
         raise MemoirError(f"{preset.name} is a table of {preset.benchmark}, not of {arguments.benchmark}")
     rows = []
     for row in preset.rows:
-        if row.runs_with(base.pipeline.model):
+        if row.runs_with(base.pipeline.model, base.trained_classifier):
             rows.append((row.label, with_settings(base, list(row.settings))))
         else:
             print_error(f"Skipped the row “{row.label}”: it needs {row.needs}.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,7 +16,7 @@ from eval.play.prediction import make_prediction, with_time_range
 from eval.play.reader_input import WHOLE, EvidenceSearcher
 from eval.play.session_rewriter import SessionRewriter
 from eval.play.simulation.choices import show
-from eval.play.time_range import TimeRange, read_time_range
+from eval.play.understanding.time_range import TimeRange, read_time_range
 from eval.runs.experiment import WHOLE_SESSIONS, Experiment, ReaderInput
 from eval.types import Costs, Gold, History, Prediction, Probe
 from graph.assistant import Assistant
@@ -209,7 +209,13 @@ class MemoryUnderTest:
             handed_in=self._hands_in(probe),
             only_found=self.experiment.given != "memory",
             with_choices=shown if shown != asked else "",
+            stores=self._stores(asked),
         )
+
+    def _stores(self, asked: str) -> Mapping[Store, float] | None:
+        """P(store | question) by the classifier trained on the benchmark, where one takes the learned one's place."""
+        kinds, engine = self.models.kinds, self.experiment.pipeline.classifier
+        return kinds.stores(asked) if kinds is not None and engine == "learned" else None
 
     def _hands_in(self, probe: Probe) -> bool:
         """Whether a setting of the benchmark, or nothing beside it, stands in for what the memory finds."""

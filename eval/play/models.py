@@ -1,4 +1,4 @@
-"""The models of a replay: embeddings that all runs and processes cache by model and text, classifier, chat model."""
+"""The models of a replay: embeddings that all runs and processes cache by model and text, classifiers, chat model."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sqlite_utils import Database
 
+from eval.play.understanding.trained_kinds import TrainedKinds
 from eval.runs.experiment import Experiment
 from graph.models.registry import chat_model_or_none
 from graph.understanding.classifier import Classifier
@@ -118,11 +119,15 @@ class CachedEmbedder(Embedder):
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """The models that a replay uses; `chat` is None where no chat model is set."""
+    """The models that a replay uses; `chat` is None where no chat model is set.
+
+    `kinds` is the classifier that was trained on a benchmark, if one is set.
+    """
 
     embedder: CachedEmbedder
     classifier: Classifier
     chat: BaseChatModel | None = None
+    kinds: TrainedKinds | None = None
 
 
 def load_models(experiment: Experiment, cache: Path, encoder: Embedder | None = None) -> Models:
@@ -132,4 +137,6 @@ def load_models(experiment: Experiment, cache: Path, encoder: Embedder | None = 
     """
     embedder = CachedEmbedder(cache, encoder or Embedder(experiment.embedding_model))
     chat = chat_model_or_none(experiment.pipeline.model, experiment.pipeline.quantization)
-    return Models(embedder, Classifier.load(embedding_model=embedder.model), chat)
+    trained = experiment.trained_classifier
+    kinds = TrainedKinds.load(Path(trained)) if trained else None
+    return Models(embedder, Classifier.load(embedding_model=embedder.model), chat, kinds)

@@ -19,13 +19,14 @@ from eval.play.execute import Progress, execute, with_label
 from eval.play.models import load_models
 from eval.play.pooled import pool
 from eval.play.replay import Stop, count_asked
+from eval.play.understanding.trained_kinds import read_record
 from eval.runs.experiment import Experiment
 from eval.runs.folder import Runs
 from eval.runs.halves import Half, half_folder, in_half
 from eval.runs.provenance import checksum, code_version, versions
 from eval.runs.run import Run, Spec
 from eval.settings import EvalSettings
-from eval.types import History, Watch
+from eval.types import TEST, History, Watch
 from graph.models.quantization import resolve_quantization
 from graph.models.registry import chat_model
 from memory.embedding.embedder import Embedder
@@ -232,8 +233,15 @@ class Evaluator:
 
 
 def _resolved_settings(experiment: Experiment) -> dict[str, Any]:
-    """Name the quantization that "auto" means on this machine: four bits give other answers than sixteen."""
+    """Name what a setting stands for here: the quantization "auto", and the weights in the classifier's folder.
+
+    Four bits give other answers than sixteen, and the classifier may be trained again.
+    """
     settings = experiment.settings
+    if experiment.trained_classifier:
+        folder = Path(experiment.trained_classifier)
+        read_record(folder)
+        settings["trained_classifier"] = f"{folder}, SHA-256 {checksum(folder)[:16]}"
     if experiment.pipeline.model.startswith("hf:"):
         settings["quantization"] = resolve_quantization(experiment.pipeline.quantization)
     return settings
@@ -247,9 +255,15 @@ def _requested_benchmark(request: RunRequest) -> Benchmark:
         histories = benchmark.load(path)
         if request.experiment.questions == "graph":
             histories = (graph_history(history, seed) for history in histories)
+        elif request.experiment.questions == "test":
+            histories = (_test_questions(history) for history in histories)
         return in_half(benchmark.name, histories, request.half) if request.half else histories
 
     return replace(benchmark, load=load)
+
+
+def _test_questions(history: History) -> History:
+    return replace(history, probes=tuple(probe for probe in history.probes if TEST in probe.populations))
 
 
 def _histories(request: RunRequest, path: Path) -> Iterator[History]:

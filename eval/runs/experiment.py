@@ -62,8 +62,10 @@ class Experiment:
     `times` is the source of the time filter's times: the words of the question, a chat model that reads them, or the
     dates of its evidence. With `outside` "dropped", nothing from outside these times is found, as in LongMemEval's
     section 5.4; a chat drops it only where a question asks for nothing but a time.
-    `questions` are the benchmark's own, or one- and two-hop questions made from the history's dated relations. `pooled`
-    stores all histories for one persona (`eval.play.pooled`) instead of one for each.
+    `questions` are the benchmark's own, its test questions alone, or one- and two-hop questions made from the history's
+    dated relations. `trained_classifier` is the folder of a classifier that `python -m eval train` made: where
+    `classifier` is "learned", it tells of which kind of memory a question asks, and test questions must be asked.
+    `pooled` stores all histories for one persona (`eval.play.pooled`) instead of one for each.
     """
 
     pipeline: PipelineSettings = field(default_factory=PipelineSettings)
@@ -76,7 +78,8 @@ class Experiment:
     given: ReaderInput = "memory"
     times: Literal["asked", "model", "oracle"] = "asked"
     outside: Literal["kept", "dropped"] = "kept"
-    questions: Literal["own", "graph"] = "own"
+    questions: Literal["own", "test", "graph"] = "own"
+    trained_classifier: str = ""
     pooled: bool = False
     embedding_model: str = DEFAULT_MODEL
     simulation: SimulationSettings = field(default_factory=SimulationSettings)

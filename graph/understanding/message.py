@@ -45,6 +45,9 @@ the same weight (He et al. 2025 search with the dialogue as a whole)."""
 async def understand(ask: Ask, services: Services) -> tuple[Message, TraceLine]:
     """Parse a message: one call of the encoder and, if a chat model classifies, one call of that."""
     message, question = await asyncio.to_thread(_parse, ask, services)
+    if ask.stores is not None:
+        message = replace(message, classes=replace(message.classes, stores=ask.stores))
+        return message, _trace_line(message.classes, None)
     judged = await _judge_stores(services, question, message.classes)
     if judged is not None and judged.stores is not None:
         message = replace(message, classes=replace(message.classes, stores=judged.stores))

@@ -22,7 +22,8 @@ English everywhere. In v2, 25 banks have relations written as Python and one cha
 - gold.anchors: the phrases of Memory Anchors. Their offsets are of no use in English and are not read.
   gold.anchor_ceiling: the share of them that the referenced memories hold; the English release has many that none does.
 - HTML entities in question, answer and anchors are resolved. answers: the one reference.
-- id: the character and a digest of the item. populations: "all".
+- id: the character and a digest of the item. populations: "all", and "test" for those that our split of the file's
+  questions keeps to test with (`eval.benchmarks.perltqa.split`); it counts those, too, that are not asked.
 """
 
 from __future__ import annotations
@@ -30,12 +31,13 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from eval.benchmarks.perltqa.split import Part, split
 from eval.benchmarks.reading import ALL, ImportedHistory, UniqueIds, find_file, gather, in_file, short_digest
 from eval.metrics.answers import anchor_map
-from eval.types import Gold, History, Kind, Probe
+from eval.types import TEST, Gold, History, Kind, Probe
 from memory.bank.rows import clean
 from memory.errors import UnreadableFile
 from memory.importers.benchmarks import perltqa as importer
@@ -59,10 +61,28 @@ SECTIONS: Mapping[str, Store] = {
 """The store that a part of a bank and of its questions is about."""
 
 
+@dataclass(frozen=True, slots=True)
+class LabelledQuestion:
+    """A question with the kind of memory that it is about, and its part of the split."""
+
+    text: str
+    kind: Kind
+    part: Part
+
+
+def labelled_questions(path: Path) -> list[LabelledQuestion]:
+    """Read every question of the files, also those whose memory the bank lacks; raises as `load` does."""
+    file, _ = _find_files(path)
+    found = list(_texts(_read_questions(file)[0]))
+    parts = split(text for text, _ in found)
+    return [LabelledQuestion(text, _kind(store), parts[text]) for text, store in found]
+
+
 def load(path: Path) -> Iterator[History]:
     """Yield the history of each character with questions; raises `UnreadableFile` if files are missing or broken."""
     questions_file, bank = _find_files(path)
     questions, early_skips = _read_questions(questions_file)
+    parts = split(text for text, _ in _texts(questions))
     previous: History | None = None
     for place, character in stream_values(bank, lambda place: not place):
         name = importer.name_of(place, character)
@@ -74,7 +94,7 @@ def load(path: Path) -> Iterator[History]:
         imported = _without_description(imported)
         imported.skips.extend(early_skips)
         early_skips = []
-        previous = _history(imported, questions_file, questions.pop(name))
+        previous = _history(imported, questions_file, questions.pop(name), parts)
     if previous is None:
         raise UnreadableFile(f"{bank} has none of the characters that {questions_file.name} asks about.")
     left = [
@@ -113,6 +133,23 @@ def _read_questions(file: Path) -> tuple[dict[str, list[Fields]], list[Skip]]:
     return questions, notes
 
 
+def _texts(questions: Mapping[str, list[Fields]]) -> Iterator[tuple[str, Store]]:
+    """The text and the store of each question that has a text."""
+    for sections in (sections for groups in questions.values() for sections in groups):
+        for section, store in SECTIONS.items():
+            for item, _ in _items(sections.values.get(section), "", "", []):
+                if text := _text(item, "Question"):
+                    yield text, store
+
+
+def _text(item: Fields, name: str) -> str:
+    return html.unescape(item.text(name)).strip()
+
+
+def _kind(store: Store) -> Kind:
+    return "semantic" if store in SEMANTIC else "episodic"
+
+
 def _without_description(imported: ImportedHistory) -> ImportedHistory:
     kept = [memory for memory in imported.memories if memory.external_id != importer.DESCRIPTION]
     if len(kept) == len(imported.memories):
@@ -122,7 +159,7 @@ def _without_description(imported: ImportedHistory) -> ImportedHistory:
     return ImportedHistory(imported.persona, imported.sessions, kept, [*imported.skips, note])
 
 
-def _history(imported: ImportedHistory, file: Path, groups: list[Fields]) -> History:
+def _history(imported: ImportedHistory, file: Path, groups: list[Fields], parts: Mapping[str, Part]) -> History:
     name, ids = imported.persona.external_id, UniqueIds()
     bank = {
         store: {m.external_id for m in imported.memories if m.store == store}
@@ -135,7 +172,8 @@ def _history(imported: ImportedHistory, file: Path, groups: list[Fields]) -> His
         for section, store in SECTIONS.items():
             for item, group in _items(sections.values.get(section), "", sections.place_of(section), notes):
                 if probe := _probe(item, group, section, bank[store], imported, ids):
-                    probes.append(probe)
+                    is_test = parts[probe.question] == "test"
+                    probes.append(replace(probe, populations=(ALL, TEST) if is_test else (ALL,)))
     imported.skips.extend(in_file(file, note) for note in notes)
     return imported.history(name, probes)
 
@@ -158,7 +196,7 @@ def _probe(
     item: Fields, group: str, section: str, bank: set[str], imported: ImportedHistory, ids: UniqueIds
 ) -> Probe | None:
     store = SECTIONS[section]
-    question, answer = (html.unescape(item.text(name)).strip() for name in ("Question", "Answer"))
+    question, answer = _text(item, "Question"), _text(item, "Answer")
     if not question or not answer:
         item.report("", "expected a question and its answer; not asked")
         return None
@@ -169,16 +207,14 @@ def _probe(
     anchors = _anchors(item)
     if not anchors:
         item.report("Memory Anchors", "no anchors; not scored by them")
-    kind: Kind = "semantic" if store in SEMANTIC else "episodic"
     ceiling = anchor_map(_text_of(items, imported), anchors) if anchors else None
     return Probe(
         ids.make(f"{imported.persona.external_id}-{short_digest(section, question, answer, *items, *anchors)}"),
         question,
         imported.end(),
-        Gold((answer,), items=items, anchors=anchors, anchor_ceiling=ceiling, kind=kind),
+        Gold((answer,), items=items, anchors=anchors, anchor_ceiling=ceiling, kind=_kind(store)),
         section,
         store,
-        populations=(ALL,),
     )
 
 

@@ -1,0 +1,1 @@
+"""What models outside the pipeline read in a question: its time, and its kind of memory."""
