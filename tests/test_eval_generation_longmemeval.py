@@ -361,6 +361,13 @@ def test_a_question_over_several_sessions_needs_each_of_them(command, tmp_path):
     assert len(listed["sessions"]) == len(listed["statements"]) == 3
 
 
+def test_a_chat_that_fails_a_check_is_listed_with_its_question(command, tmp_path):
+    command(author=Author(**only("multi-session"), SessionScore={"score": 5}))
+    (listed,) = made(tmp_path, "doubtful")
+    assert (len(listed["statements"]), len(listed["sessions"])) == (3, 1)
+    assert [turn["has_answer"] for turn in listed["sessions"][0]].count(True) == 1
+
+
 def test_a_question_that_the_chats_answer_has_no_false_premise(command, tmp_path):
     author = Author(FalsePremise=lambda data: {"question": data["Question"] + " Well?", "answer": "Not said."})
     assert command(author=author)[0] == 0

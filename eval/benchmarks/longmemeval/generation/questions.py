@@ -14,7 +14,7 @@ from eval.benchmarks.longmemeval.generation.dating import draw_moment, read_days
 from eval.benchmarks.longmemeval.generation.draft import UNUSABLE, Draft, LeftOut, Statement, need
 from eval.benchmarks.longmemeval.generation.kinds import Kind
 from eval.benchmarks.longmemeval.generation.question_prompts import DatedStatements, Statements
-from eval.benchmarks.longmemeval.generation.sessions import make_session
+from eval.benchmarks.longmemeval.generation.sessions import add_session
 from eval.making.prompting import one_line
 from eval.making.writer import Writer
 from eval.metrics.answers import normalise
@@ -68,7 +68,7 @@ def make_questions(kind: Kind, most: int, asking: Asking) -> Iterator[Draft]:
             draft.statements = _state(draft, asking, draw)
             _score(draft, asking)
             for statement in draft.statements:
-                draft.sessions.append(make_session(draft, statement, asking.threshold, draw, writer))
+                add_session(draft, statement, asking.threshold, draw, writer)
             check_answer(draft, writer)
         except LeftOut as fault:
             asking.leave_out(draft, fault)

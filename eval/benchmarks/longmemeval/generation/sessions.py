@@ -33,8 +33,10 @@ _FRAME = frozenset(terms("user assistant told"))
 """Terms of a statement that nobody says."""
 
 
-def make_session(draft: Draft, statement: Statement, threshold: int, draw: Random, writer: Writer) -> list[Turn]:
-    """Return the turns of a chat; those that say the statement are marked with `has_answer`.
+def add_session(draft: Draft, statement: Statement, threshold: int, draw: Random, writer: Writer) -> None:
+    """Add the turns of a chat; those that say the statement are marked with `has_answer`.
+
+    A chat that fails a check is added, too, so that a person sees it.
 
     Raises:
         LeftOut: the chat fails a check.
@@ -48,6 +50,7 @@ def make_session(draft: Draft, statement: Statement, threshold: int, draw: Rando
         {"role": role, "content": text, "has_answer": False}
         for text, role in zip(messages, list(ROLES) * ROUNDS, strict=True)
     ]
+    draft.sessions.append(turns)
     said = 2 * place + (kind.speaker == "assistant")
     for number in _find(kind, statement.text, said, turns, writer):
         turns[number]["has_answer"] = True
@@ -55,7 +58,6 @@ def make_session(draft: Draft, statement: Statement, threshold: int, draw: Rando
     told = {"fact": statement.text, "today": today, "task": task, "chat": chat_lines(turns)}
     if need(writer.ask(SessionScore, **told)).score < threshold:
         raise LeftOut("session below the threshold")
-    return turns
 
 
 def chat_lines(turns: list[Turn]) -> list[str]:
