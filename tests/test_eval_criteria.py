@@ -87,6 +87,14 @@ def command(tmp_path, monkeypatch, capsys):
     return run
 
 
+def test_figure_4_has_its_figures_by_the_kind_that_is_asked_about(command, tmp_path):
+    table = command("run", "perltqa", "--data", tmp_path / "data", "--preset", "perltqa-figure-4")
+    header, _, *rows = (line for line in table.splitlines() if line.startswith("|"))
+    assert [cell.strip() for cell in header.split("|")[2:-1]] == ["n", "anchor_map", "anchor_map, semantic"]
+    assert len(rows) == 4
+    assert all(row.split("|")[3].strip() == row.split("|")[4].strip() for row in rows)
+
+
 def test_judging_a_run_gives_the_means_and_counts_what_could_not_be_read(command, tmp_path):
     run = json.loads(command("run", "perltqa", "--data", tmp_path / "data", "--json"))
     assert run["unjudged"] == ["correctness", "coherence"]

@@ -62,7 +62,8 @@ class Preset:
     with what it needs and not run.
 
     `ability` names the part of the benchmark that the table is about, where it is not the whole: the rows are run on
-    the whole, and the figures are read off the report by ability. `remark` says how all rows differ from the paper.
+    the whole, and the figures are read off the report by ability. `by` is the axis of the report ("kind") by which the
+    table has its figures. `remark` says how all rows differ from the paper.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Preset:
     rows: tuple[Row, ...]
     ability: str = ""
     remark: str = ""
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

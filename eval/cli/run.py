@@ -33,7 +33,8 @@ def run(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
     rows = _preset_rows(arguments, base) if arguments.preset else list(combinations(base, arguments.sweep))
     reports = _run_rows(arguments, evaluator, rows)
     preset = PRESETS.get(arguments.preset or "")
-    header, table = render.sweep_rows(reports, preset.metrics if preset else None, preset.ability if preset else "")
+    shown = (preset.metrics, preset.ability, preset.by) if preset else ()
+    header, table = render.sweep_rows(reports, *shown)
     return show(
         arguments,
         {"rows": {label: to_json_values(each) for label, each in reports.items()}},

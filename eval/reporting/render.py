@@ -167,23 +167,33 @@ def timing_rows(timing: Mapping[str, Any]) -> list[tuple[str, object, object]]:
 
 
 def sweep_rows(
-    reports: Mapping[str, Report], wanted: Sequence[str] | None = None, ability: str = ""
+    reports: Mapping[str, Report], wanted: Sequence[str] | None = None, ability: str = "", by: str = ""
 ) -> tuple[list[str], list[list[str]]]:
     """A header, and one row for each run of a sweep or preset, with the figures in `wanted` or the headlines.
 
-    With `ability`, the figures are those of its probes alone. Where a chat model's replies could not be read, a last
-    column has their numbers.
+    With `ability`, the figures are those of its probes alone. With `by`, an axis of the reports, each figure is
+    followed by those of the axis's groups. Where a chat model's replies could not be read, a last column has their
+    numbers.
     """
     first = dict.fromkeys(name for report in reports.values() for name, _ in headlines(report))
     by_run = {label: r.by["ability"].get(ability, {}) if ability else r.metrics for label, r in reports.items()}
     counts = {
         label: max((f.n for f in by_run[label].values()), default=0) if ability else r.n for label, r in reports.items()
     }
-    header, rows = _figure_table("run", counts, by_run, wanted or first)
+    names = list(wanted or first)
+    if by:
+        groups = list(dict.fromkeys(group for report in reports.values() for group in report.by[by]))
+        names = [each for name in names for each in (name, *(f"{name}, {group}" for group in groups))]
+        by_run = {label: {**figures, **_of_groups(reports[label].by[by])} for label, figures in by_run.items()}
+    header, rows = _figure_table("run", counts, by_run, names)
     unread = [", ".join(f"{by} {n}" for by, n in report.unreadable.items()) for report in reports.values()]
     if any(unread):
         header, rows = [*header, "unreadable replies"], [[*row, last] for row, last in zip(rows, unread, strict=True)]
     return header, rows
+
+
+def _of_groups(groups: Mapping[str, Mapping[str, Figure]]) -> dict[str, Figure]:
+    return {f"{name}, {group}": figure for group, figures in groups.items() for name, figure in figures.items()}
 
 
 def published_rows(report: Report) -> list[tuple[str, ...]]:

@@ -154,6 +154,7 @@ def _evidence_count(probe: Probe) -> list[str]:
 AXES: Mapping[str, Callable[[Probe], Sequence[str]]] = {
     "ability": lambda probe: [probe.ability] if probe.ability else [],
     POPULATION: lambda probe: probe.populations,
+    "kind": lambda probe: [probe.gold.kind] if probe.gold.kind else [],
     "store": lambda probe: [probe.store] if probe.store else [],
     "evidence": _evidence_count,
 }

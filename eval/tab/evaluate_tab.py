@@ -122,7 +122,7 @@ class EvaluateTab:
 
     def _show_table(self, plan: Plan, names: dict[str, str]) -> Update:
         by_label = {label: _of_ability(self.open_runs.open(name).report, plan.ability) for label, name in names.items()}
-        header, rows = reports.sweep_rows(by_label, plan.metrics or None)
+        header, rows = reports.sweep_rows(by_label, plan.metrics or None, by=plan.by)
         return {
             self.table_body: gr.Column(visible=True),
             self.table_heading: render("section_heading.html", text=plan.title),

@@ -33,7 +33,8 @@ class Plan:
     """Runs to make: requests with their labels. Neighbours that store the same (`Experiment.storing`) run together.
 
     `left_out` names the rows of a paper's table that cannot be run, and what they need. `metrics` are those of the
-    table, `ability` the part of the benchmark it is about, `remark` what differs from the paper.
+    table, `ability` the part of the benchmark it is about, `remark` what differs from the paper, and `by` the axis by
+    which the table has its figures.
     """
 
     title: str
@@ -42,6 +43,7 @@ class Plan:
     metrics: tuple[str, ...] = ()
     ability: str = ""
     remark: str = ""
+    by: str = ""
 
     @property
     def is_table(self) -> bool:

@@ -125,18 +125,24 @@ TABLE_6 = Preset(
     ),
 )
 
+_MEMORIES = (
+    ("semantic only", ("given=memory", "remembered=semantic", *_UNCLASSIFIED)),
+    ("episodic only", ("given=memory", "remembered=episodic", *_UNCLASSIFIED)),
+    ("both", _WITHOUT_CLASSIFICATION),
+    ("both, with classifier", _WITH_CLASSIFICATION),
+)
+
 FIGURE_4 = Preset(
     "perltqa-figure-4",
-    "PerLTQA, figure 4: answers from semantic memory, episodic memory, both",
+    "PerLTQA, figure 4: answers from semantic memory, episodic memory, both; by the kind that is asked about",
     "perltqa",
     f"{PAPER}, figure 4",
-    ("anchor_map",),
+    ("anchor_map", "correctness"),
     (
-        Row("semantic only", ("given=memory", "remembered=semantic", *_UNCLASSIFIED)),
-        Row("episodic only", ("given=memory", "remembered=episodic", *_UNCLASSIFIED)),
-        Row("both", _WITHOUT_CLASSIFICATION),
-        Row("both, with classifier", _WITH_CLASSIFICATION),
+        *(Row(label, (*settings, EXTRACTIVE)) for label, settings in _MEMORIES),
+        *(Row(f"{label}, language model", (*settings, *_BY_MODEL), READER) for label, settings in _MEMORIES),
     ),
+    by="kind",
 )
 
 PERLTQA_TABLES = (TABLE_3, TABLE_4, TABLE_5, TABLE_6, FIGURE_4, EQUATION_3)
