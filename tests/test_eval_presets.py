@@ -36,7 +36,7 @@ METRIC = re.compile(
     r"(?:(?:session|turn)_recall(?:_any|_all)?(?:_official)?|(?:turn_)?ndcg(?:_official)?|map|mrr|recall|precision|geometric_mean)@(?:1|2|3|5|10)"
     r"|classification_(?:accuracy|precision|recall|f1)|exact_match|token_f1|token_recall|containment|rouge_l|bleu(?:_[1-4])?|similarity"
     r"|anchor_map|choice_accuracy|judge_accuracy|correctness|coherence|abstention_(?:precision|recall|f1)|false_refusal_rate|intra_dist_[12]"
-    r"|brought_up|brought_up_precision|converse_fallback"
+    r"|brought_up|brought_up_precision|converse_fallback|read_fallback"
 )
 
 every_preset = pytest.mark.parametrize("preset", PRESETS.values(), ids=list(PRESETS))

@@ -19,6 +19,7 @@ from eval.runs.evaluator import Evaluator
 from eval.settings import EvalSettings
 from memory.embedding import minilm
 from memory.types import SEMANTIC, STORES
+from support.chat_server import ChatServer
 
 JOBS = ("baker", "welder", "nurse", "pilot", "potter", "judge", "baron", "coach", "diver", "clerk")
 
@@ -216,6 +217,21 @@ def test_table_4_has_its_row_once_it_is_trained_and_all_rows_have_the_test_quest
     assert all(sample.prediction.stores == pytest.approx(trained.stores(sample.probe.question)) for sample in samples)
     assert rows["learned"]["settings"]["trained_classifier"] == ""
     assert rows[label]["settings"]["trained_classifier"].startswith(f"{home / 'out'}, SHA-256 ")
+
+
+def test_a_chat_model_classifies_by_instruction_and_with_examples(command, home):
+    """The model finds every question to be about an event, which half of them are."""
+    with ChatServer('{"profile": 10, "relationship": 0, "world": 0, "event": 80, "dialogue": 10}') as server:
+        status, out, err = command("--preset", "perltqa-table-4", "--set", f"model={server.model()}", "--json")
+        sent = [len(request["messages"]) for request in server.requests]
+    assert status == 0, err
+    rows = json.loads(out)["rows"]
+    assert list(rows) == ["learned", "instruction", "few-shot"]
+    marked = [question.kind for question in labelled_questions(home / "data") if question.part == "test"]
+    for label in ("instruction", "few-shot"):
+        assert rows[label]["metrics"]["classification_accuracy"]["value"] == marked.count("episodic") / len(marked)
+        assert rows[label]["unreadable"] == {}
+    assert (len(sent), sent[:8], min(sent[8:]) > 8) == (16, [1] * 8, True)
 
 
 def test_a_run_that_asks_the_questions_of_training_stops(command, home):
