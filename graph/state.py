@@ -214,5 +214,6 @@ class Services:
     wake_indexer: Callable[[], None] = lambda: None
     small_talk: Recogniser = field(default_factory=partial(intents.load, intents.SMALL_TALK))
     losses: Recogniser = field(default_factory=partial(intents.load, intents.LOSSES))
+    news: Recogniser = field(default_factory=partial(intents.load, intents.NEWS))
     asking: Recogniser = field(default_factory=partial(intents.load, intents.QUESTIONS))
     line_reader: LineReader = field(default_factory=line_reader.packaged)

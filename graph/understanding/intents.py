@@ -1,4 +1,4 @@
-"""Recognise the intent of small talk ("thanks", "who are you?"), the news of a death, and questions without a mark.
+"""Recognise the intent of small talk ("thanks", "who are you?"), losses, other news, and questions without a mark.
 
 A logistic regression over the sentence embedding and the words, as in `graph.understanding.classifier`. Its class
 `NONE` stands for all other messages. `graph.training.intents` writes the weights.
@@ -17,7 +17,8 @@ from scipy.special import softmax
 from graph.understanding.classifier import Floats, features
 
 MODELS = Path(__file__).parents[2] / "assets" / "models"
-SMALL_TALK, LOSSES, QUESTIONS = MODELS / "small_talk.npz", MODELS / "losses.npz", MODELS / "asking.npz"
+SMALL_TALK, LOSSES, NEWS = MODELS / "small_talk.npz", MODELS / "losses.npz", MODELS / "news.npz"
+QUESTIONS = MODELS / "asking.npz"
 
 NONE, ASKS = "none", "asks"
 
@@ -36,7 +37,7 @@ class Recogniser:
     longest: int
 
     def recognise(self, text: str, vector: Floats) -> tuple[str, float]:
-        """The likeliest intent of a message and the probability that it has any; no intent below a half.
+        """The likeliest intent of a message and its probability; none if that it has any is not likelier than not.
 
         Args:
             text: The message.
@@ -47,8 +48,9 @@ class Recogniser:
             return "", 0.0
         probabilities = softmax(self.weights @ features(text, vector, self.vocabulary) + self.bias)
         likely = dict(zip(self.intents, map(float, probabilities), strict=True))
-        probability = 1 - likely.pop(NONE)
-        return max(likely, key=lambda intent: likely[intent]) if probability > 0.5 else "", probability
+        has_any = 1 - likely.pop(NONE) > 0.5
+        likeliest = max(likely, key=lambda intent: likely[intent])
+        return (likeliest, likely[likeliest]) if has_any else ("", 0.0)
 
 
 @cache

@@ -50,8 +50,8 @@ _CRISIS = re.compile(
     r"|better off (?:dead|without me)|no reason to live)\b",
     re.IGNORECASE,
 )
-MIN_LOSS_PROBABILITY = 0.8
-"""Probability from which a loss gets sympathy: sympathy with what is no trouble is worse than none."""
+MIN_LOSS_PROBABILITY, MIN_NEWS_PROBABILITY = 0.8, 0.7
+"""Probabilities from which a loss, and other hard or good news, gets a reaction: a wrong one is worse than none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +120,19 @@ def read_parts(sentences: Sequence[View], services: Services, persona: str, *, f
 
 
 def _news(view: View, services: Services) -> str:
-    """The kind of news that a sentence tells: a crisis, a loss, or by the feeling of now that it names."""
+    """The kind of news that a sentence tells: a crisis, a loss, or hard or good by a named feeling or its words."""
     if _CRISIS.search(view.text.replace("’", "'")):
         return CRISIS
     intent, probability = services.losses.recognise(view.text, view.vector)
     if intent and probability > MIN_LOSS_PROBABILITY:
         return intent
     felt = feeling_now(view.text)
-    return GOOD if felt in GOOD_FEELINGS else HARD if felt in HARD_FEELINGS or unwell(view.text) else ""
+    if felt in GOOD_FEELINGS:
+        return GOOD
+    if felt in HARD_FEELINGS or unwell(view.text):
+        return HARD
+    kind, probability = services.news.recognise(view.text, view.vector)
+    return kind if probability > MIN_NEWS_PROBABILITY else ""
 
 
 def _may_ask(form: Form, view: View, services: Services) -> bool:
