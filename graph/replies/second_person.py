@@ -61,10 +61,10 @@ _APOSTROPHES = {f"{word}nt": f"{word}n't" for word in _NOT} | {
     "shes": "she's",
     "theyre": "they're",
 }
-_AFTERTHOUGHTS = re.compile(
-    r"(?:[\s,]+(?:btw|by the way|lol|lmao|haha+|hehe+|ugh|tbh|fyi|omg))+(?=[\s.!?…]*\Z)", re.IGNORECASE
-)
+_AFTERTHOUGHT = re.compile(r"[\s,]+(?:btw|by the way|lol|lmao|haha+|hehe+|ugh|tbh|fyi|omg)\Z", re.IGNORECASE)
 """What people write after a message, and nobody says back to them."""
+_AFTERTHOUGHT_LENGTH = 20
+_CLOSING = " \t\n.!?…"
 _WORD = re.compile(r"(?<![^\W_])[^\W\d_]+(?:['’][^\W\d_]+)*")
 _HOUR = re.compile(r"\d ?\Z")
 _ADDRESSED = re.compile(r"\b(?:you|your|yours|u|ur|you['’]\w+)\b", re.IGNORECASE)
@@ -78,7 +78,7 @@ def second_person(text: str) -> str:
     """
     if _ADDRESSED.search(text):
         return ""
-    text = _AFTERTHOUGHTS.sub("", text)
+    text = _without_afterthoughts(text)
     words = [(match.start(), match.end(), match[0]) for match in _WORD.finditer(text)]
     said = [word.lower().replace("’", "'") for *_, word in words]
     result, place = "", 0
@@ -91,6 +91,13 @@ def second_person(text: str) -> str:
         result += text[place:start] + new
         place = end
     return result + text[place:]
+
+
+def _without_afterthoughts(text: str) -> str:
+    end = said = len(text.rstrip(_CLOSING))
+    while found := _AFTERTHOUGHT.search(text, max(0, end - _AFTERTHOUGHT_LENGTH), end):
+        end = found.start()
+    return text[:end] + text[said:]
 
 
 def said_to_user(text: str) -> str:
