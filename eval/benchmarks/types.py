@@ -38,6 +38,19 @@ HYBRID = (*ALONE, "time_filter=off", "search.dense_weight=0.5")
 EXTRACTIVE, BY_MODEL = "reader=extractive", "reader=auto"
 
 
+def weights(model: str, rows: str = "the row “embeddings”") -> str:
+    """What a table needs for a retriever by an embedding `model` that does not come with Memoir."""
+    return (
+        f"the weights of {model}: run `MEMOIR_EMBEDDING_MODEL={model} python -m graph.training.classifier`, then "
+        f"{rows} with --set embedding_model={model}"
+    )
+
+
+def foreign_code(model: str) -> str:
+    """What a table lacks for a retriever whose weights come with Python code to be run."""
+    return f"the weights of {model}, which come with code of their own; Memoir does not run such code"
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One line of a table: its settings as "name=value", and what it `needs` beside them."""

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from eval.benchmarks.types import ALONE, BM25, BY_MODEL, DENSE, EXTRACTIVE, READER, TIME_READER, Preset, Row, at_cutoffs
+from eval.benchmarks.types import (
+    ALONE,
+    BM25,
+    BY_MODEL,
+    DENSE,
+    EXTRACTIVE,
+    READER,
+    TIME_READER,
+    Preset,
+    Row,
+    at_cutoffs,
+    foreign_code,
+    weights,
+)
 
 PAPER = "Wu et al., ICLR 2025, arXiv:2410.10813"
 
@@ -134,7 +147,8 @@ TABLE_9 = Preset(
         for value in _VALUES
         for key, settings in (_V, *_EXPANDED)
     ),
-    remark=f"{_BY_RULES}; for Contriever and Stella V5, run it with --set embedding_model=NAME where their weights are",
+    remark=f"{_BY_RULES}; Contriever needs {weights('facebook/contriever', 'the rows “embeddings”')}; Stella V5 needs "
+    f"{foreign_code('NovaSearch/stella_en_1.5B_v5')}",
 )
 
 TABLE_10 = Preset(
