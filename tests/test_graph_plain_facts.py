@@ -64,6 +64,7 @@ def test_a_denial_counts_in_its_own_clause():
         ("im alergic to nuts", "I'm allergic to nuts"),
         ("my husbnad dont know", "my husband don't know"),
         ("i can't stand celery", "I dislike celery"),
+        ("i can't stand up for long", "i can't stand up for long"),
         ("MY CAT", "my cat"),
         ("my bother is over", "my bother is over"),
     ],

@@ -25,6 +25,9 @@ def ida(services, marlow, at):
         ("what did we chat about in our last conversation", "last time"),
         ("what did we talk about?", "so far"),
         ("what have we discussed so far", "so far"),
+        ("whats new with me", "so far"),
+        ("what's going on in my life?", "so far"),
+        ("what was my news again", "so far"),
         ("what have i told you today", "today"),
         ("What did I tell you this morning?", "today"),
         ("what do you know about me?", "about me"),
@@ -43,6 +46,8 @@ def test_a_question_for_what_was_told(text, kind):
         "what did we talk about in May?",
         "what did Dana say last time",
         "what did you just say",
+        "what's new with you",
+        "what was the news about the school",
         "what have I done today",
     ],
 )

@@ -20,10 +20,12 @@ _APOSTROPHES = (
 
 _KNOWN_NAME = re.compile(rf"(?<![\w'-]){KNOWN_NAME}")
 _VERY = r"(?: really| absolutely| just| much| particularly| at all| big| huge| massive| very| so)*"
+_LITERALLY = r"(?! (?:up|upright|still|straight|on|in|out|by|back|down|for|here|there|long|too long)\b)"
+"""What follows "can't stand" where it speaks of standing: "I can't stand up"."""
 _PHRASES = (
     (
         re.compile(
-            rf"(?:\bI(?:'m)?{_VERY} |\A\W*)(?:can't (?:stand|bear)|don't{_VERY} (?:like|enjoy)"
+            rf"(?:\bI(?:'m)?{_VERY} |\A\W*)(?:can't (?:stand|bear){_LITERALLY}|don't{_VERY} (?:like|enjoy)"
             rf"|not{_VERY} (?:an?{_VERY} fan of|keen on|into|fond of))\b",
             re.I,
         ),

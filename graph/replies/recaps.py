@@ -41,6 +41,11 @@ _ASKS = tuple((kind, re.compile(rf"{_FRAME}{_SAID}{when}\W*\Z", re.IGNORECASE)) 
 _SO_FAR = re.compile(
     rf"{_FRAME} (?:talk|chat|spok|speak|discuss)(?:e|en|ed|ing)?(?: about)?(?: so far)?\W*\Z", re.IGNORECASE
 )
+_NEWS = re.compile(
+    r"\W*(?:(?:so|ok|and)\W+)?(?:what|wat)(?:'?s| is| was| were)(?: all)?(?: the)? (?:(?:new|going on|up|happening)"
+    r"(?: with me| in my life)|(?:my|our)(?: (?:last|latest))? news)(?: again| lately| so far)?\W*\Z",
+    re.IGNORECASE,
+)
 _JUST = re.compile(rf"{_FRAME} just{_SAID}\W*\Z", re.IGNORECASE)
 _ABOUT_ME = re.compile(
     r"\W*(?:(?:so|ok|tell me|show me)\W+)?(?:what(?:'s)?|wat|everything|all|anything)(?: all| else| do| does)*"
@@ -80,7 +85,7 @@ def parse_recap(text: str) -> Recap | None:
     plain = text.replace("’", "'")
     if _JUST.match(plain):
         return "just"
-    if _SO_FAR.match(plain):
+    if _SO_FAR.match(plain) or _NEWS.match(plain):
         return "so far"
     if _ABOUT_ME.match(plain):
         return "about me"
