@@ -11,7 +11,7 @@ from eval.benchmarks.dialsim.probes import MOST_OF_A_TYPE
 from eval.making.questions import graph_history
 from memory.errors import UnreadableFile
 from support.cpu_time import at_most_cpu_seconds
-from support.dialsim_show import EASY, HARD, session, show, write_show
+from support.dialsim_show import AGENT, EASY, HARD, session, show, write_show
 
 SCRIPT = Path(__file__).parent / "data" / "harbour.txt"
 
@@ -90,7 +90,7 @@ def test_evidence_is_the_sessions_of_the_days_that_the_oracles_name_as_far_as_th
 
 def test_without_oracles_there_is_no_evidence(tmp_path):
     found = loaded(tmp_path, show())
-    assert found.persona.name == "quay"
+    assert found.persona.name == AGENT
     assert not any(p.gold.sessions for p in found.probes)
 
 

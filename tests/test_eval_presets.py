@@ -30,6 +30,8 @@ WANTED = {
     "madial-settings",
     "dialsim-table-3",
     "dialsim-table-4",
+    "dialsim-table-13",
+    "dialsim-table-14",
     "dialsim-figure-4",
 }
 METRIC = re.compile(

@@ -165,6 +165,10 @@ def _describe_generate(generate: argparse.ArgumentParser) -> None:
         text = f"{what}; default: {default}"
         sub.add_argument(name, type=positive_number, default=default, metavar="N", help=text)
 
+    sub = add("dialsim", generating.generate_dialsim, "Make questions about a show from its script.")
+    text = "a script (.txt), or a folder with one for each episode; each scene has its date"
+    sub.add_argument("--script", type=Path, required=True, metavar="FILE", help=text)
+    sub.add_argument("--quiz", type=Path, metavar="FILE", help="quiz questions about the episodes, as a JSON list")
     text = "Make questions about invented users, with the chats that answer them."
     sub = add("longmemeval", generating.generate_longmemeval, text)
     add_number(sub, "--attributes", 1, "attributes of users to ask about, at most 164")

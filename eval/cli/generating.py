@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from eval.benchmarks.dialsim.generation import folder as dialsim
 from eval.benchmarks.longmemeval.generation import folder as longmemeval
 from eval.benchmarks.longmemeval.generation.user import Plan as LongMemEvalPlan
 from eval.benchmarks.perltqa.generation import folder as perltqa
@@ -13,6 +14,15 @@ from eval.runs.evaluator import Evaluator
 from graph.models.registry import chat_model
 from memory.cli.errors import print_error
 from memory.exporting.json_values import to_json_values
+
+
+def generate_dialsim(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
+    """Make the questions of a show from its script, as DialSim has them."""
+    plan = dialsim.Plan(arguments.model, arguments.seed, arguments.threshold)
+    model = chat_model(plan.model, quantization=evaluator.settings.quantization)
+    with progress_bars("part") as watch:
+        done = dialsim.generate(arguments.folder, arguments.script, arguments.quiz, plan, model, watch)
+    return _show(arguments, "dialsim", done)
 
 
 def generate_longmemeval(arguments: argparse.Namespace, evaluator: Evaluator) -> int:

@@ -12,6 +12,9 @@ THEN_AND_NOW = {
     "employer": ("Who did {who} work for {when}?", "Who {do} {who} work for now?"),
     "occupation": ("What did {who} work as {when}?", "What {do} {who} work as now?"),
     "job": ("What did {who} work as {when}?", "What {do} {who} work as now?"),
+    "place of work": ("Where did {who} work {when}?", "Where {do} {who} work now?"),
+    "dating with": ("Who did {who} date {when}?", "Who {do} {who} date now?"),
+    "date of birth": ("When is {whose} date of birth?", "When is {whose} date of birth?"),
     "birthday": ("When is {whose} birthday?", "When is {whose} birthday?"),
 }
 """Questions for a relation in the past and in the present; other relations are asked for by name."""

@@ -8,9 +8,12 @@ written; the layout is that of the program that reads them, and what it does not
                              "options": ["<five>", ...], "answer": "<one of them>"}]},
         "easy_q": {"ans_w_time": {0: {...}}}}}}
 
-A show is a history; the agent plays Ross, Sheldon or Michael, nobody in another show. Numbered parts of an episode are
-sessions "<date>#<n>" (n counts a day's), their lines turns "<session>:<n>"; the names of writers ("Teleplay:") are left
-out, lines in brackets are a turn of "Scene". A session without a readable date is kept, its questions are not.
+`<show>_dialsim.json` with the same layout is read, too: `python -m eval generate dialsim` makes such files.
+
+A show is a history; the agent plays Ross, Sheldon or Michael, in another show the one with the most lines. Numbered
+parts of an episode are sessions "<date>#<n>" (n counts a day's), their lines turns "<session>:<n>"; the names of
+writers ("Teleplay:") are left out, lines in brackets are a turn of "Scene". A session without a readable date is kept,
+its questions are not.
 
 - ability: the type of the question. Those with "fu" (the future) or "unans" in it have no answer, nor has one whose
   answer is the choice "I don't know". populations: "hard" (temporal knowledge graph), "easy" (fan quiz).
@@ -27,9 +30,10 @@ A text corpus ("[Date: March 3, 2001, Session #1]" and the lines of a session) h
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -59,7 +63,7 @@ MOST_TEXT, FREE_TEXT = 4, 1 << 20
 """Characters that are read for each byte of the file at most, and from any file: sessions may share a script or a
 question, but a small pickle can claim any amount of text by repeating one."""
 
-_PICKLES = (".pickle", ".pkl")
+_PICKLES, _JSON = (".pickle", ".pkl"), ".json"
 _ORACLE = re.compile(rf"_oracle_(?:{'|'.join(ORACLES)})$")
 _CREDITS = ("Teleplay: ", "Story: ")
 
@@ -70,7 +74,7 @@ def load(path: Path) -> Iterator[History]:
     Raises `UnreadableFile` if it is neither, asks to run code, or holds nothing usable.
     """
     if not path.is_dir():
-        yield _show(path) if path.suffix.lower() in _PICKLES else _script(path)
+        yield _show(path) if path.suffix.lower() in (*_PICKLES, _JSON) else _script(path)
         return
     files = [file for file in sorted(path.iterdir()) if _is_show(file) or _is_script(file)]
     if not files:
@@ -83,7 +87,19 @@ def load(path: Path) -> Iterator[History]:
 
 
 def _is_show(file: Path) -> bool:
-    return file.suffix.lower() in _PICKLES and not _ORACLE.search(file.stem)
+    is_made = file.name.endswith(f"_dialsim{_JSON}")
+    return (file.suffix.lower() in _PICKLES or is_made) and not _ORACLE.search(file.stem)
+
+
+def _read(file: Path) -> Any:  # noqa: ANN401  # whatever it holds
+    if file.suffix.lower() != _JSON:
+        return read_pickle(file)
+    try:
+        return json.loads(file.read_bytes())
+    except OSError as fault:
+        raise UnreadableFile(f"{file.name} cannot be opened: {fault.strerror or fault}.") from fault
+    except (ValueError, RecursionError) as fault:
+        raise UnreadableFile(f"{file.name} is not JSON ({fault}). Nothing of it was kept.") from fault
 
 
 def _is_script(file: Path) -> bool:
@@ -100,12 +116,12 @@ def _script(path: Path) -> History:
 
 def _show(path: Path) -> History:
     name = clean(path.stem.removesuffix("_dialsim"))
-    data = read_pickle(path)
+    data = _read(path)
     if not isinstance(data, dict):
         raise UnreadableFile(f"{path.name} holds {json_type(data)}; expected an object of episodes. Nothing was kept.")
     oracles = {part: path.with_name(f"{name}_oracle_{part}{path.suffix}") for part in ORACLES}
     room = max(FREE_TEXT, MOST_TEXT * path.stat().st_size)
-    show = _Show(name, room, {part: read_pickle(file) for part, file in oracles.items() if file.is_file()})
+    show = _Show(name, room, {part: _read(file) for part, file in oracles.items() if file.is_file()})
     for episode in list(data):
         # Release each episode once it is read: a whole show takes more than a gigabyte.
         show.read_episode(named(episode), episode, data.pop(episode))
@@ -113,7 +129,7 @@ def _show(path: Path) -> History:
         raise UnreadableFile(
             f"{path.name} has no session with a script; expected episode, session, then script, date, hard_q, easy_q."
         )
-    persona = PersonaDraft(AGENTS.get(name, name), name)
+    persona = PersonaDraft(AGENTS.get(name) or _main_character(show.sessions) or name, name)
     probes = tuple(in_rounds(show.probes, show.sessions))
     return History(name, persona, tuple(show.sessions), (), probes, tuple(show.skips))
 
@@ -186,6 +202,13 @@ def _text_size(value: object, most: int) -> int:
         if isinstance(each, dict | list | tuple) and size <= most:
             left.extend(each.values() if isinstance(each, dict) else each)
     return size
+
+
+def _main_character(sessions: Iterable[SessionDraft]) -> str:
+    """Who has the most lines, if anybody speaks."""
+    speakers = (turn.speaker for session in sessions for turn in session.turns)
+    lines = Counter(speaker for speaker in speakers if speaker != script_format.SCENE_SPEAKER)
+    return lines.most_common(1)[0][0] if lines else ""
 
 
 def _numbered(session: SessionDraft) -> SessionDraft:

@@ -1,0 +1,114 @@
+"""The relations of a show's scenes, as a temporal knowledge graph (section 3.1.3, appendix D.1).
+
+A fact holds from the day of the scene that states it. As LongDialQA's files do not say how long, one of `ONE_AT_A_TIME`
+holds until another takes its place or ends it ("ex-wife" ends "wife"), and any other for good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from pydantic import BaseModel
+
+from eval.benchmarks.dialsim.generation.prompts import Triples, TripleScore
+from eval.benchmarks.dialsim.generation.scenes import Scene
+from eval.making.parts import Part
+from eval.making.prompting import one_line
+from eval.making.quads import Quad, folded
+from eval.making.writer import Writer
+from memory.search.tokens import words
+
+ATTRIBUTES = frozenset({"age", "date of birth", "hometown", "job", "major", "place of birth", "place of work"})
+ONE_AT_A_TIME = frozenset(
+    {"age", "boss", "boyfriend", "dating with", "fiance", "fiancee", "girlfriend", "husband", "job", "major"}
+    | {"place of work", "wife"}
+)
+RELATIONS = (
+    *("age", "alumni", "boss", "boyfriend", "brother", "client", "date of birth", "dating with", "ex-boyfriend"),
+    *("ex-fiance", "ex-fiancee", "ex-girlfriend", "ex-husband", "ex-roommate", "ex-wife", "father", "fiance"),
+    *("fiancee", "girlfriend", "hometown", "husband", "job", "major", "mother", "neighbor", "pet", "place of birth"),
+    *("place of work", "roommate", "sister", "subordinate", "wife"),
+)
+"""All 32 of them (appendix D.1)."""
+
+
+class Fact(BaseModel):
+    """A triple as it is kept."""
+
+    head: str
+    relation: str
+    tail: str
+
+
+class SceneFacts(Part):
+    """What one scene states."""
+
+    facts: list[Fact]
+
+
+def read_facts(scene: Scene, threshold: int, writer: Writer) -> SceneFacts:
+    """Ask for the triples of a scene; those that it does not name, or that score low, are left out."""
+    writer.begin("relations")
+    data = {"day": scene.day, "scene": scene.script}
+    reply = writer.ask(Triples, relations=list(RELATIONS), **data)
+    said = set(words(scene.script.casefold()))
+    facts = list[Fact]()
+    for triple in reply.triples if reply else ():
+        fact = Fact(head=one_line(triple.head), relation=one_line(triple.relation).lower(), tail=one_line(triple.tail))
+        fault = _fault(fact, said) or ("the same twice" if fact in facts else "")
+        if not fault:
+            score = writer.ask(TripleScore, **data, triple=[fact.head, fact.relation, fact.tail])
+            fault = "" if score and score.score >= threshold else "scored too low"
+        if fault:
+            writer.drop(fault)
+        else:
+            facts.append(fact)
+    return SceneFacts(facts=facts)
+
+
+def quads(sessions: Sequence[Scene], facts: Sequence[SceneFacts]) -> list[Quad]:
+    """The facts of all sessions, from the day each is stated; their source is the session's place, from 0."""
+    stated = [
+        Quad(
+            fact.head,
+            fact.relation,
+            fact.tail,
+            since=scene.date,
+            source=str(place),
+            said=scene.time,
+            store="profile" if fact.relation in ATTRIBUTES else "relationship",
+            session=str(place),
+        )
+        for place, (scene, part) in enumerate(zip(sessions, facts, strict=True))
+        for fact in part.facts
+    ]
+    return [replace(quad, until=_end(quad, stated)) for quad in stated]
+
+
+def _end(quad: Quad, stated: Iterable[Quad]) -> datetime | None:
+    """When another fact took the place of this one, or ended it."""
+    ends = [
+        other.since
+        for other in stated
+        if other.since and quad.since and other.since > quad.since and _takes_place(other, quad)
+    ]
+    return min(ends, default=None)
+
+
+def _takes_place(later: Quad, quad: Quad) -> bool:
+    is_same = folded(later.tail) == folded(quad.tail)
+    if later.key == quad.key:
+        return quad.relation in ONE_AT_A_TIME and not is_same
+    return later.key == (quad.key[0], f"ex-{quad.relation}") and is_same
+
+
+def _fault(fact: Fact, said: set[str]) -> str:
+    if fact.relation not in RELATIONS:
+        return "no relation of the paper"
+    for name in (fact.head, fact.tail):
+        own = set(words(name.casefold()))
+        if not own or not own <= said:
+            return "not named in the scene"
+    return "of itself" if folded(fact.head) == folded(fact.tail) else ""

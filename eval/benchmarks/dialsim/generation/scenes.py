@@ -1,0 +1,95 @@
+"""Read the script of a show: dated scenes, and the main character.
+
+A script is a text file for each episode, with a line such as "[Date: March 3, 2001, Session #1]" before each scene and
+lines "Name: words" in it. The authors dated their scenes while watching (appendix B), so a script brings its dates.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from eval.benchmarks.reading import gather
+from eval.making.parts import GenerationStopped
+from memory.importers.benchmarks import dialsim as script_format
+from memory.types import TurnDraft
+
+MINUTE = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A scene: its episode, its number there from 1, its day at midnight, its lines, and who speaks in it.
+
+    `time` is a minute later for each scene of the same day before it, so that times are in the order of the scenes.
+    """
+
+    episode: str
+    number: int
+    date: datetime
+    time: datetime
+    script: str
+    speakers: frozenset[str]
+
+    @property
+    def day(self) -> str:
+        """The date as LongDialQA's files have it: "March 3, 2001"."""
+        return f"{self.date:%B} {self.date.day}, {self.date.year}"
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    """All scenes in their order, and the character with the most lines, whom the agent plays (section 3.1.1)."""
+
+    name: str
+    main: str
+    scenes: Sequence[Scene]
+
+    @property
+    def sessions(self) -> Sequence[Scene]:
+        """The scenes with the main character, which alone make up the dialogue."""
+        return [scene for scene in self.scenes if self.main in scene.speakers]
+
+
+def read_show(path: Path) -> Show:
+    """Read a script, or a folder of scripts, one for each episode in the order of their names.
+
+    Raises:
+        GenerationStopped: there is no script, or a scene lacks its date.
+    """
+    files = sorted(path.glob("*.txt")) if path.is_dir() else [path]
+    scenes, lines = list[Scene](), Counter[str]()
+    for file in files:
+        (script,) = gather(script_format.read(file))
+        for number, session in enumerate(script.sessions, start=1):
+            if session.started_at is None:
+                raise GenerationStopped(
+                    f"{file.name}, scene {number} has no date; expected a line such as [Date: March 3, 2001, Session "
+                    f"#{number}] before it"
+                )
+            spoken = [turn.speaker for turn in session.turns if turn.speaker != script_format.SCENE_SPEAKER]
+            lines.update(spoken)
+            text = "\n".join(map(_line, session.turns))
+            day = session.started_at
+            scenes.append(Scene(file.stem, number, day, day, text, frozenset(spoken)))
+    if not lines:
+        raise GenerationStopped(
+            f"{path} has no dated scene in which somebody speaks; expected .txt files with lines such as [Date: March "
+            "3, 2001, Session #1] and Name: words"
+        )
+    return Show(path.stem, lines.most_common(1)[0][0], list(_in_order(scenes)))
+
+
+def _in_order(scenes: Sequence[Scene]) -> Iterator[Scene]:
+    of_day = Counter[datetime]()
+    for scene in sorted(scenes, key=lambda scene: scene.date):
+        yield replace(scene, time=scene.date + of_day[scene.date] * MINUTE)
+        of_day[scene.date] += 1
+
+
+def _line(turn: TurnDraft) -> str:
+    text = " ".join(turn.text.split())
+    return f"({text})" if turn.speaker == script_format.SCENE_SPEAKER else f"{turn.speaker}: {text}"

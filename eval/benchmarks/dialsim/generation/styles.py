@@ -1,0 +1,69 @@
+"""Questions in the style of the character who asks them (section 3.1.5, appendix E).
+
+Each question gets the style of one character of its session, drawn at random; anybody else asks it as it is. The
+authors looked at samples; here names and numbers must be kept, and the model scores whether it still asks the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from random import Random
+
+from eval.benchmarks.dialsim.generation.asked import Question
+from eval.benchmarks.dialsim.generation.prompts import Styled, StyleScore
+from eval.benchmarks.dialsim.generation.scenes import Show
+from eval.making.parts import Part
+from eval.making.prompting import one_line
+from eval.making.writer import Writer
+
+MOST_LINES = 8
+"""Lines of a character that show how they speak."""
+
+_MUST_STAY = re.compile(r"(?<!\A)\b(?:[A-Z]\w*|\d+)")
+"""Names, months and numbers: words with a capital letter, but for the first."""
+
+
+class Style(Part):
+    """The styles of a session's questions: by the question's words, by who asks."""
+
+    styles: dict[str, dict[str, str]]
+
+
+def restyle(place: int, asked: Sequence[Question], show: Show, seed: int, threshold: int, writer: Writer) -> Style:
+    """Ask for each question of a session in a character's style; a question without one keeps its words."""
+    others = sorted(show.sessions[place].speakers - {show.main})
+    part = Style(styles={})
+    if not others:
+        return part
+    for question in writer.each("style", asked):
+        who = Random(f"{seed} {place} {question.text}").choice(others)
+        reply = writer.ask(Styled, character=who, lines=_lines(show, place, who), question=question.text)
+        styled = one_line(reply.question) if reply else ""
+        if not reply or not keeps(question.text, styled):
+            if reply:
+                writer.drop("a name or a number is lost")
+            continue
+        score = writer.ask(StyleScore, question=question.text, the_same_in_a_style=styled)
+        if score and score.score >= threshold:
+            part.styles[question.text] = {who: styled}
+        else:
+            writer.drop("scored too low")
+    return part
+
+
+def keeps(question: str, styled: str) -> bool:
+    """Whether a question in a style has all names and numbers of the question."""
+    said = set(re.findall(r"\w+", styled))
+    return bool(styled) and set(_MUST_STAY.findall(question)) <= said
+
+
+def _lines(show: Show, place: int, who: str) -> list[str]:
+    """The last lines of a character up to a session."""
+    spoken = [
+        line.removeprefix(f"{who}: ")
+        for scene in show.sessions[: place + 1]
+        for line in scene.script.splitlines()
+        if line.startswith(f"{who}: ")
+    ]
+    return spoken[-MOST_LINES:]
