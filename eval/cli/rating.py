@@ -30,7 +30,9 @@ def write_sheet(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
 
 def let_model_rate(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
     """Let a chat model fill in a sheet."""
-    model, replies = chat_model(arguments.model), _replies(arguments, evaluator)
+    sheet.check_is_new(arguments.file)
+    model = chat_model(arguments.model, quantization=evaluator.settings.quantization)
+    replies = _replies(arguments, evaluator)
     asked_for = sheet.ids(arguments.sheet)
     with progress_bars("reply") as watch:
         ratings, counts = rate(

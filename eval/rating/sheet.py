@@ -141,13 +141,18 @@ def empty(replies: Sequence[Reply], *, seed: int = 0, limit: int | None = None) 
     ]
 
 
+def check_is_new(file: Path) -> None:
+    """Raise `SheetUnusable` if the file exists: it may be somebody's work."""
+    if file.exists():
+        raise SheetUnusable(f"{file} exists already. Name a new file: this one may hold ratings")
+
+
 def write(lines: Sequence[Mapping[str, object]], file: Path) -> None:
-    """Write a sheet; raises `SheetUnusable` if the file exists: it may be somebody's work."""
+    """Write a sheet; raises `SheetUnusable` if the file exists."""
+    check_is_new(file)
     try:
         with file.open("x", encoding="utf-8", newline="") as out:
             out.write(to_csv(lines))
-    except FileExistsError:
-        raise SheetUnusable(f"{file} exists already. Name a new file: this one may hold ratings") from None
     except OSError as fault:
         raise SheetUnusable(f"{file} cannot be written: {fault.strerror}") from fault
 
