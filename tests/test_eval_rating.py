@@ -268,7 +268,7 @@ def scores(**changed):
 
 def test_a_model_fills_a_sheet_in_which_is_then_read_like_anybodys(runs, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("MEMOIR_HOME", str(tmp_path))
-    monkeypatch.setenv("MEMOIR_QUANTIZATION", "none")
+    monkeypatch.setenv("MEMOIR_QUANTIZATION", "fp32")
     names, empty, out = [run.name for run in runs], tmp_path / "sheet.csv", tmp_path / "model.csv"
     assert main(["rate", "sheet", *names, "--reference", "--limit", "2", "--out", str(empty)]) == 0
     assert "wrote 6 replies" in capsys.readouterr().out
@@ -281,7 +281,7 @@ def test_a_model_fills_a_sheet_in_which_is_then_read_like_anybodys(runs, tmp_pat
     assert counts["asked"] > counts["unreadable"] > 0
     assert main(judged) == 1
     assert "exists already" in capsys.readouterr().err
-    assert loaded == [{"quantization": "none"}]
+    assert loaded == [{"quantization": "fp32"}]
     assert main(["rate", "read", *names, "--reference", "--sheet", str(out), "--sheet", str(empty)]) == 0
     text = capsys.readouterr().out
     assert "Raters: model, sheet" in text
