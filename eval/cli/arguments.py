@@ -173,6 +173,11 @@ def _describe_generate(generate: argparse.ArgumentParser) -> None:
     sub = add("longmemeval", generating.generate_longmemeval, text)
     add_number(sub, "--attributes", 1, "attributes of users to ask about, at most 164")
     add_number(sub, "--questions", 1, "questions of each type for each attribute")
+    text = "Make users with memories, and dialogues that bring them up."
+    sub = add("madial-bench", generating.generate_madial, text)
+    add_number(sub, "--users", 1, "users to make")
+    add_number(sub, "--events", 2, "memories for each of 20 pairs of scene and emotion")
+    add_number(sub, "--dialogues", 2, "dialogues of each of 8 kinds")
     sub = add("perltqa", generating.generate_perltqa, "Make personas with memories and questions about them.")
     add_number(sub, "--personas", 1, "personas to make")
     add_number(sub, "--events", 3, "events for each relationship")

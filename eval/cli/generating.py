@@ -7,6 +7,8 @@ import argparse
 from eval.benchmarks.dialsim.generation import folder as dialsim
 from eval.benchmarks.longmemeval.generation import folder as longmemeval
 from eval.benchmarks.longmemeval.generation.user import Plan as LongMemEvalPlan
+from eval.benchmarks.madial.generation import folder as madial
+from eval.benchmarks.madial.generation.user import Plan as MADialPlan
 from eval.benchmarks.perltqa.generation import folder as perltqa
 from eval.cli.output import progress_bars, show
 from eval.making.parts import Generated
@@ -32,6 +34,17 @@ def generate_longmemeval(arguments: argparse.Namespace, evaluator: Evaluator) ->
     with progress_bars("part") as watch:
         done = longmemeval.generate(arguments.folder, arguments.attributes, plan, model, watch)
     return _show(arguments, "longmemeval", done)
+
+
+def generate_madial(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
+    """Make users with memories, and dialogues that bring them up, as MADial-Bench has them."""
+    plan = MADialPlan(
+        arguments.model, arguments.seed, arguments.threshold, events=arguments.events, dialogues=arguments.dialogues
+    )
+    model = chat_model(plan.model, quantization=evaluator.settings.quantization)
+    with progress_bars("part") as watch:
+        done = madial.generate(arguments.folder, arguments.users, plan, model, watch)
+    return _show(arguments, "madial-bench", done)
 
 
 def generate_perltqa(arguments: argparse.Namespace, evaluator: Evaluator) -> int:

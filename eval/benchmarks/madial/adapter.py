@@ -18,7 +18,9 @@ What is remembered is what `memory.importers.benchmarks.madial` reads.
   what the user said last before it, dialogue what was said before that. Later test-turns ask for replies to a memory
   that was brought up already, and are not asked.
 - answers: the reply at the test-turn, for comparison by words; there are many other good ones.
-- gold.items: relevant-id as text. ability: "proactive" with the scene of the first of them ("proactive: Activity").
+- gold.items: relevant-id as text. ability: "proactive" with the scene of the first of them ("proactive: Activity"). The
+  official files do not say which dialogues are passive; generated ones do ("recall": "passive"), and then each kind of
+  recall is a population.
 - An entry without a speaker ('"Great!"', "<Great!>") is said by the other one than the entry before it.
 - id: the user and a digest of the dialogue. populations: "all".
 - candidates: the memories that settings 1 to 3 give the model (`candidates`), without those that are not in the bank of
@@ -176,14 +178,16 @@ def _probe(
         line.report("test-turn", "expected the place of a reply after something that the user says; not asked")
         return None
     items = _relevant(line, memories)
+    marked = line.text("recall").strip()
+    recall = marked or "proactive"
     given = candidates(line, items)
     return Probe(
         f"{imported.persona.external_id}-{short_digest(line.values.get('dialogue'), test_turn)}",
         before[asked].text,
         max(ASKED_AT, imported.end()),
         Gold(_reply(line, turns, test_turn), items=items),
-        f"proactive: {memories[items[0]].scene}" if items else "proactive",
-        populations=(ALL,),
+        f"{recall}: {memories[items[0]].scene}" if items else recall,
+        populations=(ALL, marked) if marked else (ALL,),
         dialogue=tuple(before[:asked]),
         candidates={setting: tuple(m for m in names if m in memories) for setting, names in given.items()},
     )
