@@ -250,6 +250,8 @@ def test_a_question_about_ones_own_doings_is_no_small_talk(chat, text):
         ("i think i'm coming down with something", "hard"),
         ("ive got a horrible cold", "hard"),
         ("been sick since sunday", "hard"),
+        ("my cat pepper is sick ugh", "hard"),
+        ("our son's really poorly again", "hard"),
         ("i'm sick of this bus route", "hard"),
         ("i was ill in march, all good now", "good"),
         ("proud as a peacock is a saying", ""),

@@ -69,6 +69,8 @@ _UNWELL = re.compile(
     r"\b(?:coming|came|gone|going) down with\b|\bunder the weather\b|\b(?:threw|throwing|thrown) up\b"
     r"|(?:\bI(?:'?m| am| feel|'?ve been| have been)|\A\W*(?:been|feeling))(?: feeling)?"
     r"(?: (?:so|very|really|quite|pretty|a bit|still))? (?:ill|sick|poorly|rough|unwell)\b(?! of\b)"
+    r"|\b(?:my|our)(?: [\w'-]+){1,3}?(?:'s| is| are| has been| have been)"
+    r"(?: (?:so|very|really|quite|pretty|a bit|still))? (?:ill|sick|poorly|unwell)\b(?! of\b)"
     r"|\bI(?:'?ve| have)?(?: just)? (?:got|have|caught|tested positive for)(?: (?:a|the|some))?"
     r"(?: (?:bad|nasty|horrible|terrible|awful|really bad))? (?:cold|flu|covid|fever|migraine|stomach bug|bug)\b",
     re.IGNORECASE,
@@ -120,7 +122,7 @@ def feeling_now(sentence: str) -> str:
 
 
 def unwell(sentence: str) -> bool:
-    """Whether the speaker says that they are ill now."""
+    """Whether the speaker says that they, or somebody of theirs, are ill now."""
     return _UNWELL.search(sentence.replace("’", "'")) is not None and not _WAS_UNWELL.search(sentence)
 
 

@@ -40,12 +40,12 @@ MANNERS: dict[str, Manner] = {
     "warm": Manner(
         noted=(
             "Thank you for telling me. I'll remember that.",
-            "Good to know. I'll keep it in mind.",
+            "I see. I'll keep it in mind.",
             "I'm glad you told me. I won't forget it.",
         ),
         noted_on=(
             "Thank you for telling me. I've put it down under {date}.",
-            "Good to know. I'll remember the date: {date}.",
+            "I see. I'll remember the date: {date}.",
             "I'm glad you told me. It's in my diary under {date}.",
         ),
         corrected="Thank you for putting me right. It is now: “{text}”",
