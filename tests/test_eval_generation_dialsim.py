@@ -23,7 +23,7 @@ SHAPES = [
 ]
 FIRST = """\
 [Date: March 3, 2001, Session #1]
-[Scene: The quay.]
+[Scene: The quay (at low water).]
 Mo: My roommate is Odo, and my boss is Vera.
 Pia: I hear Odo works at the mill.
 [Date: March 3, 2001, Session #2]
@@ -136,7 +136,7 @@ def test_the_show_has_the_sessions_of_the_one_with_the_most_lines_and_is_read_wi
     history, done, _ = made
     assert (history.id, history.persona.name, history.skips) == ("quay", "Mo", ())
     assert [s.external_id for s in history.sessions] == ["2001-03-03#1", "2001-03-09#1", "2001-05-20#1", "2002-07-01#1"]
-    assert history.sessions[0].turns[0].text == "The quay."
+    assert history.sessions[0].turns[0].text == "The quay at low water."
     assert done["counts"]["relations"] == 7
     assert done["counts"]["questions from them"] == len([p for p in history.probes if "hard" in p.populations])
 

@@ -63,7 +63,7 @@ def generate(
         return restyle(number - 1, own, show, plan.seed, plan.threshold, writer)
 
     facts = make_parts(folder, "session", len(sessions), plan, SceneFacts, make_facts, model, watch)
-    found = make_parts(folder, "quiz", len(quizzes), plan, QuizEvidence, make_evidence, model, watch)
+    found = make_parts(folder, "question", len(quizzes), plan, QuizEvidence, make_evidence, model, watch)
     asked = [
         *from_graph(show, quads(sessions, facts.parts), plan.seed),
         *from_quizzes(quizzes, found.parts, show, plan.seed),

@@ -6,6 +6,7 @@ lines "Name: words" in it. The authors dated their scenes while watching (append
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +19,8 @@ from memory.importers.benchmarks import dialsim as script_format
 from memory.types import TurnDraft
 
 MINUTE = timedelta(minutes=1)
+
+_BRACKETS = re.compile(r"[()\[\]]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,4 +95,6 @@ def _in_order(scenes: Sequence[Scene]) -> Iterator[Scene]:
 
 def _line(turn: TurnDraft) -> str:
     text = " ".join(turn.text.split())
-    return f"({text})" if turn.speaker == script_format.SCENE_SPEAKER else f"{turn.speaker}: {text}"
+    if turn.speaker != script_format.SCENE_SPEAKER:
+        return f"{turn.speaker}: {text}"
+    return f"({_BRACKETS.sub('', text)})"
