@@ -11,6 +11,7 @@ from eval.benchmarks.dialsim.generation.prompts import Evidence
 from eval.benchmarks.dialsim.generation.scenes import Scene, Show
 from eval.making.parts import GenerationStopped, Part
 from eval.making.writer import Writer
+from graph.understanding.sentences import shorten
 
 
 class Quiz(BaseModel):
@@ -64,7 +65,7 @@ def find_evidence(quiz: Quiz, show: Show, writer: Writer) -> QuizEvidence:
         return QuizEvidence(scenes=[])
     named = sorted(set(reply.scenes) & set(scenes))
     if not reply.answerable or not named:
-        writer.drop("not answered by the episode")
+        writer.drop(f"“{shorten(quiz.question, 80)}” is not answered by its episode")
         return QuizEvidence(scenes=[])
     return QuizEvidence(scenes=named, needs_all=reply.needs_all and len(named) > 1)
 

@@ -18,7 +18,7 @@ from eval.making.parts import Part
 from eval.making.prompting import one_line
 from eval.making.quads import Quad, folded
 from eval.making.writer import Writer
-from memory.search.tokens import words
+from memory.search.tokens import FUNCTION_WORDS, words
 
 ATTRIBUTES = frozenset({"age", "date of birth", "hometown", "job", "major", "place of birth", "place of work"})
 ONE_AT_A_TIME = frozenset(
@@ -53,7 +53,7 @@ def read_facts(scene: Scene, threshold: int, writer: Writer) -> SceneFacts:
     writer.begin("relations")
     data = {"day": scene.day, "scene": scene.script}
     reply = writer.ask(Triples, relations=list(RELATIONS), **data)
-    said = set(words(scene.script.casefold()))
+    said = _as_words(scene.script)
     facts = list[Fact]()
     for triple in reply.triples if reply else ():
         fact = Fact(head=one_line(triple.head), relation=one_line(triple.relation).lower(), tail=one_line(triple.tail))
@@ -104,11 +104,17 @@ def _takes_place(later: Quad, quad: Quad) -> bool:
     return later.key == (quad.key[0], f"ex-{quad.relation}") and is_same
 
 
-def _fault(fact: Fact, said: set[str]) -> str:
+def _as_words(text: str) -> str:
+    """The words, without a possessive 's, with a space before and after each."""
+    plain = " ".join(word.removesuffix("'s") for word in words(text))
+    return f" {plain} "
+
+
+def _fault(fact: Fact, said: str) -> str:
+    """Why a fact is left out; empty if it is not. `said` is the scene as words."""
     if fact.relation not in RELATIONS:
         return "no relation of the paper"
     for name in (fact.head, fact.tail):
-        own = set(words(name.casefold()))
-        if not own or not own <= said:
+        if FUNCTION_WORDS.issuperset(words(name)) or _as_words(name) not in said:
             return "not named in the scene"
     return "of itself" if folded(fact.head) == folded(fact.tail) else ""

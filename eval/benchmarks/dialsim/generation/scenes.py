@@ -15,11 +15,15 @@ from pathlib import Path
 
 from eval.benchmarks.reading import gather
 from eval.making.parts import GenerationStopped
+from graph.understanding.sentences import shorten
 from memory.importers.benchmarks import dialsim as script_format
+from memory.importers.reading.dates import parse_moment
+from memory.importers.reading.source import TextLine, read_lines
 from memory.types import TurnDraft
 
 MINUTE = timedelta(minutes=1)
 
+_LIKE_A_HEADING = re.compile(r"\[\s*(?:date|session)\b", re.IGNORECASE)
 _BRACKETS = re.compile(r"[()\[\]]")
 
 
@@ -61,22 +65,20 @@ def read_show(path: Path) -> Show:
     """Read a script, or a folder of scripts, one for each episode in the order of their names.
 
     Raises:
-        GenerationStopped: there is no script, or a scene lacks its date.
+        GenerationStopped: there is no script, or a line is under no date.
     """
     files = sorted(path.glob("*.txt")) if path.is_dir() else [path]
     scenes, lines = list[Scene](), Counter[str]()
     for file in files:
         (script,) = gather(script_format.read(file))
+        _check_headings(file)
         for number, session in enumerate(script.sessions, start=1):
-            if session.started_at is None:
-                raise GenerationStopped(
-                    f"{file.name}, scene {number} has no date; expected a line such as [Date: March 3, 2001, Session "
-                    f"#{number}] before it"
-                )
+            day = session.started_at
+            if day is None:
+                continue
             spoken = [turn.speaker for turn in session.turns if turn.speaker != script_format.SCENE_SPEAKER]
             lines.update(spoken)
             text = "\n".join(map(_line, session.turns))
-            day = session.started_at
             scenes.append(Scene(file.stem, number, day, day, text, frozenset(spoken)))
     if not lines:
         raise GenerationStopped(
@@ -84,6 +86,22 @@ def read_show(path: Path) -> Show:
             "3, 2001, Session #1] and Name: words"
         )
     return Show(path.stem, lines.most_common(1)[0][0], list(_in_order(scenes)))
+
+
+def _check_headings(file: Path) -> None:
+    """Raise `GenerationStopped` at the first line that is under no date, or is a heading that cannot be read."""
+    is_dated = False
+    for line in read_lines(file):
+        text = line.text.strip() if isinstance(line, TextLine) else ""
+        heading = script_format.HEADER.fullmatch(text)
+        if heading and parse_moment(heading["date"].strip(), "%B %d, %Y"):
+            is_dated = True
+        elif text and (heading or not is_dated or _LIKE_A_HEADING.match(text)):
+            fault = "has no date that can be read" if heading or is_dated else "is under no date"
+            raise GenerationStopped(
+                f"{file.name}, {line.place}: {shorten(text, 60)!r} {fault}; expected a line such as [Date: March 3, "
+                "2001, Session #1] before each scene"
+            )
 
 
 def _in_order(scenes: Sequence[Scene]) -> Iterator[Scene]:

@@ -2,6 +2,7 @@
 
 Each question gets the style of one character of its session, drawn at random; anybody else asks it as it is. The
 authors looked at samples; here names and numbers must be kept, and the model scores whether it still asks the same.
+They begin every question with "By the way,", which is left to the model.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ from eval.benchmarks.dialsim.generation.scenes import Show
 from eval.making.parts import Part
 from eval.making.prompting import one_line
 from eval.making.writer import Writer
+from memory.search.tokens import FUNCTION_WORDS
 
 MOST_LINES = 8
 """Lines of a character that show how they speak."""
 
-_MUST_STAY = re.compile(r"(?<!\A)\b(?:[A-Z]\w*|\d+)")
-"""Names, months and numbers: words with a capital letter, but for the first."""
+_MUST_STAY = re.compile(r"\b(?:[A-Z]\w*|\d+)")
+"""Names, months and numbers: words with a capital letter, but for "who" and its like at the beginning."""
 
 
 class Style(Part):
@@ -54,8 +56,10 @@ def restyle(place: int, asked: Sequence[Question], show: Show, seed: int, thresh
 
 def keeps(question: str, styled: str) -> bool:
     """Whether a question in a style has all names and numbers of the question."""
-    said = set(re.findall(r"\w+", styled))
-    return bool(styled) and set(_MUST_STAY.findall(question)) <= said
+    said = {word.casefold() for word in re.findall(r"\w+", styled)}
+    found = [(match.start(), match[0].casefold()) for match in _MUST_STAY.finditer(question)]
+    must_stay = {word for start, word in found if start or word not in FUNCTION_WORDS}
+    return bool(styled) and must_stay <= said
 
 
 def _lines(show: Show, place: int, who: str) -> list[str]:
