@@ -15,12 +15,9 @@ from eval.benchmarks.dialsim.generation.quizzes import answerability, dated
 from eval.benchmarks.dialsim.generation.relations import RELATIONS
 from eval.benchmarks.dialsim.generation.scenes import read_show
 from eval.benchmarks.dialsim.generation.styles import keeps
-from eval.making.prompting import Asked
+from support.author import Author
 from support.chat_server import Broken, ChatServer
 
-SHAPES = [
-    s for s in vars(prompts).values() if isinstance(s, type) and issubclass(s, Asked) and "instruction" in vars(s)
-]
 FIRST = """\
 [Date: March 3, 2001, Session #1]
 [Scene: The quay (at low water).]
@@ -55,24 +52,10 @@ QUIZZES = [
 SCENES = {"Who is Mo's boss?": [1], "What fell into the harbour?": [2], "Who plays Mo?": []}
 
 
-class Author:
-    """Replies by what is asked for; `replies` maps a shape to another reply, or to a function of the prompt's data."""
+class Director(Author):
+    """Knows the show, and says "Hey!" before every question."""
 
-    def __init__(self, **replies):
-        self.replies, self.asked = replies, []
-
-    def __call__(self, request):
-        text = request["messages"][-1]["content"]
-        (shape,) = (each for each in SHAPES if each.instruction in text)
-        lines = text.partition("\n\n")[0].split("\n")
-        data = {name: json.loads(value) for name, value in (line.split(": ", 1) for line in lines)}
-        self.asked.append((shape.__name__, data))
-        reply = self.replies.get(shape.__name__, getattr(self, shape.__name__))
-        reply = reply(data) if callable(reply) else reply
-        return reply if isinstance(reply, str | Broken) else json.dumps(reply)
-
-    def count(self, shape):
-        return sum(name == shape for name, _ in self.asked)
+    modules = (prompts,)
 
     def Triples(self, data):  # noqa: N802  # the methods have the names of the shapes
         stated = TRIPLES.get(data["Day"], []) if "Odo" in data["Scene"] and "swam" not in data["Scene"] else []
@@ -121,7 +104,7 @@ def generate(tmp_path, script, monkeypatch, capsys):
 
 @pytest.fixture
 def made(generate, tmp_path):
-    author = Author()
+    author = Director()
     status, out, err = generate(author, "--json")
     assert status == 0, err
     (history,) = load(tmp_path / "out")
@@ -211,13 +194,13 @@ def test_a_run_on_the_made_files_asks_a_question_in_each_session(made, tmp_path,
     ],
 )
 def test_what_cannot_be_used_is_left_out_and_counted(generate, replies, left_out):
-    status, out, _ = generate(Author(**replies))
+    status, out, _ = generate(Director(**replies))
     assert status == 0
     assert left_out in out
 
 
 def test_without_any_question_nothing_is_written(generate, tmp_path):
-    status, _, err = generate(Author(Triples={"triples": []}), quiz=False)
+    status, _, err = generate(Director(Triples={"triples": []}), quiz=False)
     assert status == 1
     assert "no question was made" in err
     assert not list((tmp_path / "out").glob("*_dialsim.json"))
@@ -227,11 +210,11 @@ def test_an_interruption_goes_on_and_asks_nothing_twice(generate, made, tmp_path
     whole = (tmp_path / "out" / "quay_dialsim.json").read_bytes()
     (tmp_path / "out").rename(tmp_path / "before")
 
-    first = Author(TripleScore=lambda data: Broken(503) if data["Triple"][1] == "job" else {"score": 9})
+    first = Director(TripleScore=lambda data: Broken(503) if data["Triple"][1] == "job" else {"score": 9})
     status, _, err = generate(first)
     assert status == 1
     assert "run the same command again" in err
-    second = Author()
+    second = Director()
     assert generate(second)[0] == 0
     assert (tmp_path / "out" / "quay_dialsim.json").read_bytes() == whole
     assert second.count("Triples") == 0
@@ -239,7 +222,7 @@ def test_an_interruption_goes_on_and_asks_nothing_twice(generate, made, tmp_path
 
 def test_another_script_needs_another_folder(generate, made, script):
     (script / "2.txt").write_text(SECOND.replace("Loud", "Quiet"))
-    status, _, err = generate(Author())
+    status, _, err = generate(Director())
     assert status == 1
     assert "Name a new folder" in err
 
@@ -255,7 +238,7 @@ def test_another_script_needs_another_folder(generate, made, script):
 )
 def test_a_quiz_that_cannot_be_read_is_an_error_that_says_where(generate, tmp_path, quiz, said):
     (tmp_path / "quiz.json").write_text(quiz)
-    author = Author()
+    author = Director()
     status, _, err = generate(author)
     assert (status, author.asked) == (1, [])
     assert said in err
@@ -276,7 +259,7 @@ def test_a_scene_without_a_date_is_an_error_that_says_where_and_what_is_expected
     if not text:
         (script / "1.txt").write_text("")
     (script / "2.txt").write_text(text)
-    author = Author()
+    author = Director()
     status, _, err = generate(author, quiz=False)
     assert (status, author.asked) == (1, [])
     assert place in err

@@ -8,32 +8,14 @@ from eval.__main__ import main
 from eval.benchmarks.madial.adapter import load
 from eval.benchmarks.madial.generation import prompts
 from eval.benchmarks.madial.generation.kinds import EMOTIONS, KINDS, SCENES
-from eval.making.prompting import Asked
+from support.author import Author
 from support.chat_server import Broken, ChatServer
 
-SHAPES = [
-    s for s in vars(prompts).values() if isinstance(s, type) and issubclass(s, Asked) and "instruction" in vars(s)
-]
 
+class Friend(Author):
+    """Writes two children, and finds the last memories most suitable."""
 
-class Author:
-    """Replies by what is asked for; `replies` maps a shape to another reply, or to a function of the prompt's data."""
-
-    def __init__(self, **replies):
-        self.replies, self.asked = replies, []
-
-    def __call__(self, request):
-        text = request["messages"][-1]["content"]
-        (shape,) = (each for each in SHAPES if each.instruction in text)
-        lines = text.partition("\n\n")[0].split("\n")
-        data = {name: json.loads(value) for name, value in (line.split(": ", 1) for line in lines)}
-        self.asked.append((shape.__name__, data))
-        reply = self.replies.get(shape.__name__, getattr(self, shape.__name__))
-        reply = reply(data) if callable(reply) else reply
-        return reply if isinstance(reply, str | Broken) else json.dumps(reply)
-
-    def count(self, shape):
-        return sum(name == shape for name, _ in self.asked)
+    modules = (prompts,)
 
     def Profile(self, data):  # noqa: N802  # the methods have the names of the shapes
         name = ("Ola", "Nils")[len(data["Names taken"])]
@@ -83,7 +65,7 @@ def files(tmp_path):
 
 
 def test_users_have_memories_of_every_scene_and_emotion_and_dialogues_of_every_kind(generate, tmp_path):
-    author = Author(Suitable=lambda data: {"memories": sorted(map(int, data["Memories"]), reverse=True)[:7]})
+    author = Friend(Suitable=lambda data: {"memories": sorted(map(int, data["Memories"]), reverse=True)[:7]})
     status, out, err = generate(author, *SMALL, "--users", "2", "--json")
     assert status == 0, err
     done = json.loads(out)
@@ -98,7 +80,7 @@ def test_users_have_memories_of_every_scene_and_emotion_and_dialogues_of_every_k
 
 
 def test_a_dialogue_is_asked_at_its_reply_with_its_suitable_memories_and_its_recall(generate, tmp_path):
-    assert generate(Author(), *SMALL)[0] == 0
+    assert generate(Friend(), *SMALL)[0] == 0
     (history,) = load(tmp_path / "out")
     texts = {memory.external_id: memory.text for memory in history.memories}
     assert {probe.ability.partition(":")[0] for probe in history.probes} == {"proactive", "passive"}
@@ -111,7 +93,7 @@ def test_a_dialogue_is_asked_at_its_reply_with_its_suitable_memories_and_its_rec
 
 
 def test_a_run_on_the_made_files_asks_every_dialogue_and_tells_the_kinds_apart(generate, tmp_path, capsys):
-    generate(Author(), *SMALL)
+    generate(Friend(), *SMALL)
     (history,) = load(tmp_path / "out")
     assert main(["run", "madial-bench", "--data", str(tmp_path / "out"), "--reader", "none"]) == 0
     out = capsys.readouterr().out
@@ -133,24 +115,24 @@ def test_a_run_on_the_made_files_asks_every_dialogue_and_tells_the_kinds_apart(g
     ],
 )
 def test_what_cannot_be_used_is_left_out_and_counted(generate, tmp_path, replies, left_out):
-    status, out, err = generate(Author(**replies), *SMALL)
+    status, out, err = generate(Friend(**replies), *SMALL)
     assert left_out in out + err
     assert status == 1 or files(tmp_path)
 
 
 def test_without_a_usable_profile_nothing_is_written(generate, tmp_path):
-    status, _, err = generate(Author(Profile="Once upon a time"), *SMALL)
+    status, _, err = generate(Friend(Profile="Once upon a time"), *SMALL)
     assert status == 1
     assert "user 1, profile" in err
     assert not files(tmp_path)
 
 
 def test_an_interruption_goes_on_and_makes_the_same_files(generate, tmp_path):
-    whole = Author()
+    whole = Friend()
     assert generate(whole, *SMALL)[0] == 0
     before = files(tmp_path)
     (tmp_path / "out").rename(tmp_path / "before")
-    stops, rest = Author(), Author()
+    stops, rest = Friend(), Friend()
     stops.replies["Dialogue"] = lambda data: stops.Dialogue(data) if stops.count("Dialogue") < 4 else Broken(503)
     status, _, err = generate(stops, *SMALL)
     assert status == 1
@@ -162,7 +144,7 @@ def test_an_interruption_goes_on_and_makes_the_same_files(generate, tmp_path):
 
 
 def test_a_score_below_the_threshold_is_not_kept(generate, tmp_path):
-    assert generate(Author(), *SMALL, "--threshold", "9")[0] == 1
+    assert generate(Friend(), *SMALL, "--threshold", "9")[0] == 1
     assert not files(tmp_path)
 
 
