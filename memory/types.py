@@ -86,10 +86,10 @@ class Persona:
 class TurnDraft:
     """One utterance as found. `said_text` keeps the source's own spelling of the time, even one that cannot be read.
 
-    `recallable` says whether a dialogue memory is made of it: a question to the persona, and a reply that only repeats
-    memories, stay in the session but are never recalled as if they were new. `event` is when what it describes
-    happened, where its words say so; `key` is the text that its memory is indexed by (`text`, if empty). `cites` are
-    the ids of the memories that an answer relied on, by the numbers that it cites them with: 1, 2, ...
+    `recallable` says whether a dialogue memory is made of it: a reply that only repeats memories stays in the session
+    but is never recalled as if it were new. `event` is when what it describes happened, where its words say so; `key`
+    is the text that its memory is indexed by (`text`, if empty). `cites` are the ids of the memories that an answer
+    relied on, by the numbers that it cites them with: 1, 2, ...
     """
 
     speaker: str

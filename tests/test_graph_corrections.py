@@ -136,7 +136,7 @@ def test_what_an_answer_said_can_be_corrected_in_another_chat(quill, at):
     later.say("What is my sister called?")
     later.say("No, it's Anna.")
     assert held(quill, "relationship") == ["Anna is your sister"]
-    assert held(quill, "dialogue") == ["My sister is called Anna."]
+    assert held(quill, "dialogue") == ["My sister is called Anna.", "What is my sister called?"]
 
 
 def test_what_is_to_be_forgotten_is_recalled_no_more_and_stays_in_the_history(quill):

@@ -13,6 +13,7 @@ from graph.replies import phrases
 from graph.state import Ask
 from graph.understanding import intents
 from graph.understanding.form import form_of
+from graph.understanding.parts import tells
 from memory.dates.expressions import find_times
 from memory.types import PersonaDraft, TurnDraft
 
@@ -118,12 +119,11 @@ def test_a_statement_is_remembered_word_for_word(chat, services, text):
 @pytest.mark.parametrize(
     ("text", "intent"), [("thx!", "thanks"), ("who are you", "who_are_you"), ("tell me a joke", "joke")]
 )
-def test_small_talk_gets_a_reply_of_its_intent_and_is_not_remembered(chat, services, text, intent):
+def test_small_talk_gets_a_reply_of_its_intent(chat, text, intent):
     message, answer = chat(text, "warm")
     assert (message.small_talk, message.statements) == (intent, ())
     variants = phrases.SMALL_TALK[intent].replies["warm"]
     assert any(answer.reading.answer.startswith(variant.split("{")[0]) for variant in variants)
-    assert services.bank.count_memories(services.bank.personas()[-1].id) == 0
 
 
 def test_hard_news_gets_sympathy_before_anything_else(chat):
@@ -214,9 +214,24 @@ def test_a_reply_is_not_repeated_while_there_are_others(services):
 @pytest.mark.parametrize(
     "text", ["thanks otto", "hellooo", "hi Otto!"], ids=["the persona's name", "a stretched word", "with a mark"]
 )
-def test_small_talk_with_the_personas_name_or_a_stretched_word_is_not_remembered(chat, services, text):
-    chat(text)
-    assert services.bank.count_memories(services.bank.personas()[-1].id) == 0
+def test_small_talk_with_the_personas_name_or_a_stretched_word_states_nothing(chat, text):
+    assert chat(text)[0].statements == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("My boss Dana quit, what should I do?", True),
+        ("I'm allergic to nuts, ok?", True),
+        ("Ana called. Where did I put my keys?", True),
+        ("Did Biscuit ever swim in the lake at Hallen?", False),
+        ("so where did i put my keys", False),
+        ("and her job?", False),
+        ("Good morning!", False),
+    ],
+)
+def test_what_only_asks_or_greets_tells_nothing(text, told):
+    assert tells(text) is told
 
 
 @pytest.mark.parametrize("manner", ["plain", "warm", "playful", "formal"])

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from graph.learning.plain_facts import facts
 from graph.state import Ask, Revision
+from graph.understanding.parts import tells
 from graph.understanding.sentences import capitalise, split
 from graph.understanding.times import stated_time, times_in
 from memory.bank.learning_queue import SUMMARY
@@ -105,7 +106,7 @@ def revise(ask: Ask, hits: Sequence[Hit], bank: Bank) -> Revision | None:
     reply = next((turn.text for turn in reversed(ask.dialogue) if turn.role == "assistant"), "")
     quoted = [hit.memory for hit in hits if any(contains(reply, sentence) for sentence in split(hit.memory.text))]
     cited = bank.cited_in_chat(ask.persona.id, ask.chat_id)
-    recent = bank.chat_memories(ask.persona.id, ask.chat_id, RECENT)
+    recent = [m for m in bank.chat_memories(ask.persona.id, ask.chat_id, 2 * RECENT) if tells(m.text)][:RECENT]
     # What the last reply quotes or cites comes first: "no, ..." answers it.
     statements = [*(m for m in recent if contains(reply, m.text)), *quoted, *cited, *recent]
 

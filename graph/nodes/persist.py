@@ -51,15 +51,17 @@ def opening(ask: Ask) -> list[SessionDraft]:
 def exchange(ask: Ask, message: Message, reply: Reading | None, revision: Revision | None = None) -> SessionDraft:
     """The exchange as a draft of its session; without a reply the user's turn alone.
 
-    Only what the user stated becomes a memory: a question holds no news, and the reply repeats what was remembered. A
-    sentence that corrects something is no memory of its own: what it corrects is.
+    All that the user says becomes a memory, as typed; what it teaches depends on what it states. The reply becomes
+    none: it repeats what was remembered. A message that only corrects something becomes none either: what it corrects
+    is one.
     """
     statements, event = message.statements, message.stated_at
+    recallable = True
     if revision is not None:
         statements = tuple(text for text in statements if not contains(revision.sentence, text))
-        event = stated_time(" ".join(statements), ask.as_of)
+        event, recallable = stated_time(" ".join(statements), ask.as_of), bool(statements)
     said_text = ask.as_of.isoformat(timespec="seconds")  # with the zone, so that the speaker's own day is kept
-    mine = TurnDraft(USER, "user", ask.text, ask.as_of, said_text, ask.turn_id, recallable=bool(statements))
+    mine = TurnDraft(USER, "user", ask.text, ask.as_of, said_text, ask.turn_id, recallable=recallable)
     turns = [replace(mine, event=event.span, event_text=event.text) if event else mine]
     if reply is not None:
         theirs = TurnDraft(ask.persona.name, "assistant", reply.answer, ask.as_of, said_text, uuid.uuid4().hex)

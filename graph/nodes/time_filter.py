@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from graph.state import Services, TraceLine, TurnState, drop
+from graph.understanding.parts import tells
 from graph.understanding.question import parse
 from graph.understanding.times import is_of_time
 from memory.bank.learning_queue import SUMMARY
 from memory.dates.expressions import TimeExpression, describe_span
+from memory.search.tokens import content_terms
 from memory.types import SEMANTIC, Hit
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
+
+    from memory.types import Memory
 
 _OF_TALK = re.compile(r"\b(?:talk|spoke|speak|discuss|chat|convers|catch up|caught up)", re.IGNORECASE)
 
@@ -31,10 +35,17 @@ async def time_filter(state: TurnState, runtime: Runtime[Services]) -> TurnState
     if not (is_open and _OF_TALK.search(message.question.text)):
         # Summaries answer what was talked about, but for other questions the turns say more.
         hits = drop(hits, lambda hit: hit.memory.attribute == SUMMARY, "echo", "summary of the session")
+    asked = frozenset(content_terms(state["ask"].text))
+    hits = drop(hits, lambda hit: _asks_same(hit.memory, asked), "echo", "asks the same")
     kept, decided = drop_outside_time(hits, window, is_open=is_open)
     cut = within_budget(kept, settings.budget)
     line = TraceLine("time_filter", decided, {"read": sum(hit.kept for hit in cut), "candidates": len(cut)})
     return {"hits": cut, "window": window, "trace": (line,)}
+
+
+def _asks_same(memory: Memory, asked: Set[str]) -> bool:
+    """Whether a turn only asks, and names nothing beyond the terms that are asked about now."""
+    return memory.store == "dialogue" and asked >= set(content_terms(memory.text)) and not tells(memory.text)
 
 
 def drop_outside_time(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from graph.learning.fact_slots import FAMILY, QUALITY, ROLE
 from graph.readers.lines import Line
 from graph.state import USER, Note
+from graph.understanding.parts import tells
 from graph.understanding.question import proper_names
 from graph.understanding.sentences import spans, split
 from graph.understanding.times import times_in
@@ -99,7 +100,7 @@ def take_notes(
     told = [
         hit.memory
         for hit in hits
-        if _states(hit.memory) and (of_persona or not _is_of(hit.memory, origins, "assistant"))
+        if tells(hit.memory.text) and (of_persona or not _is_of(hit.memory, origins, "assistant"))
     ]
     of_user_alone = asks_of_user_alone(question.text)
     memories = told[:LINES]
@@ -109,8 +110,6 @@ def take_notes(
     read = reader.read(_to_read(question, times), asked_on, lines)
     for memory, line, found in zip(memories, lines, read, strict=True):
         quote = _sentences_at(line.text, *found.span)
-        if quote.endswith(("?", "？")):
-            continue
         of_kin = of_user_alone and tells_of_kin(quote)
         note = Note(
             memory,
@@ -142,7 +141,7 @@ def notes_about(topic: Collection[str], hits: Sequence[Hit], origins: Origins) -
     told: dict[object, Note] = {}
     for memory in sorted((hit.memory for hit in hits), key=lambda memory: memory.store != "dialogue"):
         if (
-            _states(memory)
+            tells(memory.text)
             and not _is_of(memory, origins, "assistant")
             and not set(topic).isdisjoint(terms(memory.text))
         ):
@@ -201,11 +200,6 @@ def tells_of_kin(line: str) -> bool:
     return match is not None and _OF_USER.search(line, match.end()) is None
 
 
-def _states(memory: Memory) -> bool:
-    """Whether a memory holds more than questions."""
-    return any(not sentence.endswith(("?", "？")) for sentence in sentences_of(memory))
-
-
 def _is_of(memory: Memory, origins: Origins, role: Role) -> bool:
     return memory.id in origins and origins[memory.id][0].role == role
 
@@ -231,7 +225,7 @@ def _before(turns: Sequence[Turn]) -> str:
 
 
 def _first_note(memory: Memory) -> Note:
-    stating = next((s for s in sentences_of(memory) if not s.endswith(("?", "？"))), "")
+    stating = next((s for s in sentences_of(memory) if tells(s)), "")
     quote = stating or memory.text
     return Note(memory, quote, OPEN_RELEVANCE if stating else 0.0, times_in(quote, memory.said_at))
 

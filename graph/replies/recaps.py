@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from graph.replies.second_person import fact_to_user, said_to_user
 from graph.state import Ask, Citation, Reading
+from graph.understanding.parts import tells
 from graph.understanding.sentences import shorten, split
 from graph.understanding.times import describe_day
 from memory.bank.queries.told import facts_told, lines_told
@@ -55,6 +56,9 @@ _ABOUT_ME = re.compile(
 
 MOST_FACTS, MOST_LINES = 12, 8
 """Most facts and most lines of a recap."""
+
+CONSIDERED = 80
+"""Last lines among which those that tell something are looked for."""
 
 FEW_FACTS = 4
 """With fewer facts about the user, the last lines are told, too."""
@@ -113,20 +117,21 @@ def recap(kind: Recap, ask: Ask, bank: Bank) -> Reading:
 
 
 def _lines(kind: Recap, ask: Ask, bank: Bank) -> list[Memory]:
-    """What the user said at that time, the oldest first."""
+    """What the user told at that time, the oldest first; what only asks or greets tells nothing."""
     persona, until = ask.persona.id, ask.as_of + timedelta(seconds=1)
-    everything = TimeSpan(datetime(1, 1, 2, tzinfo=UTC), until)
-    if kind == "just":
-        return bank.chat_memories(persona, ask.chat_id, 1) or lines_told(bank, persona, everything, 1)
-    if kind == "today":
-        midnight = ask.as_of.replace(hour=0, minute=0, second=0, microsecond=0)
-        return lines_told(bank, persona, TimeSpan(midnight, until), MOST_LINES)
-    if kind == "about me":
-        return lines_told(bank, persona, everything, FEW_FACTS)
-    if kind == "so far" and (lines := bank.chat_memories(persona, ask.chat_id, MOST_LINES)):
-        return lines[::-1]
-    earlier = lines_told(bank, persona, everything, 10 * MOST_LINES, not_in=ask.chat_id)
-    return [line for line in earlier if line.session_id == earlier[-1].session_id][-MOST_LINES:]
+    midnight = ask.as_of.replace(hour=0, minute=0, second=0, microsecond=0)
+    since = midnight if kind == "today" else datetime(1, 1, 2, tzinfo=UTC)
+    if kind in ("just", "so far"):
+        most = 1 if kind == "just" else MOST_LINES
+        of_chat = bank.chat_memories(persona, ask.chat_id, CONSIDERED)[::-1]
+        if told := [line for line in of_chat if tells(line.text)][-most:]:
+            return told
+    chat = ask.chat_id if kind in ("last time", "so far") else ""
+    earlier = lines_told(bank, persona, TimeSpan(since, until), CONSIDERED, not_in=chat)
+    told = [line for line in earlier if tells(line.text)]
+    if kind in ("last time", "so far"):
+        return [line for line in told if line.session_id == told[-1].session_id][-MOST_LINES:]
+    return told[-{"just": 1, "about me": FEW_FACTS}.get(kind, MOST_LINES) :]
 
 
 def _head(kind: Recap, ask: Ask, lines: Sequence[Memory]) -> str:

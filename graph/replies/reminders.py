@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from graph.replies.manners import manner
 from graph.state import USER, Ask, Citation, Message, Reading
 from graph.understanding.message import DIALOGUE_TURNS
+from graph.understanding.parts import tells
 from graph.understanding.sentences import split
 from graph.understanding.times import describe_day
 from memory.dates.expressions import describe_span
@@ -86,8 +87,8 @@ def eligible(ask: Ask, hits: Sequence[Hit], bank: Bank) -> Iterator[Hit]:
 
 
 def _may_come_up(memory: Memory, ask: Ask) -> bool:
-    """Whether it is an event or a turn of the user, and still valid."""
-    if memory.store not in EPISODIC or memory.speaker in (ask.persona.name, "assistant"):
+    """Whether it is an event or a turn of the user that tells something, and still valid."""
+    if memory.store not in EPISODIC or memory.speaker in (ask.persona.name, "assistant") or not tells(memory.text):
         return False
     ends = (memory.valid_to, memory.retracted_at, memory.stale_since)
     return all(end is None or end > ask.as_of for end in ends)

@@ -38,6 +38,7 @@ _POSSESSIVE = r"(?:my|your|ur|his|her|its|our|their)"
 _NOUN_PHRASE = rf"(?:{_PRONOUN}|{_POSSESSIVE} [\w'-]+|the [\w'-]+|an? [\w'-]+)"
 _QUESTION_WORD = r"(?:what|who|whom|whose|which|when|where|why|how)"
 
+_ASKING_FIRST = re.compile(rf"(?:{_QUESTION_WORD}|{_AUXILIARY})\b", re.IGNORECASE)
 _ASKED = r"(?:(?:what|who|where|when|how)'?s?|whom|whose|which|why)"
 
 _QUESTION_FORMS = tuple(
@@ -150,6 +151,17 @@ def form_of(sentence: str) -> Form:
         return "unclear"
     has_verb = _VERB.search(text) or any(is_past_form(word) for word in words)
     return "statement" if has_verb or len(words) > MAX_FRAGMENT_WORDS else "unclear"
+
+
+def states(sentence: str) -> bool:
+    """Whether a sentence states something, or may, even if it ends with a question mark.
+
+    "My boss Dana quit, what should I do?" does. With the mark, what begins like a question is nothing else.
+    """
+    if form_of(sentence) != "question":
+        return True
+    bare = sentence.rstrip("?？! ")
+    return form_of(bare) == "statement" and not _ASKING_FIRST.match(_to_the_point(bare))
 
 
 def exclaims(sentence: str) -> bool:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from graph.learning.feelings import GOOD_FEELINGS, HARD_FEELINGS, feeling_now, unwell
 from graph.replies.phrases import CRISIS, GOOD, HARD, SMALL_TALK
 from graph.understanding.classifier import KINDS, Kind
-from graph.understanding.form import Form, exclaims, form_of
+from graph.understanding.form import Form, exclaims, form_of, states
 from graph.understanding.intents import NONE
 from graph.understanding.question import names_something
+from graph.understanding.sentences import split
 from memory.search.searcher import View
 from memory.search.tokens import FUNCTION_WORDS, words
 
@@ -117,6 +118,11 @@ def read_parts(sentences: Sequence[View], services: Services, persona: str, *, f
         tells = tells or not intent
         news = news or _news(view, services)
     return Parts(tuple(stating), tuple(asking), "" if tells else small_talk, news)
+
+
+def tells(text: str) -> bool:
+    """Whether a text has a sentence that states something and is no small talk."""
+    return any(states(sentence) and not SMALL_TALK_WORDS.issuperset(words(sentence)) for sentence in split(text))
 
 
 def _news(view: View, services: Services) -> str:
