@@ -154,8 +154,7 @@ class Prediction:
     model replied, which gives none. The abstention curve varies its threshold.
     `milliseconds` are per node; `similarity` is the cosine of answer and gold, None where either is missing. `choice`
     is the index of the choice that the answer matches, None if none. `stored` lists the gold ids that the bank holds.
-    `reader` is who read: not the model that is set if that gave no answer; empty if the probe was not taken for a
-    question. `talker` is the chat model that talked where nothing was asked; empty if the reply was made by rule.
+    `reader` is who replied: not the model that is set if that gave no answer; empty if the reply was made by rule.
     `fallbacks` has the nodes that asked a chat model whether they had to do without it. `unreadable` says that the chat
     model that reads gave no reply that could be read, so that the answer is another reader's; it counts as wrong.
     """
@@ -179,7 +178,6 @@ class Prediction:
     tokens_in: int = 0
     tokens_out: int = 0
     reader: str = ""
-    talker: str = ""
     fallbacks: Mapping[str, bool] = field(default_factory=dict)
     unreadable: bool = False
 

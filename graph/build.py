@@ -13,7 +13,6 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
 from graph.nodes.classify import classify
-from graph.nodes.converse import choose, converse
 from graph.nodes.persist import persist
 from graph.nodes.read import read
 from graph.nodes.rerank import rerank
@@ -26,10 +25,7 @@ if TYPE_CHECKING:
 
 Node = Callable[[TurnState, Runtime[Services]], Awaitable[TurnState]]
 
-FINDING: tuple[Node, ...] = (classify, retrieve, rerank, time_filter)
-REPLYING: tuple[Node, ...] = (read, converse)
-"""One of them replies: `choose` says which."""
-PIPELINE: tuple[Node, ...] = (*FINDING, *REPLYING, persist)
+PIPELINE: tuple[Node, ...] = (classify, retrieve, rerank, time_filter, read, persist)
 
 
 @cache
@@ -39,13 +35,8 @@ def compiled_graph() -> CompiledStateGraph[TurnState, Services, TurnState, TurnS
     for node in PIPELINE:
         added: Any = _timed(node)
         graph.add_node(node.__name__, added)
-    for before, after in pairwise([START, *(node.__name__ for node in FINDING)]):
+    for before, after in pairwise([START, *(node.__name__ for node in PIPELINE), END]):
         graph.add_edge(before, after)
-    repliers = [node.__name__ for node in REPLYING]
-    graph.add_conditional_edges(FINDING[-1].__name__, choose, repliers)
-    for name in repliers:
-        graph.add_edge(name, persist.__name__)
-    graph.add_edge(persist.__name__, END)
     return graph.compile()
 
 

@@ -39,9 +39,10 @@ class PipelineSettings:
     - `reader`: "auto" is the chat model if one is set, else the extractive reader; "none" only retrieves.
     - `model`: the chat model that reads, and that the classifiers "llm" and "llm-few-shot" ask (see `graph.models`);
       `quantization`: the weights of a local one.
-    - `method`: notes and answer in one reply ("con", Chain-of-Note), one after the other ("con-separate"), or no notes
-      ("direct"); "auto" is "con", and "direct" where the model runs on this CPU. `format`: memories as JSON or as
-      lines ("nl"; Wu et al. 2025, figure 6). `max_words`: the most words of an answer; 0 sets no limit.
+    - `method`: with "auto", a chat model replies to every message in its own words, in at most `reply_tokens`. The
+      others are the papers' reading methods, for questions alone: notes and answer in one reply ("con",
+      Chain-of-Note), one after the other ("con-separate"), or no notes ("direct"). `format`: memories as JSON or as
+      lines ("nl"; Wu et al. 2025, figure 6). `max_words`: the most words of such an answer; 0 sets no limit.
     - `learner`: learns facts, events and summaries from finished sessions by "rules" or by the model ("llm").
     """
 
@@ -57,6 +58,7 @@ class PipelineSettings:
     method: Method = "auto"
     format: Format = "nl"
     max_words: int = 0
+    reply_tokens: int = 1000
     learner: LearnerEngine = "rules"
 
 
@@ -77,8 +79,9 @@ class Settings(BankSettings):
     quantization: Quantization = Field("auto", description="weights of an hf: model: auto, nf4, int8, bf16, fp32")
     reader: ReaderEngine = Field("auto", description="reader: auto (the chat model, if any), extractive or none")
     method: Method = Field(
-        "auto", description="how a chat model reads: con, con-separate, direct, or auto (direct on a CPU, else con)"
+        "auto", description="how a chat model reads: auto (every message), or for questions con, con-separate or direct"
     )
+    reply_tokens: int = Field(1000, ge=50, le=100_000, description="most tokens of a chat model's reply")
     format: Format = Field("nl", description="format of the memories in a chat model's prompt: json or nl (lines)")
     max_words: int = Field(0, ge=0, description="most words of a chat model's answer; 0 sets no limit")
     learner: LearnerEngine = Field("rules", description="how finished sessions are learned from: rules, llm or none")

@@ -130,8 +130,10 @@ class Citation:
 class Reading:
     """Notes, answer and citations, or an abstention with its reason.
 
-    `by` is the reader, "extractive" or the name of a chat model; empty if nothing was asked. If a chat model failed,
-    `notice` tells the user what happened and what to do, and `unreachable` says that it may work later.
+    `by` is the reader, "extractive" or the name of a chat model; empty if nothing was asked. `notice` tells the user
+    what else happened: that a chat model failed and what to do (`unreachable` says that it may work later), or what
+    was corrected. A reply that is `cut` reached its most tokens. `unsupported` are the sentences of a chat model that
+    say something about the user which no line supports.
     """
 
     answer: str
@@ -142,6 +144,8 @@ class Reading:
     by: str = ""
     notice: str = ""
     unreachable: bool = False
+    cut: bool = False
+    unsupported: tuple[str, ...] = ()
 
     @property
     def outcome(self) -> str:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from graph.learning import corrections, feelings, from_rules, plain_facts
-from graph.readers import citing
+from graph.readers.chain_of_note import citing
 from graph.readers.counting import intervals, listing, totals
 from graph.replies import card, checks, people, recaps, second_person
 from graph.understanding import follow_ups, form, question, sentences, times

@@ -64,16 +64,14 @@ def test_an_answer_comes_with_its_evidence_under_the_benchmarks_own_ids(played):
     assert 0 < prediction.confidence <= 1
 
 
-def test_what_a_chat_model_says_in_conversation_is_no_answer_of_a_reader(played):
-    probe = replace(PROBES[0], question="Biscuit the greyhound ran off again, I am so tired.", ability=STATEMENT)
-    with ChatServer("Oh no! I remember that you adopted Biscuit on a Saturday.") as server:
-        prediction = asked(played(model=server.model()), probe)
-    assert (prediction.talker, prediction.reader) == (server.model(), "")
-    assert prediction.answer == "Oh no! I remember that you adopted Biscuit on a Saturday [1]."
-    assert prediction.cited == ("answer_77aa_1",)
-    assert verdict(probe, prediction).state == "right"
-    assert "converse" in prediction.milliseconds
-    assert prediction.fallbacks == {"converse": False}
+def test_a_chat_model_replies_as_it_likes_where_a_benchmark_hands_in_memories(played):
+    probe = replace(chatting("Biscuit ran off again.", "race"), ability=STATEMENT)
+    with ChatServer("Oh no! You won the race [1].") as server:  # the only memory
+        prediction = asked(played(life(memories=RACES), "given=setting-2", model=server.model()), probe)
+    assert prediction.reader == server.model()
+    assert prediction.answer == "Oh no! You won the race [1]."
+    assert prediction.cited == ("race",)
+    assert prediction.fallbacks == {"read": False}
     assert prediction.confidence is None
 
 
@@ -353,15 +351,20 @@ RACES = tuple(
 )
 def test_the_candidates_of_a_setting_reach_the_chat_model_and_nothing_else_does(played, text):
     probe = chatting(text, "race", "cake")
-    with ChatServer("Oh! I remember that you won the race. Was it hard?") as server:
+
+    def bring_up(request):
+        number = re.search(r'\[(\d)\] "Tilde won the race."', request["messages"][-1]["content"])[1]
+        return f"Oh! You won the race [{number}]. Was it hard?"
+
+    with ChatServer(bring_up) as server:
         memory = played(life(memories=RACES, probes=(probe,)), "given=setting-2", model=server.model())
         prediction = asked(memory, probe)
-    system = server.requests[0]["messages"][0]["content"]
-    assert sorted(re.findall(r"^\[\d\] (.*)$", system, re.MULTILINE)) == [
-        '2 March 2026, 19:00 – 3 March 2026, 19:00: "Tilde baked a cake."',
-        '2 March 2026, 19:00 – 3 March 2026, 19:00: "Tilde won the race."',
+    shown = "\n".join(message["content"] for message in server.requests[0]["messages"])
+    assert sorted(re.findall(r"^\[\d\] (.*)$", shown, re.MULTILINE)) == [
+        '"Tilde baked a cake."',
+        '"Tilde won the race."',
     ]
-    assert prediction.talker == server.model()
+    assert prediction.reader == server.model()
     assert prediction.cited == ("race",)
     (scored,) = score([Sample(probe, prediction)], Scoring("items"), answered=True)
     assert scored.scores["brought_up_precision"] == 1.0
@@ -371,8 +374,8 @@ def test_without_the_candidates_of_a_benchmark_the_chat_model_talks_with_no_memo
     probe = chatting("Where did I win the race?", "race", "cake")
     with ChatServer("Where was it?") as server:
         prediction = asked(played(life(memories=RACES), "given=nothing", model=server.model()), probe)
-    assert (prediction.answer, prediction.talker) == ("Where was it?", server.model())
-    assert "race" not in server.requests[0]["messages"][0]["content"]
+    assert (prediction.answer, prediction.reader) == ("Where was it?", server.model())
+    assert "[1]" not in server.requests[0]["messages"][-1]["content"]
 
 
 def test_a_setting_without_candidates_is_refused(played):

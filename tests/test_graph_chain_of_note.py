@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from graph.assistant import Answer, Assistant
 from graph.models import tokens
-from graph.readers import chain_of_note
-from graph.readers.citing import AnswerField
-from graph.readers.reply_formats import REASONS
+from graph.readers.chain_of_note import reader as chain_of_note
+from graph.readers.chain_of_note.citing import AnswerField
+from graph.readers.chain_of_note.reply_formats import REASONS
 from graph.state import Token
 from memory.types import MemoryDraft
 from support.chat_server import Broken, ChatServer, Half
@@ -66,14 +66,14 @@ def test_notes_first_then_the_answer_from_them_alone_streamed(marlow):
     def answer(request):
         data = shown(request)[1]
         assert [set(m) & {"text"} for m in data["memories"]] == [set()]
-        return f"You adopted Biscuit on 3 March 2024 [{data['notes'][0]['memory']}]."
+        return f"You adopted Biscuit on 3 March 2024 [{data['notes'][0]['memory']}], a Sunday, if I count rightly."
 
     with ChatServer(notes, answer) as server:
         assistant = Assistant(reading_with(marlow, server, method="con-separate"))
         events = events_of(assistant, marlow.asks(QUESTION, remember=False))
     reading = events[-1].reading
     pieces = [e.text for e in events if isinstance(e, Token) and e.text]
-    assert reading.answer == "You adopted Biscuit on 3 March 2024 [1]."
+    assert reading.answer == "You adopted Biscuit on 3 March 2024 [1], a Sunday, if I count rightly."
     assert "".join(pieces) == reading.answer
     assert len(pieces) > 1
     assert reading.citations[0].quote == "adopted a greyhound called Biscuit"
@@ -122,48 +122,26 @@ def test_an_answer_that_recites_the_prompt_is_never_shown(marlow):
 
 
 @pytest.mark.parametrize(
-    ("reply", "why"),
-    [
-        ("Your cousin Alberta adopted a kitten.", "in no memory"),
-        ("The elephants danced all night.", "no memory supports it"),
-        ("The greyhound that you adopted is called: [1]", "not finished"),
-        ("The answer to “When did I adopt Biscuit?” is 3 March.", "repeated the question"),
-        ("It was because of the war [1].", "no memory supports it"),
-        ("When did I adopt Biscuit? When did I adopt Biscuit?", "repeated the question"),
-        ('"Tilde" on 4 March 2024: "I adopted', "repeated its instructions"),
-    ],
+    "reply", ["The party came first.", "Because of the war [1].", "When did you adopt Biscuit? In March.", "An egg is:"]
 )
-def test_an_answer_that_rests_on_no_memory_is_replaced_by_the_extractive_reader(marlow, reply, why):
+def test_an_answer_is_shown_whatever_its_words(marlow, reply):
     with ChatServer(reply) as server:
         reading = answered(marlow, server, method="direct").reading
-    assert (reading.by, "3 March 2024" in reading.answer) == ("extractive", True)
-    assert why in reading.notice
+    assert (reading.by, reading.answer) == (server.model(), reply)
 
 
-def test_an_abstention_tells_nothing_on_the_side(marlow):
-    with ChatServer("UNKNOWN: found but does not say\nI don't know, but your brother Karl lives in Berlin.") as server:
+def test_an_abstention_is_said_in_the_words_of_the_model(marlow):
+    said = "I don't know that. You told me of Biscuit, but never of a brother."
+    with ChatServer(f"UNKNOWN: found but does not say\n{said}") as server:
         reading = answered(marlow, server, method="direct").reading
     assert reading.abstained
-    assert "Karl" not in reading.answer
-
-
-@pytest.mark.parametrize("more", ["She is fast.", "Sadly, I know no more.", "That is all, as far as I know."])
-def test_the_first_word_of_a_sentence_is_no_foreign_name(marlow, more):
-    with ChatServer(lambda r: f"You adopted a greyhound called Biscuit [{number_of(r, ADOPTED)}]. {more}") as server:
-        assert answered(marlow, server, method="direct").reading.by == server.model()
+    assert reading.answer == said
 
 
 def test_an_escape_that_json_does_not_have_is_asked_for_again(marlow):
     with ChatServer('{"notes": [], "answer": "It\\\'s Biscuit', adopted) as server:
         reading = answered(marlow, server, method="con").reading
     assert reading.answer == "On 3 March 2024 [1]."
-
-
-def test_an_answer_without_a_mark_cites_the_memory_that_supports_it(marlow):
-    with ChatServer("You adopted a greyhound called Biscuit.") as server:
-        reading = answered(marlow, server, method="direct").reading
-    assert reading.answer == "You adopted a greyhound called Biscuit. [1]"
-    assert reading.citations[0].memory.text == ADOPTED
 
 
 def test_only_the_limit_of_words_that_is_set_goes_into_the_prompt(marlow):
@@ -233,14 +211,10 @@ def test_a_citation_that_names_nothing_or_quotes_what_is_not_there_is_dropped_an
 
 
 def test_words_quoted_in_an_answer_must_stand_in_the_memory_that_it_names(marlow):
-    def answer(request):
-        number = number_of(request, ADOPTED)
-        return f"You said “I adopted a tiger called Biscuit” [{number}]."
-
-    with ChatServer(answer) as server:
-        reading = answered(marlow, server, method="direct").reading
-    assert reading.by == "extractive"
-    assert "quotes what was not said" in reading.notice
+    with ChatServer(lambda r: f"You said “I adopted a tiger” [{number_of(r, ADOPTED)}].") as server:
+        answer = answered(marlow, server, method="direct")
+    assert answer.reading.answer == "You said “I adopted a tiger”."
+    assert line_of(answer).figures["citations dropped"] == 1
 
 
 @pytest.mark.parametrize(

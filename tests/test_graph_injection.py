@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 import pytest
 
 from graph.assistant import Assistant
-from graph.readers.prompts import instruction
+from graph.readers.chain_of_note.prompts import instruction
 from memory.bank.bank import Bank
 from memory.ingest import ingest
 from memory.search.searcher import Searcher

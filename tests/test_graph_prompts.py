@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from graph.readers.prompts import TASKS, instruction
+from graph.readers.chain_of_note.prompts import TASKS, instruction
 from support.chat_server import ChatServer
 from support.model_reader import ADOPTED, adopted, answered, shown
 

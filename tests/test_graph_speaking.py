@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.readers.citing import AnswerStream, cite
-from graph.readers.prompts import PromptContent
-from graph.readers.reply_formats import parse_words
+from graph.readers.chain_of_note.citing import AnswerStream, cite
+from graph.readers.chain_of_note.prompts import PromptContent
+from graph.readers.chain_of_note.reply_formats import parse_words
 from graph.state import Ask
 from memory.search.quotes import contains
 from memory.types import Hit

@@ -12,11 +12,11 @@ from eval.metrics import abstention, answers, classification, retrieval
 from eval.metrics.evidence import Level, Measure, Scores, Scoring, item_ranking, score_evidence
 from eval.metrics.intervals import Numbers, jackknife_figure, mean_figures, set_figures
 from eval.types import PROACTIVE, Figure, Sample
-from graph.readers import prompts
-from graph.replies import conversation
-from graph.replies.checks import recites
+from graph.readers.chain_of_note import prompts
+from graph.readers.talk import prompt
+from graph.replies.recitation import recites
 
-INSTRUCTIONS = f"{prompts.INSTRUCTIONS}\n{conversation.INSTRUCTION}"
+INSTRUCTIONS = f"{prompts.INSTRUCTIONS}\n{prompt.INSTRUCTION}"
 """What no reply should repeat."""
 
 TEXT_METRICS: Mapping[str, answers.TextMetric] = {
@@ -106,7 +106,7 @@ def _reminder_scores(sample: Sample, level: Level) -> Scores:
     An answer by a reader does not count: the message was taken for a question.
     """
     gold, prediction = sample.probe.gold, sample.prediction
-    if not prediction.cited or prediction.reader:
+    if not prediction.cited or prediction.reader == "extractive":
         return {"brought_up": 0.0, "brought_up_precision": None}
     found = [hit for hit in prediction.found if not set(hit.units).isdisjoint(prediction.cited)]
     relevant = gold.sessions if level == "sessions" else gold.items

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from eval.play.adjusted_search import AdjustedSearcher, adjustments
 from eval.play.ids import BenchmarkIds, OpaqueIds, check_hits, check_stored, sort_by_time_and_digest
@@ -22,8 +23,9 @@ from eval.types import Costs, Gold, History, Prediction, Probe
 from graph.assistant import Assistant
 from graph.learning.learner import learn_from_sessions
 from graph.models.calls import ModelFailed
+from graph.models.local_model import LocalModel
 from graph.models.names import UnknownModel
-from graph.settings import PipelineSettings
+from graph.settings import Method, PipelineSettings
 from graph.state import USER, Ask, Services
 from memory.bank.bank import Bank
 from memory.dates.expressions import TimeExpression
@@ -32,6 +34,9 @@ from memory.forgetting.forget import forget_session
 from memory.search.indexer import embed_all
 from memory.search.searcher import Searcher
 from memory.types import SEMANTIC, Memory, MemoryDraft, SessionDraft, Store, TimeSpan, TurnDraft
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
 
 DEPTH = 1000
 """Memories of each store that are ranked: enough to see 50 distinct sessions among their turns."""
@@ -77,6 +82,8 @@ class MemoryUnderTest:
             self._searchers[key] = self._make_searcher()
         self._searcher = self._searchers[key]
         settings = pipeline_settings(experiment)
+        if self.models.chat is not None and settings.method == "auto":
+            settings = replace(settings, method=_reading_method(self.models.chat))
         services = Services(self._bank, self._searcher, self.models.classifier, settings, model=self.models.chat)
         self._assistant = Assistant(services)
 
@@ -270,6 +277,11 @@ def _span(memory: Memory) -> TimeSpan | None:
         return memory.event
     start = memory.said_at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     return TimeSpan(start, start + DAY)
+
+
+def _reading_method(model: BaseChatModel) -> Method:
+    """The papers' method that questions are read with: without notes on this CPU, where they take minutes."""
+    return "direct" if isinstance(model, LocalModel) and model.on_cpu else "con"
 
 
 def pipeline_settings(experiment: Experiment) -> PipelineSettings:

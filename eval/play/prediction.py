@@ -49,8 +49,7 @@ def make_prediction(probe: Probe, history_id: str, answer: Answer, ids: Benchmar
         response_ms=round(seconds * 1000, 2),
         tokens_in=sum(int(line.figures.get("tokens in", 0)) for line in answer.trace),
         tokens_out=sum(int(line.figures.get("tokens out", 0)) for line in answer.trace),
-        reader=reading.by if read else "",
-        talker=reading.by if not read else "",
+        reader=reading.by,
         fallbacks={line.node: bool(n) for line in answer.trace if (n := line.figures.get("fallback")) is not None},
         unreadable=bool(read and read.figures.get("unreadable")),
     )

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from eval.play.memory_under_test import MemoryUnderTest
 from eval.play.prediction import ranking
 from eval.types import Prediction, Probe, Sample
-from graph.build import FINDING
+from graph.build import PIPELINE
 from graph.settings import PipelineSettings
 from graph.state import Ask, Services, TurnState
 from memory.bank.bank import Bank
@@ -89,7 +89,7 @@ class RetrievalUnderTest(MemoryUnderTest):
         return asyncio.run(self._find(probes, replace(self._services, settings=settings)))
 
     async def _find(self, probes: Sequence[Probe], services: Services) -> list[Sample]:
-        understand, *others = FINDING
+        understand, *others = PIPELINE[:-2]  # all but `read` and `persist`
         runtime, settings = Runtime(context=services), services.settings
         samples = []
         for probe in probes:

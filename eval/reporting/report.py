@@ -132,7 +132,7 @@ def _unjudged(samples: Iterable[Sample], benchmark: Benchmark) -> tuple[str, ...
 
 def _replied_by(prediction: Prediction) -> str:
     """The reader, the chat model that talked, or that it was neither."""
-    return prediction.reader or (f"{prediction.talker}, in conversation" if prediction.talker else NOBODY)
+    return prediction.reader or NOBODY
 
 
 def _with_counted_evidence(scored: Sequence[Scored], measure: Callable[[Sequence[Scored]], Figures]) -> Figures:

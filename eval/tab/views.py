@@ -42,8 +42,7 @@ PLAIN_NAMES: Mapping[str, str] = {
     "brought_up": "brought up a memory",
     "brought_up_precision": "brought up the right memory",
     "classify_fallback": "classified without the chat model",
-    "read_fallback": "answered without the chat model",
-    "converse_fallback": "replied without the chat model",
+    "read_fallback": "replied without the chat model",
     "prompt_shown": "repeated its prompt",
     "judge_unscored": "not scored by the judge",
 }

@@ -1,4 +1,4 @@
-"""The node `read`: answer a question, acknowledge a statement, carry out a correction, or bring a memory up."""
+"""The node `read`: the chat model replies; without one, questions are answered and statements acknowledged by rule."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ from graph.learning.corrections import revise
 from graph.models.calls import ModelFailed, Unreachable
 from graph.models.json_replies import UnusableReply
 from graph.models.names import UnknownModel
-from graph.readers import chain_of_note, extractive
-from graph.readers.extractive import is_general
+from graph.readers import extractive
+from graph.readers.chain_of_note import reader as chain_of_note
+from graph.readers.chain_of_note.reply_formats import RejectedAnswer
 from graph.readers.interface import Reader, ReaderFailed, ReaderInput, ReaderOutput
-from graph.readers.reply_formats import RejectedAnswer
+from graph.readers.talk.reply import speak
 from graph.replies.acknowledgements import acknowledge, revised
 from graph.replies.manners import manner
 from graph.replies.people import asks_of_people
-from graph.replies.phrases import CRISIS, LOSS, SMALL_TALK, reply
+from graph.replies.phrases import CRISIS, LOSS, NEWS, SMALL_TALK, reply
 from graph.replies.recaps import parse_recap, recap
 from graph.replies.reminders import remind
-from graph.state import Ask, Message, Reading, Services, Token, TraceLine, TurnState, drop
+from graph.state import Ask, Message, Reading, Revision, Services, Token, TraceLine, TurnState, drop
 from graph.understanding.parts import ABOUT_USER, KNOWN_OF_USER
 from graph.understanding.sentences import capitalise, split
+from memory.errors import MemoirError
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
@@ -39,14 +41,62 @@ Write = Callable[[Token], None]
 
 
 async def read(state: TurnState, runtime: Runtime[Services]) -> TurnState:
-    """Answer from notes on the hits, acknowledge what was stated, or say that the answer is not known."""
+    """Let the chat model reply, or answer from notes on the hits, or acknowledge what was stated."""
     ask, message, services, write = state["ask"], state["message"], runtime.context, runtime.stream_writer
     if services.settings.reader == "none":
         return {"reading": Reading(""), "trace": (TraceLine("read", "no reader"),)}
     hits = state.get("hits", ())
-    corrected = await correct(ask, hits, services, write)
-    if corrected is not None:
-        return corrected
+    revision = await asyncio.to_thread(revise, ask, hits, services.bank) if ask.remember else None
+    if not talks(ask, services):
+        return await _read(state, services, revision, write)
+    try:
+        return await _spoken(ask, message, hits, services, revision, write)
+    except (ModelFailed, UnknownModel) as fault:
+        return await _without_model(state, services, revision, fault, write)
+
+
+def talks(ask: Ask, services: Services) -> bool:
+    """Whether the chat model replies to the message in its own words, whatever it is; else a question is read."""
+    return speaks(services) and (services.settings.method == "auto" or ask.handed_in)
+
+
+async def _spoken(
+    ask: Ask, message: Message, hits: Sequence[Hit], services: Services, revision: Revision | None, write: Write
+) -> TurnState:
+    """The chat model's reply; what the message corrects is carried out and said beside it, and help in a crisis."""
+    outdated = [memory.id for memory in revision.old] if revision else []
+    spoken = await speak(ask, message, hits, services, outdated, write)
+    notices = [revised(revision, ask.persona.manner)] if revision else []
+    if message.news == CRISIS:
+        notices.append(reply(NEWS[CRISIS], ask, services.bank))
+    reading = replace(spoken.reading, notice="\n\n".join(filter(None, [*notices, spoken.reading.notice])))
+    shown = {memory.id for memory in spoken.content.lines}
+    read_hits = drop(hits, lambda hit: hit.memory.id not in shown, "budget", "not shown to the chat model")
+    decided = f"{services.settings.model}, {reading.outcome}"
+    change: TurnState = {"reading": reading, "hits": read_hits}
+    return change | {"revision": revision, "trace": (TraceLine("read", decided, spoken.figures),)}
+
+
+async def _without_model(
+    state: TurnState, services: Services, revision: Revision | None, fault: MemoirError, write: Write
+) -> TurnState:
+    """The reply that is made by rule where the chat model gave nothing; the user is told why."""
+    settings = replace(services.settings, reader="extractive")
+    write(Token("", restart=True))
+    change = await _read(state, replace(services, model=None, settings=settings), revision, write)
+    notice = f"{capitalise(str(fault))}. Memoir replied without the chat model."
+    reading = replace(change["reading"], notice=notice, unreachable=isinstance(fault, (Unreachable, UnknownModel)))
+    line, *others = change["trace"]
+    decided = f"replied without the chat model: {fault}; {line.decided}"
+    line = replace(line, decided=decided, figures={**line.figures, "fallback": 1})
+    return {**change, "reading": reading, "trace": (line, *others)}
+
+
+async def _read(state: TurnState, services: Services, revision: Revision | None, write: Write) -> TurnState:
+    """Carry out a correction, answer a question from notes on the hits, or acknowledge what was stated."""
+    ask, message, hits = state["ask"], state["message"], state.get("hits", ())
+    if revision is not None:
+        return _revised(ask, hits, revision, write)
     reader_input = ReaderInput(ask, message, state.get("window", ()), hits, services)
     kind = parse_recap(ask.text) or ("about me" if message.small_talk == KNOWN_OF_USER else None)
     kind = None if ask.only_found else kind
@@ -97,19 +147,8 @@ def speaks(services: Services) -> bool:
     return services.model is not None and services.settings.reader == "auto"
 
 
-def asks_memory(ask: Ask, message: Message) -> bool:
-    """Whether a message asks for something remembered, rather than for advice, general knowledge or company."""
-    if parse_recap(ask.text) or asks_of_people(ask.text) or message.small_talk in (KNOWN_OF_USER, ABOUT_USER):
-        return True
-    is_small_talk = message.small_talk and len(split(ask.text)) == 1
-    return message.classes.is_question and not (message.in_doubt or is_small_talk or is_general(message))
-
-
-async def correct(ask: Ask, hits: Sequence[Hit], services: Services, write: Write) -> TurnState | None:
-    """Say what a message corrects or takes back, which `persist` carries out; None if it does neither."""
-    revision = await asyncio.to_thread(revise, ask, hits, services.bank) if ask.remember else None
-    if revision is None:
-        return None
+def _revised(ask: Ask, hits: Sequence[Hit], revision: Revision, write: Write) -> TurnState:
+    """Say what a message corrects or takes back, which `persist` carries out."""
     reading = Reading(revised(revision, ask.persona.manner))
     write(Token(reading.answer))
     what = "corrected" if revision.text else "retracted" if revision.taken_back else "too many to retract:"

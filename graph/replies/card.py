@@ -1,12 +1,20 @@
-"""Read a persona's card: its first message and its example dialogue, with the two names filled in."""
+"""Read a persona's card: who it is, its first message and its example dialogue, with the two names filled in."""
 
 from __future__ import annotations
 
 import re
 from typing import Literal
 
+from graph.models.json_replies import quoted
+from graph.understanding.sentences import shorten
 from memory.importers.generic.character_card import CHARACTER, USER
 from memory.types import Persona
+
+CARD_CHARACTERS = 2_000
+"""Most characters of one field of the card in a prompt."""
+
+THE_USER = "the user"
+"""Stands in a prompt for a user whose name is not known."""
 
 ExampleTurn = tuple[Literal["human", "ai"], str]
 
@@ -17,6 +25,18 @@ _CALLED = re.compile(rf"(?:{USER.pattern}),\s+(?P<next>\w)", re.IGNORECASE)
 """The user's name before a comma: a sentence can begin without it ("{{user}}, come in.")."""
 _OWNED = re.compile(rf"(?:{USER.pattern})['’]s\b", re.IGNORECASE)
 _SENTENCE_START = re.compile(r"(?:^|[.!?…\n]['\"”*)]{0,9})\s{0,9}['\"“*(]{0,9}$")
+
+
+def introduce(persona: Persona, user: str, longest: int = CARD_CHARACTERS) -> str:
+    """Say to a chat model who it is: the persona's name, description, traits, manner and scenario."""
+    fields = {
+        "Description": persona.description,
+        "Traits": "; ".join(persona.traits),
+        "Manner": "" if persona.manner == "plain" else persona.manner,
+        "Scenario": persona.scenario,
+    }
+    card = {name: shorten(fill_names(text, persona, user), longest) for name, text in fields.items() if text.strip()}
+    return "\n".join([f"You are {quoted(persona.name)}.", *(f"{name}: {quoted(text)}" for name, text in card.items())])
 
 
 def first_message(persona: Persona, user_name: str) -> str:

@@ -102,7 +102,7 @@ def recap(kind: Recap, ask: Ask, bank: Bank) -> Reading:
     known = facts_told(bank, ask.persona.id, ask.as_of)
     latest = {memory.attribute or memory.id: memory for memory in reversed(known)}
     facts = sorted(latest.values(), key=lambda memory: (_place(memory), memory.id))
-    lines = _lines(kind, ask, bank)
+    lines = lines_of_recap(kind, ask, bank)
     if kind == "about me":
         facts = facts[:MOST_FACTS]
         told = [*_stated(facts), *(_repeated(lines, known) if len(facts) < FEW_FACTS else ())]
@@ -116,7 +116,7 @@ def recap(kind: Recap, ask: Ask, bank: Bank) -> Reading:
     return _listed(_head(kind, ask, lines), told) or Reading(_NOTHING[kind])
 
 
-def _lines(kind: Recap, ask: Ask, bank: Bank) -> list[Memory]:
+def lines_of_recap(kind: Recap, ask: Ask, bank: Bank) -> list[Memory]:
     """What the user told at that time, the oldest first; what only asks or greets tells nothing."""
     persona, until = ask.persona.id, ask.as_of + timedelta(seconds=1)
     midnight = ask.as_of.replace(hour=0, minute=0, second=0, microsecond=0)

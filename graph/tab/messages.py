@@ -23,7 +23,6 @@ STATUS = {
     "rerank": "Checking dates…",
     "time_filter": "Reading the memories…",
     "read": "Saving this exchange…",
-    "converse": "Saving this exchange…",
 }
 """What is being done after each node, as the chat shows it."""
 

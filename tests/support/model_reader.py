@@ -11,9 +11,9 @@ ADOPTED = "I adopted a greyhound called Biscuit yesterday."
 
 
 def reading_with(chat, server, **settings):
-    """The services of a chat, read by the server's model; methods and formats as given, memories as JSON if not."""
+    """The services of a chat, read by the server's model: with notes and memories as JSON, if not told otherwise."""
     name = server.model()
-    chosen = replace(chat.services.settings, model=name, **{"format": "json"} | settings)
+    chosen = replace(chat.services.settings, model=name, **{"format": "json", "method": "con"} | settings)
     return replace(chat.services, settings=chosen, model=chat_model(name))
 
 

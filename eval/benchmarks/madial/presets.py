@@ -60,7 +60,7 @@ SETTINGS = Preset(
         "intra_dist_2",
         "brought_up",
         "brought_up_precision",
-        "converse_fallback",
+        "read_fallback",
     ),
     (
         *(Row(f"{label}, language model", (f"given={given}", BY_MODEL), READER) for label, given in _GIVEN),

@@ -28,7 +28,6 @@ STEP_NAMES = {
     "rerank": "Rank",
     "time_filter": "Check dates",
     "read": "Read",
-    "converse": "Talk",
     "persist": "Save",
 }
 

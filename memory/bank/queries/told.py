@@ -1,7 +1,7 @@
 """Read what the user told: facts about them, who is what to whom, and what was said when."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from memory.bank import rows
 from memory.bank.bank import Bank
@@ -10,6 +10,9 @@ from memory.types import Memory, Relation, TimeSpan
 
 MOST = 500
 """Most relations and facts that are read of one persona, the latest first."""
+
+PLANNED = timedelta(days=120)
+"""How far ahead a plan is known of."""
 
 _HOLDS = """m.persona_id = :persona AND m.taken_back IS NULL AND (m.valid_from IS NULL OR m.valid_from <= :at)
     AND (m.valid_to IS NULL OR m.valid_to > :at) AND (m.said_at IS NULL OR m.said_at <= :at)"""
@@ -36,6 +39,13 @@ def facts_told(bank: Bank, persona_id: int, as_of: datetime) -> list[Memory]:
     """The facts that a user told about themselves and their people, and that held at a moment, the latest first."""
     related = f"WHERE {_HOLDS} AND m.store IN ('profile', 'relationship') AND m.relation_tail <> '' AND t.role = 'user'"
     return bank.read_memories(f"{related} {_LATEST}", _values(persona_id, as_of))
+
+
+def upcoming(bank: Bank, persona_id: int, as_of: datetime, limit: int) -> list[Memory]:
+    """What was told of days from a moment on, the next first: plans, appointments, visits."""
+    ahead = f"WHERE {_HOLDS} AND m.event_end > :at AND m.event_start < :until ORDER BY m.event_start, m.id LIMIT :most"
+    until = rows.format_time(as_of + PLANNED)
+    return bank.read_memories(ahead, {**_values(persona_id, as_of), "until": until, "most": limit})
 
 
 def name_told(bank: Bank, persona_id: int, as_of: datetime) -> str:

@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graph.readers.prompts import INSTRUCTIONS
-from graph.replies.checks import RUN, recites
+from graph.readers.chain_of_note.prompts import INSTRUCTIONS
+from graph.replies.recitation import RUN, recites
 from graph.state import Citation
 from graph.understanding.sentences import split
 from memory.search.quotes import contains
 from memory.search.tokens import terms
 
 if TYPE_CHECKING:
-    from graph.readers.prompts import PromptContent
+    from graph.readers.chain_of_note.prompts import PromptContent
     from memory.types import Memory
 
 _MARK = re.compile(r"\s?\[(\d+(?:\s*,\s*\d+)*)\]")
@@ -74,12 +74,6 @@ def cite(
         for n, memory in kept.items()
     )
     return CheckedAnswer(written.strip(), citations, len(cited) - len(kept))
-
-
-def misquotes(answer: str, shown: PromptContent) -> bool:
-    """Whether an answer quotes words as a memory's that are not in it."""
-    quoted = ((shown.memory(int(number)), words) for words, number in _QUOTED.findall(answer))
-    return any(memory is not None and not contains(memory.text, words) for memory, words in quoted)
 
 
 def renumbered(answer: str, place: Callable[[int], int | None]) -> str:

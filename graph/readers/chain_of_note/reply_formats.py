@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import get_args
 
 from graph.models.json_replies import REASONING, StrictReply
-from graph.readers.citing import cite, misquotes
-from graph.readers.prompts import INSTRUCTIONS, PromptContent, prompt
-from graph.replies import checks
+from graph.readers.chain_of_note.citing import cite
+from graph.readers.chain_of_note.prompts import INSTRUCTIONS, PromptContent
 from graph.replies.manners import manner
+from graph.replies.recitation import recites
 from graph.state import Note, Reading, Reason
 from graph.understanding.sentences import split
 from graph.understanding.times import times_in
@@ -105,45 +105,18 @@ def checked_reading(
     Raises:
         RejectedAnswer: the answer is no answer, or no memory supports it.
     """
-    sources = _sources(content)
-    if checks.recites(answer, INSTRUCTIONS):
+    if recites(answer, INSTRUCTIONS):
         raise RejectedAnswer("it repeated its instructions")
-    if reason is not None or not answer.strip():
-        reason = reason or "found but does not say"
-        tells = reason != "premise contradicted" and (checks.claims(answer) or checks.foreign_figures(answer, sources))
-        own_words = "" if tells or checks.foreign_names(answer, sources) else answer.strip()
-        spoken = own_words or manner(content.ask.persona.manner).unknown.format(why=WHY[reason])
-        # A contradiction of the premise needs its sources; memories that are merely related are none.
-        checked = cite(spoken, (), content if reason == "premise contradicted" else replace(content, hits=()))
-        return Reading(checked.answer, notes, checked.citations, abstained=True, reason=reason), checked.dropped
-    if checks.echoes(answer, content.question) or contains(answer, content.question):
-        raise RejectedAnswer("it repeated the question")
-    if checks.is_unfinished(answer):
-        raise RejectedAnswer("it is not finished")
-    if checks.foreign_names(answer, sources):
-        raise RejectedAnswer("it named somebody or something that is in no memory")
     by_memory = {note.memory.id: note.quote for note in notes}
     noted = {n: by_memory[h.memory.id] for n, h in enumerate(content.hits, 1) if h.memory.id in by_memory}
-    checked = cite(answer, quotes, content, noted)
-    if not any(checks.may_rest_on(answer, c.memory.text, content.question) for c in checked.citations):
-        checked = replace(checked, citations=())
-    if not checked.citations:
-        if misquotes(answer, content):
-            raise RejectedAnswer("it quotes what was not said")
-        texts = [hit.memory.text for hit in content.hits]
-        # "Yes." says nothing that could be compared: then the question tells what it is about.
-        says_little = bool(_YES_OR_NO.match(answer)) and not checks.telling_terms(answer)
-        source = checks.best_source(*((content.question, texts) if says_little else (answer, texts, content.question)))
-        if source is None:
-            raise RejectedAnswer("no memory supports it")
-        cited = cite(f"{answer.rstrip()} [{source + 1}]", (), content, noted)
-        checked = replace(cited, dropped=checked.dropped)
-    return Reading(checked.answer, notes, checked.citations), checked.dropped
-
-
-def _sources(content: PromptContent) -> list[str]:
-    """All that an answer may take names from: the whole of its prompt."""
-    return [text for _, text in prompt("direct", "nl", content)]
+    if reason is None and answer.strip():
+        checked = cite(answer, quotes, content, noted)
+        return Reading(checked.answer, notes, checked.citations), checked.dropped
+    reason = reason or "found but does not say"
+    spoken = answer.strip() or manner(content.ask.persona.manner).unknown.format(why=WHY[reason])
+    # A contradiction of the premise needs its sources; memories that are merely related are none.
+    checked = cite(spoken, (), content if reason == "premise contradicted" else replace(content, hits=()))
+    return Reading(checked.answer, notes, checked.citations, abstained=True, reason=reason), checked.dropped
 
 
 def whole_sentences(text: str) -> str:

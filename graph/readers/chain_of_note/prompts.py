@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from graph.models.json_replies import quoted
 from graph.readers.counting.intervals import between, compares, length, memory_time
-from graph.replies.conversation import THE_USER, introduce, plain
+from graph.replies.card import THE_USER, introduce
 from graph.state import USER, Ask
 from graph.understanding.sentences import shorten
 from graph.understanding.times import day_happened, describe_day, times_in
@@ -32,6 +32,8 @@ MAX_QUOTE = 240
 """Most characters of a note, and of a quote."""
 
 _MARK = re.compile(r"\s?\[\d+\]")
+
+_TEMPLATE_MARKS = str.maketrans({"<": "‹", "[": "(", "]": ")"})
 
 _RULES = """\
 You answer questions from memories: lines that were said or noted earlier, the oldest first.
@@ -138,6 +140,11 @@ def prompt(
     if form == "nl":
         described += f"\n\n{quoted(content.asker)} asks: {quoted(content.question)}"
     return [("system", rules(content)), ("human", f"{described}\n\n{told}")]
+
+
+def plain(text: str) -> str:
+    """A turn without characters that begin the marks of a chat template or a citation."""
+    return text.translate(_TEMPLATE_MARKS)
 
 
 def _data(content: PromptContent, notes: Sequence[Mapping[str, Any]] | None) -> dict[str, Any]:

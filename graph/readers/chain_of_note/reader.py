@@ -18,11 +18,9 @@ from graph.models.calls import Completion, Messages, ModelFailed, stream_reply
 from graph.models.json_replies import UnusableReply, ask_for_json
 from graph.models.local_model import LocalModel
 from graph.models.tokens import UNKNOWN_CONTEXT, context_length, count_tokens, counting_method
-from graph.readers.citing import AnswerField, AnswerStream
-from graph.readers.counting.intervals import AMONG
-from graph.readers.interface import ReaderFailed, ReaderInput, ReaderOutput, Say
-from graph.readers.prompts import PromptContent, prompt
-from graph.readers.reply_formats import (
+from graph.readers.chain_of_note.citing import AnswerField, AnswerStream
+from graph.readers.chain_of_note.prompts import PromptContent, prompt
+from graph.readers.chain_of_note.reply_formats import (
     CheckedReading,
     NotesReply,
     ReadingReply,
@@ -32,6 +30,8 @@ from graph.readers.reply_formats import (
     parse_words,
     whole_sentences,
 )
+from graph.readers.counting.intervals import AMONG
+from graph.readers.interface import ReaderFailed, ReaderInput, ReaderOutput, Say
 from graph.settings import Method, PipelineSettings
 from graph.state import Note, Reading, TraceLine, drop
 from graph.understanding.times import moment_of
@@ -92,7 +92,6 @@ async def read(reader_input: ReaderInput, say: Say) -> ReaderOutput:
     settings, model = reader_input.services.settings, reader_input.services.model
     if model is None:
         raise ValueError("the chain-of-note reader needs a chat model")
-    settings = replace(settings, method=_method(settings.method, model))
     reader = ModelReader(model, settings, say)
     try:
         content, size, context = await asyncio.to_thread(_fitting_prompt, reader_input, settings, model)
@@ -118,13 +117,6 @@ async def read(reader_input: ReaderInput, say: Say) -> ReaderOutput:
     refused = f", {dropped} citations dropped" if dropped else ""
     decided = f"{how}: {len(reading.notes)} notes, {reading.outcome}{refused}; {room}"
     return ReaderOutput(reading, hits, TraceLine("read", decided, figures))
-
-
-def _method(method: Method, model: BaseChatModel) -> Method:
-    """The method that "auto" means: without notes on this CPU, where they would take longer than the answer."""
-    if method != "auto":
-        return method
-    return "direct" if isinstance(model, LocalModel) and model.on_cpu else "con"
 
 
 def _fitting_prompt(

@@ -1,0 +1,142 @@
+"""Reply as the persona with a chat model: ask it, stream what it says, and repair only mechanical faults."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from graph.models.calls import REASONING_TOKENS, Completion, ModelFailed, stream_reply
+from graph.models.local_model import LocalModel
+from graph.models.names import UnknownModel
+from graph.models.tokens import UNKNOWN_CONTEXT, context_length, count_tokens
+from graph.readers.talk.known import gather
+from graph.readers.talk.prompt import Content, messages
+from graph.readers.talk.repairs import StreamedReply
+from graph.state import Ask, Citation, Message, Reading, Services, Token
+from memory.types import Hit
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+CPU_PROMPT_TOKENS, CPU_LINES = 900, 5
+"""Tokens of a prompt for a model that runs on this CPU, and how many earlier lines it has even if they take more. The
+CPU reads some 500 tokens a second with the smallest model, and 50 with one of 8 billion weights."""
+
+LEAST_MESSAGE = 200
+"""Characters of a message that are shown at least."""
+
+BROKEN = "The reply broke off; what came of it is kept."
+CUT_MESSAGE = "The message is longer than the chat model can read, so only its end was shown to it."
+
+_LIST = re.compile(r"\[\s*-?\d")
+_REASONS: set[str] = set()
+"""Names of the models that spent all tokens of a reply on reasoning: they are given more from then on."""
+
+Write = Callable[[Token], None]
+
+
+class NoWords(ModelFailed):
+    """Nothing was left of the reply once its mechanical faults were repaired."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A reply as a reading, what it was made of, and what it cost."""
+
+    reading: Reading
+    content: Content
+    figures: Mapping[str, float]
+
+
+async def speak(
+    ask: Ask, message: Message, hits: Sequence[Hit], services: Services, outdated: Sequence[int], write: Write
+) -> Spoken:
+    """Let the chat model reply.
+
+    Raises:
+        ModelFailed: it failed, or said nothing, before anything could be shown.
+    """
+    model, settings = services.model, services.settings
+    assert model is not None
+    content = await asyncio.to_thread(gather, ask, message, hits, services, outdated)
+    content, size, notices = await asyncio.to_thread(fit, content, model, settings.reply_tokens)
+    shown = StreamedReply(
+        len(content.lines),
+        ask.persona.name,
+        lambda text, restart: write(Token(text, restart=restart)),
+        has_lists=_LIST.search(ask.text) is not None,
+    )
+    reply = Completion("")
+    try:
+        reply = await _ask(model, content, shown, settings.model, settings.reply_tokens)
+    except (ModelFailed, UnknownModel) as fault:
+        if not shown.text:
+            raise
+        notices.append(f"{BROKEN} {fault}")
+    if not shown.text:
+        raise NoWords("The chat model gave no usable reply (nothing was left without the marks of its template)")
+    scores = {hit.memory.id: hit.scores for hit in hits}
+    cited = [content.lines[number - 1] for number in shown.cited]
+    citations = tuple(Citation(n, m, m.text, scores.get(m.id, {})) for n, m in enumerate(cited, 1))
+    if reply.cut:
+        notices.append(f"The reply was cut off at {settings.reply_tokens:,} tokens or began to repeat itself.")
+    reading = Reading(shown.text, citations=citations, by=settings.model, notice=" ".join(notices), cut=reply.cut)
+    figures = {
+        "known": len(content.known),
+        "earlier": len(content.earlier),
+        "turns": len(content.turns),
+        "prompt tokens": size,
+        "tokens in": reply.tokens_in,
+        "tokens out": reply.tokens_out,
+        "fallback": 0,
+    }
+    return Spoken(reading, content, figures)
+
+
+async def _ask(model: BaseChatModel, content: Content, shown: StreamedReply, name: str, most: int) -> Completion:
+    """The whole reply; a model that got no further than its reasoning is asked again with more tokens."""
+    spent = Completion("")
+    while True:
+        room = most + (REASONING_TOKENS if name in _REASONS else 0)
+        reply = spent + await stream_reply(model, messages(content), max_tokens=room, on_piece=shown.feed)
+        shown.end(reply.text)
+        if shown.text or not reply.cut or name in _REASONS:
+            return reply
+        _REASONS.add(name)
+        shown.raw, spent = "", reply
+
+
+def fit(content: Content, model: BaseChatModel, reply_tokens: int) -> tuple[Content, int, list[str]]:
+    """The content that fits beside the reply, its size in tokens, and what the user must be told; blocks.
+
+    The oldest half of the chat goes first, and again half of the rest: so the beginning of the prompt stays the same
+    for many messages. Then go the last earlier lines, what is known, and the beginning of the message.
+
+    Raises:
+        ModelFailed: not even the persona's card fits.
+    """
+    context = context_length(model) or UNKNOWN_CONTEXT
+    room = context - min(reply_tokens, context // 2)
+    on_cpu = isinstance(model, LocalModel) and model.on_cpu
+    size, notices = count_tokens(model, messages(content)), list[str]()
+    while on_cpu and size > CPU_PROMPT_TOKENS and len(content.earlier) > CPU_LINES:
+        content = replace(content, earlier=content.earlier[1:])
+        size = count_tokens(model, messages(content))
+    while size > room:
+        if content.turns:
+            content = replace(content, turns=content.turns[(len(content.turns) + 1) // 2 :])
+        elif content.lines:
+            content = replace(content, known=content.known[: len(content.known) // 2], earlier=content.earlier[1:])
+        elif len(content.ask.text) > LEAST_MESSAGE:
+            notices = [CUT_MESSAGE]
+            content = replace(content, ask=replace(content.ask, text=content.ask.text[len(content.ask.text) // 4 :]))
+        else:
+            raise ModelFailed(
+                f"the prompt has {size:,} tokens and the chat model can read {room:,} beside its reply. "
+                "Shorten the persona's card, or choose a model with a longer context"
+            )
+        size = count_tokens(model, messages(content))
+    return content, size, notices
