@@ -60,3 +60,8 @@ def test_the_other_commands_exist():
     usage = parser().format_help()
     assert named
     assert all(re.search(rf"^\s+{name.split()[0]}\b", usage, re.MULTILINE) for name in named)
+
+
+def test_the_guide_lists_every_benchmark():
+    guide = (Path(__file__).parents[1] / "eval" / "README.md").read_text("utf-8")
+    assert re.findall(r"(?m)^\| ([a-z-]+) \|", guide.partition("| name |")[2].partition("\n\n")[0]) == list(BENCHMARKS)

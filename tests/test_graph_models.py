@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 import sys
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -260,6 +261,13 @@ def test_a_cancellation_that_meets_a_piece_of_the_reply_is_not_lost():
         model = chat_model(server.model())
         for n in range(40):
             asyncio.run(walk_away(model, n * 0.0005))
+
+
+def test_threads_with_event_loops_of_their_own_ask_one_model_at_once():
+    with ChatServer("one two") as server, ThreadPoolExecutor(8) as threads:
+        model = chat_model(server.model())
+        replies = list(threads.map(lambda _: complete(model, "Count.").text, range(200)))
+    assert replies == ["one two"] * 200
 
 
 def test_one_model_is_asked_from_several_event_loops():

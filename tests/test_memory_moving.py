@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from memory import ingest
@@ -37,13 +37,13 @@ def told(db):
     persona = {r["id"]: r["name"] for r in tables["personas"]}
     session = {r["id"]: (persona[r["persona_id"]], r["identity"]) for r in tables["sessions"]}
     turn = {r["id"]: (session[r["session_id"]], r["identity"]) for r in tables["turns"]}
-    said = {r["memory_id"]: db.execute("SELECT identity FROM turns WHERE id = ?", [r["turn_id"]]).fetchone()[0]
-            for r in tables["sources"]}  # fmt: skip
+    spoken = {(r["memory_id"], rows.digest(t["session_id"], t["identity"]))
+              for r in tables["sources"] for t in tables["turns"] if t["id"] == r["turn_id"]}  # fmt: skip
     nth, memory = Counter(), {None: None}
     for r in tables["memories"]:
         memory[r["id"]] = (persona[r["persona_id"]], nth[r["persona_id"]])
         nth[r["persona_id"]] += 1
-        if r["identity"] == rows.digest(r["session_id"], said.get(r["id"])):
+        if (r["id"], r["identity"]) in spoken:
             r["identity"] = "its turn's"
     names = {"persona_id": persona, "session_id": {**session, None: None}, "turn_id": turn}
     names |= {"memory_id": memory, "basis_id": memory, "superseded_by": memory, "other_id": memory}
@@ -181,8 +181,20 @@ def exported(bank, folder, *names):
     return file
 
 
+def telling(who, day, recallable, learns):
+    place, flags = PLACES[day % len(PLACES)], {"recallable": recallable, "alone": True}
+    return {"who": who, "session": "a", "source": "chat", "place": place, "day": day, "learns": learns, **flags}
+
+
+MERGED_INTO_AN_UTTERANCE = [
+    *(telling(2, 7, True, "dependent"), telling(1, 6, False, "end"), telling(1, 28, True, "dependent")),
+    {"deed": "merge", "nth": 2},
+]
+
+
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(deeds)
+@example(MERGED_INTO_AN_UTTERANCE)
 def test_whatever_a_bank_went_through_it_comes_back_equal_and_twice_adds_nothing(tmp_path_factory, happened):
     folder = tmp_path_factory.mktemp("moving")
     bank, other = pair(folder)

@@ -4,27 +4,14 @@ from __future__ import annotations
 
 import os
 import platform
+import re
+import tomllib
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = (
-    "dateparser",
-    "ir-measures",
-    "langgraph",
-    "numpy",
-    "PyStemmer",
-    "rouge-score",
-    "sacrebleu",
-    "scikit-learn",
-    "scipy",
-    "sentence-transformers",
-    "torch",
-    "transformers",
-)
-"""Libraries whose version can change a figure."""
 
 
 def checksum(path: Path) -> str:
@@ -41,21 +28,22 @@ def checksum(path: Path) -> str:
 
 @cache
 def code_version() -> str:
-    """Digest everything that answers and scores: the sources, and the weights that come with them.
+    """Digest everything that answers and scores: all files of the packages and of assets/models.
 
-    The code of the screen is left out, so that a change there lets an unfinished run be resumed.
+    Documents and the code of the screen are left out, so that a change there lets an unfinished run be resumed.
     """
     total = sha256()
-    sources = [p for room in ("memory", "graph", "eval") for p in sorted((ROOT / room).rglob("*.py"))]
-    for path in [*sources, ROOT / "assets" / "models" / "classifier.npz"]:
-        if path.parent.name != "tab":
+    for path in (p for room in ("memory", "graph", "eval", "assets/models") for p in sorted((ROOT / room).rglob("*"))):
+        if path.is_file() and path.suffix != ".md" and path.parent.name not in ("tab", "__pycache__"):
             total.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
     return total.hexdigest()[:16]
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python and of the libraries that can change a figure."""
-    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
+    """Versions of Python and of the libraries that Memoir names, one of which holds the default encoder's weights."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    names = [re.split(r"[^\w.-]", each)[0] for each in project["dependencies"]]
+    return {"python": platform.python_version(), **{name: version(name) for name in names}}
 
 
 def machine() -> str:

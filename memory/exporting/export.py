@@ -92,12 +92,14 @@ def _pieces(db: Database, session_id: int) -> Iterator[tuple[TurnRow, ...]]:
 
 def _memory_line(row: rows.Row) -> Line:
     links = json.loads(row["links"])
-    is_utterance = len(links) == 1 and row["identity"] == rows.digest(row["session_id"], row["turn_identity"])
+    # An utterance's identity has this bank's number of the session in it: the file has its own turn first instead.
+    own = [link for link in links if row["identity"] == rows.digest(row["session_id"], link[3])]
+    ordered = own + [link for link in links if link not in own]
     memory = MemoryRow.read(
         row,
-        identity=None if is_utterance else row["identity"],
+        identity=None if own else row["identity"],
         key=row["key"] if row["key"] != row["text"] else "",
-        sources=tuple(SourceRow(turn=turn, quote=quote, alone=bool(alone)) for turn, quote, alone in links),
+        sources=tuple(SourceRow(turn=turn, quote=quote, alone=bool(alone)) for turn, quote, alone, _ in ordered),
         rests_on=tuple(json.loads(row["bases"])),
         cited_by=tuple((turn, number) for turn, number in json.loads(row["uses"])),
     )

@@ -118,7 +118,10 @@ class SourceRow(_Row):
 
 
 class MemoryRow(_model(MEMORIES)):  # type: ignore[misc]
-    """A row of `memories` with its rows of `sources`, `rests_on` and `cites`; `key` is left out if it is the text."""
+    """A row of `memories` with its rows of `sources`, `rests_on` and `cites`; `key` is left out if it is the text.
+
+    A turn's own memory has no `identity`; its turn is the first of the sources.
+    """
 
     n: Number
     identity: Identity | None = None
@@ -136,8 +139,8 @@ class MemoryRow(_model(MEMORIES)):  # type: ignore[misc]
     def _fits(self) -> Self:
         if (self.event_start, self.event_end) != (None, None) and (self.event_start or "9") >= (self.event_end or ""):
             raise ValueError("an event must have a start and end after it")
-        if self.identity is None and (len(self.sources) != 1 or self.session is None):
-            raise ValueError("only the memory of one turn needs no identity")
+        if self.identity is None and (not self.sources or self.session is None):
+            raise ValueError("only the memory of a turn needs no identity")
         return self
 
     @property

@@ -18,14 +18,10 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-MAX_TEXT = 400
-"""Characters of a text whose schema states no `maxLength`."""
+from graph.models.limits import MAX_ITEMS, MAX_LENGTH
 
 CHARACTERS_PER_WORD = 8
 """With the space after it; English has 5 to 6, so that `maxLength` is seldom exceeded."""
-
-MAX_ITEMS = 16
-"""Entries of a list whose schema states no `maxItems`."""
 
 MAX_NUMBERS = 400
 """An integer between bounds is spelled out up to this many values."""
@@ -80,9 +76,8 @@ class _Writer:
         if kind == "array" and "items" in schema:
             return self._array(schema)
         if kind == "string":
-            return self._text(
-                max(1, schema.get("maxLength", MAX_TEXT) // CHARACTERS_PER_WORD), schema.get("minLength", 0)
-            )
+            words = max(1, schema.get("maxLength", MAX_LENGTH) // CHARACTERS_PER_WORD)
+            return self._text(words, schema.get("minLength", 0))
         if kind == "integer" and 0 <= schema.get("maximum", -1) - schema.get("minimum", 0) < MAX_NUMBERS:
             return _choice([f'"{n}"' for n in range(schema.get("minimum", 0), schema["maximum"] + 1)])
         if kind in RULES:

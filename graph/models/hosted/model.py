@@ -23,10 +23,10 @@ def hosted_model(name: ModelName, temperature: float) -> BaseChatModel:
     Raises:
         UnknownModel: OpenAI needs a key, and none is set.
     """
-    import httpx
     from pydantic import SecretStr
 
     from graph.models.hosted.openai_chat import OpenAIChat
+    from graph.models.hosted.unpooled import UnpooledClient
 
     model = OpenAIChat(
         model=name.model,
@@ -39,8 +39,7 @@ def hosted_model(name: ModelName, temperature: float) -> BaseChatModel:
         stream_chunk_timeout=None,
         max_retries=RETRIES,
         stream_usage=True,
-        # A connection belongs to the event loop that opened it, and the same model is asked from several.
-        http_async_client=httpx.AsyncClient(limits=httpx.Limits(max_keepalive_connections=0)),
+        http_async_client=UnpooledClient(),
         # Set, or a name that resembles a newer one of OpenAI's would be asked in another protocol.
         use_responses_api=False,
     )

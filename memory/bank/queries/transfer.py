@@ -36,16 +36,15 @@ def turn_rows(db: Database, session_id: int) -> Iterator[dict[str, Any]]:
 def memory_rows(db: Database, persona_id: int) -> Iterator[dict[str, Any]]:
     """The memories of a persona in order of id.
 
-    `links` (turn, quote, alone), `bases` (memories it rests on) and `uses` (turn, number of the citation) are JSON
-    lists; `turn_identity` is that of a source turn.
+    `links` (turn, quote, alone, the turn's identity), `bases` (memories it rests on) and `uses` (turn, number of the
+    citation) are JSON lists.
     """
     query = """
         SELECT m.*,
-            (SELECT json_group_array(json_array(turn_id, quote, alone)) FROM sources WHERE memory_id = m.id) AS links,
+            (SELECT json_group_array(json_array(o.turn_id, o.quote, o.alone, t.identity))
+                FROM sources o JOIN turns t ON t.id = o.turn_id WHERE o.memory_id = m.id) AS links,
             (SELECT json_group_array(basis_id) FROM rests_on WHERE memory_id = m.id) AS bases,
-            (SELECT json_group_array(json_array(turn_id, number)) FROM cites WHERE memory_id = m.id) AS uses,
-            (SELECT t.identity FROM sources o JOIN turns t ON t.id = o.turn_id WHERE o.memory_id = m.id)
-                AS turn_identity
+            (SELECT json_group_array(json_array(turn_id, number)) FROM cites WHERE memory_id = m.id) AS uses
         FROM memories m WHERE persona_id = ? ORDER BY id
     """
     return db.query(query, [persona_id])
