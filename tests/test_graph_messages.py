@@ -15,6 +15,7 @@ from graph.tab.messages import (
     STATUS,
     Bubble,
     Chat,
+    answer_bubble,
     draft_bubble,
     latest,
     notice,
@@ -59,6 +60,42 @@ def test_a_text_is_shown_as_it_was_written_and_kept_as_it_is() -> None:
     bubble = user_bubble("I like *stars* and <b>bold</b>.")
     assert bubble.text == "I like *stars* and <b>bold</b>."
     assert shown([bubble])[0]["content"] == r"I like \*stars\* and \<b\>bold\<\/b\>\."
+
+
+CODE = "```python\ndef first(items):\n    return items[0]\n```"
+
+
+@pytest.mark.parametrize(
+    "reply", [CODE, f"So:\n\n{CODE}\n\n- **one**\n- two", "| a | b |\n|---|---|\n| 1 | 2 |", "a < b"]
+)
+def test_the_markdown_of_a_reply_is_kept(reply: str) -> None:
+    assert draft_bubble(reply).markdown == reply == answer_bubble(reply, set(), 1).markdown
+
+
+@pytest.mark.parametrize(
+    ("reply", "markdown"),
+    [
+        ("<img src=x onerror=alert(1)>", r"\<img src=x onerror=alert(1)>"),
+        ("![a](http://outside.invalid/p.png)", r"\![a\](http://outside.invalid/p.png)"),
+        ("[harmless](http://outside.invalid)", r"[harmless\](http://outside.invalid)"),
+        ("[a][b]\n\n[b]: http://outside.invalid", "[a][b]\n\n[b\\]: http://outside.invalid"),
+        (r"\`<b>`", r"\`\<b>`"),
+        ("``<b>``", r"``\<b>``"),
+    ],
+)
+def test_html_pictures_and_hidden_addresses_of_a_reply_are_escaped(reply: str, markdown: str) -> None:
+    assert draft_bubble(reply).markdown == answer_bubble(reply, set(), 1).markdown == markdown
+
+
+def test_citations_lead_to_their_sources_and_not_in_code() -> None:
+    text = f"In May [1]. Or [2]?\n\n{CODE.replace('0', '1')}"
+    assert answer_bubble(text, {1}, 3).markdown == text.replace("May [1]", "May [1](#source-3-1)")
+
+
+def test_sentences_that_nothing_supports_are_marked_beside_their_citations() -> None:
+    shown_as = answer_bubble("Hello. You own a boat [1]. Bye.", {1}, 2, ["You own a boat [1]."]).markdown
+    mark = '(#unsupported "Not in my memory")'
+    assert shown_as == f"Hello. [You own a boat]{mark} [1](#source-2-1)[.]{mark} Bye."
 
 
 def test_a_chat_gives_what_was_said_in_it_and_no_notices(tmp_path: Path) -> None:

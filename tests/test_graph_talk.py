@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.assistant import Assistant
+from graph.readers.talk.passages import Line, Wanted, choose, split
 from graph.readers.talk.prompt import INSTRUCTION, RESERVED, Content, alternating, messages, system_message, turns_of
 from graph.readers.talk.repairs import StreamedReply
 from graph.replies.recitation import recites
 from graph.state import Token
-from memory.types import PersonaDraft, TurnDraft
+from memory.types import MemoryDraft, PersonaDraft, TurnDraft
 from support.chat_server import Broken, ChatServer, Half
 from support.event_stream import events_of
 from support.model_reader import ADOPTED, QUESTION, reading_with
@@ -261,6 +262,49 @@ def test_only_what_a_benchmark_hands_in_is_shown(marlow):
     assert "What you know" not in request["messages"][0]["content"]
 
 
+ESSAY = (
+    "I'm the cook at a primary school and have been for nineteen years, and I love every pan in that kitchen. "
+    "My husband works at the boatyard and sings in a choir on Thursdays, bass, terribly loud at home. "
+    "His mother Hannelore lives in Bremen, eighty nine and sharp as a tack, and beats us all at cards. "
+    "Then there is my daughter in Bristol with my grandson, who builds space rockets from yoghurt pots."
+)
+
+
+def test_of_a_long_line_the_passages_that_fit_are_shown_and_cited(marlow):
+    marlow.say(ESSAY)
+    marlow = marlow.again()
+    for n in range(30):
+        marlow.services.bank.add_memories(marlow.persona.id, [MemoryDraft("world", f"The ferry took {n} bicycles.")])
+    _, requests = talked(
+        marlow, "Hello!", text="We visit Hannelore on Sunday, and I packed far too much again, as ever."
+    )
+    assert "Hannelore lives in Bremen" in requests[0]["messages"][-1]["content"]
+
+    def reply(request):
+        (number,) = re.findall(r"\[(\d+)\] [^\n]*Hannelore lives", request["messages"][-1]["content"])
+        return f"Beat her at cards! [{number}]"
+
+    answer, _ = talked(marlow, reply, text="We visit Hannelore on Sunday.")
+    (citation,) = answer.reading.citations
+    assert "Hannelore" in citation.quote
+    assert citation.memory.text == ESSAY
+
+
+@given(st.text(alphabet="ab .!?\n。", max_size=700))
+def test_the_passages_of_a_text_are_all_of_its_words_in_order(text):
+    assert "".join("".join(split(text)).split()) == "".join(text.split())
+
+
+def test_passages_are_chosen_within_the_tokens_and_stay_in_order(marlow, embedder):
+    memories = marlow.services.bank.memories(marlow.persona.id)
+    lines = choose(memories, Wanted(("When did I adopt the greyhound?",), {}), embedder, 60)
+    assert ADOPTED in [line.words for line in lines]
+    assert sum(len(line.words) for line in lines) <= 240
+    places = [memories.index(line.memory) for line in lines]
+    assert places == sorted(places)
+    assert choose(memories, Wanted(("When did I adopt the greyhound?",), {}), embedder, 60, near=1.1) == []
+
+
 def a_card(**fields):
     return PersonaDraft(
         "Otto",
@@ -278,7 +322,8 @@ def content_of(chat, dialogue=(), text=TOLD, **card):
     persona = chat.services.bank.create_persona(a_card(**card))
     ask = replace(chat.asks(text), persona=persona, dialogue=tuple(dialogue))
     (line,) = (m for m in chat.services.bank.memories(chat.persona.id) if m.text == ADOPTED)
-    return Content(ask, "Tilde", (line,), (line,), turns_of(ask))
+    told = Line(line, line.text)
+    return Content(ask, "Tilde", (told,), (told,), turns_of(ask))
 
 
 def test_the_prompt_holds_card_task_facts_examples_chat_day_lines_and_at_last_the_message(marlow):

@@ -70,7 +70,7 @@ async def _spoken(
     if message.news == CRISIS:
         notices.append(reply(NEWS[CRISIS], ask, services.bank))
     reading = replace(spoken.reading, notice="\n\n".join(filter(None, [*notices, spoken.reading.notice])))
-    shown = {memory.id for memory in spoken.content.lines}
+    shown = {line.memory.id for line in spoken.content.lines}
     read_hits = drop(hits, lambda hit: hit.memory.id not in shown, "budget", "not shown to the chat model")
     decided = f"{services.settings.model}, {reading.outcome}"
     change: TurnState = {"reading": reading, "hits": read_hits}

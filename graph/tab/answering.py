@@ -72,7 +72,8 @@ class Answering:
             ask = await to_thread(build_ask, self.assistant.services.bank, text, chat, as_of, remember=not forgetful)
             assistant = await to_thread(self.model.assistant, self.assistant, model_name, quantization)
             self.learner.use(assistant.services.model)
-            yield {self.box.composer: messages.busy(), **self._below(bubbles, messages.status("Thinking…"))}
+            hidden = {self.box.go_on: gr.Button(visible=False)}
+            yield {self.box.composer: messages.busy(), **hidden, **self._below(bubbles, messages.status("Thinking…"))}
             async for waiting in iterate_in_threadpool(wait_until_ready(self.assistant, self.indexer)):
                 yield self._below(bubbles, messages.status(waiting))
             async for update in self._write(assistant, ask, chat, bubbles, stop):
@@ -118,16 +119,19 @@ class Answering:
             bubbles = (*bubbles[:-1], replace(bubbles[-1], remembered=tuple(memory.text for memory in made)))
         number = len(chat.answers) + 1
         given = PastAnswer(answer.ask.text, tuple((c.number, c.memory.id, c.quote) for c in reading.citations))
-        notice = messages.notice(messages.WITHOUT_MODEL, reading.notice)
-        reply = messages.answer_bubble(reading.answer, {c.number for c in reading.citations}, number)
+        notice = messages.notice(messages.NOTE if by_model else messages.WITHOUT_MODEL, reading.notice)
+        numbers = {c.number for c in reading.citations}
+        reply = messages.answer_bubble(reading.answer, numbers, number, reading.unsupported)
+        bubbles = (*bubbles, reply, *notice) if by_model else (*bubbles, *notice, reply)
         return {
-            **self._end(replace(chat, bubbles=(*bubbles, *notice, reply), answers=(*chat.answers, given))),
+            **self._end(replace(chat, bubbles=bubbles, answers=(*chat.answers, given)), cut=reading.cut),
             self.sources: render_answer_sources(bank, answer.ask.persona.id, number, given, reading),
             **self.trace.explain(answer),
         }
 
-    def _end(self, chat: Chat) -> Update:
+    def _end(self, chat: Chat, *, cut: bool = False) -> Update:
         return {
+            self.box.go_on: gr.Button(visible=cut),
             self.box.composer: messages.ready(),
             self.box.bubbles: messages.shown(chat.bubbles),
             self.chat: chat,

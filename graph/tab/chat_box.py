@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from graph.replies.suggestions import MOST, suggest_questions
 from graph.tab.introduction import SAMPLE
-from graph.tab.messages import ASK, SEND
+from graph.tab.messages import ASK, GO_ON, SEND
 from memory.bank.bank import Bank
 from memory.formatting import format_count, format_day
 from memory.tab.events import Update
@@ -55,6 +55,7 @@ class ChatBox:
                 self.suggestions = [
                     gr.Button(visible=False, size="sm", min_width=0, elem_classes="memoir-chip") for _ in range(MOST)
                 ]
+        self.go_on = gr.Button(GO_ON, visible=False, size="sm", min_width=90, elem_id="go-on")
         self.composer = gr.Textbox(
             placeholder=ASK,
             label="Your message",

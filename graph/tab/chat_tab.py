@@ -88,6 +88,7 @@ class ChatTab:
     def _connect(self, page: gr.Blocks) -> None:
         fresh = [
             self.box.bubbles,
+            self.box.go_on,
             self.chat,
             self.as_of,
             self.date_note,
@@ -118,7 +119,7 @@ class ChatTab:
         self.timer.tick(self.show_indexing, None, [self.indexing, self.timer], **PRIVATE)
         sent = [self.box.composer, self.chat, self.as_of, self.forgetful, self.model.name, self.model.quantization]
         answered = [self.box.composer, self.box.bubbles, self.chat, self.sources, self.timer, self.place, self.past]
-        answered += self.trace.outputs
+        answered += [self.box.go_on, *self.trace.outputs]
         # With the default "once", a page drops what is sent until it has seen the last answer's end, without a word.
         at_once = {"concurrency_limit": 4, "concurrency_id": "answer", "trigger_mode": "multiple", **PRIVATE}
         answering = Answering(
@@ -134,7 +135,7 @@ class ChatTab:
             self._where,
         )
         self.box.composer.submit(answering.answer, sent, answered, **at_once)
-        for button in self.box.suggestions:
+        for button in (*self.box.suggestions, self.box.go_on):
             filled = button.click(lambda question: question, button, self.box.composer, **PRIVATE)
             filled.then(answering.answer, sent, answered, **at_once)
         # Not with Gradio's `cancels`, which covers the chat with the word "Error".
@@ -263,6 +264,7 @@ class ChatTab:
             self.box.bubbles: gr.update(
                 value=messages.shown(chat.bubbles), placeholder=describe_persona(self.bank, persona)
             ),
+            self.box.go_on: gr.Button(visible=False),
             self.chat: chat,
             self.as_of: as_of,
             self.date_note: hint(explain_as_of(self.bank, persona, as_of)),

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import gradio as gr
 
+from graph.readers.talk.markup import outside_code
 from memory.formatting import clip
 
 ASK = "Ask a question, or share something to remember"
 SEND, STOP = "Send", "Stop"
 
 STOPPED = ("Stopped", "Your message is kept; the unfinished reply is not.")
-WITHOUT_MODEL = "Answered without the chat model"
+WITHOUT_MODEL, NOTE = "Answered without the chat model", "Note"
+GO_ON = "Go on"
+"""Offered under a reply that was cut; a click sends it."""
 
 STATUS = {
     "classify": "Searching the memories…",
@@ -39,7 +42,12 @@ CUT = ("Earlier messages", "Earlier messages are not shown here. You can find wh
 
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
-_CITATION = re.compile(r"\\\[(\d+)\\\]")
+_CITATION = re.compile(r"\[(\d+)\]")
+_UNSAFE = re.compile(r"<(?=[a-zA-Z/!?])|!(?=\[)|\](?=[(:])")
+"""What begins HTML or a picture, and what would hide the address of a link."""
+
+UNSUPPORTED = "#unsupported"
+"""The target of the links that mark what no memory supports; screen.css gives them a dotted line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +88,42 @@ def to_markdown(text: str) -> str:
     return "\n".join(_PUNCTUATION.sub(r"\\\1", line.strip()) for line in text.strip().splitlines())
 
 
-def link_citations(answer: str, numbers: Collection[int], answer_number: int) -> str:
-    """Escape an answer, and link its citations, those of these numbers, to their sources."""
+def safe_markdown(text: str) -> str:
+    """Keep a reply's Markdown, but escape HTML, pictures, and links that hide their address."""
+    return outside_code(text.strip(), _escape)
+
+
+def link_citations(answer: str, numbers: Collection[int], answer_number: int, unsupported: Iterable[str] = ()) -> str:
+    """Convert an answer to Markdown in which its citations, those of these numbers, lead to their sources.
+
+    The sentences that are `unsupported` are marked.
+    """
 
     def link(match: re.Match[str]) -> str:
         number = int(match[1])
         return f"[{number}](#source-{answer_number}-{number})" if number in numbers else match[0]
 
-    return _CITATION.sub(link, to_markdown(answer))
+    marked = {_escape(sentence): _mark(_escape(sentence)) for sentence in unsupported}
+
+    def write(words: str) -> str:
+        text = _escape(words)
+        for sentence, mark in marked.items():
+            text = text.replace(sentence, mark, 1)
+        return _CITATION.sub(link, text)
+
+    return outside_code(answer.strip(), write)
+
+
+def _escape(words: str) -> str:
+    return _UNSAFE.sub(r"\\\g<0>", words)
+
+
+def _mark(sentence: str) -> str:
+    """The sentence as a link that says that it is not in the memory; its citations stay links of their own."""
+    parts = re.split(r"( ?\[\d+\])", sentence)
+    return "".join(
+        part if n % 2 else f'[{part}]({UNSUPPORTED} "Not in my memory")' for n, part in enumerate(parts) if part
+    )
 
 
 def user_bubble(text: str) -> Bubble:
@@ -97,12 +133,12 @@ def user_bubble(text: str) -> Bubble:
 
 def draft_bubble(text: str) -> Bubble:
     """Make the bubble of an answer that is still being written."""
-    return Bubble("assistant", text, to_markdown(text))
+    return Bubble("assistant", text, safe_markdown(text))
 
 
-def answer_bubble(answer: str, numbers: Collection[int], answer_number: int) -> Bubble:
-    """Make the bubble of an answer, its citations linked to their sources."""
-    return Bubble("assistant", answer, link_citations(answer, numbers, answer_number))
+def answer_bubble(answer: str, numbers: Collection[int], answer_number: int, unsupported: Iterable[str] = ()) -> Bubble:
+    """Make the bubble of an answer: its citations lead to their sources, and what nothing supports is marked."""
+    return Bubble("assistant", answer, link_citations(answer, numbers, answer_number, unsupported))
 
 
 def status(text: str) -> Bubble:

@@ -22,6 +22,9 @@ from memory.tab.templates import hint
 
 GIB = 2**30
 
+LEAST_PARAMETERS = 1_500_000_000
+"""A model of fewer makes up too much of what it says."""
+
 DESTINATIONS = {
     "none": "No model: answers quote your memories.",
     "openai": "Your question and the memories found for it are sent to OpenAI.",
@@ -132,6 +135,8 @@ def describe_model(name: str, quantization: Quantization) -> str:
     state = "Loaded" if model.loaded else "Not loaded yet"
     disk = f", {_gib(model.weights.path.stat().st_size)} on disk," if isinstance(model, GgufChat) else ""
     text = f"{state}: {weights}{disk} need {_gib(need.total)} ({parts}); {_gib(free)} are free."
+    if need.parameters < LEAST_PARAMETERS:
+        text = f"This model is too small to talk with: it makes up much of what it says. {text}"
     return text if model.loaded or need.total <= free else f"{text} There is not enough memory."
 
 

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from graph.models.tokens import estimated_tokens
+from graph.readers.talk.passages import CHARACTERS_PER_TOKEN, Line, Wanted, choose
 from graph.readers.talk.prompt import Content, turns_of
 from graph.replies.recaps import lines_of_recap, parse_recap
 from graph.state import Ask, Message, Services
 from graph.understanding.parts import KNOWN_OF_USER, tells
+from graph.understanding.sentences import split
 from memory.bank.queries.told import facts_told, name_told, upcoming
 from memory.search.scoring import SearchSettings
+from memory.search.tokens import content_terms
 from memory.types import Hit, Memory
 
 if TYPE_CHECKING:
     from memory.search.searcher import Searcher, View
 
-EARLIER = 12
-"""Most earlier lines: with eight, the line that mattered was missing twice as often in the hand-played chats."""
+ALWAYS_TOKENS, PLAN_TOKENS, FACT_TOKENS, EARLIER_TOKENS = 250, 150, 200, 700
+"""Tokens of what matters whatever is said, of plans, of facts, and of earlier lines: some 1,300 in all, which leaves
+room for the card, the task and some turns within 1,800."""
 
-KNOWN_TOKENS, ALL_TOKENS = 500, 2_000
-"""Estimated tokens of what is known: in every prompt, and where the user asks for all of it."""
-
-PLANS = 6
-"""Most plans."""
+ALL_TOKENS = 2_000
+"""Tokens of facts where the user asks for all that is known."""
 
 ALWAYS = (
     "My friend is badly allergic to nuts and cannot eat them.",
@@ -38,9 +39,19 @@ ALWAYS = (
 )
 """What matters whatever is said: allergies, illness and losses, told as people tell them, to find lines like these."""
 
-OF_EACH, OF_ALL, NEAR = 6, 12, 0.3
-"""Most lines like each of these and like all, and their least cosine: with all-MiniLM-L6-v2, most lines on other
-subjects have less. One too many costs some tokens, one that is missing may do harm."""
+OF_EACH, NEAR = 12, 0.3
+"""Lines that are looked at for each of these, and the least cosine of a passage: with all-MiniLM-L6-v2, most passages
+on other subjects have less. One too many costs some tokens, one that is missing may do harm."""
+
+PLANS = 12
+"""Plans that are looked at."""
+
+RARE, OF_RARE = 6, 3
+"""Words of a message that are looked up by themselves, the rarest in the memory, and the lines of each: a name among
+eighty other words hardly counts, and yet what is known of that person matters."""
+
+QUERIES = 8
+"""Most sentences of a message that passages are compared with."""
 
 
 def gather(
@@ -52,45 +63,55 @@ def gather(
     """
     bank, persona = services.bank, ask.persona.id
     user = name_told(bank, persona, ask.as_of)
-    left_out = set(outdated)
-    found = [hit.memory for hit in hits if hit.kept and hit.memory.id not in left_out]
+    found = [hit.memory for hit in hits if hit.kept]
     if ask.handed_in or ask.only_found:
-        return Content(ask, user, (), _by_time(found), turns_of(ask))
+        return Content(ask, user, (), tuple(Line(m, m.text) for m in sorted(found, key=_time)), turns_of(ask))
+    shown = {turn.text for turn in ask.dialogue}
+    left_out = set(outdated)
+
+    def is_new(memory: Memory) -> bool:
+        return memory.id not in left_out and memory.text not in shown
+
     wanted = parse_recap(ask.text) or ("about me" if message.small_talk == KNOWN_OF_USER else None)
     asked = lines_of_recap(wanted, ask, bank) if wanted else []
-    shown = frozenset(turn.text for turn in ask.dialogue)
-    budget = ALL_TOKENS if wanted == "about me" else KNOWN_TOKENS
-    known = tuple(_within(budget, _known(ask, services, left_out), shown))
-    turns = {turn for memory in known for turn in memory.turn_ids if memory.store == "dialogue"}
-    ids = {memory.id for memory in known}
-    lines = [m for m in dict.fromkeys([*asked, *found]) if m.id not in ids and not turns.intersection(m.turn_ids)]
-    earlier = [line for line in lines if line.text not in shown][:EARLIER]
-    return Content(ask, user, known, _by_time(earlier), turns_of(ask))
+    known = _known(ask, services, is_new, ALL_TOKENS if wanted == "about me" else FACT_TOKENS)
+    of_known = {(turn, line.words) for line in known for turn in line.memory.turn_ids or (line.memory.id,)}
+    terms = _term_weights(ask, services)
+    candidates = dict.fromkeys(m for m in chain(asked, found, _of_rare_terms(ask, services, terms)) if is_new(m))
+    queries = Wanted((ask.text, *split(ask.text)[:QUERIES]), terms)
+    earlier = choose(sorted(candidates, key=_time), queries, services.searcher.embedder, EARLIER_TOKENS)
+    earlier = [line for line in earlier if not any((turn, line.words) in of_known for turn in line.memory.turn_ids)]
+    return Content(ask, user, tuple(known), tuple(earlier), turns_of(ask))
 
 
-def _known(ask: Ask, services: Services, left_out: set[int]) -> Iterator[Memory]:
-    """What holds now, the most important first: allergies, illness and losses; plans; facts, the latest first."""
+def _known(ask: Ask, services: Services, is_new: Callable[[Memory], bool], fact_tokens: int) -> list[Line]:
+    """What holds now: allergies, illness and losses, plans, and facts, in the order in which they were learned.
+
+    That order changes least from one message to the next.
+    """
     bank, persona = services.bank, ask.persona.id
-    seen = set(left_out)
-    plans = upcoming(bank, persona, ask.as_of, 2 * PLANS)
-    told = {memory.turn_ids or memory.id: memory for memory in reversed(plans)}  # a turn and its event are one plan
-    for memory in (*_always(ask, services), *list(told.values())[::-1][:PLANS], *facts_told(bank, persona, ask.as_of)):
-        if memory.id not in seen:
-            seen.add(memory.id)
-            yield memory
+    always = choose(
+        filter(is_new, _always(ask, services)), Wanted(ALWAYS, {}), services.searcher.embedder, ALWAYS_TOKENS, NEAR
+    )
+    plans: dict[object, Memory] = {}
+    for memory in filter(is_new, upcoming(bank, persona, ask.as_of, PLANS)):  # a turn and its event are one plan
+        before = plans.setdefault(memory.turn_ids or memory.id, memory)
+        if len(memory.text) < len(before.text):
+            plans[memory.turn_ids or memory.id] = memory
+    lines = [
+        *always,
+        *_within(PLAN_TOKENS, plans.values()),
+        *_within(fact_tokens, filter(is_new, facts_told(bank, persona, ask.as_of))),
+    ]
+    return sorted({line.memory: line for line in reversed(lines)}.values(), key=lambda line: line.memory.id)
 
 
 def _always(ask: Ask, services: Services) -> Iterator[Memory]:
-    """Lines on allergies, illness and losses of anybody, the likeliest first."""
+    """Lines that may tell of allergies, illness and losses of anybody."""
     searcher, settings = services.searcher, SearchSettings(k=OF_EACH)
-    likeliest: dict[Memory, float] = {}
-    for view in _views(searcher):
-        for hit in searcher.search(ask.persona.id, [view], ask.as_of, settings):
-            near = hit.scores.get("dense", 0.0)
-            if near >= max(NEAR, likeliest.get(hit.memory, 0.0)) and hit.memory.speaker != ask.persona.name:
-                likeliest[hit.memory] = near
-    ordered = sorted(likeliest, key=lambda memory: -likeliest[memory])
-    yield from islice((memory for memory in ordered if tells(memory.text)), OF_ALL)
+    hits = (hit for view in _views(searcher) for hit in searcher.search(ask.persona.id, [view], ask.as_of, settings))
+    found = dict.fromkeys(hit.memory for hit in hits if hit.kept and hit.memory.speaker != ask.persona.name)
+    yield from (memory for memory in found if tells(memory.text))
 
 
 @lru_cache(maxsize=8)
@@ -98,18 +119,33 @@ def _views(searcher: Searcher) -> tuple[View, ...]:
     return searcher.views(ALWAYS)
 
 
-def _within(budget: int, memories: Iterable[Memory], shown: frozenset[str]) -> list[Memory]:
-    """As many as fit, in the order in which they were learned: that changes least from one message to the next."""
-    kept, left = [], budget
+def _term_weights(ask: Ask, services: Services) -> dict[str, float]:
+    """How much each term of the message tells two lines apart: its inverse document frequency; 0 if no line has it."""
+    terms = content_terms(ask.text)
+    n, frequencies = services.searcher.document_frequencies(ask.persona.id, terms, ask.as_of)
+    return {
+        term: math.log(1 + (n - df + 0.5) / (df + 0.5)) if (df := frequencies.get(term, 0)) else 0.0 for term in terms
+    }
+
+
+def _of_rare_terms(ask: Ask, services: Services, weights: Mapping[str, float]) -> Iterator[Memory]:
+    """The lines that have the rarest words of the message, which are most often names."""
+    rarest = sorted((term for term in weights if weights[term]), key=lambda term: -weights[term])[:RARE]
+    if rarest:
+        searcher, settings = services.searcher, SearchSettings(k=OF_RARE, dense_weight=0.0)
+        for view in searcher.views(rarest):
+            yield from (h.memory for h in searcher.search(ask.persona.id, [view], ask.as_of, settings) if h.kept)
+
+
+def _within(tokens: int, memories: Iterable[Memory]) -> Iterator[Line]:
+    """As many as fit, whole."""
+    left = tokens * CHARACTERS_PER_TOKEN
     for memory in memories:
-        left -= estimated_tokens(memory.text) // 2 + 20  # the estimate is about twice what English takes
-        if left < 0:
-            break
-        if memory.text not in shown:
-            kept.append(memory)
-    return sorted(kept, key=lambda memory: memory.id)
+        left -= len(memory.text)
+        if left >= 0:
+            yield Line(memory, memory.text)
 
 
-def _by_time(memories: Iterable[Memory]) -> tuple[Memory, ...]:
-    """The oldest first."""
-    return tuple(sorted(memories, key=lambda m: (m.said_at.timestamp() if m.said_at else float("-inf"), m.id)))
+def _time(memory: Memory) -> tuple[float, int]:
+    """What orders lines, the oldest first."""
+    return memory.said_at.timestamp() if memory.said_at else float("-inf"), memory.id

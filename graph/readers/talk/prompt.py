@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from graph.models.json_replies import quoted
 from graph.readers.talk.markup import outside_code
+from graph.readers.talk.passages import Line
 from graph.replies.card import THE_USER, example_turns, introduce
 from graph.state import USER, Ask
 from graph.understanding.sentences import shorten
@@ -28,8 +29,8 @@ from memory.types import SEMANTIC, Memory
 if TYPE_CHECKING:
     from graph.models.calls import Messages
 
-LINE_CHARACTERS = 400
-"""Most characters of one earlier line."""
+LINE_CHARACTERS = 1_000
+"""Most characters of one line: of a text without the end of a sentence."""
 
 TASK = """\
 Reply to {user}'s last message as {name} would, in its language. A chat needs one to four sentences; a task gets what \
@@ -65,12 +66,12 @@ class Content:
 
     ask: Ask
     user: str
-    known: tuple[Memory, ...] = ()
-    earlier: tuple[Memory, ...] = ()
+    known: tuple[Line, ...] = ()
+    earlier: tuple[Line, ...] = ()
     turns: tuple[tuple[str, str], ...] = ()
 
     @property
-    def lines(self) -> tuple[Memory, ...]:
+    def lines(self) -> tuple[Line, ...]:
         """All numbered lines; line n is the item n - 1."""
         return (*self.known, *self.earlier)
 
@@ -117,14 +118,13 @@ def last_message(content: Content) -> str:
     return "\n\n".join([*parts, f"{head}\n{ask.with_choices or ask.text}"])
 
 
-def _listed(memories: Sequence[Memory], first: int, content: Content) -> Iterator[str]:
-    """The memories with their numbers, from `first`, under a head wherever the day or the speaker changes."""
+def _listed(lines: Sequence[Line], first: int, content: Content) -> Iterator[str]:
+    """The lines with their numbers, from `first`, under a head wherever the day or the speaker changes."""
     said = (
-        (_head(memory, content), f"[{number}] {_said(memory, content)}")
-        for number, memory in enumerate(memories, first)
+        (_head(line.memory, content), f"[{number}] {_said(line, content)}") for number, line in enumerate(lines, first)
     )
-    for head, lines in groupby(said, key=itemgetter(0)):
-        yield from [*([f"{head}:"] if head else []), *(line for _, line in lines)]
+    for head, group in groupby(said, key=itemgetter(0)):
+        yield from [*([f"{head}:"] if head else []), *(line for _, line in group)]
 
 
 def _head(memory: Memory, content: Content) -> str:
@@ -136,9 +136,9 @@ def _head(memory: Memory, content: Content) -> str:
     return ", ".join(filter(None, [when, quoted(speaker) if speaker else ""]))
 
 
-def _said(memory: Memory, content: Content) -> str:
-    """The words of a memory, with its end if it holds no more."""
-    text = " ".join(memory.text.split())
+def _said(line: Line, content: Content) -> str:
+    """The words of a line, with its end if it holds no more."""
+    memory, text = line.memory, " ".join(line.words.split())
     if memory.store in SEMANTIC and memory.speaker == USER:
         text = _YOUR.sub(f"{content.user or THE_USER}'s", text)
     ended = memory.valid_to is not None and memory.valid_to <= content.ask.as_of

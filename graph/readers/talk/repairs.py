@@ -85,8 +85,8 @@ class StreamedReply:
 def _before_template_mark(text: str) -> str:
     """The text before the first mark that ends a turn; marks before any word are left out, and those in code stay."""
     kept = ""
-    for part in markup.parts(text):
-        head, *rest = [part] if part.startswith("`") else _TEMPLATE_MARK.split(part)
+    for part, is_code in markup.parts(text):
+        head, *rest = [part] if is_code else _TEMPLATE_MARK.split(part)
         while rest and not (kept + head).strip():
             head, *rest = rest
         kept += head

@@ -80,7 +80,9 @@ async def speak(
         raise NoWords("The chat model gave no usable reply (nothing was left without the marks of its template)")
     scores = {hit.memory.id: hit.scores for hit in hits}
     cited = [content.lines[number - 1] for number in shown.cited]
-    citations = tuple(Citation(n, m, m.text, scores.get(m.id, {})) for n, m in enumerate(cited, 1))
+    citations = tuple(
+        Citation(n, line.memory, line.words, scores.get(line.memory.id, {})) for n, line in enumerate(cited, 1)
+    )
     if reply.cut:
         notices.append(f"The reply was cut off at {settings.reply_tokens:,} tokens or began to repeat itself.")
     reading = Reading(shown.text, citations=citations, by=settings.model, notice=" ".join(notices), cut=reply.cut)
