@@ -5,7 +5,7 @@
 
 A script has a row of JSON a line: first {"persona": {...}}, then {"chat", "when", "user", "reply": "good" or "bad"}.
 NEEDS has rows {"row", "quotes": [{"row", "words", "instead_of"?}]}: the words of earlier messages (numbered from 1)
-that matter to a message. The model may be `hand_model.py`, whose replies somebody writes; without --model a scripted server
+that matter to a message. The model may be a server whose replies somebody writes; without --model a scripted one
 replies "I see.", which is enough for the figures on prompts. FOLDER keeps the bank and a record of each message.
 """
 
