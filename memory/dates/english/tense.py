@@ -71,7 +71,7 @@ NOW_PLANNED = re.compile(
     rf"(?:\b(?:am|is|are|im|its)(?: \w+)?|['’](?:m|s|re)(?: now| all| still)?) (?:{PLANNED}|due|\w+ed)\b", re.IGNORECASE
 )
 PASSIVE = re.compile(
-    r"\b(?:have|has|having) (?:my|our|his|her|their|the) \w+ \w+"
+    r"(?:\b(?:am|is|are|im)|['’](?:m|re)|\b(?:have|has|having) (?:my|our|his|her|their|the) \w+) \w+"
     r"|\b(?:be|get|gets|getting|being)(?: (?:the|my|our|his|her|their|its|a|an) \w+| (?:it|them))? \w+"
     r"|\b(?:to|will|won['’]?t|shall|gonna|wanna|gotta|can|can['’]?t|cannot|must|should|might|could|would|do|does|don['’]?t"
     r"|lets?|let['’]s|\w+['’]?ll)(?: (?:i|you|u|we|he|she|they))?(?: (?:not|also|just|only|finally))? (?:beat"
@@ -79,7 +79,7 @@ PASSIVE = re.compile(
     r"|split|upset)\b",
     re.IGNORECASE,
 )
-"""Passives and causatives: their participle is not a past form."""
+"""Passives, states ("I'm stuck") and causatives: their participle is not a past form."""
 SET_FOR = re.compile(rf"\b{PLANNED}\b.*\b(?:for|to|until|till) (?:the )?\Z", re.IGNORECASE)
 FOR = re.compile(r"\bfor (?:the )?\Z", re.IGNORECASE)
 SINCE = re.compile(r"\bsince (?:the )?\Z", re.IGNORECASE)
