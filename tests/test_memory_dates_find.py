@@ -238,6 +238,27 @@ def test_a_shift_of_whole_weeks_moves_what_counts_in_days_as_far(words, anchor, 
     assert (there.span.start, there.span.end) == (here.span.start + shift, here.span.end + shift)
 
 
+WEEKDAY_NAMES = "Monday,Tuesday,Wednesday,Thursday,Friday,Saturday,Sunday".split(",")
+
+
+@settings(max_examples=150, deadline=None)
+@given(anchor=ANCHORS, weekday=st.integers(0, 6))
+@example(anchor=datetime(2026, 11, 22, 14, 15, tzinfo=UTC), weekday=6)  # a Sunday
+def test_a_weekday_on_that_very_day_is_today_unless_tense_or_next_says_otherwise(anchor, weekday):
+    def days_away(sentence):
+        (found,) = find_times(sentence.format(WEEKDAY_NAMES[weekday]), anchor)
+        return (found.span.start - anchor.replace(hour=0, minute=0, second=0, microsecond=0)).days
+
+    ahead = (weekday - anchor.weekday()) % 7
+    for today in ("It's {} and I have nothing to do.", "no school because it's {}", "Dentist {}"):
+        assert days_away(today) == ahead
+    assert days_away("this {}") == weekday - anchor.weekday()
+    for coming in ("I'll see her on {}.", "We're going to Rome {}", "next {}"):
+        assert days_away(coming) == (ahead or 7)
+    for over in ("We went there {}.", "I saw her on {}", "last {}"):
+        assert days_away(over) == ahead - 7
+
+
 def test_a_long_text_is_read_up_to_a_documented_number_of_expressions():
     text = "We met on 7 May 2023 and last week, since March. " * 1100
     assert len(text) > 50_000

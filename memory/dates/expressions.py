@@ -84,7 +84,7 @@ def _express(text: str, phrase: Phrase, now: datetime, zone: tzinfo, edge: int) 
     start, end = phrase.start, phrase.end
     opener = OPEN_END_WORD.search(text, max(edge, start - LOOK_BACK), start)
     word = opener["word"].lower().split()[0] if opener else ""
-    if word == "by" and phrase.tense == "future":
+    if word == "by" and phrase.tense != "past":
         opener = None  # the day by which something is due
     onwards = ONWARDS.match(text, end) if word == "from" else None
     try:

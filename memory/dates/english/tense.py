@@ -126,8 +126,8 @@ def tense_of(before: str, after: str) -> Tense:
     """The tense of a sentence at a time in it, from the words before and after the time.
 
     In the clause around the time, the nearest verb before it decides, else the nearest after it. A clause without a
-    verb takes the tense of the one before it; one of at most a word ("on friday, we left") that of the next. A time
-    that stands alone is a past one.
+    verb takes the tense of the one before it; one of at most a word ("on friday, we left") that of the next. A sentence
+    without a verb is in the present tense, and a time that stands alone is a past one.
     """
     if BEGINS.match(f"{before} {after}"):
         return "future"
@@ -143,7 +143,7 @@ def tense_of(before: str, after: str) -> Tense:
         (*tail[1:], *reversed(head[:-1])) if words <= 1 else reversed(head[:-1]) if words <= MAX_VERBLESS_WORDS else ()
     )
     tenses = [_tense_of_clause(head[-1]), _tense_of_clause(tail[0], first=True), *map(_tense_of_clause, others)]
-    return next(filter(None, tenses), "future")
+    return next(filter(None, tenses), "present")
 
 
 def _tense_of_clause(clause: str, *, first: bool = False) -> Tense | None:
@@ -156,7 +156,7 @@ def _tense_of_clause(clause: str, *, first: bool = False) -> Tense | None:
         if is_past_form(match[0]) and not any(start <= match.start() < end for start, end in covered)
     ]
     if not ahead and not past:
-        return "future" if PRESENT.search(clause) else None
+        return "present" if PRESENT.search(clause) else None
     nearest = min([*ahead, *past]) if first else max([*ahead, *past])
     return "future" if nearest in ahead else "past"
 
