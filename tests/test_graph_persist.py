@@ -44,6 +44,31 @@ def test_a_statement_is_remembered_with_its_date_and_found_after_a_restart(quill
 @pytest.mark.parametrize(
     "text",
     [
+        "I started at the bakery on Monday and the party is on 20 December.",
+        "I started at the bakery on Monday. The party is on 20 December.",
+    ],
+)
+def test_a_message_of_two_dates_is_dated_by_neither_and_found_by_both(quill, text):
+    assert "24 June" not in quill.say(text).reading.answer
+    assert [memory.event for memory in memories(quill)] == [None]
+    later = quill.again(chat_id="later")
+    assert "24 June 2024" in later.say("When did I start at the bakery?", remember=False).reading.answer
+    assert "20 December 2024" in later.say("When is the party?", remember=False).reading.answer
+    for question in ("What is on 20 December?", "What did I do last Monday?"):
+        found = later.say(question, remember=False)
+        assert [citation.memory.text for citation in found.reading.citations] == [text]
+    assert not any(memory.event for memory in memories(quill))
+
+
+@pytest.mark.parametrize("text", ["I'm stuck at home until Friday.", "I haven't slept since Friday."])
+def test_an_open_stretch_is_no_date_of_what_happened(quill, text):
+    quill.say(text)
+    assert [memory.event for memory in memories(quill)] == [None]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "I'm allergic to nuts, ok?",
         "My boss Dana quit, what should I do?",
         "we adopted a cat called Miso last week and I can't sleep, any tips?",
