@@ -15,6 +15,7 @@ from graph.learning.fact_slots import (
     ANY_PLACE,
     AT_WORK,
     BARE,
+    CHIEFS,
     DATE,
     DEMONYM,
     END,
@@ -205,7 +206,7 @@ FORMS: tuple[Form, ...] = (
     _tie(rf"{MY}{TIE}'?s name(?:'?s| is) {ANY_NAME}"),
     _tie(
         rf"{MY}(?P<kind>{FAMILY}|{ROLE}) is (?!(?-i:{DEMONYM})\b)(?-i:(?![A-Z]{{2}})){WHO}"
-        r"(?=\W*\Z|[,.;!)]| (?:and|but|who)\b)"
+        r"(?=\W*\Z|[,.;!)]| (?:and|but|who|now)\b)"
     ),
     *(
         _tie(rf"(?:{OWN}|\A\W*got){before} (?:an?|two|three|four|\d)(?: \w+)? {TIE}s? (?:called|named) {ANY_NAME}")
@@ -216,6 +217,7 @@ FORMS: tuple[Form, ...] = (
         rf"{ANY_NAME}"
     ),
     _tie(rf"{OWN} (?:two|three|four|\d)(?: \w+)? {TIE}s?,? {PEOPLE}"),
+    _tie(rf"{OWN} an? {QUALITY}(?P<kind>{FAMILY}|{ROLE}),? (?!(?-i:{DEMONYM})\b){WHO}"),
     _tie(rf"\b(?P<head>{PERSON})'s {QUALITY}{TIE} (?:(?:is )?(?:called|named) )?{WHO}", presupposes=True),
     # Not of friends: music and coffee are many people's best.
     _tie(rf"\b{WHO}(?: is|'s) my {QUALITY}(?P<kind>{FAMILY}|{AT_WORK})(?![\w'-]){END}"),
@@ -246,5 +248,14 @@ ENDINGS: tuple[Form, ...] = (
     _employer(rf"{_NO_MORE} work (?:at|for) {_FIRM}{ANY_PLACE}", begins=True),
     _employer(rf"{_LEFT} (?:at|with) {_FIRM}{ANY_PLACE}", begins=True),
     _occupation(rf"{_NO_MORE} work as (?:an? )?{ANY_JOB}", begins=True),
+    _tie(
+        rf"\b(?:my|our) (?:old|former|ex)[- ](?P<kind>{CHIEFS}),? (?:(?:was )?(?:called|named) )?{WHO}", exclusive=True
+    ),
+    _tie(
+        rf"{MY}(?P<kind>{CHIEFS}),? {WHO},?(?: has| just)* (?:quit|resigned|retired"
+        rf"|left (?:the|our) (?:company|firm|team)){END}",
+        exclusive=True,
+        begins=True,
+    ),
 )
 """Ways of saying that a fact of these words is so no more."""

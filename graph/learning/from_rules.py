@@ -71,9 +71,11 @@ def stated_facts(
     Those present are spoken to: "my father, Ida, laughs a lot" tells her of a father and does not make her one.
     """
     quotes = (Quote(place, sentence),)
-    for fact in endings(sentence, speaker, said_at):
-        yield LearnedMemory(fact, quotes, ends=True)
+    ended = {fact.text: fact for fact in endings(sentence, speaker, said_at)}
+    yield from (LearnedMemory(fact, quotes, ends=True) for fact in ended.values())
     for fact in facts(sentence, speaker, said_at):
+        if fact.text in ended:
+            continue
         if fact.store != "relationship" or fact.relation is None or fact.relation.tail not in present:
             yield LearnedMemory(fact, quotes)
 
