@@ -9,11 +9,13 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from graph.learning.feelings import emotion, scene
 from graph.learning.plain_facts import endings, facts
 from graph.learning.summary import TermWeights, summary
+from graph.understanding.follow_ups import names_somebody
 from graph.understanding.form import form_of
 from graph.understanding.sentences import split
 from graph.understanding.times import stated_time
@@ -28,6 +30,9 @@ GIST = 3
 PHRASES = 5
 """Key phrases of a session, by which its summary is found, too."""
 
+NEAR = 3
+"""Sentences before one about "she" in which she may be named."""
+
 LEAST_WORDS = 4
 """Fewest words of a sentence in a summary."""
 
@@ -37,6 +42,8 @@ _REPORTED = re.compile(
     r"\b(?:you|he|she|they|we|who|[A-Z]\w+)(?:'d|'ve| had| have| once| also| just| always)? "
     r"(?:said|says|told|tells|wrote|writes|mentioned|asked|claimed|thinks?|thought)\b"
 )
+_OF_SOMEBODY = re.compile(r"\W*(?:(?:and|but|so|then) )?(?:s?he|they|his|her|their)\b", re.IGNORECASE)
+"""The beginning of a sentence about somebody whom it does not name."""
 _CITED = re.compile(r"\[\d{1,3}\]")
 
 
@@ -90,11 +97,30 @@ def learn_from_sentence(sentence: str, turn: Turn, place: int, present: Collecti
     when, felt = stated_time(sentence, turn.said_at), emotion(sentence)
     if when is None and not felt:
         return
-    event = MemoryDraft(
-        "event", sentence, said_at=turn.said_at, emotion=felt, scene=scene(sentence), speaker=turn.speaker
-    )
+    text, quote = _understandable(sentence, turn.text)
+    if not text:
+        return
+    event = MemoryDraft("event", text, said_at=turn.said_at, emotion=felt, scene=scene(sentence), speaker=turn.speaker)
     dated = replace(event, event=when.span, event_text=when.text) if when else event
-    yield LearnedMemory(dated, (Quote(place, sentence),))
+    yield LearnedMemory(dated, (Quote(place, quote),))
+
+
+_sentences = lru_cache(maxsize=1)(split)  # of one text, for each of its sentences
+
+
+def _understandable(sentence: str, text: str) -> tuple[str, str]:
+    """A sentence as it is understood without the rest of its text, and the words that say it.
+
+    One about "she" needs the sentence shortly before it that names somebody. If none does, both are empty.
+    """
+    if not _OF_SOMEBODY.match(sentence):
+        return sentence, sentence
+    sentences = _sentences(text)
+    here = sentences.index(sentence)
+    for place in range(here - 1, max(here - 1 - NEAR, -1), -1):
+        if names_somebody(sentences[place]):
+            return f"{sentences[place]} {sentence}", " ".join(sentences[place : here + 1])
+    return "", ""
 
 
 def _summary(turns: Sequence[SessionTurn], learned: Sequence[LearnedMemory]) -> Iterator[LearnedMemory]:
