@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 
 from graph.learning.fact_slots import (
     ANIMAL,
@@ -69,45 +70,19 @@ class Form:
         return self.store == "relationship" or self.relation == "name"
 
 
-def _form(pattern: str, store: Store, relation: str, text: str, **how: bool) -> Form:
+def _form(store: Store, relation: str, text: str, pattern: str, **how: bool) -> Form:
     return Form(re.compile(pattern, re.IGNORECASE), store, relation, text, **how)
 
 
-def _name(pattern: str, **how: bool) -> Form:
-    return _form(pattern, "profile", "name", "Name: {what}", exclusive=True, **how)
-
-
-def _home(pattern: str, **how: bool) -> Form:
-    return _form(pattern, "profile", "home", "Lives in {what}", exclusive=True, **how)
-
-
-def _occupation(pattern: str, **how: bool) -> Form:
-    return _form(pattern, "profile", "occupation", "Works as {what}", exclusive=True, **how)
-
-
-def _employer(pattern: str, **how: bool) -> Form:
-    return _form(pattern, "profile", "employer", "Works at {what}", exclusive=True, **how)
-
-
-def _birthday(pattern: str) -> Form:
-    return _form(pattern, "profile", "birthday", "Birthday: {what}", exclusive=True)
-
-
-def _favourite(pattern: str) -> Form:
-    return _form(pattern, "profile", "favourite {kind}", "Favourite {kind}: {what}", exclusive=True)
-
-
-def _tie(pattern: str, **how: bool) -> Form:
-    return _form(pattern, "relationship", "{kind}", "{what} is {whose} {kind}", **how)
-
-
-def _status(pattern: str) -> Form:
-    return _form(pattern, "profile", "marital status", "Marital status: {what}", exclusive=True)
-
-
-def _profile(relation: str, text: str, pattern: str) -> Form:
-    return _form(pattern, "profile", relation, text)
-
+_profile = partial(_form, "profile")
+_name = partial(_profile, "name", "Name: {what}", exclusive=True)
+_home = partial(_profile, "home", "Lives in {what}", exclusive=True)
+_occupation = partial(_profile, "occupation", "Works as {what}", exclusive=True)
+_employer = partial(_profile, "employer", "Works at {what}", exclusive=True)
+_birthday = partial(_profile, "birthday", "Birthday: {what}", exclusive=True)
+_favourite = partial(_profile, "favourite {kind}", "Favourite {kind}: {what}", exclusive=True)
+_status = partial(_profile, "marital status", "Marital status: {what}", exclusive=True)
+_tie = partial(_form, "relationship", "{kind}", "{what} is {whose} {kind}")
 
 _INTRODUCED = r"(?=\W*\Z|[,.;!)]| and\b| btw\b| by the way\b| here\b)"
 _LASTS = r"(?=.{0,40}\b(?:for|since|all my life|now|the past|ever)\b)"
@@ -144,13 +119,7 @@ FORMS: tuple[Form, ...] = (
     _profile(
         "origin", "From {what}", rf"\bI(?:'m(?: originally)? from|(?: originally)? come from| grew up in) {SURE_PLACE}"
     ),
-    _form(
-        rf"\bI was born (?:and (?:raised|bred) )?in {SURE_PLACE}",
-        "profile",
-        "birthplace",
-        "Born in {what}",
-        exclusive=True,
-    ),
+    _profile("birthplace", "Born in {what}", rf"\bI was born (?:and (?:raised|bred) )?in {SURE_PLACE}", exclusive=True),
     _occupation(rf"\bI'm (?:an? |now an? |currently an? ){JOB}"),
     _occupation(rf"\bI'm an? {ANY_JOB}(?= by (?:trade|profession)\b)"),
     _occupation(rf"{_WORKING}(?: (?:part|full)[- ]time)? as (?:an? )?{ANY_JOB}"),
