@@ -92,6 +92,7 @@ _STARTED = (
     r"(?:job|position|role)))?"
 )
 _FIRM = r"(?:the )?"
+_HOW_MUCH = r"\bI(?: absolutely| really| just| do| also| still)*"
 
 _NOBODY_ELSE = (
     rf"(?:(?!\b(?:{FAMILY}|{ROLE}|{ANIMAL}|guy|man|girl|boy|woman|lady|bloke|someone|somebody|one)\b)[^.?]){{0,60}}?"
@@ -143,16 +144,8 @@ FORMS: tuple[Form, ...] = (
         rf"\A\W*(?!(?:this|that|it|he|she|they|here|there)\b)(?P<what>[\w' -]{{2,40}}?) (?:is|are) my favou?rite "
         rf"(?P<kind>[a-z][\w ]{{1,30}}?){END}"
     ),
-    _profile(
-        "likes",
-        "Likes {what}",
-        rf"\bI(?: absolutely| really| just| do| also| still)* (?:love|like|enjoy|adore) {BARE}",
-    ),
-    _profile(
-        "dislikes",
-        "Dislikes {what}",
-        rf"\bI(?: absolutely| really| just| do| also| still)* (?:hate|dislike|detest|loathe) {BARE}",
-    ),
+    _profile("likes", "Likes {what}", rf"{_HOW_MUCH} (?:love|like|enjoy|adore) {BARE}"),
+    _profile("dislikes", "Dislikes {what}", rf"{_HOW_MUCH} (?:hate|dislike|detest|loathe) {BARE}"),
     _profile(
         "allergy",
         "Allergic to {what}",

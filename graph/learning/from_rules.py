@@ -63,11 +63,9 @@ def learn(turns: Sequence[SessionTurn]) -> tuple[LearnedMemory, ...]:
 def own_sentences(text: str) -> Iterator[str]:
     """The sentences that state something in the speaker's own words."""
     for sentence in split(text):
-        if sentence.startswith(">") or form_of(sentence) == "question":
-            continue
-        if _REPORTED.search(sentence) or _CITED.search(sentence) or _QUOTED.search(sentence):
-            continue
-        yield sentence
+        of_others = any(pattern.search(sentence) for pattern in (_REPORTED, _CITED, _QUOTED))
+        if not (of_others or sentence.startswith(">") or form_of(sentence) == "question"):
+            yield sentence
 
 
 def stated_facts(
@@ -81,9 +79,8 @@ def stated_facts(
     ended = {fact.text: fact for fact in endings(sentence, speaker, said_at)}
     yield from (LearnedMemory(fact, quotes, ends=True) for fact in ended.values())
     for fact in facts(sentence, speaker, said_at):
-        if fact.text in ended:
-            continue
-        if fact.store != "relationship" or fact.relation is None or fact.relation.tail not in present:
+        is_present = fact.store == "relationship" and fact.relation is not None and fact.relation.tail in present
+        if fact.text not in ended and not is_present:
             yield LearnedMemory(fact, quotes)
 
 

@@ -90,12 +90,8 @@ NEAREST_WEEKDAY: Mapping[Tense, Which] = {"past": "last", "present": "nearest", 
 
 def weekday_at(weekday: int, which: Which = "nearest") -> Resolve:
     """A resolver of a weekday; the nearest is by the tense the last that is over, the first not over, or the next."""
-
-    def resolve(now: datetime, tense: Tense) -> Stretch | None:
-        chosen = NEAREST_WEEKDAY[tense] if which == "nearest" else which
-        return calendar.choose(calendar.weekdays(now, weekday), now, chosen, tense, "week")
-
-    return resolve
+    choices = NEAREST_WEEKDAY if which == "nearest" else dict.fromkeys(NEAREST_WEEKDAY, which)
+    return lambda now, tense: calendar.choose(calendar.weekdays(now, weekday), now, choices[tense], tense, "week")
 
 
 def the_weekend(now: datetime, tense: Tense) -> Stretch:

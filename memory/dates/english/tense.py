@@ -107,11 +107,10 @@ PRESENT = re.compile(
 WORD = re.compile(r"[\w'’]+")
 TIME_WORDS = frozenset(
     """
-    in on at by over the of from to since before after until till between during around about and or a an early mid
-    late end
-    start beginning middle first second third fourth last next this day days night week weeks weekend month months year
-    years two three four couple few morning afternoon evening monday tuesday wednesday thursday friday saturday sunday
-    january february march april may june july august september october november december ago later
+    in on at by over the of from to since before after until till between during around about and or a an early mid late
+    end start beginning middle first second third fourth last next this day days night week weeks weekend month months
+    year years two three four couple few morning afternoon evening monday tuesday wednesday thursday friday saturday
+    sunday january february march april may june july august september october november december ago later
     """.split()
 )
 """Words that only name a time: with nothing else, there is no sentence."""
