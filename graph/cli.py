@@ -25,7 +25,7 @@ from memory.bank import learning_queue
 from memory.bank.bank import Bank
 from memory.cli.arguments import end_of_date, positive_number
 from memory.cli.errors import print_error, run_command
-from memory.dates.expressions import describe_span
+from memory.dates.expressions import describe_time
 from memory.embedding.embedder import Embedder
 from memory.exporting.json_values import to_json_values
 from memory.formatting import format_count
@@ -131,7 +131,7 @@ def as_json(answer: Answer) -> dict[str, object]:
             }
             for c in reading.citations
         ],
-        "window": [{"text": w.text, "means": describe_span(w.span), "sure": w.sure} for w in answer.window],
+        "window": [{"text": w.text, "means": describe_time(w), "sure": w.sure} for w in answer.window],
         "trace": [to_json_values(line) for line in answer.trace],
         "milliseconds": round(sum(line.milliseconds for line in answer.trace), 2),
     }

@@ -57,6 +57,37 @@ def test_a_dated_sentence_is_an_event_of_its_day():
     assert (event.event.start, event.speaker) == (datetime(2024, 6, 30, tzinfo=UTC), "You")
 
 
+@pytest.mark.parametrize(
+    ("said", "text", "quote"),
+    [
+        ("My mum called. She's visiting next weekend.", "My mum called. She's visiting next weekend.", ""),
+        (
+            "Sanne rang, finally. I was out. Then she came round yesterday!",
+            "Sanne rang, finally. Then she came round yesterday!",
+            "Sanne rang, finally. I was out. Then she came round yesterday!",
+        ),
+        ("My mum called.\n\nHer flight lands tomorrow.", "My mum called. Her flight lands tomorrow.", ""),
+        ("She's visiting next weekend.", None, ""),
+        ("I was out. They came round yesterday.", None, ""),
+        ("It rained. I planted a tree yesterday.", "I planted a tree yesterday.", ""),
+    ],
+)
+def test_an_event_of_somebody_is_understood_by_itself(said, text, quote):
+    events = [item for item in from_rules.learn(heard(said)) if item.memory.store == "event"]
+    assert [(item.memory.text, item.quotes[0].words) for item in events] == ([(text, quote or text)] if text else [])
+
+
+def test_an_event_of_somebody_quotes_what_was_said(tmp_path):
+    bank = Bank(tmp_path / "bank.db")
+    bank.create_persona(PersonaDraft("Quill"))
+    said = "My mum called.\n\nShe's visiting next weekend."
+    bank.remember(
+        1, [SessionDraft((TurnDraft("You", "user", said, JULY),), JULY, learned=from_rules.learn(heard(said)))]
+    )
+    (event,) = bank.memories(1, store="event")
+    assert list(bank.quotes(1, event.id).values()) == [said.rstrip(".")]
+
+
 def test_a_named_feeling_is_an_event_with_its_scene():
     (event,) = drawn("I was so nervous at the dentist's office.", store="event")
     assert (event.emotion, event.scene, event.event) == ("nervousness", "office", None)

@@ -44,6 +44,31 @@ def test_a_statement_is_remembered_with_its_date_and_found_after_a_restart(quill
 @pytest.mark.parametrize(
     "text",
     [
+        "I started at the bakery on Monday and the party is on 20 December.",
+        "I started at the bakery on Monday. The party is on 20 December.",
+    ],
+)
+def test_a_message_of_two_dates_is_dated_by_neither_and_found_by_both(quill, text):
+    assert "24 June" not in quill.say(text).reading.answer
+    assert [memory.event for memory in memories(quill)] == [None]
+    later = quill.again(chat_id="later")
+    assert "24 June 2024" in later.say("When did I start at the bakery?", remember=False).reading.answer
+    assert "20 December 2024" in later.say("When is the party?", remember=False).reading.answer
+    for question in ("What is on 20 December?", "What did I do last Monday?"):
+        found = later.say(question, remember=False)
+        assert [citation.memory.text for citation in found.reading.citations] == [text]
+    assert not any(memory.event for memory in memories(quill))
+
+
+@pytest.mark.parametrize("text", ["I'm stuck at home until Friday.", "I haven't slept since Friday."])
+def test_an_open_stretch_is_no_date_of_what_happened(quill, text):
+    quill.say(text)
+    assert [memory.event for memory in memories(quill)] == [None]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "I'm allergic to nuts, ok?",
         "My boss Dana quit, what should I do?",
         "we adopted a cat called Miso last week and I can't sleep, any tips?",
@@ -159,6 +184,61 @@ def test_a_guess_and_an_open_stretch_are_no_date(quill):
     quill.say("I planted a quince tree recently.")
     quill.say("I repaired the fence before May.")
     assert [m.event for m in memories(quill)] == [None, None]
+
+
+def holders(chat):
+    """Who is what to the user now."""
+    related = [memory for memory in memories(chat) if memory.store == "relationship" and memory.valid_to is None]
+    return sorted(memory.text for memory in related)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "My boss Marieke quit; my new boss is Tom.",
+        "My new boss Tom is fine, and my boss Marieke has retired.",
+        "I have a new boss, Tom.",
+        "My boss is Tom now.",
+        "Tom is my new boss.",
+    ],
+)
+def test_a_new_holder_of_what_one_has_one_of_ends_the_one_before(quill, change):
+    for text in ("My boss is called Marieke.", "My friend Kim has a boss.", "Anna's boss Bo is nice.", change):
+        quill.say(text)
+    assert holders(quill) == ["Bo is Anna's boss", "Kim is your friend", "Tom is your boss"]
+    (before,) = [memory for memory in memories(quill) if memory.text == "Marieke is your boss"]
+    (now,) = [memory for memory in memories(quill) if memory.text == "Tom is your boss"]
+    assert before.valid_to == now.valid_from
+
+
+@pytest.mark.parametrize("kind", ["wife", "fiancée", "landlord", "line manager"])
+def test_of_any_two_who_follow_each_other_the_last_holds(quill, kind):
+    for name in ("Ana", "Zoe", "Ana"):
+        quill.say(f"My new {kind} is called {name}.")
+    assert holders(quill) == [f"Ana is your {kind}"]
+
+
+@pytest.mark.parametrize("kind", ["sister", "friend", "colleague", "dog"])
+def test_of_those_of_whom_one_has_several_all_hold(quill, kind):
+    for name in ("Ana", "Zoe"):
+        quill.say(f"My {kind} is called {name}.")
+    assert holders(quill) == [f"Ana is your {kind}", f"Zoe is your {kind}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        ("My boss Dana left the company.", []),
+        ("My old boss Dana called.", []),
+        ("My boss Dana left the room.", ["Dana is your boss"]),
+        ("My boss Dana quit smoking.", ["Dana is your boss"]),
+        ("My other boss Tim is nicer.", ["Dana is your boss", "Tim is your boss"]),
+    ],
+)
+def test_who_left_is_no_longer_what_they_were(quill, text, held):
+    quill.say("My boss is called Dana.")
+    quill.say(text)
+    assert holders(quill) == held
 
 
 def drafted(chat, text):

@@ -64,7 +64,7 @@ def test_without_a_time_everything_is_kept():
 def test_an_open_question_drops_what_is_of_another_time_and_says_why():
     hits, decided = drop_outside_time([MARCH, APRIL, UNDATED], asked("What happened in April?"), is_open=True)
     assert kept(hits) == [2, 3]
-    assert hits[0].why == "not from April 2024"
+    assert hits[0].why == "not of the time named: April 2024"
     assert decided == "April 2024: kept 2 of 3"
 
 
@@ -88,7 +88,7 @@ def test_a_fact_that_did_not_hold_then_is_dropped_whatever_else_is_asked():
 def test_a_time_that_leaves_nothing_drops_nothing(is_open):
     hits, decided = drop_outside_time([MARCH, APRIL], asked("What happened in January?"), is_open=is_open)
     assert kept(hits) == [1, 2]
-    assert decided == "nothing from January 2024: all kept"
+    assert decided == "nothing of the time named (January 2024): all kept"
 
 
 @pytest.mark.parametrize("is_open", [True, False])
@@ -148,7 +148,7 @@ def test_no_more_are_kept_than_will_be_read():
     dropped = drop_outside_time([MARCH, APRIL, hit(4, APRIL.memory.said_at)], asked("In April?"), is_open=True)[0]
     cut = within_budget(dropped, 1)
     assert kept(cut) == [2]
-    assert [h.why for h in cut] == ["not from April 2024", "", "below the 1 best"]
+    assert [h.why for h in cut] == ["not of the time named: April 2024", "", "below the 1 best"]
 
 
 def test_a_future_memory_is_not_shown_even_where_its_day_is_asked_about(marlow, at):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memory.dates.expressions import YEARS_BEFORE, describe_span, find_times
+from memory.dates.expressions import YEARS_BEFORE, describe_span, describe_time, find_times
 from memory.dates.phrases import MAX_EXPRESSIONS
 from support.time_expressions import ANCHORS, CASES, SENTENCES, THURSDAY, span
 
@@ -39,6 +39,7 @@ def test_find_gives_the_span_that_people_mean(case):
         ("after 7 May 2023", "after 7 May 2023", "after", "2023-05-08", "2023-05-26"),
         ("from March on", "from March on", "after", "2023-03-01", "2023-05-26"),
         ("after tomorrow", "after tomorrow", "after", "2023-05-27", "2024-05-27"),
+        ("I'm stuck at home until Friday", "until Friday", "before", "2023-05-25", "2023-05-26"),
     ],
 )
 def test_before_and_after_open_one_side_as_far_as_is_sensible(sentence, words, relation, start, end):
@@ -49,6 +50,22 @@ def test_before_and_after_open_one_side_as_far_as_is_sensible(sentence, words, r
         datetime.fromisoformat(start) if start else found.span.end.replace(year=found.span.end.year - YEARS_BEFORE)
     )
     assert found.span.start == expected.replace(tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "meaning"),
+    [
+        ("I'm stuck at home until Friday.", "until 26 May 2023"),
+        ("I lived there until 2020", "until 2020"),
+        ("Ever since March", "ever since March 2023"),
+        ("from March on", "from March 2023 on"),
+        ("prior to last week", "prior to the week of 15 May 2023"),
+        ("on 7 May 2023", "7 May 2023"),
+    ],
+)
+def test_an_open_stretch_is_described_by_its_named_end(sentence, meaning):
+    (found,) = find_times(sentence, THURSDAY)
+    assert describe_time(found) == meaning
 
 
 @pytest.mark.parametrize(
@@ -202,7 +219,7 @@ def test_find_never_fails_and_its_spans_and_offsets_hold(text, anchor):
         assert text[one.start : one.end] == one.text
         assert one.span.start.tzinfo is not None
         assert one.span.start < one.span.end
-        assert describe_span(one.span)
+        assert describe_time(one)
         edge = one.end
 
 
@@ -219,6 +236,27 @@ def test_a_shift_of_whole_weeks_moves_what_counts_in_days_as_far(words, anchor, 
     shift = timedelta(weeks=weeks)
     (here,), (there,) = find_times(words, anchor), find_times(words, anchor + shift)
     assert (there.span.start, there.span.end) == (here.span.start + shift, here.span.end + shift)
+
+
+WEEKDAY_NAMES = "Monday,Tuesday,Wednesday,Thursday,Friday,Saturday,Sunday".split(",")
+
+
+@settings(max_examples=150, deadline=None)
+@given(anchor=ANCHORS, weekday=st.integers(0, 6))
+@example(anchor=datetime(2026, 11, 22, 14, 15, tzinfo=UTC), weekday=6)  # a Sunday
+def test_a_weekday_on_that_very_day_is_today_unless_tense_or_next_says_otherwise(anchor, weekday):
+    def days_away(sentence):
+        (found,) = find_times(sentence.format(WEEKDAY_NAMES[weekday]), anchor)
+        return (found.span.start - anchor.replace(hour=0, minute=0, second=0, microsecond=0)).days
+
+    ahead = (weekday - anchor.weekday()) % 7
+    for today in ("It's {} and I have nothing to do.", "no school because it's {}", "Dentist {}"):
+        assert days_away(today) == ahead
+    assert days_away("this {}") == weekday - anchor.weekday()
+    for coming in ("I'll see her on {}.", "We're going to Rome {}", "next {}"):
+        assert days_away(coming) == (ahead or 7)
+    for over in ("We went there {}.", "I saw her on {}", "last {}"):
+        assert days_away(over) == ahead - 7
 
 
 def test_a_long_text_is_read_up_to_a_documented_number_of_expressions():

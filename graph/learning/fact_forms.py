@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 
 from graph.learning.fact_slots import (
     ANIMAL,
@@ -15,6 +16,7 @@ from graph.learning.fact_slots import (
     ANY_PLACE,
     AT_WORK,
     BARE,
+    CHIEFS,
     DATE,
     DEMONYM,
     END,
@@ -68,45 +70,19 @@ class Form:
         return self.store == "relationship" or self.relation == "name"
 
 
-def _form(pattern: str, store: Store, relation: str, text: str, **how: bool) -> Form:
+def _form(store: Store, relation: str, text: str, pattern: str, **how: bool) -> Form:
     return Form(re.compile(pattern, re.IGNORECASE), store, relation, text, **how)
 
 
-def _name(pattern: str, **how: bool) -> Form:
-    return _form(pattern, "profile", "name", "Name: {what}", exclusive=True, **how)
-
-
-def _home(pattern: str, **how: bool) -> Form:
-    return _form(pattern, "profile", "home", "Lives in {what}", exclusive=True, **how)
-
-
-def _occupation(pattern: str, **how: bool) -> Form:
-    return _form(pattern, "profile", "occupation", "Works as {what}", exclusive=True, **how)
-
-
-def _employer(pattern: str, **how: bool) -> Form:
-    return _form(pattern, "profile", "employer", "Works at {what}", exclusive=True, **how)
-
-
-def _birthday(pattern: str) -> Form:
-    return _form(pattern, "profile", "birthday", "Birthday: {what}", exclusive=True)
-
-
-def _favourite(pattern: str) -> Form:
-    return _form(pattern, "profile", "favourite {kind}", "Favourite {kind}: {what}", exclusive=True)
-
-
-def _tie(pattern: str, **how: bool) -> Form:
-    return _form(pattern, "relationship", "{kind}", "{what} is {whose} {kind}", **how)
-
-
-def _status(pattern: str) -> Form:
-    return _form(pattern, "profile", "marital status", "Marital status: {what}", exclusive=True)
-
-
-def _profile(relation: str, text: str, pattern: str) -> Form:
-    return _form(pattern, "profile", relation, text)
-
+_profile = partial(_form, "profile")
+_name = partial(_profile, "name", "Name: {what}", exclusive=True)
+_home = partial(_profile, "home", "Lives in {what}", exclusive=True)
+_occupation = partial(_profile, "occupation", "Works as {what}", exclusive=True)
+_employer = partial(_profile, "employer", "Works at {what}", exclusive=True)
+_birthday = partial(_profile, "birthday", "Birthday: {what}", exclusive=True)
+_favourite = partial(_profile, "favourite {kind}", "Favourite {kind}: {what}", exclusive=True)
+_status = partial(_profile, "marital status", "Marital status: {what}", exclusive=True)
+_tie = partial(_form, "relationship", "{kind}", "{what} is {whose} {kind}")
 
 _INTRODUCED = r"(?=\W*\Z|[,.;!)]| and\b| btw\b| by the way\b| here\b)"
 _LASTS = r"(?=.{0,40}\b(?:for|since|all my life|now|the past|ever)\b)"
@@ -116,6 +92,7 @@ _STARTED = (
     r"(?:job|position|role)))?"
 )
 _FIRM = r"(?:the )?"
+_HOW_MUCH = r"\bI(?: absolutely| really| just| do| also| still)*"
 
 _NOBODY_ELSE = (
     rf"(?:(?!\b(?:{FAMILY}|{ROLE}|{ANIMAL}|guy|man|girl|boy|woman|lady|bloke|someone|somebody|one)\b)[^.?]){{0,60}}?"
@@ -143,13 +120,7 @@ FORMS: tuple[Form, ...] = (
     _profile(
         "origin", "From {what}", rf"\bI(?:'m(?: originally)? from|(?: originally)? come from| grew up in) {SURE_PLACE}"
     ),
-    _form(
-        rf"\bI was born (?:and (?:raised|bred) )?in {SURE_PLACE}",
-        "profile",
-        "birthplace",
-        "Born in {what}",
-        exclusive=True,
-    ),
+    _profile("birthplace", "Born in {what}", rf"\bI was born (?:and (?:raised|bred) )?in {SURE_PLACE}", exclusive=True),
     _occupation(rf"\bI'm (?:an? |now an? |currently an? ){JOB}"),
     _occupation(rf"\bI'm an? {ANY_JOB}(?= by (?:trade|profession)\b)"),
     _occupation(rf"{_WORKING}(?: (?:part|full)[- ]time)? as (?:an? )?{ANY_JOB}"),
@@ -173,16 +144,8 @@ FORMS: tuple[Form, ...] = (
         rf"\A\W*(?!(?:this|that|it|he|she|they|here|there)\b)(?P<what>[\w' -]{{2,40}}?) (?:is|are) my favou?rite "
         rf"(?P<kind>[a-z][\w ]{{1,30}}?){END}"
     ),
-    _profile(
-        "likes",
-        "Likes {what}",
-        rf"\bI(?: absolutely| really| just| do| also| still)* (?:love|like|enjoy|adore) {BARE}",
-    ),
-    _profile(
-        "dislikes",
-        "Dislikes {what}",
-        rf"\bI(?: absolutely| really| just| do| also| still)* (?:hate|dislike|detest|loathe) {BARE}",
-    ),
+    _profile("likes", "Likes {what}", rf"{_HOW_MUCH} (?:love|like|enjoy|adore) {BARE}"),
+    _profile("dislikes", "Dislikes {what}", rf"{_HOW_MUCH} (?:hate|dislike|detest|loathe) {BARE}"),
     _profile(
         "allergy",
         "Allergic to {what}",
@@ -205,7 +168,7 @@ FORMS: tuple[Form, ...] = (
     _tie(rf"{MY}{TIE}'?s name(?:'?s| is) {ANY_NAME}"),
     _tie(
         rf"{MY}(?P<kind>{FAMILY}|{ROLE}) is (?!(?-i:{DEMONYM})\b)(?-i:(?![A-Z]{{2}})){WHO}"
-        r"(?=\W*\Z|[,.;!)]| (?:and|but|who)\b)"
+        r"(?=\W*\Z|[,.;!)]| (?:and|but|who|now)\b)"
     ),
     *(
         _tie(rf"(?:{OWN}|\A\W*got){before} (?:an?|two|three|four|\d)(?: \w+)? {TIE}s? (?:called|named) {ANY_NAME}")
@@ -216,6 +179,7 @@ FORMS: tuple[Form, ...] = (
         rf"{ANY_NAME}"
     ),
     _tie(rf"{OWN} (?:two|three|four|\d)(?: \w+)? {TIE}s?,? {PEOPLE}"),
+    _tie(rf"{OWN} an? {QUALITY}(?P<kind>{FAMILY}|{ROLE}),? (?!(?-i:{DEMONYM})\b){WHO}"),
     _tie(rf"\b(?P<head>{PERSON})'s {QUALITY}{TIE} (?:(?:is )?(?:called|named) )?{WHO}", presupposes=True),
     # Not of friends: music and coffee are many people's best.
     _tie(rf"\b{WHO}(?: is|'s) my {QUALITY}(?P<kind>{FAMILY}|{AT_WORK})(?![\w'-]){END}"),
@@ -246,5 +210,14 @@ ENDINGS: tuple[Form, ...] = (
     _employer(rf"{_NO_MORE} work (?:at|for) {_FIRM}{ANY_PLACE}", begins=True),
     _employer(rf"{_LEFT} (?:at|with) {_FIRM}{ANY_PLACE}", begins=True),
     _occupation(rf"{_NO_MORE} work as (?:an? )?{ANY_JOB}", begins=True),
+    _tie(
+        rf"\b(?:my|our) (?:old|former|ex)[- ](?P<kind>{CHIEFS}),? (?:(?:was )?(?:called|named) )?{WHO}", exclusive=True
+    ),
+    _tie(
+        rf"{MY}(?P<kind>{CHIEFS}),? {WHO},?(?: has| just)* (?:quit|resigned|retired"
+        rf"|left (?:the|our) (?:company|firm|team)){END}",
+        exclusive=True,
+        begins=True,
+    ),
 )
 """Ways of saying that a fact of these words is so no more."""

@@ -130,14 +130,18 @@ DATE = (
 
 # --- who is what to the speaker
 
+_PARTNERS = "wife|husband|partner|girlfriend|boyfriend|fiancée|fiancee|fiancé|fiance|spouse"
+CHIEFS = "boss|line manager|manager|landlord|landlady"
+ONE_AT_A_TIME = frozenset(f"{_PARTNERS}|{CHIEFS}".split("|"))
+"""What only one person is to somebody at a time, so that a new one replaces the one before."""
 FAMILY = (
-    r"(?:(?:step|half|great|god|grand|foster|ex)[- ]?)*(?:mother|mum|mom|mam|father|dad|sister|brother|wife|husband"
-    r"|partner|girlfriend|boyfriend|fianc[eé]e?|son|daughter|grandson|granddaughter|nana|nan|gran|granny|grandma"
-    r"|grandpa|grandad|granddad|auntie|aunt|uncle|cousin|niece|nephew|twin|spouse|child|kid)(?:[- ]in[- ]law)?"
+    rf"(?:(?:step|half|great|god|grand|foster|ex)[- ]?)*(?:mother|mum|mom|mam|father|dad|sister|brother|{_PARTNERS}|son"
+    r"|daughter|grandson|granddaughter|nana|nan|gran|granny|grandma"
+    r"|grandpa|grandad|granddad|auntie|aunt|uncle|cousin|niece|nephew|twin|child|kid)(?:[- ]in[- ]law)?"
 )
 AT_WORK = (
-    "boss|line manager|manager|supervisor|colleague|co-?worker|flatmate|roommate|housemate|landlord|landlady|neighbou?r"
-    "|dentist|GP|doctor|assistant|tutor|professor"
+    rf"{CHIEFS}|supervisor|colleague|co-?worker|flatmate|roommate|housemate|neighbou?r|dentist|GP|doctor|assistant|tutor"
+    "|professor"
 )
 ROLE = (
     rf"(?:(?:best|good|close|old|school|work|childhood) )?(?:friend|mate|pal)|{AT_WORK}|teacher|lecturer|therapist"

@@ -9,11 +9,13 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from graph.learning.feelings import emotion, scene
 from graph.learning.plain_facts import endings, facts
 from graph.learning.summary import TermWeights, summary
+from graph.understanding.follow_ups import names_somebody
 from graph.understanding.form import form_of
 from graph.understanding.sentences import split
 from graph.understanding.times import stated_time
@@ -28,6 +30,9 @@ GIST = 3
 PHRASES = 5
 """Key phrases of a session, by which its summary is found, too."""
 
+NEAR = 3
+"""Sentences before one about "she" in which she may be named."""
+
 LEAST_WORDS = 4
 """Fewest words of a sentence in a summary."""
 
@@ -37,6 +42,8 @@ _REPORTED = re.compile(
     r"\b(?:you|he|she|they|we|who|[A-Z]\w+)(?:'d|'ve| had| have| once| also| just| always)? "
     r"(?:said|says|told|tells|wrote|writes|mentioned|asked|claimed|thinks?|thought)\b"
 )
+_OF_SOMEBODY = re.compile(r"\W*(?:(?:and|but|so|then) )?(?:s?he|they|his|her|their)\b", re.IGNORECASE)
+"""The beginning of a sentence about somebody whom it does not name."""
 _CITED = re.compile(r"\[\d{1,3}\]")
 
 
@@ -56,11 +63,9 @@ def learn(turns: Sequence[SessionTurn]) -> tuple[LearnedMemory, ...]:
 def own_sentences(text: str) -> Iterator[str]:
     """The sentences that state something in the speaker's own words."""
     for sentence in split(text):
-        if sentence.startswith(">") or form_of(sentence) == "question":
-            continue
-        if _REPORTED.search(sentence) or _CITED.search(sentence) or _QUOTED.search(sentence):
-            continue
-        yield sentence
+        of_others = any(pattern.search(sentence) for pattern in (_REPORTED, _CITED, _QUOTED))
+        if not (of_others or sentence.startswith(">") or form_of(sentence) == "question"):
+            yield sentence
 
 
 def stated_facts(
@@ -71,10 +76,11 @@ def stated_facts(
     Those present are spoken to: "my father, Ida, laughs a lot" tells her of a father and does not make her one.
     """
     quotes = (Quote(place, sentence),)
-    for fact in endings(sentence, speaker, said_at):
-        yield LearnedMemory(fact, quotes, ends=True)
+    ended = {fact.text: fact for fact in endings(sentence, speaker, said_at)}
+    yield from (LearnedMemory(fact, quotes, ends=True) for fact in ended.values())
     for fact in facts(sentence, speaker, said_at):
-        if fact.store != "relationship" or fact.relation is None or fact.relation.tail not in present:
+        is_present = fact.store == "relationship" and fact.relation is not None and fact.relation.tail in present
+        if fact.text not in ended and not is_present:
             yield LearnedMemory(fact, quotes)
 
 
@@ -88,11 +94,30 @@ def learn_from_sentence(sentence: str, turn: Turn, place: int, present: Collecti
     when, felt = stated_time(sentence, turn.said_at), emotion(sentence)
     if when is None and not felt:
         return
-    event = MemoryDraft(
-        "event", sentence, said_at=turn.said_at, emotion=felt, scene=scene(sentence), speaker=turn.speaker
-    )
+    text, quote = _understandable(sentence, turn.text)
+    if not text:
+        return
+    event = MemoryDraft("event", text, said_at=turn.said_at, emotion=felt, scene=scene(sentence), speaker=turn.speaker)
     dated = replace(event, event=when.span, event_text=when.text) if when else event
-    yield LearnedMemory(dated, (Quote(place, sentence),))
+    yield LearnedMemory(dated, (Quote(place, quote),))
+
+
+_sentences = lru_cache(maxsize=1)(split)  # of one text, for each of its sentences
+
+
+def _understandable(sentence: str, text: str) -> tuple[str, str]:
+    """A sentence as it is understood without the rest of its text, and the words that say it.
+
+    One about "she" needs the sentence shortly before it that names somebody. If none does, both are empty.
+    """
+    if not _OF_SOMEBODY.match(sentence):
+        return sentence, sentence
+    sentences = _sentences(text)
+    here = sentences.index(sentence)
+    for place in range(here - 1, max(here - 1 - NEAR, -1), -1):
+        if names_somebody(sentences[place]):
+            return f"{sentences[place]} {sentence}", " ".join(sentences[place : here + 1])
+    return "", ""
 
 
 def _summary(turns: Sequence[SessionTurn], learned: Sequence[LearnedMemory]) -> Iterator[LearnedMemory]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
 from graph.learning.fact_forms import ENDINGS, FORMS, Form
+from graph.learning.fact_slots import ONE_AT_A_TIME
 from graph.learning.plain_words import plain_words, with_names
 from memory.bank.relations import YOU
 from memory.dates.expressions import find_times
@@ -31,6 +32,9 @@ _PART = re.compile(r"(?:(?:a (?:bit|little)(?: of)?|some|fluent|basic|broken|goo
 """How well somebody speaks a language."""
 _NAMED = ("name", "home", "employer", "origin", "birthplace", "speaks")
 """Relations to what has a name, which is stored with a capital."""
+
+_NOT_ONLY = frozenset({"late", "old", "other"})
+"""Words for somebody who is not the only one now."""
 
 LONGEST = 500
 """Characters of a sentence that are read; a longer one is hardly said of oneself."""
@@ -107,7 +111,9 @@ def _drafts(form: Form, match: re.Match[str], sentence: str, speaker: str, said_
     found = _POSSESSIVE.sub("", match["what"].strip())
     is_tie = form.store == "relationship"
     since = _since(sentence, said_at) if form.begins else None
-    for what in _LIST.split(found) if is_tie else _values(form.relation, found):
+    values = _LIST.split(found) if is_tie else _values(form.relation, found)
+    is_only = form.exclusive or (is_tie and len(values) == 1 and _is_only(kind, match[0]))
+    for what in values:
         if is_tie or form.relation in _NAMED:
             what = " ".join(word[:1].upper() + word[1:] for word in what.split()) if what.islower() else what
         if form.relation == "birthday" and what in ("today", "tomorrow"):
@@ -122,9 +128,14 @@ def _drafts(form: Form, match: re.Match[str], sentence: str, speaker: str, said_
             said_at=said_at,
             valid_from=min(since.start, said_at) if since else None,
             speaker=speaker,
-            attribute=relation if form.exclusive else "",
+            attribute=(f"{other}'s {relation}" if other else relation).casefold() if is_only else "",
             relation=Relation(head, relation, what),
         )
+
+
+def _is_only(kind: str, words: str) -> bool:
+    """Whether somebody named is the only one of a kind now, unlike "my colleague", "my late wife", "my other boss"."""
+    return kind.casefold() in ONE_AT_A_TIME and _NOT_ONLY.isdisjoint(words.casefold().split())
 
 
 def _values(relation: str, found: str) -> list[str]:

@@ -12,7 +12,7 @@ from graph.understanding.parts import tells
 from graph.understanding.question import parse
 from graph.understanding.times import is_of_time
 from memory.bank.learning_queue import SUMMARY
-from memory.dates.expressions import TimeExpression, describe_span
+from memory.dates.expressions import TimeExpression, describe_time
 from memory.search.tokens import content_terms
 from memory.types import SEMANTIC, Hit
 
@@ -59,17 +59,17 @@ def drop_outside_time(
     """
     if not window:
         return tuple(hits), "the question names no time"
-    named = " and ".join(describe_span(w.span) for w in window)
+    named = " and ".join(describe_time(w) for w in window)
     inside = {hit.memory.id for hit in hits if hit.kept and any(is_of_time(hit.memory, w.span) for w in window)}
     if not inside:
-        return tuple(hits), f"nothing from {named}: all kept"
+        return tuple(hits), f"nothing of the time named ({named}): all kept"
     if not all(w.sure for w in window):
         return tuple(hits), f"perhaps {named}: all kept; memories from that time rank higher"
 
     def is_ruled_out(hit: Hit) -> bool:
         return hit.memory.id not in inside and (is_open or hit.memory.store in SEMANTIC)
 
-    remaining = drop(hits, is_ruled_out, "time", f"not from {named}")
+    remaining = drop(hits, is_ruled_out, "time", f"not of the time named: {named}")
     kept = f"{named}: kept {sum(hit.kept for hit in remaining)} of {len(hits)}"
     return remaining, kept if is_open else f"{kept}; memories from that time rank higher"
 

@@ -52,13 +52,18 @@ def refers_back(text: str) -> bool:
     return bool(_THING.search(text)) and not _OF_OWN.search(text) and not proper_names(text)
 
 
+def names_somebody(text: str) -> bool:
+    """Whether a text says whom "he" or "she" after it may mean: "my mum", or a name."""
+    return bool(_SOMEBODY.search(text) or proper_names(f"- {text}"))
+
+
 def resolve(text: str, dialogue: Sequence[TurnDraft], people: People) -> str:
     """The question with "he" and "she" replaced by whom the dialogue named last, if it names nobody before them."""
     first = _PRONOUN.search(text)
     if first is None:
         return text
     before = text[: first.start()]
-    if _SOMEBODY.search(before) or proper_names(f"- {before}") or any(mention(name, before) for name in people.kinds):
+    if names_somebody(before) or any(mention(name, before) for name in people.kinds):
         return text
     others = _HE if first["she"] else _SHE
     found = next((n for n in _mentions(dialogue, people) if canonical(people.kinds.get(n, n)) not in others), "")

@@ -37,8 +37,12 @@ def _parse(text: str, said_at: datetime, zone: tzinfo | None) -> tuple[TimeExpre
 
 
 def stated_time(text: str, said_at: datetime | None) -> TimeExpression | None:
-    """When what a text states happened; a guess ("recently") or an open stretch ("before May") is no date for it."""
-    return next((time for time in times_in(text, said_at) if time.sure and time.relation == "in"), None)
+    """When what a text states happened, if it names one time for it.
+
+    A guess ("recently") or an open stretch ("before May") is no date for it, and one of two is none for the whole.
+    """
+    dated = [time for time in times_in(text, said_at) if time.sure and time.relation == "in"]
+    return dated[0] if len({time.span for time in dated}) == 1 else None
 
 
 def when_happened(memory: Memory, named: Sequence[TimeExpression], *, unambiguous: bool = False) -> Occurrence | None:

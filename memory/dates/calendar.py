@@ -17,7 +17,7 @@ Unit = Literal[
     "minute", "hour", "part", "day", "weekend", "week", "month", "quarter", "season", "year", "decade", "span"
 ]
 Which = Literal["last", "this", "next", "nearest"]
-Tense = Literal["past", "future"]
+Tense = Literal["past", "present", "future"]
 
 DAY = timedelta(days=1)
 PARTS_OF_DAY = {"morning": (5, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (18, 30)}
@@ -170,7 +170,7 @@ def choose(occurrences: Iterable[Stretch], now: datetime, which: Which, tense: T
     """Choose one of the occurrences, given in time order.
 
     "last" is over before today begins; "next" begins after today; "this" contains now or begins in the `cycle` (week,
-    month or year) that does; "nearest" is the latest that has begun or, in the future tense, the first not yet over.
+    month or year) that does; "nearest" is the latest that has begun or, if not in the past, the first not yet over.
     """
     today = midnight(now)
     in_order = tuple(occurrences)
@@ -182,7 +182,7 @@ def choose(occurrences: Iterable[Stretch], now: datetime, which: Which, tense: T
         return next((one for one in in_order if one.start > today), None)
     if which == "last":
         return next((one for one in reversed(in_order) if one.end <= today), None)
-    if tense == "future":
+    if tense != "past":
         return next((one for one in in_order if one.end > now), None)
     return next((one for one in reversed(in_order) if one.start <= now), None)
 

@@ -19,7 +19,7 @@ from memory.types import TimeSpan
 
 Relation = Literal["in", "before", "after"]
 
-YEARS_BEFORE = 100  # how far "before March" reaches back
+YEARS_BEFORE = 100  # how far "before March" reaches back once March has begun
 YEARS_AFTER = 1  # how far "after March" reaches on while March is to come
 
 # Not `calendar.month_name`, which changes with the locale.
@@ -39,8 +39,9 @@ ONWARDS = re.compile(r"\s+(?:on|onwards?|forward)\b", re.IGNORECASE)
 class TimeExpression:
     """A time named in a text: `text` is `searched[start:end]`, and `span` what it means.
 
-    `sure` is False for vague words. A span whose `relation` is "before" or "after" is bounded on its open side by
-    `YEARS_BEFORE`, by the end of the day it was said on, or by `YEARS_AFTER`.
+    `sure` is False for vague words. A span whose `relation` is "before" or "after" is bounded on its open side by the
+    day it was said on, by `YEARS_BEFORE` or by `YEARS_AFTER`; `described` says it without that bound ("until 7 May
+    2023").
     """
 
     text: str
@@ -49,6 +50,7 @@ class TimeExpression:
     span: TimeSpan
     sure: bool = True
     relation: Relation = "in"
+    described: str = ""
 
 
 def find_times(text: str, anchor: datetime) -> tuple[TimeExpression, ...]:
@@ -78,30 +80,34 @@ def _express(text: str, phrase: Phrase, now: datetime, zone: tzinfo, edge: int) 
     if stretch is None:
         return None
     relation: Relation = "in"
+    described = ""
     start, end = phrase.start, phrase.end
     opener = OPEN_END_WORD.search(text, max(edge, start - LOOK_BACK), start)
     word = opener["word"].lower().split()[0] if opener else ""
-    if word == "by" and phrase.tense == "future":
+    if word == "by" and phrase.tense != "past":
         opener = None  # the day by which something is due
     onwards = ONWARDS.match(text, end) if word == "from" else None
     try:
         if opener and (word != "from" or onwards):
-            stretch, relation = _open_ended(stretch, word, now)
             start, end = opener.start(), onwards.end() if onwards else end
+            named = describe_span(_in_zone(stretch, zone))
+            described = f"{opener['word'].lower()} {named}{text[phrase.end : end]}"
+            stretch, relation = _open_ended(stretch, word, now)
         span = _in_zone(stretch, zone)
     except (ValueError, OverflowError):  # past the calendar's first or last day
         return None
-    return TimeExpression(text[start:end], start, end, span, stretch.sure, relation)
+    return TimeExpression(text[start:end], start, end, span, stretch.sure, relation, described)
 
 
 def _open_ended(stretch: Stretch, word: str, now: datetime) -> tuple[Stretch, Relation]:
-    """The time before or after a stretch, within `YEARS_BEFORE` and `YEARS_AFTER`."""
+    """The time before or after a stretch: from or to today if that lies between, else within a number of years."""
+    today = calendar.midnight(now)
     if word in {"before", "prior", "until", "till", "by"}:
         end = stretch.end if word == "by" else stretch.start
-        return Stretch(calendar.shift_months(end, -12 * YEARS_BEFORE), end, "span", stretch.sure), "before"
+        start = today if today < end else calendar.shift_months(end, -12 * YEARS_BEFORE)
+        return Stretch(start, end, "span", stretch.sure), "before"
     start = stretch.end if word == "after" else stretch.start
-    tonight = calendar.midnight(now) + DAY
-    end = tonight if start < tonight else calendar.shift_months(start, 12 * YEARS_AFTER)
+    end = today + DAY if start < today + DAY else calendar.shift_months(start, 12 * YEARS_AFTER)
     return Stretch(start, end, "span", stretch.sure), "after"
 
 
@@ -142,6 +148,11 @@ def last_moment(text: str) -> datetime | None:
     """The last moment of a date as typed, so that "as of" a day includes all that was said on it; None for no date."""
     span = read_date(text)
     return span.end - timedelta(microseconds=1) if span else None
+
+
+def describe_time(time: TimeExpression) -> str:
+    """What a named time means, in words: "7 May 2023", "until 7 May 2023"."""
+    return time.described or describe_span(time.span)
 
 
 def describe_span(span: TimeSpan) -> str:

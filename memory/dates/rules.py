@@ -1,7 +1,7 @@
 """The parts shared by the rules for time words: the `Rule` type, patterns of calendar names, and number words."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
@@ -84,20 +84,19 @@ def occurrence(around: Callable[[datetime], Iterable[Stretch]], which: Which = "
     return lambda now, tense: calendar.choose(around(now), now, which, tense, "year")
 
 
+NEAREST_WEEKDAY: Mapping[Tense, Which] = {"past": "last", "present": "nearest", "future": "next"}
+"""On a Sunday, "it's Sunday" is of today; "we met on Sunday" and "we'll meet on Sunday" are of another."""
+
+
 def weekday_at(weekday: int, which: Which = "nearest") -> Resolve:
-    """A resolver of a weekday; the nearest is the last one that is over or, in the future tense, the next."""
-
-    def resolve(now: datetime, tense: Tense) -> Stretch | None:
-        nearest: Which = "next" if tense == "future" else "last"
-        chosen = nearest if which == "nearest" else which
-        return calendar.choose(calendar.weekdays(now, weekday), now, chosen, tense, "week")
-
-    return resolve
+    """A resolver of a weekday; the nearest is by the tense the last that is over, the first not over, or the next."""
+    choices = NEAREST_WEEKDAY if which == "nearest" else dict.fromkeys(NEAREST_WEEKDAY, which)
+    return lambda now, tense: calendar.choose(calendar.weekdays(now, weekday), now, choices[tense], tense, "week")
 
 
 def the_weekend(now: datetime, tense: Tense) -> Stretch:
-    """Resolve "the weekend": this one once it has begun or in the future tense, the last one otherwise."""
-    return unit_at("weekend", now, 0 if now.weekday() >= 5 or tense == "future" else -1)
+    """Resolve "the weekend": this one once it has begun or unless the tense is past, the last one otherwise."""
+    return unit_at("weekend", now, 0 if now.weekday() >= 5 or tense != "past" else -1)
 
 
 def days_ago(far: int, near: int) -> Resolve:

@@ -18,7 +18,7 @@ from graph.replies.card import THE_USER, introduce
 from graph.state import USER, Ask
 from graph.understanding.sentences import shorten
 from graph.understanding.times import day_happened, describe_day, times_in
-from memory.dates.expressions import TimeExpression, describe_span
+from memory.dates.expressions import TimeExpression, describe_span, describe_time
 from memory.types import Hit, Memory
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def _data(content: PromptContent, notes: Sequence[Mapping[str, Any]] | None) -> 
         "notes": [
             {**note, **{part: shorten(note[part], MAX_QUOTE) for part in ("quote", "note")}} for note in notes or ()
         ],
-        "times": {w.text: describe_span(w.span) for w in content.window},
+        "times": {w.text: describe_time(w) for w in content.window},
         "asked_by": content.asker,
         "question": content.question,
     }
@@ -188,7 +188,7 @@ def _memory(number: int, memory: Memory, content: PromptContent, *, worded: bool
         "speaker": content.asker if memory.speaker == USER else memory.speaker,
         "said_on": describe_day(said_at) if said_at else "",
         "text": text if worded else "",
-        "dates": {d.text: describe_span(d.span) for d in times_in(text, memory.said_at)},
+        "dates": {d.text: describe_time(d) for d in times_in(text, memory.said_at)},
         "happened": describe_span(when.span) if when and asks_time else "",
         "ago": length(of_day, today) if of_day and of_day < today and asks_time else "",
         "ended": f"{ended:%Y-%m-%d}" if ended and ended <= content.ask.as_of else "",

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from graph.assistant import Answer
 from graph.state import Note
-from memory.dates.expressions import describe_span
+from memory.dates.expressions import describe_time
 from memory.formatting import STORE_NAMES, clip, format_count, format_day, memory_date
 from memory.search.scoring import FACTORS
 from memory.tab.templates import hint
@@ -52,7 +52,7 @@ def render_summary(answer: Answer) -> Markup:
     searched = f"{format_count(len(answer.hits), 'candidate')} ({stores}), {kept} of them read."
     if not answer.window:
         return hint(f"{searched} The question names no date.")
-    times = "; ".join(f"“{w.text}” {'means' if w.sure else 'may mean'} {describe_span(w.span)}" for w in answer.window)
+    times = "; ".join(f"“{w.text}” {'means' if w.sure else 'may mean'} {describe_time(w)}" for w in answer.window)
     return hint(f"{searched} {times}.")
 
 

@@ -71,7 +71,7 @@ NOW_PLANNED = re.compile(
     rf"(?:\b(?:am|is|are|im|its)(?: \w+)?|['’](?:m|s|re)(?: now| all| still)?) (?:{PLANNED}|due|\w+ed)\b", re.IGNORECASE
 )
 PASSIVE = re.compile(
-    r"\b(?:have|has|having) (?:my|our|his|her|their|the) \w+ \w+"
+    r"(?:\b(?:am|is|are|im)|['’](?:m|re)|\b(?:have|has|having) (?:my|our|his|her|their|the) \w+) \w+"
     r"|\b(?:be|get|gets|getting|being)(?: (?:the|my|our|his|her|their|its|a|an) \w+| (?:it|them))? \w+"
     r"|\b(?:to|will|won['’]?t|shall|gonna|wanna|gotta|can|can['’]?t|cannot|must|should|might|could|would|do|does|don['’]?t"
     r"|lets?|let['’]s|\w+['’]?ll)(?: (?:i|you|u|we|he|she|they))?(?: (?:not|also|just|only|finally))? (?:beat"
@@ -79,7 +79,7 @@ PASSIVE = re.compile(
     r"|split|upset)\b",
     re.IGNORECASE,
 )
-"""Passives and causatives: their participle is not a past form."""
+"""Passives, states ("I'm stuck") and causatives: their participle is not a past form."""
 SET_FOR = re.compile(rf"\b{PLANNED}\b.*\b(?:for|to|until|till) (?:the )?\Z", re.IGNORECASE)
 FOR = re.compile(r"\bfor (?:the )?\Z", re.IGNORECASE)
 SINCE = re.compile(r"\bsince (?:the )?\Z", re.IGNORECASE)
@@ -107,11 +107,10 @@ PRESENT = re.compile(
 WORD = re.compile(r"[\w'’]+")
 TIME_WORDS = frozenset(
     """
-    in on at by over the of from to since before after until till between during around about and or a an early mid
-    late end
-    start beginning middle first second third fourth last next this day days night week weeks weekend month months year
-    years two three four couple few morning afternoon evening monday tuesday wednesday thursday friday saturday sunday
-    january february march april may june july august september october november december ago later
+    in on at by over the of from to since before after until till between during around about and or a an early mid late
+    end start beginning middle first second third fourth last next this day days night week weeks weekend month months
+    year years two three four couple few morning afternoon evening monday tuesday wednesday thursday friday saturday
+    sunday january february march april may june july august september october november december ago later
     """.split()
 )
 """Words that only name a time: with nothing else, there is no sentence."""
@@ -126,8 +125,8 @@ def tense_of(before: str, after: str) -> Tense:
     """The tense of a sentence at a time in it, from the words before and after the time.
 
     In the clause around the time, the nearest verb before it decides, else the nearest after it. A clause without a
-    verb takes the tense of the one before it; one of at most a word ("on friday, we left") that of the next. A time
-    that stands alone is a past one.
+    verb takes the tense of the one before it; one of at most a word ("on friday, we left") that of the next. A sentence
+    without a verb is in the present tense, and a time that stands alone is a past one.
     """
     if BEGINS.match(f"{before} {after}"):
         return "future"
@@ -143,7 +142,7 @@ def tense_of(before: str, after: str) -> Tense:
         (*tail[1:], *reversed(head[:-1])) if words <= 1 else reversed(head[:-1]) if words <= MAX_VERBLESS_WORDS else ()
     )
     tenses = [_tense_of_clause(head[-1]), _tense_of_clause(tail[0], first=True), *map(_tense_of_clause, others)]
-    return next(filter(None, tenses), "future")
+    return next(filter(None, tenses), "present")
 
 
 def _tense_of_clause(clause: str, *, first: bool = False) -> Tense | None:
@@ -156,7 +155,7 @@ def _tense_of_clause(clause: str, *, first: bool = False) -> Tense | None:
         if is_past_form(match[0]) and not any(start <= match.start() < end for start, end in covered)
     ]
     if not ahead and not past:
-        return "future" if PRESENT.search(clause) else None
+        return "present" if PRESENT.search(clause) else None
     nearest = min([*ahead, *past]) if first else max([*ahead, *past])
     return "future" if nearest in ahead else "past"
 
