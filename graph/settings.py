@@ -13,6 +13,7 @@ from memory.search.scoring import SearchSettings
 from memory.settings import BankSettings
 
 ClassifierEngine = Literal["learned", "none", "llm", "llm-few-shot"]
+CheckEngine = Literal["auto", "model", "none"]
 LearnerEngine = Literal["rules", "llm", "none"]
 ReaderEngine = Literal["auto", "extractive", "none"]
 Method = Literal["auto", "con", "con-separate", "direct"]
@@ -43,6 +44,8 @@ class PipelineSettings:
       others are the papers' reading methods, for questions alone: notes and answer in one reply ("con",
       Chain-of-Note), one after the other ("con-separate"), or no notes ("direct"). `format`: memories as JSON or as
       lines ("nl"; Wu et al. 2025, figure 6). `max_words`: the most words of such an answer; 0 sets no limit.
+    - `check`: with "model", the chat model is asked once more which sentences of its reply no memory supports; "auto"
+      leaves that out where it runs on this CPU, which would take as long as the reply.
     - `learner`: learns facts, events and summaries from finished sessions by "rules" or by the model ("llm").
     """
 
@@ -59,6 +62,7 @@ class PipelineSettings:
     format: Format = "nl"
     max_words: int = 0
     reply_tokens: int = 1000
+    check: CheckEngine = "auto"
     learner: LearnerEngine = "rules"
 
 
@@ -82,6 +86,11 @@ class Settings(BankSettings):
         "auto", description="how a chat model reads: auto (every message), or for questions con, con-separate or direct"
     )
     reply_tokens: int = Field(1000, ge=50, le=100_000, description="most tokens of a chat model's reply")
+    check: CheckEngine = Field(
+        "auto",
+        description="who looks in a reply for what no memory supports: model (in a second request), none, or auto (the "
+        "model, unless it runs on this CPU)",
+    )
     format: Format = Field("nl", description="format of the memories in a chat model's prompt: json or nl (lines)")
     max_words: int = Field(0, ge=0, description="most words of a chat model's answer; 0 sets no limit")
     learner: LearnerEngine = Field("rules", description="how finished sessions are learned from: rules, llm or none")

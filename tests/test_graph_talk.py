@@ -1,5 +1,6 @@
 """A chat model replies to every message as the persona; what it says is shown as it said it, with its sources."""
 
+import json
 import re
 from dataclasses import replace
 
@@ -25,7 +26,7 @@ CODE = '```python\ndef mean(values):\n    """The mean [1]."""\n    return sum(va
 
 def talking(chat, server, **settings):
     """An assistant that lets the server's model talk."""
-    return Assistant(reading_with(chat, server, **{"method": "auto"} | settings))
+    return Assistant(reading_with(chat, server, **{"method": "auto", "check": "none"} | settings))
 
 
 def talked(chat, *replies, text=TOLD, remember=True, **settings):
@@ -232,6 +233,49 @@ def test_asked_what_it_knows_the_model_gets_all_facts(marlow):
     _, requests = talked(marlow.again(), FREE, text="what do you know about me?")
     said = "\n".join(m["content"] for m in requests[0]["messages"])
     assert all(word in said for word in ("Tilde", "Ghent", "roofer", "Joost"))
+
+
+MADE_UP = "Your sister Maria lives in Rome."
+
+
+def facts(*pairs):
+    """What the model says of its sentences: (sentence, line)."""
+    return json.dumps({"facts": [{"sentence": sentence, "line": line} for sentence, line in pairs]})
+
+
+def test_what_nothing_supports_is_marked_and_what_a_line_says_gets_its_number(marlow):
+    said = f"You adopted Biscuit in March! {MADE_UP}\n\nIs she still so fast? `code. Like this.` You walked far."
+
+    def compare(request):
+        *_, reply, task = request["messages"]
+        assert reply == {"role": "assistant", "content": said}
+        assert f'2. "{MADE_UP}"' in task["content"]
+        assert "Like this" not in task["content"]
+        return facts((1, number_of(request, ADOPTED)), (2, -1), (5, 0), (99, -1), (3, 999))
+
+    with ChatServer(said, compare) as server:
+        events = events_of(talking(marlow, server, check="model"), marlow.asks(TOLD))
+        first, second = server.requests
+    reading = events[-1].reading
+    assert second["messages"][: len(first["messages"])] == first["messages"]
+    assert reading.answer == said.replace("March!", "March! [1]")
+    assert [c.memory.text for c in reading.citations] == [ADOPTED]
+    assert reading.unsupported == (MADE_UP,)
+    assert line_of(events[-1]).figures["unsupported"] == 1
+
+
+@pytest.mark.parametrize("answer", [facts(), "no JSON", Broken(500, "{}")])
+def test_a_comparison_that_finds_nothing_or_fails_leaves_the_reply_as_it_is(marlow, answer):
+    said, _ = talked(marlow, MADE_UP, answer, check="model")
+    assert (said.reading.answer, said.reading.unsupported, said.reading.notice) == (MADE_UP, (), "")
+
+
+def test_a_sentence_with_a_citation_gets_no_other(marlow):
+    def reply(request):
+        return f"You adopted Biscuit in March [{number_of(request, ADOPTED)}]. And then?"
+
+    said, _ = talked(marlow, reply, facts((1, 1)), check="model")
+    assert said.reading.answer == "You adopted Biscuit in March [1]. And then?"
 
 
 def test_the_beginning_of_the_prompt_stays_the_same_from_one_message_to_the_next(marlow):

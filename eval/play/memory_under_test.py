@@ -83,7 +83,7 @@ class MemoryUnderTest:
         self._searcher = self._searchers[key]
         settings = pipeline_settings(experiment)
         if self.models.chat is not None and settings.method == "auto":
-            settings = replace(settings, method=_reading_method(self.models.chat))
+            settings = replace(settings, method=_reading_method(self.models.chat), check="none")
         services = Services(self._bank, self._searcher, self.models.classifier, settings, model=self.models.chat)
         self._assistant = Assistant(services)
 

@@ -60,6 +60,7 @@ class AnswerResult(TypedDict):
     abstained: bool
     reason: str | None
     citations: list[CitationResult]
+    unsupported: list[str]
     notice: str
 
 
@@ -128,7 +129,8 @@ class PublicApi:
             remember: whether to keep the question and its answer as a conversation. Default: no.
 
         Returns:
-            answer, abstained, reason (if abstained), citations (number, memory, date, speaker, quote), notice.
+            answer, abstained, reason (if abstained), citations (number, memory, date, speaker, quote), unsupported (the
+            sentences of a chat model that no memory supports), notice.
         """
         reading = self._send(persona, question, as_of, remember=remember).reading
         citations = [
@@ -146,11 +148,12 @@ class PublicApi:
             abstained=reading.abstained,
             reason=reading.reason,
             citations=citations,
+            unsupported=list(reading.unsupported),
             notice=reading.notice,
         )
 
     def remember(self, persona: PersonaName, text: Text, said_at: Date = None) -> RememberResult:
-        """Tell a persona something to remember. A text that only asks a question stores no memory.
+        """Tell a persona something to remember. It is stored as it is, also if it asks a question.
 
         Args:
             persona: name or number of the persona.

@@ -12,6 +12,7 @@ from graph.models.calls import REASONING_TOKENS, Completion, ModelFailed, stream
 from graph.models.local_model import LocalModel
 from graph.models.names import UnknownModel
 from graph.models.tokens import UNKNOWN_CONTEXT, context_length, count_tokens
+from graph.readers.talk.checking import Checked, check, cite
 from graph.readers.talk.known import gather
 from graph.readers.talk.prompt import Content, messages
 from graph.readers.talk.repairs import StreamedReply
@@ -78,6 +79,11 @@ async def speak(
         notices.append(f"{BROKEN} {fault}")
     if not shown.text:
         raise NoWords("The chat model gave no usable reply (nothing was left without the marks of its template)")
+    answer, checked, cost = shown.text, Checked(), Completion("")
+    checks = settings.check == "model" or (settings.check == "auto" and not _is_on_cpu(model))
+    if checks and not reply.cut and not notices:
+        checked, cost = await check(model, content, answer)
+        answer = cite(answer, checked.sources, shown.cited)
     scores = {hit.memory.id: hit.scores for hit in hits}
     cited = [content.lines[number - 1] for number in shown.cited]
     citations = tuple(
@@ -85,14 +91,22 @@ async def speak(
     )
     if reply.cut:
         notices.append(f"The reply was cut off at {settings.reply_tokens:,} tokens or began to repeat itself.")
-    reading = Reading(shown.text, citations=citations, by=settings.model, notice=" ".join(notices), cut=reply.cut)
+    reading = Reading(
+        answer,
+        citations=citations,
+        by=settings.model,
+        notice=" ".join(notices),
+        cut=reply.cut,
+        unsupported=checked.unsupported,
+    )
     figures = {
         "known": len(content.known),
         "earlier": len(content.earlier),
         "turns": len(content.turns),
         "prompt tokens": size,
-        "tokens in": reply.tokens_in,
-        "tokens out": reply.tokens_out,
+        "tokens in": reply.tokens_in + cost.tokens_in,
+        "tokens out": reply.tokens_out + cost.tokens_out,
+        "unsupported": len(checked.unsupported),
         "fallback": 0,
     }
     return Spoken(reading, content, figures)
@@ -122,7 +136,7 @@ def fit(content: Content, model: BaseChatModel, reply_tokens: int) -> tuple[Cont
     """
     context = context_length(model) or UNKNOWN_CONTEXT
     room = context - min(reply_tokens, context // 2)
-    on_cpu = isinstance(model, LocalModel) and model.on_cpu
+    on_cpu = _is_on_cpu(model)
     size, notices = count_tokens(model, messages(content)), list[str]()
     while on_cpu and size > CPU_PROMPT_TOKENS and len(content.earlier) > CPU_LINES:
         content = replace(content, earlier=content.earlier[1:])
@@ -142,3 +156,7 @@ def fit(content: Content, model: BaseChatModel, reply_tokens: int) -> tuple[Cont
             )
         size = count_tokens(model, messages(content))
     return content, size, notices
+
+
+def _is_on_cpu(model: BaseChatModel) -> bool:
+    return isinstance(model, LocalModel) and model.on_cpu

@@ -1,0 +1,104 @@
+"""Compare what a chat model said of the user with the lines of its prompt and with the chat, after it was shown.
+
+The chat model itself looks at its reply again, sentence by sentence. Its request begins as the one before, so that a
+server computes only the reply and the question. Nothing of the reply changes but that a sentence gets the number of the
+line that says the same; what nothing says is marked by whoever shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from graph.models.calls import Completion, ModelFailed
+from graph.models.json_replies import StrictReply, UnusableReply, ask_for_json, quoted
+from graph.readers.talk import markup
+from graph.readers.talk.prompt import CITATION, Content, messages
+from graph.replies.card import THE_USER
+from graph.understanding import sentences
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+MOST_SENTENCES = 30
+"""Sentences of a reply that are compared, from its beginning: what is longer is a story, or code."""
+
+CHECK_TOKENS = 400
+"""Most tokens of the comparison: thirty sentences take some 350."""
+
+IN_CHAT, NOWHERE = 0, -1
+"""Instead of a line's number: the user said it in this chat, or nothing says it."""
+
+TASK = """\
+Now look at your reply again. Its sentences are:
+{sentences}
+
+Which of them state something about {user}, their people, pets, past, plans or belongings as a fact? Leave out advice, \
+questions, sympathy, wishes, guesses, jokes, general knowledge, what you say of yourself, and all that belongs to a \
+text, story or role-play that was asked for. For each that states a fact write the number of the line that says so, 0 \
+if {user} said it in this chat, or -1 if no line and no message of theirs says so, or one says otherwise.
+
+Reply with JSON only: {{"facts": [{{"sentence": 1, "line": 2}}]}}"""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The sentences that nothing supports, and the number of the line that supports each of others."""
+
+    unsupported: tuple[str, ...] = ()
+    sources: tuple[tuple[str, int], ...] = ()
+
+
+class Fact(StrictReply):
+    """A sentence that states a fact, and the line that says so."""
+
+    sentence: Annotated[int, Field(json_schema_extra={"minimum": 1, "maximum": MOST_SENTENCES})]
+    line: Annotated[int, Field(json_schema_extra={"minimum": NOWHERE, "maximum": 200})]
+
+
+class FactsReply(StrictReply):
+    """The reply: the sentences that state facts."""
+
+    facts: Annotated[list[Fact], Field(json_schema_extra={"maxItems": MOST_SENTENCES})]
+
+
+def sentences_of(reply: str) -> Iterator[str]:
+    """The sentences of a reply outside its code, as they stand in it."""
+    for part, is_code in markup.parts(reply):
+        if not is_code:
+            yield from (part[start:end] for start, end in sentences.spans(part))
+
+
+async def check(model: BaseChatModel, content: Content, reply: str) -> tuple[Checked, Completion]:
+    """What of a reply is supported, and what it cost to ask; both are empty if the model gives no usable answer."""
+    listed = list(dict.fromkeys(sentences_of(reply)))[:MOST_SENTENCES]
+    replies: list[Completion] = []
+    user = quoted(content.user) if content.user else THE_USER
+    numbered = "\n".join(f"{n}. {quoted(CITATION.sub('', sentence))}" for n, sentence in enumerate(listed, 1))
+    said = [*messages(content), ("ai", reply), ("human", TASK.format(sentences=numbered, user=user))]
+    try:
+        found = await ask_for_json(model, said, FactsReply, replies, max_tokens=CHECK_TOKENS)
+    except (ModelFailed, UnusableReply):
+        return Checked(), sum(replies, Completion(""))
+    unsupported, sources = [], []
+    for fact in found.facts:
+        if not 0 < fact.sentence <= len(listed):
+            continue
+        sentence = listed[fact.sentence - 1]
+        if fact.line == NOWHERE:
+            unsupported.append(sentence)
+        elif 0 < fact.line <= len(content.lines) and not CITATION.search(sentence):
+            sources.append((sentence, fact.line))
+    return Checked(tuple(unsupported), tuple(sources)), sum(replies, Completion(""))
+
+
+def cite(reply: str, sources: Sequence[tuple[str, int]], cited: list[int]) -> str:
+    """The reply with the number of its line after each of these sentences; new lines are added to `cited`."""
+    for sentence, line in sources:
+        if line not in cited:
+            cited.append(line)
+        reply = reply.replace(sentence, f"{sentence} [{cited.index(line) + 1}]", 1)
+    return reply
