@@ -24,14 +24,27 @@ MEANWHILE = "And what did I write while the first answer was on its way?"
 
 
 def read(request: dict) -> str:
-    """A model that answers what it was asked, citing the memory that says so."""
-    text = request["messages"][-1]["content"]
-    if " asks: " not in text:
+    """A model that answers what it was asked, citing the line that says so, and finds nothing to mark in that."""
+    text = "\n".join(message["content"] for message in request["messages"])
+    if "Reply with JSON only" in text:
+        return json.dumps({"facts": []})
+    if "message:" not in text:
         return "one, two, three"
     number = int(re.search(r"\[(\d+)\][^\n]*Comma", text)[1])
-    said = {"notes": [], "answer": f"The cat is called Comma, says the model [{number}].", "reason": None}
-    cited = [{"memory": number, "quote": "Comma"}]
-    return json.dumps(said | {"citations": cited})
+    return f"The cat is called Comma, says the model [{number}]."
+
+
+CODE = "Here it is:\n\n```python\ndef first(items):\n    return items[0]\n```\n\n- **short**\n- plain"
+MADE_UP = "You told me that your brother Otto wrote it."
+
+
+def write_code(request: dict) -> str | Half:
+    """A model that writes code and makes something up, which it admits when asked; its third reply is cut."""
+    said = [message["content"] for message in request["messages"]]
+    if "Reply with JSON only" in said[-1]:
+        number = int(re.search(r'(\d+)\. "You told me', said[-1])[1])
+        return json.dumps({"facts": [{"sentence": number, "line": -1}]})
+    return f"{CODE}\n\n{MADE_UP}" if "code" in said[-1] else Half("Once upon a time", "end", finish="length")
 
 
 @pytest.fixture(scope="module")
@@ -72,12 +85,30 @@ def test_one_question_is_answered_by_none_by_a_server_and_by_a_local_model(scree
     choose(screen, made_up(tmp_path / "tiny", brief=True))
     expect(screen.page.locator("#model-status")).to_contain_text("Not loaded yet")
     expect(screen.page.locator("#model-status")).to_contain_text(re.compile(r"need .* MiB"))
-    assert "Comma" in screen.ask(QUESTION)  # random weights keep to no form, so the extractive reader answers by name
-    expect(screen.page.locator("#chat")).to_contain_text("Memoir answered without it")
+    expect(screen.page.locator("#model-status")).to_contain_text("too small to talk with")
+    assert screen.ask(QUESTION)  # random weights talk noise
     screen.page.locator("#model-unload").click()
     expect(screen.page.locator("#model-status")).to_contain_text("The memory it used is free again")
     choose(screen, "none")
     assert "Comma" in screen.ask(QUESTION)
+
+
+def test_a_reply_shows_its_code_what_nothing_supports_and_a_way_to_go_on(screen: Screen) -> None:
+    with ChatServer(write_code) as server:
+        choose(screen, server.model())
+        screen.ask("Write me some code.")
+        reply = screen.page.locator("#chat .bot.message").last
+        expect(reply.locator("pre code")).to_contain_text("    return items[0]")
+        expect(reply.locator("li strong")).to_have_text("short")
+        marked = reply.locator("a[href$='#unsupported']")
+        expect(marked).to_have_text(MADE_UP)
+        expect(marked).to_have_attribute("title", "Not in my memory")
+        expect(screen.page.locator("#go-on")).to_be_hidden()
+        screen.ask("Tell me a story.")
+        expect(screen.page.locator("#chat")).to_contain_text("cut off at 1,000 tokens")
+        screen.page.locator("#go-on").click()
+        screen.reply()
+        assert server.requests[-1]["messages"][-1]["content"].endswith("message:\nGo on")
 
 
 def test_a_chat_opens_with_the_first_message_of_the_card(screen: Screen) -> None:
@@ -120,7 +151,7 @@ def test_what_a_model_cannot_do_is_said_and_the_next_message_works(screen: Scree
 
 
 def test_an_answer_is_stopped_and_what_was_said_is_kept(app: App, screen: Screen) -> None:
-    with ChatServer(Half('{"notes": [' + " " * 200, "stall", 0.05), read) as server:
+    with ChatServer(Half("notes and notes " * 9, "stall", 0.05), read) as server:
         choose(screen, server.model())
         screen.page.locator("#composer textarea").fill("How old is Comma, the cat, when I stop?")
         screen.page.locator("#composer textarea").press("Enter")
@@ -146,7 +177,7 @@ def test_an_answer_is_stopped_and_what_was_said_is_kept(app: App, screen: Screen
 
 
 def test_a_page_that_is_closed_leaves_no_half_exchange(app: App, browser: Browser) -> None:
-    with ChatServer(Half(json.dumps({"notes": []}) + " word" * 60, "end", 0.05), read) as server:
+    with ChatServer(Half("Well," + " word" * 20 + " by word" * 20, "end", 0.05), read) as server:
         window = Screen(browser, app.url)
         choose(window, server.model())
         window.page.locator("#composer textarea").fill("How old is Comma, the cat, when I leave?")

@@ -23,6 +23,7 @@ from graph.tab.model_panel import ModelPanel
 from graph.tab.request import build_ask, wait_until_ready
 from graph.tab.sources_view import render_answer_sources
 from graph.tab.trace.trace_panel import TracePanel
+from graph.understanding.parts import tells
 from memory.bank.queries.chats import memories_of_turn
 from memory.search.indexer import Indexer
 from memory.tab.events import Update, to_gradio_error
@@ -116,7 +117,8 @@ class Answering:
         bank, reading = self.assistant.services.bank, answer.reading
         if by_model and answer.stored and answer.stored.memories:  # a reply by rules says itself that it was noted
             made = memories_of_turn(bank, answer.ask.persona.id, chat.id, answer.ask.turn_id)
-            bubbles = (*bubbles[:-1], replace(bubbles[-1], remembered=tuple(memory.text for memory in made)))
+            told = tuple(memory.text for memory in made if memory.store != "dialogue" or tells(memory.text))
+            bubbles = (*bubbles[:-1], replace(bubbles[-1], remembered=told))
         number = len(chat.answers) + 1
         given = PastAnswer(answer.ask.text, tuple((c.number, c.memory.id, c.quote) for c in reading.citations))
         notice = messages.notice(messages.NOTE if by_model else messages.WITHOUT_MODEL, reading.notice)
