@@ -219,5 +219,6 @@ class Services:
     small_talk: Recogniser = field(default_factory=partial(intents.load, intents.SMALL_TALK))
     losses: Recogniser = field(default_factory=partial(intents.load, intents.LOSSES))
     news: Recogniser = field(default_factory=partial(intents.load, intents.NEWS))
+    matters: Recogniser = field(default_factory=partial(intents.load, intents.MATTERS))
     asking: Recogniser = field(default_factory=partial(intents.load, intents.QUESTIONS))
     line_reader: LineReader = field(default_factory=line_reader.packaged)

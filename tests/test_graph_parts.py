@@ -11,6 +11,7 @@ from graph.assistant import Assistant
 from graph.nodes.classify import classify
 from graph.replies import phrases
 from graph.state import Ask
+from graph.training.intents import matters
 from graph.understanding import intents
 from graph.understanding.form import form_of
 from graph.understanding.parts import tells
@@ -194,6 +195,17 @@ def test_most_phrases_that_were_held_out_are_recognised(embedder, renamed, path,
     }
     assert sum(scores[False]) >= right * len(scores[False])
     assert sum(scores[True]) >= quiet * len(scores[True])
+
+
+@pytest.mark.quality
+def test_most_that_always_matters_is_told_from_the_rest(embedder):
+    held_out, recogniser = matters("held_out"), intents.load(intents.MATTERS)
+    pairs = zip(held_out, embedder.encode(list(held_out)), strict=True)
+    likely = {text: recogniser.probabilities(text, vector)[intents.ALWAYS] > 0.5 for text, vector in pairs}
+    right = {name: [likely[t] == (name == intents.ALWAYS) for t in held_out if held_out[t] == name] for name in
+             (intents.ALWAYS, intents.NONE)}  # fmt: skip
+    assert sum(right[intents.ALWAYS]) >= 0.9 * len(right[intents.ALWAYS])
+    assert sum(right[intents.NONE]) >= 0.8 * len(right[intents.NONE])
 
 
 def test_embeddings_of_another_model_recognise_nothing(embedder):

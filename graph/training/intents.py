@@ -1,16 +1,17 @@
-"""Train the recognisers of `graph.understanding.intents`: small talk, losses, other news, and questions without a mark.
+"""Train the recognisers of `graph.understanding.intents`: small talk, losses, other news, and the rest.
 
     python -m graph.training.intents [NAME ...]    train, report on what is held out, write assets/models
 
-All but the last learn from the phrases of `graph.replies.phrases`; for other news, a loss is hard news. Further
-examples without an intent are the classifier's messages and the lines of everyday chats, although a few of these have
-one. All without one weigh as much as all with one. What asks is learned from the questions about the chats, and their
-lines.
+Small talk, losses and news are learned from the phrases of `graph.replies.phrases`; for other news, a loss is hard
+news. Further examples without an intent are the classifier's messages and the lines of everyday chats, although a few
+of these have one. All without one weigh as much as all with one. What asks is learned from the questions about the
+chats, and their lines; what always matters (allergies, illness, losses) from `matters.jsonl`, every tenth row held out.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
@@ -25,7 +26,7 @@ from graph.training.classifier import in_haste, load_questions
 from graph.training.reader_data import load_chats
 from graph.understanding import intents
 from graph.understanding.classifier import features, terms
-from graph.understanding.intents import ASKS, NONE, Recogniser
+from graph.understanding.intents import ALWAYS, ASKS, NONE, Recogniser
 from graph.understanding.sentences import split
 from memory.embedding.embedder import Embedder
 
@@ -67,6 +68,14 @@ def questions(part: str) -> Rows:
     if part == "examples":
         examples |= {row.text.rstrip("? "): ASKS if row.kind == "question" else NONE for row in load_questions()}
     return {in_haste(text): name for text, name in examples.items()} | examples
+
+
+def matters(part: str) -> Rows:
+    """Sentences that matter whatever is talked about, and others, as written and as typed in haste."""
+    lines = intents.MATTERS.with_suffix(".jsonl").read_text("utf-8").splitlines()
+    kept = [json.loads(line) for n, line in enumerate(lines) if (n % 10 == 0) == (part == "held_out")]
+    written = {row["text"]: ALWAYS if row["matters"] else NONE for row in kept}
+    return {in_haste(text): name for text, name in written.items()} | written
 
 
 def train(examples: Rows, embedder: Embedder, near: Set[str] = frozenset(), strength: float = STRENGTH) -> Recogniser:
@@ -133,6 +142,7 @@ def main() -> None:
             partial(train, near=near, strength=STRENGTH_OF_NEWS),
         ),
         intents.QUESTIONS: (questions, train),
+        intents.MATTERS: (matters, partial(train, strength=STRENGTH_OF_NEWS)),
     }
     for path, (source, fit) in sources.items():
         if wanted and path.stem not in wanted:

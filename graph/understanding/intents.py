@@ -1,4 +1,4 @@
-"""Recognise the intent of small talk ("thanks", "who are you?"), losses, other news, and questions without a mark.
+"""Recognise small talk ("thanks", "who are you?"), losses, other news, what always matters, and unmarked questions.
 
 A logistic regression over the sentence embedding and the words, as in `graph.understanding.classifier`. Its class
 `NONE` stands for all other messages. `graph.training.intents` writes the weights.
@@ -18,9 +18,9 @@ from graph.understanding.classifier import Floats, features
 
 MODELS = Path(__file__).parents[2] / "assets" / "models"
 SMALL_TALK, LOSSES, NEWS = MODELS / "small_talk.npz", MODELS / "losses.npz", MODELS / "news.npz"
-QUESTIONS = MODELS / "asking.npz"
+QUESTIONS, MATTERS = MODELS / "asking.npz", MODELS / "matters.npz"
 
-NONE, ASKS = "none", "asks"
+NONE, ASKS, ALWAYS = "none", "asks", "always"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +44,28 @@ class Recogniser:
             vector: Its unit embedding by the packaged model, of shape (d,). With embeddings of another length nothing
                 is recognised.
         """
-        if len(vector) + len(self.vocabulary) != self.weights.shape[1] or not 0 < len(text.split()) <= self.longest:
+        if not self.knows(vector) or not 0 < len(text.split()) <= self.longest:
             return "", 0.0
-        probabilities = softmax(self.weights @ features(text, vector, self.vocabulary) + self.bias)
-        likely = dict(zip(self.intents, map(float, probabilities), strict=True))
+        likely = self.probabilities(text, vector)
         has_any = 1 - likely.pop(NONE) > 0.5
         likeliest = max(likely, key=lambda intent: likely[intent])
         return (likeliest, likely[likeliest]) if has_any else ("", 0.0)
+
+    def knows(self, vector: Floats) -> bool:
+        """Whether a vector may be of the packaged model."""
+        return bool(len(vector) + len(self.vocabulary) == self.weights.shape[1])
+
+    def probabilities(self, text: str, vector: Floats) -> dict[str, float]:
+        """The probability of each intent, whatever the length of the text."""
+        probabilities = softmax(self.weights @ features(text, vector, self.vocabulary) + self.bias)
+        return dict(zip(self.intents, map(float, probabilities), strict=True))
+
+    def direction(self, intent: str, dimensions: int) -> Floats:
+        """The unit vector, of shape (dimensions,), along which embeddings are likeliest to have an intent."""
+        place = self.intents.index(intent)
+        against = np.delete(self.weights, place, axis=0).mean(axis=0)
+        toward: Floats = (self.weights[place] - against)[:dimensions]
+        return toward / np.linalg.norm(toward)
 
 
 @cache

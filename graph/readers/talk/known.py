@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from graph.readers.talk.passages import CHARACTERS_PER_TOKEN, Line, Wanted, choose
+import numpy as np
+
+from graph.readers.talk.passages import CHARACTERS_PER_TOKEN, Line, choose, like
 from graph.readers.talk.prompt import Content, turns_of
 from graph.replies.recaps import lines_of_recap, parse_recap
 from graph.state import Ask, Message, Services
+from graph.understanding.intents import ALWAYS
 from graph.understanding.parts import KNOWN_OF_USER, tells
 from graph.understanding.sentences import split
 from memory.bank.queries.told import facts_told, name_told, upcoming
+from memory.search.fusion import Scores
 from memory.search.scoring import SearchSettings
+from memory.search.searcher import View
 from memory.search.tokens import content_terms
 from memory.types import Hit, Memory
 
 if TYPE_CHECKING:
-    from memory.search.searcher import Searcher, View
+    from memory.embedding.embedder import Vectors
 
 ALWAYS_TOKENS, PLAN_TOKENS, FACT_TOKENS, EARLIER_TOKENS = 250, 150, 200, 700
 """Tokens of what matters whatever is said, of plans, of facts, and of earlier lines: some 1,300 in all, which leaves
@@ -29,19 +33,12 @@ room for the card, the task and some turns within 1,800."""
 ALL_TOKENS = 2_000
 """Tokens of facts where the user asks for all that is known."""
 
-ALWAYS = (
-    "My friend is badly allergic to nuts and cannot eat them.",
-    "I was diagnosed with an illness and take medication for it.",
-    "My mother is in hospital for an operation.",
-    "She is pregnant.",
-    "My father died and the funeral is on Friday.",
-    "We lost the baby.",
-)
-"""What matters whatever is said: allergies, illness and losses, told as people tell them, to find lines like these."""
+OF_ALWAYS, LIKELY, SENTENCE = 24, 0.5, 60
+"""Lines that are looked at for what matters whatever is said, the least probability of a passage, and its least
+characters: one sentence is enough to warn."""
 
-OF_EACH, NEAR = 12, 0.3
-"""Lines that are looked at for each of these, and the least cosine of a passage: with all-MiniLM-L6-v2, most passages
-on other subjects have less. One too many costs some tokens, one that is missing may do harm."""
+WIDE = SearchSettings(k=24)
+"""Lines of each store whose passages are looked at: the vector of a long line is near to none of the things in it."""
 
 PLANS = 12
 """Plans that are looked at."""
@@ -75,12 +72,14 @@ def gather(
     wanted = parse_recap(ask.text) or ("about me" if message.small_talk == KNOWN_OF_USER else None)
     asked = lines_of_recap(wanted, ask, bank) if wanted else []
     known = _known(ask, services, is_new, ALL_TOKENS if wanted == "about me" else FACT_TOKENS)
-    of_known = {(turn, line.words) for line in known for turn in line.memory.turn_ids or (line.memory.id,)}
     terms = _term_weights(ask, services)
-    candidates = dict.fromkeys(m for m in chain(asked, found, _of_rare_terms(ask, services, terms)) if is_new(m))
-    queries = Wanted((ask.text, *split(ask.text)[:QUERIES]), terms)
-    earlier = choose(sorted(candidates, key=_time), queries, services.searcher.embedder, EARLIER_TOKENS)
-    earlier = [line for line in earlier if not any((turn, line.words) in of_known for turn in line.memory.turn_ids)]
+    queries = tuple(dict.fromkeys((ask.text, *split(ask.text)[:QUERIES])))
+    near = services.searcher.search(persona, services.searcher.views(queries), ask.as_of, WIDE, message.subject)
+    candidates = chain(asked, found, (hit.memory for hit in near if hit.kept), _of_rare_terms(ask, services, terms))
+    embedder = services.searcher.embedder
+    lines = sorted(dict.fromkeys(filter(is_new, candidates)), key=_time)
+    earlier = choose(lines, like(queries, terms, embedder), embedder, EARLIER_TOKENS)
+    earlier = sorted(_without_repeats(earlier, known), key=lambda line: _time(line.memory))
     return Content(ask, user, tuple(known), tuple(earlier), turns_of(ask))
 
 
@@ -90,9 +89,7 @@ def _known(ask: Ask, services: Services, is_new: Callable[[Memory], bool], fact_
     That order changes least from one message to the next.
     """
     bank, persona = services.bank, ask.persona.id
-    always = choose(
-        filter(is_new, _always(ask, services)), Wanted(ALWAYS, {}), services.searcher.embedder, ALWAYS_TOKENS, NEAR
-    )
+    always = _always(ask, services, is_new)
     plans: dict[object, Memory] = {}
     for memory in filter(is_new, upcoming(bank, persona, ask.as_of, PLANS)):  # a turn and its event are one plan
         before = plans.setdefault(memory.turn_ids or memory.id, memory)
@@ -103,20 +100,26 @@ def _known(ask: Ask, services: Services, is_new: Callable[[Memory], bool], fact_
         *_within(PLAN_TOKENS, plans.values()),
         *_within(fact_tokens, filter(is_new, facts_told(bank, persona, ask.as_of))),
     ]
-    return sorted({line.memory: line for line in reversed(lines)}.values(), key=lambda line: line.memory.id)
+    once = {line.memory: line for line in reversed(lines)}.values()
+    return sorted(_without_repeats(once, ()), key=lambda line: line.memory.id)
 
 
-def _always(ask: Ask, services: Services) -> Iterator[Memory]:
-    """Lines that may tell of allergies, illness and losses of anybody."""
-    searcher, settings = services.searcher, SearchSettings(k=OF_EACH)
-    hits = (hit for view in _views(searcher) for hit in searcher.search(ask.persona.id, [view], ask.as_of, settings))
-    found = dict.fromkeys(hit.memory for hit in hits if hit.kept and hit.memory.speaker != ask.persona.name)
-    yield from (memory for memory in found if tells(memory.text))
+def _always(ask: Ask, services: Services, is_new: Callable[[Memory], bool]) -> list[Line]:
+    """What matters whatever is said: passages on allergies, illness and losses, the likeliest of all lines."""
+    searcher, recogniser = services.searcher, services.matters
+    direction = recogniser.direction(ALWAYS, searcher.embedder.dimensions)
+    if not recogniser.knows(direction):  # another encoder's vectors
+        return []
+    settings = SearchSettings(k=OF_ALWAYS, dense_weight=1.0)
+    hits = searcher.search(ask.persona.id, [View("", direction)], ask.as_of, settings)
+    told = (hit.memory for hit in hits if hit.kept and hit.memory.speaker != ask.persona.name)
 
+    def likely(texts: Sequence[str], meaning: Vectors) -> Scores:
+        pairs = zip(texts, meaning, strict=True)
+        return np.array([recogniser.probabilities(text, vector)[ALWAYS] for text, vector in pairs])
 
-@lru_cache(maxsize=8)
-def _views(searcher: Searcher) -> tuple[View, ...]:
-    return searcher.views(ALWAYS)
+    told = (memory for memory in told if is_new(memory) and tells(memory.text))
+    return choose(told, likely, searcher.embedder, ALWAYS_TOKENS, least=LIKELY, short=SENTENCE)
 
 
 def _term_weights(ask: Ask, services: Services) -> dict[str, float]:
@@ -144,6 +147,16 @@ def _within(tokens: int, memories: Iterable[Memory]) -> Iterator[Line]:
         left -= len(memory.text)
         if left >= 0:
             yield Line(memory, memory.text)
+
+
+def _without_repeats(lines: Iterable[Line], others: Sequence[Line]) -> Iterator[Line]:
+    """The lines whose words stand neither in one of the others nor in a longer or earlier one of the same turn."""
+    kept = list(others)
+    for line in sorted(lines, key=lambda line: -len(line.words)):
+        turns = set(line.memory.turn_ids)
+        if not any(line.words in each.words for each in kept if turns.intersection(each.memory.turn_ids)):
+            kept.append(line)
+    yield from kept[len(others) :]
 
 
 def _time(memory: Memory) -> tuple[float, int]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -11,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memory.search.fusion import mix
+from memory.search.fusion import Scores, mix
+from memory.search.scoring import SearchSettings
 from memory.search.tokens import content_terms
 from memory.types import Memory
 
@@ -19,8 +21,8 @@ if TYPE_CHECKING:
     from memory.embedding.embedder import Embedder, Vectors
 
 SHORT = 160
-"""Characters of a line that is one passage, and that a longer one's passages have at least: two or three sentences
-tell what "she" and "there" are."""
+"""Characters that a passage has at least, unless its line has no more: two or three sentences tell what "she" and
+"there" are."""
 
 CHARACTERS_PER_TOKEN = 4
 """Of English in most chat models' tokens."""
@@ -36,49 +38,48 @@ class Line:
     words: str
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What passages are compared with: texts of like meaning, and how much each term of a message counts."""
-
-    texts: tuple[str, ...]
-    weights: Mapping[str, float]
+Fit = Callable[[Sequence[str], "Vectors"], Scores]
+"""How well passages fit, shape (n,), by their words and their vectors, (n, dimensions)."""
 
 
-def split(text: str) -> list[str]:
-    """The passages of a text: sentences in a row, of at least `SHORT` characters together."""
+def split(text: str, short: int = SHORT) -> list[str]:
+    """The passages of a text: sentences in a row, of at least `short` characters together."""
     passages: list[str] = []
     places = [0, *(end.end() for end in _ENDS.finditer(text)), len(text)]
     for start, end in pairwise(places):
-        if passages and len(passages[-1]) < SHORT:
+        if passages and len(passages[-1]) < short:
             passages[-1] += text[start:end]
         else:
             passages.append(text[start:end])
-    if len(passages) > 1 and len(passages[-1]) < SHORT / 2:
+    if len(passages) > 1 and len(passages[-1]) < short / 2:
         passages[-2:] = ["".join(passages[-2:])]
     return [passage.strip() for passage in passages if passage.strip()]
 
 
 def choose(
-    memories: Iterable[Memory], wanted: Wanted, embedder: Embedder, tokens: int, near: float = -1.0
+    memories: Iterable[Memory],
+    fit: Fit,
+    embedder: Embedder,
+    tokens: int,
+    *,
+    least: float = -math.inf,
+    short: int = SHORT,
 ) -> list[Line]:
-    """The lines with the passages that fit best, of about so many tokens together, in the memories' order.
+    """The lines with the passages that fit best, and at least so well, of about so many tokens together.
 
-    `near` is the least cosine of a passage to any of the texts.
+    They stand in the order of the memories.
     """
-    pieces = [(memory, place, words) for memory in memories for place, words in enumerate(split(memory.text))]
-    if not pieces or not wanted.texts:
+    pieces = [(memory, place, words) for memory in memories for place, words in enumerate(split(memory.text, short))]
+    if not pieces:
         return []
-    cosines = _vectors(embedder, [words for *_, words in pieces]) @ _vectors(embedder, wanted.texts).T
-    dense = cosines.max(axis=1).astype(np.float64)
-    shared = np.array([sum(wanted.weights.get(term, 0.0) for term in content_terms(words)) for *_, words in pieces])
-    fit = mix(shared, dense, np.ones(len(pieces), dtype=np.bool_), WEIGHT_OF_MEANING if wanted.weights else 1.0)
+    texts = [words for *_, words in pieces]
+    scores = fit(texts, vectors(embedder, texts))
     left, chosen = tokens * CHARACTERS_PER_TOKEN, set[int]()
-    for n in np.argsort(-fit, kind="stable").tolist():
-        left -= len(pieces[n][2])
-        if left < 0:
+    for n in np.argsort(-scores, kind="stable").tolist():
+        left -= len(texts[n])
+        if left < 0 or scores[n] < least:
             break
-        if dense[n] >= near:
-            chosen.add(n)
+        chosen.add(n)
     by_memory: dict[Memory, list[tuple[int, str]]] = {}
     for n in sorted(chosen):
         memory, place, words = pieces[n]
@@ -86,8 +87,15 @@ def choose(
     return [Line(memory, _joined(parts)) for memory, parts in by_memory.items()]
 
 
-WEIGHT_OF_MEANING = 0.8
-"""As where memories are found (`SearchSettings.dense_weight`)."""
+def like(queries: Sequence[str], term_weights: Mapping[str, float], embedder: Embedder) -> Fit:
+    """How like passages are to any of the queries, by words of some weight and by meaning, as where lines are found."""
+
+    def fit(texts: Sequence[str], meaning: Vectors) -> Scores:
+        dense = (meaning @ vectors(embedder, queries).T).max(axis=1).astype(np.float64)
+        shared = np.array([sum(term_weights.get(term, 0.0) for term in content_terms(text)) for text in texts])
+        return mix(shared, dense, np.ones(len(texts), dtype=np.bool_), SearchSettings().dense_weight)
+
+    return fit
 
 
 def _joined(parts: Sequence[tuple[int, str]]) -> str:
@@ -98,7 +106,7 @@ def _joined(parts: Sequence[tuple[int, str]]) -> str:
     return text
 
 
-def _vectors(embedder: Embedder, texts: Sequence[str]) -> Vectors:
+def vectors(embedder: Embedder, texts: Sequence[str]) -> Vectors:
     """The vectors of texts, (texts, dimensions); most were asked for with the message before, and are kept."""
     known = _known(embedder)
     missing = [text for text in dict.fromkeys(texts) if text not in known]
