@@ -169,6 +169,32 @@ def test_a_model_that_spends_its_tokens_on_thinking_gets_more_and_its_thoughts_a
     assert second["max_tokens"] > first["max_tokens"]
 
 
+def test_where_lines_must_be_put_together_notes_come_first_and_are_not_shown(marlow):
+    def reply(request):
+        said = request["messages"][-1]["content"]
+        number = number_of(request, ADOPTED)
+        notes = f"<notes>\n[{number}] adopted on 3 March\n</notes>\n" if "<notes>" in said else ""
+        return f"{notes}You adopted Biscuit first [{number}]."
+
+    answer, requests = talked(marlow, reply, text="Which came first, Biscuit or the regatta?")
+    assert len(requests) == 1
+    assert answer.reading.answer == "You adopted Biscuit first [1]."
+    assert next(line for line in answer.trace if line.node == "notes").decided.endswith("adopted on 3 March")
+    plain, _ = talked(marlow, reply, text=TOLD)
+    assert not [line for line in plain.trace if line.node == "notes"]
+
+
+def test_a_turn_of_this_chat_that_no_longer_fits_is_found_like_any_line(marlow):
+    marlow.say("The spare key hangs behind the barometer.")
+    for n in range(12):
+        marlow.dialogue.append(TurnDraft("You", "user" if n % 2 == 0 else "assistant", f"turn {n} " + "word " * 150))
+    with ChatServer(FREE, models=[{"id": "scripted", "max_model_len": 4000}]) as server:
+        talking(marlow, server).ask(marlow.asks("Where does the spare key hang?"))
+        *chat, last = [message["content"] for message in server.requests[0]["messages"]]
+    assert not any("barometer" in text for text in chat)
+    assert "behind the barometer" in last
+
+
 def test_a_reply_that_reaches_its_most_tokens_is_marked_as_cut(marlow):
     answer, requests = talked(marlow, Half("Once upon a time there was", "end", finish="length"), reply_tokens=77)
     assert answer.reading.answer == "Once upon a time there was"

@@ -73,8 +73,8 @@ async def _spoken(
     shown = {line.memory.id for line in spoken.content.lines}
     read_hits = drop(hits, lambda hit: hit.memory.id not in shown, "budget", "not shown to the chat model")
     decided = f"{services.settings.model}, {reading.outcome}"
-    change: TurnState = {"reading": reading, "hits": read_hits}
-    return change | {"revision": revision, "trace": (TraceLine("read", decided, spoken.figures),)}
+    lines = [TraceLine("read", decided, spoken.figures), *([TraceLine("notes", spoken.notes)] if spoken.notes else [])]
+    return {"reading": reading, "hits": read_hits, "revision": revision, "trace": tuple(lines)}
 
 
 async def _without_model(

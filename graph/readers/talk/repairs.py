@@ -1,7 +1,7 @@
 """Repair mechanical faults of a chat model's reply, and nothing else: its words and their form stay as they are.
 
-Removed are the model's reasoning, marks of a chat template and all that follows them, a line in which it recites its
-instruction, its name before its words, and numbers of lines that are not in the prompt.
+Removed are its reasoning and its notes, marks of a chat template and all that follows them, a line in which it recites
+its instruction, its name before its words, and numbers of lines that are not in the prompt.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from graph.readers.talk import markup
 from graph.readers.talk.prompt import INSTRUCTION
 from graph.replies.recitation import recites
 
+_NOTES = re.compile(r"\A\s*<notes>(.*?)(?:</notes>|\Z)", re.DOTALL)
 _REASONING = re.compile(r"\A\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 _TEMPLATE_MARK = re.compile(r"<\|[\w ]{1,30}\|>|</?s>|<(?:start|end)_of_turn>|\[/?INST\]")
 _CITATION = re.compile(r"(?P<space>[ \t]?)\[(?P<numbers>\d{1,3}(?:, ?\d{1,3})*)\](?!\(|: ?\w+://)")
@@ -29,7 +30,7 @@ class StreamedReply:
 
     `text` is what was said so far. `cited` are the numbers of the lines that it cites, in the order in which they
     appear: they are numbered anew, from 1. With `has_lists`, the user wrote numbers in brackets, and several in one
-    bracket are a list.
+    bracket are a list. `notes` are what it noted before it replied.
     """
 
     lines: int
@@ -39,6 +40,7 @@ class StreamedReply:
     raw: str = ""
     text: str = ""
     cited: list[int] = field(default_factory=list)
+    notes: str = ""
 
     def feed(self, piece: str) -> None:
         """Take the next piece; what may be the beginning of a mark waits for the next one."""
@@ -60,6 +62,8 @@ class StreamedReply:
 
     def _repaired(self, raw: str) -> str:
         text = _REASONING.sub("", raw).lstrip()
+        if noted := _NOTES.match(text):
+            self.notes, text = noted[1].strip(), text[noted.end() :].lstrip()
         text = _before_template_mark(text) if _TEMPLATE_MARK.search(text) else text
         text = re.sub(rf"\A{re.escape(self.name)}:\s+", "", text)
         text = _without_recited_lines(text)

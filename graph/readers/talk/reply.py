@@ -12,6 +12,7 @@ from graph.models.calls import REASONING_TOKENS, Completion, ModelFailed, stream
 from graph.models.local_model import LocalModel
 from graph.models.names import UnknownModel
 from graph.models.tokens import UNKNOWN_CONTEXT, context_length, count_tokens
+from graph.readers.counting.intervals import compares
 from graph.readers.talk.checking import Checked, check, cite
 from graph.readers.talk.known import gather
 from graph.readers.talk.prompt import Content, messages
@@ -45,11 +46,12 @@ class NoWords(ModelFailed):
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """A reply as a reading, what it was made of, and what it cost."""
+    """A reply as a reading, what it was made of, what it cost, and what the model noted before it."""
 
     reading: Reading
     content: Content
     figures: Mapping[str, float]
+    notes: str = ""
 
 
 async def speak(
@@ -62,8 +64,7 @@ async def speak(
     """
     model, settings = services.model, services.settings
     assert model is not None
-    content = await asyncio.to_thread(gather, ask, message, hits, services, outdated)
-    content, size, notices = await asyncio.to_thread(fit, content, model, settings.reply_tokens)
+    content, size, notices = await asyncio.to_thread(_content, ask, message, hits, services, outdated)
     shown = StreamedReply(
         len(content.lines),
         ask.persona.name,
@@ -109,7 +110,25 @@ async def speak(
         "unsupported": len(checked.unsupported),
         "fallback": 0,
     }
-    return Spoken(reading, content, figures)
+    return Spoken(reading, content, figures, shown.notes)
+
+
+def _content(
+    ask: Ask, message: Message, hits: Sequence[Hit], services: Services, outdated: Sequence[int]
+) -> tuple[Content, int, list[str]]:
+    """What the prompt is made of, as much as fits; see `fit`. What is left out of the chat may be found again."""
+    model, most = services.model, services.settings.reply_tokens
+    assert model is not None
+    content, size, notices = fit(gather(ask, message, hits, services, outdated), model, most)
+    left = len(content.turns)
+    if left < len(ask.dialogue):
+        shorter = replace(content.ask, dialogue=ask.dialogue[len(ask.dialogue) - left :])
+        content, size, more = fit(gather(shorter, message, hits, services, outdated), model, most)
+        notices = notices or more
+    # Notes take as long again on this CPU.
+    if (message.classes.asks_many or compares(ask.text)) and len(content.lines) > 1 and not _is_on_cpu(model):
+        content = replace(content, notes=True)
+    return content, size, notices
 
 
 async def _ask(model: BaseChatModel, content: Content, shown: StreamedReply, name: str, most: int) -> Completion:

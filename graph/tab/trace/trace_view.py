@@ -28,6 +28,7 @@ STEP_NAMES = {
     "rerank": "Rank",
     "time_filter": "Check dates",
     "read": "Read",
+    "notes": "· notes",
     "persist": "Save",
 }
 
