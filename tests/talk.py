@@ -24,6 +24,8 @@ from scipy.stats import binomtest
 
 from graph.assistant import Answer, Assistant
 from graph.learning.learner import learn_from_sessions
+from graph.models import calls
+from graph.models.hosted import model as hosted
 from graph.models.registry import chat_model
 from graph.settings import Settings
 from graph.state import Ask, Services
@@ -38,6 +40,9 @@ from memory.types import PersonaDraft, TurnDraft
 from tests.support.chat_server import ChatServer
 
 ZONE = ZoneInfo("Europe/London")
+
+PATIENCE = 1800.0
+"""Seconds for a reply: somebody may write it by hand."""
 
 
 class Recorder(BaseCallbackHandler):
@@ -56,6 +61,7 @@ class Recorder(BaseCallbackHandler):
 def replay(script, name, folder, check):
     """Say each message of the script, and write a record of each."""
     first, *rows = [json.loads(line) for line in script.read_text("utf-8").splitlines()]
+    calls.FIRST_TEXT_SECONDS = calls.TOTAL_SECONDS = hosted.TIMEOUT_SECONDS = PATIENCE
     embedder, model = Embedder(), chat_model(name)
     recorder = Recorder()
     model.callbacks = [recorder]
