@@ -21,6 +21,7 @@ from graph.learning.learner import Learner, learn_from_sessions
 from graph.learning.summary import TermCounts, TermWeights
 from graph.models.calls import Unreachable
 from graph.models.registry import chat_model
+from graph.settings import Settings
 from memory.bank import journal, learning_queue
 from memory.bank.bank import Bank
 from memory.bank.learning_queue import SessionTurn
@@ -457,6 +458,24 @@ def test_without_a_model_rules_learn_and_say_so(bank):
     done = learn_from_sessions(bank, "llm", None)
     assert learned(bank) == ["Lives in Porto"]
     assert "MEMOIR_MODEL" in done.notice
+
+
+@pytest.mark.parametrize(("source", "asked"), [("chat", 1), ("import", 0)])
+def test_by_default_the_model_learns_from_chats_and_rules_from_imports(bank, source, asked):
+    tell(bank, "I live in Porto.", source=source)
+    learning_queue.close_chats(bank)
+    with ChatServer(told(item("The user adores Porto", "live in Porto", store="world"))) as server:
+        done = learn_from_sessions(bank, Settings().learner, chat_model(server.model()))
+        assert len(server.requests) == asked
+    assert (done.sessions, done.notice) == (1, "")
+    assert learned(bank) == ["The user adores Porto" if asked else "Lives in Porto"]
+
+
+def test_by_default_rules_learn_where_no_model_is_set(bank):
+    tell(bank, "I live in Porto.", source="chat")
+    learning_queue.close_chats(bank)
+    done = learn_from_sessions(bank, Settings().learner, None)
+    assert (learned(bank), done.by_rules, done.notice) == (["Lives in Porto"], 0, "")
 
 
 def test_the_background_learner_uses_the_model_that_the_user_talks_with_and_says_when_rules_replace_it(bank, embedder):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from graph.settings import LearnerEngine
     from memory.bank.bank import Bank
-    from memory.bank.learning_queue import SessionTurn
+    from memory.bank.learning_queue import PendingSession, SessionTurn
     from memory.search.indexer import Indexer
 
 LOOK_EVERY = 60.0
@@ -71,7 +71,7 @@ def learn_from_sessions(
             if stopped():
                 return done
             turns = learning_queue.session_turns(bank, session)
-            learned, notice = _learn(turns, engine, model)
+            learned, notice = _learn(turns, engine_for(session, engine, model), model)
             counts = {BY_RULES: 1} if notice else {}
             stored = learning_queue.store_learned(bank, session, [each.turn for each in turns], learned, counts)
             if stored is not None:
@@ -81,6 +81,16 @@ def learn_from_sessions(
         if not batch:
             break
     return done
+
+
+def engine_for(session: PendingSession, engine: LearnerEngine, model: BaseChatModel | None) -> LearnerEngine:
+    """What learns from a session: with "auto" the chat model from a chat, and rules from what was imported.
+
+    An import may hold years of conversations, and nobody asked to send them to a model.
+    """
+    if engine != "auto":
+        return engine
+    return "llm" if model is not None and session.source == "chat" else "rules"
 
 
 def _learn(

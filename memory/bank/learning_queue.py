@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from memory.bank import journal, rows
 from memory.bank.bank import Bank
 from memory.bank.facts import add_learned
-from memory.types import LearnedMemory, Turn, WriteCounts
+from memory.types import LearnedMemory, SessionSource, Turn, WriteCounts
 
 IDLE_TIMEOUT = timedelta(minutes=30)
 """A chat is over when nobody has spoken for this long."""
@@ -30,6 +30,7 @@ class PendingSession:
 
     persona_id: int
     session_id: int
+    source: SessionSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class SessionTurn:
 
 def pending_sessions(bank: Bank, now: datetime, limit: int = -1) -> list[PendingSession]:
     """The sessions that are over at `now` and were not learned from yet, the oldest first."""
-    query = f"SELECT persona_id, id FROM sessions WHERE {_DUE} ORDER BY id LIMIT :limit"
+    query = f"SELECT persona_id, id, source FROM sessions WHERE {_DUE} ORDER BY id LIMIT :limit"
     values = {"quiet": rows.format_time(now - IDLE_TIMEOUT), "limit": limit}
     with bank.reading() as db:
         return [PendingSession(*row) for row in db.conn.execute(query, values)]
