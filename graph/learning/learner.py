@@ -13,6 +13,7 @@ from graph.models.calls import Unreachable
 from graph.models.faults import ServerError
 from graph.models.json_replies import UnusableReply
 from memory.bank import learning_queue
+from memory.bank.queries.told import name_told
 from memory.errors import MemoirError
 from memory.formatting import format_count
 from memory.types import LearnedMemory, WriteCounts
@@ -71,7 +72,7 @@ def learn_from_sessions(
             if stopped():
                 return done
             turns = learning_queue.session_turns(bank, session)
-            learned, notice = _learn(turns, engine_for(session, engine, model), model)
+            learned, notice = _learn(bank, session, turns, engine_for(session, engine, model), model)
             counts = {BY_RULES: 1} if notice else {}
             stored = learning_queue.store_learned(bank, session, [each.turn for each in turns], learned, counts)
             if stored is not None:
@@ -94,14 +95,19 @@ def engine_for(session: PendingSession, engine: LearnerEngine, model: BaseChatMo
 
 
 def _learn(
-    turns: Sequence[SessionTurn], engine: LearnerEngine, model: BaseChatModel | None
+    bank: Bank,
+    session: PendingSession,
+    turns: Sequence[SessionTurn],
+    engine: LearnerEngine,
+    model: BaseChatModel | None,
 ) -> tuple[Sequence[LearnedMemory], str]:
     if engine != "llm":
         return from_rules.learn(turns), ""
     if model is None:
         return from_rules.learn(turns), "no chat model is set (MEMOIR_MODEL)"
     try:
-        return from_model.learn(turns, model), ""
+        ended = max((each.turn.said_at for each in turns if each.turn.said_at), default=datetime.now(UTC))
+        return from_model.learn(turns, model, name_told(bank, session.persona_id, ended)), ""
     except UnusableReply as fault:
         notice = f"the chat model's reply could not be used: {fault}"
     except ServerError as fault:  # to wait for a server that fails at one session would hold up all the others
