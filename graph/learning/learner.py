@@ -9,11 +9,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from graph.learning import from_model, from_rules
+from graph.learning.model_items import Part
 from graph.models.calls import Unreachable
 from graph.models.faults import ServerError
 from graph.models.json_replies import UnusableReply
 from memory.bank import learning_queue
-from memory.bank.queries.told import name_told
+from memory.bank.queries.told import known_facts, name_told
 from memory.errors import MemoirError
 from memory.formatting import format_count
 from memory.types import LearnedMemory, WriteCounts
@@ -106,8 +107,7 @@ def _learn(
     if model is None:
         return from_rules.learn(turns), "no chat model is set (MEMOIR_MODEL)"
     try:
-        ended = max((each.turn.said_at for each in turns if each.turn.said_at), default=datetime.now(UTC))
-        return from_model.learn(turns, model, name_told(bank, session.persona_id, ended)), ""
+        return from_model.learn(turns, model, _background(bank, session, turns)), ""
     except UnusableReply as fault:
         notice = f"the chat model's reply could not be used: {fault}"
     except ServerError as fault:  # to wait for a server that fails at one session would hold up all the others
@@ -117,6 +117,14 @@ def _learn(
     except MemoirError as fault:
         notice = str(fault)
     return from_rules.learn(turns), notice
+
+
+def _background(bank: Bank, session: PendingSession, turns: Sequence[SessionTurn]) -> Part:
+    """What was known when a session ended."""
+    ended = max((each.turn.said_at for each in turns if each.turn.said_at), default=datetime.now(UTC))
+    facts = known_facts(bank, session.persona_id, ended)
+    before = learning_queue.learned_before(bank, session)
+    return Part((), name_told(bank, session.persona_id, ended), facts, before)
 
 
 class Learner:

@@ -7,20 +7,21 @@ counts where the user confirmed it ("yes, exactly"), and nowhere else: a wrong r
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from graph.learning.feelings import emotion, scene
-from graph.learning.plain_facts import facts
+from graph.learning.from_rules import own_sentences, stated_facts
 from graph.models.json_replies import StrictReply
 from graph.understanding.sentences import split
 from graph.understanding.times import stated_time
+from memory.bank.relations import YOU
 from memory.search.quotes import contains
 from memory.search.tokens import FUNCTION_WORDS, terms, words
-from memory.types import LearnedMemory, MemoryDraft, Quote, Turn
+from memory.types import LearnedMemory, Memory, MemoryDraft, Quote, Turn
 
 MAX_WORDS, MAX_TEXT = 160, 160
 """Most characters of an item's quotation and sentence."""
@@ -40,6 +41,18 @@ _CONFIRMS = re.compile(
 _NAMED = re.compile(r"\b(?:[^\W\d_a-z][\w'-]*|\d[\d.,:]*)")
 """A name or a number."""
 
+_SUBJECT = re.compile(r"\W*(?:the )?([\w-]+)(['’]s [\w-]+)?")
+"""Whom a sentence in lower case is about, by its first words: "wen", "the user", "wen's dog"."""
+
+_NAMING = frozenset(terms("called named name"))
+_DENIES = re.compile(
+    r"\b(?:not|no|never|none|used to|any ?more|former|ex|stopped|quit|gave up|left|lost|sold|over|died|dead|passed away"
+    r"|divorced|broke up|broken|split|ended|finished|retired|cancelled)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+DENIED, HOLDS = "is not so", "is so"
+"""Marks among the terms of a sentence: two that differ in them do not say the same."""
+
 
 def at_most(length: int) -> Any:  # noqa: ANN401  # of what pydantic's functions return
     """A bound in the schema alone: what a model without a grammar writes beyond it is cut, not refused."""
@@ -47,19 +60,35 @@ def at_most(length: int) -> Any:  # noqa: ANN401  # of what pydantic's functions
 
 
 class Item(StrictReply):
-    """One thing to remember."""
+    """One thing to remember, or the number of a known fact that it changes or ends."""
 
     words: Annotated[str, at_most(MAX_WORDS)]
+    action: Literal["add", "update", "end"]
+    known: int
     store: Literal["profile", "relationship", "world", "event"]
     text: Annotated[str, at_most(MAX_TEXT)]
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """The turn that an item quotes, its place in the session, and the sentence with the words."""
+
+    place: int
+    turn: Turn
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
 class Part:
-    """Turns of a session with their places in it, and the user's name, empty if unknown."""
+    """Turns of a session with their places in it, and what is known: see `graph.learning.from_model.prompt`.
+
+    `user` is the user's name, `facts` are those that hold, and `taught` is what the session taught before.
+    """
 
     turns: Sequence[tuple[int, Turn]]
     user: str = ""
+    facts: Sequence[Memory] = ()
+    taught: Sequence[Memory] = ()
 
     @property
     def own(self) -> list[Turn]:
@@ -83,39 +112,107 @@ class Part:
         names = frozenset(_NAMED.findall(text)).intersection(_NAMED.findall(theirs))
         return any(not content(name) <= self.said for name in names)
 
-
-def check(item: Item, part: Part) -> LearnedMemory:
-    """The item as a memory of the first turn that has its words.
-
-    If none has, or if it tells something else, it has no quotation, so that the bank refuses and counts it.
-    """
-    told = content(item.text)
-    is_quote = len(words(item.words)) >= LEAST_QUOTED and content(item.words)
-    # Of what small models write beside a true quotation, most is about nothing that was said.
-    if is_quote and len(told & part.said) >= LEAST_SHARED * len(told) and not part.repeats_assistant(item.text):
-        for n, (place, turn) in enumerate(part.turns):
+    def source(self, item: Item) -> Source | None:
+        """What an item quotes; None if nobody but the assistant said it, or if the item tells something else."""
+        told = content(item.text)
+        # Of what small models write beside a true quotation, most is about nothing that was said.
+        if len(told & self.said) < LEAST_SHARED * len(told) or self.repeats_assistant(item.text):
+            return None
+        if len(words(item.words)) < LEAST_QUOTED or not content(item.words):
+            return None
+        for n, (place, turn) in enumerate(self.turns):
             sentence = next((each for each in split(turn.text) if contains(each, item.words)), item.words)
-            source = content(f"{sentence} {part.confirmed(n)}")
-            if turn.role != "assistant" and contains(turn.text, item.words) and told & source:
-                return LearnedMemory(_draft(item, sentence, turn), (Quote(place, item.words),))
-    return LearnedMemory(MemoryDraft(item.store, item.text), ())
+            is_told = told & content(f"{sentence} {self.confirmed(n)}")
+            if turn.role != "assistant" and contains(turn.text, item.words) and is_told:
+                return Source(place, turn, sentence)
+        return None
+
+    def meaning(self, text: str) -> frozenset[str]:
+        """The terms of a text without the user's name and words of naming, and whether it denies something."""
+        return content(text) - content(f"{self.user} user") - _NAMING | {DENIED if _DENIES.search(text) else HOLDS}
+
+    def subject(self, text: str) -> str:
+        """Whom a text is about; "user" for the user by any name."""
+        name, owned = match.groups("") if (match := _SUBJECT.match(text.casefold())) else ("", "")
+        return ("user" if name in (YOU.casefold(), *self.user.casefold().split()) else name) + owned
 
 
-def _draft(item: Item, sentence: str, turn: Turn) -> MemoryDraft:
-    """The item with what code can tell of it: its attribute, or when and where it happened and how that felt."""
+def memories_of(item: Item, part: Part, learned: Sequence[LearnedMemory]) -> Iterator[LearnedMemory]:
+    """What an item teaches beside what is known and `learned`; without a quotation if the bank is to refuse it."""
+    source = part.source(item)
+    fact = _known_fact(item, source, part) if source else None
+    if source is None or (item.action == "end" and fact is None):
+        yield LearnedMemory(MemoryDraft(item.store, item.text), ())
+        return
+    quotes = (Quote(source.place, item.words),)
+    closes = fact.id if fact else None
+    if item.action != "end":
+        plain = list(_plain_facts(item, source, part))
+        yield from plain
+        told, names = part.meaning(item.text), content(" ".join(_NAMED.findall(item.text)))
+        extra = (told - part.meaning(each.memory.text) for each in plain)
+        # One word more is another verb: "Ana adores boats" beside "Likes boats".
+        is_plain = any(len(each) <= 1 and each.isdisjoint(names) for each in extra)
+        if not is_plain and not _is_known(item, source, part, learned):
+            yield LearnedMemory(_draft(item, source), quotes, closes=closes)
+            return
+    if fact is not None:
+        ended = MemoryDraft(fact.store, fact.text, said_at=source.turn.said_at)
+        yield LearnedMemory(ended, quotes, closes=closes, ends=True)
+
+
+def _known_fact(item: Item, source: Source, part: Part) -> Memory | None:
+    """The known fact that an item changes or ends.
+
+    None if its number is that of no fact, or of one about someone or something else, or that was only said again.
+    """
+    if item.action == "add" or not 0 < item.known <= len(part.facts):
+        return None
+    fact = part.facts[item.known - 1]
+    known, told = part.meaning(fact.text), part.meaning(item.text)
+    if told <= known if item.action == "update" else known <= part.meaning(source.sentence):
+        return None
+    if fact.store == "relationship" and fact.relation:
+        return fact if contains(item.text, fact.relation.tail) else None
+    is_same = part.subject(fact.relation.head if fact.relation else fact.text) == part.subject(item.text)
+    return fact if is_same and told & known - {DENIED, HOLDS} else None
+
+
+def _plain_facts(item: Item, source: Source, part: Part) -> Iterator[LearnedMemory]:
+    """The facts that the sentence states in a plain form, in the words of the rules, if the item has their value."""
+    turn, present = source.turn, {turn.speaker for _, turn in part.turns}
+    if turn.said_at is None:
+        return
+    for sentence in own_sentences(source.sentence):
+        for stated in stated_facts(sentence, turn.speaker, turn.said_at, source.place, present):
+            relation = None if stated.ends or stated.memory.store != item.store else stated.memory.relation
+            if relation and contains(item.text, relation.tail):
+                yield stated
+
+
+def _is_known(item: Item, source: Source, part: Part, learned: Sequence[LearnedMemory]) -> bool:
+    """Whether a fact that holds says what an item says, or something that was learned from the same turn.
+
+    What the user retracted counts, too: it must not come back in other words.
+    """
+    texts = [memory.text for memory in part.taught if source.turn.id in memory.turn_ids]
+    texts += [each.memory.text for each in learned if source.place in [quote.turn for quote in each.quotes]]
+    if item.store != "event":  # one goes swimming more than once
+        texts += [fact.text for fact in part.facts if fact.speaker == source.turn.speaker]
+        texts += [each.memory.text for each in learned if each.quotes and each.memory.store != "event"]
+    told = part.meaning(item.text) - content(source.turn.speaker)
+    return any(told <= part.meaning(text) for text in texts)
+
+
+def _draft(item: Item, source: Source) -> MemoryDraft:
+    """The item with what code can tell of an event: when and where it happened and how that felt."""
+    turn, sentence = source.turn, source.sentence
     draft = MemoryDraft(item.store, item.text.strip()[: 2 * MAX_TEXT], said_at=turn.said_at, speaker=turn.speaker)
     if item.store != "event":
-        return replace(draft, attribute=_attribute(item, sentence, turn))
+        return draft
     draft = replace(draft, emotion=emotion(sentence), scene=scene(sentence))
     when = stated_time(item.words, turn.said_at) or stated_time(sentence, turn.said_at) if turn.said_at else None
     return replace(draft, event=when.span, event_text=when.text) if when else draft
-
-
-def _attribute(item: Item, sentence: str, turn: Turn) -> str:
-    """What can be only one at a time, if the sentence states such a fact in a plain form and the item has its value."""
-    stated = facts(sentence, turn.speaker, turn.said_at) if turn.said_at else ()
-    values = ((fact.attribute, fact.relation.tail) for fact in stated if fact.store == item.store and fact.relation)
-    return next((attribute for attribute, value in values if attribute and contains(item.text, value)), "")
 
 
 def content(text: str) -> frozenset[str]:

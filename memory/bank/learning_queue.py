@@ -7,13 +7,13 @@ session pending again.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 
 from memory.bank import journal, rows
 from memory.bank.bank import Bank
 from memory.bank.facts import add_learned
-from memory.types import LearnedMemory, SessionSource, Turn, WriteCounts
+from memory.types import LearnedMemory, Memory, SessionSource, Turn, WriteCounts
 
 IDLE_TIMEOUT = timedelta(minutes=30)
 """A chat is over when nobody has spoken for this long."""
@@ -67,6 +67,12 @@ def session_turns(bank: Bank, session: PendingSession) -> list[SessionTurn]:
     """
     with bank.reading() as db:
         return [SessionTurn(rows.turn(r), bool(r["news"])) for r in db.query(query, [session.session_id])]
+
+
+def learned_before(bank: Bank, session: PendingSession) -> list[Memory]:
+    """What a session taught already, at once or before its turns changed, but its summary; also what was retracted."""
+    clauses = "WHERE m.persona_id = :persona_id AND m.session_id = :session_id AND m.store <> 'dialogue'"
+    return bank.read_memories(f"{clauses} AND m.attribute <> '{SUMMARY}'", asdict(session))
 
 
 def store_learned(

@@ -38,6 +38,12 @@ def facts_told(bank: Bank, persona_id: int, as_of: datetime) -> list[Memory]:
     return bank.read_memories(f"{related} {_LATEST}", _values(persona_id, as_of))
 
 
+def known_facts(bank: Bank, persona_id: int, as_of: datetime) -> list[Memory]:
+    """The facts that held at a moment, but what an assistant told of itself, the latest first."""
+    semantic = "m.store IN ('profile', 'relationship', 'world') AND coalesce(t.role, '') <> 'assistant'"
+    return bank.read_memories(f"WHERE {_HOLDS} AND {semantic} {_LATEST}", _values(persona_id, as_of))
+
+
 def name_told(bank: Bank, persona_id: int, as_of: datetime) -> str:
     """The name that the user had told last at a moment; empty if none."""
     # A persona says who it is, too.
