@@ -674,6 +674,30 @@ def test_the_known_facts_of_a_prompt_are_bounded_and_those_of_the_matter_come_fi
     assert estimated_tokens("\n".join(rest)) < from_model.KNOWN_TOKENS
 
 
+@pytest.mark.parametrize(
+    ("said", "words", "text"),
+    [
+        ("Is my sister Wen in Rome?", "my sister Wen in Rome", "Wen is in Rome"),
+        ("what does my sister Wen do in Rome", "my sister Wen do in Rome", "Wen is in Rome"),
+        ("Please write a poem about my sister Wen in Rome.", "my sister Wen in Rome", "Wen is in Rome"),
+        ("Let's say my sister Wen is in Rome.", "my sister Wen is in Rome", "Wen is in Rome"),
+        ("My sister Wen is in Rome. Just kidding!", "my sister Wen is in Rome", "Wen is in Rome"),
+    ],
+)
+def test_a_question_a_request_or_a_joke_teaches_nothing(bank, said, words, text):
+    chat(bank, said)
+    with ChatServer(told(item(text, words), item(text, words, "event"))) as server:
+        done = by_server(bank, server)
+    assert (learned(bank), done.stored.refused, done.by_rules) == ([], 2, 0)
+
+
+def test_a_statement_beside_a_question_teaches(bank):
+    chat(bank, "My sister Wen moved to Rome, what should I see there?")
+    with ChatServer(told(item("Wen moved to Rome", "Wen moved to Rome", "event"))) as server:
+        by_server(bank, server)
+    assert learned(bank) == ["Wen moved to Rome"]
+
+
 def test_what_was_talked_about_is_answered_by_the_summary_and_what_was_done_is_not(services, marlow, at):
     quill = replace(marlow, persona=services.bank.create_persona(PersonaDraft("Quill")), now=at(5, 7))
     for text in LONG:

@@ -16,6 +16,7 @@ from pydantic import Field
 from graph.learning.feelings import emotion, scene
 from graph.learning.from_rules import own_sentences, stated_facts
 from graph.models.json_replies import StrictReply
+from graph.understanding.form import requests, states
 from graph.understanding.sentences import split
 from graph.understanding.times import stated_time
 from memory.bank.relations import YOU
@@ -52,6 +53,9 @@ _DENIES = re.compile(
 )
 DENIED, HOLDS = "is not so", "is so"
 """Marks among the terms of a sentence: two that differ in them do not say the same."""
+
+
+_JOKES = re.compile(r"\b(?:kidding|joking|jk|april fools?)\b", re.IGNORECASE)
 
 
 def at_most(length: int) -> Any:  # noqa: ANN401  # of what pydantic's functions return
@@ -141,7 +145,7 @@ def memories_of(item: Item, part: Part, learned: Sequence[LearnedMemory]) -> Ite
     """What an item teaches beside what is known and `learned`; without a quotation if the bank is to refuse it."""
     source = part.source(item)
     fact = _known_fact(item, source, part) if source else None
-    if source is None or (item.action == "end" and fact is None):
+    if source is None or not _states(source) or (item.action == "end" and fact is None):
         yield LearnedMemory(MemoryDraft(item.store, item.text), ())
         return
     quotes = (Quote(source.place, item.words),)
@@ -159,6 +163,11 @@ def memories_of(item: Item, part: Part, learned: Sequence[LearnedMemory]) -> Ite
     if fact is not None:
         ended = MemoryDraft(fact.store, fact.text, said_at=source.turn.said_at)
         yield LearnedMemory(ended, quotes, closes=closes, ends=True)
+
+
+def _states(source: Source) -> bool:
+    """Whether the words stand in a sentence that states something, and not as a joke."""
+    return states(source.sentence) and not requests(source.sentence) and not _JOKES.search(source.turn.text)
 
 
 def _known_fact(item: Item, source: Source, part: Part) -> Memory | None:
