@@ -491,7 +491,7 @@ def test_by_default_the_model_learns_from_chats_and_rules_from_imports(bank, sou
         done = learn_from_sessions(bank, Settings().learner, chat_model(server.model()))
         assert len(server.requests) == asked
     assert (done.sessions, done.notice) == (1, "")
-    assert learned(bank) == ["The user adores Porto" if asked else "Lives in Porto"]
+    assert learned(bank) == ["Lives in Porto", "The user adores Porto"][: 1 + asked]
 
 
 def test_by_default_rules_learn_where_no_model_is_set(bank):
@@ -531,7 +531,7 @@ def test_what_only_the_assistant_said_teaches_nothing(bank):
     )
     with ChatServer(reply) as server:
         done = by_server(bank, server)
-    assert learned(bank) == ["The user likes nice weather", "They live in Porto."]
+    assert learned(bank) == ["Lives in Porto", "The user likes nice weather", "They live in Porto."]
     assert done.stored.refused == 3
 
 
@@ -551,13 +551,13 @@ def test_a_pronoun_is_resolved_and_the_day_and_the_name_are_given(bank):
         told(item("Name: Ana Reis", "name is Ana Reis"), item("Dana moved to Leeds", "She moved"))
     ) as server:
         by_server(bank, server)
-        chat(bank, "I adore boats.", name="b", at=JULY + timedelta(days=1))
-        server.replies.append(told(item("Ana Reis adores boats", "I adore boats", store="world")))
+        chat(bank, "I collect boats.", name="b", at=JULY + timedelta(days=1))
+        server.replies.append(told(item("Ana Reis collects boats", "I collect boats", store="world")))
         server.replies.popleft()
         by_server(bank, server)
     asked = server.requests[1]["messages"][0]["content"]
-    assert asked.startswith('Conversation on Tuesday, 2 July 2024:\nuser "Ana Reis": "I adore boats."\n\n')
-    assert {"Dana moved to Leeds", "Ana Reis adores boats"} <= {*learned(bank)}
+    assert asked.startswith('Conversation on Tuesday, 2 July 2024:\nuser "Ana Reis": "I collect boats."\n\n')
+    assert {"Dana moved to Leeds", "Ana Reis collects boats"} <= {*learned(bank)}
 
 
 def known(bank, *texts, store="world", at=JULY):
@@ -572,33 +572,40 @@ def valid_to(bank):
 
 
 def test_an_update_adds_the_new_fact_and_closes_the_old_one_until_it_is_taken_back(bank):
-    known(bank, "The user adores boats.", "The user trains for a marathon.")
-    chat(bank, "Boats bore me now, I adore trains.", name="b", at=LATER)
-    reply = told(item("The user adores trains", "I adore trains", "world", "update", 1))
+    known(bank, "The user collects boats.", "The user trains for a marathon.")
+    chat(bank, "Boats bore me now, I collect trains.", name="b", at=LATER)
+    reply = told(item("The user collects trains", "I collect trains", "world", "update", 1))
     with ChatServer(reply) as server:
         by_server(bank, server)
-        assert '1. "The user adores boats." (told by "the user")' in server.requests[0]["messages"][0]["content"]
-    ends = {"The user adores boats.": LATER, "The user trains for a marathon.": None, "The user adores trains": None}
+        assert '1. "The user collects boats." (told by "the user")' in server.requests[0]["messages"][0]["content"]
+    ends = {
+        "The user collects boats.": LATER,
+        "The user trains for a marathon.": None,
+        "The user collects trains": None,
+    }
     assert valid_to(bank) == ends
-    (trains,) = [m for m in bank.memories(1, store="world") if m.text == "The user adores trains"]
+    (trains,) = [m for m in bank.memories(1, store="world") if m.text == "The user collects trains"]
     (boats,) = [m for m in bank.memories(1, store="world") if m.valid_to]
-    assert (boats.superseded_by, [*bank.quotes(1, trains.id).values()]) == (trains.id, ["I adore trains"])
+    assert (boats.superseded_by, [*bank.quotes(1, trains.id).values()]) == (trains.id, ["I collect trains"])
     mark_wrong(bank, 1, trains.id)
-    assert valid_to(bank)["The user adores boats."] is None
+    assert valid_to(bank)["The user collects boats."] is None
+    with ChatServer(reply) as server:
+        assert by_server(bank, server).sessions == 1
+    assert valid_to(bank)["The user collects boats."] is None
 
 
 def test_an_end_closes_a_fact_by_the_line_that_says_so_until_that_is_taken_back(bank):
-    known(bank, "The user adores boats.")
+    known(bank, "The user collects boats.")
     chat(bank, "I'm over boats, sold the lot.", name="b", at=LATER)
-    with ChatServer(told(item("The user no longer adores boats", "I'm over boats", action="end", known=1))) as server:
+    with ChatServer(told(item("The user no longer collects boats", "I'm over boats", action="end", known=1))) as server:
         by_server(bank, server)
-    assert valid_to(bank) == {"The user adores boats.": LATER}
+    assert valid_to(bank) == {"The user collects boats.": LATER}
     (boats,) = bank.memories(1, store="world")
     statement = bank.memory(1, boats.superseded_by)
     assert (statement.store, statement.text) == ("dialogue", "I'm over boats, sold the lot.")
     assert "I&#39;m over boats, sold the lot." in render_card(bank, boats)
     mark_wrong(bank, 1, statement.id)
-    assert valid_to(bank) == {"The user adores boats.": None}
+    assert valid_to(bank) == {"The user collects boats.": None}
 
 
 def test_a_tie_ends_by_the_name_of_the_other(bank):
@@ -613,23 +620,23 @@ def test_a_tie_ends_by_the_name_of_the_other(bank):
 @pytest.mark.parametrize(
     ("number", "text", "words"),
     [
-        (0, "The user adores trains", "I adore trains"),
-        (-1, "The user adores trains", "I adore trains"),
-        (7, "The user adores trains", "I adore trains"),
-        (1, "Wen adores trains", "I adore trains"),
-        (1, "The user's sister adores trains", "I adore trains"),
-        (1, "The user collects trains", "I adore trains"),
-        (1, "The user adores boats", "I still adore boats"),
+        (0, "The user collects trains", "I collect trains"),
+        (-1, "The user collects trains", "I collect trains"),
+        (7, "The user collects trains", "I collect trains"),
+        (1, "Wen collects trains", "I collect trains"),
+        (1, "The user's sister collects trains", "I collect trains"),
+        (1, "The user paints trains", "I collect trains"),
+        (1, "The user collects boats", "I still collect boats"),
     ],
     ids=["none", "negative", "too high", "someone else", "someone of theirs", "something else", "the same"],
 )
 def test_a_number_that_does_not_fit_closes_nothing(bank, action, number, text, words):
-    known(bank, "The user adores boats.")
-    chat(bank, "I adore trains. Wen is here. And I still adore boats.", name="b", at=LATER)
+    known(bank, "The user collects boats.")
+    chat(bank, "I collect trains. Wen is here. And I still collect boats.", name="b", at=LATER)
     with ChatServer(told(item(text, words, "world", action, number))) as server:
         by_server(bank, server)
     added = {text: None} if action == "update" and "boats" not in text else {}
-    assert valid_to(bank) == {"The user adores boats.": None} | added
+    assert valid_to(bank) == {"The user collects boats.": None} | added
 
 
 def test_what_rules_stored_at_once_is_not_stored_twice(bank):
@@ -677,11 +684,11 @@ def test_the_known_facts_of_a_prompt_are_bounded_and_those_of_the_matter_come_fi
 @pytest.mark.parametrize(
     ("said", "words", "text"),
     [
-        ("Is my sister Wen in Rome?", "my sister Wen in Rome", "Wen is in Rome"),
-        ("what does my sister Wen do in Rome", "my sister Wen do in Rome", "Wen is in Rome"),
-        ("Please write a poem about my sister Wen in Rome.", "my sister Wen in Rome", "Wen is in Rome"),
-        ("Let's say my sister Wen is in Rome.", "my sister Wen is in Rome", "Wen is in Rome"),
-        ("My sister Wen is in Rome. Just kidding!", "my sister Wen is in Rome", "Wen is in Rome"),
+        ("Is Wen in Rome?", "Wen in Rome", "Wen is in Rome"),
+        ("what does Wen do in Rome", "Wen do in Rome", "Wen is in Rome"),
+        ("Please write a poem about Wen in Rome.", "Wen in Rome", "Wen is in Rome"),
+        ("Let's say Wen is in Rome.", "Wen is in Rome", "Wen is in Rome"),
+        ("Wen is in Rome. Just kidding!", "Wen is in Rome", "Wen is in Rome"),
     ],
 )
 def test_a_question_a_request_or_a_joke_teaches_nothing(bank, said, words, text):

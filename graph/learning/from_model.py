@@ -20,10 +20,9 @@ from graph.learning.summary import TermWeights, summary
 from graph.models.json_replies import StrictReply, UnusableReply, ask_for_json, quoted
 from graph.models.tokens import UNKNOWN_CONTEXT, context_length, estimated_tokens
 from graph.understanding.sentences import split
-from memory.bank.learning_queue import SUMMARY
 from memory.bank.relations import YOU
 from memory.formatting import format_day
-from memory.types import LearnedMemory, Memory, Quote
+from memory.types import SEMANTIC, LearnedMemory, Memory, Quote
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -73,13 +72,13 @@ class SessionReply(StrictReply):
 def learn(turns: Sequence[SessionTurn], model: BaseChatModel, background: Part) -> tuple[LearnedMemory, ...]:
     """Learn from the turns of a session by a chat model; a long session is read in parts. `background` has no turns.
 
-    Rules learn what has ended, and what a person says of themselves whose part the assistant has in an import.
+    Rules learn the facts in plain forms and what has ended, as they do at once in a chat; the model adds to them.
 
     Raises:
         UnusableReply: a second reply is unusable, too, or it has items and none of them was said.
         ModelFailed: it did not reply.
     """
-    learned: list[LearnedMemory] = []
+    learned = [each for each in from_rules.learn(turns) if each.memory.store in SEMANTIC]
     gists: list[str] = []
     for part in parts(turns, model, background):
         reply = asyncio.run(ask_for_json(model, prompt(part), SessionReply, [], max_tokens=MAX_TOKENS))
@@ -88,9 +87,7 @@ def learn(turns: Sequence[SessionTurn], model: BaseChatModel, background: Part) 
         for item in reply.items:
             learned += memories_of(item, part, learned)
         gists += [sentence for sentence in split(reply.summary) if not part.repeats_assistant(sentence)]
-    by_rules = (m for m in from_rules.learn(turns) if m.memory.attribute != SUMMARY)
-    kept = (m for m in by_rules if m.ends or turns[m.quotes[0].turn].turn.role == "assistant")
-    return (*learned, *kept, *_summary(" ".join(gists), turns))
+    return (*learned, *_summary(" ".join(gists), turns))
 
 
 def parts(turns: Sequence[SessionTurn], model: BaseChatModel, background: Part) -> Iterator[Part]:

@@ -14,7 +14,6 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from graph.learning.feelings import emotion, scene
-from graph.learning.from_rules import own_sentences, stated_facts
 from graph.models.json_replies import StrictReply
 from graph.understanding.form import requests, states
 from graph.understanding.sentences import split
@@ -148,19 +147,10 @@ def memories_of(item: Item, part: Part, learned: Sequence[LearnedMemory]) -> Ite
     if source is None or not _states(source) or (item.action == "end" and fact is None):
         yield LearnedMemory(MemoryDraft(item.store, item.text), ())
         return
-    quotes = (Quote(source.place, item.words),)
-    closes = fact.id if fact else None
-    if item.action != "end":
-        plain = list(_plain_facts(item, source, part))
-        yield from plain
-        told, names = part.meaning(item.text), content(" ".join(_NAMED.findall(item.text)))
-        extra = (told - part.meaning(each.memory.text) for each in plain)
-        # One word more is another verb: "Ana adores boats" beside "Likes boats".
-        is_plain = any(len(each) <= 1 and each.isdisjoint(names) for each in extra)
-        if not is_plain and not _is_known(item, source, part, learned):
-            yield LearnedMemory(_draft(item, source), quotes, closes=closes)
-            return
-    if fact is not None:
+    quotes, closes = (Quote(source.place, item.words),), fact.id if fact else None
+    if item.action != "end" and not _is_known(item, source, part, learned):
+        yield LearnedMemory(_draft(item, source), quotes, closes=closes)
+    elif fact is not None:
         ended = MemoryDraft(fact.store, fact.text, said_at=source.turn.said_at)
         yield LearnedMemory(ended, quotes, closes=closes, ends=True)
 
@@ -173,13 +163,17 @@ def _states(source: Source) -> bool:
 def _known_fact(item: Item, source: Source, part: Part) -> Memory | None:
     """The known fact that an item changes or ends.
 
-    None if its number is that of no fact, or of one about someone or something else, or that was only said again.
+    None if its number is that of no fact, or of one about someone or something else, or that was only said again; or if
+    the user retracted what the item says, so that the old fact holds.
     """
     if item.action == "add" or not 0 < item.known <= len(part.facts):
         return None
     fact = part.facts[item.known - 1]
     known, told = part.meaning(fact.text), part.meaning(item.text)
+    retracted = (memory for memory in part.taught if memory.retracted_at and source.turn.id in memory.turn_ids)
     if told <= known if item.action == "update" else known <= part.meaning(source.sentence):
+        return None
+    if any(told <= part.meaning(memory.text) for memory in retracted):
         return None
     if fact.store == "relationship" and fact.relation:
         return fact if contains(item.text, fact.relation.tail) else None
@@ -187,30 +181,24 @@ def _known_fact(item: Item, source: Source, part: Part) -> Memory | None:
     return fact if is_same and told & known - {DENIED, HOLDS} else None
 
 
-def _plain_facts(item: Item, source: Source, part: Part) -> Iterator[LearnedMemory]:
-    """The facts that the sentence states in a plain form, in the words of the rules, if the item has their value."""
-    turn, present = source.turn, {turn.speaker for _, turn in part.turns}
-    if turn.said_at is None:
-        return
-    for sentence in own_sentences(source.sentence):
-        for stated in stated_facts(sentence, turn.speaker, turn.said_at, source.place, present):
-            relation = None if stated.ends or stated.memory.store != item.store else stated.memory.relation
-            if relation and contains(item.text, relation.tail):
-                yield stated
-
-
 def _is_known(item: Item, source: Source, part: Part, learned: Sequence[LearnedMemory]) -> bool:
     """Whether a fact that holds says what an item says, or something that was learned from the same turn.
 
     What the user retracted counts, too: it must not come back in other words.
     """
-    texts = [memory.text for memory in part.taught if source.turn.id in memory.turn_ids]
-    texts += [each.memory.text for each in learned if source.place in [quote.turn for quote in each.quotes]]
+    known: list[Memory | MemoryDraft] = [m for m in part.taught if source.turn.id in m.turn_ids]
+    known += [m.memory for m in learned if source.place in [quote.turn for quote in m.quotes]]
     if item.store != "event":  # one goes swimming more than once
-        texts += [fact.text for fact in part.facts if fact.speaker == source.turn.speaker]
-        texts += [each.memory.text for each in learned if each.quotes and each.memory.store != "event"]
+        known += [fact for fact in part.facts if fact.speaker == source.turn.speaker]
+        known += [m.memory for m in learned if m.quotes and m.memory.store != "event"]
     told = part.meaning(item.text) - content(source.turn.speaker)
-    return any(told <= part.meaning(text) for text in texts)
+    return any(len(told - part.meaning(each.text)) <= _says_liking(each, item) for each in known)
+
+
+def _says_liking(memory: Memory | MemoryDraft, item: Item) -> bool:
+    """Whether an item may use one other word than a fact of the rules: "Ana adores boats" beside "Likes boats"."""
+    relation = memory.relation
+    return relation is not None and relation.name in ("likes", "dislikes") and contains(item.text, relation.tail)
 
 
 def _draft(item: Item, source: Source) -> MemoryDraft:
