@@ -26,7 +26,7 @@ from graph.models.tokens import estimated_tokens
 from graph.settings import Settings
 from memory.bank import journal, learning_queue
 from memory.bank.bank import Bank
-from memory.bank.corrections import mark_wrong
+from memory.bank.corrections import edit, mark_wrong, version_of
 from memory.bank.learning_queue import SessionTurn
 from memory.forgetting.forget import forget_memories
 from memory.search import indexer
@@ -606,6 +606,23 @@ def test_an_end_closes_a_fact_by_the_line_that_says_so_until_that_is_taken_back(
     assert "I&#39;m over boats, sold the lot." in render_card(bank, boats)
     mark_wrong(bank, 1, statement.id)
     assert valid_to(bank) == {"The user collects boats.": None}
+
+
+def test_a_fact_whose_end_the_user_removed_is_not_ended_by_the_same_words_again(bank):
+    chat(bank, "I collect boats.", "Nice.", "No, I'm over boats.")
+    collects = item("The user collects boats", "I collect boats", "world")
+    over = item("The user no longer collects boats", "I'm over boats", action="end", known=1)
+    with ChatServer(told(collects), told(over)) as server:
+        by_server(bank, server)
+        bank.remember(1, [SessionDraft((TurnDraft("You", "user", "Hm.", JULY),), JULY, external_id="a", source="chat")])
+        learning_queue.close_chats(bank)
+        by_server(bank, server)
+    (boats,) = bank.memories(1, store="world")
+    assert boats.valid_to == JULY
+    version = edit(bank, 1, boats.id, replace(version_of(boats), valid_to=None))
+    with ChatServer(told(over)) as server:
+        assert by_server(bank, server).sessions == 1
+    assert bank.memory(1, version.id).valid_to is None
 
 
 def test_a_tie_ends_by_the_name_of_the_other(bank):

@@ -39,9 +39,12 @@ def facts_told(bank: Bank, persona_id: int, as_of: datetime) -> list[Memory]:
 
 
 def known_facts(bank: Bank, persona_id: int, as_of: datetime) -> list[Memory]:
-    """The facts that held at a moment, but what an assistant told of itself, the latest first."""
-    semantic = "m.store IN ('profile', 'relationship', 'world') AND coalesce(t.role, '') <> 'assistant'"
-    return bank.read_memories(f"WHERE {_HOLDS} AND {semantic} {_LATEST}", _values(persona_id, as_of))
+    """The facts that held at a moment, the latest first; none that an assistant told or that was edited since."""
+    clauses = f"""
+        WHERE {_HOLDS} AND m.store IN ('profile', 'relationship', 'world') AND coalesce(t.role, '') <> 'assistant'
+            AND NOT EXISTS (SELECT 1 FROM changes WHERE other_id = m.id AND kind = 'edit' AND at > :at) {_LATEST}
+    """
+    return bank.read_memories(clauses, _values(persona_id, as_of))
 
 
 def name_told(bank: Bank, persona_id: int, as_of: datetime) -> str:
