@@ -372,7 +372,7 @@ def test_a_models_summary_goes_with_each_turn_that_it_may_repeat(bank):
     assert learned(bank) == ["Lives in Porto"]
 
 
-# By SmolLM2's tokenizer the instruction has 150 tokens.
+# By SmolLM2's tokenizer the instruction has 310 tokens.
 PROMPT = """\
 Conversation on Monday, 1 July 2024:
 user "the user": "I live in Porto."

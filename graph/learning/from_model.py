@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 MAX_ITEMS, MAX_SUMMARY = 8, 300
 """Most items of a part, and most characters of its summary."""
 
-MAX_TOKENS = 1024
-"""Most tokens of a reply: eight items of the greatest length and a summary take some 900."""
+MAX_TOKENS = 1152
+"""Most tokens of a reply: eight items of the greatest length and a summary take some 1,000."""
 
 PART_TOKENS = 1500
 """Most tokens of the turns of one part, as estimated: some twenty turns, of which eight items are worth remembering."""
