@@ -625,6 +625,16 @@ def test_a_fact_whose_end_the_user_removed_is_not_ended_by_the_same_words_again(
     assert bank.memory(1, version.id).valid_to is None
 
 
+def test_a_fact_that_the_rules_wrote_is_updated_by_its_number(bank):
+    chat(bank, "My birthday is on the 4th of May.")
+    learn_from_sessions(bank, "rules")
+    chat(bank, "We moved that birthday of mine to May 5.", name="b", at=LATER)
+    update = item("The user’s birthday is on the 5 May", "birthday of mine to May 5", "profile", "update", 1)
+    with ChatServer(told(update)) as server:
+        by_server(bank, server)
+    assert valid_to(bank) == {"Birthday: 4th of May": LATER, "The user’s birthday is on the 5 May": None}
+
+
 def test_a_tie_ends_by_the_name_of_the_other(bank):
     known(bank, "Tom is your partner", store="relationship")
     chat(bank, "Tom and I broke up.", name="b", at=LATER)

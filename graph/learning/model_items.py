@@ -41,7 +41,7 @@ _CONFIRMS = re.compile(
 _NAMED = re.compile(r"\b(?:[^\W\d_a-z][\w'-]*|\d[\d.,:]*)")
 """A name or a number."""
 
-_SUBJECT = re.compile(r"\W*(?:the )?([\w-]+)(['’]s [\w-]+)?")
+_SUBJECT = re.compile(r"\W*(?:the )?([\w-]+)('s [\w-]+)?")
 """Whom a sentence in lower case is about, by its first words: "wen", "the user", "wen's dog"."""
 
 _NAMING = frozenset(terms("called named name"))
@@ -136,7 +136,7 @@ class Part:
 
     def subject(self, text: str) -> str:
         """Whom a text is about; "user" for the user by any name."""
-        name, owned = match.groups("") if (match := _SUBJECT.match(text.casefold())) else ("", "")
+        name, owned = match.groups("") if (match := _SUBJECT.match(text.casefold().replace("’", "'"))) else ("", "")
         return ("user" if name in (YOU.casefold(), *self.user.casefold().split()) else name) + owned
 
 
@@ -177,7 +177,10 @@ def _known_fact(item: Item, source: Source, part: Part) -> Memory | None:
         return None
     if fact.store == "relationship" and fact.relation:
         return fact if contains(item.text, fact.relation.tail) else None
-    is_same = part.subject(fact.relation.head if fact.relation else fact.text) == part.subject(item.text)
+    about = part.subject(fact.relation.head if fact.relation else fact.text)
+    # "Ana's birthday is on 5 May" is about "Birthday: 4 May".
+    owned = f"{about}'s {fact.text.split()[0].strip(':').casefold()}" if fact.relation else about
+    is_same = part.subject(item.text) in (about, owned)
     return fact if is_same and told & known - {DENIED, HOLDS} else None
 
 
