@@ -35,7 +35,7 @@ class PendingSession:
 
 @dataclass(frozen=True, slots=True)
 class SessionTurn:
-    """A turn of such a session. It is `news` unless it is a question or a reply from memory, or was retracted."""
+    """A turn of such a session. It is `news` if it is a memory: no reply from memory, no correction, not retracted."""
 
     turn: Turn
     news: bool
