@@ -524,8 +524,8 @@ def test_what_only_the_assistant_said_teaches_nothing(bank):
     chat(bank, "I live in Porto.", "How is Rome, where you live?", "Nice weather today.", "You have a cat called Abba.")
     reply = told(
         item("The user lives in Rome", "where you live"),
-        item("The user lives in Rome", "I live in"),
-        item("The user lives well", "Nice weather today"),
+        item("Abba the cat lives in Rome", "I live in"),
+        item("The user has a cat", "Nice weather today"),
         item("The user likes nice weather", "Nice weather today", store="world"),
         summary="The user has a cat called Abba. They live in Porto.",
     )
@@ -535,14 +535,14 @@ def test_what_only_the_assistant_said_teaches_nothing(bank):
     assert done.stored.refused == 3
 
 
-def test_what_the_user_confirmed_counts_as_said(bank):
-    chat(bank, "Guess who came.", "Your sister Wen, with her dog Bruno?", "Yes, exactly! We had tea.")
-    reply = told(item("The user's sister Wen came with Bruno", "Yes, exactly", store="event"))
+def test_what_the_assistant_asked_may_complete_what_the_user_said(bank):
+    chat(bank, "My sister came.", "Wen, with her dog Bruno?", "Yes, exactly! We had tea.")
+    reply = told(item("The user's sister Wen came with Bruno", "My sister came", store="event"))
     with ChatServer(reply) as server:
         by_server(bank, server)
     (visit,) = bank.memories(1, store="event")
     assert (visit.text, visit.speaker) == ("The user's sister Wen came with Bruno", "You")
-    assert bank.quotes(1, visit.id) == {3: "Yes, exactly"}
+    assert bank.quotes(1, visit.id) == {1: "My sister came"}
 
 
 def test_a_pronoun_is_resolved_and_the_day_and_the_name_are_given(bank):
@@ -650,20 +650,35 @@ def test_a_tie_ends_by_the_name_of_the_other(bank):
         (0, "The user collects trains", "I collect trains"),
         (-1, "The user collects trains", "I collect trains"),
         (7, "The user collects trains", "I collect trains"),
-        (1, "Wen collects trains", "I collect trains"),
-        (1, "The user's sister collects trains", "I collect trains"),
-        (1, "The user paints trains", "I collect trains"),
-        (1, "The user collects boats", "I still collect boats"),
+        (1, "The user is with Wen", "Wen is here"),
     ],
-    ids=["none", "negative", "too high", "someone else", "someone of theirs", "something else", "the same"],
+    ids=["none", "negative", "too high", "something else"],
 )
 def test_a_number_that_does_not_fit_closes_nothing(bank, action, number, text, words):
     known(bank, "The user collects boats.")
-    chat(bank, "I collect trains. Wen is here. And I still collect boats.", name="b", at=LATER)
+    chat(bank, "I collect trains. Wen is here.", name="b", at=LATER)
     with ChatServer(told(item(text, words, "world", action, number))) as server:
         by_server(bank, server)
-    added = {text: None} if action == "update" and "boats" not in text else {}
+    added = {text: None} if action == "update" else {}
     assert valid_to(bank) == {"The user collects boats.": None} | added
+
+
+@pytest.mark.parametrize("action", ["add", "update"])
+def test_what_is_known_is_neither_added_nor_changed_when_it_is_said_again(bank, action):
+    known(bank, "The user collects old boats.")
+    chat(bank, "I still collect boats.", name="b", at=LATER)
+    with ChatServer(told(item("The user collects boats", "still collect boats", "profile", action, 1))) as server:
+        by_server(bank, server)
+    assert valid_to(bank) == {"The user collects old boats.": None}
+
+
+def test_an_event_is_stored_beside_a_fact_of_its_words_and_once_a_session(bank):
+    known(bank, "The user swims in the lake.")
+    chat(bank, "I swam in the lake, yes, I swim there.", name="b", at=LATER)
+    swim, lake = ("The user swims in the lake", "I swim there"), ("In the lake swims the user", "in the lake")
+    with ChatServer(told(item(*swim, "event"), item(*lake, "event"))) as server:
+        by_server(bank, server)
+    assert [m.text for m in bank.memories(1, store="event")] == [swim[0]]
 
 
 def test_what_rules_stored_at_once_is_not_stored_twice(bank):
@@ -672,11 +687,10 @@ def test_what_rules_stored_at_once_is_not_stored_twice(bank):
     chat(bank, said, learned=stated)
     at_once = learned(bank)
     items = [
-        item("The user is called Ana", "My name is Ana"),
-        item("Ana has a dog named Bruno", "a dog called Bruno", "profile"),
+        item("Ana has the dog Bruno", "a dog called Bruno", "profile"),
         item("Bruno is Ana's dog", "a dog called Bruno", "relationship"),
         item("Ana lives in Porto", "I live in Porto"),
-        item("Ana adores boats", "I adore boats"),
+        item("The user likes boats", "I adore boats"),
     ]
     with ChatServer(told(*items)) as server:
         done = by_server(bank, server)
@@ -713,12 +727,9 @@ def test_the_known_facts_of_a_prompt_are_bounded_and_those_of_the_matter_come_fi
     [
         ("Is Wen in Rome?", "Wen in Rome", "Wen is in Rome"),
         ("what does Wen do in Rome", "Wen do in Rome", "Wen is in Rome"),
-        ("Please write a poem about Wen in Rome.", "Wen in Rome", "Wen is in Rome"),
-        ("Let's say Wen is in Rome.", "Wen is in Rome", "Wen is in Rome"),
-        ("Wen is in Rome. Just kidding!", "Wen is in Rome", "Wen is in Rome"),
     ],
 )
-def test_a_question_a_request_or_a_joke_teaches_nothing(bank, said, words, text):
+def test_a_question_teaches_nothing(bank, said, words, text):
     chat(bank, said)
     with ChatServer(told(item(text, words), item(text, words, "event"))) as server:
         done = by_server(bank, server)

@@ -1,28 +1,28 @@
 """Learn from a session by a chat model.
 
 The model sees both sides, copies words of the user's, names a store and writes a sentence; the rest is found by code
-(`graph.learning.model_items`): whose turn it is, when it happened, how the speaker felt, and which attribute it is
-about. Turns go into the prompt as JSON strings, so that nothing in them can end the block.
+(`graph.learning.model_items`): whose turn it is, when it happened and how the speaker felt. Turns go into the prompt
+as JSON strings, so that nothing in them can end the block.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
 from graph.learning import from_rules
-from graph.learning.model_items import MAX_TEXT, Item, Part, at_most, content, memories_of
+from graph.learning.model_items import MAX_TEXT, Item, Part, content, memories_of
 from graph.learning.summary import TermWeights, summary
 from graph.models.json_replies import StrictReply, UnusableReply, ask_for_json, quoted
 from graph.models.tokens import UNKNOWN_CONTEXT, context_length, estimated_tokens
 from graph.understanding.sentences import split
 from memory.bank.relations import YOU
 from memory.formatting import format_day
-from memory.types import SEMANTIC, LearnedMemory, Memory, Quote
+from memory.types import SEMANTIC, LearnedMemory, Quote, Turn
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -66,7 +66,7 @@ class SessionReply(StrictReply):
     """The reply: what a part of a session teaches."""
 
     items: Annotated[list[Item], Field(json_schema_extra={"maxItems": MAX_ITEMS})]
-    summary: Annotated[str, at_most(MAX_SUMMARY)]
+    summary: Annotated[str, Field(json_schema_extra={"maxLength": MAX_SUMMARY})]
 
 
 def learn(turns: Sequence[SessionTurn], model: BaseChatModel, background: Part) -> tuple[LearnedMemory, ...]:
@@ -86,7 +86,7 @@ def learn(turns: Sequence[SessionTurn], model: BaseChatModel, background: Part) 
             raise UnusableReply("none of its items tells what was said")
         for item in reply.items:
             learned += memories_of(item, part, learned)
-        gists += [sentence for sentence in split(reply.summary) if not part.repeats_assistant(sentence)]
+        gists += [sentence for sentence in split(reply.summary) if part.supports(sentence)]
     return (*learned, *_summary(" ".join(gists), turns))
 
 
@@ -94,29 +94,25 @@ def parts(turns: Sequence[SessionTurn], model: BaseChatModel, background: Part) 
     """The turns with news and the assistant's, in parts of a length that the model can read, with facts that fit."""
     free = (context_length(model) or UNKNOWN_CONTEXT) - MAX_TOKENS - estimated_tokens(INSTRUCTION)
     of_facts = min(KNOWN_TOKENS, free // 4)
-    part = replace(background, facts=())
-    for place, each in enumerate(turns):
-        if not each.news and each.turn.role != "assistant":
-            continue
-        longer = replace(part, turns=[*part.turns, (place, each.turn)])
-        if part.turns and _tokens(_lines(longer)) > min(PART_TOKENS, free - of_facts):
-            if part.own:
-                yield replace(part, facts=_relevant(background.facts, part, of_facts))
+    chunks: list[list[tuple[int, Turn]]] = [[]]
+    for line in ((place, each.turn) for place, each in enumerate(turns) if each.news or each.turn.role == "assistant"):
+        longer = [*chunks[-1], line]
+        if len(longer) > 1 and estimated_tokens("\n".join(_lines(Part(longer)))) > min(PART_TOKENS, free - of_facts):
             # An answer is understood with the question before it.
-            before = [turn for turn in part.turns[-1:] if turn[1].role == "assistant"]
-            longer = replace(part, turns=[*before, (place, each.turn)])
-        part = longer
-    if part.own:
-        yield replace(part, facts=_relevant(background.facts, part, of_facts))
+            chunks.append([before for before in longer[-2:-1] if before[1].role == "assistant"])
+        chunks[-1].append(line)
+    for chunk in chunks:
+        if any(turn.role != "assistant" for _, turn in chunk):
+            yield _with_fewer_facts(replace(background, turns=chunk), of_facts)
 
 
-def _relevant(facts: Sequence[Memory], part: Part, limit: int) -> Sequence[Memory]:
-    """The facts that share most words with the turns, the latest of equal ones, as many as fit into the tokens."""
+def _with_fewer_facts(part: Part, limit: int) -> Part:
+    """The part with the facts that share most words with it, the latest of equal ones, as many as the limit allows."""
     spoken = content(" ".join(turn.text for _, turn in part.turns))
-    chosen = sorted(facts, key=lambda fact: -len(content(fact.text) & spoken))[:MAX_KNOWN]
-    while chosen and _tokens(_lines(replace(part, turns=[], facts=chosen))) > limit:
-        chosen.pop()
-    return chosen
+    facts = sorted(part.facts, key=lambda fact: -len(content(fact.text) & spoken))[:MAX_KNOWN]
+    while facts and estimated_tokens("\n".join(_lines(replace(part, turns=(), facts=facts)))) > limit:
+        facts.pop()
+    return replace(part, facts=facts)
 
 
 def prompt(part: Part) -> Messages:
@@ -137,10 +133,6 @@ def _lines(part: Part) -> Iterator[str]:
         yield "\nKnown facts:"
     for number, fact in enumerate(part.facts, 1):
         yield f"{number}. {quoted(fact.text[:MAX_TEXT])} (told by {name(fact.speaker)})"
-
-
-def _tokens(lines: Iterable[str]) -> int:
-    return estimated_tokens("\n".join(lines))
 
 
 def _summary(text: str, turns: Sequence[SessionTurn]) -> Iterator[LearnedMemory]:

@@ -73,7 +73,7 @@ def learn_from_sessions(
             if stopped():
                 return done
             turns = learning_queue.session_turns(bank, session)
-            learned, notice = _learn(bank, session, turns, engine_for(session, engine, model), model)
+            learned, notice = _learn(bank, session, turns, engine, model)
             counts = {BY_RULES: 1} if notice else {}
             stored = learning_queue.store_learned(bank, session, [each.turn for each in turns], learned, counts)
             if stored is not None:
@@ -85,16 +85,6 @@ def learn_from_sessions(
     return done
 
 
-def engine_for(session: PendingSession, engine: LearnerEngine, model: BaseChatModel | None) -> LearnerEngine:
-    """What learns from a session: with "auto" the chat model from a chat, and rules from what was imported.
-
-    An import may hold years of conversations, and nobody asked to send them to a model.
-    """
-    if engine != "auto":
-        return engine
-    return "llm" if model is not None and session.source == "chat" else "rules"
-
-
 def _learn(
     bank: Bank,
     session: PendingSession,
@@ -102,7 +92,9 @@ def _learn(
     engine: LearnerEngine,
     model: BaseChatModel | None,
 ) -> tuple[Sequence[LearnedMemory], str]:
-    if engine != "llm":
+    # An import may hold years of conversations, and nobody asked to send them to a model.
+    by_rules = engine == "auto" and (model is None or session.source != "chat")
+    if by_rules or engine == "rules":
         return from_rules.learn(turns), ""
     if model is None:
         return from_rules.learn(turns), "no chat model is set (MEMOIR_MODEL)"
@@ -122,9 +114,8 @@ def _learn(
 def _background(bank: Bank, session: PendingSession, turns: Sequence[SessionTurn]) -> Part:
     """What was known when a session ended."""
     ended = max((each.turn.said_at for each in turns if each.turn.said_at), default=datetime.now(UTC))
-    facts = known_facts(bank, session.persona_id, ended)
-    before = learning_queue.learned_before(bank, session)
-    return Part((), name_told(bank, session.persona_id, ended), facts, before)
+    name, facts = name_told(bank, session.persona_id, ended), known_facts(bank, session.persona_id, ended)
+    return Part((), name, facts, learning_queue.learned_before(bank, session))
 
 
 class Learner:

@@ -108,12 +108,6 @@ _STATEMENT_FORMS = tuple(
 )
 """What begins like a question and is none."""
 
-_REQUEST = re.compile(
-    r"(?:write|rewrite|draft|compose|give|show|tell|list|suggest|recommend|explain|describe|translate|summari[sz]e|generate"
-    r"|create|imagine|pretend|help|let'?s (?:say|pretend|imagine|play))\b",
-    re.IGNORECASE,
-)
-
 _NO_VERB = (
     r"(?!morning|evening|\w*thing\b|wedding|during|building|meeting|ceiling|parking|housing|king|ring|string|spring)"
 )
@@ -173,11 +167,6 @@ def states(sentence: str) -> bool:
 def exclaims(sentence: str) -> bool:
     """Whether a sentence only exclaims ("what a morning", "guess who called"), although it begins like a question."""
     return _EXCLAMATION.match(_to_the_point(sentence)) is not None
-
-
-def requests(sentence: str) -> bool:
-    """Whether a sentence asks for a text or an idea ("write my sister a poem") or to suppose something."""
-    return _REQUEST.match(_to_the_point(sentence)) is not None
 
 
 def _to_the_point(sentence: str) -> str:
