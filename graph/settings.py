@@ -14,7 +14,7 @@ from memory.settings import BankSettings
 
 ClassifierEngine = Literal["learned", "none", "llm", "llm-few-shot"]
 CheckEngine = Literal["auto", "model", "none"]
-LearnerEngine = Literal["rules", "llm", "none"]
+LearnerEngine = Literal["auto", "rules", "llm", "none"]
 ReaderEngine = Literal["auto", "extractive", "none"]
 Method = Literal["auto", "con", "con-separate", "direct"]
 Format = Literal["json", "nl"]
@@ -46,7 +46,8 @@ class PipelineSettings:
       lines ("nl"; Wu et al. 2025, figure 6). `max_words`: the most words of such an answer; 0 sets no limit.
     - `check`: with "model", the chat model is asked once more which sentences of its reply no memory supports; "auto"
       leaves that out where it runs on this CPU, which would take as long as the reply.
-    - `learner`: learns facts, events and summaries from finished sessions by "rules" or by the model ("llm").
+    - `learner`: learns facts, events and summaries from finished sessions by "rules" or by the model ("llm"). "auto" is
+      the model for chats, if one is set, and rules for what was imported. A replay of a benchmark learns by rules.
     """
 
     classifier: ClassifierEngine = "learned"
@@ -93,7 +94,9 @@ class Settings(BankSettings):
     )
     format: Format = Field("nl", description="format of the memories in a chat model's prompt: json or nl (lines)")
     max_words: int = Field(0, ge=0, description="most words of a chat model's answer; 0 sets no limit")
-    learner: LearnerEngine = Field("rules", description="how finished sessions are learned from: rules, llm or none")
+    learner: LearnerEngine = Field(
+        "auto", description="how finished chats are learned from: auto (the chat model, if any), rules, llm or none"
+    )
     ranker: Literal["postings", "rank-bm25"] = Field("postings", description="engine that scores words")
     k: int = Field(10, ge=1, le=200, description="most candidates of each store")
     dense_weight: float = Field(

@@ -2,7 +2,9 @@
 
 import pytest
 
+from eval.runs.evaluator import Evaluator
 from eval.runs.experiment import Experiment, UnknownSetting, combinations, with_setting, with_settings
+from eval.settings import EvalSettings
 
 
 @pytest.mark.parametrize(
@@ -56,3 +58,9 @@ def test_a_grid_is_every_combination_once():
 def test_a_sweep_over_nothing_is_refused(sweep):
     with pytest.raises(UnknownSetting):
         list(combinations(Experiment(), [sweep]))
+
+
+def test_a_replay_learns_by_rules_unless_a_model_is_asked_to(tmp_path):
+    by_default = Evaluator(EvalSettings(home=tmp_path, model="openai:any")).experiment.pipeline
+    by_request = Evaluator(EvalSettings(home=tmp_path, model="openai:any", learner="llm")).experiment.pipeline
+    assert (by_default.learner, by_request.learner) == ("rules", "llm")

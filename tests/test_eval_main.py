@@ -324,7 +324,7 @@ def test_a_report_has_the_share_of_questions_and_sessions_that_were_done_without
     readable = [json.dumps({"event": 1.0}), json.dumps({"items": [], "summary": ""})]
 
     def reply(request):
-        return readable["Conversation:" in str(request)] if readable else "not a word of JSON"
+        return readable["worth remembering" in str(request)] if readable else "not a word of JSON"
 
     shares = []
     for _ in range(2):

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from memory.bank import learning_queue as consolidation
 from memory.bank.bank import Bank
+from memory.bank.corrections import mark_wrong
 from memory.forgetting import forget
 from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
 
@@ -114,6 +115,30 @@ def test_what_is_taken_back_is_recalled_no_more_and_what_it_closed_holds_again(b
     assert (held["Lives in Lisbon"].retracted_at, held["Lives in Porto"].valid_to) == (JULY, None)
     again = tell(bank, LISBON, LearnedMemory(home("Lisbon", JUNE), (Quote(0, LISBON),)), at=JUNE, name="b")
     assert (again.memories, again.known_memories) == (0, 1)  # what was taken back is not learned again of the same turn
+
+
+def test_a_fact_closed_by_its_number_holds_again_when_what_closed_it_is_taken_back(bank):
+    tell(bank, "I adore boats.", LearnedMemory(MemoryDraft("world", "Adores boats", said_at=MAY), (Quote(0, "boats"),)))
+    (boats,) = bank.memories(1, store="world")
+    changed = MemoryDraft("world", "Adores trains", said_at=JUNE)
+    tell(bank, "Now it is trains.", LearnedMemory(changed, (Quote(0, "trains"),), closes=boats.id), at=JUNE, name="b")
+    trains, closed = bank.memories(1, store="world")
+    assert (closed.valid_to, closed.superseded_by, trains.valid_to) == (JUNE, trains.id, None)
+    forget.forget_memories(bank, 1, [trains.id])
+    assert bank.memory(1, boats.id).valid_to is None
+
+
+def test_a_statement_closes_a_fact_by_its_number_until_it_is_taken_back(bank):
+    tell(bank, "I adore boats.", LearnedMemory(MemoryDraft("world", "Adores boats", said_at=MAY), (Quote(0, "boats"),)))
+    (boats,) = bank.memories(1, store="world")
+    ended = MemoryDraft("world", "Adores boats", said_at=JUNE)
+    no_more = LearnedMemory(ended, (Quote(0, "no more"),), closes=boats.id, ends=True)
+    tell(bank, "Boats no more.", no_more, at=JUNE, name="b")
+    (closed,) = bank.memories(1, store="world")
+    statement = bank.memory(1, closed.superseded_by)
+    assert (statement.text, closed.valid_to) == ("Boats no more.", JUNE)
+    mark_wrong(bank, 1, statement.id)
+    assert bank.memory(1, boats.id).valid_to is None
 
 
 def test_what_rests_on_a_closed_fact_is_stale(bank):

@@ -82,8 +82,10 @@ class Evaluator:
 
     @property
     def experiment(self) -> Experiment:
-        """The settings a chat would have in this environment."""
-        return Experiment(self.settings.pipeline(), embedding_model=self.settings.embedding_model)
+        """The settings a chat would have in this environment; a chat model learns only if it is asked to."""
+        pipeline = self.settings.pipeline()
+        pipeline = replace(pipeline, learner="rules") if pipeline.learner == "auto" else pipeline
+        return Experiment(pipeline, embedding_model=self.settings.embedding_model)
 
     def data_of(self, benchmark: Benchmark, given: Path | None = None) -> Path:
         """Find a benchmark's files: as given, in Memoir's folder, or in MEMOIR_DATA; raises `NoData` if in none."""

@@ -9,10 +9,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from graph.learning import from_model, from_rules
+from graph.learning.model_items import Part
 from graph.models.calls import Unreachable
 from graph.models.faults import ServerError
 from graph.models.json_replies import UnusableReply
 from memory.bank import learning_queue
+from memory.bank.queries.told import known_facts, name_told
 from memory.errors import MemoirError
 from memory.formatting import format_count
 from memory.types import LearnedMemory, WriteCounts
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
     from graph.settings import LearnerEngine
     from memory.bank.bank import Bank
-    from memory.bank.learning_queue import SessionTurn
+    from memory.bank.learning_queue import PendingSession, SessionTurn
     from memory.search.indexer import Indexer
 
 LOOK_EVERY = 60.0
@@ -71,7 +73,7 @@ def learn_from_sessions(
             if stopped():
                 return done
             turns = learning_queue.session_turns(bank, session)
-            learned, notice = _learn(turns, engine, model)
+            learned, notice = _learn(bank, session, turns, engine, model)
             counts = {BY_RULES: 1} if notice else {}
             stored = learning_queue.store_learned(bank, session, [each.turn for each in turns], learned, counts)
             if stored is not None:
@@ -84,14 +86,20 @@ def learn_from_sessions(
 
 
 def _learn(
-    turns: Sequence[SessionTurn], engine: LearnerEngine, model: BaseChatModel | None
+    bank: Bank,
+    session: PendingSession,
+    turns: Sequence[SessionTurn],
+    engine: LearnerEngine,
+    model: BaseChatModel | None,
 ) -> tuple[Sequence[LearnedMemory], str]:
-    if engine != "llm":
+    # An import may hold years of conversations, and nobody asked to send them to a model.
+    by_rules = engine == "auto" and (model is None or session.source != "chat")
+    if by_rules or engine == "rules":
         return from_rules.learn(turns), ""
     if model is None:
         return from_rules.learn(turns), "no chat model is set (MEMOIR_MODEL)"
     try:
-        return from_model.learn(turns, model), ""
+        return from_model.learn(turns, model, _background(bank, session, turns)), ""
     except UnusableReply as fault:
         notice = f"the chat model's reply could not be used: {fault}"
     except ServerError as fault:  # to wait for a server that fails at one session would hold up all the others
@@ -101,6 +109,13 @@ def _learn(
     except MemoirError as fault:
         notice = str(fault)
     return from_rules.learn(turns), notice
+
+
+def _background(bank: Bank, session: PendingSession, turns: Sequence[SessionTurn]) -> Part:
+    """What was known when a session ended."""
+    ended = max((each.turn.said_at for each in turns if each.turn.said_at), default=datetime.now(UTC))
+    name, facts = name_told(bank, session.persona_id, ended), known_facts(bank, session.persona_id, ended)
+    return Part((), name, facts, learning_queue.learned_before(bank, session))
 
 
 class Learner:

@@ -55,9 +55,11 @@ def add_learned(
             continue
         if item.ends:
             ids.append(None)
-            end_fact(db, persona_id, item.memory, quotes[0][0])
+            end_fact(db, persona_id, item, quotes[0][0])
             continue
         memory_id, new = _learn(db, persona_id, session_id, item, quotes)
+        if new and item.closes is not None:
+            _close(db, persona_id, item, memory_id)
         ids.append(memory_id)
         stored += WriteCounts(memories=1) if new else WriteCounts(known_memories=1)
         earlier = {ids[place] for place in item.depends_on if 0 <= place < len(ids)} - {memory_id}
@@ -101,22 +103,30 @@ def _learn(
 # --- validity
 
 
-def end_fact(db: Database, persona_id: int, fact: MemoryDraft, turn_id: int) -> None:
+def end_fact(db: Database, persona_id: int, item: LearnedMemory, turn_id: int) -> None:
     """Close a known fact because a turn says that it no longer holds."""
+    query = "SELECT o.memory_id FROM sources o JOIN memories d ON d.id = o.memory_id WHERE o.turn_id = ?"
+    statement = db.conn.execute(f"{query} AND d.store = 'dialogue'", (turn_id,)).fetchone()
+    if statement is not None:
+        _close(db, persona_id, item, statement[0])
+
+
+def _close(db: Database, persona_id: int, item: LearnedMemory, by: int) -> None:
+    """Let the fact that an item closes, or the one of its words, hold until the memory `by` begins to."""
+    fact = item.memory
     values: dict[str, object] = {"persona": persona_id, "store": fact.store, "text": fact.text, "speaker": fact.speaker}
-    values |= {"attribute": fact.attribute, "turn": turn_id, "since": rows.format_time(fact.valid_from or fact.said_at)}
-    query = "SELECT o.memory_id FROM sources o JOIN memories d ON d.id = o.memory_id WHERE o.turn_id = :turn"
-    statement = db.conn.execute(f"{query} AND d.store = 'dialogue'", values).fetchone()
-    if statement is None:
-        return
+    values |= {"attribute": fact.attribute, "since": rows.format_time(fact.valid_from or fact.said_at)}
     # By the attribute, which has an index; the text has none.
+    which = "attribute = :attribute AND attribute <> '' AND store = :store AND text = :text AND speaker = :speaker"
+    begun = "valid_from <= :since"
+    if item.closes is not None:
+        which, begun = "id = :closes AND id <> :by", "coalesce(valid_from, '') <= :since"
     db.conn.execute(
-        "UPDATE memories SET valid_to = :since, superseded_by = :by WHERE persona_id = :persona AND "
-        "attribute = :attribute AND attribute <> '' AND store = :store AND text = :text AND speaker = :speaker "
-        "AND taken_back IS NULL AND valid_from <= :since AND (valid_to IS NULL OR valid_to > :since)",
-        {**values, "by": statement[0]},
+        f"UPDATE memories SET valid_to = :since, superseded_by = :by WHERE persona_id = :persona AND {which} "
+        f"AND taken_back IS NULL AND {begun} AND (valid_to IS NULL OR valid_to > :since)",
+        {**values, "by": by, "closes": item.closes},
     )
-    reassert(db, persona_id, statement[0])
+    reassert(db, persona_id, by)
 
 
 def retract(db: Database, persona_id: int, memory_id: int, at: str | None) -> None:

@@ -7,13 +7,13 @@ session pending again.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 
 from memory.bank import journal, rows
 from memory.bank.bank import Bank
 from memory.bank.facts import add_learned
-from memory.types import LearnedMemory, Turn, WriteCounts
+from memory.types import LearnedMemory, Memory, SessionSource, Turn, WriteCounts
 
 IDLE_TIMEOUT = timedelta(minutes=30)
 """A chat is over when nobody has spoken for this long."""
@@ -30,11 +30,12 @@ class PendingSession:
 
     persona_id: int
     session_id: int
+    source: SessionSource
 
 
 @dataclass(frozen=True, slots=True)
 class SessionTurn:
-    """A turn of such a session. It is `news` unless it is a question or a reply from memory, or was retracted."""
+    """A turn of such a session. It is `news` if it is a memory: no reply from memory, no correction, not retracted."""
 
     turn: Turn
     news: bool
@@ -42,7 +43,7 @@ class SessionTurn:
 
 def pending_sessions(bank: Bank, now: datetime, limit: int = -1) -> list[PendingSession]:
     """The sessions that are over at `now` and were not learned from yet, the oldest first."""
-    query = f"SELECT persona_id, id FROM sessions WHERE {_DUE} ORDER BY id LIMIT :limit"
+    query = f"SELECT persona_id, id, source FROM sessions WHERE {_DUE} ORDER BY id LIMIT :limit"
     values = {"quiet": rows.format_time(now - IDLE_TIMEOUT), "limit": limit}
     with bank.reading() as db:
         return [PendingSession(*row) for row in db.conn.execute(query, values)]
@@ -66,6 +67,12 @@ def session_turns(bank: Bank, session: PendingSession) -> list[SessionTurn]:
     """
     with bank.reading() as db:
         return [SessionTurn(rows.turn(r), bool(r["news"])) for r in db.query(query, [session.session_id])]
+
+
+def learned_before(bank: Bank, session: PendingSession) -> list[Memory]:
+    """What a session taught already, at once or before its turns changed, but its summary; also what was retracted."""
+    clauses = "WHERE m.persona_id = :persona_id AND m.session_id = :session_id AND m.store <> 'dialogue'"
+    return bank.read_memories(f"{clauses} AND m.attribute <> '{SUMMARY}'", asdict(session))
 
 
 def store_learned(

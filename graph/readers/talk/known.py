@@ -16,7 +16,7 @@ from graph.state import Ask, Message, Services
 from graph.understanding.intents import ALWAYS
 from graph.understanding.parts import KNOWN_OF_USER, tells
 from graph.understanding.sentences import split
-from memory.bank.queries.told import facts_told, name_told, upcoming
+from memory.bank.queries.told import known_facts, name_told, upcoming
 from memory.search.fusion import Scores
 from memory.search.scoring import SearchSettings
 from memory.search.searcher import View
@@ -98,7 +98,7 @@ def _known(ask: Ask, services: Services, is_new: Callable[[Memory], bool], fact_
     lines = [
         *always,
         *_within(PLAN_TOKENS, plans.values()),
-        *_within(fact_tokens, filter(is_new, facts_told(bank, persona, ask.as_of))),
+        *_within(fact_tokens, filter(is_new, known_facts(bank, persona, ask.as_of))),
     ]
     once = {line.memory: line for line in reversed(lines)}.values()
     return sorted(_without_repeats(once, ()), key=lambda line: line.memory.id)

@@ -48,6 +48,15 @@ def upcoming(bank: Bank, persona_id: int, as_of: datetime, limit: int) -> list[M
     return bank.read_memories(ahead, {**_values(persona_id, as_of), "until": until, "most": limit})
 
 
+def known_facts(bank: Bank, persona_id: int, as_of: datetime) -> list[Memory]:
+    """The facts that held at a moment, the latest first; none that an assistant told or that was edited since."""
+    clauses = f"""
+        WHERE {_HOLDS} AND m.store IN ('profile', 'relationship', 'world') AND coalesce(t.role, '') <> 'assistant'
+            AND NOT EXISTS (SELECT 1 FROM changes WHERE other_id = m.id AND kind = 'edit' AND at > :at) {_LATEST}
+    """
+    return bank.read_memories(clauses, _values(persona_id, as_of))
+
+
 def name_told(bank: Bank, persona_id: int, as_of: datetime) -> str:
     """The name that the user had told last at a moment; empty if none."""
     # A persona says who it is, too.
