@@ -43,6 +43,16 @@ def test_a_server_that_refuses_schemas_is_asked_without_and_not_tried_again():
     assert asked == ["json_schema", "json_object", None, None]
 
 
+@pytest.mark.parametrize(
+    ("maker", "options"),
+    [("vllm", {"enable_thinking": False}), ("llamacpp", {"enable_thinking": False}), ("someone", None)],
+)
+def test_thinking_is_turned_off_where_the_server_can(maker, options):
+    with ChatServer("plain", models=[{"id": "scripted", "owned_by": maker, "max_model_len": 4096}]) as server:
+        asyncio.run(stream_reply(chat_model(server.model()), TALK))
+    assert server.requests[0].get("chat_template_kwargs") == options
+
+
 TOO_LONG = Broken(400, '{"error": {"message": "maximum context length is 2048 tokens", "code": 400}}')
 NO_FORM = Broken(500, '{"error": {"message": "Input should be text or json_object"}}')
 

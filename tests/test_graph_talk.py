@@ -367,7 +367,7 @@ def test_the_passages_of_a_text_are_all_of_its_words_in_order(text):
 
 def test_passages_are_chosen_within_the_tokens_and_stay_in_order(marlow, embedder):
     memories = marlow.services.bank.memories(marlow.persona.id)
-    fit = like(("When did I adopt the greyhound?",), {}, embedder)
+    fit = like(embedder.encode_query(["When did I adopt the greyhound?"]), {})
     lines = choose(memories, fit, embedder, 60)
     assert ADOPTED in [line.words for line in lines]
     assert sum(len(line.words) for line in lines) <= 240

@@ -24,7 +24,7 @@ from graph.models.faults import (
     no_reply,
 )
 from graph.models.hosted.keys import redact_keys
-from graph.models.hosted.profile import OPENAI, learn_context, turn_of
+from graph.models.hosted.profile import OPENAI, learn_context, server_profile, turn_of
 from graph.models.hosted.schemas import REFUSALS, forms, remember_form, response_format
 from graph.models.limits import (
     FIRST_TEXT_SECONDS,
@@ -147,6 +147,8 @@ async def _ask_server(
     most, openai = max_tokens or REPLY_TOKENS, model.openai_api_base == OPENAI
     # LangChain renames max_tokens to max_completion_tokens, which OpenAI alone needs and few other servers know.
     body: dict[str, Any] = {} if openai else {"max_tokens": most}
+    if (await asyncio.to_thread(server_profile, model)).takes_options:
+        body["chat_template_kwargs"] = {"enable_thinking": False}
     if openai:
         reasons = (model.profile or {}).get("reasoning_output")
         options["max_tokens"] = most + (REASONING_TOKENS if reasons else 0)

@@ -46,12 +46,14 @@ _POLL_SECONDS = 0.05
 class ServerProfile:
     """What a server tells: the context in tokens, where it counts tokens, and whether it answers several at once.
 
-    `count` is the path and the field of the text that is counted.
+    `count` is the path and the field of the text that is counted. `takes_options` says that a request may set options
+    of the model's chat template, such as whether it thinks.
     """
 
     context: int | None = None
     count: tuple[str, str] | None = None
     parallel: bool = False
+    takes_options: bool = False
 
 
 _PROFILES: dict[tuple[str, str], tuple[float, ServerProfile]] = {}
@@ -191,14 +193,14 @@ def _ask(server: _Server, name: str) -> ServerProfile | None:
         row = row or (rows[0] if len(rows) == 1 else {})
         settings = _object(server.get("/props").get("default_generation_settings"))
         context = _size(_object(row.get("meta")).get("n_ctx")) or _size(settings.get("n_ctx"))
-        return ServerProfile(context, ("/tokenize", "content"), parallel=True)
+        return ServerProfile(context, ("/tokenize", "content"), parallel=True, takes_options=True)
     if makers == {"me"}:  # llama-cpp-python
         return ServerProfile(count=("/extras/tokenize/count", "input"))
     if told := _size(row.get("max_model_len")) or _size(row.get("context_length")):
-        return ServerProfile(told, parallel=True)
+        return ServerProfile(told, parallel=True, takes_options="vllm" in makers)
     if told := _ollama_context(server, name) or _lm_studio_context(server, name):
         return ServerProfile(told, parallel=True)
-    return ServerProfile(parallel="vllm" in makers)
+    return ServerProfile(parallel="vllm" in makers, takes_options="vllm" in makers)
 
 
 def _ollama_context(server: _Server, name: str) -> int | None:

@@ -50,11 +50,15 @@ eighty other words hardly counts, and yet what is known of that person matters."
 QUERIES = 8
 """Most sentences of a message that passages are compared with."""
 
+IsNew = Callable[[Memory], bool]
+
 
 def gather(
-    ask: Ask, message: Message, hits: Sequence[Hit], services: Services, outdated: Iterable[int] = ()
+    ask: Ask, message: Message, hits: Sequence[Hit], services: Services, outdated: Iterable[int] = (), share: float = 1
 ) -> Content:
     """All that a reply may rest on; blocks. `outdated` are ids of memories that the message itself corrects.
+
+    With a `share` of less than 1, as much less: for a model with a short context, or a slow one.
 
     A benchmark that hands in its lines, or asks of them alone, gets those and nothing else.
     """
@@ -71,25 +75,25 @@ def gather(
 
     wanted = parse_recap(ask.text) or ("about me" if message.small_talk == KNOWN_OF_USER else None)
     asked = lines_of_recap(wanted, ask, bank) if wanted else []
-    known = _known(ask, services, is_new, ALL_TOKENS if wanted == "about me" else FACT_TOKENS)
+    known = _known(ask, services, is_new, share, ALL_TOKENS if wanted == "about me" else FACT_TOKENS)
     terms = _term_weights(ask, services)
-    queries = tuple(dict.fromkeys((ask.text, *split(ask.text)[:QUERIES])))
-    near = services.searcher.search(persona, services.searcher.views(queries), ask.as_of, WIDE, message.subject)
+    views = services.searcher.views(list(dict.fromkeys((ask.text, *split(ask.text)[:QUERIES]))))
+    near = services.searcher.search(persona, views, ask.as_of, WIDE, message.subject)
     candidates = chain(asked, found, (hit.memory for hit in near if hit.kept), _of_rare_terms(ask, services, terms))
-    embedder = services.searcher.embedder
     lines = sorted(dict.fromkeys(filter(is_new, candidates)), key=_time)
-    earlier = choose(lines, like(queries, terms, embedder), embedder, EARLIER_TOKENS)
+    fit = like(np.stack([view.vector for view in views]), terms)
+    earlier = choose(lines, fit, services.searcher.embedder, int(share * EARLIER_TOKENS))
     earlier = sorted(_without_repeats(earlier, known), key=lambda line: _time(line.memory))
     return Content(ask, user, tuple(known), tuple(earlier), turns_of(ask))
 
 
-def _known(ask: Ask, services: Services, is_new: Callable[[Memory], bool], fact_tokens: int) -> list[Line]:
+def _known(ask: Ask, services: Services, is_new: IsNew, share: float, fact_tokens: int) -> list[Line]:
     """What holds now: allergies, illness and losses, plans, and facts, in the order in which they were learned.
 
     That order changes least from one message to the next.
     """
     bank, persona = services.bank, ask.persona.id
-    always = _always(ask, services, is_new)
+    always = _always(ask, services, is_new, int(share * ALWAYS_TOKENS))
     plans: dict[object, Memory] = {}
     for memory in filter(is_new, upcoming(bank, persona, ask.as_of, PLANS)):  # a turn and its event are one plan
         before = plans.setdefault(memory.turn_ids or memory.id, memory)
@@ -97,14 +101,14 @@ def _known(ask: Ask, services: Services, is_new: Callable[[Memory], bool], fact_
             plans[memory.turn_ids or memory.id] = memory
     lines = [
         *always,
-        *_within(PLAN_TOKENS, plans.values()),
-        *_within(fact_tokens, filter(is_new, known_facts(bank, persona, ask.as_of))),
+        *_within(share * PLAN_TOKENS, plans.values()),
+        *_within(share * fact_tokens, filter(is_new, known_facts(bank, persona, ask.as_of))),
     ]
     once = {line.memory: line for line in reversed(lines)}.values()
     return sorted(_without_repeats(once, ()), key=lambda line: line.memory.id)
 
 
-def _always(ask: Ask, services: Services, is_new: Callable[[Memory], bool]) -> list[Line]:
+def _always(ask: Ask, services: Services, is_new: IsNew, tokens: int) -> list[Line]:
     """What matters whatever is said: passages on allergies, illness and losses, the likeliest of all lines."""
     searcher, recogniser = services.searcher, services.matters
     direction = recogniser.direction(ALWAYS, searcher.embedder.dimensions)
@@ -119,7 +123,7 @@ def _always(ask: Ask, services: Services, is_new: Callable[[Memory], bool]) -> l
         return np.array([recogniser.probabilities(text, vector)[ALWAYS] for text, vector in pairs])
 
     told = (memory for memory in told if is_new(memory) and tells(memory.text))
-    return choose(told, likely, searcher.embedder, ALWAYS_TOKENS, least=LIKELY, short=SENTENCE)
+    return choose(told, likely, searcher.embedder, tokens, least=LIKELY, short=SENTENCE)
 
 
 def _term_weights(ask: Ask, services: Services) -> dict[str, float]:
@@ -140,7 +144,7 @@ def _of_rare_terms(ask: Ask, services: Services, weights: Mapping[str, float]) -
             yield from (h.memory for h in searcher.search(ask.persona.id, [view], ask.as_of, settings) if h.kept)
 
 
-def _within(tokens: int, memories: Iterable[Memory]) -> Iterator[Line]:
+def _within(tokens: float, memories: Iterable[Memory]) -> Iterator[Line]:
     """As many as fit, whole."""
     left = tokens * CHARACTERS_PER_TOKEN
     for memory in memories:

@@ -73,7 +73,7 @@ def choose(
     if not pieces:
         return []
     texts = [words for *_, words in pieces]
-    scores = fit(texts, vectors(embedder, texts))
+    scores = fit(texts, _vectors(embedder, texts))
     left, chosen = tokens * CHARACTERS_PER_TOKEN, set[int]()
     for n in np.argsort(-scores, kind="stable").tolist():
         left -= len(texts[n])
@@ -87,11 +87,11 @@ def choose(
     return [Line(memory, _joined(parts)) for memory, parts in by_memory.items()]
 
 
-def like(queries: Sequence[str], term_weights: Mapping[str, float], embedder: Embedder) -> Fit:
+def like(queries: Vectors, term_weights: Mapping[str, float]) -> Fit:
     """How like passages are to any of the queries, by words of some weight and by meaning, as where lines are found."""
 
     def fit(texts: Sequence[str], meaning: Vectors) -> Scores:
-        dense = (meaning @ vectors(embedder, queries).T).max(axis=1).astype(np.float64)
+        dense = (meaning @ queries.T).max(axis=1).astype(np.float64)
         shared = np.array([sum(term_weights.get(term, 0.0) for term in content_terms(text)) for text in texts])
         return mix(shared, dense, np.ones(len(texts), dtype=np.bool_), SearchSettings().dense_weight)
 
@@ -106,14 +106,16 @@ def _joined(parts: Sequence[tuple[int, str]]) -> str:
     return text
 
 
-def vectors(embedder: Embedder, texts: Sequence[str]) -> Vectors:
+def _vectors(embedder: Embedder, texts: Sequence[str]) -> Vectors:
     """The vectors of texts, (texts, dimensions); most were asked for with the message before, and are kept."""
-    known = _known(embedder)
+    kept = _kept(embedder)
+    known = {text: vector for text in texts if (vector := kept.get(text)) is not None}
     missing = [text for text in dict.fromkeys(texts) if text not in known]
-    if len(known) + len(missing) > MOST_KEPT:
-        known.clear()
-        missing = list(dict.fromkeys(texts))
-    known.update(zip(missing, embedder.encode(missing), strict=True) if missing else ())
+    if missing:
+        known |= zip(missing, embedder.encode_document(missing), strict=True)
+    if len(kept) > MOST_KEPT:
+        kept.clear()
+    kept.update(known)
     return np.stack([known[text] for text in texts])
 
 
@@ -122,5 +124,5 @@ MOST_KEPT = 20_000
 
 
 @lru_cache(maxsize=4)
-def _known(embedder: Embedder) -> dict[str, Vectors]:
+def _kept(embedder: Embedder) -> dict[str, Vectors]:
     return {}

@@ -23,9 +23,9 @@ from memory.types import Hit
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-CPU_PROMPT_TOKENS, CPU_LINES = 900, 5
-"""Tokens of a prompt for a model that runs on this CPU, and how many earlier lines it has even if they take more. The
-CPU reads some 500 tokens a second with the smallest model, and 50 with one of 8 billion weights."""
+USUAL_TOKENS, CPU_TOKENS = 2_400, 900
+"""Tokens of a usual prompt with a dozen turns, and of one for a model that runs on this CPU, which reads some 500 a
+second with the smallest model, and 50 with one of 8 billion weights."""
 
 LEAST_MESSAGE = 200
 """Characters of a message that are shown at least."""
@@ -119,11 +119,13 @@ def _content(
     """What the prompt is made of, as much as fits; see `fit`. What is left out of the chat may be found again."""
     model, most = services.model, services.settings.reply_tokens
     assert model is not None
-    content, size, notices = fit(gather(ask, message, hits, services, outdated), model, most)
+    room = (context_length(model) or UNKNOWN_CONTEXT) - most
+    share = min(1.0, max(room, CPU_TOKENS) / USUAL_TOKENS, CPU_TOKENS / USUAL_TOKENS if _is_on_cpu(model) else 1.0)
+    content, size, notices = fit(gather(ask, message, hits, services, outdated, share), model, most)
     left = len(content.turns)
     if left < len(ask.dialogue):
         shorter = replace(content.ask, dialogue=ask.dialogue[len(ask.dialogue) - left :])
-        content, size, more = fit(gather(shorter, message, hits, services, outdated), model, most)
+        content, size, more = fit(gather(shorter, message, hits, services, outdated, share), model, most)
         notices = notices or more
     # Notes take as long again on this CPU.
     if (message.classes.asks_many or compares(ask.text)) and len(content.lines) > 1 and not _is_on_cpu(model):
@@ -148,18 +150,14 @@ def fit(content: Content, model: BaseChatModel, reply_tokens: int) -> tuple[Cont
     """The content that fits beside the reply, its size in tokens, and what the user must be told; blocks.
 
     The oldest half of the chat goes first, and again half of the rest: so the beginning of the prompt stays the same
-    for many messages. Then go the last earlier lines, what is known, and the beginning of the message.
+    for many messages. Then go the oldest lines, what is known, and the beginning of the message.
 
     Raises:
         ModelFailed: not even the persona's card fits.
     """
     context = context_length(model) or UNKNOWN_CONTEXT
     room = context - min(reply_tokens, context // 2)
-    on_cpu = _is_on_cpu(model)
     size, notices = count_tokens(model, messages(content)), list[str]()
-    while on_cpu and size > CPU_PROMPT_TOKENS and len(content.earlier) > CPU_LINES:
-        content = replace(content, earlier=content.earlier[1:])
-        size = count_tokens(model, messages(content))
     while size > room:
         if content.turns:
             content = replace(content, turns=content.turns[(len(content.turns) + 1) // 2 :])
