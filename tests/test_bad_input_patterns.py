@@ -10,7 +10,9 @@ import pytest
 from graph.learning import corrections, feelings, from_rules, plain_facts
 from graph.readers.chain_of_note import citing
 from graph.readers.counting import intervals, listing, totals
-from graph.replies import card, checks, people, recaps, second_person
+from graph.readers.talk import markup, passages, repairs
+from graph.replies import card, people, recaps, second_person
+from graph.tab import messages
 from graph.understanding import follow_ups, form, question, sentences, times
 from graph.understanding.aliases import People
 from memory.bank.queries.listing import stands_alone
@@ -29,7 +31,23 @@ CPU_SECONDS = 8.0
 
 REPEATED = (
     *(" ", "\n", " \n", "1", "1,", "1 ", "A ", "Aa ", "a-", "a'", "(", "[", "[1,", "“", '"', "é", "年", "1年", "<b "),
-    *("Mr. ", "my ", "i am ", "i was ", "not ", "last ", "monday ", "how many ", "who is ", "no, ", "Anna, ", "x: "),
+    *(
+        "```\n",
+        "` ",
+        "<|im_end|>",
+        "Mr. ",
+        "my ",
+        "i am ",
+        "i was ",
+        "not ",
+        "last ",
+        "monday ",
+        "how many ",
+        "who is ",
+        "no, ",
+        "Anna, ",
+        "x: ",
+    ),
 )
 AROUND = (("", ""), ("I a ", "\0"))
 TEXTS = [f"{first}{part * (LENGTH // len(part))}{last}" for part in REPEATED for first, last in AROUND]
@@ -53,7 +71,10 @@ READERS: dict[str, Callable[[str], object]] = {
     "names": lambda text: (list(names.possible_names(text)), names.to_first_person(text, ["Ann"])),
     "terms": tokens.terms,
     "listed memory": stands_alone,
-    "line of a prompt": lambda text: checks._LABEL.search(text),
+    "chat model's reply": lambda text: repairs.StreamedReply(9, "Ann", lambda *_: None).end(text),
+    "code": lambda text: list(markup.parts(text)),
+    "passages": passages.split,
+    "reply as Markdown": lambda text: messages.link_citations(text, {1}, 1, ["I a"]),
     "card": lambda text: card._SENTENCE_START.search(text),
     "citation": lambda text: (citing._MARK.sub("", text), citing._QUOTED.findall(text)),
     "scene": dialsim.SCENE.fullmatch,

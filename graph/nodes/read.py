@@ -47,7 +47,7 @@ async def read(state: TurnState, runtime: Runtime[Services]) -> TurnState:
         return {"reading": Reading(""), "trace": (TraceLine("read", "no reader"),)}
     hits = state.get("hits", ())
     revision = await asyncio.to_thread(revise, ask, hits, services.bank) if ask.remember else None
-    if not talks(ask, services):
+    if not talks(ask, message, services):
         return await _read(state, services, revision, write)
     try:
         return await _spoken(ask, message, hits, services, revision, write)
@@ -55,9 +55,10 @@ async def read(state: TurnState, runtime: Runtime[Services]) -> TurnState:
         return await _without_model(state, services, revision, fault, write)
 
 
-def talks(ask: Ask, services: Services) -> bool:
-    """Whether the chat model replies to the message in its own words, whatever it is; else a question is read."""
-    return speaks(services) and (services.settings.method == "auto" or ask.handed_in)
+def talks(ask: Ask, message: Message, services: Services) -> bool:
+    """Whether the chat model replies in its own words: always, unless a method of reading is set for a question."""
+    is_read = services.settings.method != "auto" and message.classes.is_question and not ask.handed_in
+    return speaks(services) and not is_read
 
 
 async def _spoken(
