@@ -132,7 +132,9 @@ def figures(folder, needs_file):
     show("messages that reached the model as typed", typed)
     show("messages stored", [record["stored"] > 0 for record in records])
     good = [record for record in records if record["reply"] == "good" and record["model_reply"]]
-    whole = [bare(record["shown"]) == bare(record["model_reply"]) for record in good]
+    said = [record["model_reply"].partition("</notes>") for record in good]  # notes are shown elsewhere
+    pairs = zip(good, said, strict=True)
+    whole = [bare(record["shown"]) == bare(after or before) for record, (before, _, after) in pairs]
     show("good replies shown whole and in their form", whole)
     for record in (record for record, kept in zip(good, whole, strict=True) if not kept):
         print(f"  row {record['row']}: {record['model_reply'][:200]!r}")

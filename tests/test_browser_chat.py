@@ -67,7 +67,7 @@ def test_the_chat_fills_the_window_and_a_source_never_moves_it(screen: Screen) -
 
 def test_an_example_is_answered_with_a_source_that_opens_at_the_quoted_line(screen: Screen) -> None:
     screen.page.locator(".memoir-chip").first.click()
-    assert "Comma" in screen.reply()
+    assert "her tail is white" in screen.reply()
     screen.page.locator("#chat a[href*='#source-']").first.click()
     card = screen.page.locator("#sources details.memoir-source[open]")
     expect(card.locator(".memoir-badge")).to_have_text("Conversation")

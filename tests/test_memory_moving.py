@@ -100,7 +100,7 @@ def tell(bank, who, session, source, place, day, recallable, alone, learns):
         "retraction": (),
         "dependent": (
             fact,
-            LearnedMemory(MemoryDraft("world", f"{place} is near", said_at=at), fact.quotes, None, (0,)),
+            LearnedMemory(MemoryDraft("world", f"{place} is near", said_at=at), fact.quotes, depends_on=(0,)),
         ),
     }[learns]
     turns = (

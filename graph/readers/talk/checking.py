@@ -7,6 +7,7 @@ line that says the same; what nothing says is marked by whoever shows it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
@@ -19,6 +20,7 @@ from graph.readers.talk import markup
 from graph.readers.talk.prompt import CITATION, Content, messages
 from graph.replies.card import THE_USER
 from graph.understanding import sentences
+from memory.search.tokens import words
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -31,6 +33,8 @@ CHECK_TOKENS = 400
 
 IN_CHAT, NOWHERE = 0, -1
 """Instead of a line's number: the user said it in this chat, or nothing says it."""
+
+_NUMBER = re.compile(r"(?:^|\s)\d{1,2}\.$")
 
 TASK = """\
 Now look at your reply again. Its sentences are:
@@ -68,8 +72,13 @@ class FactsReply(StrictReply):
 def sentences_of(reply: str) -> Iterator[str]:
     """The sentences of a reply outside its code, as they stand in it."""
     for part, is_code in markup.parts(reply):
-        if not is_code:
-            yield from (part[start:end] for start, end in sentences.spans(part))
+        first = None
+        for start, end in sentences.spans(part) if not is_code else ():
+            first = start if first is None else first
+            if not _NUMBER.search(part[first:end]):  # "1. Milk", "am 8. September"
+                if len(words(part[first:end])) > 1:
+                    yield part[first:end]
+                first = None
 
 
 async def check(model: BaseChatModel, content: Content, reply: str) -> tuple[Checked, Completion]:

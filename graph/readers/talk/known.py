@@ -26,16 +26,19 @@ from memory.types import Hit, Memory
 if TYPE_CHECKING:
     from memory.embedding.embedder import Vectors
 
-ALWAYS_TOKENS, PLAN_TOKENS, FACT_TOKENS, EARLIER_TOKENS = 250, 150, 200, 700
-"""Tokens of what matters whatever is said, of plans, of facts, and of earlier lines: some 1,300 in all, which leaves
+ALWAYS_TOKENS, PLAN_TOKENS, FACT_TOKENS, EARLIER_TOKENS = 350, 150, 250, 700
+"""Tokens of what matters whatever is said, of plans, of facts, and of earlier lines: some 1,400 in all, which leaves
 room for the card, the task and some turns within 1,800."""
 
 ALL_TOKENS = 2_000
 """Tokens of facts where the user asks for all that is known."""
 
-OF_ALWAYS, LIKELY, SENTENCE = 24, 0.5, 60
-"""Lines that are looked at for what matters whatever is said, the least probability of a passage, and its least
-characters: one sentence is enough to warn."""
+OF_ALWAYS, LIKELY, SENTENCE, SAME = 40, 0.5, 100, 0.75
+"""Lines that are looked at for what matters whatever is said, the least probability of a passage, its least characters
+(a sentence or two are enough to warn), and the cosine from which two passages say much the same."""
+
+REPEATED = 0.9
+"""The cosine from which one passage only repeats another."""
 
 WIDE = SearchSettings(k=24)
 """Lines of each store whose passages are looked at: the vector of a long line is near to none of the things in it."""
@@ -82,7 +85,7 @@ def gather(
     candidates = chain(asked, found, (hit.memory for hit in near if hit.kept), _of_rare_terms(ask, services, terms))
     lines = sorted(dict.fromkeys(filter(is_new, candidates)), key=_time)
     fit = like(np.stack([view.vector for view in views]), terms)
-    earlier = choose(lines, fit, services.searcher.embedder, int(share * EARLIER_TOKENS))
+    earlier = choose(lines, fit, services.searcher.embedder, int(share * EARLIER_TOKENS), apart=REPEATED)
     earlier = sorted(_without_repeats(earlier, known), key=lambda line: _time(line.memory))
     return Content(ask, user, tuple(known), tuple(earlier), turns_of(ask))
 
@@ -99,17 +102,22 @@ def _known(ask: Ask, services: Services, is_new: IsNew, share: float, fact_token
         before = plans.setdefault(memory.turn_ids or memory.id, memory)
         if len(memory.text) < len(before.text):
             plans[memory.turn_ids or memory.id] = memory
+    # What one has only one of comes first, as a name, then people, then the latest.
+    facts = sorted(known_facts(bank, persona, ask.as_of), key=lambda m: (not m.attribute, m.store != "relationship"))
     lines = [
         *always,
         *_within(share * PLAN_TOKENS, plans.values()),
-        *_within(share * fact_tokens, filter(is_new, known_facts(bank, persona, ask.as_of))),
+        *_within(share * fact_tokens, filter(is_new, facts)),
     ]
     once = {line.memory: line for line in reversed(lines)}.values()
     return sorted(_without_repeats(once, ()), key=lambda line: line.memory.id)
 
 
 def _always(ask: Ask, services: Services, is_new: IsNew, tokens: int) -> list[Line]:
-    """What matters whatever is said: passages on allergies, illness and losses, the likeliest of all lines."""
+    """What matters whatever is said: passages on allergies, illness and losses.
+
+    The shortest come first, so that a fact stands for what it was learned from, and many find room.
+    """
     searcher, recogniser = services.searcher, services.matters
     direction = recogniser.direction(ALWAYS, searcher.embedder.dimensions)
     if not recogniser.knows(direction):  # another encoder's vectors
@@ -118,12 +126,13 @@ def _always(ask: Ask, services: Services, is_new: IsNew, tokens: int) -> list[Li
     hits = searcher.search(ask.persona.id, [View("", direction)], ask.as_of, settings)
     told = (hit.memory for hit in hits if hit.kept and hit.memory.speaker != ask.persona.name)
 
-    def likely(texts: Sequence[str], meaning: Vectors) -> Scores:
+    def shortest(texts: Sequence[str], meaning: Vectors) -> Scores:
         pairs = zip(texts, meaning, strict=True)
-        return np.array([recogniser.probabilities(text, vector)[ALWAYS] for text, vector in pairs])
+        matters = np.array([recogniser.probabilities(text, vector)[ALWAYS] >= LIKELY for text, vector in pairs])
+        return np.asarray(matters / np.array([len(text) for text in texts]))
 
     told = (memory for memory in told if is_new(memory) and tells(memory.text))
-    return choose(told, likely, searcher.embedder, tokens, least=LIKELY, short=SENTENCE)
+    return choose(told, shortest, searcher.embedder, tokens, least=1e-9, short=SENTENCE, apart=SAME)
 
 
 def _term_weights(ask: Ask, services: Services) -> dict[str, float]:

@@ -27,7 +27,7 @@ SHORT = 160
 CHARACTERS_PER_TOKEN = 4
 """Of English in most chat models' tokens."""
 
-_ENDS = re.compile(r"(?<=[.!?…。！？])\s*(?=\S)|\n+")  # people who type in lower case end sentences, too
+_ENDS = re.compile(r"(?<=[.!?…。！？])\s*(?=[^\s.!?…。！？])|\n+")  # people who type in lower case end sentences, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,22 +64,26 @@ def choose(
     *,
     least: float = -math.inf,
     short: int = SHORT,
+    apart: float = math.inf,
 ) -> list[Line]:
     """The lines with the passages that fit best, and at least so well, of about so many tokens together.
 
-    They stand in the order of the memories.
+    They stand in the order of the memories. None has a cosine of `apart` or more to a better one.
     """
     pieces = [(memory, place, words) for memory in memories for place, words in enumerate(split(memory.text, short))]
     if not pieces:
         return []
     texts = [words for *_, words in pieces]
-    scores = fit(texts, _vectors(embedder, texts))
-    left, chosen = tokens * CHARACTERS_PER_TOKEN, set[int]()
+    vectors = _vectors(embedder, texts)
+    scores = fit(texts, vectors)
+    left, chosen = tokens * CHARACTERS_PER_TOKEN, list[int]()
     for n in np.argsort(-scores, kind="stable").tolist():
+        if chosen and (vectors[chosen] @ vectors[n]).max() >= apart:
+            continue
         left -= len(texts[n])
         if left < 0 or scores[n] < least:
             break
-        chosen.add(n)
+        chosen.append(n)
     by_memory: dict[Memory, list[tuple[int, str]]] = {}
     for n in sorted(chosen):
         memory, place, words = pieces[n]

@@ -34,9 +34,9 @@ LINE_CHARACTERS = 1_000
 
 TASK = """\
 Reply to {user}'s last message as {name} would, in its language. A chat needs one to four sentences; a task gets what \
-it needs. Use what you know, above all allergies, illness, losses and plans. Where you rely on a numbered line, write \
-its number after the sentence, like [3]. If you are asked about {user}'s life and it is not here, say so in your own \
-words and say what you do know. Do not present guesses as memories."""
+it needs. Use what you know, above all allergies, illness, losses and plans; a newer line replaces an older one. Where \
+you rely on a numbered line, write its number after the sentence, like [3]. If you are asked about {user}'s life and \
+it is not here, say so in your own words and say what you do know. Do not present guesses as memories."""
 
 RESERVED = " Speak of earlier lines only if you are asked."
 """Is added to the task of a persona that is to bring nothing up by itself."""

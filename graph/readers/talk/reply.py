@@ -127,10 +127,10 @@ def _content(
         shorter = replace(content.ask, dialogue=ask.dialogue[len(ask.dialogue) - left :])
         content, size, more = fit(gather(shorter, message, hits, services, outdated, share), model, most)
         notices = notices or more
-    # Notes take as long again on this CPU.
-    if (message.classes.asks_many or compares(ask.text)) and len(content.lines) > 1 and not _is_on_cpu(model):
-        content = replace(content, notes=True)
-    return content, size, notices
+    asks = message.classes.is_question and message.classes.asks_memory
+    together = asks and (message.classes.asks_many or compares(message.question.text)) and len(content.lines) > 1
+    # On this CPU, notes would take longer than the reply.
+    return replace(content, notes=together and not _is_on_cpu(model)), size, notices
 
 
 async def _ask(model: BaseChatModel, content: Content, shown: StreamedReply, name: str, most: int) -> Completion:
