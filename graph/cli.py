@@ -14,10 +14,9 @@ from typing import get_args
 
 from graph.assistant import Answer, Assistant
 from graph.learning.learner import learn_from_sessions
-from graph.models.measure import make_synthetic_model, measure
+from graph.models.measure import measure
 from graph.models.quantization import Quantization
 from graph.models.registry import chat_model_or_none
-from graph.models.synthetic import Shape
 from graph.settings import Settings
 from graph.state import Ask, Citation, Services
 from graph.understanding.classifier import Classifier
@@ -85,8 +84,6 @@ def _parser() -> argparse.ArgumentParser:
     models = add("models", _models, "Measure a chat model: load time, memory, tokens a second.")
     models.add_argument("name", nargs="?", help="the model; MEMOIR_MODEL if left out")
     models.add_argument("--quantization", choices=get_args(Quantization), help="precision of a local model's weights")
-    models.add_argument("--made-up", choices=get_args(Shape), help="a model of this shape with random weights")
-    models.add_argument("--folder", type=Path, help="folder for that model; reused if it exists")
     return parser
 
 
@@ -172,13 +169,8 @@ def _bench(arguments: argparse.Namespace, settings: Settings) -> int:
 
 
 def _models(arguments: argparse.Namespace, settings: Settings) -> int:
-    quantization = arguments.quantization or settings.quantization
-    if arguments.made_up:
-        folder = arguments.folder or settings.home / "cache" / f"made-up-{arguments.made_up}"
-        name = make_synthetic_model(folder, arguments.made_up)
-    else:
-        name = arguments.name or settings.model
-    _print(measure(name, quantization), as_json=arguments.json)
+    figures = measure(arguments.name or settings.model, arguments.quantization or settings.quantization)
+    _print(figures, as_json=arguments.json)
     return 0
 
 
