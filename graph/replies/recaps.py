@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
-from graph.replies.second_person import fact_to_user, said_to_user
+from graph.replies.facts import fact_to_user
+from graph.replies.second_person import said_to_user
 from graph.state import Ask, Citation, Reading
 from graph.understanding.parts import tells
 from graph.understanding.sentences import shorten, split
