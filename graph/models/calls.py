@@ -126,11 +126,11 @@ async def _load(model: BaseChatModel) -> None:
     """Load the weights before the clock starts: a large model takes minutes, once."""
     from graph.models.local_model import LocalModel
 
-    if not isinstance(model, LocalModel) or model.loaded:
+    if not isinstance(model, LocalModel) or model.weights.loaded:
         return
     fault: Exception | None = None
     try:
-        await asyncio.to_thread(model.load)
+        await asyncio.to_thread(model.weights.model)
     except Exception as raised:  # any: what the libraries of the weights raise cannot be listed
         fault = raised.with_traceback(None)
     if fault is not None:

@@ -137,14 +137,14 @@ def _keeps_schema(model: BaseChatModel, name: str, place: str, year: int) -> boo
 
 
 def _load_twice(model: LocalModel) -> Figures:
-    need, seconds = model.memory_need(), []
+    need, seconds = model.weights.memory_need(), []
     for _ in range(2):  # the first may convert the file, or read it from the disk
-        model.unload()
+        model.weights.unload()
         started = time.perf_counter()
-        model.load()
+        model.weights.model()
         seconds.append(round(time.perf_counter() - started, 2))
     return {
-        "quantization": model.precision,
+        "quantization": model.weights.precision,
         "parameters": need.parameters,
         "weights GiB, expected": round(need.weights / GIB, 3),
         "cache GiB, expected": round(need.cache / GIB, 3),

@@ -62,7 +62,7 @@ def context_length(model: BaseChatModel) -> int | None:
     from graph.models.local_model import LocalModel
 
     if isinstance(model, LocalModel):
-        return model.context
+        return model.weights.context
     return server_profile(model).context if is_hosted(model) else None
 
 

@@ -144,6 +144,6 @@ class Answering:
 
 def status_after(node: str, model: BaseChatModel | None) -> str:
     """What is being done after a node: what comes after `time_filter` first loads a model that runs here."""
-    if node == "time_filter" and isinstance(model, LocalModel) and not model.loaded:
+    if node == "time_filter" and isinstance(model, LocalModel) and not model.weights.loaded:
         return messages.LOADING_MODEL
     return messages.STATUS[node]

@@ -111,7 +111,7 @@ async def read(reader_input: ReaderInput, say: Say) -> ReaderOutput:
         "fallback": 0,
         **reader.tokens,
     }
-    weights = f" in {model.precision}" if isinstance(model, LocalModel) else ""
+    weights = f" in {model.weights.precision}" if isinstance(model, LocalModel) else ""
     how = f"{settings.model}{weights}, {settings.method}, {settings.format}"
     room = f"prompt of {size:,} tokens ({counting_method(model)}) of {context:,}"
     refused = f", {dropped} citations dropped" if dropped else ""
