@@ -6,20 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from graph.readers.counting.intervals import Comparison, compare_days
 from graph.readers.stating import FURTHER_WORDS, MAX_WORDS, SURE, beside, clip, frame_of, state
 from graph.readers.updates import SUFFICIENT, answers, holding
 from graph.replies.facts import state_fact
 from graph.state import Citation, Note, Reading, Reason
+from graph.understanding.question import Question
 from graph.understanding.times import day_happened, describe_day
 from memory.dates.expressions import TimeExpression, describe_span
 from memory.search.tokens import content_terms, terms
 from memory.types import Hit, TimeSpan
-
-if TYPE_CHECKING:
-    from graph.understanding.question import Question
 
 Quoted = tuple[Note, str, str]
 """A note, the words before its quote, and the quote."""

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING
 
 from graph.readers import composing, joining
 from graph.readers.counting import intervals, listing, totals
+from graph.readers.counting.intervals import Comparison
 from graph.readers.counting.listing import ListRequest
 from graph.readers.interface import ReaderInput, ReaderOutput, Say
 from graph.readers.notes import Origins, as_if_of_them, notes_about, take_notes
@@ -21,15 +21,12 @@ from graph.replies.manners import manner
 from graph.replies.people import by_relations
 from graph.state import Ask, Message, Note, Reading, Services, TraceLine
 from graph.understanding import question
+from graph.understanding.question import Question
 from graph.understanding.times import is_of_time, may_tell_of_time, moment_of
+from memory.bank.bank import Bank
+from memory.dates.expressions import TimeExpression
 from memory.search.tokens import terms
 from memory.types import Hit, TimeSpan
-
-if TYPE_CHECKING:
-    from graph.readers.counting.intervals import Comparison
-    from graph.understanding.question import Question
-    from memory.bank.bank import Bank
-    from memory.dates.expressions import TimeExpression
 
 _OF_USER = re.compile(r"\b(?:i|my|me|mine|we|our|us)\b", re.IGNORECASE)
 _HOW_TO = re.compile(r"\bhow (?:do|does|can|could|should|to|would)\b|\bwhat(?:'s| is| are)? the\b", re.IGNORECASE)

@@ -5,22 +5,18 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from graph.readers.counting.intervals import ago
 from graph.readers.updates import says_change, says_end
 from graph.replies.facts import state_fact, told_me
 from graph.replies.second_person import second_person
-from graph.understanding.question import ASKING
+from graph.state import Note
+from graph.understanding.question import ASKING, Question
 from graph.understanding.sentences import capitalise
 from graph.understanding.times import DAY, day_happened, describe_day
 from memory.dates.expressions import describe_span
 from memory.search.tokens import terms
 from memory.types import TimeSpan
-
-if TYPE_CHECKING:
-    from graph.state import Note
-    from graph.understanding.question import Question
 
 MAX_WORDS = 50
 """Most words of an answer (PerLTQA asks for at most 50)."""

@@ -8,15 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from graph.state import Ask
 from graph.understanding.intents import NONE
 from graph.understanding.times import describe_day
+from memory.bank.bank import Bank
 from memory.bank.queries.told import count_known, name_told
-
-if TYPE_CHECKING:
-    from graph.state import Ask
-    from memory.bank.bank import Bank
 
 WILL_REMEMBER = "I'll remember"
 """Begins what is said after a reaction to news."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from graph.replies.facts import fact_to_user
 from graph.replies.second_person import said_to_user
@@ -13,12 +13,10 @@ from graph.state import Ask, Citation, Reading
 from graph.understanding.parts import tells
 from graph.understanding.sentences import shorten, split
 from graph.understanding.times import describe_day
+from memory.bank.bank import Bank
 from memory.bank.queries.told import facts_told, lines_told
 from memory.search.tokens import content_terms, terms
 from memory.types import Memory, TimeSpan
-
-if TYPE_CHECKING:
-    from memory.bank.bank import Bank
 
 Recap = Literal["just", "today", "last time", "so far", "about me"]
 

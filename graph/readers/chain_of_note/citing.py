@@ -6,18 +6,14 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from graph.readers.chain_of_note.prompts import INSTRUCTIONS
+from graph.readers.chain_of_note.prompts import INSTRUCTIONS, PromptContent
 from graph.replies.recitation import RUN, recites
 from graph.state import Citation
 from graph.understanding.sentences import split
 from memory.search.quotes import contains
 from memory.search.tokens import terms
-
-if TYPE_CHECKING:
-    from graph.readers.chain_of_note.prompts import PromptContent
-    from memory.types import Memory
+from memory.types import Memory
 
 _MARK = re.compile(r"\s?\[(\d+(?:\s*,\s*\d+)*)\]")
 _QUOTED = re.compile(r"[“\"]([^“”\"]{3,})[”\"][.,;]?\s*\[(\d+)\]")

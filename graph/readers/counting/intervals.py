@@ -10,18 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import combinations
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import number_parser  # type: ignore[import-untyped]
 from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 
 from graph.understanding.sentences import capitalise
 from graph.understanding.times import Occurrence, day_happened, describe_day, times_in, when_happened
-from memory.dates.expressions import describe_span
-
-if TYPE_CHECKING:
-    from memory.dates.expressions import TimeExpression
-    from memory.types import Memory
+from memory.dates.expressions import TimeExpression, describe_span
+from memory.types import Memory
 
 AMONG = 8
 """Number of best memories between which all intervals are given: 28 pairs; 20 memories would make 190."""
