@@ -10,7 +10,7 @@ import pytest
 from graph.learning import corrections, feelings, from_rules, plain_facts
 from graph.readers.chain_of_note import citing
 from graph.readers.counting import intervals, listing, totals
-from graph.replies import card, checks, people, recaps, second_person
+from graph.replies import card, people, recaps, second_person
 from graph.understanding import follow_ups, form, question, sentences, times
 from graph.understanding.aliases import People
 from memory.bank.queries.listing import stands_alone
@@ -53,7 +53,6 @@ READERS: dict[str, Callable[[str], object]] = {
     "names": lambda text: (list(names.possible_names(text)), names.to_first_person(text, ["Ann"])),
     "terms": tokens.terms,
     "listed memory": stands_alone,
-    "line of a prompt": lambda text: checks._LABEL.search(text),
     "card": lambda text: card._SENTENCE_START.search(text),
     "citation": lambda text: (citing._MARK.sub("", text), citing._QUOTED.findall(text)),
     "scene": dialsim.SCENE.fullmatch,
