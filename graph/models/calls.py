@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from langchain_core.messages import AIMessage, AIMessageChunk
     from langchain_openai.chat_models.base import BaseChatOpenAI
 
+    from graph.models.local_model import LocalModel
+
 __all__ = ["Completion", "Messages", "ModelFailed", "Schema", "Unreachable", "complete", "stream_reply"]
 
 Schema = Mapping[str, Any]
@@ -122,12 +124,8 @@ async def stream_reply(
     return await request.receive(options, has_form="json_schema" in options)
 
 
-async def _load(model: BaseChatModel) -> None:
+async def _load(model: LocalModel) -> None:
     """Load the weights before the clock starts: a large model takes minutes, once."""
-    from graph.models.local_model import LocalModel
-
-    if not isinstance(model, LocalModel) or model.weights.loaded:
-        return
     fault: Exception | None = None
     try:
         await asyncio.to_thread(model.weights.model)
