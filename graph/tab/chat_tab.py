@@ -101,7 +101,7 @@ class ChatTab:
         ways_in = [self.welcome.panel, self.welcome.offer, self.talk, self.own]
         opened = [self.persona, self.proactive, self.timer, *ways_in, *fresh]
         page.load(self.open_page, None, opened, **PRIVATE)
-        self.welcome.started.change(self.open_introduction, self.welcome.started, opened, **PRIVATE)
+        self.welcome.started.change(lambda started: self.open_chat(*started), self.welcome.started, opened, **PRIVATE)
         self.welcome.demo.click(self.open_demo, None, opened, **PRIVATE)
         self.own.click(self.open_own, None, opened, **PRIVATE)
         self.past.select(self.open_past_chat, self.chat, opened, **PRIVATE)
@@ -155,11 +155,6 @@ class ChatTab:
             self.welcome.offer: gr.Column(visible=_find_demo(self.bank) is not None),
             self.talk: gr.Column(visible=False),
         }
-
-    @show_errors
-    def open_introduction(self, started: tuple[int, str]) -> Update:
-        """Open the first chat of a new user."""
-        return self.open_chat(*started)
 
     @show_errors
     def open_demo(self) -> Update:
