@@ -37,7 +37,6 @@ _WHEN: tuple[tuple[Recap, str], ...] = (
     ),
     ("just", r"(?: (?:just now|right now|a (?:moment|minute|second) ago|now))"),
 )
-_ASKS = tuple((kind, re.compile(rf"{_FRAME}{_SAID}{when}\W*\Z", re.IGNORECASE)) for kind, when in _WHEN)
 _SO_FAR = re.compile(
     rf"{_FRAME} (?:talk|chat|spok|speak|discuss)(?:e|en|ed|ing)?(?: about)?(?: so far)?\W*\Z", re.IGNORECASE
 )
@@ -51,6 +50,14 @@ _ABOUT_ME = re.compile(
     r"\W*(?:(?:so|ok|tell me|show me)\W+)?(?:what(?:'s)?|wat|everything|all|anything)(?: all| else| do| does)*"
     r"(?: you| u)? (?:know|remember|learn(?:ed|t)?|have)(?: (?:on|about|of)) me(?: so far| now| by now)?\W*\Z",
     re.IGNORECASE,
+)
+
+_ASKS: tuple[tuple[Recap, re.Pattern[str]], ...] = (
+    ("just", _JUST),
+    ("so far", _SO_FAR),
+    ("so far", _NEWS),
+    ("about me", _ABOUT_ME),
+    *((kind, re.compile(rf"{_FRAME}{_SAID}{when}\W*\Z", re.IGNORECASE)) for kind, when in _WHEN),
 )
 
 MOST_FACTS, MOST_LINES = 12, 8
@@ -86,12 +93,6 @@ _NOTHING: dict[Recap, str] = {
 def parse_recap(text: str) -> Recap | None:
     """Which recap a message asks for; None if it asks about anything in particular."""
     plain = text.replace("’", "'")
-    if _JUST.match(plain):
-        return "just"
-    if _SO_FAR.match(plain) or _NEWS.match(plain):
-        return "so far"
-    if _ABOUT_ME.match(plain):
-        return "about me"
     return next((kind for kind, pattern in _ASKS if pattern.match(plain)), None)
 
 

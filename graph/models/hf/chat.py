@@ -18,7 +18,7 @@ from typing_extensions import override
 from graph.models.hf.replies import JsonConstraint, ReplyText, Stopped, stoppable
 from graph.models.hf.weights import ModelWeights, shared_weights
 from graph.models.local_model import ROLES, LocalModel, ReplyOptions
-from graph.models.quantization import Quantization, free_bytes, resolve_quantization
+from graph.models.quantization import Quantization, resolve_quantization
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
@@ -45,7 +45,9 @@ class HuggingFaceModel(LocalModel):
     @property
     @override
     def free_bytes(self) -> int:
-        return free_bytes()
+        import torch
+
+        return super().free_bytes if self.on_cpu else int(torch.cuda.mem_get_info()[0])
 
     @override
     def _prompt(self, messages: Sequence[BaseMessage]) -> list[int]:

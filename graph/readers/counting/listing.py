@@ -119,11 +119,6 @@ def tells_number(notes: Sequence[Note]) -> bool:
     return bool(notes) and answers(notes[0]) and NUMBER.search(_DURATION.sub("", notes[0].words)) is not None
 
 
-def as_list(text: str) -> str:
-    """A question for a count as one for what is counted."""
-    return re.sub(r"\bhow many\b", "which", text, flags=re.IGNORECASE)
-
-
 def compose(
     listed: ListRequest, question: Question, notes: Sequence[Note], hits: Sequence[Hit], asked_at: datetime
 ) -> Reading | None:
