@@ -27,12 +27,12 @@ from graph.models.hosted.keys import redact_keys
 from graph.models.hosted.profile import OPENAI, learn_context, turn_of
 from graph.models.hosted.schemas import REFUSALS, forms, remember_form, response_format
 from graph.models.limits import (
+    CHARACTERS_PER_TOKEN,
     FIRST_TEXT_SECONDS,
     REPLY_TOKENS,
     SHORTEST_REPLY,
     TOTAL_SECONDS,
     bounded_schema,
-    most_characters,
     without_loop,
 )
 from graph.models.tokens import MESSAGE_OVERHEAD, Messages, estimated_tokens, is_hosted, is_local
@@ -112,7 +112,7 @@ async def stream_reply(
     """
     options: dict[str, Any] = {"stop": list(stop)} if stop else {}
     bounded = None if schema is None else bounded_schema(schema)
-    request = _Request(model, messages, most_characters(max_tokens), on_piece)
+    request = _Request(model, messages, CHARACTERS_PER_TOKEN * (max_tokens or REPLY_TOKENS), on_piece)
     if is_hosted(model):
         async with turn_of(model):
             return await _ask_server(model, request, options, bounded, max_tokens)

@@ -19,16 +19,10 @@ _PRONOUNS = {
     "ourselves": "yourselves",
     "i'm": "you're",
     "im": "you're",
-    "i've": "you've",
-    "ive": "you've",
-    "i'd": "you'd",
-    "i'll": "you'll",
     "we're": "you're",
-    "we've": "you've",
-    "we'd": "you'd",
-    "we'll": "you'll",
+    "ive": "you've",
     "am": "are",
-}
+} | {f"{who}'{verb}": f"you'{verb}" for who in ("i", "we") for verb in ("ve", "d", "ll")}
 _BE = {"was": "were", "wasn't": "weren't", "wasnt": "weren't"}
 _NOT = ("do", "does", "did", "is", "are", "were", "have", "has", "had", "could", "would", "should")
 _APOSTROPHES = {f"{word}nt": f"{word}n't" for word in _NOT} | {

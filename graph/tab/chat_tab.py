@@ -18,7 +18,7 @@ from graph.tab.model_panel import ModelPanel
 from graph.tab.new_persona_panel import PROACTIVE, NewPersonaPanel
 from graph.tab.past_chats import OPEN_CHAT, find_place, open_new, render_chats, resume
 from graph.tab.request import explain_as_of, last_day
-from graph.tab.sources_view import SHOW_ANSWER, render_earlier_sources
+from graph.tab.sources_view import SHOW_ANSWER, render_sources_of
 from graph.tab.trace.trace_panel import TracePanel
 from graph.tab.welcome_panel import WelcomePanel
 from memory.bank.bank import Bank
@@ -185,7 +185,7 @@ class ChatTab:
         number = int(event.answer)
         if chat.persona_id is None or not 0 < number <= len(chat.answers):
             return UNCHANGED
-        return {self.sources: render_earlier_sources(self.bank, chat.persona_id, number, chat.answers[number - 1])}
+        return {self.sources: render_sources_of(self.bank, chat.persona_id, number, chat.answers[number - 1])}
 
     @show_errors
     def choose_persona(self, chat: Chat, persona_id: int | None) -> Update:
