@@ -1,4 +1,4 @@
-"""Run the command line: `python -m graph ask|learn|bench|models`."""
+"""Run the command line: `python -m graph ask|learn|models`."""
 
 import os
 import sys

@@ -64,7 +64,8 @@ class Assistant:
         Cancelling the task, or closing the generator, stops the answer: what the user said is then stored all the same,
         and nothing of the reply.
         """
-        ask = _cleaned(ask)
+        # Without what is no text (half an emoji, U+0000), which the models refuse and the bank leaves out.
+        ask = replace(ask, text=clean(ask.text), dialogue=tuple(clean_draft(turn) for turn in ask.dialogue))
         state: TurnState = {"ask": ask}
         trace: list[TraceLine] = []
         parts = compiled_graph().astream(state, context=self.services, stream_mode=["updates", "custom"])
@@ -97,11 +98,6 @@ class Assistant:
                 if isinstance(event, Answer):
                     return event
         raise AssertionError("the stream ended without an answer")
-
-
-def _cleaned(ask: Ask) -> Ask:
-    """The message without what is no text (half an emoji, U+0000), which the models refuse and the bank leaves out."""
-    return replace(ask, text=clean(ask.text), dialogue=tuple(clean_draft(turn) for turn in ask.dialogue))
 
 
 async def until(stop: asyncio.Event, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:

@@ -1,38 +1,28 @@
-"""The command line: python -m graph ask "..." --persona P [--as-of DATE]; learn; bench; models."""
+"""The command line: python -m graph ask "..." --persona P [--as-of DATE]; learn; models."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import subprocess
-import sys
 import uuid
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import get_args
 
 from graph.assistant import Answer, Assistant
 from graph.learning.learner import learn_from_sessions
-from graph.models.measure import make_synthetic_model, measure
+from graph.models.measure import measure
 from graph.models.quantization import Quantization
-from graph.models.registry import chat_model_or_none
-from graph.models.synthetic import Shape
+from graph.server.services import build_services, load_models
 from graph.settings import Settings
 from graph.state import Ask, Citation, Services
-from graph.understanding.classifier import Classifier
 from memory.bank import learning_queue
-from memory.bank.bank import Bank
-from memory.cli.arguments import end_of_date, positive_number
+from memory.cli.arguments import end_of_date
 from memory.cli.errors import print_error, run_command
 from memory.dates.expressions import describe_time
-from memory.embedding.embedder import Embedder
 from memory.exporting.json_values import to_json_values
 from memory.formatting import format_count
 from memory.search import indexer
-from memory.search.searcher import Searcher
-
-ROOT = Path(__file__).parents[1]
 
 Command = Callable[[argparse.Namespace, Settings], int]
 
@@ -53,10 +43,7 @@ def message(text: str) -> str:
 
 def services(settings: Settings) -> Services:
     """The services of a turn, over the bank in the settings."""
-    bank, embedder = Bank(settings.bank_path), Embedder(settings.embedding_model)
-    classifier = Classifier.load(embedding_model=embedder.model)
-    model = chat_model_or_none(settings.model, settings.quantization)
-    return Services(bank, Searcher(bank, embedder), classifier, settings.pipeline(), model=model)
+    return build_services(settings, load_models(settings), settings.bank_path)[0]
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -78,15 +65,9 @@ def _parser() -> argparse.ArgumentParser:
     ask.add_argument("--as-of", type=end_of_date, metavar="DATE", help="answer as at the end of this day")
     ask.add_argument("--forgetful", action="store_true", help="do not remember this exchange")
     add("learn", _learn, "Learn from all finished sessions; the app does this by itself.")
-    bench = add("bench", _bench, "Measure a chat turn, the app's start and its idle memory.")
-    bench.add_argument("--memories", type=positive_number, default=10_000)
-    bench.add_argument("--turns", type=positive_number, default=100)
-    bench.add_argument("--no-app", action="store_true", help="leave the app out")
     models = add("models", _models, "Measure a chat model: load time, memory, tokens a second.")
     models.add_argument("name", nargs="?", help="the model; MEMOIR_MODEL if left out")
     models.add_argument("--quantization", choices=get_args(Quantization), help="precision of a local model's weights")
-    models.add_argument("--made-up", choices=get_args(Shape), help="a model of this shape with random weights")
-    models.add_argument("--folder", type=Path, help="folder for that model; reused if it exists")
     return parser
 
 
@@ -163,22 +144,9 @@ def _learn(arguments: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _bench(arguments: argparse.Namespace, settings: Settings) -> int:
-    """Run `python -m eval bench-turn`: the benches belong to `eval`, which this package does not import."""
-    options = [f"--memories={arguments.memories}", f"--turns={arguments.turns}"]
-    options += ["--no-app"] if arguments.no_app else []
-    options += ["--json"] if arguments.json else []
-    return subprocess.run([sys.executable, "-m", "eval", "bench-turn", *options], cwd=ROOT, check=False).returncode
-
-
 def _models(arguments: argparse.Namespace, settings: Settings) -> int:
-    quantization = arguments.quantization or settings.quantization
-    if arguments.made_up:
-        folder = arguments.folder or settings.home / "cache" / f"made-up-{arguments.made_up}"
-        name = make_synthetic_model(folder, arguments.made_up)
-    else:
-        name = arguments.name or settings.model
-    _print(measure(name, quantization), as_json=arguments.json)
+    figures = measure(arguments.name or settings.model, arguments.quantization or settings.quantization)
+    _print(figures, as_json=arguments.json)
     return 0
 
 

@@ -453,7 +453,7 @@ def test_a_key_is_in_no_file_of_a_run_and_no_output(command, evaluator, tmp_path
 
 
 def test_a_local_model_is_recorded_in_the_bits_that_it_was_read_in(command, evaluator, tmp_path, monkeypatch):
-    monkeypatch.setattr("graph.models.hf.chat.REPLY_TOKENS", 8)
+    monkeypatch.setattr("graph.models.local_model.REPLY_TOKENS", 8)
     name = made_up(tmp_path / "tiny")
     status, out, err = command("run", "memoir", "--set", f"model={name}", "--limit", 1, "--jobs", 2, "--json")
     assert status == 0, err

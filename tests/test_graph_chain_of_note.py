@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -11,23 +10,13 @@ from hypothesis import strategies as st
 from graph.assistant import Answer, Assistant
 from graph.models import tokens
 from graph.readers.chain_of_note import reader as chain_of_note
-from graph.readers.chain_of_note.citing import AnswerField
+from graph.readers.chain_of_note.citing import _answer_field
 from graph.readers.chain_of_note.reply_formats import REASONS
 from graph.state import Token
 from memory.types import MemoryDraft
 from support.chat_server import Broken, ChatServer, Half
 from support.event_stream import events_of
 from support.model_reader import ADOPTED, QUESTION, adopted, answered, number_of, reading_with, shown
-
-
-class Heard:
-    """Gathers the pieces of an answer."""
-
-    def __init__(self):
-        self.text = ""
-
-    def feed(self, piece):
-        self.text += piece
 
 
 def line_of(answer):
@@ -102,12 +91,9 @@ def test_the_answer_of_a_json_reply_streams_before_the_reply_ends(marlow):
 @given(text=st.text(max_size=40), cuts=st.lists(st.integers(0, 200), max_size=8), escape=st.booleans())
 def test_the_field_of_an_answer_is_read_whatever_the_pieces(text, cuts, escape):
     reply = json.dumps({"notes": [{"note": '"answer": "x"'}], "answer": text, "reason": None}, ensure_ascii=escape)
-    heard = Heard()
-    field = AnswerField(heard)
-    places = sorted({0, len(reply), *(cut for cut in cuts if cut < len(reply))})
-    for start, end in pairwise(places):
-        field.feed(reply[start:end])
-    assert heard.text == text
+    for cut in cuts:
+        assert text.startswith(_answer_field(reply[:cut]))
+    assert _answer_field(reply) == text
 
 
 def test_an_answer_that_recites_the_prompt_is_never_shown(marlow):

@@ -38,7 +38,7 @@ def name(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch):
-    monkeypatch.setattr("graph.models.hf.chat.REPLY_TOKENS", 24)
+    monkeypatch.setattr("graph.models.local_model.REPLY_TOKENS", 24)
 
 
 @pytest.mark.parametrize("quantization", ["nf4", "int8", "bf16", "fp32"])
@@ -98,7 +98,7 @@ def test_many_who_ask_at_once_load_it_once(name, monkeypatch):
 
 
 def test_generation_ends_when_nobody_waits_any_more(name, monkeypatch):
-    monkeypatch.setattr("graph.models.hf.chat.REPLY_TOKENS", 8000)
+    monkeypatch.setattr("graph.models.local_model.REPLY_TOKENS", 8000)
     model = chat_model(name, quantization="fp32")
 
     async def walk_away():
@@ -159,12 +159,12 @@ def test_a_template_that_takes_only_turns_of_two_gets_them(name, monkeypatch, re
     template = "{% if " + refuses + " %}{{ raise_exception('no') }}{% endif %}"
     template += "{% for m in messages %}{{ m['role'] }}: {{ m['content'] }}|{% endfor %}"
     monkeypatch.setattr(tokenizer, "chat_template", template)
-    ids = model._prompt(model._convert_input(talk).to_messages())["input_ids"][0]
+    ids = model._prompt(model._convert_input(talk).to_messages())
     assert tokenizer.decode(ids).split("|")[:-1] == shown
 
 
 def test_a_trial_tells_speed_context_and_whether_it_keeps_to_a_form(name, monkeypatch):
-    monkeypatch.setattr("graph.models.hf.chat.REPLY_TOKENS", 200)  # forty characters may take four tokens each
+    monkeypatch.setattr("graph.models.local_model.REPLY_TOKENS", 200)  # forty characters may take four tokens each
     tried = try_out(chat_model(name, quantization="fp32"))
     assert tried.first_token_s > 0
     assert tried.tokens_per_s > 0
@@ -229,7 +229,7 @@ def test_a_schema_that_nothing_satisfies_is_reported(name):
 
 
 def test_a_prompt_that_does_not_fit_is_said_with_both_sizes(name):
-    with pytest.raises(ModelFailed, match=r"prompt has \d+,\d+ tokens, and the chat model can read 8,192"):
+    with pytest.raises(ModelFailed, match=r"prompt has at least \d+,\d+ tokens, and the chat model can read 8,192"):
         asyncio.run(stream_reply(chat_model(name, quantization="fp32"), [("human", "key? " * 9000)]))
 
 
@@ -258,6 +258,7 @@ class StopAfter(torch.nn.Module):
 
 INTERRUPTED_RUN = """
 import runpy, signal, sys, threading, time
+from graph.models import local_model
 from graph.models.hf import chat, weights
 
 def interrupt():
@@ -267,11 +268,11 @@ def interrupt():
 if {moment!r} == "loading":
     weights._load = lambda *_: (interrupt(), threading.Event().wait())
 else:
-    chat.REPLY_TOKENS = 8000
-    real = chat.HuggingFaceModel._reply
-    def reply(self, messages, options, deliver, stopped):
-        return real(self, messages, options, lambda piece: (interrupt(), deliver(piece)), stopped)
-    chat.HuggingFaceModel._reply = reply
+    local_model.REPLY_TOKENS = 8000
+    real = chat.HuggingFaceModel._write
+    def write(self, prompt, options, deliver, stopped):
+        return real(self, prompt, options, lambda piece: (interrupt(), deliver(piece)), stopped)
+    chat.HuggingFaceModel._write = write
 sys.argv = ["graph", "ask", "When did I adopt Biscuit?", "--persona", "marlow"]
 runpy.run_module("graph", run_name="__main__", alter_sys=True)
 """

@@ -5,10 +5,10 @@ from datetime import datetime
 
 import pytest
 
-from graph import cli
 from graph.cli import main
 from graph.models.registry import chat_model
 from memory.bank.bank import Bank
+from support.tiny_models import made_up
 
 QUESTION = "When did I adopt Biscuit?"
 
@@ -18,7 +18,7 @@ def home(marlow, tmp_path, monkeypatch, embedder):
     """A home whose bank knows what Marlow knows; the encoder is loaded once for all tests."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MEMOIR_HOME", str(tmp_path))
-    monkeypatch.setattr(cli, "Embedder", lambda model: embedder)
+    monkeypatch.setattr("graph.server.services.Embedder", lambda model: embedder)
     return tmp_path
 
 
@@ -120,9 +120,8 @@ def test_a_bank_that_cannot_be_opened_is_a_fault(home, capsys):
 
 
 def test_a_model_is_measured_by_its_name(capsys, monkeypatch, tmp_path):
-    monkeypatch.setattr("graph.models.hf.chat.REPLY_TOKENS", 8)
-    asked = ["models", "--made-up", "tiny", "--folder", str(tmp_path / "tiny"), "--quantization", "fp32", "--json"]
-    assert main(asked) == 0
+    monkeypatch.setattr("graph.models.local_model.REPLY_TOKENS", 8)
+    assert main(["models", made_up(tmp_path / "tiny"), "--quantization", "fp32", "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)
     assert (figures["quantization"], figures["context"]) == ("fp32", 8192)
     assert figures["keeps to a JSON schema"].endswith(" of 10")

@@ -120,7 +120,7 @@ def test_a_model_that_runs_here_is_said_to_load_before_it_reads(tmp_path: Path) 
     model = chat_model(made_up(tmp_path / "tiny"))
     assert isinstance(model, LocalModel)
     assert [status_after(node, model) for node in ("rerank", "time_filter")] == [STATUS["rerank"], LOADING_MODEL]
-    model.load()
+    model.weights.model()
     assert status_after("time_filter", model) == status_after("time_filter", None) == STATUS["time_filter"]
 
 

@@ -11,7 +11,7 @@ from graph.state import Services
 from graph.tab.introduction import SAMPLE, introduce, tell_name
 from graph.tab.past_chats import find_place, open_new, resume
 from graph.tab.request import build_ask
-from graph.tab.sources_view import render_earlier_sources
+from graph.tab.sources_view import render_sources_of
 from memory import ingest
 from memory.bank import journal
 from memory.bank.bank import Bank
@@ -57,7 +57,7 @@ def test_a_chat_is_resumed_with_its_citations_in_their_order_also_after_an_expor
             "It is called Biscuit.",
             "I adopted a greyhound.",
         ]
-        html = render_earlier_sources(each, past.persona_id, 1, resumed.answers[0])
+        html = render_sources_of(each, past.persona_id, 1, resumed.answers[0])
         assert html.index("source-1-1") < html.index("It is called Biscuit.") < html.index("source-1-2")
 
 
@@ -95,7 +95,7 @@ def test_sources_that_were_forgotten_are_said_to_be(bank: Bank) -> None:
     chat(bank, iris, "a", "What is my dog called?", "Biscuit [1].")
     past = find_chat(bank, "a")
     assert past is not None
-    assert "were forgotten" in render_earlier_sources(bank, iris, 1, resume(bank, past).answers[0])
+    assert "were forgotten" in render_sources_of(bank, iris, 1, resume(bank, past).answers[0])
 
 
 def test_the_address_decides_then_the_last_chat_then_the_newest_persona(bank: Bank) -> None:

@@ -27,12 +27,12 @@ from graph.models.hosted.keys import redact_keys
 from graph.models.hosted.profile import OPENAI, learn_context, server_profile, turn_of
 from graph.models.hosted.schemas import REFUSALS, forms, remember_form, response_format
 from graph.models.limits import (
+    CHARACTERS_PER_TOKEN,
     FIRST_TEXT_SECONDS,
     REPLY_TOKENS,
     SHORTEST_REPLY,
     TOTAL_SECONDS,
     bounded_schema,
-    most_characters,
     without_loop,
 )
 from graph.models.tokens import MESSAGE_OVERHEAD, Messages, estimated_tokens, is_hosted, is_local
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import AIMessage, AIMessageChunk
     from langchain_openai.chat_models.base import BaseChatOpenAI
+
+    from graph.models.local_model import LocalModel
 
 __all__ = ["Completion", "Messages", "ModelFailed", "Schema", "Unreachable", "complete", "stream_reply"]
 
@@ -110,7 +112,7 @@ async def stream_reply(
     """
     options: dict[str, Any] = {"stop": list(stop)} if stop else {}
     bounded = None if schema is None else bounded_schema(schema)
-    request = _Request(model, messages, most_characters(max_tokens), on_piece)
+    request = _Request(model, messages, CHARACTERS_PER_TOKEN * (max_tokens or REPLY_TOKENS), on_piece)
     if is_hosted(model):
         async with turn_of(model):
             return await _ask_server(model, request, options, bounded, max_tokens)
@@ -122,15 +124,11 @@ async def stream_reply(
     return await request.receive(options, has_form="json_schema" in options)
 
 
-async def _load(model: BaseChatModel) -> None:
+async def _load(model: LocalModel) -> None:
     """Load the weights before the clock starts: a large model takes minutes, once."""
-    from graph.models.local_model import LocalModel
-
-    if not isinstance(model, LocalModel) or model.loaded:
-        return
     fault: Exception | None = None
     try:
-        await asyncio.to_thread(model.load)
+        await asyncio.to_thread(model.weights.model)
     except Exception as raised:  # any: what the libraries of the weights raise cannot be listed
         fault = raised.with_traceback(None)
     if fault is not None:

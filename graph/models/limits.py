@@ -35,11 +35,6 @@ them."""
 _LIST_NUMBER = re.compile(r"(?m)^[ \t]*\d+")
 
 
-def most_characters(max_tokens: int | None) -> int:
-    """Characters that a reply of so many tokens can have."""
-    return CHARACTERS_PER_TOKEN * (max_tokens or REPLY_TOKENS)
-
-
 def without_loop(text: str) -> str | None:
     """The text up to the end of what it repeats, if it ends in a loop; None if it does not.
 

@@ -1,22 +1,31 @@
-"""The base of the chat models that run in this process."""
+"""The base of the chat models that run in this process, and of their weights."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import psutil  # type: ignore[import-untyped]
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+
+from graph.models.faults import ModelFailed
+from graph.models.limits import REPLY_TOKENS
 
 if TYPE_CHECKING:
     from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 
     from graph.models.quantization import MemoryNeed
+
+
+ROLES = {"system": "system", "human": "user", "ai": "assistant"}
+"""What chat templates call the roles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +35,63 @@ class ReplyOptions:
     stop: Sequence[str] = ()
     max_tokens: int | None = None
     json_schema: Mapping[str, Any] | None = None
+
+
+class LocalWeights(ABC):
+    """The weights of one model, loaded on first use; threads share them, and one thread generates at a time."""
+
+    def __init__(self) -> None:
+        self.generating = threading.Lock()
+        self._loading = threading.Lock()
+        self._model: Any = None
+
+    @property
+    @abstractmethod
+    def context(self) -> int:
+        """Tokens that a prompt and its reply may have together."""
+
+    @property
+    @abstractmethod
+    def precision(self) -> str:
+        """How the weights are stored, as "nf4"."""
+
+    @property
+    def loaded(self) -> bool:
+        """Whether the weights are in memory."""
+        return self._model is not None
+
+    @abstractmethod
+    def memory_need(self) -> MemoryNeed:
+        """The memory that the model takes, estimated before it is loaded.
+
+        Raises:
+            UnknownModel: the model is missing, or cannot be run here.
+        """
+
+    def model(self) -> Any:  # noqa: ANN401  # each engine has a class of its own
+        """The model, loaded on first use.
+
+        Raises:
+            UnknownModel: it is missing, or cannot be loaded here.
+        """
+        with self._loading:
+            if self._model is None:
+                self._model = self._load()
+            return self._model
+
+    @abstractmethod
+    def _load(self) -> Any:  # noqa: ANN401
+        """Load the model."""
+
+    def unload(self) -> None:
+        """Free the memory once no reply is being generated; the next question loads the model again."""
+        with self.generating, self._loading:
+            self._forget()
+            gc.collect()
+
+    def _forget(self) -> None:
+        """Drop all that was loaded."""
+        self._model = None
 
 
 class LocalModel(BaseChatModel):
@@ -40,18 +106,8 @@ class LocalModel(BaseChatModel):
 
     @property
     @abstractmethod
-    def context(self) -> int:
-        """Tokens that a prompt and its reply may have together."""
-
-    @property
-    @abstractmethod
-    def precision(self) -> str:
-        """How the weights are stored, as "nf4"."""
-
-    @property
-    @abstractmethod
-    def loaded(self) -> bool:
-        """Whether the weights are in memory."""
+    def weights(self) -> LocalWeights:
+        """The weights, shared with every other chat model over the same ones."""
 
     @property
     def on_cpu(self) -> bool:
@@ -59,31 +115,24 @@ class LocalModel(BaseChatModel):
         return True
 
     @property
-    @abstractmethod
     def free_bytes(self) -> int:
         """Free bytes where the model is loaded: on the GPU or in memory."""
+        return int(psutil.virtual_memory().available)
 
-    @abstractmethod
-    def memory_need(self) -> MemoryNeed:
-        """The memory that the model takes, estimated before it is loaded.
-
-        Raises:
-            UnknownModel: the model is missing, or cannot be run here.
-        """
-
-    @abstractmethod
-    def load(self) -> None:
-        """Load the weights, unless they are loaded."""
-
-    @abstractmethod
-    def unload(self) -> None:
-        """Free the memory once no reply is being generated; the next question loads the model again."""
-
-    @abstractmethod
     def count(self, messages: Sequence[BaseMessage]) -> int:
         """Tokens of a prompt, by the model's own tokenizer and template."""
+        return len(self._prompt(messages))
 
     @abstractmethod
+    def _prompt(self, messages: Sequence[BaseMessage]) -> list[int]:
+        """The tokens of a prompt."""
+
+    @abstractmethod
+    def _write(
+        self, prompt: list[int], options: ReplyOptions, deliver: Callable[[str], None], stopped: threading.Event
+    ) -> tuple[int, bool] | None:
+        """Write a reply of at most `options.max_tokens`; its tokens and whether it ended by itself, None if stopped."""
+
     def _run(
         self,
         messages: Sequence[BaseMessage],
@@ -95,6 +144,23 @@ class LocalModel(BaseChatModel):
 
         The keys are those of a message: `usage_metadata`, and `response_metadata` with "finish_reason".
         """
+        with self.weights.generating:
+            if stopped.is_set():
+                return {}
+            prompt = self._prompt(messages)
+            tokens_in, context = len(prompt), self.weights.context
+            if tokens_in >= context:
+                raise ModelFailed(
+                    f"The prompt has at least {tokens_in:,} tokens, and the chat model can read {context:,}. "
+                    "Shorten the message, or choose a model with a longer context"
+                )
+            options = replace(options, max_tokens=min(options.max_tokens or REPLY_TOKENS, context - tokens_in))
+            written = self._write(prompt, options, deliver, stopped)
+        if written is None:
+            return {}
+        tokens_out, ended = written
+        usage = {"input_tokens": tokens_in, "output_tokens": tokens_out, "total_tokens": tokens_in + tokens_out}
+        return {"usage_metadata": usage, "response_metadata": {"finish_reason": "stop" if ended else "length"}}
 
     def _generate(
         self,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil  # type: ignore[import-untyped]
@@ -16,7 +15,6 @@ from graph.models.json_replies import StrictReply
 from graph.models.local_model import LocalModel
 from graph.models.quantization import Quantization
 from graph.models.registry import chat_model
-from graph.models.synthetic import Shape, write_model
 from graph.models.tokens import Messages, context_length, count_tokens
 
 if TYPE_CHECKING:
@@ -123,7 +121,7 @@ def _ask(model: BaseChatModel, talk: Messages, max_tokens: int | None = None) ->
         stream_reply(model, talk, max_tokens=max_tokens, on_piece=lambda piece: arrivals.append(time.perf_counter()))
     )
     ended = time.perf_counter()
-    # A reply may come in one piece: a local model delivers whole words, and the noise of a synthetic one has none.
+    # A reply may come in one piece: a local model delivers whole words, and noise has none.
     seconds = ended - (arrivals[0] if len(arrivals) > 1 else started)
     return arrivals[0] - started, (reply.tokens_out or len(arrivals)) / seconds
 
@@ -138,23 +136,15 @@ def _keeps_schema(model: BaseChatModel, name: str, place: str, year: int) -> boo
     return True
 
 
-def make_synthetic_model(folder: Path, shape: Shape) -> str:
-    """Write a model with random weights into a folder, unless there is one; returns its name."""
-    if not (folder / "config.json").exists():
-        readme = Path(__file__).parents[2] / "README.md"
-        write_model(folder, shape, readme.read_text("utf-8").splitlines())
-    return f"hf:{folder}"
-
-
 def _load_twice(model: LocalModel) -> Figures:
-    need, seconds = model.memory_need(), []
+    need, seconds = model.weights.memory_need(), []
     for _ in range(2):  # the first may convert the file, or read it from the disk
-        model.unload()
+        model.weights.unload()
         started = time.perf_counter()
-        model.load()
+        model.weights.model()
         seconds.append(round(time.perf_counter() - started, 2))
     return {
-        "quantization": model.precision,
+        "quantization": model.weights.precision,
         "parameters": need.parameters,
         "weights GiB, expected": round(need.weights / GIB, 3),
         "cache GiB, expected": round(need.cache / GIB, 3),

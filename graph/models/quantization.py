@@ -47,16 +47,6 @@ def resolve_quantization(quantization: Quantization) -> Quantization:
     return "nf4" if torch.cuda.is_available() else "bf16"
 
 
-def free_bytes() -> int:
-    """Free bytes where a model would be loaded: on the GPU, if there is one."""
-    import psutil  # type: ignore[import-untyped]
-    import torch
-
-    if torch.cuda.is_available():
-        return int(torch.cuda.mem_get_info()[0])
-    return int(psutil.virtual_memory().available)
-
-
 def estimate_memory(config: PretrainedConfig, quantization: Quantization) -> MemoryNeed:
     """The memory that a model of this shape takes, computed on a model without weights."""
     import torch

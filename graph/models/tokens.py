@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_openai.chat_models.base import BaseChatOpenAI
 
+    from graph.models.local_model import LocalModel
+
 Messages = Sequence[tuple[str, str]]
 """Messages as (role, text); the roles are "system", "human" and "ai"."""
 
@@ -31,9 +33,8 @@ UNKNOWN_CONTEXT = 4096
 def count_tokens(model: BaseChatModel, talk: Messages) -> int:
     """Tokens of a prompt: exact for a local model, an upper estimate for others; blocks while a server counts."""
     from graph.models.hosted.profile import count_at_server
-    from graph.models.local_model import LocalModel
 
-    if isinstance(model, LocalModel):
+    if is_local(model):
         return model.count(model._convert_input(list(talk)).to_messages())
     if is_hosted(model) and (count := count_at_server(model, "\n".join(text for _, text in talk))) is not None:
         return count + MESSAGE_OVERHEAD * len(talk)
@@ -59,10 +60,9 @@ def counting_method(model: BaseChatModel) -> str:
 def context_length(model: BaseChatModel) -> int | None:
     """Tokens that a prompt and its reply may have together; None if unknown; blocks while a server is asked."""
     from graph.models.hosted.profile import server_profile
-    from graph.models.local_model import LocalModel
 
-    if isinstance(model, LocalModel):
-        return model.context
+    if is_local(model):
+        return model.weights.context
     return server_profile(model).context if is_hosted(model) else None
 
 
@@ -71,6 +71,6 @@ def is_hosted(model: BaseChatModel) -> TypeGuard[BaseChatOpenAI]:
     return model._llm_type == "openai-chat"
 
 
-def is_local(model: BaseChatModel) -> bool:
+def is_local(model: BaseChatModel) -> TypeGuard[LocalModel]:
     """Whether a model runs in this process."""
     return model._llm_type == "memoir-local"

@@ -6,20 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from graph.readers.counting.intervals import Comparison, compare_days
-from graph.readers.stating import FURTHER_WORDS, MAX_WORDS, SURE, beside, clip, frame_of, state
+from graph.readers.stating import FURTHER_WORDS, MAX_WORDS, SURE, clip, frame_of, state
 from graph.readers.updates import SUFFICIENT, answers, holding
 from graph.replies.facts import state_fact
 from graph.state import Citation, Note, Reading, Reason
+from graph.understanding.question import Question
 from graph.understanding.times import day_happened, describe_day
 from memory.dates.expressions import TimeExpression, describe_span
 from memory.search.tokens import content_terms, terms
 from memory.types import Hit, TimeSpan
-
-if TYPE_CHECKING:
-    from graph.understanding.question import Question
 
 Quoted = tuple[Note, str, str]
 """A note, the words before its quote, and the quote."""
@@ -77,7 +74,9 @@ def _stated(question: Question, notes: Sequence[Note], asked_at: datetime) -> li
         return stated
     alike = (note for note in answering if note.sure >= SURE and note.relevance >= NEAR * best.relevance)
     other = next((note for note in alike if not same(note, best)), None)
-    return stated if other is None else [*stated, (other, beside(other, asked_at))]
+    if other is None:
+        return stated
+    return [*stated, (other, f"{frame_of(other, asked_at)}“{clip(other.quote, None, FURTHER_WORDS)}”")]
 
 
 def _first(question: Question, note: Note, answering: Sequence[Note], asked_at: datetime) -> tuple[Note, str]:

@@ -8,28 +8,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING
 
 from graph.readers import composing, joining
 from graph.readers.counting import intervals, listing, totals
+from graph.readers.counting.intervals import Comparison
 from graph.readers.counting.listing import ListRequest
 from graph.readers.interface import ReaderInput, ReaderOutput, Say
 from graph.readers.notes import Origins, as_if_of_them, notes_about, take_notes
-from graph.readers.stating import asks_hour, names_hour
+from graph.readers.stating import ASKS_HOUR, HOUR
 from graph.readers.updates import SUFFICIENT, answers, asks_of_past
 from graph.replies.manners import manner
 from graph.replies.people import by_relations
 from graph.state import Ask, Message, Note, Reading, Services, TraceLine
 from graph.understanding import question
+from graph.understanding.question import Question
 from graph.understanding.times import is_of_time, may_tell_of_time, moment_of
+from memory.bank.bank import Bank
+from memory.dates.expressions import TimeExpression
 from memory.search.tokens import terms
 from memory.types import Hit, TimeSpan
-
-if TYPE_CHECKING:
-    from graph.readers.counting.intervals import Comparison
-    from graph.understanding.question import Question
-    from memory.bank.bank import Bank
-    from memory.dates.expressions import TimeExpression
 
 _OF_USER = re.compile(r"\b(?:i|my|me|mine|we|our|us)\b", re.IGNORECASE)
 _HOW_TO = re.compile(r"\bhow (?:do|does|can|could|should|to|would)\b|\bwhat(?:'s| is| are)? the\b", re.IGNORECASE)
@@ -123,9 +120,9 @@ def _answer(
         times=times,
     )
     notes = _of_then(read(parsed), window) if sure else read(parsed)
-    if asks_hour(own):
+    if ASKS_HOUR.search(own):
         # Of what may be meant, what names an hour.
-        notes = tuple(sorted(notes, key=lambda note: not (answers(note) and names_hour(note.words))))
+        notes = tuple(sorted(notes, key=lambda note: not (answers(note) and HOUR.search(note.words))))
     if counted := _counted(own, parsed, ask, window, read, notes, hits):
         return counted
     listed = listing.parse(own, many=message.classes.asks_many)
@@ -145,7 +142,7 @@ def _answer(
         return reading
     if listed.counted is not None and not listing.tells_number(notes):
         # Each line that names one of them counts, although none says how many.
-        items = replace(parsed, text=listing.as_list(parsed.text))
+        items = replace(parsed, text=re.sub(r"\bhow many\b", "which", parsed.text, flags=re.IGNORECASE))
         notes = read(items)
     return listing.compose(listed, parsed, notes, hits, ask.as_of) or reading
 
@@ -199,7 +196,9 @@ def _counted(
         if each := totals.of_each(totals.of_one(own)):
             return totals.compose_each([read(replace(parsed, text=text)) for text in each], hits)
         return totals.compose(read(replace(parsed, text=totals.of_one(parsed.text))), hits)
-    if intervals.asks_length(own) and not any(answers(note) and intervals.tells_length(note.words) for note in notes):
+    if intervals.ASKS_LENGTH.search(own) and not any(
+        answers(note) and intervals.tells_length(note.words) for note in notes
+    ):
         then = read(replace(parsed, text=intervals.as_when(parsed.text), expects="time"))
         length = _length(own, then[0]) if then and answers(then[0]) else None
         return composing.derive(f"{length}.", parsed, then[0], hits, ask.as_of) if length else None
@@ -209,9 +208,9 @@ def _counted(
     if told is None or told.memory.said_at is None:
         return None
     counted = None
-    if intervals.asks_age(own):
+    if intervals.ASKS_AGE.search(own):
         counted = _age(told, ask, window)
-    elif intervals.asks_lasting(own):
+    elif intervals.ASKS_LASTING.search(own):
         counted = intervals.lasted(own, told.words, told.memory.said_at.date(), ask.as_of.date())
     return composing.derive(f"{counted}.", parsed, told, hits, ask.as_of) if counted else None
 

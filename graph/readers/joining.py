@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from graph.readers.notes import take_notes
 from graph.readers.updates import answers
+from graph.state import Ask, Services
 from graph.understanding import question
-
-if TYPE_CHECKING:
-    from graph.state import Ask, Services
-    from memory.search.searcher import View
-    from memory.types import Hit
+from memory.search.searcher import View
+from memory.types import Hit
 
 LONGEST = 200
 """Most characters of a question that is parsed."""

@@ -134,17 +134,18 @@ class _Network:
         if not text.offsets:
             return Found(-math.inf, 0.0, (0, 0), 0.0, 0.5)
         answers = expit((logit - self.calibration.shift) / self.calibration.temperature)
-        return Found(logit, float(answers), *_span(ends[: len(text.offsets)], text), float(expit(yes)))
+        start, end, sure = best_ends(ends[: len(text.offsets)])
+        return Found(logit, float(answers), (text.offsets[start][0], text.offsets[end][1]), sure, float(expit(yes)))
 
 
-def _span(ends: Array, text: Tokens) -> tuple[tuple[int, int], float]:
-    """The likeliest answer in a line and its probability, from the logits of first and last token, (tokens, 2)."""
+def best_ends(ends: Array) -> tuple[int, int, float]:
+    """The likeliest first and last token of an answer and their probability, from the logits of both, (tokens, 2)."""
     scores = ends[:, None, 0] + ends[None, :, 1]
     scores = np.where(np.tril(np.triu(np.ones_like(scores)), LONGEST_ANSWER - 1) > 0, scores, -np.inf)
     best = int(scores.argmax())
     start, end = divmod(best, len(ends))
     sure = float(1 / np.exp(scores - scores.flat[best]).sum())
-    return (text.offsets[start][0], text.offsets[end][1]), sure
+    return start, end, sure
 
 
 def load(path: Path) -> dict[str, Array]:

@@ -10,23 +10,19 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import date
-from typing import TYPE_CHECKING
 
 from graph.learning.fact_slots import FAMILY, QUALITY, ROLE
+from graph.readers.line_reader import LineReader
 from graph.readers.lines import Line
 from graph.state import USER, Note
 from graph.understanding.parts import tells
-from graph.understanding.question import proper_names
+from graph.understanding.question import Question, proper_names
 from graph.understanding.sentences import spans, split
 from graph.understanding.times import times_in
 from memory.bank.learning_queue import SUMMARY
+from memory.dates.expressions import TimeExpression
 from memory.search.tokens import terms
-
-if TYPE_CHECKING:
-    from graph.readers.line_reader import LineReader
-    from graph.understanding.question import Question
-    from memory.dates.expressions import TimeExpression
-    from memory.types import Hit, Memory, Role, Turn
+from memory.types import Hit, Memory, Role, Turn
 
 Origins = Mapping[int, "Sequence[Turn]"]
 """By memory id, the turn that it comes from, and those just before it, the last first."""

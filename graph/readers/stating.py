@@ -5,22 +5,18 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from graph.readers.counting.intervals import ago
 from graph.readers.updates import says_change, says_end
 from graph.replies.facts import state_fact, told_me
 from graph.replies.second_person import second_person
-from graph.understanding.question import ASKING
+from graph.state import Note
+from graph.understanding.question import ASKING, Question
 from graph.understanding.sentences import capitalise
 from graph.understanding.times import DAY, day_happened, describe_day
 from memory.dates.expressions import describe_span
 from memory.search.tokens import terms
 from memory.types import TimeSpan
-
-if TYPE_CHECKING:
-    from graph.state import Note
-    from graph.understanding.question import Question
 
 MAX_WORDS = 50
 """Most words of an answer (PerLTQA asks for at most 50)."""
@@ -30,6 +26,14 @@ SURE = 0.7
 
 FURTHER_WORDS = 25
 """Most words of a further note's quote."""
+
+ASKS_HOUR = re.compile(r"\b(?:what time|how (?:early|late))\b", re.IGNORECASE)
+HOUR = re.compile(
+    r"\b\d{1,2}(?:[:.]\d\d)? ?[ap]\.?m\b|\b\d{1,2}:\d\d\b|\bat (?:about |around )?(?:half (?:past )?)?\d{1,2}\b"
+    r"|\bo['’]?clock\b|\b(?:half|quarter) (?:past|to)\b|\bnoon\b|\bmidnight\b",
+    re.IGNORECASE,
+)
+"""Asks for a time of day, and names one."""
 
 _OWN = re.compile(r"(?:i|we|my|our|i['’]?m|i['’]?ve|we['’]re|we['’]ve)\b", re.IGNORECASE)
 """How a sentence about oneself begins that can be said back whole."""
@@ -85,11 +89,6 @@ def sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?", "…")) else f"{text}."
 
 
-def beside(note: Note, asked_at: datetime) -> str:
-    """A line beside the answer."""
-    return f"{frame_of(note, asked_at)}“{clip(note.quote, None, FURTHER_WORDS)}”"
-
-
 def frame_of(note: Note, asked_at: datetime) -> str:
     """The speaker and the day, or when it happened."""
     if note.by_user:
@@ -102,24 +101,6 @@ def frame_of(note: Note, asked_at: datetime) -> str:
     return f"As of {day}: " if day else ""
 
 
-_ASKS_HOUR = re.compile(r"\b(?:what time|how (?:early|late))\b", re.IGNORECASE)
-_HOUR = re.compile(
-    r"\b\d{1,2}(?:[:.]\d\d)? ?[ap]\.?m\b|\b\d{1,2}:\d\d\b|\bat (?:about |around )?(?:half (?:past )?)?\d{1,2}\b"
-    r"|\bo['’]?clock\b|\b(?:half|quarter) (?:past|to)\b|\bnoon\b|\bmidnight\b",
-    re.IGNORECASE,
-)
-
-
-def asks_hour(question: str) -> bool:
-    """Whether a question asks for a time of day."""
-    return _ASKS_HOUR.search(question) is not None
-
-
-def names_hour(words: str) -> bool:
-    """Whether words name a time of day."""
-    return _HOUR.search(words) is not None
-
-
 def _when(question: Question, note: Note, asked_at: datetime) -> str:
     """When it happened, or how long ago; the day it was told if it names no time."""
     named = replace(note, dates=tuple(time for time in note.dates if time.text in note.words) or note.dates)
@@ -129,7 +110,7 @@ def _when(question: Question, note: Note, asked_at: datetime) -> str:
         last = TimeSpan(end - DAY, end)
         named = replace(named, memory=replace(note.memory, event=last), dates=(replace(named.dates[0], span=last),))
     occurrence, day = named.occurrence, day_happened(note.memory, named.occurrence, asked_at.tzinfo)
-    hour = _HOUR.search(note.words) or _HOUR.search(note.quote) if asks_hour(question.text) else None
+    hour = HOUR.search(note.words) or HOUR.search(note.quote) if ASKS_HOUR.search(question.text) else None
     is_day = occurrence is None or occurrence.span.end - occurrence.span.start >= DAY
     if hour is not None and is_day:
         on = f", {describe_span(occurrence.span)}" if occurrence is not None and occurrence.sure else ""

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from graph.replies.manners import manner
 from graph.replies.phrases import CRISIS, GOOD, LOSS, NEWS, WILL_REMEMBER, reply
+from graph.state import Ask, Message, Revision
 from graph.understanding.sentences import shorten
+from memory.bank.bank import Bank
 from memory.dates.expressions import describe_span
-
-if TYPE_CHECKING:
-    from graph.state import Ask, Message, Revision
-    from memory.bank.bank import Bank
 
 MAX_REPEATED = 300
 """Characters of a statement that are repeated."""

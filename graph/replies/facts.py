@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import datetime
 
 from graph.state import USER
 from memory.bank.relations import YOU
 from memory.types import Memory
 
-FACTS = {
+_BY_ATTRIBUTE: Mapping[str, str] = {
     "name": "Your name is {what}.",
     "home": "You live in {what}.",
     "occupation": "You work as {what}.",
@@ -18,6 +19,19 @@ FACTS = {
     "birthplace": "You were born in {what}.",
 }
 """How facts about the user are said, by attribute."""
+
+_BY_BEGINNING: Mapping[str, str] = {
+    "Works in ": "You work in ",
+    "From ": "You are from ",
+    "Likes ": "You like ",
+    "Dislikes ": "You don't like ",
+    "Allergic to ": "You are allergic to ",
+    "Intolerant to ": "You are intolerant to ",
+    "Has ": "You have ",
+    "Speaks ": "You speak ",
+    "Marital status: ": "You are ",
+}
+"""How other learned facts begin, and how they are said to the user."""
 
 
 def told_me(said_at: datetime | None, asked_at: datetime) -> str:
@@ -32,19 +46,37 @@ def told_me(said_at: datetime | None, asked_at: datetime) -> str:
 
 
 def state_fact(memory: Memory, asked_at: datetime) -> str:
-    """A fact that the user told about themselves, in the second person, with the day; empty for any other memory."""
+    """What the user told about themselves that has one answer, with the day; empty for any other memory."""
     relation = memory.relation
     if memory.speaker != USER or relation is None or relation.head != YOU or memory.valid_to is not None:
         return ""
-    sentence = FACTS.get(memory.attribute, "")
-    if memory.store == "relationship":
-        sentence = "{what} is your {name}."
-    elif memory.attribute.startswith("favourite "):
-        sentence = "Your {name} is {what}."
-    if not sentence:
+    if memory.store != "relationship" and not _has_one_value(memory.attribute):
         return ""
-    stated = sentence.format(what=_with_article(memory.attribute, relation.tail), name=relation.name)
+    stated = fact_to_user(memory)
     return f"{stated} {told_me(memory.said_at, asked_at)}." if memory.said_at else stated
+
+
+def fact_to_user(memory: Memory) -> str:
+    """A fact that a user told, in the second person; empty for one that no rule worded."""
+    relation = memory.relation
+    if relation is None:
+        return ""
+    if memory.store == "relationship":
+        own = relation.head in (memory.speaker, YOU, "")
+        whose = "your" if own else f"{relation.head}'s"
+        return f"{relation.tail} is {whose} {relation.name}."
+    if memory.attribute.startswith("favourite "):
+        return f"Your {relation.name} is {relation.tail}."
+    if memory.attribute in _BY_ATTRIBUTE:
+        return _BY_ATTRIBUTE[memory.attribute].format(what=_with_article(memory.attribute, relation.tail))
+    if memory.text.startswith("Allergy: "):
+        return f"You have {'an' if relation.tail[0] in 'aeiou' else 'a'} {relation.tail} allergy."
+    beginning = next((each for each in _BY_BEGINNING if memory.text.startswith(each)), "")
+    return f"{_BY_BEGINNING[beginning]}{memory.text.removeprefix(beginning)}." if beginning else ""
+
+
+def _has_one_value(attribute: str) -> bool:
+    return attribute in _BY_ATTRIBUTE or attribute.startswith("favourite ")
 
 
 def _with_article(attribute: str, what: str) -> str:

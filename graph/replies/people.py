@@ -10,8 +10,7 @@ from datetime import datetime
 
 from graph.learning.fact_slots import ANIMAL, FAMILY, QUALITY, ROLE, WHO
 from graph.learning.plain_words import with_names
-from graph.replies.facts import told_me
-from graph.replies.second_person import fact_to_user
+from graph.replies.facts import fact_to_user, told_me
 from graph.state import Ask, Citation, Reading, Services
 from graph.understanding.aliases import canonical, fits
 from graph.understanding.sentences import split

@@ -5,18 +5,17 @@ from __future__ import annotations
 import tomllib
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from pydantic import TypeAdapter
+
+from graph.state import Ask
 from graph.understanding.intents import NONE
 from graph.understanding.times import describe_day
+from memory.bank.bank import Bank
 from memory.bank.queries.told import count_known, name_told
-
-if TYPE_CHECKING:
-    from graph.state import Ask
-    from memory.bank.bank import Bank
 
 WILL_REMEMBER = "I'll remember"
 """Begins what is said after a reaction to news."""
@@ -29,21 +28,14 @@ LOSS, HARD, GOOD, CRISIS = "loss", "hard", "good", "crisis"
 class Intent:
     """`examples` to train on, `held_out` ones to test with, and the variants of the reply by manner."""
 
-    examples: tuple[str, ...]
-    held_out: tuple[str, ...]
-    replies: Mapping[str, tuple[str, ...]]
+    examples: tuple[str, ...] = ()
+    held_out: tuple[str, ...] = ()
+    replies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def _load(file: str) -> dict[str, Intent]:
     tables = tomllib.loads(Path(__file__).with_name(file).read_text("utf-8"))
-    return {
-        name: Intent(
-            tuple(table.get("examples", ())),
-            tuple(table.get("held_out", ())),
-            {manner: tuple(texts) for manner, texts in table.get("replies", {}).items()},
-        )
-        for name, table in tables.items()
-    }
+    return TypeAdapter(dict[str, Intent]).validate_python(tables)
 
 
 SMALL_TALK, NEWS = _load("small_talk.toml"), _load("news.toml")

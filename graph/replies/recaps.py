@@ -5,19 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from graph.replies.second_person import fact_to_user, said_to_user
+from graph.replies.facts import fact_to_user
+from graph.replies.second_person import said_to_user
 from graph.state import Ask, Citation, Reading
 from graph.understanding.parts import tells
 from graph.understanding.sentences import shorten, split
 from graph.understanding.times import describe_day
+from memory.bank.bank import Bank
 from memory.bank.queries.told import facts_told, lines_told
 from memory.search.tokens import content_terms, terms
 from memory.types import Memory, TimeSpan
-
-if TYPE_CHECKING:
-    from memory.bank.bank import Bank
 
 Recap = Literal["just", "today", "last time", "so far", "about me"]
 
@@ -38,7 +37,6 @@ _WHEN: tuple[tuple[Recap, str], ...] = (
     ),
     ("just", r"(?: (?:just now|right now|a (?:moment|minute|second) ago|now))"),
 )
-_ASKS = tuple((kind, re.compile(rf"{_FRAME}{_SAID}{when}\W*\Z", re.IGNORECASE)) for kind, when in _WHEN)
 _SO_FAR = re.compile(
     rf"{_FRAME} (?:talk|chat|spok|speak|discuss)(?:e|en|ed|ing)?(?: about)?(?: so far)?\W*\Z", re.IGNORECASE
 )
@@ -52,6 +50,14 @@ _ABOUT_ME = re.compile(
     r"\W*(?:(?:so|ok|tell me|show me)\W+)?(?:what(?:'s)?|wat|everything|all|anything)(?: all| else| do| does)*"
     r"(?: you| u)? (?:know|remember|learn(?:ed|t)?|have)(?: (?:on|about|of)) me(?: so far| now| by now)?\W*\Z",
     re.IGNORECASE,
+)
+
+_ASKS: tuple[tuple[Recap, re.Pattern[str]], ...] = (
+    ("just", _JUST),
+    ("so far", _SO_FAR),
+    ("so far", _NEWS),
+    ("about me", _ABOUT_ME),
+    *((kind, re.compile(rf"{_FRAME}{_SAID}{when}\W*\Z", re.IGNORECASE)) for kind, when in _WHEN),
 )
 
 MOST_FACTS, MOST_LINES = 12, 8
@@ -87,12 +93,6 @@ _NOTHING: dict[Recap, str] = {
 def parse_recap(text: str) -> Recap | None:
     """Which recap a message asks for; None if it asks about anything in particular."""
     plain = text.replace("’", "'")
-    if _JUST.match(plain):
-        return "just"
-    if _SO_FAR.match(plain) or _NEWS.match(plain):
-        return "so far"
-    if _ABOUT_ME.match(plain):
-        return "about me"
     return next((kind for kind, pattern in _ASKS if pattern.match(plain)), None)
 
 

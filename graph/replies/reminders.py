@@ -9,21 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from graph.replies.manners import manner
 from graph.state import USER, Ask, Citation, Message, Reading
+from graph.understanding.classifier import Classifier
 from graph.understanding.message import DIALOGUE_TURNS
 from graph.understanding.parts import tells
 from graph.understanding.sentences import split
 from graph.understanding.times import describe_day
+from memory.bank.bank import Bank
 from memory.dates.expressions import describe_span
 from memory.search.tokens import content_terms, terms
 from memory.types import EPISODIC, Hit, Memory
-
-if TYPE_CHECKING:
-    from graph.understanding.classifier import Classifier
-    from memory.bank.bank import Bank
 
 FEELING = 0.3
 """Probability of a feeling, in any view of the message, from which it counts as told. Of the messages of our own

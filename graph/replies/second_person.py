@@ -3,30 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from graph.understanding.sentences import capitalise
-from memory.bank.relations import YOU
-from memory.types import Memory
-
-_FACTS: Mapping[str, str] = {
-    "Name: ": "Your name is ",
-    "Birthday: ": "Your birthday is ",
-    "Lives in ": "You live in ",
-    "Works as ": "You work as ",
-    "Works at ": "You work at ",
-    "Works in ": "You work in ",
-    "Born in ": "You were born in ",
-    "From ": "You are from ",
-    "Likes ": "You like ",
-    "Dislikes ": "You don't like ",
-    "Allergic to ": "You are allergic to ",
-    "Intolerant to ": "You are intolerant to ",
-    "Has ": "You have ",
-    "Speaks ": "You speak ",
-    "Marital status: ": "You are ",
-}
-"""How learned facts begin, and how they are said to the user."""
 
 _PRONOUNS = {
     "i": "you",
@@ -41,16 +19,10 @@ _PRONOUNS = {
     "ourselves": "yourselves",
     "i'm": "you're",
     "im": "you're",
-    "i've": "you've",
-    "ive": "you've",
-    "i'd": "you'd",
-    "i'll": "you'll",
     "we're": "you're",
-    "we've": "you've",
-    "we'd": "you'd",
-    "we'll": "you'll",
+    "ive": "you've",
     "am": "are",
-}
+} | {f"{who}'{verb}": f"you'{verb}" for who in ("i", "we") for verb in ("ve", "d", "ll")}
 _BE = {"was": "were", "wasn't": "weren't", "wasnt": "weren't"}
 _NOT = ("do", "does", "did", "is", "are", "were", "have", "has", "had", "could", "would", "should")
 _APOSTROPHES = {f"{word}nt": f"{word}n't" for word in _NOT} | {
@@ -68,7 +40,6 @@ _CLOSING = " \t\n.!?…"
 _WORD = re.compile(r"(?<![^\W_])[^\W\d_]+(?:['’][^\W\d_]+)*")
 _HOUR = re.compile(r"\d ?\Z")
 _ADDRESSED = re.compile(r"\b(?:you|your|yours|u|ur|you['’]\w+)\b", re.IGNORECASE)
-_ARTICLE = re.compile(r"(?<=\bwork as )(?=[a-z])(?!(?:an?|the|my)\b|\w+s\b)(?P<vowel>(?=[aeiou]))?")
 
 
 def second_person(text: str) -> str:
@@ -104,23 +75,3 @@ def said_to_user(text: str) -> str:
     """What a user said, as a sentence in the second person; empty where it speaks to somebody ("you")."""
     turned = second_person(" ".join(text.split()))
     return capitalise(turned if not turned or turned.endswith((".", "!", "?", "…")) else f"{turned}.")
-
-
-def fact_to_user(memory: Memory) -> str:
-    """A fact that a user told, in the second person; empty for one that no rule worded."""
-    relation = memory.relation
-    if relation is None:
-        return ""
-    if memory.store == "relationship":
-        own = relation.head in (memory.speaker, YOU, "")
-        whose = "your" if own else f"{relation.head}'s"
-        return f"{relation.tail} is {whose} {relation.name}."
-    if memory.attribute.startswith("favourite "):
-        return f"Your {relation.name} is {relation.tail}."
-    if memory.text.startswith("Allergy: "):
-        return f"You have {'an' if relation.tail[0] in 'aeiou' else 'a'} {relation.tail} allergy."
-    beginning = next((each for each in _FACTS if memory.text.startswith(each)), "")
-    if not beginning:
-        return ""
-    said = f"{_FACTS[beginning]}{memory.text.removeprefix(beginning)}."
-    return _ARTICLE.sub(lambda match: "an " if match["vowel"] is not None else "a ", said)

@@ -130,16 +130,15 @@ class LoginMiddleware:
             return self._form(message, 429, {"Retry-After": str(wait)})
         for key in (by_both, by_name, by_address):
             self._backoff.add_failure(key)
-        user = await to_thread.run_sync(self._find_user, name, password, limiter=self._hashing)
+        user = None
+        if len(password) <= MAX_PASSWORD:
+            user = await to_thread.run_sync(self._users.authenticate, name, password, limiter=self._hashing)
         if user is None:
             return self._form(WRONG, 401)
         self._backoff.clear(by_both)
         self._backoff.remove_failure(by_name)
         self._backoff.remove_failure(by_address)
         return self._start_login(request, user)
-
-    def _find_user(self, name: str, password: str) -> User | None:
-        return self._users.authenticate(name, password) if len(password) <= MAX_PASSWORD else None
 
     def _start_login(self, request: Request, user: User) -> Response:
         token, now = secrets.token_urlsafe(32), self._clock()

@@ -21,7 +21,7 @@ from graph.tab.chat_box import ChatBox
 from graph.tab.messages import Bubble, Chat, PastAnswer
 from graph.tab.model_panel import ModelPanel
 from graph.tab.request import build_ask, wait_until_ready
-from graph.tab.sources_view import render_answer_sources
+from graph.tab.sources_view import render_sources_of
 from graph.tab.trace.trace_panel import TracePanel
 from graph.understanding.parts import tells
 from memory.bank.queries.chats import memories_of_turn
@@ -127,7 +127,7 @@ class Answering:
         bubbles = (*bubbles, reply, *notice) if by_model else (*bubbles, *notice, reply)
         return {
             **self._end(replace(chat, bubbles=bubbles, answers=(*chat.answers, given)), cut=reading.cut),
-            self.sources: render_answer_sources(bank, answer.ask.persona.id, number, given, reading),
+            self.sources: render_sources_of(bank, answer.ask.persona.id, number, given, reading),
             **self.trace.explain(answer),
         }
 
@@ -144,6 +144,6 @@ class Answering:
 
 def status_after(node: str, model: BaseChatModel | None) -> str:
     """What is being done after a node: what comes after `time_filter` first loads a model that runs here."""
-    if node == "time_filter" and isinstance(model, LocalModel) and not model.loaded:
+    if node == "time_filter" and isinstance(model, LocalModel) and not model.weights.loaded:
         return messages.LOADING_MODEL
     return messages.STATUS[node]

@@ -18,7 +18,7 @@ from graph.tab.model_panel import ModelPanel
 from graph.tab.new_persona_panel import PROACTIVE, NewPersonaPanel
 from graph.tab.past_chats import OPEN_CHAT, find_place, open_new, render_chats, resume
 from graph.tab.request import explain_as_of, last_day
-from graph.tab.sources_view import SHOW_ANSWER, render_earlier_sources
+from graph.tab.sources_view import SHOW_ANSWER, render_sources_of
 from graph.tab.trace.trace_panel import TracePanel
 from graph.tab.welcome_panel import WelcomePanel
 from memory.bank.bank import Bank
@@ -101,7 +101,7 @@ class ChatTab:
         ways_in = [self.welcome.panel, self.welcome.offer, self.talk, self.own]
         opened = [self.persona, self.proactive, self.timer, *ways_in, *fresh]
         page.load(self.open_page, None, opened, **PRIVATE)
-        self.welcome.started.change(self.open_introduction, self.welcome.started, opened, **PRIVATE)
+        self.welcome.started.change(lambda started: self.open_chat(*started), self.welcome.started, opened, **PRIVATE)
         self.welcome.demo.click(self.open_demo, None, opened, **PRIVATE)
         self.own.click(self.open_own, None, opened, **PRIVATE)
         self.past.select(self.open_past_chat, self.chat, opened, **PRIVATE)
@@ -157,11 +157,6 @@ class ChatTab:
         }
 
     @show_errors
-    def open_introduction(self, started: tuple[int, str]) -> Update:
-        """Open the first chat of a new user."""
-        return self.open_chat(*started)
-
-    @show_errors
     def open_demo(self) -> Update:
         """Start a chat with the persona that comes with Memoir."""
         demo = _find_demo(self.bank)
@@ -190,7 +185,7 @@ class ChatTab:
         number = int(event.answer)
         if chat.persona_id is None or not 0 < number <= len(chat.answers):
             return UNCHANGED
-        return {self.sources: render_earlier_sources(self.bank, chat.persona_id, number, chat.answers[number - 1])}
+        return {self.sources: render_sources_of(self.bank, chat.persona_id, number, chat.answers[number - 1])}
 
     @show_errors
     def choose_persona(self, chat: Chat, persona_id: int | None) -> Update:

@@ -88,11 +88,6 @@ def to_markdown(text: str) -> str:
     return "\n".join(_PUNCTUATION.sub(r"\\\1", line.strip()) for line in text.strip().splitlines())
 
 
-def safe_markdown(text: str) -> str:
-    """Keep a reply's Markdown, but escape HTML, pictures, and links that hide their address."""
-    return outside_code(text.strip(), _escape)
-
-
 def link_citations(answer: str, numbers: Collection[int], answer_number: int, unsupported: Iterable[str] = ()) -> str:
     """Convert an answer to Markdown in which its citations, those of these numbers, lead to their sources.
 
@@ -132,8 +127,8 @@ def user_bubble(text: str) -> Bubble:
 
 
 def draft_bubble(text: str) -> Bubble:
-    """Make the bubble of an answer that is still being written."""
-    return Bubble("assistant", text, safe_markdown(text))
+    """Make the bubble of an answer that is still being written; HTML, pictures and hidden addresses are escaped."""
+    return Bubble("assistant", text, outside_code(text.strip(), _escape))
 
 
 def answer_bubble(answer: str, numbers: Collection[int], answer_number: int, unsupported: Iterable[str] = ()) -> Bubble:

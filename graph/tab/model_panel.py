@@ -113,8 +113,8 @@ class ModelPanel:
         model = chat_model_or_none(name or NONE, quantization)
         if not isinstance(model, LocalModel):
             raise MemoirError("Only a local model can be unloaded.")
-        loaded = model.loaded
-        model.unload()
+        loaded = model.weights.loaded
+        model.weights.unload()
         return hint("Unloaded. The memory it used is free again." if loaded else "This model is not loaded.")
 
 
@@ -128,16 +128,16 @@ def describe_model(name: str, quantization: Quantization) -> str:
     model = chat_model_or_none(name, quantization)  # a missing key is reported now, not at the first question
     if not isinstance(model, LocalModel):
         return DESTINATIONS[named.kind].format(address=named.address)
-    need, free = model.memory_need(), model.free_bytes
+    need, free = model.weights.memory_need(), model.free_bytes
     loading = f"; {_gib(need.loading)} while it loads" if need.loading > need.weights else ""
     parts = f"{_gib(need.weights)} weights, {_gib(need.cache)} for {need.context:,} tokens{loading}"
-    weights = f"{need.parameters:,} parameters in {model.precision}"
-    state = "Loaded" if model.loaded else "Not loaded yet"
+    weights = f"{need.parameters:,} parameters in {model.weights.precision}"
+    state = "Loaded" if model.weights.loaded else "Not loaded yet"
     disk = f", {_gib(model.weights.path.stat().st_size)} on disk," if isinstance(model, GgufChat) else ""
     text = f"{state}: {weights}{disk} need {_gib(need.total)} ({parts}); {_gib(free)} are free."
     if need.parameters < LEAST_PARAMETERS:
         text = f"This model is too small to talk with: it makes up much of what it says. {text}"
-    return text if model.loaded or need.total <= free else f"{text} There is not enough memory."
+    return text if model.weights.loaded or need.total <= free else f"{text} There is not enough memory."
 
 
 def describe_trial(trial: Trial) -> str:

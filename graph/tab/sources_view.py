@@ -28,19 +28,10 @@ ABSTENTIONS: Mapping[Reason, str] = {
 """Why there is no answer, in a sentence."""
 
 
-def render_answer_sources(bank: Bank, persona_id: int, number: int, answer: PastAnswer, reading: Reading) -> Markup:
-    """Render the sources of the answer that was just given, or why it has none."""
-    reason = "" if answer.cited else _explain_no_sources(reading)
-    return _render(bank, persona_id, number, answer, reason)
-
-
-def render_earlier_sources(bank: Bank, persona_id: int, number: int, answer: PastAnswer) -> Markup:
-    """Render the sources of an earlier answer, without memories that were forgotten since."""
-    gone = empty_state("No sources", "The lines that this answer relied on were forgotten.")
-    return _render(bank, persona_id, number, answer, gone)
-
-
-def _render(bank: Bank, persona_id: int, number: int, answer: PastAnswer, reason: str | Markup) -> Markup:
+def render_sources_of(
+    bank: Bank, persona_id: int, number: int, answer: PastAnswer, reading: Reading | None = None
+) -> Markup:
+    """Render the sources of an answer, or why it has none; the `reading` is that of the answer just given."""
     ids = [memory_id for _, memory_id, _ in answer.cited]
     by_id = {memory.id: memory for memory in bank.memories_by_id(persona_id, ids)}
     cards = [
@@ -53,10 +44,13 @@ def _render(bank: Bank, persona_id: int, number: int, answer: PastAnswer, reason
         for n, memory_id, quote in answer.cited
         if memory_id in by_id
     ]
+    reason = _explain_no_sources(reading)
     return render("answer_sources.html", question=answer.question, number=number, cards=cards, reason=reason)
 
 
-def _explain_no_sources(reading: Reading) -> Markup:
+def _explain_no_sources(reading: Reading | None) -> Markup:
+    if reading is None or reading.citations:
+        return empty_state("No sources", "The lines that this answer relied on were forgotten.")
     if reading.abstained:
         return empty_state("No sources", ABSTENTIONS[reading.reason] if reading.reason else "No memory answers this.")
     return empty_state("No sources needed", "No memory was used for this reply.")

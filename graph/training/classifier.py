@@ -27,13 +27,13 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedGroupKFold
 
-from graph.understanding.classifier import HEADS, KINDS, QUESTIONS, WEIGHTS, Classifier, Kind, features, terms
-from graph.understanding.word_groups import GROUPED
+from graph.understanding.classifier import GROUPED, HEADS, KINDS, QUESTIONS, WEIGHTS, Classifier, Kind, features, terms
 from memory.embedding.embedder import Embedder, Vectors
 from memory.settings import BankSettings
 from memory.types import SEMANTIC, STORES, Store
@@ -130,16 +130,21 @@ def targets(questions: Sequence[Question]) -> dict[str, Labels]:
     return {head: np.array(labels, dtype=np.int64) for head, labels in rows.items()}
 
 
-def learn_vocabulary(questions: Sequence[Question]) -> dict[str, int]:
-    """Number the terms that are not too rare, in alphabetical order, from the rows as written (names capitalised)."""
-    counts = Counter(term for row in questions for term in terms(row.text))
-    return {term: column for column, term in enumerate(sorted(t for t, n in counts.items() if n >= MIN_ROWS_OF_TERM))}
+def learn_vocabulary(texts: Sequence[str], fewest: int) -> dict[str, int]:
+    """Number the terms that are in so many texts, in alphabetical order."""
+    counts = Counter(term for text in texts for term in terms(text))
+    return {term: column for column, term in enumerate(sorted(t for t, n in counts.items() if n >= fewest))}
 
 
-def design(questions: Sequence[Question], vectors: Vectors, vocabulary: Mapping[str, int]) -> Matrix:
-    """The features of every copy of every question, shape (3n, d + terms)."""
-    pairs = zip(copies(questions), vectors, strict=True)
-    return csr_array(np.stack([features(text, vector, vocabulary) for text, vector in pairs]))
+def design(texts: Sequence[str], vectors: Vectors, vocabulary: Mapping[str, int]) -> Matrix:
+    """The features of texts, shape (n, d + terms)."""
+    pairs = zip(texts, vectors, strict=True)
+    return vstack([csr_array(features(text, vector, vocabulary)[None]) for text, vector in pairs], format="csr")
+
+
+def _vocabulary(questions: Sequence[Question]) -> dict[str, int]:
+    """The terms of the rows as written: in haste, no name has its capital."""
+    return learn_vocabulary([row.text for row in questions], MIN_ROWS_OF_TERM)
 
 
 def fit(matrix: Matrix, labels: Labels, chosen: Labels, strength: float) -> LogisticRegression:
@@ -163,11 +168,6 @@ def held_out_scores(matrix: Matrix, labels: Labels, strength: float) -> Scores:
     return scores
 
 
-def log_loss(probabilities: Scores, labels: Labels) -> float:
-    """Mean negative log probability of the true class, in nats."""
-    return float(-np.log(probabilities[np.arange(len(labels)), labels]).mean())
-
-
 def calibration_error(probabilities: Scores, labels: Labels) -> float:
     """Expected calibration error of the likeliest class over ten bins of equal width (Guo et al. 2017)."""
     confidence, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == labels
@@ -176,20 +176,13 @@ def calibration_error(probabilities: Scores, labels: Labels) -> float:
     return float(np.sum(gaps))
 
 
-def interval(right: NDArray[np.bool_]) -> tuple[float, float]:
-    """The 95% percentile bootstrap interval of an accuracy."""
-    draws = np.random.default_rng(0).binomial(len(right), right.mean(), RESAMPLES) / len(right)
-    low, high = np.percentile(draws, [2.5, 97.5])
-    return float(low), float(high)
-
-
 def choose(matrix: Matrix, labels: Labels) -> tuple[HeadSettings, Scores]:
     """The setting for one head, with the held-out scores it gives, calibrated."""
     true_classes = labels[labels >= 0]
     tried = {strength: held_out_scores(matrix, labels, strength) for strength in STRENGTHS}
-    strength = min(tried, key=lambda strength: log_loss(softmax(tried[strength], axis=-1), true_classes))
+    strength = min(tried, key=lambda strength: log_loss(true_classes, softmax(tried[strength], axis=-1)))
     temperature = min(
-        TEMPERATURES, key=lambda degree: log_loss(softmax(tried[strength] / degree, axis=-1), true_classes)
+        TEMPERATURES, key=lambda degree: log_loss(true_classes, softmax(tried[strength] / degree, axis=-1))
     )
     return HeadSettings(strength, float(temperature)), tried[strength] / temperature
 
@@ -198,8 +191,8 @@ def train(
     questions: Sequence[Question], vectors: Vectors, settings: Mapping[str, HeadSettings], model: str
 ) -> Classifier:
     """Fit every head on every question; `vectors` are the embeddings of their copies by `model`, shape (3n, d)."""
-    vocabulary = learn_vocabulary(questions)
-    matrix = design(questions, vectors, vocabulary)
+    vocabulary = _vocabulary(questions)
+    matrix = design(copies(questions), vectors, vocabulary)
     weights = np.zeros((max(rows.stop for rows in HEADS.values()), matrix.shape[1]))
     bias = np.zeros(len(weights))
     for head, labels in targets(questions).items():
@@ -222,11 +215,6 @@ def save(classifier: Classifier, settings: Mapping[str, HeadSettings], data_hash
     )
 
 
-def hash_of(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
 def kind_probabilities(probabilities: Scores) -> Scores:
     """P(semantic) and P(episodic), shape (n, 2), from rows of store probabilities."""
     episodic = probabilities[:, len(SEMANTIC) :].sum(axis=1)
@@ -237,7 +225,7 @@ def retrain() -> None:
     """Cross-validate, print the report and write the weights."""
     questions, embedder = load_questions(), Embedder(BankSettings().embedding_model)
     vectors = embedder.encode_query(copies(questions))
-    matrix = design(questions, vectors, learn_vocabulary(questions))
+    matrix = design(copies(questions), vectors, _vocabulary(questions))
     settings: dict[str, HeadSettings] = {}
     print(f"{len(questions)} rows, {FOLDS}-fold cross-validation on the rows as written")
     print(f"{'head':8}{'n':>6}{'C':>6}{'T':>6}{'accuracy':>10}  {'95% interval':14}{'log loss':>9}{'ECE':>7}")
@@ -247,11 +235,15 @@ def retrain() -> None:
         print(
             f"{head:8}{len(true_classes):6}{settings[head].strength:6g}{settings[head].temperature:6.2f}"
             f"{_accuracy(probabilities.argmax(axis=1) == true_classes)}"
-            f"{log_loss(probabilities, true_classes):9.3f}{calibration_error(probabilities, true_classes):7.3f}"
+            f"{log_loss(true_classes, probabilities):9.3f}{calibration_error(probabilities, true_classes):7.3f}"
         )
         if head == "stores":
             _report_kinds(probabilities, true_classes)
-    save(train(questions, vectors, settings, embedder.model), settings, hash_of(QUESTIONS))
+    save(
+        train(questions, vectors, settings, embedder.model),
+        settings,
+        hashlib.sha256(QUESTIONS.read_bytes()).hexdigest(),
+    )
     print(f"wrote {WEIGHTS} ({WEIGHTS.stat().st_size / 1000:.0f} kB)")
 
 
@@ -261,13 +253,15 @@ def _report_kinds(probabilities: Scores, labels: Labels) -> None:
     right = (probabilities[:, len(SEMANTIC) :].sum(axis=1) > 0.5) == episodic
     print(
         f"  {'semantic or episodic':24}{_accuracy(right)}"
-        f"{log_loss(kinds, episodic.astype(int)):9.3f}{calibration_error(kinds, episodic.astype(int)):7.3f}"
+        f"{log_loss(episodic, kinds):9.3f}{calibration_error(kinds, episodic.astype(int)):7.3f}"
         f"  recall of semantic {right[~episodic].mean():.3f}, episodic {right[episodic].mean():.3f}"
     )
 
 
 def _accuracy(right: NDArray[np.bool_]) -> str:
-    low, high = interval(right)
+    """An accuracy with its 95% percentile bootstrap interval."""
+    draws = np.random.default_rng(0).binomial(len(right), right.mean(), RESAMPLES) / len(right)
+    low, high = np.percentile(draws, [2.5, 97.5])
     return f"{right.mean():10.3f}  [{low:.3f}, {high:.3f}]"
 
 

@@ -12,20 +12,17 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Set
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-from scipy.sparse import csr_array, vstack
 from sklearn.linear_model import LogisticRegression
 
 from graph.replies import phrases
-from graph.training.classifier import in_haste, load_questions
+from graph.training.classifier import design, in_haste, learn_vocabulary, load_questions
 from graph.training.reader_data import load_chats
 from graph.understanding import intents
-from graph.understanding.classifier import features, terms
 from graph.understanding.intents import ALWAYS, ASKS, NONE, Recogniser
 from graph.understanding.sentences import split
 from memory.embedding.embedder import Embedder
@@ -84,10 +81,8 @@ def train(examples: Rows, embedder: Embedder, near: Set[str] = frozenset(), stre
     Those in `near` are not counted there: each of them weighs as much as a text with an intent.
     """
     texts, names = list(examples), list(examples.values())
-    counts = Counter(term for text in texts for term in set(terms(text)))
-    fewest = max(MIN_ROWS_OF_TERM, len(texts) // 5_000)
-    vocabulary = {term: n for n, term in enumerate(sorted(t for t, c in counts.items() if c >= fewest))}
-    matrix = design(texts, embedder, vocabulary)
+    vocabulary = learn_vocabulary(texts, max(MIN_ROWS_OF_TERM, len(texts) // 5_000))
+    matrix = design(texts, embedder.encode(texts), vocabulary)
     far = [name == NONE and text not in near for text, name in examples.items()]
     weight = np.where(far, sum(name != NONE for name in names) / sum(far), 1.0)
     fitted = LogisticRegression(C=strength, max_iter=2_000, tol=1e-3).fit(matrix, names, sample_weight=weight)
@@ -97,12 +92,6 @@ def train(examples: Rows, embedder: Embedder, near: Set[str] = frozenset(), stre
     longest = max(len(text.split()) for text, name in examples.items() if name != NONE)
     weights = weights.astype(np.float16).astype(np.float32)
     return Recogniser(weights, bias.astype(np.float32), vocabulary, tuple(fitted.classes_), longest)
-
-
-def design(texts: Sequence[str], embedder: Embedder, vocabulary: Mapping[str, int]) -> csr_array:
-    """The features of texts, shape (n, d + terms)."""
-    pairs = zip(texts, embedder.encode(texts), strict=True)
-    return vstack([csr_array(features(text, vector, vocabulary)[None]) for text, vector in pairs], format="csr")
 
 
 def report(model: Recogniser, held_out: Rows, embedder: Embedder) -> None:

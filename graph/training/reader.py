@@ -168,16 +168,8 @@ def predict(model: Reader, rows: Sequence[Row]) -> Iterator[tuple[float, float, 
     model.eval()
     for begin in range(0, len(rows), 32):
         line, ends = model(rows[begin : begin + 32])
-        for (answers, yes), (start, end) in zip(line.tolist(), best_ends(ends), strict=True):
-            yield answers, yes, start, end
-
-
-def best_ends(ends: torch.Tensor) -> list[tuple[int, int]]:
-    """The likeliest pair of first and last token of each row, at most 40 apart."""
-    scores = ends[:, :, None, 0] + ends[:, None, :, 1]
-    possible = torch.ones(scores.shape[1:]).triu().tril(40).bool()
-    best = scores.masked_fill(~possible, -math.inf).flatten(1).argmax(1)
-    return [(int(n) // scores.shape[2], int(n) % scores.shape[2]) for n in best]
+        for (answers, yes), logits in zip(line.tolist(), ends.numpy(), strict=True):
+            yield answers, yes, *line_reader.best_ends(logits)[:2]
 
 
 def report(model: Reader, rows: Sequence[Row]) -> None:

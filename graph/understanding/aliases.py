@@ -112,11 +112,6 @@ def canonical(kind: str) -> str:
     return _CANONICAL.get(plain, plain)
 
 
-def is_kind(word: str) -> bool:
-    """Whether a word says what somebody is to one: "sister", "boss", "dog"."""
-    return word.casefold() in _CANONICAL
-
-
 def fits(kind: str, asked: str) -> bool:
     """Whether somebody of a kind is one of those asked about: a sister is a sibling, and a dog a pet."""
     kind, asked = canonical(kind), canonical(asked)

@@ -8,6 +8,7 @@ well under a millisecond; `graph.training.classifier` writes the weights.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -17,7 +18,6 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from graph.understanding.word_groups import GROUPED, GROUPS
 from memory.embedding.embedder import DEFAULT_MODEL
 from memory.errors import WrongModel
 from memory.types import STORES, Store
@@ -47,6 +47,11 @@ LEXICAL_WEIGHT = 1.0
 
 LONG = 20
 """Words from which a message counts as long; below, the exact length is a feature."""
+
+_WORD_GROUPS = tomllib.loads(Path(__file__).with_name("word_groups.toml").read_text("utf-8"))
+GROUPS: Mapping[str, frozenset[str]] = {name: frozenset(words.split()) for name, words in _WORD_GROUPS.items()}
+"""Words with the same role in a message, so that one seen in training stands for the others."""
+GROUPED = frozenset().union(*GROUPS.values())
 
 _TOKEN = re.compile(r"'\w+|[^\W\d_]+(?:-[^\W\d_]+)*|\d+|[?!.]")
 _STOPS = frozenset("?!.")

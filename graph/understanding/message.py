@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,12 +19,10 @@ from graph.understanding.question import names_something
 from graph.understanding.sentences import split
 from graph.understanding.times import stated_time, times_in
 from memory.bank.queries.told import known_relations
+from memory.embedding.embedder import Vectors
 from memory.search.names import is_about_others, is_about_self, possible_names, to_first_person
 from memory.search.scoring import Subject
 from memory.search.searcher import View
-
-if TYPE_CHECKING:
-    from memory.embedding.embedder import Vectors
 
 MAX_SENTENCES = 6
 """Most parts of a message that are classified one by one; the last part is all the rest."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from graph.learning.feelings import GOOD_FEELINGS, HARD_FEELINGS, feeling_now, unwell
 from graph.replies.phrases import CRISIS, GOOD, HARD, SMALL_TALK
+from graph.state import Services
 from graph.understanding.classifier import KINDS, Kind
 from graph.understanding.form import Form, exclaims, form_of, states
 from graph.understanding.intents import NONE
@@ -16,9 +16,6 @@ from graph.understanding.question import names_something
 from graph.understanding.sentences import split
 from memory.search.searcher import View
 from memory.search.tokens import FUNCTION_WORDS, words
-
-if TYPE_CHECKING:
-    from graph.state import Services
 
 ABOUT_USER = "who_am_i"
 """Small talk that the memory may answer."""

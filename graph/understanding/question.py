@@ -63,15 +63,13 @@ _NO_NAME = frozenset(
 class Question:
     """A parsed question.
 
-    `weights` maps each content term to its weight, `names` are the terms of the proper names in it, `unknown_names` the
-    names that no memory contains, `of_user` says that it is about the user ("I", "my"), and `timed` that it names a
-    time.
+    `weights` maps each content term to its weight, `unknown_names` are the proper names in it that no memory contains,
+    `of_user` says that it is about the user ("I", "my"), and `timed` that it names a time.
     """
 
     text: str
     expects: Expects
     weights: Mapping[str, float]
-    names: frozenset[str]
     unknown_names: tuple[str, ...]
     of_user: bool
     timed: bool
@@ -115,9 +113,8 @@ def parse(text: str, total: int, frequency: Mapping[str, int], times: Collection
         if term not in timed
     }
     names = {name: parts for name, parts in proper_names(text).items() if not timed.issuperset(parts)}
-    name_terms = frozenset(term for parts in names.values() for term in parts)
     unknown_names = tuple(word for word, parts in names.items() if not any(frequency.get(t, 0) for t in parts))
-    return Question(text, expects, weights, name_terms, unknown_names, bool(_OF_USER.search(text)), bool(timed))
+    return Question(text, expects, weights, unknown_names, bool(_OF_USER.search(text)), bool(timed))
 
 
 def proper_names(text: str) -> dict[str, list[str]]:

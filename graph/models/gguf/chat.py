@@ -8,72 +8,31 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import psutil  # type: ignore[import-untyped]
 from typing_extensions import override
 
 from graph.models.calls import ModelFailed
 from graph.models.gguf.grammar import grammar
 from graph.models.gguf.weights import GgufWeights, shared_weights
-from graph.models.limits import REPLY_TOKENS
-from graph.models.local_model import LocalModel, ReplyOptions
+from graph.models.local_model import ROLES, LocalModel, ReplyOptions
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
-    from graph.models.quantization import MemoryNeed
-
 CHUNK = 256
 """Tokens of a prompt that are read at once; OpenVINO cannot be stopped within them."""
-
-ROLES = {"system": "system", "human": "user", "ai": "assistant"}
 
 
 class GgufChat(LocalModel):
     """A chat model over a GGUF file; `name` is its path."""
 
     @property
+    @override
     def weights(self) -> GgufWeights:
-        """The weights, shared with every other chat model of this file."""
         return shared_weights(Path(self.name).expanduser().absolute())
 
-    @property
     @override
-    def context(self) -> int:
-        return self.weights.header.context
-
-    @property
-    @override
-    def precision(self) -> str:
-        return self.weights.header.precision
-
-    @property
-    @override
-    def loaded(self) -> bool:
-        return self.weights.loaded
-
-    @property
-    @override
-    def free_bytes(self) -> int:
-        return int(psutil.virtual_memory().available)
-
-    @override
-    def memory_need(self) -> MemoryNeed:
-        return self.weights.memory_need()
-
-    @override
-    def load(self) -> None:
-        self.weights.pipeline()
-
-    @override
-    def unload(self) -> None:
-        self.weights.unload()
-
-    @override
-    def count(self, messages: Sequence[BaseMessage]) -> int:
-        return len(self._ids(messages))
-
-    def _ids(self, messages: Sequence[BaseMessage]) -> list[int]:
-        tokenizer = self.weights.pipeline().get_tokenizer()
+    def _prompt(self, messages: Sequence[BaseMessage]) -> list[int]:
+        tokenizer = self.weights.model().get_tokenizer()
         chat = [{"role": ROLES[m.type], "content": self._without_marks(m.text)} for m in messages]
         # A model that can reason first would do so for minutes on a CPU.
         try:
@@ -91,34 +50,20 @@ class GgufChat(LocalModel):
         return re.sub("|".join(map(re.escape, marks)), lambda mark: f"{mark[0][0]} {mark[0][1:]}", text)
 
     @override
-    def _run(
-        self,
-        messages: Sequence[BaseMessage],
-        options: ReplyOptions,
-        deliver: Callable[[str], None],
-        stopped: threading.Event,
-    ) -> dict[str, Any]:
-        weights = self.weights
-        with weights.generating:
-            if stopped.is_set():
-                return {}
-            pipeline, ids = weights.pipeline(), self._ids(messages)
-            room = self.context - len(ids)
-            if room <= 0:
-                raise ModelFailed(
-                    f"The prompt has {len(ids):,} tokens or more, and the chat model can read {self.context:,}. "
-                    "Shorten the message, or choose a model with a longer context"
-                )
-            config = self._config(pipeline, options, room)
-            if not _read_prompt(weights, pipeline, ids, stopped):
-                return {}
-            return _generate(pipeline, ids, config, deliver, stopped)
+    def _write(
+        self, prompt: list[int], options: ReplyOptions, deliver: Callable[[str], None], stopped: threading.Event
+    ) -> tuple[int, bool] | None:
+        pipeline = self.weights.model()
+        config = self._config(pipeline, options)
+        if not _read_prompt(self.weights, pipeline, prompt, stopped):
+            return None
+        return _generate(pipeline, prompt, config, deliver, stopped)
 
-    def _config(self, pipeline: Any, options: ReplyOptions, room: int) -> Any:  # noqa: ANN401
+    def _config(self, pipeline: Any, options: ReplyOptions) -> Any:  # noqa: ANN401
         from openvino_genai import StructuredOutputConfig
 
         config = pipeline.get_generation_config()
-        config.max_new_tokens = min(options.max_tokens or REPLY_TOKENS, room)
+        config.max_new_tokens = options.max_tokens
         config.do_sample = self.temperature > 0
         if self.temperature > 0:
             config.temperature = self.temperature
@@ -152,7 +97,7 @@ def _generate(
     config: Any,  # noqa: ANN401
     deliver: Callable[[str], None],
     stopped: threading.Event,
-) -> dict[str, Any]:
+) -> tuple[int, bool]:
     from openvino_genai import GenerationFinishReason, StreamingStatus
 
     def hear(piece: str) -> StreamingStatus:
@@ -162,12 +107,7 @@ def _generate(
         return StreamingStatus.RUNNING
 
     reply = pipeline.generate(_inputs(ids), config, hear)
-    written = len(reply.tokens[0])
-    was_cut = reply.finish_reasons[0] == GenerationFinishReason.LENGTH
-    return {
-        "usage_metadata": {"input_tokens": len(ids), "output_tokens": written, "total_tokens": len(ids) + written},
-        "response_metadata": {"finish_reason": "length" if was_cut else "stop"},
-    }
+    return len(reply.tokens[0]), reply.finish_reasons[0] != GenerationFinishReason.LENGTH
 
 
 def _inputs(ids: list[int]) -> Any:  # noqa: ANN401

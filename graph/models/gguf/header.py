@@ -83,7 +83,7 @@ def read_header(path: Path) -> GgufHeader:
             f"gguf:{path} cannot be read ({fault.strerror or fault}). Give the path of a GGUF file; “make model” "
             "installs a small one to try"
         ) from None
-    except (struct.error, ValueError, TypeError, ArithmeticError):
+    except (struct.error, KeyError, ValueError, TypeError, ArithmeticError):
         raise UnknownModel(f"gguf:{path} is damaged, or not a complete download. Get the file again") from None
 
 
@@ -163,14 +163,11 @@ class _Reader:
         if kind == STRING:
             return self._string()
         if kind != ARRAY:
-            return self._take(NUMBERS[kind])[0] if kind in NUMBERS else self._bad(kind)
+            return self._take(NUMBERS[kind])[0]
         inner, length = self._take("IQ")
         if inner == STRING:
             return [self._string() for _ in range(length)]
-        return list(self._take(f"{length}{NUMBERS[inner]}")) if inner in NUMBERS else self._bad(inner)
-
-    def _bad(self, kind: int) -> Any:  # noqa: ANN401
-        raise ValueError(f"no metadata has type {kind}")
+        return list(self._take(f"{length}{NUMBERS[inner]}"))
 
     def _unreadable(self, what: str) -> UnknownModel:
         return UnknownModel(f"OpenVINO cannot read gguf:{self.path}: {what}. {USE_ANOTHER}")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import shutil
 import tempfile
-import threading
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
@@ -14,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import psutil  # type: ignore[import-untyped]
+from typing_extensions import override
 
 from graph.models.gguf.header import USE_ANOTHER, GgufHeader, read_header
+from graph.models.local_model import LocalWeights
 from graph.models.names import UnknownModel
 from graph.models.quantization import MemoryNeed
 from memory.settings import BankSettings
@@ -33,16 +33,14 @@ RUNTIME_BYTES = 300 * 2**20
 CONVERTED = "openvino_model.xml"
 
 
-class GgufWeights:
-    """The weights of one file, loaded on first use; threads share them, and one thread generates at a time."""
+class GgufWeights(LocalWeights):
+    """The weights of one file; the model is an `openvino_genai.LLMPipeline`, which has its tokenizer, too."""
 
     def __init__(self, path: Path) -> None:
+        super().__init__()
         self.path = path
-        self.generating = threading.Lock()
         self.last_prompt: list[int] = []
         """Its key-value cache is kept, so that a prompt with the same beginning is read from there on."""
-        self._loading = threading.Lock()
-        self._pipeline: Any = None
 
     @property
     def header(self) -> GgufHeader:
@@ -54,32 +52,18 @@ class GgufWeights:
         return read_header(self.path)
 
     @property
-    def loaded(self) -> bool:
-        """Whether the weights are in memory."""
-        return self._pipeline is not None
+    @override
+    def context(self) -> int:
+        return self.header.context
 
-    def pipeline(self) -> Any:  # noqa: ANN401  # openvino_genai.LLMPipeline, loaded late
-        """The model with its tokenizer, loaded on first use.
+    @property
+    @override
+    def precision(self) -> str:
+        return self.header.precision
 
-        Raises:
-            UnknownModel: it cannot be loaded here.
-        """
-        with self._loading:
-            if self._pipeline is None:
-                self._check_memory()
-                try:
-                    self._pipeline = self._load()
-                except (RuntimeError, MemoryError) as fault:
-                    why = (str(fault).strip() or type(fault).__name__).splitlines()[-1][:300]
-                    raise UnknownModel(f"OpenVINO cannot load gguf:{self.path} ({why}). {USE_ANOTHER}") from fault
-            return self._pipeline
-
+    @override
     def memory_need(self) -> MemoryNeed:
-        """The memory that the model takes; more where the file was not converted yet.
-
-        Raises:
-            UnknownModel: as for `header`.
-        """
+        """The memory that the model takes; more where the file was not converted yet."""
         header = self.header
         weights = int(COPIES * header.weight_bytes) + RUNTIME_BYTES
         is_converted = (self.converted_folder() / CONVERTED).exists()
@@ -94,14 +78,20 @@ class GgufWeights:
                 "other programs, unload other models, or use a smaller file"
             )
 
-    def unload(self) -> None:
-        """Free the memory once no reply is being generated; the next question loads the model again."""
-        with self.generating, self._loading:
-            self._pipeline = None
-            self.last_prompt = []
-            gc.collect()
+    @override
+    def _forget(self) -> None:
+        self._model, self.last_prompt = None, []
 
-    def _load(self) -> Any:  # noqa: ANN401
+    @override
+    def _load(self) -> Any:
+        self._check_memory()
+        try:
+            return self._pipeline()
+        except (RuntimeError, MemoryError) as fault:
+            why = (str(fault).strip() or type(fault).__name__).splitlines()[-1][:300]
+            raise UnknownModel(f"OpenVINO cannot load gguf:{self.path} ({why}). {USE_ANOTHER}") from fault
+
+    def _pipeline(self) -> Any:  # noqa: ANN401
         from openvino_genai import LLMPipeline
 
         folder = self.converted_folder()

@@ -15,18 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from graph.models.calls import ModelFailed
 from graph.models.hf.replies import JsonConstraint, ReplyText, Stopped, stoppable
 from graph.models.hf.weights import ModelWeights, shared_weights
-from graph.models.limits import REPLY_TOKENS
-from graph.models.local_model import LocalModel, ReplyOptions
-from graph.models.quantization import MemoryNeed, Quantization, free_bytes, resolve_quantization
+from graph.models.local_model import ROLES, LocalModel, ReplyOptions
+from graph.models.quantization import Quantization, resolve_quantization
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
     from torch import Tensor
-
-ROLES = {"system": "system", "human": "user", "ai": "assistant"}
 
 
 class HuggingFaceModel(LocalModel):
@@ -35,19 +31,9 @@ class HuggingFaceModel(LocalModel):
     quantization: Quantization = "auto"
 
     @property
+    @override
     def weights(self) -> ModelWeights:
-        """The weights, shared with every other chat model of this name."""
         return shared_weights(self.name, resolve_quantization(self.quantization))
-
-    @property
-    @override
-    def context(self) -> int:
-        return self.weights.context
-
-    @property
-    @override
-    def precision(self) -> str:
-        return resolve_quantization(self.quantization)
 
     @property
     @override
@@ -58,74 +44,32 @@ class HuggingFaceModel(LocalModel):
 
     @property
     @override
-    def loaded(self) -> bool:
-        return self.weights.loaded
-
-    @property
-    @override
     def free_bytes(self) -> int:
-        return free_bytes()
+        import torch
+
+        return super().free_bytes if self.on_cpu else int(torch.cuda.mem_get_info()[0])
 
     @override
-    def memory_need(self) -> MemoryNeed:
-        return self.weights.memory_need()
-
-    @override
-    def load(self) -> None:
-        self.weights.model()
-
-    @override
-    def unload(self) -> None:
-        self.weights.unload()
-
-    @override
-    def count(self, messages: Sequence[BaseMessage]) -> int:
-        return len(self._prompt(messages)["input_ids"][0])
-
-    def _prompt(self, messages: Sequence[BaseMessage]) -> Any:  # noqa: ANN401  # BatchEncoding
+    def _prompt(self, messages: Sequence[BaseMessage]) -> list[int]:
         from jinja2.exceptions import TemplateError
 
         tokenizer = self.weights.tokenizer()
         chat = [{"role": ROLES[m.type], "content": m.text} for m in messages]
         # A model that may think first would spend all tokens of a short answer on it.
-        options: dict[str, Any] = {"add_generation_prompt": True, "enable_thinking": False}
-        options |= {"return_tensors": "pt", "return_dict": True}
+        options: dict[str, Any] = {"add_generation_prompt": True, "enable_thinking": False, "return_dict": False}
         try:
-            return tokenizer.apply_chat_template(chat, **options)
+            return list(tokenizer.apply_chat_template(chat, **options))
         except TemplateError:  # it takes no system messages, or its roles must alternate (Gemma)
-            return tokenizer.apply_chat_template(_alternating(chat), **options)
+            return list(tokenizer.apply_chat_template(_alternating(chat), **options))
 
     @override
-    def _run(
-        self,
-        messages: Sequence[BaseMessage],
-        options: ReplyOptions,
-        deliver: Callable[[str], None],
-        stopped: threading.Event,
-    ) -> dict[str, Any]:
-        with self.weights.generating:
-            try:
-                return {} if stopped.is_set() else self._reply(messages, options, deliver, stopped)
-            except Stopped:
-                return {}
+    def _write(
+        self, prompt: list[int], options: ReplyOptions, deliver: Callable[[str], None], stopped: threading.Event
+    ) -> tuple[int, bool] | None:
+        import torch
 
-    def _reply(
-        self,
-        messages: Sequence[BaseMessage],
-        options: ReplyOptions,
-        deliver: Callable[[str], None],
-        stopped: threading.Event,
-    ) -> dict[str, Any]:
         model, tokenizer = self.weights.model(), self.weights.tokenizer()
-        prompt = self._prompt(messages).to(model.device)
-        prompt_tokens = int(prompt["input_ids"].shape[1])
-        room = self.context - prompt_tokens
-        if room <= 0:
-            raise ModelFailed(
-                f"The prompt has {prompt_tokens:,} tokens, and the chat model can read {self.context:,}. Shorten the "
-                "message, or choose a model with a longer context"
-            )
-        most = min(options.max_tokens or REPLY_TOKENS, room)
+        ids = torch.tensor([prompt], device=model.device)
         text = ReplyText(partial(tokenizer.decode, skip_special_tokens=True), options.stop, deliver)
         json = JsonConstraint(self.weights.vocabulary(), options.json_schema) if options.json_schema else None
 
@@ -136,28 +80,24 @@ class HuggingFaceModel(LocalModel):
             return text.ended or (json is not None and json.is_complete_with(token))
 
         with stoppable(model, stopped):
-            tokens = model.generate(
-                **prompt,
-                logits_processor=[json] if json else [],
-                stopping_criteria=[take_token],
-                max_new_tokens=most,
-                do_sample=self.temperature > 0,
-                temperature=self.temperature or None,
-                top_p=None,
-                top_k=None,
-                pad_token_id=tokenizer.pad_token_id or tokenizer.eos_token_id,
-            )
+            try:
+                tokens = model.generate(
+                    ids,
+                    attention_mask=torch.ones_like(ids),
+                    logits_processor=[json] if json else [],
+                    stopping_criteria=[take_token],
+                    max_new_tokens=options.max_tokens,
+                    do_sample=self.temperature > 0,
+                    temperature=self.temperature or None,
+                    top_p=None,
+                    top_k=None,
+                    pad_token_id=tokenizer.pad_token_id or tokenizer.eos_token_id,
+                )
+            except Stopped:
+                return None
         text.end()
-        reply_tokens = int(tokens.shape[1]) - prompt_tokens
         ended = text.ended or (json is not None and json.complete) or _is_end(model, int(tokens[0, -1]))
-        return {
-            "usage_metadata": {
-                "input_tokens": prompt_tokens,
-                "output_tokens": reply_tokens,
-                "total_tokens": prompt_tokens + reply_tokens,
-            },
-            "response_metadata": {"finish_reason": "stop" if ended else "length"},
-        }
+        return int(tokens.shape[1]) - len(prompt), ended
 
 
 def _alternating(chat: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import gc
 import os
-import threading
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
+from graph.models.local_model import LocalWeights
 from graph.models.names import UnknownModel
 from graph.models.quantization import MemoryNeed, Quantization, estimate_memory, resolve_quantization, usable_context
 
@@ -17,29 +18,18 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 
-class ModelWeights:
-    """The weights of one model, loaded on first use; threads share them, and one thread generates at a time."""
+class ModelWeights(LocalWeights):
+    """The weights of one model by name, its tokenizer and the vocabulary that grammars need."""
 
     def __init__(self, name: str, quantization: Quantization) -> None:
+        super().__init__()
         self.name = name
         self.quantization = quantization
-        self.generating = threading.Lock()
-        self._loading = threading.Lock()
-        self._model: Any = None
         self._tokenizer: PreTrainedTokenizerBase | None = None
         self._vocabulary: LLTokenizer | None = None
 
-    @property
-    def loaded(self) -> bool:
-        """Whether the weights are in memory."""
-        return self._model is not None
-
+    @override
     def memory_need(self) -> MemoryNeed:
-        """The memory that the model takes, estimated from its configuration.
-
-        Raises:
-            UnknownModel: the model is missing, or is not a language model.
-        """
         config = self._config()
         try:
             return estimate_memory(config, self.quantization)
@@ -47,9 +37,18 @@ class ModelWeights:
             raise UnknownModel(_not_found(self.name, fault)) from fault
 
     @property
+    @override
     def context(self) -> int:
-        """Tokens that a prompt and its reply may have together."""
         return usable_context(self._config())
+
+    @property
+    @override
+    def precision(self) -> str:
+        return resolve_quantization(self.quantization)
+
+    @override
+    def _load(self) -> Any:
+        return _load(self.name, resolve_quantization(self.quantization))
 
     def tokenizer(self) -> PreTrainedTokenizerBase:
         """The tokenizer, loaded on first use.
@@ -70,17 +69,6 @@ class ModelWeights:
                 self._tokenizer = tokenizer
             return self._tokenizer
 
-    def model(self) -> Any:  # noqa: ANN401  # each family has a class of its own, and calls it by mixins
-        """The model, loaded on first use.
-
-        Raises:
-            UnknownModel: it is missing, is not a language model, or cannot be loaded on this machine.
-        """
-        with self._loading:
-            if self._model is None:
-                self._model = _load(self.name, resolve_quantization(self.quantization))
-            return self._model
-
     def vocabulary(self) -> LLTokenizer:
         """The tokenizer's vocabulary as grammars need it, made on first use (a second for 150,000 tokens)."""
         tokenizer = self.tokenizer()
@@ -91,11 +79,13 @@ class ModelWeights:
                 self._vocabulary = from_tokenizer(tokenizer)  # type: ignore[arg-type]  # or it says so
             return self._vocabulary
 
+    @override
+    def _forget(self) -> None:
+        self._model = self._tokenizer = self._vocabulary = None
+
+    @override
     def unload(self) -> None:
-        """Free the memory once no reply is being generated; the next question loads the model again."""
-        with self.generating, self._loading:
-            self._model = self._tokenizer = self._vocabulary = None
-        gc.collect()
+        super().unload()
         import torch
 
         if torch.cuda.is_available():

@@ -25,8 +25,7 @@ def hosted_model(name: ModelName, temperature: float) -> BaseChatModel:
     """
     from pydantic import SecretStr
 
-    from graph.models.hosted.openai_chat import OpenAIChat
-    from graph.models.hosted.unpooled import UnpooledClient
+    from graph.models.hosted.openai_chat import OpenAIChat, UnpooledClient
 
     model = OpenAIChat(
         model=name.model,

@@ -94,7 +94,7 @@ def count_at_server(model: BaseChatOpenAI, text: str) -> int | None:
         return None
     path, field = profile.count
     with _alone(address, profile) as free:
-        reply = _Server(model.root_client, address).post(path, {field: text}) if free else {}
+        reply = _Server(model.root_client, address).ask(path, {field: text}) if free else {}
     tokens = reply.get("tokens")
     return len(tokens) if isinstance(tokens, list) else _size(reply.get("count"))
 
@@ -159,26 +159,21 @@ class _Server:
         from openai import APIConnectionError, OpenAIError
 
         try:
-            rows = _object(self._client.get(f"{self._address}/models", cast_to=object)).get("data")
+            return _rows(_object(self._client.get(f"{self._address}/models", cast_to=object)).get("data"))
         except APIConnectionError:
             return None
         except (OpenAIError, ValueError):
-            rows = None
-        return [_object(row) for row in rows] if isinstance(rows, list) else []
+            return []
 
-    def get(self, path: str) -> dict[str, Any]:
+    def ask(self, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """What it replies to a GET or, with a body, to a POST."""
         from openai import OpenAIError
 
+        address = self._root + path
         try:
-            return _object(self._client.get(self._root + path, cast_to=object))
-        except (OpenAIError, ValueError):
-            return {}
-
-    def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        from openai import OpenAIError
-
-        try:
-            return _object(self._client.post(self._root + path, cast_to=object, body=dict(body)))
+            if body is None:
+                return _object(self._client.get(address, cast_to=object))
+            return _object(self._client.post(address, cast_to=object, body=dict(body)))
         except (OpenAIError, ValueError):
             return {}
 
@@ -191,7 +186,7 @@ def _ask(server: _Server, name: str) -> ServerProfile | None:
     makers = {each.get("owned_by") for each in rows}
     if "llamacpp" in makers:  # a server of one model answers to any name
         row = row or (rows[0] if len(rows) == 1 else {})
-        settings = _object(server.get("/props").get("default_generation_settings"))
+        settings = _object(server.ask("/props").get("default_generation_settings"))
         context = _size(_object(row.get("meta")).get("n_ctx")) or _size(settings.get("n_ctx"))
         return ServerProfile(context, ("/tokenize", "content"), parallel=True, takes_options=True)
     if makers == {"me"}:  # llama-cpp-python
@@ -204,12 +199,10 @@ def _ask(server: _Server, name: str) -> ServerProfile | None:
 
 
 def _ollama_context(server: _Server, name: str) -> int | None:
-    shown = server.post("/api/show", {"model": name})
+    shown = server.ask("/api/show", {"model": name})
     if not shown:
         return None
-    loaded = server.get("/api/ps").get("models")
-    for row in loaded if isinstance(loaded, list) else []:
-        row = _object(row)
+    for row in _rows(server.ask("/api/ps").get("models")):
         if row.get("name") in (name, f"{name}:latest") and (size := _size(row.get("context_length"))):
             return size
     chosen = re.search(r"(?m)^num_ctx\s+(\d+)", str(shown.get("parameters")))
@@ -218,13 +211,16 @@ def _ollama_context(server: _Server, name: str) -> int | None:
 
 
 def _lm_studio_context(server: _Server, name: str) -> int | None:
-    rows = server.get("/api/v0/models").get("data")
-    row = next((_object(row) for row in (rows if isinstance(rows, list) else []) if _object(row).get("id") == name), {})
+    row = next((row for row in _rows(server.ask("/api/v0/models").get("data")) if row.get("id") == name), {})
     return _size(row.get("loaded_context_length"))
 
 
 def _object(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+def _rows(value: object) -> list[dict[str, Any]]:
+    return [_object(row) for row in value] if isinstance(value, list) else []
 
 
 def _size(value: object) -> int | None:

@@ -6,22 +6,21 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from graph.readers.chain_of_note.prompts import INSTRUCTIONS
+from graph.models.json_replies import REASONING
+from graph.readers.chain_of_note.prompts import INSTRUCTIONS, PromptContent
+from graph.readers.interface import Say
 from graph.replies.recitation import RUN, recites
 from graph.state import Citation
 from graph.understanding.sentences import split
 from memory.search.quotes import contains
 from memory.search.tokens import terms
-
-if TYPE_CHECKING:
-    from graph.readers.chain_of_note.prompts import PromptContent
-    from memory.types import Memory
+from memory.types import Memory
 
 _MARK = re.compile(r"\s?\[(\d+(?:\s*,\s*\d+)*)\]")
 _QUOTED = re.compile(r"[“\"]([^“”\"]{3,})[”\"][.,;]?\s*\[(\d+)\]")
-_UNKNOWN, _REASONING, _REASONED = "UNKNOWN:", "<think>", "</think>"
+_NOT_SHOWN = "UNKNOWN:", "<THINK>"
+"""Begin an abstention, and reasoning."""
 
 _ANSWER_FIELD = re.compile(r'(?<!\\)"answer"\s*:\s*"((?:[^"\\]|\\.)*\\?)', re.DOTALL)
 _OPEN_ESCAPE = re.compile(
@@ -94,63 +93,36 @@ def _best_sentence(memory: Memory, answer: str) -> str:
 
 
 class AnswerStream:
-    """Passes an answer on piece by piece; nothing of an abstention, and nothing once it repeats its prompt.
+    """Passes an answer on as it streams; nothing of an abstention, and nothing more once it repeats its prompt.
 
-    `said` is what was passed on.
+    `said` is what was passed on. Of a reply `in_json`, the field "answer" is the answer.
     """
 
-    def __init__(self, content: PromptContent, say: Callable[[str], None]) -> None:
-        self._content, self._say = content, say
-        self.said = self._pending = ""
-        self._started = self._silent = False
+    def __init__(self, content: PromptContent, say: Say, *, in_json: bool = False) -> None:
+        self._content, self._say, self._in_json = content, say, in_json
+        self._reply = self.said = ""
         self._places: dict[int, int] = {}
 
     def feed(self, piece: str) -> None:
-        """Take the next piece."""
-        self._pending += piece
-        if not self._started and not self._start():
+        """Take the next piece of the reply."""
+        self._reply += piece
+        answer = (_answer_field(self._reply) if self._in_json else REASONING.sub("", self._reply)).lstrip()
+        start = answer.lstrip("*").upper()
+        if any(mark.startswith(start[: len(mark)]) for mark in _NOT_SHOWN):
             return
-        heard = self.said + self._pending
-        self._silent = self._silent or recites(heard, INSTRUCTIONS) or contains(heard, self._content.question)
-        if not self._silent:
-            self._pass_on(self._ready())
+        if recites(answer, INSTRUCTIONS) or contains(answer, self._content.question):
+            return
+        passed = renumbered(answer[: _ready(answer)], self._place)
+        if len(passed) > len(self.said):
+            self._say(passed[len(self.said) :])
+            self.said = passed
 
-    def end(self) -> None:
-        """Pass on what is pending."""
-        is_reasoning = not self._started and self._pending.lstrip().startswith(_REASONING)
-        if not self._silent and not is_reasoning:
-            self._pass_on(len(self._pending))
-
-    def _start(self) -> bool:
-        """Whether the answer itself has started; reasoning before it is dropped."""
-        start = self._pending.lstrip().lstrip("*")
-        if start.startswith(_REASONING):
-            if _REASONED not in start:
-                return False
-            self._pending = start.partition(_REASONED)[2]
-            start = self._pending.lstrip().lstrip("*")
-        if _REASONING.startswith(start[: len(_REASONING)]) or _UNKNOWN.startswith(start[: len(_UNKNOWN)].upper()):
-            if len(start) < len(_UNKNOWN):
-                return False
-            self._silent = True
-        self._started = True
-        self._pending = self._pending.lstrip()
-        return True
-
-    def _ready(self) -> int:
-        """How many characters can be shown: all but an incomplete mark and what may begin a recitation."""
-        opened = self._pending.rfind("[")
-        is_open = opened >= 0 and "]" not in self._pending[opened:] and len(self._pending) - opened < _MARK_LENGTH
-        upto = len(self._pending[:opened].rstrip()) if is_open else len(self._pending.rstrip())
-        last = list(_WORD.finditer(self._pending, 0, upto))[-RUN:]
-        return min(upto, len(self._pending[: last[0].start()].rstrip())) if last else 0
-
-    def _pass_on(self, upto: int) -> None:
-        ready, self._pending = self._pending[:upto], self._pending[upto:]
-        if ready:
-            passed = renumbered(ready, self._place)
-            self.said += passed
-            self._say(passed)
+    def finish(self, answer: str) -> None:
+        """Go on to the checked answer, or put it in the place of what was passed on."""
+        if not answer.startswith(self.said):
+            self._say(answer, restart=bool(self.said))
+        elif answer != self.said:
+            self._say(answer[len(self.said) :])
 
     def _place(self, number: int) -> int | None:
         """The number of a memory in the answer: the next one when it is cited for the first time."""
@@ -159,25 +131,24 @@ class AnswerStream:
         return self._places.setdefault(number, len(self._places) + 1)
 
 
-class AnswerField:
-    """Passes on the field "answer" of a reply in JSON while it streams."""
+def _ready(answer: str) -> int:
+    """How many characters can be shown: all but an incomplete mark and what may begin a recitation."""
+    opened = answer.rfind("[")
+    is_open = opened >= 0 and "]" not in answer[opened:] and len(answer) - opened < _MARK_LENGTH
+    upto = len(answer[:opened].rstrip()) if is_open else len(answer.rstrip())
+    last = list(_WORD.finditer(answer, 0, upto))[-RUN:]
+    return len(answer[: last[0].start()].rstrip()) if last else 0
 
-    def __init__(self, answer: AnswerStream) -> None:
-        self._answer = answer
-        self._reply, self._passed = "", 0
 
-    def feed(self, piece: str) -> None:
-        """Take the next piece of the reply."""
-        self._reply += piece
-        field = _ANSWER_FIELD.search(self._reply)
-        if field is None:
-            return
-        # An escape that is not complete ("\\u00") is read with the next piece.
-        whole = _OPEN_ESCAPE.sub(r"\1", field[1])
-        try:
-            text = json.loads(f'"{whole}"', strict=False)
-        except json.JSONDecodeError:  # an escape that JSON does not have; the whole reply will be asked for again
-            return
-        # Half of a character that takes two cannot be sent to the page.
-        self._answer.feed(text[self._passed :].encode("utf-8", "ignore").decode("utf-8"))
-        self._passed = len(text)
+def _answer_field(reply: str) -> str:
+    """The field "answer" of a reply in JSON, as far as it came."""
+    field = _ANSWER_FIELD.search(reply)
+    if field is None:
+        return ""
+    whole = _OPEN_ESCAPE.sub(r"\1", field[1])
+    try:
+        text: str = json.loads(f'"{whole}"', strict=False)
+    except json.JSONDecodeError:  # an escape that JSON does not have; the whole reply will be asked for again
+        return ""
+    # Half of a character that takes two cannot be sent to the page.
+    return text.encode("utf-8", "ignore").decode("utf-8")

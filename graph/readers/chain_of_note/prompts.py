@@ -10,20 +10,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from graph.models.calls import Messages
 from graph.models.json_replies import quoted
 from graph.readers.counting.intervals import between, compares, length, memory_time
 from graph.replies.card import THE_USER, introduce
+from graph.settings import Format
 from graph.state import USER, Ask
 from graph.understanding.sentences import shorten
 from graph.understanding.times import day_happened, describe_day, times_in
 from memory.dates.expressions import TimeExpression, describe_span, describe_time
 from memory.types import Hit, Memory
-
-if TYPE_CHECKING:
-    from graph.models.calls import Messages
-    from graph.settings import Format
 
 TURNS, TURN_CHARACTERS = 6, 500
 """Turns of the chat before the question that go with it, and the most characters of each."""

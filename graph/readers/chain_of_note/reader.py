@@ -18,7 +18,7 @@ from graph.models.calls import Completion, Messages, ModelFailed, stream_reply
 from graph.models.json_replies import UnusableReply, ask_for_json
 from graph.models.local_model import LocalModel
 from graph.models.tokens import UNKNOWN_CONTEXT, context_length, count_tokens, counting_method
-from graph.readers.chain_of_note.citing import AnswerField, AnswerStream
+from graph.readers.chain_of_note.citing import AnswerStream
 from graph.readers.chain_of_note.prompts import PromptContent, prompt
 from graph.readers.chain_of_note.reply_formats import (
     CheckedReading,
@@ -33,7 +33,7 @@ from graph.readers.chain_of_note.reply_formats import (
 from graph.readers.counting.intervals import AMONG
 from graph.readers.interface import ReaderFailed, ReaderInput, ReaderOutput, Say
 from graph.settings import Method, PipelineSettings
-from graph.state import Note, Reading, TraceLine, drop
+from graph.state import Note, TraceLine, drop
 from graph.understanding.times import moment_of
 from memory.bank.queries.told import name_told
 from memory.errors import MemoirError
@@ -77,11 +77,6 @@ class ModelReader:
             "tokens out": sum(reply.tokens_out for reply in self.replies),
         }
 
-    def finish(self, streamed: AnswerStream, reading: Reading) -> None:
-        """Put the checked answer in the place of what was streamed, if they differ."""
-        if streamed.said != reading.answer:
-            self.say(reading.answer, restart=bool(streamed.said))
-
 
 async def read(reader_input: ReaderInput, say: Say) -> ReaderOutput:
     """Let the chat model read as many hits as fit into its context, and answer from them.
@@ -111,7 +106,7 @@ async def read(reader_input: ReaderInput, say: Say) -> ReaderOutput:
         "fallback": 0,
         **reader.tokens,
     }
-    weights = f" in {model.precision}" if isinstance(model, LocalModel) else ""
+    weights = f" in {model.weights.precision}" if isinstance(model, LocalModel) else ""
     how = f"{settings.model}{weights}, {settings.method}, {settings.format}"
     room = f"prompt of {size:,} tokens ({counting_method(model)}) of {context:,}"
     refused = f", {dropped} citations dropped" if dropped else ""
@@ -174,16 +169,14 @@ def _when(hit: Hit) -> tuple[float, int]:
 
 async def _con(reader: ModelReader, content: PromptContent) -> CheckedReading:
     talk = prompt("con", reader.settings.format, content)
-    answer = AnswerStream(content, reader.say)
-    feed = AnswerField(answer).feed
+    answer = AnswerStream(content, reader.say, in_json=True)
     reply = await ask_for_json(
-        reader.model, talk, ReadingReply, reader.replies, max_tokens=_reply_tokens("con"), on_piece=feed
+        reader.model, talk, ReadingReply, reader.replies, max_tokens=_reply_tokens("con"), on_piece=answer.feed
     )
-    answer.end()
     notes, refused = checked_notes(reply.notes, content)
     quotes = [(citation.memory, citation.quote) for citation in reply.citations]
     reading, dropped = checked_reading(content, notes, reply.answer, reply.reason, quotes)
-    reader.finish(answer, reading)
+    answer.finish(reading.answer)
     return reading, refused + dropped
 
 
@@ -211,10 +204,9 @@ async def _in_words(
     answer = AnswerStream(content, reader.say)
     reply = await stream_reply(reader.model, talk, max_tokens=ANSWER_TOKENS, on_piece=answer.feed)
     reader.replies.append(reply)
-    answer.end()
     spoken, reason = parse_words(reply.text)
     reading, dropped = checked_reading(content, notes, whole_sentences(spoken) if reply.cut else spoken, reason, ())
-    reader.finish(answer, reading)
+    answer.finish(reading.answer)
     return reading, dropped
 
 

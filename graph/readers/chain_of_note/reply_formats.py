@@ -21,9 +21,6 @@ _UNKNOWN = re.compile(r"\A\s*\**UNKNOWN:\**\s*([^\n]*)\n?(.*)\Z", re.DOTALL | re
 
 REASONS: tuple[Reason, ...] = get_args(Reason)
 
-
-_YES_OR_NO = re.compile(r"(?:yes|no)\b", re.IGNORECASE)
-
 WHY: Mapping[Reason, str] = {
     "nothing found": "I remember nothing about that.",
     "found but does not say": "I remember something related, but not the answer.",

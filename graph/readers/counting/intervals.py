@@ -10,18 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import combinations
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import number_parser  # type: ignore[import-untyped]
 from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 
 from graph.understanding.sentences import capitalise
 from graph.understanding.times import Occurrence, day_happened, describe_day, times_in, when_happened
-from memory.dates.expressions import describe_span
-
-if TYPE_CHECKING:
-    from memory.dates.expressions import TimeExpression
-    from memory.types import Memory
+from memory.dates.expressions import TimeExpression, describe_span
+from memory.types import Memory
 
 AMONG = 8
 """Number of best memories between which all intervals are given: 28 pairs; 20 memories would make 190."""
@@ -90,7 +87,8 @@ def ago(day: date, asked_on: date) -> str:
     return f"{length(day, asked_on)} {'ago' if day < asked_on else 'from now'}"
 
 
-_ASKS_AGE = re.compile(r"\bhow old\b|\bwhat age\b", re.IGNORECASE)
+ASKS_AGE = re.compile(r"\bhow old\b|\bwhat age\b", re.IGNORECASE)
+"""Asks for somebody's age."""
 _BIRTHDAY = re.compile(r"\b(?:turn(?:s|ed|ing)?|birthday)\b", re.IGNORECASE)
 _AGE = re.compile(
     r"(?<![\d.,:£$€])(?P<years>\d{1,3})(?![\d.:,]*\d)(?! ?(?:weeks?|months?|days?|hours?|kg|km|am|pm|%|when\b))"
@@ -98,11 +96,6 @@ _AGE = re.compile(
 
 OLDEST = 120
 """Numbers above it are no ages."""
-
-
-def asks_age(question: str) -> bool:
-    """Whether a question asks for somebody's age."""
-    return bool(_ASKS_AGE.search(question))
 
 
 def age_in(words: str) -> int | None:
@@ -134,21 +127,17 @@ def _years(start: date, end: date) -> int:
     return int(apart.years) - ((apart.months, apart.days) < (0, 0))
 
 
-_ASKS_LASTING = re.compile(
+ASKS_LASTING = re.compile(
     r"\bhow (?:long|many (?P<unit>day|week|month|year)s)\b(?: (?!ago\b)\w+)?"
     r" (?:have|has|hv|ive|i['’]ve|weve|we['’]ve)\b(?!.*\b(?:ago|since)\b)",
     re.IGNORECASE,
 )
+"""Asks how long something has been going on ("how long have I had the dog")."""
 _DURATION = re.compile(r"(?<![\d.,])(?P<count>\d{1,3}) ?(?P<unit>day|week|month|year)s?\b(?! ago)", re.IGNORECASE)
 _LENGTH = re.compile(
     r"\b(?:\d|an?|half|fort)[\w.,]* ?(?:min(?:ute)?|hour|hr|day|night|week|month|year)s?\b|fortnight", re.I
 )
 _DAYS = {"year": 365.25, "month": 30.44, "week": 7.0, "day": 1.0}
-
-
-def asks_lasting(question: str) -> bool:
-    """Whether a question asks how long something has been going on ("how long have I had the dog")."""
-    return bool(_ASKS_LASTING.search(question))
 
 
 def lasted(question: str, words: str, told_on: date, asked_on: date) -> str | None:
@@ -164,29 +153,25 @@ def lasted(question: str, words: str, told_on: date, asked_on: date) -> str | No
     if passed < _DAYS[unit]:
         return None
     days = count * _DAYS[unit] + passed
-    asked = _ASKS_LASTING.search(question)
+    asked = ASKS_LASTING.search(question)
     largest = next((name for name, in_days in _DAYS.items() if days >= 2 * in_days), "day")
     wanted = asked["unit"].lower() if asked and asked["unit"] else largest
     return _count(int(days / _DAYS[wanted] + 0.1), wanted)
 
 
-_ASKS_LENGTH = re.compile(
+ASKS_LENGTH = re.compile(
     r"\bhow (?:long|many (?P<unit>day|night|week)s)\b"
     r"(?! (?:have|has|had)\b)(?!.*\b(?:ago|since|until|till|before|after|between)\b)",
     re.IGNORECASE,
 )
+"""Asks how long something lasts ("how many nights am I in Lisbon")."""
 _STRETCH = re.compile(r"[-–—]|\b(?:to|till?|until|and|through)\b", re.IGNORECASE)
 """Joins the two days that a time names: "4 to 9 December", but not "next week"."""
 
 
-def asks_length(question: str) -> bool:
-    """Whether a question asks how long something lasts ("how many nights am I in Lisbon")."""
-    return _ASKS_LENGTH.search(question) is not None
-
-
 def as_when(question: str) -> str:
     """A question for a length as one for the time."""
-    return _ASKS_LENGTH.sub("when", question)
+    return ASKS_LENGTH.sub("when", question)
 
 
 def tells_length(words: str) -> bool:
@@ -197,7 +182,7 @@ def tells_length(words: str) -> bool:
 def length_of(question: str, times: Sequence[TimeExpression]) -> str | None:
     """How long the one stretch from a day to another is: "5 days, 4–9 December 2026"; None if there is none."""
     stretches = [time.span for time in times if time.sure and time.relation == "in" and _STRETCH.search(time.text)]
-    asked = _ASKS_LENGTH.search(question)
+    asked = ASKS_LENGTH.search(question)
     days = (stretches[0].end - stretches[0].start).days - 1 if len(stretches) == 1 else 0
     if days < 1 or asked is None:
         return None

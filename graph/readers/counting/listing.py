@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from graph.readers.composing import cited, same
 from graph.readers.stating import SURE, clip, state
@@ -22,9 +21,7 @@ from graph.understanding.question import ASKING, Question
 from graph.understanding.sentences import capitalise
 from graph.understanding.times import moment_of
 from memory.search.tokens import terms
-
-if TYPE_CHECKING:
-    from memory.types import Hit
+from memory.types import Hit
 
 LONGEST = 400
 """Most characters of a question that is parsed; a pasted page does not ask for a list."""
@@ -120,11 +117,6 @@ def counting(listed: ListRequest, notes: Sequence[Note]) -> tuple[Note, ...]:
 def tells_number(notes: Sequence[Note]) -> bool:
     """Whether the best of notes names the number that a count asks for."""
     return bool(notes) and answers(notes[0]) and NUMBER.search(_DURATION.sub("", notes[0].words)) is not None
-
-
-def as_list(text: str) -> str:
-    """A question for a count as one for what is counted."""
-    return re.sub(r"\bhow many\b", "which", text, flags=re.IGNORECASE)
 
 
 def compose(

@@ -9,14 +9,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from graph.readers.composing import cited
 from graph.readers.updates import answers
 from graph.state import Note, Reading
-
-if TYPE_CHECKING:
-    from memory.types import Hit
+from memory.types import Hit
 
 _IN_ALL = re.compile(
     r",?\s{0,3}\b(?:in total|al{1,2}\s?to?\s?ge?th?er|together|in all|all in all|combined|summed up|in sum)\b"
