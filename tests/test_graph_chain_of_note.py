@@ -4,17 +4,14 @@ import json
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from graph.assistant import Answer, Assistant
 from graph.models import tokens
 from graph.readers.chain_of_note import reader as chain_of_note
-from graph.readers.chain_of_note.citing import _answer_field
 from graph.readers.chain_of_note.reply_formats import REASONS
 from graph.state import Token
 from memory.types import MemoryDraft
-from support.chat_server import Broken, ChatServer, Half
+from support.chat_server import Broken, ChatServer
 from support.event_stream import events_of
 from support.model_reader import ADOPTED, QUESTION, adopted, answered, number_of, reading_with, shown
 
@@ -48,7 +45,7 @@ def test_notes_and_answer_come_in_one_reply(marlow, form):
     assert "con" in line_of(reply).decided
 
 
-def test_notes_first_then_the_answer_from_them_alone_streamed(marlow):
+def test_notes_first_then_the_answer_from_them_alone(marlow):
     def notes(request):
         return json.dumps({"notes": json.loads(adopted(request))["notes"]})
 
@@ -63,37 +60,9 @@ def test_notes_first_then_the_answer_from_them_alone_streamed(marlow):
     reading = events[-1].reading
     pieces = [e.text for e in events if isinstance(e, Token) and e.text]
     assert reading.answer == "You adopted Biscuit on 3 March 2024 [1], a Sunday, if I count rightly."
-    assert "".join(pieces) == reading.answer
-    assert len(pieces) > 1
+    assert pieces == [reading.answer]
     assert reading.citations[0].quote == "adopted a greyhound called Biscuit"
     assert line_of(events[-1]).figures["tokens out"] == 6
-
-
-def test_the_answer_of_a_json_reply_streams_before_the_reply_ends(marlow):
-    def answer(request):
-        number = number_of(request, ADOPTED)
-        note = {"memory": number, "quote": "adopted a greyhound", "note": 'about \\ and "answer": "no"'}
-        said = f'You adopted a greyhound that you “called” Biscuit, my "friend", on 3 March 2024 [{number}].'
-        reply = {"notes": [note], "answer": said, "citations": [], "reason": None}
-        return Half(json.dumps(reply), "end")
-
-    with ChatServer(answer) as server:
-        assistant = Assistant(reading_with(marlow, server, method="con"))
-        events = events_of(assistant, marlow.asks(QUESTION, remember=False))
-    tokens = [e for e in events if isinstance(e, Token)]
-    assert not events[-1].reading.notice
-    assert len(tokens) > 5
-    assert [token.text for token in tokens if token.restart] == []
-    assert "".join(token.text for token in tokens) == events[-1].reading.answer
-    assert events[-1].reading.answer.endswith('my "friend", on 3 March 2024 [1].')
-
-
-@given(text=st.text(max_size=40), cuts=st.lists(st.integers(0, 200), max_size=8), escape=st.booleans())
-def test_the_field_of_an_answer_is_read_whatever_the_pieces(text, cuts, escape):
-    reply = json.dumps({"notes": [{"note": '"answer": "x"'}], "answer": text, "reason": None}, ensure_ascii=escape)
-    for cut in cuts:
-        assert text.startswith(_answer_field(reply[:cut]))
-    assert _answer_field(reply) == text
 
 
 def test_an_answer_that_recites_the_prompt_is_never_shown(marlow):
@@ -139,7 +108,7 @@ def test_only_the_limit_of_words_that_is_set_goes_into_the_prompt(marlow):
     assert "in at most 50 words" in limited
 
 
-def test_without_notes_the_answer_is_streamed_with_its_marks_numbered_as_they_appear(marlow):
+def test_without_notes_the_answer_has_its_marks_numbered_as_they_appear(marlow):
     def answer(request):
         return f"<think>Let me see [3].</think>\nA greyhound [{number_of(request, ADOPTED)}], and a ghost [99]."
 

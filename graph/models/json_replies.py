@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -44,19 +43,15 @@ async def ask_for_json(
     replies: list[Completion],
     *,
     max_tokens: int | None = None,
-    on_piece: Callable[[str], None] = lambda piece: None,
 ) -> Shape:
     """Return a reply of this shape; ask a second time if the first does not have it. Both are added to `replies`.
-
-    `on_piece` is called with each piece of the first reply.
 
     Raises:
         UnusableReply: the second does not have it, either.
         ModelFailed: there is no reply.
     """
     schema = shape.model_json_schema()
-    first = await stream_reply(model, talk, schema=schema, max_tokens=max_tokens, on_piece=on_piece)
-    replies.append(first)
+    replies.append(await stream_reply(model, talk, schema=schema, max_tokens=max_tokens))
     try:
         return parse_json(replies[-1].text, shape)
     except UnusableReply as fault:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from graph.models.names import UnknownModel
 from graph.readers import extractive
 from graph.readers.chain_of_note import reader as chain_of_note
 from graph.readers.chain_of_note.reply_formats import RejectedAnswer
-from graph.readers.interface import Reader, ReaderFailed, ReaderInput, ReaderOutput
+from graph.readers.interface import ReaderFailed, ReaderInput, ReaderOutput
 from graph.readers.talk.reply import speak
 from graph.replies.acknowledgements import acknowledge, revised
 from graph.replies.manners import manner
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from memory.types import Hit
 
-READERS: Mapping[str, Reader] = {"extractive": extractive.read, "chain-of-note": chain_of_note.read}
-
 PARAGRAPH_BREAK = "\n\n"
 """Separates the reply to a statement from the answer to a question."""
 
@@ -47,12 +45,15 @@ async def read(state: TurnState, runtime: Runtime[Services]) -> TurnState:
         return {"reading": Reading(""), "trace": (TraceLine("read", "no reader"),)}
     hits = state.get("hits", ())
     revision = await asyncio.to_thread(revise, ask, hits, services.bank) if ask.remember else None
-    if not talks(ask, message, services):
-        return await _read(state, services, revision, write)
-    try:
-        return await _spoken(ask, message, hits, services, revision, write)
-    except (ModelFailed, UnknownModel) as fault:
-        return await _without_model(state, services, revision, fault, write)
+    if talks(ask, message, services):
+        try:
+            return await _spoken(ask, message, hits, services, revision, write)
+        except (ModelFailed, UnknownModel) as fault:
+            change = await _without_model(state, services, revision, fault)
+    else:
+        change = await _read(state, services, revision)
+    write(Token(change["reading"].answer, restart=True))
+    return change
 
 
 def talks(ask: Ask, message: Message, services: Services) -> bool:
@@ -79,12 +80,11 @@ async def _spoken(
 
 
 async def _without_model(
-    state: TurnState, services: Services, revision: Revision | None, fault: MemoirError, write: Write
+    state: TurnState, services: Services, revision: Revision | None, fault: MemoirError
 ) -> TurnState:
     """The reply that is made by rule where the chat model gave nothing; the user is told why."""
     settings = replace(services.settings, reader="extractive")
-    write(Token("", restart=True))
-    change = await _read(state, replace(services, model=None, settings=settings), revision, write)
+    change = await _read(state, replace(services, model=None, settings=settings), revision)
     notice = f"{capitalise(str(fault))}. Memoir replied without the chat model."
     reading = replace(change["reading"], notice=notice, unreachable=isinstance(fault, (Unreachable, UnknownModel)))
     line, *others = change["trace"]
@@ -93,51 +93,44 @@ async def _without_model(
     return {**change, "reading": reading, "trace": (line, *others)}
 
 
-async def _read(state: TurnState, services: Services, revision: Revision | None, write: Write) -> TurnState:
+async def _read(state: TurnState, services: Services, revision: Revision | None) -> TurnState:
     """Carry out a correction, answer a question from notes on the hits, or acknowledge what was stated."""
     ask, message, hits = state["ask"], state["message"], state.get("hits", ())
     if revision is not None:
-        return _revised(ask, hits, revision, write)
+        return _revised(ask, hits, revision)
     reader_input = ReaderInput(ask, message, state.get("window", ()), hits, services)
     kind = parse_recap(ask.text) or ("about me" if message.small_talk == KNOWN_OF_USER else None)
     kind = None if ask.only_found else kind
     recapped = await asyncio.to_thread(recap, kind, ask, services.bank) if kind is not None else None
     # What is small talk has a reply of its own for a bank that knows nothing.
     if recapped is not None and (recapped.citations or kind != "about me"):
-        write(Token(recapped.answer))
         line = TraceLine("read", f"what was told ({kind}), {recapped.outcome}")
         return {"reading": recapped, "hits": _unread(hits), "trace": (line,)}
     if message.in_doubt and ask.remember:
-        return await _in_doubt(reader_input, write)
-    acknowledged = before = ""
+        return await _in_doubt(reader_input)
+    acknowledged = ""
     is_told = message.statements and not message.small_talk and (ask.remember or not message.classes.is_question)
     # A chat model answers in its own words; that the rest was stored is shown beside the message.
-    if is_told and not (speaks(services) and message.classes.is_question):
+    if is_told and not speaks(services):
         acknowledged = acknowledge(message, ask, services.bank)
-        before = acknowledged + PARAGRAPH_BREAK
-        write(Token(acknowledged))
     if message.classes.is_question or asks_of_people(ask.text):
-        output = await _answered(reader_input, write, before)
+        output = await _answered(reader_input)
         is_all = message.small_talk == ABOUT_USER or len(split(ask.text)) == 1
         if message.small_talk and is_all and output.reading.abstained and not asks_of_people(ask.text):
             answer = reply(SMALL_TALK[message.small_talk], ask, services.bank)
-            write(Token(before + answer, restart=True))
             output = replace(output, reading=replace(output.reading, answer=answer, citations=()))
     else:
         output = await asyncio.to_thread(_reminded, ask, message, hits, services)
-        if output.reading.answer:
-            write(Token((PARAGRAPH_BREAK if acknowledged else "") + output.reading.answer))
     answer = PARAGRAPH_BREAK.join(filter(None, [acknowledged, output.reading.answer]))
     return {"reading": replace(output.reading, answer=answer), "hits": output.hits, "trace": (output.line,)}
 
 
-async def _in_doubt(reader_input: ReaderInput, write: Write) -> TurnState:
+async def _in_doubt(reader_input: ReaderInput) -> TurnState:
     """Answer what may be a question; if there is no answer, acknowledge it as a statement."""
-    output = await _answered(reader_input, write, "")
+    output = await _answered(reader_input)
     if not output.reading.abstained:
         return {"reading": output.reading, "hits": output.hits, "trace": (output.line,)}
     acknowledged = acknowledge(reader_input.message, reader_input.ask, reader_input.services.bank)
-    write(Token(acknowledged, restart=True))
     reading = Reading(acknowledged, notice=output.reading.notice, unreachable=output.reading.unreachable)
     line = replace(output.line, decided=f"treated as a statement; as a question: {output.line.decided}")
     return {"reading": reading, "hits": _unread(output.hits), "trace": (line,)}
@@ -148,10 +141,9 @@ def speaks(services: Services) -> bool:
     return services.model is not None and services.settings.reader == "auto"
 
 
-def _revised(ask: Ask, hits: Sequence[Hit], revision: Revision, write: Write) -> TurnState:
+def _revised(ask: Ask, hits: Sequence[Hit], revision: Revision) -> TurnState:
     """Say what a message corrects or takes back, which `persist` carries out."""
     reading = Reading(revised(revision, ask.persona.manner))
-    write(Token(reading.answer))
     what = "corrected" if revision.text else "retracted" if revision.taken_back else "too many to retract:"
     line = TraceLine("read", f"{what} {', '.join(f'memory {memory.id}' for memory in revision.old)}")
     return {"reading": reading, "revision": revision, "hits": _unread(hits), "trace": (line,)}
@@ -176,27 +168,18 @@ def _unread(hits: Sequence[Hit], brought_up: int | None = None) -> tuple[Hit, ..
     return drop(hits, lambda hit: hit.memory.id != brought_up, "unasked", "nothing was asked")
 
 
-async def _answered(reader_input: ReaderInput, write: Write, before: str) -> ReaderOutput:
-    """The answer of the reader that is set; if a chat model fails, of the extractive one, with a notice.
-
-    `before` is what was streamed of the reply so far, with what separates it from the answer.
-    """
-    settings = reader_input.services.settings
-    if before:
-        write(Token(PARAGRAPH_BREAK))
-    name = "chain-of-note" if speaks(reader_input.services) else "extractive"
-    asked = _with_choices(reader_input) if name == "chain-of-note" else reader_input
-
-    def say(text: str, *, restart: bool = False) -> None:
-        write(Token(before + text if restart else text, restart=restart))
-
+async def _answered(reader_input: ReaderInput) -> ReaderOutput:
+    """The answer of the reader that is set; if a chat model fails, of the extractive one, with a notice."""
+    services = reader_input.services
+    if not speaks(services):
+        return await extractive.read(reader_input)
     try:
-        return await READERS[name](asked, say)
+        return await chain_of_note.read(_with_choices(reader_input))
     except ReaderFailed as failed:
         fault, tokens = failed.__cause__, failed.tokens
-    output = await READERS["extractive"](reader_input, lambda text, restart=True: say(text, restart=True))
+    output = await extractive.read(reader_input)
     unreachable = isinstance(fault, (Unreachable, UnknownModel))
-    reading = replace(output.reading, notice=_notice(settings.model, fault), unreachable=unreachable)
+    reading = replace(output.reading, notice=_notice(services.settings.model, fault), unreachable=unreachable)
     why = str(fault) if isinstance(fault, ModelFailed) else f"the chat model's reply could not be used ({fault})"
     decided = f"extractive, because {why}; {output.line.decided}"
     used = {"fallback": 1, "unreadable": int(not isinstance(fault, RejectedAnswer))}

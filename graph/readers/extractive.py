@@ -13,7 +13,7 @@ from graph.readers import composing, joining
 from graph.readers.counting import intervals, listing, totals
 from graph.readers.counting.intervals import Comparison
 from graph.readers.counting.listing import ListRequest
-from graph.readers.interface import ReaderInput, ReaderOutput, Say
+from graph.readers.interface import ReaderInput, ReaderOutput
 from graph.readers.notes import Origins, as_if_of_them, notes_about, take_notes
 from graph.readers.stating import ASKS_HOUR, HOUR
 from graph.readers.updates import SUFFICIENT, answers, asks_of_past
@@ -52,7 +52,7 @@ GENERAL = "I only know what I have been told, and nobody has told me about that.
 """Why a question of general knowledge ("How do I boil an egg?") is not answered."""
 
 
-async def read(reader_input: ReaderInput, say: Say) -> ReaderOutput:
+async def read(reader_input: ReaderInput) -> ReaderOutput:
     """Answer by quoting the hits, or abstain in the persona's manner."""
     ask, message, services = reader_input.ask, reader_input.message, reader_input.services
     reading = await asyncio.to_thread(answer, ask, message, reader_input.window, reader_input.kept, services)
@@ -68,7 +68,6 @@ async def read(reader_input: ReaderInput, say: Say) -> ReaderOutput:
     reading = await asyncio.to_thread(by_relations, ask, services, reading)
     best = max((note.relevance for note in reading.notes), default=0.0)
     line = TraceLine("read", f"{len(reading.notes)} notes, {reading.outcome}", {"best note": round(best, 3)})
-    say(reading.answer)
     return ReaderOutput(reading, reader_input.hits, line)
 
 

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 from graph.state import Ask, Message, Reading, Services, TraceLine
 from memory.dates.expressions import TimeExpression
 from memory.types import Hit
-
-
-class Say(Protocol):
-    """Streams a piece of the answer; with `restart`, it replaces all pieces before it."""
-
-    def __call__(self, text: str, *, restart: bool = False) -> None:
-        """Stream the piece."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +41,3 @@ class ReaderFailed(Exception):  # another reader takes over
     def __init__(self, tokens: Mapping[str, int]) -> None:
         super().__init__()
         self.tokens = tokens
-
-
-Reader = Callable[[ReaderInput, Say], Awaitable[ReaderOutput]]

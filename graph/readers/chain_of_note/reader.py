@@ -18,7 +18,6 @@ from graph.models.calls import Completion, Messages, ModelFailed, stream_reply
 from graph.models.json_replies import UnusableReply, ask_for_json
 from graph.models.local_model import LocalModel
 from graph.models.tokens import UNKNOWN_CONTEXT, context_length, count_tokens, counting_method
-from graph.readers.chain_of_note.citing import AnswerStream
 from graph.readers.chain_of_note.prompts import PromptContent, prompt
 from graph.readers.chain_of_note.reply_formats import (
     CheckedReading,
@@ -31,7 +30,7 @@ from graph.readers.chain_of_note.reply_formats import (
     whole_sentences,
 )
 from graph.readers.counting.intervals import AMONG
-from graph.readers.interface import ReaderFailed, ReaderInput, ReaderOutput, Say
+from graph.readers.interface import ReaderFailed, ReaderInput, ReaderOutput
 from graph.settings import Method, PipelineSettings
 from graph.state import Note, TraceLine, drop
 from graph.understanding.times import moment_of
@@ -60,13 +59,11 @@ UNREAD = "beyond what the chat model can read at once"
 class ModelReader:
     """A chat model that reads.
 
-    `say` is called with each piece of an answer in words. `replies` gathers all that the model replied, of use or not,
-    for what it cost.
+    `replies` gathers all that the model replied, of use or not, for what it cost.
     """
 
     model: BaseChatModel
     settings: PipelineSettings
-    say: Say
     replies: list[Completion] = field(default_factory=list)
 
     @property
@@ -78,7 +75,7 @@ class ModelReader:
         }
 
 
-async def read(reader_input: ReaderInput, say: Say) -> ReaderOutput:
+async def read(reader_input: ReaderInput) -> ReaderOutput:
     """Let the chat model read as many hits as fit into its context, and answer from them.
 
     Raises:
@@ -87,7 +84,7 @@ async def read(reader_input: ReaderInput, say: Say) -> ReaderOutput:
     settings, model = reader_input.services.settings, reader_input.services.model
     if model is None:
         raise ValueError("the chain-of-note reader needs a chat model")
-    reader = ModelReader(model, settings, say)
+    reader = ModelReader(model, settings)
     try:
         content, size, context = await asyncio.to_thread(_fitting_prompt, reader_input, settings, model)
         reading, dropped = await METHODS[settings.method](reader, content)
@@ -169,14 +166,10 @@ def _when(hit: Hit) -> tuple[float, int]:
 
 async def _con(reader: ModelReader, content: PromptContent) -> CheckedReading:
     talk = prompt("con", reader.settings.format, content)
-    answer = AnswerStream(content, reader.say, in_json=True)
-    reply = await ask_for_json(
-        reader.model, talk, ReadingReply, reader.replies, max_tokens=_reply_tokens("con"), on_piece=answer.feed
-    )
+    reply = await ask_for_json(reader.model, talk, ReadingReply, reader.replies, max_tokens=_reply_tokens("con"))
     notes, refused = checked_notes(reply.notes, content)
     quotes = [(citation.memory, citation.quote) for citation in reply.citations]
     reading, dropped = checked_reading(content, notes, reply.answer, reply.reason, quotes)
-    answer.finish(reading.answer)
     return reading, refused + dropped
 
 
@@ -201,12 +194,10 @@ async def _direct(reader: ModelReader, content: PromptContent) -> CheckedReading
 async def _in_words(
     reader: ModelReader, talk: Messages, content: PromptContent, notes: tuple[Note, ...]
 ) -> CheckedReading:
-    answer = AnswerStream(content, reader.say)
-    reply = await stream_reply(reader.model, talk, max_tokens=ANSWER_TOKENS, on_piece=answer.feed)
+    reply = await stream_reply(reader.model, talk, max_tokens=ANSWER_TOKENS)
     reader.replies.append(reply)
     spoken, reason = parse_words(reply.text)
     reading, dropped = checked_reading(content, notes, whole_sentences(spoken) if reply.cut else spoken, reason, ())
-    answer.finish(reading.answer)
     return reading, dropped
 
 
