@@ -204,8 +204,8 @@ def test_most_that_always_matters_is_told_from_the_rest(embedder):
     likely = {text: recogniser.probabilities(text, vector)[intents.ALWAYS] > 0.5 for text, vector in pairs}
     right = {name: [likely[t] == (name == intents.ALWAYS) for t in held_out if held_out[t] == name] for name in
              (intents.ALWAYS, intents.NONE)}  # fmt: skip
-    assert sum(right[intents.ALWAYS]) >= 0.9 * len(right[intents.ALWAYS])
-    assert sum(right[intents.NONE]) >= 0.8 * len(right[intents.NONE])
+    assert sum(right[intents.ALWAYS]) >= 0.85 * len(right[intents.ALWAYS])
+    assert sum(right[intents.NONE]) >= 0.9 * len(right[intents.NONE])
 
 
 def test_embeddings_of_another_model_recognise_nothing(embedder):

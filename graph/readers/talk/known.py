@@ -33,9 +33,10 @@ room for the card, the task and some turns within 1,800."""
 ALL_TOKENS = 2_000
 """Tokens of facts where the user asks for all that is known."""
 
-OF_ALWAYS, LIKELY, SENTENCE, SAME = 40, 0.5, 100, 0.75
-"""Lines that are looked at for what matters whatever is said, the least probability of a passage, its least characters
-(a sentence or two are enough to warn), and the cosine from which two passages say much the same."""
+OF_ALWAYS, PRIOR, LIKELY, SENTENCE, SAME = 160, 0.05, 0.1, 100, 0.75
+"""Lines that are looked at for what matters whatever is said; the share of passages that do, which the recogniser was
+taught with one half; the least probability of a passage; its least characters (a sentence or two are enough to warn);
+and the cosine from which two passages say much the same."""
 
 REPEATED = 0.9
 """The cosine from which one passage only repeats another."""
@@ -116,7 +117,7 @@ def _known(ask: Ask, services: Services, is_new: IsNew, share: float, fact_token
 def _always(ask: Ask, services: Services, is_new: IsNew, tokens: int) -> list[Line]:
     """What matters whatever is said: passages on allergies, illness and losses.
 
-    The shortest come first, so that a fact stands for what it was learned from, and many find room.
+    The likeliest for their length come first, so that a fact stands for what it was learned from, and many find room.
     """
     searcher, recogniser = services.searcher, services.matters
     direction = recogniser.direction(ALWAYS, searcher.embedder.dimensions)
@@ -126,13 +127,14 @@ def _always(ask: Ask, services: Services, is_new: IsNew, tokens: int) -> list[Li
     hits = searcher.search(ask.persona.id, [View("", direction)], ask.as_of, settings)
     told = (hit.memory for hit in hits if hit.kept and hit.memory.speaker != ask.persona.name)
 
-    def shortest(texts: Sequence[str], meaning: Vectors) -> Scores:
+    def likeliest(texts: Sequence[str], meaning: Vectors) -> Scores:
         pairs = zip(texts, meaning, strict=True)
-        matters = np.array([recogniser.probabilities(text, vector)[ALWAYS] >= LIKELY for text, vector in pairs])
-        return np.asarray(matters / np.array([len(text) for text in texts]))
+        taught = np.array([recogniser.probabilities(text, vector)[ALWAYS] for text, vector in pairs])
+        likely = taught * PRIOR / (taught * PRIOR + (1 - taught) * (1 - PRIOR))
+        return np.where(likely < LIKELY, 0.0, likely / [len(text) for text in texts])
 
     told = (memory for memory in told if is_new(memory) and tells(memory.text))
-    return choose(told, shortest, searcher.embedder, tokens, least=1e-9, short=SENTENCE, apart=SAME)
+    return choose(told, likeliest, searcher.embedder, tokens, least=1e-9, short=SENTENCE, apart=SAME)
 
 
 def _term_weights(ask: Ask, services: Services) -> dict[str, float]:
