@@ -42,8 +42,11 @@ def format_time(moment: datetime | None) -> str:
 
 
 def memory_date(memory: Memory) -> str:
-    """Write when a memory happened; when it was said if that is not known."""
-    return describe_span(memory.event) if memory.event else format_day(memory.said_at) or "no date"
+    """Write when an event happened, and of anything else when it was said: one line may tell of many days."""
+    said = format_day(memory.said_at)
+    if memory.event and (memory.store == "event" or not said):
+        return describe_span(memory.event)
+    return said or "no date"
 
 
 def clip(text: str, room: int = MAX_CELL) -> str:
