@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -26,8 +26,8 @@ from memory.types import Hit, Memory
 if TYPE_CHECKING:
     from memory.embedding.embedder import Vectors
 
-ALWAYS_TOKENS, PLAN_TOKENS, FACT_TOKENS, EARLIER_TOKENS = 350, 150, 250, 500
-"""Tokens of what matters whatever is said, of plans, of facts, and of earlier lines: some 1,250 in all, which leaves
+ALWAYS_TOKENS, PLAN_TOKENS, FACT_TOKENS, EARLIER_TOKENS = 350, 150, 250, 700
+"""Tokens of what matters whatever is said, of plans, of facts, and of earlier lines: some 1,400 in all, which leaves
 room for the card, the task and some turns within 1,800."""
 
 ALL_TOKENS = 2_000
@@ -46,6 +46,10 @@ WIDE = SearchSettings(k=24)
 
 PLANS = 12
 """Plans that are looked at."""
+
+RARE, OF_RARE = 6, 3
+"""Words of a message that are looked up by themselves, the rarest in the memory, and the lines of each: a name among
+eighty other words hardly counts, and yet what is known of that person matters."""
 
 QUERIES = 8
 """Most sentences of a message that passages are compared with."""
@@ -79,7 +83,7 @@ def gather(
     terms = _term_weights(ask, services)
     views = services.searcher.views(list(dict.fromkeys((ask.text, *split(ask.text)[:QUERIES]))))
     near = services.searcher.search(persona, views, ask.as_of, WIDE, message.subject)
-    candidates = chain(asked, found, (hit.memory for hit in near if hit.kept))
+    candidates = chain(asked, found, (hit.memory for hit in near if hit.kept), _of_rare_terms(ask, services, terms))
     lines = sorted(dict.fromkeys(filter(is_new, candidates)), key=_time)
     fit = like(np.stack([view.vector for view in views]), terms)
     earlier = choose(lines, fit, services.searcher.embedder, int(share * EARLIER_TOKENS), apart=REPEATED)
@@ -140,6 +144,15 @@ def _term_weights(ask: Ask, services: Services) -> dict[str, float]:
     return {
         term: math.log(1 + (n - df + 0.5) / (df + 0.5)) if (df := frequencies.get(term, 0)) else 0.0 for term in terms
     }
+
+
+def _of_rare_terms(ask: Ask, services: Services, weights: Mapping[str, float]) -> Iterator[Memory]:
+    """The lines that have the rarest words of the message, which are most often names."""
+    rarest = sorted((term for term in weights if weights[term]), key=lambda term: -weights[term])[:RARE]
+    if rarest:
+        searcher, settings = services.searcher, SearchSettings(k=OF_RARE, dense_weight=0.0)
+        for view in searcher.views(rarest):
+            yield from (h.memory for h in searcher.search(ask.persona.id, [view], ask.as_of, settings) if h.kept)
 
 
 def _within(tokens: float, memories: Iterable[Memory]) -> Iterator[Line]:
