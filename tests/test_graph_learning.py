@@ -639,6 +639,16 @@ def test_an_end_closes_a_fact_by_the_line_that_says_so_until_that_is_taken_back(
     assert valid_to(bank) == {"The user collects boats.": None}
 
 
+def test_an_update_may_repeat_the_words_of_the_fact_that_it_changes(bank):
+    before = "Bolt is the user's greyhound, eleven, a retired racer with three cups, and steals toast every morning."
+    after = "Bolt, the user's greyhound, eleven, a retired racer with three cups who stole toast every morning, has died."
+    known(bank, before)
+    chat(bank, "bolt died on wednesday.", name="b", at=LATER)
+    with ChatServer(told(item(after, "bolt died on wednesday", "world", "update", 1))) as server:
+        by_server(bank, server)
+    assert valid_to(bank) == {before: LATER, after: None}
+
+
 def test_a_fact_whose_end_the_user_removed_is_not_ended_by_the_same_words_again(bank):
     chat(bank, "I collect boats.", "Nice.", "No, I'm over boats.")
     collects = item("The user collects boats", "I collect boats", "world")

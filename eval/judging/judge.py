@@ -182,7 +182,9 @@ class Judge:
             with closing(sqlite3.connect(self._cache, timeout=BUSY_SECONDS, isolation_level=None)) as connection:
                 cache = Database(connection)
                 if not cache.table("replies").exists():  # "create if not exists" would write each time
+                    connection.execute("BEGIN IMMEDIATE")  # two that read before they write would not wait
                     cache.table("replies").create(columns, pk="key", if_not_exists=True, strict=True)
+                    connection.execute("COMMIT")
                 yield cache
         except (sqlite3.Error, OSError) as fault:
             raise CacheUnusable(

@@ -44,15 +44,24 @@ class Part:
     facts: Sequence[Memory] = ()
     taught: Sequence[Memory] = ()
 
-    def supports(self, text: str) -> bool:
-        """Whether a third of a text's terms were said by others than the assistant; the user's name counts as said."""
+    def changed(self, item: Item) -> Memory | None:
+        """The known fact whose number an item names."""
+        return self.facts[item.known - 1] if item.action != "add" and 0 < item.known <= len(self.facts) else None
+
+    def supports(self, text: str, known: str = "") -> bool:
+        """Whether a third of a text's terms were said by others than the assistant; the user's name counts as said.
+
+        So do the words of the `known` fact that it changes.
+        """
         own = (f"{turn.speaker} {turn.text}" for _, turn in self.turns if turn.role != "assistant")
-        told, said = content(text), content(" ".join(["user", self.user, *own]))
+        told, said = content(text), content(" ".join(["user", self.user, known, *own]))
         return len(told & said) >= LEAST_SHARED * len(told)
 
     def source(self, item: Item) -> tuple[Quote, Turn, str] | None:
         """What an item quotes, with its turn and sentence; None if the user did not say what the item tells."""
-        if len(words(item.words)) < LEAST_QUOTED or not content(item.words) or not self.supports(item.text):
+        fact = self.changed(item)
+        is_said = self.supports(item.text, fact.text if fact else "")
+        if len(words(item.words)) < LEAST_QUOTED or not content(item.words) or not is_said:
             return None
         for place, turn in self.turns:
             sentence = next((each for each in split(turn.text) if contains(each, item.words)), item.words)
@@ -69,8 +78,8 @@ def memories_of(item: Item, part: Part, learned: Sequence[LearnedMemory]) -> lis
     quote, turn, sentence = source
     names = content(f"user {part.user} {turn.speaker}")
     told, spoken = content(item.text) - names, content(sentence) - names
-    numbered = part.facts[item.known - 1 : item.known] if item.action != "add" and item.known > 0 else ()
-    fact = next((each for each in numbered if (told | spoken) & content(each.text)), None)
+    fact = part.changed(item)
+    fact = fact if fact and (told | spoken) & content(fact.text) else None
     if item.action == "end":
         ended = MemoryDraft(item.store, item.text, said_at=turn.said_at)
         return [LearnedMemory(ended, (quote,), closes=fact.id, ends=True)] if fact else []
