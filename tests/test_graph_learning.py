@@ -641,7 +641,7 @@ def test_an_end_closes_a_fact_by_the_line_that_says_so_until_that_is_taken_back(
 
 def test_an_update_may_repeat_the_words_of_the_fact_that_it_changes(bank):
     before = "Bolt is the user's greyhound, eleven, a retired racer with three cups, and steals toast every morning."
-    after = "Bolt, the user's greyhound, eleven, a retired racer with three cups who stole toast every morning, has died."
+    after = "Bolt, the user's greyhound, eleven, a retired racer with three cups who stole our toast, has died."
     known(bank, before)
     chat(bank, "bolt died on wednesday.", name="b", at=LATER)
     with ChatServer(told(item(after, "bolt died on wednesday", "world", "update", 1))) as server:

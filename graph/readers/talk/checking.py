@@ -43,7 +43,7 @@ Now look at your reply again. Its sentences are:
 Which of them state something about {user}, their people, pets, past, plans or belongings as a fact? Leave out advice, \
 questions, sympathy, wishes, guesses, jokes, general knowledge, what you say of yourself, and all that belongs to a \
 text, story or role-play that was asked for. For each that states a fact write the number of the line that says so, 0 \
-if {user} said it in this chat, or -1 if no line and no message of theirs says so, or one says otherwise.
+if {user} said it in this chat, or -1 if no line and no message of theirs says so, or a newer one says otherwise.
 
 Reply with JSON only: {{"facts": [{{"sentence": 1, "line": 2}}]}}"""
 
