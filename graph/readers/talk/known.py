@@ -77,12 +77,11 @@ def gather(
     def is_new(memory: Memory) -> bool:
         return memory.id not in left_out and memory.text not in shown
 
-    views = services.searcher.views(list(dict.fromkeys((ask.text, *split(ask.text)[:QUERIES]))))
-    about_user = any(services.small_talk.recognise(view.text, view.vector)[0] == KNOWN_OF_USER for view in views)
-    wanted = parse_recap(ask.text) or ("about me" if about_user else None)
+    wanted = parse_recap(ask.text) or ("about me" if message.small_talk == KNOWN_OF_USER else None)
     asked = lines_of_recap(wanted, ask, bank) if wanted else []
     known = _known(ask, services, is_new, share, ALL_TOKENS if wanted == "about me" else FACT_TOKENS)
     terms = _term_weights(ask, services)
+    views = services.searcher.views(list(dict.fromkeys((ask.text, *split(ask.text)[:QUERIES]))))
     near = services.searcher.search(persona, views, ask.as_of, WIDE, message.subject)
     candidates = chain(asked, found, (hit.memory for hit in near if hit.kept), _of_rare_terms(ask, services, terms))
     lines = sorted(dict.fromkeys(filter(is_new, candidates)), key=_time)
