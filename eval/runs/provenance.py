@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 import tomllib
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
+
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
 
@@ -40,10 +41,10 @@ def code_version() -> str:
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python and of the libraries that Memoir names, one of which holds the default encoder's weights."""
+    """Versions of Python and of the libraries that Memoir names, two of which hold the encoders' weights."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    names = [re.split(r"[^\w.-]", each)[0] for each in project["dependencies"]]
-    return {"python": platform.python_version(), **{name: version(name) for name in names}}
+    needed = [each for each in map(Requirement, project["dependencies"]) if not each.marker or each.marker.evaluate()]
+    return {"python": platform.python_version(), **{each.name: version(each.name) for each in needed}}
 
 
 def machine() -> str:

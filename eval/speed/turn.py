@@ -69,7 +69,7 @@ def chat_turns(settings: Settings, memories: int, turns: int) -> Figures:
         services = Services(
             bank,
             Searcher(bank, embedder),
-            Classifier.load(embedding_model=embedder.model),
+            Classifier.load(embedder.model),
             settings.pipeline(),
             wake_indexer=indexer.wake,
         )

@@ -1,6 +1,6 @@
 """Train the classifier of `graph.understanding.classifier` on the questions in assets/models.
 
-    python -m graph.training.classifier    cross-validate, report, write assets/models/classifier.npz
+    python -m graph.training.classifier    cross-validate, report, write the weights for MEMOIR_EMBEDDING_MODEL
 
 Every row of the training file was written for it by hand; none stands in a benchmark (`tests/test_assets_training.py`).
 Each is used three times: as written, as typed in haste (lower case, no punctuation) and with other names; all copies
@@ -33,7 +33,17 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedGroupKFold
 
-from graph.understanding.classifier import GROUPED, HEADS, KINDS, QUESTIONS, WEIGHTS, Classifier, Kind, features, terms
+from graph.understanding.classifier import (
+    GROUPED,
+    HEADS,
+    KINDS,
+    QUESTIONS,
+    Classifier,
+    Kind,
+    features,
+    terms,
+    weights_path,
+)
 from memory.embedding.embedder import Embedder, Vectors
 from memory.settings import BankSettings
 from memory.types import SEMANTIC, STORES, Store
@@ -202,8 +212,9 @@ def train(
     return Classifier(weights.astype(np.float32), bias.astype(np.float32), vocabulary, model)
 
 
-def save(classifier: Classifier, settings: Mapping[str, HeadSettings], data_hash: str, path: Path = WEIGHTS) -> None:
+def save(classifier: Classifier, settings: Mapping[str, HeadSettings], data_hash: str, path: Path) -> None:
     """Write the weights in half precision, with the settings and the hash of the training data."""
+    path.parent.mkdir(exist_ok=True)
     np.savez_compressed(
         path,
         weights=classifier.weights.astype(np.float16),
@@ -239,12 +250,14 @@ def retrain() -> None:
         )
         if head == "stores":
             _report_kinds(probabilities, true_classes)
+    path = weights_path(embedder.model, "classifier")
     save(
         train(questions, vectors, settings, embedder.model),
         settings,
         hashlib.sha256(QUESTIONS.read_bytes()).hexdigest(),
+        path,
     )
-    print(f"wrote {WEIGHTS} ({WEIGHTS.stat().st_size / 1000:.0f} kB)")
+    print(f"wrote {path} ({path.stat().st_size / 1000:.0f} kB)")
 
 
 def _report_kinds(probabilities: Scores, labels: Labels) -> None:

@@ -1,6 +1,6 @@
 """Train the recognisers of `graph.understanding.intents`: small talk, losses, other news, and the rest.
 
-    python -m graph.training.intents [NAME ...]    train, report on what is held out, write assets/models
+    python -m graph.training.intents [NAME ...]    train for MEMOIR_EMBEDDING_MODEL, report on what is held out, write
 
 Small talk, losses and news are learned from the phrases of `graph.replies.phrases`; for other news, a loss is hard
 news. Further examples without an intent are the classifier's messages and the lines of everyday chats, although a few
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
 from pathlib import Path
 
@@ -23,9 +23,11 @@ from graph.replies import phrases
 from graph.training.classifier import design, in_haste, learn_vocabulary, load_questions
 from graph.training.reader_data import load_chats
 from graph.understanding import intents
+from graph.understanding.classifier import MODELS, weights_path
 from graph.understanding.intents import ALWAYS, ASKS, NONE, Recogniser
 from graph.understanding.sentences import split
-from memory.embedding.embedder import Embedder
+from memory.embedding.embedder import Embedder, Vectors
+from memory.settings import BankSettings
 
 STRENGTH, STRENGTH_OF_NEWS = 10.0, 3.0
 """Inverse regularisation strengths; by cross-validation on the examples 100 is no better.
@@ -37,6 +39,7 @@ MIN_ROWS_OF_TERM = 2
 
 Rows = dict[str, str]
 """Intents by text."""
+Encode = Callable[[Sequence[str]], Vectors]
 
 
 def rows(table: Mapping[str, phrases.Intent], part: str) -> Rows:
@@ -69,20 +72,20 @@ def questions(part: str) -> Rows:
 
 def matters(part: str) -> Rows:
     """Sentences that matter whatever is talked about, and others, as written and as typed in haste."""
-    lines = intents.MATTERS.with_suffix(".jsonl").read_text("utf-8").splitlines()
+    lines = (MODELS / "matters.jsonl").read_text("utf-8").splitlines()
     kept = [json.loads(line) for n, line in enumerate(lines) if (n % 10 == 0) == (part == "held_out")]
     written = {row["text"]: ALWAYS if row["matters"] else NONE for row in kept}
     return {in_haste(text): name for text, name in written.items()} | written
 
 
-def train(examples: Rows, embedder: Embedder, near: Set[str] = frozenset(), strength: float = STRENGTH) -> Recogniser:
+def train(examples: Rows, encode: Encode, near: Set[str] = frozenset(), strength: float = STRENGTH) -> Recogniser:
     """Fit a recogniser, in which all texts without an intent weigh as much as all with one.
 
     Those in `near` are not counted there: each of them weighs as much as a text with an intent.
     """
     texts, names = list(examples), list(examples.values())
     vocabulary = learn_vocabulary(texts, max(MIN_ROWS_OF_TERM, len(texts) // 5_000))
-    matrix = design(texts, embedder.encode(texts), vocabulary)
+    matrix = design(texts, encode(texts), vocabulary)
     far = [name == NONE and text not in near for text, name in examples.items()]
     weight = np.where(far, sum(name != NONE for name in names) / sum(far), 1.0)
     fitted = LogisticRegression(C=strength, max_iter=2_000, tol=1e-3).fit(matrix, names, sample_weight=weight)
@@ -94,9 +97,9 @@ def train(examples: Rows, embedder: Embedder, near: Set[str] = frozenset(), stre
     return Recogniser(weights, bias.astype(np.float32), vocabulary, tuple(fitted.classes_), longest)
 
 
-def report(model: Recogniser, held_out: Rows, embedder: Embedder) -> None:
+def report(model: Recogniser, held_out: Rows, encode: Encode) -> None:
     """Print how many of the phrases held out are recognised."""
-    pairs = zip(held_out, embedder.encode(list(held_out)), strict=True)
+    pairs = zip(held_out, encode(list(held_out)), strict=True)
     ours = {text: model.recognise(text, vector)[0] or NONE for text, vector in pairs}
     with_intent = [text for text, name in held_out.items() if name != NONE]
     without = [text for text, name in held_out.items() if name == NONE]
@@ -106,6 +109,7 @@ def report(model: Recogniser, held_out: Rows, embedder: Embedder) -> None:
 
 def save(model: Recogniser, path: Path) -> None:
     """Write the weights in half precision."""
+    path.parent.mkdir(exist_ok=True)
     np.savez_compressed(
         path,
         weights=model.weights.astype(np.float16),
@@ -121,9 +125,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m graph.training.intents", description=__doc__.splitlines()[0])
     parser.add_argument("name", nargs="*", help="train these files of weights only, such as news")
     wanted = parser.parse_args().name
-    embedder, news = Embedder(), partial(rows, phrases.NEWS)
+    embedder, news = Embedder(BankSettings().embedding_model), partial(rows, phrases.NEWS)
     near = frozenset(text for each in phrases.NEWS[NONE].examples for text in (each, in_haste(each)))
-    sources: dict[Path, tuple[Callable[[str], Rows], Callable[[Rows, Embedder], Recogniser]]] = {
+    sources: dict[str, tuple[Callable[[str], Rows], Callable[[Rows, Encode], Recogniser]]] = {
         intents.SMALL_TALK: (partial(rows, phrases.SMALL_TALK), train),
         intents.LOSSES: (partial(renamed, news, {phrases.HARD: NONE, phrases.GOOD: NONE}), train),
         intents.NEWS: (
@@ -133,13 +137,15 @@ def main() -> None:
         intents.QUESTIONS: (questions, train),
         intents.MATTERS: (matters, partial(train, strength=STRENGTH_OF_NEWS)),
     }
-    for path, (source, fit) in sources.items():
-        if wanted and path.stem not in wanted:
+    for name, (source, fit) in sources.items():
+        if wanted and name not in wanted:
             continue
-        examples = source("examples")
-        model = fit(examples, embedder)
-        print(f"{path.stem}: {len(examples)} rows, {len(set(examples.values())) - 1} intents")
-        report(model, source("held_out"), embedder)
+        # A message is looked up as a question; what always matters is sought in lines.
+        encode = embedder.encode_document if name == intents.MATTERS else embedder.encode_query
+        examples, path = source("examples"), weights_path(embedder.model, name)
+        model = fit(examples, encode)
+        print(f"{name}: {len(examples)} rows, {len(set(examples.values())) - 1} intents")
+        report(model, source("held_out"), encode)
         save(model, path)
         print(f"  wrote {path} ({path.stat().st_size / 1000:.0f} kB)")
 

@@ -212,7 +212,7 @@ def main() -> None:
     stage.add_argument("start", type=Path, help="the file that the stage open wrote, or the weights to go on from")
     arguments = parser.parse_args()
     torch.manual_seed(SEED)
-    model, embedder = Reader(), Embedder()
+    model, embedder = Reader(), Embedder(minilm.NAME)
     if arguments.stage == "open":
         groups = rows_of(open_data(arguments.data, embedder))
         random.Random(SEED).shuffle(groups)

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from graph.readers.lines import Line
-from graph.understanding.classifier import QUESTIONS
+from graph.understanding.classifier import MODELS
 from graph.understanding.sentences import split
 from memory.embedding.embedder import Embedder
 
-CHATS = QUESTIONS.with_name("reader_pairs.jsonl")
+CHATS = MODELS / "reader_pairs.jsonl"
 
 OUTDATED = "outdated"
 """The kind of a pair whose line answers with a value that another line has replaced: it answers, but worse."""

@@ -18,7 +18,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.embedding.embedder import DEFAULT_MODEL
+from memory.embedding.embedder import DEFAULT_MODEL, PACKAGED
 from memory.errors import WrongModel
 from memory.types import STORES, Store
 
@@ -27,8 +27,8 @@ Floats = NDArray[np.float32]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
-WEIGHTS = Path(__file__).parents[2] / "assets" / "models" / "classifier.npz"
-QUESTIONS = WEIGHTS.with_name("questions.jsonl")
+MODELS = Path(__file__).parents[2] / "assets" / "models"
+QUESTIONS = MODELS / "questions.jsonl"
 
 HEADS: Mapping[str, slice] = {
     "stores": slice(0, 5),
@@ -53,6 +53,7 @@ GROUPS: Mapping[str, frozenset[str]] = {name: frozenset(words.split()) for name,
 """Words with the same role in a message, so that one seen in training stands for the others."""
 GROUPED = frozenset().union(*GROUPS.values())
 
+_UNSAFE = re.compile(r"[^\w.-]+")
 _TOKEN = re.compile(r"'\w+|[^\W\d_]+(?:-[^\W\d_]+)*|\d+|[?!.]")
 _STOPS = frozenset("?!.")
 _TITLES = frozenset({"mr", "mrs", "ms", "dr", "prof", "st"})
@@ -114,21 +115,22 @@ class Classifier:
     model: str
 
     @classmethod
-    def load(cls, path: Path = WEIGHTS, *, embedding_model: str = DEFAULT_MODEL) -> Classifier:
-        """Read the weights that `python -m graph.training.classifier` wrote.
+    def load(cls, embedding_model: str = DEFAULT_MODEL) -> Classifier:
+        """Read the weights that `python -m graph.training.classifier` wrote for an embedding model.
 
         Raises:
-            WrongModel: They were trained on the embeddings of another model than `embedding_model`.
+            WrongModel: There are none for that model.
         """
+        path = weights_path(embedding_model, "classifier")
+        if not path.is_file():
+            raise WrongModel(
+                f"No classifier was trained on embeddings of {embedding_model}: {path} is missing. "
+                f"Run MEMOIR_EMBEDDING_MODEL={embedding_model} python -m graph.training.classifier, or choose one of "
+                f"{', '.join(PACKAGED)}"
+            )
         with np.load(path, allow_pickle=False) as arrays:
             vocabulary = {term: column for column, term in enumerate(str(arrays["vocabulary"]).split("\n"))}
-            read = cls(arrays["weights"].astype(np.float32), arrays["bias"], vocabulary, str(arrays["model"]))
-        if read.model != embedding_model:
-            raise WrongModel(
-                f"{path} was trained on embeddings of {read.model}, and MEMOIR_EMBEDDING_MODEL is {embedding_model}. "
-                "Run python -m graph.training.classifier with that setting, or leave the setting out"
-            )
-        return read
+            return cls(arrays["weights"].astype(np.float32), arrays["bias"], vocabulary, str(arrays["model"]))
 
     @property
     def dimensions(self) -> int:
@@ -160,6 +162,11 @@ class Classifier:
             recall=heads["recall"][0],
             state=heads["state"][0],
         )
+
+
+def weights_path(embedding_model: str, name: str) -> Path:
+    """The file of weights that were trained on the embeddings of a model: each model has a folder of its own."""
+    return MODELS / _UNSAFE.sub("--", embedding_model).strip("-.") / f"{name}.npz"
 
 
 def features(text: str, vector: Floats, vocabulary: Mapping[str, int]) -> Floats:

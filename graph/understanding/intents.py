@@ -1,7 +1,7 @@
 """Recognise small talk ("thanks", "who are you?"), losses, other news, what always matters, and unmarked questions.
 
 A logistic regression over the sentence embedding and the words, as in `graph.understanding.classifier`. Its class
-`NONE` stands for all other messages. `graph.training.intents` writes the weights.
+`NONE` stands for all other messages. `graph.training.intents` writes the weights, for one embedding model at a time.
 """
 
 from __future__ import annotations
@@ -9,16 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 from scipy.special import softmax
 
-from graph.understanding.classifier import Floats, features
+from graph.understanding.classifier import Floats, features, weights_path
 
-MODELS = Path(__file__).parents[2] / "assets" / "models"
-SMALL_TALK, LOSSES, NEWS = MODELS / "small_talk.npz", MODELS / "losses.npz", MODELS / "news.npz"
-QUESTIONS, MATTERS = MODELS / "asking.npz", MODELS / "matters.npz"
+SMALL_TALK, LOSSES, NEWS, QUESTIONS, MATTERS = "small_talk", "losses", "news", "asking", "matters"
+"""The recognisers."""
 
 NONE, ASKS, ALWAYS = "none", "asks", "always"
 
@@ -27,7 +25,7 @@ NONE, ASKS, ALWAYS = "none", "asks", "always"
 class Recogniser:
     """`weights` is (intents, d + terms), `bias` (intents,); `vocabulary` numbers the lexical terms.
 
-    Messages of more words than any it was trained on, `longest`, have no intent.
+    Messages of more words than any it was trained on, `longest`, have no intent; it is 0 where nothing was trained.
     """
 
     weights: Floats
@@ -41,19 +39,14 @@ class Recogniser:
 
         Args:
             text: The message.
-            vector: Its unit embedding by the packaged model, of shape (d,). With embeddings of another length nothing
-                is recognised.
+            vector: Its unit embedding by the model that the recogniser was trained with, of shape (d,).
         """
-        if not self.knows(vector) or not 0 < len(text.split()) <= self.longest:
+        if not 0 < len(text.split()) <= self.longest:
             return "", 0.0
         likely = self.probabilities(text, vector)
         has_any = 1 - likely.pop(NONE) > 0.5
         likeliest = max(likely, key=lambda intent: likely[intent])
         return (likeliest, likely[likeliest]) if has_any else ("", 0.0)
-
-    def knows(self, vector: Floats) -> bool:
-        """Whether a vector may be of the packaged model."""
-        return bool(len(vector) + len(self.vocabulary) == self.weights.shape[1])
 
     def probabilities(self, text: str, vector: Floats) -> dict[str, float]:
         """The probability of each intent, whatever the length of the text."""
@@ -69,8 +62,11 @@ class Recogniser:
 
 
 @cache
-def load(path: Path) -> Recogniser:
-    """Read the weights that `python -m graph.training.intents` wrote."""
+def load(name: str, embedding_model: str) -> Recogniser:
+    """Read the weights that `python -m graph.training.intents` wrote; without any, nothing is recognised."""
+    path = weights_path(embedding_model, name)
+    if not path.is_file():
+        return Recogniser(np.zeros((1, 0), np.float32), np.zeros(1, np.float32), {}, (NONE,), 0)
     with np.load(path, allow_pickle=False) as arrays:
         vocabulary = {term: column for column, term in enumerate(str(arrays["vocabulary"]).split("\n"))}
         intents = tuple(str(arrays["intents"]).split("\n"))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from graph.learning.feelings import GOOD_FEELINGS, HARD_FEELINGS, feeling_now, unwell
 from graph.replies.phrases import CRISIS, GOOD, HARD, SMALL_TALK
 from graph.state import Services
+from graph.understanding import intents
 from graph.understanding.classifier import KINDS, Kind
 from graph.understanding.form import Form, exclaims, form_of, states
 from graph.understanding.intents import NONE
@@ -90,7 +91,7 @@ def read_parts(sentences: Sequence[View], services: Services, persona: str, *, f
     known, tells = SMALL_TALK_WORDS.union(words(persona)), False
     for view in sentences:
         form = form_of(view.text)
-        intent = services.small_talk.recognise(view.text, view.vector)[0]
+        intent = services.recogniser(intents.SMALL_TALK).recognise(view.text, view.vector)[0]
         typed = words(_STRETCHED.sub(r"\1", view.text))
         joins = form != "question" and typed[:1] in _JOINING
         if joins or (form != "question" and not known.issuperset(typed)):
@@ -126,7 +127,7 @@ def _news(view: View, services: Services) -> str:
     """The kind of news that a sentence tells: a crisis, a loss, or hard or good by a named feeling or its words."""
     if _CRISIS.search(view.text.replace("’", "'")):
         return CRISIS
-    intent, probability = services.losses.recognise(view.text, view.vector)
+    intent, probability = services.recogniser(intents.LOSSES).recognise(view.text, view.vector)
     if intent and probability > MIN_LOSS_PROBABILITY:
         return intent
     felt = feeling_now(view.text)
@@ -134,7 +135,7 @@ def _news(view: View, services: Services) -> str:
         return GOOD
     if felt in HARD_FEELINGS or unwell(view.text):
         return HARD
-    kind, probability = services.news.recognise(view.text, view.vector)
+    kind, probability = services.recogniser(intents.NEWS).recognise(view.text, view.vector)
     return kind if probability > MIN_NEWS_PROBABILITY else ""
 
 
@@ -143,4 +144,4 @@ def _may_ask(form: Form, view: View, services: Services) -> bool:
         return True
     if exclaims(view.text) or view.text.endswith((".", "!", "…")):
         return False
-    return bool(services.asking.recognise(view.text, view.vector)[0])
+    return bool(services.recogniser(intents.QUESTIONS).recognise(view.text, view.vector)[0])

@@ -1,4 +1,4 @@
-"""The network of MiniLM on OpenVINO, with weights of 8 bits: shared by the sentence encoder and the reader.
+"""BERT networks of 384 dimensions on OpenVINO, with weights of 8 bits: shared by the sentence encoders and the reader.
 
 Weights are quantized to bytes on loading. Where the processor has instructions for it (VNNI), OpenVINO quantizes
 activations to bytes, too, with a scale for each `GROUP` values of each token; elsewhere it computes in float32. No
@@ -33,7 +33,6 @@ Weights = Mapping[str, Array]
 """Weights by their names in transformers' BertModel."""
 
 DIMENSIONS = 384
-LAYERS = 6
 HEADS = 12
 
 GROUP = 128
@@ -138,12 +137,16 @@ def states(weights: Weights) -> tuple[Node, Node, Node]:
     words = op.parameter([-1, -1, DIMENSIONS], np.float32)
     masked = op.parameter([-1, 1, 1, -1], np.float32)
     x = norm(words, "embeddings.LayerNorm")
-    for number in range(LAYERS):
+    for number in range(_layers(weights)):
         layer = f"encoder.layer.{number}"
         x = norm(op.add(x, attend(x, f"{layer}.attention")), f"{layer}.attention.output.LayerNorm")
         hidden = op.gelu(dense(x, f"{layer}.intermediate.dense"), "erf")
         x = norm(op.add(x, dense(hidden, f"{layer}.output.dense")), f"{layer}.output.LayerNorm")
     return words, masked, x
+
+
+def _layers(weights: Weights) -> int:
+    return sum(name.endswith("attention.self.query.weight") for name in weights)
 
 
 def _quantize(weight: Array) -> Node:

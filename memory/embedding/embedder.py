@@ -1,6 +1,6 @@
 """Embed texts as unit vectors.
 
-The default model comes in a Python package, so no network and no download are needed. Other models have the names that
+Two models come in Python packages, so no network and no download are needed. Other models have the names that
 sentence-transformers uses (a cached hub id, or a folder).
 """
 
@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.embedding import bert, minilm
+from memory.embedding import bert, e5, minilm
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 Vectors = NDArray[np.float32]
 
-DEFAULT_MODEL = "all-MiniLM-L6-v2"
-"""384 dimensions, reads at most 256 tokens (Reimers & Gurevych 2019; distilled MiniLM of Wang et al. 2020)."""
+DEFAULT_MODEL = minilm.NAME
 
 ENCODING = 2
 """Version of the computation (1: PyTorch; 2: quantized to bytes): a cache must not mix vectors of two versions."""
@@ -54,6 +54,10 @@ class Encoder(Protocol):
         """Embed one text or more; float32 of shape (len(texts), dimensions), every row of length 1."""
 
 
+PACKAGED: Mapping[str, type[minilm.MiniLM | e5.E5]] = {minilm.NAME: minilm.MiniLM, e5.NAME: e5.E5}
+"""The models that come in packages; vectors of both have `bert.DIMENSIONS`."""
+
+
 class Embedder:
     """Embeds texts as unit vectors. The model is loaded on first use and shared among threads."""
 
@@ -69,18 +73,21 @@ class Embedder:
 
     @property
     def dimensions(self) -> int:
-        """The length of a vector; for the default model, known without loading it."""
-        return bert.DIMENSIONS if self.model == DEFAULT_MODEL else self.load().dimensions
+        """The length of a vector; for a packaged model, known without loading it."""
+        return bert.DIMENSIONS if self.model in PACKAGED else self.load().dimensions
 
     def encode_query(self, texts: Sequence[str]) -> Vectors:
         """Embed questions, each after the model's prompt for a question if it has one."""
-        prompt = "" if self.model == DEFAULT_MODEL else self.load().query_prompt
-        return self.encode([prompt + text for text in texts])
+        return self.encode([self._prompts.query_prompt + text for text in texts])
 
     def encode_document(self, texts: Sequence[str]) -> Vectors:
         """Embed what questions are compared with, each text after the model's prompt for a document if it has one."""
-        prompt = "" if self.model == DEFAULT_MODEL else self.load().document_prompt
-        return self.encode([prompt + text for text in texts])
+        return self.encode([self._prompts.document_prompt + text for text in texts])
+
+    @property
+    def _prompts(self) -> Encoder | type[minilm.MiniLM | e5.E5]:
+        """What has the model's prompts; for a packaged model, without loading it."""
+        return PACKAGED.get(self.model) or self.load()
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Embed texts as they are, to compare them with one another.
@@ -93,19 +100,30 @@ class Embedder:
         return self.load().encode(texts)
 
     def share_in_vocabulary(self, text: str) -> float:
-        """The share of a text that the model understands, in 0..1; 1 for other models than the default."""
-        return minilm.share_in_vocabulary(text) if self.model == DEFAULT_MODEL else 1.0
+        """The share of a text that the model understands, in 0..1; 1 for other models than MiniLM."""
+        return minilm.share_in_vocabulary(text) if self.model == minilm.NAME else 1.0
 
     def load(self) -> Encoder:
         """Load the weights unless they are loaded; the first `encode` does so, too."""
         with self._lock:
             if self._encoder is None:
-                self._encoder = minilm.MiniLM() if self.model == DEFAULT_MODEL else LibraryEncoder(self.model)
+                self._encoder = PACKAGED[self.model]() if self.model in PACKAGED else LibraryEncoder(self.model)
             return self._encoder
 
     def sentence_transformer(self) -> SentenceTransformer:
         """The same model in sentence-transformers, to compare with."""
         return _sentence_transformer(str(minilm.folder()) if self.model == DEFAULT_MODEL else self.model)
+
+
+@cache
+def shared(model: str) -> Embedder:
+    """The embedder of a model that all banks of this process share."""
+    return Embedder(model)
+
+
+def installed() -> list[str]:
+    """The models that are installed, the default first."""
+    return [name for name in PACKAGED if name != e5.NAME or e5.is_installed()]
 
 
 class LibraryEncoder:

@@ -13,7 +13,7 @@ from graph.readers.talk.passages import CHARACTERS_PER_TOKEN, Line, choose, like
 from graph.readers.talk.prompt import Content, turns_of
 from graph.replies.recaps import lines_of_recap, parse_recap
 from graph.state import Ask, Message, Services
-from graph.understanding.intents import ALWAYS
+from graph.understanding.intents import ALWAYS, MATTERS
 from graph.understanding.parts import KNOWN_OF_USER, tells
 from graph.understanding.sentences import split
 from memory.bank.queries.told import known_facts, name_told, upcoming
@@ -119,10 +119,10 @@ def _always(ask: Ask, services: Services, is_new: IsNew, tokens: int) -> list[Li
 
     The likeliest for their length come first, so that a fact stands for what it was learned from, and many find room.
     """
-    searcher, recogniser = services.searcher, services.matters
-    direction = recogniser.direction(ALWAYS, searcher.embedder.dimensions)
-    if not recogniser.knows(direction):  # another encoder's vectors
+    searcher, recogniser = services.searcher, services.recogniser(MATTERS)
+    if not recogniser.longest:
         return []
+    direction = recogniser.direction(ALWAYS, searcher.embedder.dimensions)
     settings = SearchSettings(k=OF_ALWAYS, dense_weight=1.0)
     hits = searcher.search(ask.persona.id, [View("", direction)], ask.as_of, settings)
     told = (hit.memory for hit in hits if hit.kept and hit.memory.speaker != ask.persona.name)

