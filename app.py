@@ -52,7 +52,9 @@ def build_page(settings: EvalSettings, services: Services, background: Backgroun
             with gr.Tab("Chat", id="chat"):
                 chat = ChatTab(page, assistant, background.indexer, background.learner, options)
             with gr.Tab("Memory", id="memory") as tab:
-                MemoryTab(services.bank, services.searcher, tab, chat.persona, chat.new_persona.created)
+                MemoryTab(
+                    services.bank, lambda: assistant.services.searcher, tab, chat.persona, chat.new_persona.created
+                )
             if not user:
                 with gr.Tab("Evaluate", id="evaluate") as tab:
                     EvaluateTab(tab, Evaluator(settings), services.searcher.embedder)

@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, cast
 from graph.build import compiled_graph
 from graph.nodes.persist import persist_interrupted
 from graph.state import Ask, Reading, Services, Token, TraceLine, TurnState
+from graph.understanding.classifier import Classifier
 from memory.bank.rows import clean, clean_draft
 from memory.dates.expressions import TimeExpression
+from memory.embedding.embedder import Embedder
+from memory.search.searcher import Searcher
 from memory.types import Hit, WriteCounts
 
 if TYPE_CHECKING:
@@ -50,6 +53,15 @@ class Assistant:
 
     def __init__(self, services: Services) -> None:
         self.services = services
+
+    def search_with(self, embedder: Embedder) -> None:
+        """Use another embedding model from the next message on.
+
+        Raises:
+            WrongModel: no classifier was trained with it.
+        """
+        searcher, classifier = Searcher(self.services.bank, embedder), Classifier.load(embedder.model)
+        self.services = replace(self.services, searcher=searcher, classifier=classifier)
 
     def reading_with(self, model: BaseChatModel | None, name: str, quantization: Quantization) -> Assistant:
         """The same assistant with another chat model, or with none."""

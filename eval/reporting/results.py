@@ -94,7 +94,7 @@ LINES = (
     ResultLine("madial-bench", _MEANS, "ch"),
     ResultLine("dialsim", ("choice_accuracy", "session_recall@5", *_ANSWERS[2:])),
 )
-"""Chinese is listed for completeness: the packaged embedding model was trained on English."""
+"""Chinese is listed for completeness: the default embedding model was trained on English."""
 
 HEADER = ("benchmark", "metric", "value [95 %]", "n")
 

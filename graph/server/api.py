@@ -245,7 +245,7 @@ class PublicApi:
         """Send one message in a chat of its own, which ends with the answer."""
         chat_id = uuid.uuid4().hex
         ask = Ask(self._bank.persona(persona), text.strip(), parse_as_of(as_of), chat_id, remember=remember)
-        for _ in wait_until_ready(self._assistant, self._indexer):
+        for _ in wait_until_ready(self._assistant, self._indexer, ask.persona.id):
             pass
         answer = self._assistant.ask(ask)
         if remember:

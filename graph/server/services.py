@@ -12,7 +12,7 @@ from graph.settings import Settings
 from graph.state import Services
 from graph.understanding.classifier import Classifier
 from memory.bank.bank import Bank
-from memory.embedding.embedder import Embedder
+from memory.embedding.embedder import shared
 from memory.search.indexer import Indexer
 from memory.search.searcher import Searcher
 
@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """The embedding model, the classifier and the chat model, if any; they hold nobody's memories."""
+    """The name of the embedding model of banks for which none was chosen, and the chat model, if any."""
 
-    embedder: Embedder
-    classifier: Classifier
+    embedding_model: str
     chat: BaseChatModel | None
 
 
@@ -38,16 +37,20 @@ class Background:
 
 
 def load_models(settings: Settings) -> Models:
-    """Load the classifier; the embedding model and a local chat model load when they are first needed."""
-    embedder = Embedder(settings.embedding_model)
-    chat = chat_model_or_none(settings.model, settings.quantization)
-    return Models(embedder, Classifier.load(embedding_model=embedder.model), chat)
+    """Name the models; the embedding model and a local chat model load when they are first needed.
+
+    Raises:
+        WrongModel: no classifier was trained with the embedding model.
+    """
+    Classifier.load(settings.embedding_model)
+    return Models(settings.embedding_model, chat_model_or_none(settings.model, settings.quantization))
 
 
 def build_services(settings: Settings, models: Models, path: Path) -> tuple[Services, Background]:
-    """Build the services over the bank at `path`, and its threads; opens no file and starts no thread."""
+    """Build the services over the bank at `path`, and its threads, which it does not start."""
     bank = Bank(path)
-    indexer = Indexer(bank, models.embedder)
-    searcher = Searcher(bank, models.embedder)
-    services = Services(bank, searcher, models.classifier, settings.pipeline(), models.chat, indexer.wake)
+    embedder = shared(bank.embedding_model(models.embedding_model))
+    indexer, searcher = Indexer(bank, embedder), Searcher(bank, embedder)
+    classifier = Classifier.load(embedder.model)
+    services = Services(bank, searcher, classifier, settings.pipeline(), models.chat, indexer.wake)
     return services, Background(indexer, Learner(bank, indexer, settings.learner, models.chat))

@@ -75,7 +75,7 @@ class Answering:
             self.learner.use(assistant.services.model)
             hidden = {self.box.go_on: gr.Button(visible=False)}
             yield {self.box.composer: messages.busy(), **hidden, **self._below(bubbles, messages.status("Thinking…"))}
-            async for waiting in iterate_in_threadpool(wait_until_ready(self.assistant, self.indexer)):
+            async for waiting in iterate_in_threadpool(wait_until_ready(assistant, self.indexer, ask.persona.id)):
                 yield self._below(bubbles, messages.status(waiting))
             async for update in self._write(assistant, ask, chat, bubbles, stop):
                 yield update

@@ -12,6 +12,7 @@ from graph.learning.learner import Learner
 from graph.tab import messages
 from graph.tab.answering import Answering
 from graph.tab.chat_box import ChatBox, ChatOptions, describe_persona
+from graph.tab.encoder_panel import EncoderPanel
 from graph.tab.introduction import SAMPLE
 from graph.tab.messages import Chat
 from graph.tab.model_panel import ModelPanel
@@ -42,6 +43,7 @@ class ChatTab:
         self.assistant, self.indexer, self.learner = assistant, indexer, learner
         self.bank = assistant.services.bank
         self.chat: gr.State = gr.State(Chat())
+        self.timer = gr.Timer(2, active=False)
         self.welcome = WelcomePanel(self.bank)
         with gr.Column(elem_classes="memoir-talk") as self.talk:
             with gr.Row(elem_classes="memoir-columns"):
@@ -55,7 +57,6 @@ class ChatTab:
                 with gr.Column(scale=4, min_width=320, elem_classes="memoir-side"):
                     self._build_side(page, options)
             self.trace = TracePanel(self.bank, self.persona)
-        self.timer = gr.Timer(2, active=False)
         self._connect(page)
 
     def _build_side(self, page: gr.Blocks, options: ChatOptions) -> None:
@@ -70,20 +71,21 @@ class ChatTab:
             gr.HTML(render("sources_heading.html"), padding=False)
             self.sources = gr.HTML(padding=False, elem_id="sources", js_on_load=SHOW_ANSWER)
         with gr.Accordion("Settings", open=False, elem_id="chat-settings"):
-            self._build_settings()
+            self._build_settings(page)
         self.model = ModelPanel(page, self.assistant, choose=options.choose_model)
         with gr.Accordion("Import a conversation", open=False, elem_id="bring-in"):
             self.imports = ImportPanel(self.bank, self.indexer)
         with gr.Accordion("New persona", open=False, elem_id="new-persona"):
             self.new_persona = NewPersonaPanel(self.bank)
 
-    def _build_settings(self) -> None:
+    def _build_settings(self, page: gr.Blocks) -> None:
         self.forgetful = gr.Checkbox(label="Don't remember this chat", elem_id="forgetful")
         self.proactive = gr.Checkbox(True, label=PROACTIVE, elem_id="proactive")
         self.as_of = gr.DateTime(
             label="Answer as of (optional)", include_time=False, type="string", min_width=175, elem_id="as-of"
         )
         self.at_end = gr.Button("Answer as of the last conversation", size="sm", elem_id="at-end")
+        EncoderPanel(page, self.assistant, self.indexer, self.timer)
 
     def _connect(self, page: gr.Blocks) -> None:
         fresh = [

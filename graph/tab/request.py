@@ -19,8 +19,8 @@ from memory.types import Persona, TurnDraft
 MAX_MESSAGE = 100_000
 """Characters of a message; a longer text is a conversation to import."""
 
-MAX_WAIT = 20.0
-"""Seconds that a message waits for memories that are being indexed; after that it is answered without them."""
+MAX_WAIT = 1.0
+"""Seconds that a message waits for memories that are being indexed; after that these are found by their words."""
 
 STALE_AFTER = timedelta(days=30)
 """An imported history that ended longer ago than this is asked as of its own end."""
@@ -47,15 +47,16 @@ def build_ask(bank: Bank, text: str, chat: Chat, as_of: str | None, *, remember:
     return Ask(bank.persona(chat.persona_id), text.strip(), now, chat.id, dialogue, remember)
 
 
-def wait_until_ready(assistant: Assistant, indexer: Indexer) -> Iterator[str]:
-    """Load the models and wait for pending memories; yield what is waited for."""
+def wait_until_ready(assistant: Assistant, indexer: Indexer, persona_id: int) -> Iterator[str]:
+    """Load the models and wait for pending memories of a persona; yield what is waited for."""
     embedder = assistant.services.searcher.embedder
     if not embedder.ready:
         yield "Loading the embedding model…"
         embedder.load()
         assistant.services.line_reader.load()
     deadline = time.monotonic() + MAX_WAIT
-    while (pending := count_pending(assistant.services.bank, embedder.model)) and time.monotonic() < deadline:
+    bank = assistant.services.bank
+    while (pending := count_pending(bank, embedder.model, persona_id)) and time.monotonic() < deadline:
         yield f"Indexing {format_count(pending, 'new memory', 'new memories')}…"
         indexer.wake()
         indexer.wait(0.5)

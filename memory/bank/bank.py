@@ -78,6 +78,17 @@ class Bank(BankFile):
         with self.writing() as db:
             return find_or_create_persona(db, draft)
 
+    def embedding_model(self, default: str) -> str:
+        """The embedding model that was chosen for this bank, or the default."""
+        with self.reading() as db:
+            row = db.conn.execute("SELECT value FROM choices WHERE name = 'embedding_model'").fetchone()
+        return str(row[0]) if row else default
+
+    def choose_embedding_model(self, model: str) -> None:
+        """Choose the embedding model of this bank. Vectors of others stay, so that it can be changed back at once."""
+        with self.writing() as db:
+            db.conn.execute("INSERT OR REPLACE INTO choices VALUES ('embedding_model', ?)", (model,))
+
     def set_proactive(self, persona_id: int, *, proactive: bool) -> Persona:
         """Set whether a persona may bring up a memory that nobody asked for.
 

@@ -185,6 +185,8 @@ CREATE TABLE journal (
     memories TEXT NOT NULL
 ) STRICT
 
+CREATE TABLE choices (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT
+
 CREATE TABLE revision (value INTEGER NOT NULL, rewritten INTEGER NOT NULL DEFAULT 0) STRICT
 
 INSERT INTO revision VALUES (0, 0)
@@ -303,12 +305,18 @@ def _spell_quotes(db: Database) -> None:
     db.conn.executemany("UPDATE sources SET quote = ? WHERE memory_id = ? AND turn_id = ?", spelled)
 
 
+def _add_choices(db: Database) -> None:
+    """Store what the user chose for the whole bank, such as its embedding model."""
+    db.conn.execute("CREATE TABLE choices (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT")
+
+
 MIGRATIONS: tuple[Callable[[Database], None], ...] = (
     _add_relations,
     _number_citations,
     _index_relations,
     _add_card_texts,
     _spell_quotes,
+    _add_choices,
 )
 """Append only: the first brings a bank of `FIRST_VERSION` to the version after it, and so on. A new bank is made in the
 newest shape at once, so what a migration adds stands in the tables above, too. Never edit one that was released."""

@@ -79,7 +79,7 @@ def _show_memory(arguments: Arguments, bank: Bank, persona_id: int) -> int:
 
 def search(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     """Search memories by words and meaning."""
-    persona, embedder = bank.persona(arguments.persona), Embedder(settings.embedding_model)
+    persona, embedder = bank.persona(arguments.persona), Embedder(bank.embedding_model(settings.embedding_model))
     try:
         indexer.embed_all(bank, embedder, persona.id)
     except BankUnavailable as fault:

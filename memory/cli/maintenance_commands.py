@@ -44,8 +44,8 @@ def show_journal(arguments: Arguments, bank: Bank, settings: BankSettings) -> in
 
 def verify(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     """Check what was said, the search index and the embeddings."""
-    faults = maintenance.verify(bank, settings.embedding_model)
-    waiting = None if faults else indexer.count_pending(bank, settings.embedding_model)
+    faults = maintenance.verify(bank, bank.embedding_model(settings.embedding_model))
+    waiting = None if faults else indexer.count_pending(bank, bank.embedding_model(settings.embedding_model))
     sound = f"{bank.path}: no problems found; {waiting} memories are not embedded yet"
     print_result(arguments, {"faults": faults, "waiting": waiting}, faults or [sound])
     return 1 if faults else 0
@@ -54,7 +54,7 @@ def verify(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
 def rebuild(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     """Rebuild the search index and the embeddings."""
     maintenance.rebuild(bank)
-    embedded = indexer.embed_all(bank, Embedder(settings.embedding_model))
+    embedded = indexer.embed_all(bank, Embedder(bank.embedding_model(settings.embedding_model)))
     line = f"{bank.path}: rebuilt; {format_counts({'memories': embedded})} embedded"
     return print_result(arguments, {"embedded": embedded}, [line])
 

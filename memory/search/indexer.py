@@ -55,10 +55,10 @@ def embed_all(
     return done
 
 
-def count_pending(bank: Bank, model: str) -> int:
-    """How many keys have no vector of this model yet."""
+def count_pending(bank: Bank, model: str, persona_id: int | None = None) -> int:
+    """How many keys (of one persona, or of all) have no vector of this model yet."""
     with bank.reading() as db:
-        gaps = packing.gaps(db, model)
+        gaps = packing.gaps(db, model, persona_id)
         hashes = (indexing.hashes_without_vector(db, model, gap.persona_id, gap.after, gap.before) for gap in gaps)
         return len(set().union(*hashes))
 
@@ -90,6 +90,11 @@ class Indexer:
         self._work.set()
         self._thread.start()
 
+    def use(self, embedder: Embedder) -> None:
+        """Embed with another model from now on, and first of all what has no vector of it."""
+        self.embedder = embedder
+        self.wake()
+
     def wake(self) -> None:
         """Tell the thread that something was written."""
         self._idle.clear()
@@ -110,12 +115,15 @@ class Indexer:
         if self._thread.is_alive():
             self._thread.join()
 
+    def _embed_all(self, embedder: Embedder) -> None:
+        embed_all(self.bank, embedder, stopped=lambda: self._stop.is_set() or self.embedder is not embedder)
+
     def _run(self) -> None:
         while not self._stop.is_set():
             self._work.wait()
             self._work.clear()
             try:
-                embed_all(self.bank, self.embedder, stopped=self._stop.is_set)
+                self._embed_all(self.embedder)
                 self.fault = None
             except Exception as fault:  # a thread has no caller to raise to
                 self.fault = fault

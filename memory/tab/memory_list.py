@@ -1,7 +1,7 @@
 """The list of the Memory tab: what a persona remembers, searched, filtered and paged."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -73,7 +73,7 @@ class Query:
 class MemoryList:
     """The filters, the table and its pages."""
 
-    def __init__(self, bank: Bank, searcher: Searcher) -> None:
+    def __init__(self, bank: Bank, searcher: Callable[[], Searcher]) -> None:
         self.bank, self.searcher = bank, searcher
         self.listed: gr.State = gr.State(())
         """The values of the filters that the table shows."""
@@ -153,8 +153,9 @@ class MemoryList:
             wanted = query.text.casefold()
             retracted, _ = read_other(self.bank, persona_id, query.kind, query.during)
             return [memory for memory in retracted if wanted in memory.text.casefold()]
-        views = self.searcher.views([query.text])
-        hits = self.searcher.search(persona_id, views, LAST_DAY, SearchSettings(k=HITS_PER_STORE))
+        searcher = self.searcher()
+        views = searcher.views([query.text])
+        hits = searcher.search(persona_id, views, LAST_DAY, SearchSettings(k=HITS_PER_STORE))
         memories = [hit.memory for hit in hits if query.is_during(hit.memory) and hit.memory.retracted_at is None]
         if query.kind == "summary":
             return [memory for memory in memories if memory.attribute == SUMMARY]

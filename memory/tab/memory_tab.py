@@ -1,5 +1,7 @@
 """The Memory tab: what a persona remembers, to search, read, correct, forget and export."""
 
+from collections.abc import Callable
+
 import gradio as gr
 
 from memory.bank import journal
@@ -27,10 +29,11 @@ class MemoryTab:
     """The parts of the tab, and what happens between them."""
 
     def __init__(
-        self, bank: Bank, searcher: Searcher, tab: gr.Tab, chat_persona: gr.Dropdown, open_chat: gr.State
+        self, bank: Bank, searcher: Callable[[], Searcher], tab: gr.Tab, chat_persona: gr.Dropdown, open_chat: gr.State
     ) -> None:
         """Build the tab inside `tab`; it opens with the persona that is chosen in the Chat tab.
 
+        `searcher` gives the searcher in use, which changes with the embedding model.
         A persona id in `open_chat` makes the Chat tab start a chat with that persona, or with the first if it is gone.
         """
         self.bank, self.chat_persona, self.open_chat = bank, chat_persona, open_chat

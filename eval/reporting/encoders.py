@@ -1,0 +1,72 @@
+"""The packaged encoders side by side: what each finds on every benchmark whose files are here, with no reader."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tabulate import tabulate
+
+from eval.metrics.intervals import INTERVALS
+from eval.play.execute import with_label
+from eval.reporting.render import format_figure
+from eval.reporting.report import Report, report
+from eval.reporting.results import LINES, ResultLine, available
+from eval.reporting.tuning.grid import FIGURES
+from eval.runs.evaluator import Evaluator, RunRequest
+from eval.runs.experiment import with_settings
+from eval.types import Watch
+from memory.embedding.embedder import installed
+
+Compared = Sequence[tuple[ResultLine, Mapping[str, Report]]]
+"""The reports of each line, by encoder."""
+
+
+def measure(evaluator: Evaluator, jobs: int, watch: Watch) -> Compared:
+    """Run every benchmark once with each encoder that is installed, with a chat's other settings.
+
+    Raises `NoData` if no files are here, not even Memoir's own.
+    """
+    compared = []
+    for line, path in available(evaluator, (line for line in LINES if line.shows_all)):
+        reports = {}
+        for model in installed():
+            experiment = with_settings(evaluator.experiment, ["reader=none", f"embedding_model={model}"])
+            request = RunRequest(line.benchmark, path, experiment, jobs=jobs)
+            reports[model] = report(evaluator.run(request, watch=with_label(watch, f"{line.title}, {model}")))
+        compared.append((line, reports))
+    return compared
+
+
+def to_markdown(compared: Compared) -> str:
+    """The table, after a paragraph on where and when it was measured."""
+    models = list(compared[0][1])
+    about = compared[0][1][models[0]]
+    header = ["benchmark", "metric", *models, "n"]
+    rows = [row for line, reports in compared for row in _rows(line, reports)]
+    means = [_mean(compared, model) for model in models]
+    figures = "the mean over these lines of the figures by which constants are chosen (see `eval tune`)"
+    rows.append(["mean", figures, *(f"{mean:.3f}".removeprefix("0") for mean in means), str(len(compared))])
+    return (
+        f"{about.machine}, {about.date}, code {about.code}; a chat's settings, no reader; whole portions, half of which "
+        f"chose the constants of a chat with {models[0]}. {INTERVALS}."
+        "\n\n" + tabulate(rows, header, tablefmt="github", disable_numparse=True)
+    )
+
+
+def _rows(line: ResultLine, reports: Mapping[str, Report]) -> list[list[str]]:
+    figures = [line.figures(each) for each in reports.values()]
+    names = [name for name in dict.fromkeys((*line.metrics, *FIGURES.get(line.benchmark, ()))) if name in figures[0]]
+    return [
+        [line.title if first else "", name, *(format_figure(f[name]) for f in figures), str(figures[0][name].n)]
+        for name, first in zip(names, [True] + [False] * len(names), strict=False)
+    ]
+
+
+def _mean(compared: Compared, model: str) -> float:
+    values = []
+    for line, reports in compared:
+        figures = line.figures(reports[model])
+        chosen = [figures[name].value for name in FIGURES.get(line.benchmark, ()) if name in figures]
+        if chosen:
+            values.append(sum(chosen) / len(chosen))
+    return sum(values) / len(values)
