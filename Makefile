@@ -41,6 +41,7 @@ format: .venv/test-installed  ## Sort imports, fix what can be fixed, and format
 
 results: .venv/test-installed  ## Measure the benchmark files in DATA and update the tables of results
 	MEMOIR_DATA=$(DATA) $(BIN)/python -m eval results --jobs 2 --write eval/RESULTS.md
+	MEMOIR_DATA=$(DATA) $(BIN)/python -m eval encoders --jobs 2 --write eval/RESULTS.md
 	MEMOIR_DATA=$(DATA) $(BIN)/python -m eval tune --jobs 2 --write eval/RESULTS.md
 	MEMOIR_DATA=$(DATA) $(BIN)/python -m eval papers perltqa madial-bench --jobs 2 --write eval/RESULTS.md
 

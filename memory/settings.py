@@ -17,7 +17,9 @@ class BankSettings(BaseSettings):
     home: Path = Field(
         default_factory=lambda: Path(platformdirs.user_data_dir("memoir")), description="folder of the bank"
     )
-    embedding_model: str = Field(DEFAULT_MODEL, description="a sentence-transformers name or folder")
+    embedding_model: str = Field(
+        DEFAULT_MODEL, description="all-MiniLM-L6-v2, multilingual-e5-small, or a sentence-transformers name or folder"
+    )
 
     @property
     def bank_path(self) -> Path:

@@ -47,8 +47,8 @@ def to_markdown(compared: Compared) -> str:
     figures = "the mean over these lines of the figures by which constants are chosen (see `eval tune`)"
     rows.append(["mean", figures, *(f"{mean:.3f}".removeprefix("0") for mean in means), str(len(compared))])
     return (
-        f"{about.machine}, {about.date}, code {about.code}; a chat's settings, no reader; whole portions, half of which "
-        f"chose the constants of a chat with {models[0]}. {INTERVALS}."
+        f"{about.machine}, {about.date}, code {about.code}; a chat's settings, no reader. Both halves of each portion; "
+        f"the constants were chosen on them with {models[0]}. {INTERVALS}."
         "\n\n" + tabulate(rows, header, tablefmt="github", disable_numparse=True)
     )
 

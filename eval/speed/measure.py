@@ -36,6 +36,7 @@ ROUND_TEXTS = BATCH // A_SESSION * A_SESSION
 UNUSED_SESSION = 10_000_000
 """Sessions from this number on are in no bank that is searched."""
 
+THROUGH_BANK, LIBRARY = "through the bank", "sentence-transformers"
 ANY = "any size"
 RETRIEVAL = "retrieval"
 TIE = 1e-3
@@ -92,21 +93,19 @@ def measure(request: SpeedRequest, folder: Path, embedder: Embedder, watch: Watc
 
 
 def _encoding(folder: Path, life: Life, embedder: Embedder) -> Iterator[SpeedFigure]:
-    """Texts a second for three ways to encode the same texts, in turns, since the machine's speed drifts."""
+    """Texts a second for the ways to encode the same texts, in turns, since the machine's speed drifts."""
     plain, path = embedder.sentence_transformer(), folder / "encoding.db"
     path.unlink(missing_ok=True)
     bank = Bank(path)
     persona = bank.create_persona(PersonaDraft("Bench")).id
-    took: dict[str, list[float]] = {"sentence-transformers": [], "the encoder alone": [], "through the bank": []}
+    took: dict[str, list[float]] = {THROUGH_BANK: [], "the encoder alone": [], **({LIBRARY: []} if plain else {})}
     for batch in range(ROUNDS + 1):
         sessions = list(life.sessions(ROUND_TEXTS, first=UNUSED_SESSION + batch * ROUND_TEXTS))
         texts = [t.text for s in sessions for t in s.turns] + [each.memory.text for s in sessions for each in s.learned]
         bank.remember(persona, sessions)
-        ways: tuple[Callable[[], object], ...] = (
-            partial(plain.encode, texts, normalize_embeddings=True, show_progress_bar=False),
-            partial(embedder.encode, texts),
-            partial(embed_all, bank, embedder),
-        )
+        ways: list[Callable[[], object]] = [partial(embed_all, bank, embedder), partial(embedder.encode, texts)]
+        if plain:
+            ways.append(partial(plain.encode, texts, normalize_embeddings=True, show_progress_bar=False))
         for way, work in zip(took, ways, strict=True):
             started = time.perf_counter()
             work()
@@ -115,8 +114,9 @@ def _encoding(folder: Path, life: Life, embedder: Embedder) -> Iterator[SpeedFig
     n = ROUNDS * ROUND_TEXTS
     for way, seconds in took.items():
         yield SpeedFigure(f"encoding, {way}", "texts/s", ANY, {"": 1 / median(seconds)}, n)
-    share = median(took["through the bank"]) / median(took["sentence-transformers"])
-    yield SpeedFigure("encoding, time through the bank over sentence-transformers'", "times", ANY, {"": share}, n)
+    if plain:
+        share = median(took[THROUGH_BANK]) / median(took[LIBRARY])
+        yield SpeedFigure("encoding, time through the bank over sentence-transformers'", "times", ANY, {"": share}, n)
 
 
 def _encoded(life: Life, memories: int, embedder: CachedEmbedder, watch: Watch) -> list[str]:

@@ -110,9 +110,11 @@ class Embedder:
                 self._encoder = PACKAGED[self.model]() if self.model in PACKAGED else LibraryEncoder(self.model)
             return self._encoder
 
-    def sentence_transformer(self) -> SentenceTransformer:
-        """The same model in sentence-transformers, to compare with."""
-        return _sentence_transformer(str(minilm.folder()) if self.model == DEFAULT_MODEL else self.model)
+    def sentence_transformer(self) -> SentenceTransformer | None:
+        """The same model in sentence-transformers, to compare with; None for E5, whose package has no such folder."""
+        if self.model == e5.NAME:
+            return None
+        return _sentence_transformer(str(minilm.folder()) if self.model == minilm.NAME else self.model)
 
 
 @cache

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from memory.embedding.embedder import Vectors
 
 ALWAYS_TOKENS, PLAN_TOKENS, FACT_TOKENS, EARLIER_TOKENS = 350, 150, 250, 700
-"""Tokens of what matters whatever is said, of plans, of facts, and of earlier lines: some 1,400 in all, which leaves
-room for the card, the task and some turns within 1,800."""
+"""Tokens of what matters whatever is said, of plans, of facts, and of earlier lines: 1,450 in all, so that a prompt has
+some 2,200 with the card, the task and some turns."""
 
 ALL_TOKENS = 2_000
 """Tokens of facts where the user asks for all that is known."""
