@@ -1,4 +1,3 @@
-import hashlib
 import random
 from collections import Counter
 
@@ -15,10 +14,10 @@ from graph.training.classifier import (
     BLOCK,
     FOLDS,
     NAMES,
-    QUESTIONS,
     HeadSettings,
     calibration_error,
     copies,
+    data_hash,
     design,
     held_out_scores,
     in_haste,
@@ -29,6 +28,7 @@ from graph.training.classifier import (
     train,
 )
 from graph.understanding.classifier import HEADS, LONGEST_TEXT, Classification, Classifier, terms, weights_path
+from memory.embedding import e5
 from memory.embedding.embedder import PACKAGED, Embedder, installed
 from memory.types import EPISODIC, SEMANTIC, STORES
 
@@ -82,7 +82,7 @@ def classifier():
 
 @pytest.fixture(scope="module")
 def questions():
-    return load_questions()
+    return load_questions(e5.NAME)
 
 
 @pytest.fixture(scope="module")
@@ -115,9 +115,7 @@ def test_weights_are_small_and_belong_to_the_training_file(model):
     weights = weights_path(model, "classifier")
     assert weights.stat().st_size <= 200_000
     with np.load(weights) as arrays:
-        assert str(arrays["data_sha256"]) == hashlib.sha256(QUESTIONS.read_bytes()).hexdigest(), (
-            "run python -m graph.training.classifier"
-        )
+        assert str(arrays["data_sha256"]) == data_hash(model), "run python -m graph.training.classifier"
 
 
 def settings_of_weights(model):
@@ -127,8 +125,8 @@ def settings_of_weights(model):
 
 
 @pytest.mark.parametrize("model", installed())
-def test_training_reproduces_the_committed_weights(questions, model):
-    classifier = Classifier.load(model)
+def test_training_reproduces_the_committed_weights(model):
+    classifier, questions = Classifier.load(model), load_questions(model)
     vectors = Embedder(model).encode_query(copies(questions))
     again = train(questions, vectors, settings_of_weights(model), model)
     assert again.vocabulary == classifier.vocabulary

@@ -18,7 +18,7 @@ def home(marlow, tmp_path, monkeypatch, embedder):
     """A home whose bank knows what Marlow knows; the encoder is loaded once for all tests."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MEMOIR_HOME", str(tmp_path))
-    monkeypatch.setattr("graph.server.services.Embedder", lambda model: embedder)
+    monkeypatch.setattr("graph.server.services.shared", lambda model: embedder)
     return tmp_path
 
 

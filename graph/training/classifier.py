@@ -44,9 +44,12 @@ from graph.understanding.classifier import (
     terms,
     weights_path,
 )
+from memory.embedding import minilm
 from memory.embedding.embedder import Embedder, Vectors
 from memory.settings import BankSettings
 from memory.types import SEMANTIC, STORES, Store
+
+OTHER_LANGUAGES = QUESTIONS.with_name("questions_in_other_languages.jsonl")
 
 FOLDS = 5
 BLOCK = 20
@@ -92,9 +95,15 @@ class Question:
     state: bool
 
 
-def load_questions() -> list[Question]:
-    """Read the training file, one JSON object a line; rows of one theme or form are next to each other."""
-    return [Question(**json.loads(line)) for line in QUESTIONS.read_text("utf-8").splitlines()]
+def files(embedding_model: str) -> list[Path]:
+    """The training files for a model: MiniLM knows words of English alone."""
+    return [QUESTIONS] if embedding_model == minilm.NAME else [QUESTIONS, OTHER_LANGUAGES]
+
+
+def load_questions(embedding_model: str = minilm.NAME) -> list[Question]:
+    """Read the training files, one JSON object a line; rows of one theme or form are next to each other."""
+    lines = [line for file in files(embedding_model) for line in file.read_text("utf-8").splitlines()]
+    return [Question(**json.loads(line)) for line in lines]
 
 
 def in_haste(text: str) -> str:
@@ -212,7 +221,12 @@ def train(
     return Classifier(weights.astype(np.float32), bias.astype(np.float32), vocabulary, model)
 
 
-def save(classifier: Classifier, settings: Mapping[str, HeadSettings], data_hash: str, path: Path) -> None:
+def data_hash(embedding_model: str) -> str:
+    """The SHA-256 of the training files for a model."""
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files(embedding_model))).hexdigest()
+
+
+def save(classifier: Classifier, settings: Mapping[str, HeadSettings], digest: str, path: Path) -> None:
     """Write the weights in half precision, with the settings and the hash of the training data."""
     path.parent.mkdir(exist_ok=True)
     np.savez_compressed(
@@ -222,7 +236,7 @@ def save(classifier: Classifier, settings: Mapping[str, HeadSettings], data_hash
         vocabulary=np.array("\n".join(classifier.vocabulary)),
         model=np.array(classifier.model),
         settings=np.array([[settings[head].strength, settings[head].temperature] for head in HEADS]),
-        data_sha256=np.array(data_hash),
+        data_sha256=np.array(digest),
     )
 
 
@@ -234,7 +248,8 @@ def kind_probabilities(probabilities: Scores) -> Scores:
 
 def retrain() -> None:
     """Cross-validate, print the report and write the weights."""
-    questions, embedder = load_questions(), Embedder(BankSettings().embedding_model)
+    embedder = Embedder(BankSettings().embedding_model)
+    questions = load_questions(embedder.model)
     vectors = embedder.encode_query(copies(questions))
     matrix = design(copies(questions), vectors, _vocabulary(questions))
     settings: dict[str, HeadSettings] = {}
@@ -254,7 +269,7 @@ def retrain() -> None:
     save(
         train(questions, vectors, settings, embedder.model),
         settings,
-        hashlib.sha256(QUESTIONS.read_bytes()).hexdigest(),
+        data_hash(embedder.model),
         path,
     )
     print(f"wrote {path} ({path.stat().st_size / 1000:.0f} kB)")

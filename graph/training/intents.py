@@ -42,13 +42,13 @@ Rows = dict[str, str]
 Encode = Callable[[Sequence[str]], Vectors]
 
 
-def rows(table: Mapping[str, phrases.Intent], part: str) -> Rows:
+def rows(table: Mapping[str, phrases.Intent], embedding_model: str, part: str) -> Rows:
     """The texts of "examples" or "held_out", as written and as typed in haste."""
     written = {text: name for name, intent in table.items() for text in getattr(intent, part)}
     hasty = {in_haste(text): name for text, name in written.items()}
     if part == "held_out":
         return hasty | written
-    others = [row.text for row in load_questions() if row.kind != "smalltalk"]
+    others = [row.text for row in load_questions(embedding_model) if row.kind != "smalltalk"]
     others += [line["text"] for chat in load_chats()[0] for line in chat["lines"]]
     return dict.fromkeys(others, NONE) | hasty | written
 
@@ -125,10 +125,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m graph.training.intents", description=__doc__.splitlines()[0])
     parser.add_argument("name", nargs="*", help="train these files of weights only, such as news")
     wanted = parser.parse_args().name
-    embedder, news = Embedder(BankSettings().embedding_model), partial(rows, phrases.NEWS)
+    embedder = Embedder(BankSettings().embedding_model)
+    news = partial(rows, phrases.NEWS, embedder.model)
     near = frozenset(text for each in phrases.NEWS[NONE].examples for text in (each, in_haste(each)))
     sources: dict[str, tuple[Callable[[str], Rows], Callable[[Rows, Encode], Recogniser]]] = {
-        intents.SMALL_TALK: (partial(rows, phrases.SMALL_TALK), train),
+        intents.SMALL_TALK: (partial(rows, phrases.SMALL_TALK, embedder.model), train),
         intents.LOSSES: (partial(renamed, news, {phrases.HARD: NONE, phrases.GOOD: NONE}), train),
         intents.NEWS: (
             partial(renamed, news, {phrases.LOSS: phrases.HARD}),
