@@ -27,7 +27,7 @@ MAY = datetime(2023, 5, 8, 10, 30, tzinfo=UTC)
 PLACES = ("Porto", "Lisbon", "Rome", "Ōsaka 大阪")
 
 KEPT = ("personas", "sessions", "turns", "memories", "sources", "rests_on", "cites", "changes")
-NOT_KEPT = {"journal", "vectors", "segments", "revision", "sqlite_sequence", "sqlite_stat1"}
+NOT_KEPT = {"journal", "choices", "vectors", "segments", "revision", "sqlite_sequence", "sqlite_stat1"}
 """Derived, or of this file only."""
 
 
