@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 
 from tabulate import tabulate
 
@@ -43,9 +44,9 @@ def to_markdown(compared: Compared) -> str:
     about = compared[0][1][models[0]]
     header = ["benchmark", "metric", *models, "n"]
     rows = [row for line, reports in compared for row in _rows(line, reports)]
-    means = [_mean(compared, model) for model in models]
+    values = [_values(compared, model) for model in models]
     figures = "the mean over these lines of the figures by which constants are chosen (see `eval tune`)"
-    rows.append(["mean", figures, *(f"{mean:.3f}".removeprefix("0") for mean in means), str(len(compared))])
+    rows.append(["mean", figures, *(f"{fmean(each):.3f}".removeprefix("0") for each in values), str(len(values[0]))])
     return (
         f"{about.machine}, {about.date}, code {about.code}; a chat's settings, no reader. Both halves of each portion; "
         f"the constants were chosen on them with {models[0]}. {INTERVALS}."
@@ -62,11 +63,10 @@ def _rows(line: ResultLine, reports: Mapping[str, Report]) -> list[list[str]]:
     ]
 
 
-def _mean(compared: Compared, model: str) -> float:
-    values = []
-    for line, reports in compared:
-        figures = line.figures(reports[model])
-        chosen = [figures[name].value for name in FIGURES.get(line.benchmark, ()) if name in figures]
-        if chosen:
-            values.append(sum(chosen) / len(chosen))
-    return sum(values) / len(values)
+def _values(compared: Compared, model: str) -> list[float]:
+    """An encoder's value on each line that has one: the mean of the figures by which constants are chosen."""
+    return [
+        fmean(line.figures(reports[model])[name].value for name in FIGURES[line.benchmark])
+        for line, reports in compared
+        if line.benchmark in FIGURES
+    ]

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal, get_args
+from urllib.parse import quote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +54,6 @@ GROUPS: Mapping[str, frozenset[str]] = {name: frozenset(words.split()) for name,
 """Words with the same role in a message, so that one seen in training stands for the others."""
 GROUPED = frozenset().union(*GROUPS.values())
 
-_UNSAFE = re.compile(r"[^\w.-]+")
 _TOKEN = re.compile(r"'\w+|[^\W\d_]+(?:-[^\W\d_]+)*|\d+|[?!.]")
 _STOPS = frozenset("?!.")
 _TITLES = frozenset({"mr", "mrs", "ms", "dr", "prof", "st"})
@@ -166,7 +166,7 @@ class Classifier:
 
 def weights_path(embedding_model: str, name: str) -> Path:
     """The file of weights that were trained on the embeddings of a model: each model has a folder of its own."""
-    return MODELS / _UNSAFE.sub("--", embedding_model).strip("-.") / f"{name}.npz"
+    return MODELS / quote(embedding_model, safe="") / f"{name}.npz"
 
 
 def features(text: str, vector: Floats, vocabulary: Mapping[str, int]) -> Floats:

