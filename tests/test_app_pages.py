@@ -93,6 +93,12 @@ def test_a_client_can_send_no_message_for_the_chat_box_to_build(app: App) -> Non
     assert not [e["id"] for e in config["dependencies"] if boxes & set(e["inputs"])]
 
 
+def test_a_page_asks_for_what_it_shows_once(app: App) -> None:
+    """Of two events that load it, the page may miss the second's answer (see `ChatTab._connect`)."""
+    config = Program(app, "ben").http.get("/config").json()
+    assert len([e for e in config["dependencies"] if "load" in [name for _, name in e["targets"]]]) == 1
+
+
 def test_the_pictures_of_a_page_are_served(app: App) -> None:
     ben = Program(app, "ben")
     config = ben.http.get("/config").json()

@@ -55,11 +55,11 @@ class ChatTab:
                         )
                     self.box = ChatBox(options)
                 with gr.Column(scale=4, min_width=320, elem_classes="memoir-side"):
-                    self._build_side(page, options)
+                    self._build_side(options)
             self.trace = TracePanel(self.bank, self.persona)
         self._connect(page)
 
-    def _build_side(self, page: gr.Blocks, options: ChatOptions) -> None:
+    def _build_side(self, options: ChatOptions) -> None:
         with gr.Row(elem_classes="memoir-who"):
             self.persona = gr.Dropdown(label="Talk with", min_width=150, elem_id="persona")
             self.new_chat = gr.Button("New chat", size="sm", scale=0, min_width=110, elem_id="new-chat")
@@ -71,21 +71,21 @@ class ChatTab:
             gr.HTML(render("sources_heading.html"), padding=False)
             self.sources = gr.HTML(padding=False, elem_id="sources", js_on_load=SHOW_ANSWER)
         with gr.Accordion("Settings", open=False, elem_id="chat-settings"):
-            self._build_settings(page)
-        self.model = ModelPanel(page, self.assistant, choose=options.choose_model)
+            self._build_settings()
+        self.model = ModelPanel(self.assistant, choose=options.choose_model)
         with gr.Accordion("Import a conversation", open=False, elem_id="bring-in"):
             self.imports = ImportPanel(self.bank, self.indexer)
         with gr.Accordion("New persona", open=False, elem_id="new-persona"):
             self.new_persona = NewPersonaPanel(self.bank)
 
-    def _build_settings(self, page: gr.Blocks) -> None:
+    def _build_settings(self) -> None:
         self.forgetful = gr.Checkbox(label="Don't remember this chat", elem_id="forgetful")
         self.proactive = gr.Checkbox(True, label=PROACTIVE, elem_id="proactive")
         self.as_of = gr.DateTime(
             label="Answer as of (optional)", include_time=False, type="string", min_width=175, elem_id="as-of"
         )
         self.at_end = gr.Button("Answer as of the last conversation", size="sm", elem_id="at-end")
-        EncoderPanel(page, self.assistant, self.indexer, self.timer)
+        self.encoder = EncoderPanel(self.assistant, self.indexer, self.timer)
 
     def _connect(self, page: gr.Blocks) -> None:
         fresh = [
@@ -102,7 +102,8 @@ class ChatTab:
         ]
         ways_in = [self.welcome.panel, self.welcome.offer, self.talk, self.own]
         opened = [self.persona, self.proactive, self.timer, *ways_in, *fresh]
-        page.load(self.open_page, None, opened, **PRIVATE)
+        # The only one: of two whose answers cross, Gradio's page may close the stream before it has heard the second.
+        page.load(self.open_page, None, [*opened, self.encoder.choice], **PRIVATE)
         self.welcome.started.change(lambda started: self.open_chat(*started), self.welcome.started, opened, **PRIVATE)
         self.welcome.demo.click(self.open_demo, None, opened, **PRIVATE)
         self.own.click(self.open_own, None, opened, **PRIVATE)
@@ -147,7 +148,8 @@ class ChatTab:
     def open_page(self, request: gr.Request) -> Update:
         """Show the chat or the persona that the page's address names, or welcome a new user."""
         place = find_place(self.bank, request.query_params)
-        return self.open_chat(*place) if place else self.show_welcome()
+        shown = self.open_chat(*place) if place else self.show_welcome()
+        return {**shown, self.encoder.choice: self.encoder.model_in_use()}
 
     @show_errors
     def show_welcome(self) -> Update:

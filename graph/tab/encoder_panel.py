@@ -20,14 +20,13 @@ WHILE_INDEXING = "Until all memories are indexed anew, those left are found by t
 class EncoderPanel:
     """A choice of the models that are installed, and of the one in use; what was indexed before is kept."""
 
-    def __init__(self, page: gr.Blocks, assistant: Assistant, indexer: Indexer, timer: gr.Timer) -> None:
+    def __init__(self, assistant: Assistant, indexer: Indexer, timer: gr.Timer) -> None:
         """Build the panel; `timer` shows how far indexing is."""
         self.assistant, self.indexer, self.timer = assistant, indexer, timer
         names = list(dict.fromkeys([*installed(), self.model_in_use()]))
         choices = [(f"{LABELS[name]} ({name})" if name in LABELS else name, name) for name in names]
         self.choice = gr.Dropdown(choices, label="Search by meaning in", elem_id="encoder")
         self.status = gr.HTML(padding=False, elem_id="encoder-status")
-        page.load(self.model_in_use, None, self.choice, **PRIVATE)
         self.choice.input(self.choose, self.choice, [self.status, timer], **PRIVATE)
 
     def model_in_use(self) -> str:

@@ -38,14 +38,14 @@ class ModelPanel:
     Naming another model reaches addresses and files of the server, so users who log in cannot choose.
     """
 
-    def __init__(self, page: gr.Blocks, assistant: Assistant, *, choose: bool) -> None:
+    def __init__(self, assistant: Assistant, *, choose: bool) -> None:
         configured = assistant.services.settings
         self.name: gr.Dropdown | gr.State = gr.State(configured.model)
         self.quantization: gr.Dropdown | gr.State = gr.State(configured.quantization)
         if choose:
-            self._build(page, configured)
+            self._build(configured)
 
-    def _build(self, page: gr.Blocks, configured: PipelineSettings) -> None:
+    def _build(self, configured: PipelineSettings) -> None:
         names = list(dict.fromkeys([NONE, configured.model if is_named(configured.model) else NONE]))
         self.names: gr.State = gr.State(names)
         with gr.Accordion("Model", open=False, elem_id="model-panel"):
@@ -66,9 +66,9 @@ class ModelPanel:
             with gr.Row(elem_classes="memoir-actions"):
                 test = gr.Button("Test", size="sm", min_width=90, elem_id="model-test")
                 unload = gr.Button("Unload", size="sm", min_width=90, elem_id="model-unload")
-            self.status = gr.HTML(padding=False, elem_id="model-status")
+            described = hint(describe_model(configured.model, configured.quantization))
+            self.status = gr.HTML(described, padding=False, elem_id="model-status")
         model = [self.name, self.quantization]
-        page.load(lambda: hint(describe_model(configured.model, configured.quantization)), None, self.status, **PRIVATE)
         changed = [self.name.change, self.quantization.change]
         gr.on(changed, self.choose_model, [*model, self.names], [self.status, self.name, self.names], **PRIVATE)
         test.click(self.test_model, model, self.status, concurrency_id="model", **PRIVATE)
