@@ -54,11 +54,6 @@ def test_what_begins_a_sentence_and_what_the_calendar_names_is_no_name():
     assert list(proper_names("Was it Olaf's?")) == ["Olaf"]
 
 
-@pytest.mark.parametrize(("text", "of_user"), [("Where did I put my key?", True), ("Where did Olaf go?", False)])
-def test_whether_it_is_about_the_one_who_asks(text, of_user):
-    assert parse(text, 10, {}).of_user is of_user
-
-
 @pytest.mark.parametrize(
     ("text", "named"),
     [("And when was that?", False), ("Where?", False), ("", False), ("And when was the regatta?", True)],

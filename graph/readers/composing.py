@@ -15,7 +15,7 @@ from graph.state import Citation, Note, Reading, Reason
 from graph.understanding.question import Question
 from graph.understanding.times import day_happened, describe_day
 from memory.dates.expressions import TimeExpression, describe_span
-from memory.search.tokens import content_terms, terms
+from memory.search.tokens import terms
 from memory.types import Hit, TimeSpan
 
 Quoted = tuple[Note, str, str]
@@ -69,7 +69,7 @@ def quote_all(question: Question, notes: Sequence[Note], hits: Sequence[Hit], as
 def _stated(question: Question, notes: Sequence[Note], asked_at: datetime) -> list[tuple[Note, str]]:
     """The best answer in a sentence, and beside it, of what others said, the next."""
     answering, best = [note for note in notes if answers(note)], holding(question, notes)
-    stated = [_first(question, best, answering, asked_at)]
+    stated = [(best, state(question, best, asked_at))]
     if question.expects in ("yes or no", "time", "ago") or best.by_user:
         return stated
     alike = (note for note in answering if note.sure >= SURE and note.relevance >= NEAR * best.relevance)
@@ -77,18 +77,6 @@ def _stated(question: Question, notes: Sequence[Note], asked_at: datetime) -> li
     if other is None:
         return stated
     return [*stated, (other, f"{frame_of(other, asked_at)}“{clip(other.quote, None, FURTHER_WORDS)}”")]
-
-
-def _first(question: Question, note: Note, answering: Sequence[Note], asked_at: datetime) -> tuple[Note, str]:
-    """A note as the answer, or the fact with its words: that says in full "Your name is Noor", not "Noor"."""
-    words = frozenset(content_terms(note.words))
-    facts = (
-        other
-        for other in answering
-        if state_fact(other.memory, asked_at) and words and words <= set(terms(other.quote))
-    )
-    chosen = next((fact for fact in facts if same(fact, note)), note)
-    return chosen, state(question, chosen, asked_at)
 
 
 def same(note: Note, other: Note) -> bool:
@@ -104,7 +92,7 @@ def _nearest(question: Question, notes: Sequence[Note], hits: Sequence[Hit], ask
 
     None if it asks about someone who is not remembered.
     """
-    if question.unknown_names or question.vague:
+    if question.unknown_names:
         return []
     meaning = {hit.memory.id: hit.scores.get("dense", 0.0) for hit in hits}
     # A fact and the turn that states it say the same.
@@ -178,7 +166,7 @@ def why_unanswered(
         return "outside the known time"
     if not notes:
         return "nothing found"
-    if question.unknown_names or question.vague:
+    if question.unknown_names:
         return "found but does not say"
     if question.open or answers(notes[0]):
         return None

@@ -9,13 +9,12 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
-from graph.readers import composing, joining
+from graph.readers import composing
 from graph.readers.counting import intervals, listing, totals
 from graph.readers.counting.intervals import Comparison
 from graph.readers.counting.listing import ListRequest
 from graph.readers.interface import ReaderInput, ReaderOutput
-from graph.readers.notes import Origins, as_if_of_them, notes_about, take_notes
-from graph.readers.stating import ASKS_HOUR, HOUR
+from graph.readers.notes import Origins, notes_about, take_notes
 from graph.readers.updates import SUFFICIENT, answers, asks_of_past
 from graph.replies.manners import manner
 from graph.replies.people import by_relations
@@ -81,15 +80,6 @@ def answer(
     ask: Ask, message: Message, window: Sequence[TimeExpression], hits: Sequence[Hit], services: Services
 ) -> Reading:
     """The answer to a message's question from the hits, best first; `window` is the time asked about."""
-    if joined := joining.with_name(message.question.text, ask, services):
-        view, found = joined
-        return _answer(replace(ask, text=view.text), replace(message, question=view), window, found, services)
-    return _answer(ask, message, window, hits, services)
-
-
-def _answer(
-    ask: Ask, message: Message, window: Sequence[TimeExpression], hits: Sequence[Hit], services: Services
-) -> Reading:
     asked, bank, searcher = message.question, services.bank, services.searcher
     size, frequency = searcher.document_frequencies(ask.persona.id, question.terms_of(asked.text), ask.as_of)
     parsed = question.parse(asked.text, size, frequency, [w.text for w in window])
@@ -119,9 +109,6 @@ def _answer(
         times=times,
     )
     notes = _of_then(read(parsed), window) if sure else read(parsed)
-    if ASKS_HOUR.search(own):
-        # Of what may be meant, what names an hour.
-        notes = tuple(sorted(notes, key=lambda note: not (answers(note) and HOUR.search(note.words))))
     if counted := _counted(own, parsed, ask, window, read, notes, hits):
         return counted
     listed = listing.parse(own, many=message.classes.asks_many)
@@ -132,9 +119,6 @@ def _answer(
     of_then = any(moment_of(m) and is_of_time(m, time.span) for time in window for m in memories)
     known = None if of_then else _known_by(bank.time_range(ask.persona.id), ask.as_of)
     reading = composing.compose(parsed, notes, window=window, known=known, hits=hits, asked_at=ask.as_of)
-    if reading.reason == "found but does not say":
-        notes = as_if_of_them(parsed, asked_on, notes, origins, reader)
-        reading = composing.compose(parsed, notes, window=window, known=known, hits=hits, asked_at=ask.as_of)
     if listed is None and not is_of_one and (facts := listing.facts_alike(notes)):
         return listing.compose(ListRequest(), parsed, facts, hits, ask.as_of) or reading
     if listed is None or reading.reason not in (None, "found but does not say"):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
 from datetime import date
 
 from graph.learning.fact_slots import FAMILY, QUALITY, ROLE
@@ -16,7 +15,7 @@ from graph.readers.line_reader import LineReader
 from graph.readers.lines import Line
 from graph.state import USER, Note
 from graph.understanding.parts import tells
-from graph.understanding.question import Question, proper_names
+from graph.understanding.question import Question
 from graph.understanding.sentences import spans, split
 from graph.understanding.times import times_in
 from memory.bank.learning_queue import SUMMARY
@@ -29,9 +28,6 @@ Origins = Mapping[int, "Sequence[Turn]"]
 
 LINES = 8
 """Most lines that are read; each costs some 4 ms."""
-
-CONTRADICTING = 3
-"""Most lines of other speakers that are read once more, where no line answers."""
 
 OPEN_RELEVANCE = 0.5
 """Relevance of all notes if only a time or a topic is asked about ("What did I do in May?")."""
@@ -145,24 +141,6 @@ def notes_about(topic: Collection[str], hits: Sequence[Hit], origins: Origins) -
             note = Note(memory, memory.text, OPEN_RELEVANCE, times, by_user=is_user(memory, origins))
             told.setdefault(memory.turn_ids or memory.id, note)
     return tuple(sorted(told.values(), key=lambda note: str(note.memory.said_at or ""))[:NOTES])
-
-
-def as_if_of_them(
-    question: Question, asked_on: date, notes: Sequence[Note], origins: Origins, reader: LineReader
-) -> tuple[Note, ...]:
-    """The notes, the first of other speakers judged as if the question were about those.
-
-    What Bo ran does not answer "Which race did Ana run?", but contradicts it.
-    """
-    names = list(proper_names(f"- {question.text}"))
-    judged, left = [], CONTRADICTING if names else 0
-    for note in notes:
-        if note.of_other and left:
-            text = re.sub(rf"\b{re.escape(names[0])}\b", note.memory.speaker, question.text)
-            (found,) = reader.read(text, asked_on, [_line(note.memory, question, origins)])
-            note, left = replace(note, relevance=found.answers), left - 1
-        judged.append(note)
-    return tuple(judged)
 
 
 def is_user(memory: Memory, origins: Origins) -> bool:

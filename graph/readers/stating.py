@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from graph.readers.counting.intervals import ago
-from graph.readers.updates import says_change, says_end
+from graph.readers.updates import says_change
 from graph.replies.facts import state_fact, told_me
 from graph.replies.second_person import second_person
 from graph.state import Note
@@ -71,7 +71,7 @@ def _around(note: Note, room: int, question: Question) -> str:
 def _value(question: Question, note: Note, asked_at: datetime) -> str:
     """The answer in as few words as possible, as a sentence; empty if the words that answer are not sure."""
     if question.expects == "yes or no":
-        return "Yes." if note.says_yes and not says_end(question, note) else "No."
+        return "Yes." if note.says_yes else "No."
     if question.expects in ("time", "ago"):
         return _when(question, note, asked_at)
     words = second_person(note.words) if note.by_user else note.words

@@ -33,10 +33,6 @@ _CHANGES = re.compile(
     re.IGNORECASE,
 )
 """What says that something is not as it was."""
-_ENDS = re.compile(
-    r"\b(?:quit|quitting|stopped|gave up|given? up|giving up|packed in|no longer)\W+(\w+)", re.IGNORECASE
-)
-"""What says that something is not done any more, and what that is."""
 _THING = re.compile(r"\b(?:it|its|it['’]s|one|them)\b", re.IGNORECASE)
 
 
@@ -55,12 +51,6 @@ def says_change(note: Note) -> bool:
     return _CHANGES.search(note.quote) is not None
 
 
-def says_end(question: Question, note: Note) -> bool:
-    """Whether a note says that what a question asks for now is not done any more."""
-    ended = frozenset(term for words in _ENDS.findall(note.quote) for term in terms(words))
-    return not asks_of_past(question.text) and not ended.isdisjoint(question.weights.keys() - ASKING)
-
-
 def holding(question: Question, notes: Sequence[Note]) -> Note:
     """The note that holds at the time a question asks about: the best of notes, or what was told later or before it.
 
@@ -68,7 +58,7 @@ def holding(question: Question, notes: Sequence[Note]) -> Note:
     about the same as the best.
     """
     text = question.text
-    best = _naming(question, [note for note in notes if answers(note)])
+    best = next(note for note in notes if answers(note))
     dated = [note for note in notes if note.memory.said_at is not None and best.memory.said_at is not None]
     if _OF_BEFORE.search(text):
         earlier = [note for note in dated if answers(note) and _told(note) < _told(best) and _share(note, best)]
@@ -77,15 +67,6 @@ def holding(question: Question, notes: Sequence[Note]) -> Note:
         return best
     later = [note for note in dated if _told(note) > _told(best) and _replaces(note, best, question)]
     return max(later, key=_told, default=best)
-
-
-def _naming(question: Question, answering: Sequence[Note]) -> Note:
-    """The best note that names all that is asked about, if the best of all names nothing of it."""
-    asked = question.weights.keys() - ASKING
-    names = [asked & frozenset(terms(note.quote)) for note in answering]
-    if names[0]:
-        return answering[0]
-    return next((note for note, named in zip(answering, names, strict=True) if named and named == asked), answering[0])
 
 
 def _replaces(note: Note, best: Note, question: Question) -> bool:

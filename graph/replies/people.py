@@ -83,20 +83,16 @@ def by_relations(ask: Ask, services: Services, reading: Reading) -> Reading:
         return reading
     facts = facts_told(services.bank, ask.persona.id, ask.as_of)
     if asked.name:
-        return _who_is(asked.name, facts, ask, services) or _naming(asked.name, reading)
+        return _who_is(asked.name, facts, ask, services) or reading
     if not asked.kind:
         names = [fact for fact in facts if fact.attribute == "name"]
         return _stated(names[:1], "", ask.as_of) if names else reading
     found = _that_tell(asked.kind, facts)
     if asked.called:
-        tells = (asked.kind in {_singular(word) for word in _words(c.memory.text)} for c in reading.citations)
         named = [fact for fact in (found[1] if found else ()) if fact.store == "relationship"]
         if named and not any(fact.relation and fact.relation.tail in reading.answer for fact in named):
             return _stated(named, "", ask.as_of)
-        if named or any(tells):
-            return reading
-        why = f"I don't know what your {asked.kind} is called."
-        return Reading(why, reading.notes, abstained=True, reason="nothing found", by=reading.by)
+        return reading
     if found is not None:
         has, known = found
         return _stated(known, "Yes. " if has != asked.denied else "No. ", ask.as_of)
@@ -136,16 +132,6 @@ def _who_is(name: str, facts: Sequence[Memory], ask: Ask, services: Services) ->
         return None
     shown = name.title() if name.islower() else name
     return Reading(f"I don't know anyone called {shown}.", abstained=True, reason="nothing found", by="extractive")
-
-
-def _naming(name: str, reading: Reading) -> Reading:
-    """The reading, if what it cites names the person; that Isla is a daughter does not say who Leo is."""
-    shown = with_names(name)
-    cited = [_words(citation.memory.text) for citation in reading.citations]
-    if not cited or any(_words(name) & words for words in cited) or not re.fullmatch(WHO, shown):
-        return reading
-    why = f"I don't know who {shown} is."
-    return Reading(why, reading.notes, abstained=True, reason="found but does not say", by=reading.by)
 
 
 def _that_tell(kind: str, facts: Sequence[Memory]) -> tuple[bool, list[Memory]] | None:

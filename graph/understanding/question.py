@@ -51,7 +51,6 @@ FRAME_WEIGHT = 0.15
 MAX_TERMS = 64
 """Most terms that are weighted."""
 
-_OF_USER = re.compile(r"\b(?:i|my|me|mine|we|our|us)\b", re.I)
 _NAME = re.compile(r"(?<![.!?…]\s)(?<!^)(?<!^[\"'“‘])\b[A-Z][\w’'-]+")
 _NO_NAME = frozenset(
     """i i'm i've i'd i'll monday tuesday wednesday thursday friday saturday sunday january february march april may
@@ -63,26 +62,20 @@ _NO_NAME = frozenset(
 class Question:
     """A parsed question.
 
-    `weights` maps each content term to its weight, `unknown_names` are the proper names in it that no memory contains,
-    `of_user` says that it is about the user ("I", "my"), and `timed` that it names a time.
+    `weights` maps each content term to its weight, `unknown_names` are its proper names that no memory contains,
+    and `timed` says that it names a time.
     """
 
     text: str
     expects: Expects
     weights: Mapping[str, float]
     unknown_names: tuple[str, ...]
-    of_user: bool
     timed: bool
 
     @property
     def open(self) -> bool:
         """Whether it names a time and nothing else: "What did I do last week?"."""
         return self.timed and not self._named
-
-    @property
-    def vague(self) -> bool:
-        """Whether it names nothing at all: "And what was it again?", but not "What is my name?"."""
-        return self.expects == "thing" and not (self.timed or self.of_user or self._named)
 
     @property
     def _named(self) -> bool:
@@ -114,7 +107,7 @@ def parse(text: str, total: int, frequency: Mapping[str, int], times: Collection
     }
     names = {name: parts for name, parts in proper_names(text).items() if not timed.issuperset(parts)}
     unknown_names = tuple(word for word, parts in names.items() if not any(frequency.get(t, 0) for t in parts))
-    return Question(text, expects, weights, unknown_names, bool(_OF_USER.search(text)), bool(timed))
+    return Question(text, expects, weights, unknown_names, bool(timed))
 
 
 def proper_names(text: str) -> dict[str, list[str]]:
