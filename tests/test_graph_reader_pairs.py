@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 PAIRS = Path(__file__).parents[1] / "assets" / "models" / "reader_pairs.jsonl"
+OF_SEVERAL_LINES = PAIRS.with_name("questions_of_several_lines.jsonl")
 
 
 @pytest.fixture(scope="module")
@@ -37,3 +38,25 @@ def test_no_benchmark_of_ours_shares_a_question_or_a_line_with_them(chats):
     for file in sorted((PAIRS.parents[1]).glob("*/**/*.probes.jsonl")):
         questions = {json.loads(line)["question"].casefold() for line in file.read_text("utf-8").splitlines()}
         assert not questions & texts, file.name
+
+
+@pytest.fixture(scope="module")
+def questions():
+    return [json.loads(line) for line in OF_SEVERAL_LINES.read_text("utf-8").splitlines()]
+
+
+def test_questions_of_several_lines_mark_words_of_their_lines_and_nothing_where_nothing_answers(chats, questions):
+    lines = {chat["id"]: {line["n"]: line["text"] for line in chat["lines"]} for chat in chats}
+    for asked in questions:
+        texts = lines[asked["chat"]]
+        for line in asked["lines"]:
+            assert line["role"] in ("evidence", "outdated", "bridge", "near")
+            assert all(span and span in texts[line["n"]] for span in line["spans"]), asked
+            assert line["spans"] or line["role"] not in ("evidence", "bridge"), asked
+        told = any(line["role"] == "evidence" for line in asked["lines"])
+        assert told == bool(asked["answer"]) == (asked["kind"] != "nothing"), asked
+
+
+def test_no_question_of_several_lines_is_asked_twice_and_follow_ups_have_an_exchange_before(questions):
+    assert len({(asked["chat"], asked["q"]) for asked in questions}) == len(questions)
+    assert all(asked["before"]["q"] for asked in questions if asked["kind"] == "follow-up")
