@@ -103,7 +103,7 @@ class ChatTab:
         ways_in = [self.welcome.panel, self.welcome.offer, self.talk, self.own]
         opened = [self.persona, self.proactive, self.timer, *ways_in, *fresh]
         # The only one: of two whose answers cross, Gradio's page may close the stream before it has heard the second.
-        page.load(self.open_page, None, [*opened, self.encoder.choice], **PRIVATE)
+        page.load(self.open_page, None, [*opened, self.encoder.choice, *self.model.described], **PRIVATE)
         self.welcome.started.change(lambda started: self.open_chat(*started), self.welcome.started, opened, **PRIVATE)
         self.welcome.demo.click(self.open_demo, None, opened, **PRIVATE)
         self.own.click(self.open_own, None, opened, **PRIVATE)
@@ -149,7 +149,7 @@ class ChatTab:
         """Show the chat or the persona that the page's address names, or welcome a new user."""
         place = find_place(self.bank, request.query_params)
         shown = self.open_chat(*place) if place else self.show_welcome()
-        return {**shown, self.encoder.choice: self.encoder.model_in_use()}
+        return {**shown, self.encoder.choice: self.encoder.model_in_use(), **self.model.describe()}
 
     @show_errors
     def show_welcome(self) -> Update:

@@ -42,6 +42,8 @@ class ModelPanel:
         configured = assistant.services.settings
         self.name: gr.Dropdown | gr.State = gr.State(configured.model)
         self.quantization: gr.Dropdown | gr.State = gr.State(configured.quantization)
+        self.configured = configured
+        self.described: list[gr.HTML] = []
         if choose:
             self._build(configured)
 
@@ -66,13 +68,21 @@ class ModelPanel:
             with gr.Row(elem_classes="memoir-actions"):
                 test = gr.Button("Test", size="sm", min_width=90, elem_id="model-test")
                 unload = gr.Button("Unload", size="sm", min_width=90, elem_id="model-unload")
-            described = hint(describe_model(configured.model, configured.quantization))
-            self.status = gr.HTML(described, padding=False, elem_id="model-status")
+            self.status = gr.HTML(padding=False, elem_id="model-status")
+        self.described = [self.status]
         model = [self.name, self.quantization]
         changed = [self.name.change, self.quantization.change]
         gr.on(changed, self.choose_model, [*model, self.names], [self.status, self.name, self.names], **PRIVATE)
         test.click(self.test_model, model, self.status, concurrency_id="model", **PRIVATE)
         unload.click(self.unload_model, model, self.status, **PRIVATE)
+
+    def describe(self) -> Update:
+        """Say what the configured model means now, where another can be chosen."""
+        try:
+            text = describe_model(self.configured.model, self.configured.quantization) if self.described else ""
+        except MemoirError as error:
+            text = str(error)
+        return {status: hint(text) for status in self.described}
 
     @staticmethod
     def assistant(assistant: Assistant, name: str | None, quantization: Quantization) -> Assistant:
