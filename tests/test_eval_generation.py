@@ -8,14 +8,15 @@ import pytest
 
 from eval.__main__ import main
 from eval.benchmarks.perltqa.adapter import load
-from eval.benchmarks.perltqa.generation import prompts
 from eval.benchmarks.perltqa.generation import seeds as seed_data
+from eval.benchmarks.perltqa.generation.bank import Profile
 from eval.benchmarks.perltqa.generation.questions import find_anchors
 from eval.benchmarks.perltqa.generation.seeds import PARTNERS, draw_seed
-from eval.making.prompting import prompt
+from eval.making.writer import prompt, read_prompts
 from memory.importers.benchmarks import perltqa as importer
 from memory.importers.detect import unpack
 from memory.types import Skip
+from support.author import Author
 from support.chat_server import Broken, ChatServer
 
 SEEDS = Path(seed_data.__file__).with_suffix(".json")
@@ -29,40 +30,25 @@ NAMES = {
 FRIENDS = ("Dora Ek", "Eli Fox", "Flo Gint")
 
 
-class Author:
-    """Replies by what is asked for; `replies` maps a shape to another reply, or to a function of the prompt's data."""
+class Biographer(Author):
+    """Writes three personas with three friends each, who build rafts."""
 
-    def __init__(self, **replies):
-        self.replies, self.asked = replies, []
+    prompts = read_prompts(seed_data.__file__)
 
-    def __call__(self, request):
-        text = request["messages"][-1]["content"]
-        (shape,) = (each for each in SHAPES if each.instruction in text)
-        lines = text.partition("\n\n")[0].split("\n")
-        data = {name: json.loads(value) for name, value in (line.split(": ", 1) for line in lines)}
-        self.asked.append((shape.__name__, data))
-        name = shape.__name__.lower()
-        reply = self.replies.get(name, getattr(self, name))
-        reply = reply(data) if callable(reply) else reply
-        return reply if isinstance(reply, str | Broken) else json.dumps(reply)
-
-    def count(self, shape):
-        return sum(name == shape for name, _ in self.asked)
-
-    def names(self, data):
+    def Names(self, data):  # noqa: N802  # the methods have the names of the prompts
         return NAMES
 
-    def profile(self, data):
-        given = dict.fromkeys(prompts.Profile.model_fields, "not provided")
+    def Profile(self, data):  # noqa: N802
+        given = dict.fromkeys(Profile.model_fields, "not provided")
         return given | {"nickname": "Lili", "age": 31, "employer": "the Harbour Yard"}
 
-    def relationships(self, data):
+    def Relationships(self, data):  # noqa: N802
         pairs = zip(data["Kinds"], FRIENDS, strict=False)
         return {
             "relationships": [{"relationship": k, "name": n, "description": f"{n} rows in Linz."} for k, n in pairs]
         }
 
-    def event(self, data):
+    def Event(self, data):  # noqa: N802
         who, other, number = (
             data["Person"]["Protagonist"],
             data["Other person"]["Supporting Characters"],
@@ -73,37 +59,24 @@ class Author:
         )
         return {"background": "A lake.", "summary": f"Raft {number}", "content": content}
 
-    def dialogue(self, data):
+    def Dialogue(self, data):  # noqa: N802
         raft = data["Event"]["summary"]
         return {
             "exchanges": [{"person": f"We built it, {raft} {n}.", "assistant": f"How was it, {n}?"} for n in range(3)]
         }
 
-    def pairs(self, data):
+    def Pairs(self, data):  # noqa: N802
         last = data["Memory"].split("\n")[0].split(" ")[-1].strip(".")
         return {"pairs": [{"question": f"What ends “{data['Memory'][:90]}”?", "answer": f"It is {last}"}]}
 
-    def anchors(self, data):
+    def Anchors(self, data):  # noqa: N802
         return {"anchors": [data["Answer"].removeprefix("It is "), "a zeppelin"]}
 
-    def memoryscore(self, data):
+    def MemoryScore(self, data):  # noqa: N802
         return {"score": 10}
 
-    def pairscore(self, data):
+    def PairScore(self, data):  # noqa: N802
         return {"score": 8}
-
-
-SHAPES = [
-    prompts.Names,
-    prompts.Profile,
-    prompts.Relationships,
-    prompts.Event,
-    prompts.Dialogue,
-    prompts.Pairs,
-    prompts.Anchors,
-    prompts.MemoryScore,
-    prompts.PairScore,
-]
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +111,7 @@ def left_out(tmp_path, number=1):
 
 
 def test_what_is_generated_is_run_as_a_benchmark(command, tmp_path):
-    status, said = command("--personas", 2, "--events", 1, author=Author())
+    status, said = command("--personas", 2, "--events", 1, author=Biographer())
     assert status == 0, said
     assert "out: 2 personas" in said
     histories = list(load(tmp_path / "out"))
@@ -154,7 +127,7 @@ def test_what_is_generated_is_run_as_a_benchmark(command, tmp_path):
 
 
 def test_the_bank_is_imported_without_a_complaint(command, tmp_path):
-    command("--events", 1, author=Author())
+    command("--events", 1, author=Biographer())
     unpacked = unpack(tmp_path / "out" / "perltmem_generated.json")
     assert unpacked.importer is importer
     records = [record for source in unpacked.sources for record in unpacked.importer.read(source)]
@@ -163,7 +136,7 @@ def test_the_bank_is_imported_without_a_complaint(command, tmp_path):
 
 
 def test_a_profile_keeps_its_seed_and_leaves_out_what_says_nothing(command, tmp_path):
-    command("--events", 1, author=Author())
+    command("--events", 1, author=Biographer())
     profile, seed = made(tmp_path)[0]["Ana Lima"]["profile"], draw_seed(0, 1)
     assert profile == {
         "Protagonist": "Ana Lima",
@@ -178,7 +151,7 @@ def test_a_profile_keeps_its_seed_and_leaves_out_what_says_nothing(command, tmp_
 
 
 def test_a_dialogue_is_dated_after_its_event(command, tmp_path):
-    command("--events", 2, author=Author())
+    command("--events", 2, author=Biographer())
     bank = made(tmp_path)[0]["Ana Lima"]
     assert len(bank["events"]) == len(bank["dialogues"]) == 6
     for dialogue in bank["dialogues"].values():
@@ -188,7 +161,10 @@ def test_a_dialogue_is_dated_after_its_event(command, tmp_path):
 
 def test_an_interrupted_run_goes_on_where_it_stopped(command, tmp_path):
     fewer = ("--personas", 3, "--events", 1)
-    whole, stops = Author(), Author(names=lambda data: Broken(503) if "Ana Lima" in data["Names in use"] else NAMES)
+    whole, stops = (
+        Biographer(),
+        Biographer(Names=lambda data: Broken(503) if "Ana Lima" in data["Names in use"] else NAMES),
+    )
     status, said = command(*fewer, author=stops)
     assert status == 1
     assert "persona 2, seed profile: The chat model gave no usable reply" in said
@@ -199,29 +175,29 @@ def test_an_interrupted_run_goes_on_where_it_stopped(command, tmp_path):
     assert whole.count("Names") == 2
     assert (tmp_path / "out" / "personas" / "1.json").read_bytes() == before
     assert list(made(tmp_path)[0]) == list(PEOPLE)
-    idle = Author()
+    idle = Biographer()
     assert command(*fewer, author=idle)[0] == 0
     assert idle.asked == []
 
 
 def test_a_folder_is_not_mixed_from_two_seeds_or_models(command):
-    command("--events", 1, author=Author())
-    status, said = command("--events", 1, "--seed", 5, author=Author())
+    command("--events", 1, author=Biographer())
+    status, said = command("--events", 1, "--seed", 5, author=Biographer())
     assert status == 1
     assert re.search(r'out was made with .*"seed": 0.*, not with .*"seed": 5.* Name a new folder', said)
 
 
 def test_a_damaged_persona_is_named(command, tmp_path):
-    command("--events", 1, author=Author())
+    command("--events", 1, author=Biographer())
     (tmp_path / "out" / "personas" / "1.json").write_text('{"name": "Ana')
-    status, said = command("--events", 1, author=Author())
+    status, said = command("--events", 1, author=Biographer())
     assert status == 1
     assert "1.json is damaged" in said
     assert "Delete it to make it again" in said
 
 
 def test_a_reply_that_cannot_be_read_is_asked_for_once_more_then_left_out(command, tmp_path):
-    author = Author(dialogue="I would rather not.")
+    author = Biographer(Dialogue="I would rather not.")
     assert command("--events", 1, author=author)[0] == 0
     assert author.count("Dialogue") == 6
     assert left_out(tmp_path)["dialogues: unusable reply"] == 3
@@ -230,15 +206,15 @@ def test_a_reply_that_cannot_be_read_is_asked_for_once_more_then_left_out(comman
 
 
 def test_a_second_reply_that_can_be_read_counts(command, tmp_path):
-    author = Author()
-    author.replies["profile"] = lambda data: "Hm." if author.count("Profile") == 1 else author.profile(data)
+    author = Biographer()
+    author.replies["Profile"] = lambda data: "Hm." if author.count("Profile") == 1 else author.Profile(data)
     assert command("--events", 1, author=author)[0] == 0
     assert (author.count("Profile"), list(made(tmp_path)[0])) == (2, ["Ana Lima"])
 
 
 def test_a_persona_that_fails_is_named_and_the_others_are_made(command, tmp_path):
-    author = Author()
-    author.replies["profile"] = lambda data: "Hm." if author.count("Profile") <= 2 else author.profile(data)
+    author = Biographer()
+    author.replies["Profile"] = lambda data: "Hm." if author.count("Profile") <= 2 else author.Profile(data)
     status, said = command("--personas", 2, "--events", 1, author=author)
     assert status == 1
     assert "persona 1, profile: no profile of Ana Lima: it holds no JSON object" in said
@@ -247,7 +223,7 @@ def test_a_persona_that_fails_is_named_and_the_others_are_made(command, tmp_path
 
 
 def test_a_run_without_any_question_is_an_error(command, tmp_path):
-    status, said = command("--events", 1, author=Author(pairs={"pairs": []}))
+    status, said = command("--events", 1, author=Biographer(Pairs={"pairs": []}))
     assert status == 1
     assert "no question was made" in said
     assert not list((tmp_path / "out").glob("perlt*"))
@@ -263,13 +239,13 @@ def test_a_run_without_any_question_is_an_error(command, tmp_path):
     ],
 )
 def test_a_relationship_of_another_form_is_left_out(command, tmp_path, change, reason):
-    author = Author()
+    author = Biographer()
 
     def relationships(data):
-        people = author.relationships(data)["relationships"]
+        people = author.Relationships(data)["relationships"]
         return {"relationships": [people[0] | change, *people[1:], people[1]]}
 
-    author.replies["relationships"] = relationships
+    author.replies["Relationships"] = relationships
     assert command("--events", 1, author=author)[0] == 0
     assert len(made(tmp_path)[0]["Ana Lima"]["social_relationship"]) == 2
     assert left_out(tmp_path)[reason] >= 1
@@ -284,17 +260,17 @@ def test_a_relationship_of_another_form_is_left_out(command, tmp_path, change, r
     ],
 )
 def test_an_event_without_substance_is_left_out(command, tmp_path, event, reason):
-    author = Author()
-    author.replies["event"] = lambda data: author.event(data) | (event if author.count("Event") <= 2 else {})
+    author = Biographer()
+    author.replies["Event"] = lambda data: author.Event(data) | (event if author.count("Event") <= 2 else {})
     command("--events", 2, author=author)
     assert left_out(tmp_path)[reason] == (1 if "summary" in event else 2)
 
 
 def test_what_scores_below_the_threshold_is_left_out(command, tmp_path):
-    author = Author(
-        pairscore=lambda data: {"score": 5 if "Profile" in data["Question"] or "Lili" in data["Answer"] else 6}
+    author = Biographer(
+        PairScore=lambda data: {"score": 5 if "Profile" in data["Question"] or "Lili" in data["Answer"] else 6}
     )
-    author.replies["memoryscore"] = lambda data: {"score": 5 if author.count("MemoryScore") == 1 else 6}
+    author.replies["MemoryScore"] = lambda data: {"score": 5 if author.count("MemoryScore") == 1 else 6}
     command("--events", 1, author=author)
     bank, ((_, questions),) = made(tmp_path)[0]["Ana Lima"], made(tmp_path)[1][0].items()
     reasons = left_out(tmp_path)
@@ -307,8 +283,8 @@ def test_what_scores_below_the_threshold_is_left_out(command, tmp_path):
 
 def test_a_question_is_asked_once_and_has_an_anchor(command, tmp_path):
     where, when = {"question": "Where?", "answer": "In Graz"}, {"question": "When?", "answer": "At dawn"}
-    author = Author(anchors=lambda data: {"anchors": [data["Answer"]]})
-    author.replies["pairs"] = lambda data: {"pairs": [where, when, where] if "Graz" in data["Memory"] else []}
+    author = Biographer(Anchors=lambda data: {"anchors": [data["Answer"]]})
+    author.replies["Pairs"] = lambda data: {"pairs": [where, when, where] if "Graz" in data["Memory"] else []}
     command("--events", 1, author=author)
     ((_, questions),) = made(tmp_path)[1][0].items()
     ((key, (item,)),) = questions["events"][0].items()
@@ -351,8 +327,8 @@ def test_a_seed_has_at_most_one_partner_and_depends_on_its_number_alone():
 
 
 def test_an_interrupted_persona_goes_on_where_it_stopped(command, tmp_path):
-    stops = Author()
-    stops.replies["dialogue"] = lambda data: stops.dialogue(data) if stops.count("Dialogue") == 1 else Broken(503)
+    stops = Biographer()
+    stops.replies["Dialogue"] = lambda data: stops.Dialogue(data) if stops.count("Dialogue") == 1 else Broken(503)
     status, said = command("--events", 1, author=stops)
     assert status == 1
     assert "persona 1, dialogues: " in said
@@ -362,7 +338,7 @@ def test_an_interrupted_persona_goes_on_where_it_stopped(command, tmp_path):
     assert replies == stops.count("Names") + stops.count("Profile") + 1 + stops.count("Event") + 1
     with kept.open("a") as file:
         file.write('{"asked": "half a li')
-    author = Author()
+    author = Biographer()
     assert command("--events", 1, author=author)[0] == 0
     assert {name for name, _ in author.asked} == {"Dialogue", "MemoryScore", "Pairs", "Anchors", "PairScore"}
     assert author.count("Dialogue") == 2
@@ -371,5 +347,5 @@ def test_an_interrupted_persona_goes_on_where_it_stopped(command, tmp_path):
 
 
 def test_prompts_quote_their_data_as_json():
-    text = prompt(prompts.Anchors, {"memory": "a\n\nb <end>", "question": "Q?"})
+    text = prompt("Which words?", {"memory": "a\n\nb <end>", "question": "Q?"})
     assert text.startswith('Memory: "a\\n\\nb \\u003cend>"\nQuestion: "Q?"\n\n')

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from eval.__main__ import main
 from eval.benchmarks.dialsim.adapter import load
-from eval.benchmarks.dialsim.generation import prompts
+from eval.benchmarks.dialsim.generation import quizzes
 from eval.benchmarks.dialsim.generation.quizzes import answerability, dated
 from eval.benchmarks.dialsim.generation.relations import RELATIONS
 from eval.benchmarks.dialsim.generation.scenes import read_show
 from eval.benchmarks.dialsim.generation.styles import keeps
+from eval.making.writer import read_prompts
 from support.author import Author
 from support.chat_server import Broken, ChatServer
 
@@ -55,9 +56,9 @@ SCENES = {"Who is Mo's boss?": [1], "What fell into the harbour?": [2], "Who pla
 class Director(Author):
     """Knows the show, and says "Hey!" before every question."""
 
-    modules = (prompts,)
+    prompts = read_prompts(quizzes.__file__)
 
-    def Triples(self, data):  # noqa: N802  # the methods have the names of the shapes
+    def Triples(self, data):  # noqa: N802  # the methods have the names of the prompts
         stated = TRIPLES.get(data["Day"], []) if "Odo" in data["Scene"] and "swam" not in data["Scene"] else []
         return {"triples": [{"head": h, "relation": r, "tail": t} for h, r, t in stated]}
 

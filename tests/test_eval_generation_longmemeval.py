@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from eval.__main__ import main
 from eval.benchmarks.longmemeval.adapter import load
-from eval.benchmarks.longmemeval.generation import check_prompts, question_prompts, session_prompts
-from eval.benchmarks.longmemeval.generation.attributes import draw_attribute, ontology
-from eval.benchmarks.longmemeval.generation.dating import parse_day, read_days
-from eval.benchmarks.longmemeval.generation.draft import LeftOut
-from eval.benchmarks.longmemeval.generation.kinds import KINDS
+from eval.benchmarks.longmemeval.generation.draft import KINDS
+from eval.benchmarks.longmemeval.generation.questions import parse_day, read_days
+from eval.benchmarks.longmemeval.generation.users import draw_attribute, load_prompts, ontology
+from eval.making.writer import LeftOut
 from support.author import Author
 from support.chat_server import Broken, ChatServer
 
@@ -24,9 +23,9 @@ TOWNS = ("Graz", "Oulu", "Lviv", "Cork", "Faro", "Nice")
 class Teller(Author):
     """Each question is about boats in towns. It is answered right from chats that have all of its towns."""
 
-    modules = (question_prompts, session_prompts, check_prompts)
+    prompts = load_prompts()
 
-    def Background(self, data):  # noqa: N802  # the methods have the names of the shapes
+    def Background(self, data):  # noqa: N802  # the methods have the names of the prompts
         return {"background": "The user keeps boats in some towns. " * 6}
 
     def questions(self, data, topic, answer):
@@ -110,7 +109,7 @@ class Teller(Author):
 
 def only(*kinds):
     """Replies that make no questions but of these kinds."""
-    return {kind.questions.__name__: {"questions": []} for kind in KINDS if kind.name not in kinds}
+    return {kind.questions: {"questions": []} for kind in KINDS if kind.name not in kinds}
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,9 @@ import pytest
 
 from eval.__main__ import main
 from eval.benchmarks.madial.adapter import load
-from eval.benchmarks.madial.generation import prompts
+from eval.benchmarks.madial.generation import users
 from eval.benchmarks.madial.generation.kinds import EMOTIONS, KINDS, SCENES
+from eval.making.writer import read_prompts
 from support.author import Author
 from support.chat_server import Broken, ChatServer
 
@@ -15,9 +16,9 @@ from support.chat_server import Broken, ChatServer
 class Friend(Author):
     """Writes two children, and finds the last memories most suitable."""
 
-    modules = (prompts,)
+    prompts = read_prompts(users.__file__)
 
-    def Profile(self, data):  # noqa: N802  # the methods have the names of the shapes
+    def Profile(self, data):  # noqa: N802  # the methods have the names of the prompts
         name = ("Ola", "Nils")[len(data["Names taken"])]
         return {"name": name, "age": 8, "about": f"{name} keeps hens and rows a boat."}
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import argparse
 
 from eval.benchmarks.dialsim.generation import folder as dialsim
-from eval.benchmarks.longmemeval.generation import folder as longmemeval
-from eval.benchmarks.longmemeval.generation.user import Plan as LongMemEvalPlan
-from eval.benchmarks.madial.generation import folder as madial
-from eval.benchmarks.madial.generation.user import Plan as MADialPlan
+from eval.benchmarks.longmemeval.generation import users as longmemeval
+from eval.benchmarks.madial.generation import users as madial
 from eval.benchmarks.perltqa.generation import folder as perltqa
 from eval.cli.output import progress_bars, show
 from eval.making.parts import Generated
@@ -29,7 +27,7 @@ def generate_dialsim(arguments: argparse.Namespace, evaluator: Evaluator) -> int
 
 def generate_longmemeval(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
     """Make questions with evidence sessions as LongMemEval has them."""
-    plan = LongMemEvalPlan(arguments.model, arguments.seed, arguments.threshold, questions=arguments.questions)
+    plan = longmemeval.Plan(arguments.model, arguments.seed, arguments.threshold, questions=arguments.questions)
     model = chat_model(plan.model, quantization=evaluator.settings.quantization)
     with progress_bars("part") as watch:
         done = longmemeval.generate(arguments.folder, arguments.attributes, plan, model, watch)
@@ -38,7 +36,7 @@ def generate_longmemeval(arguments: argparse.Namespace, evaluator: Evaluator) ->
 
 def generate_madial(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
     """Make users with memories, and dialogues that bring them up, as MADial-Bench has them."""
-    plan = MADialPlan(
+    plan = madial.Plan(
         arguments.model, arguments.seed, arguments.threshold, events=arguments.events, dialogues=arguments.dialogues
     )
     model = chat_model(plan.model, quantization=evaluator.settings.quantization)

@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from eval.making.writer import Writer
+from eval.making.writer import NotMade, Writer
 from eval.runs.run import write_atomically
 from eval.types import Watch
 from graph.models.faults import Unreachable
@@ -30,10 +30,6 @@ class GenerationStopped(MemoirError):
     """The files cannot be made, or not to the end; the message says which part and step, and what is kept."""
 
 
-class NotMade(Exception):  # the next part is made, not an error of the program
-    """The model's replies do not make this part; the message says what was wrong."""
-
-
 class Part(BaseModel):
     """A finished part, as its file has it; the number of replies to it, and what was left out by step and reason."""
 
@@ -42,6 +38,7 @@ class Part(BaseModel):
 
 
 AnyPart = TypeVar("AnyPart", bound=Part)
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,71 +60,83 @@ class Generated:
     failed: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Made(Generic[AnyPart]):
-    """The parts of a folder in their order, and why some could not be made."""
+class Generation:
+    """One run that makes the parts of a benchmark in a folder, as far as it lacks them.
 
-    parts: Sequence[AnyPart]
-    failed: Sequence[str]
+    `make` may be called for several kinds of parts; `account` and `nothing` speak of all of them.
+    """
 
-    @property
-    def left_out(self) -> Mapping[str, int]:
-        """What was left out over all parts, the most frequent first."""
-        counts = Counter[str]()
-        for part in self.parts:
-            counts.update(part.left_out)
-        return dict(counts.most_common())
+    def __init__(
+        self, folder: Path, plan: Plan, prompts: Mapping[str, str], model: BaseChatModel, watch: Watch
+    ) -> None:
+        """Begin, or go on.
 
-    def generated(self, counts: Mapping[str, int]) -> Generated:
-        """The account of these parts, with what their files hold."""
-        return Generated(counts, sum(part.replies for part in self.parts), self.left_out, self.failed)
+        Raises:
+            GenerationStopped: the folder was made by another plan.
+        """
+        _keep_plan(folder, plan)
+        self._folder = folder
+        self._plan = plan
+        self._prompts = prompts
+        self._model = model
+        self._watch = watch
+        self._parts: list[Part] = []
+        self._failed: list[str] = []
+
+    def make(
+        self,
+        kind: str,
+        items: Sequence[Item],
+        shape: type[AnyPart],
+        make: Callable[[Item, Sequence[AnyPart], Writer], AnyPart],
+    ) -> Sequence[AnyPart]:
+        """Make a part of each item; `make` gets the finished ones, too. Those that cannot be made are missing.
+
+        Raises:
+            GenerationStopped: a part is damaged, or the model does not reply.
+        """
+        place = self._folder / f"{kind}s"
+        place.mkdir(exist_ok=True)
+        files = {number: place / f"{number}.json" for number in range(1, len(items) + 1)}
+        made = {number: _read(file, shape) for number, file in files.items() if file.exists()}
+        for number, item in enumerate(items, start=1):
+            if number in made:
+                continue
+            replies = place / f"{number}.replies"
+            writer = Writer(self._model, self._prompts, self._plan.threshold, f"{kind} {number}", replies, self._watch)
+            try:
+                part = make(item, [made[each] for each in sorted(made)], writer)
+            except NotMade as fault:
+                self._failed.append(f"{writer.place}: {fault}")
+            except Unreachable as fault:
+                raise GenerationStopped(
+                    f"{writer.place}: {fault}. The {len(made)} finished are kept, and the replies to this one; run the "
+                    "same command again to go on"
+                ) from fault
+            else:
+                part.replies, part.left_out = writer.replies, dict(writer.left_out)
+                write_atomically(files[number], part.model_dump_json(indent=1).encode())
+                made[number] = part
+            replies.unlink(missing_ok=True)
+        parts = [made[number] for number in sorted(made)]
+        self._parts += parts
+        return parts
+
+    def account(self, counts: Mapping[str, int]) -> Generated:
+        """The account of what was made, with what the files hold."""
+        return Generated(counts, sum(part.replies for part in self._parts), self._left_out(), self._failed)
 
     def nothing(self, what: str) -> GenerationStopped:
         """The error that nothing came out that can be asked, with the reasons."""
-        reasons = [f"{number} × {reason}" for reason, number in self.left_out.items()]
-        return GenerationStopped(f"no {what} was made ({'; '.join([*self.failed, *reasons])}). Try a larger model")
+        reasons = [f"{number} × {reason}" for reason, number in self._left_out().items()]
+        return GenerationStopped(f"no {what} was made ({'; '.join([*self._failed, *reasons])}). Try a larger model")
 
-
-def make_parts(
-    folder: Path,
-    kind: str,
-    number: int,
-    plan: Plan,
-    shape: type[AnyPart],
-    make: Callable[[int, Sequence[AnyPart], Writer], AnyPart],
-    model: BaseChatModel,
-    watch: Watch,
-) -> Made[AnyPart]:
-    """Make those of the parts 1 to `number` that the folder lacks; `make` gets a part's number and those before it.
-
-    Raises:
-        GenerationStopped: the folder was made by another plan, a part is damaged, or the model does not reply.
-    """
-    _keep_plan(folder, plan)
-    place = folder / f"{kind}s"
-    place.mkdir(exist_ok=True)
-    made = {n: _read(file, shape) for n in range(1, number + 1) if (file := place / f"{n}.json").exists()}
-    failed = []
-    for n in range(1, number + 1):
-        if n in made:
-            continue
-        replies = place / f"{n}.replies"
-        writer = Writer(model, f"{kind} {n}", replies, watch)
-        try:
-            part = make(n, [made[before] for before in sorted(made)], writer)
-        except NotMade as fault:
-            failed.append(f"{writer.place}: {fault}")
-        except Unreachable as fault:
-            raise GenerationStopped(
-                f"{writer.place}: {fault}. The {len(made)} finished are kept, and the replies to this one; run the "
-                "same command again to go on"
-            ) from fault
-        else:
-            part.replies, part.left_out = writer.replies, dict(writer.left_out)
-            write_atomically(place / f"{n}.json", part.model_dump_json(indent=1).encode())
-            made[n] = part
-        replies.unlink(missing_ok=True)
-    return Made([made[n] for n in sorted(made)], failed)
+    def _left_out(self) -> Mapping[str, int]:
+        """What was left out over all parts, the most frequent first."""
+        counts = Counter[str]()
+        for part in self._parts:
+            counts.update(part.left_out)
+        return dict(counts.most_common())
 
 
 def write_json(file: Path, value: Any) -> None:  # noqa: ANN401  # of whatever JSON has

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from eval.making.prompting import Asked, prompt
+from eval.making.shapes import Score
 from eval.types import Watch
 from graph.models.calls import Completion, ModelFailed, Unreachable
-from graph.models.json_replies import UnusableReply, ask_for_json
+from graph.models.json_replies import StrictReply, UnusableReply, ask_for_json, quoted
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -22,52 +24,65 @@ MAX_TOKENS = 1024
 """Most tokens of a reply; an event of 300 words takes some 500, ten relationships 700."""
 
 Item = TypeVar("Item")
-Reply = TypeVar("Reply", bound=Asked)
+Reply = TypeVar("Reply", bound=StrictReply)
+
+
+class NotMade(Exception):  # the next part is made, not an error of the program
+    """The model's replies do not make this part; the message says what was wrong."""
+
+
+class LeftOut(Exception):  # the next item of the step is made, not an error of the program
+    """An item of a step is not kept; the message says why."""
 
 
 class Writer:
-    """Asks a model for a part such as "persona 3"; `left_out` counts what was dropped, by step and reason.
+    """Asks a model for a part such as "persona 3"; `left_out` counts what was left out, by step and reason.
 
-    Usable replies are added to a file of JSON lines. Of a part that was interrupted, the file answers what was asked
-    before, so that only the rest is asked of the model. `replies` is their number, old and new; `last_fault` says what
-    was wrong with the last one that could not be used.
+    `prompts` are the instructions by name. Usable replies are added to a file of JSON lines. Of a part that was
+    interrupted, the file answers what was asked before, so that only the rest is asked of the model. `replies` is their
+    number, old and new.
     """
 
-    def __init__(self, model: BaseChatModel, part: str, file: Path, watch: Watch) -> None:
-        self.step, self.last_fault = "", ""
+    def __init__(
+        self, model: BaseChatModel, prompts: Mapping[str, str], threshold: int, part: str, file: Path, watch: Watch
+    ) -> None:
         self.replies = 0
         self.left_out = Counter[str]()
+        self._step = ""
+        self._model = model
+        self._prompts = prompts
+        self._threshold = threshold
         self._part = part
         self._file = file
         self._kept = _read(file)
-        self._model = model
         self._watch = watch
 
     @property
     def place(self) -> str:
         """The part and the step, for progress and errors."""
-        return f"{self._part}, {self.step}"
+        return f"{self._part}, {self._step}"
 
     def begin(self, step: str) -> None:
         """Begin a step of one reply."""
-        self.step = step
+        self._step = step
         self._watch(self.place, 0, 1)
 
     def each(self, step: str, items: Sequence[Item]) -> Iterator[Item]:
         """Yield the items of a step, and report how many of them are done."""
-        self.step = step
+        self._step = step
         for done, item in enumerate(items):
             self._watch(self.place, done, len(items))
             yield item
         self._watch(self.place, len(items), len(items))
 
-    def ask(self, shape: type[Reply], **data: object) -> Reply | None:
-        """Return a reply about the data; None, counted, if two replies do not have the shape, or there is none.
+    def ask(self, shape: type[Reply], name: str = "", /, **data: object) -> Reply:
+        """Return a reply about the data to the prompt of a name, by default the shape's.
 
         Raises:
+            LeftOut: two replies do not have the shape, or there is none.
             Unreachable: the model may reply another time.
         """
-        text = prompt(shape, data)
+        text = prompt(self._prompts[name or shape.__name__], data)
         asked = sha256(text.encode()).hexdigest()
         if self._kept[asked]:
             self.replies += 1
@@ -78,18 +93,64 @@ class Writer:
         except Unreachable:
             raise
         except (UnusableReply, ModelFailed) as fault:
-            self.last_fault = str(fault)
-            self.drop("unusable reply")
-            return None
+            raise LeftOut("unusable reply") from fault
         finally:
             self.replies += len(replies)
         with self._file.open("a", encoding="utf-8") as file:
             file.write(json.dumps({"asked": asked, "reply": reply.model_dump()}, ensure_ascii=False) + "\n")
         return reply
 
+    def require(self, what: str, shape: type[Reply], /, **data: object) -> Reply:
+        """Return a reply that the part cannot do without; `what` begins the message if there is none.
+
+        Raises:
+            NotMade: there is no usable reply.
+            Unreachable: the model may reply another time.
+        """
+        try:
+            return self.ask(shape, **data)
+        except LeftOut as fault:
+            raise NotMade(f"{what}{fault.__cause__}") from fault
+
+    def score(self, name: str, too_low: str, /, **data: object) -> int:
+        """Return the score from 0 to 10 that the model gives by the prompt of a name.
+
+        Raises:
+            LeftOut: it is below the threshold, for the reason `too_low`, or there is no usable reply.
+            Unreachable: the model may reply another time.
+        """
+        score = self.ask(Score, name, **data).score
+        if score < self._threshold:
+            raise LeftOut(too_low)
+        return score
+
+    @contextmanager
+    def leave_out(self) -> Iterator[None]:
+        """Count an item that is left out within, and go on after it."""
+        try:
+            yield
+        except LeftOut as fault:
+            self.drop(str(fault))
+
     def drop(self, reason: str) -> None:
         """Count something that this step leaves out."""
-        self.left_out[f"{self.step}: {reason}"] += 1
+        self.left_out[f"{self._step}: {reason}"] += 1
+
+
+def read_prompts(module: str) -> dict[str, str]:
+    """The instructions beside a module's file, by name: prompts.toml."""
+    return tomllib.loads(Path(module).with_name("prompts.toml").read_text("utf-8"))
+
+
+def prompt(instruction: str, data: Mapping[str, object]) -> str:
+    """The data, a line each as JSON, then the instruction."""
+    lines = (f"{name.replace('_', ' ').capitalize()}: {quoted(value)}" for name, value in data.items())
+    return "\n".join(lines) + f"\n\n{instruction}"
+
+
+def one_line(text: str) -> str:
+    """The text without line breaks, and without spaces at its ends or twice."""
+    return " ".join(text.split())
 
 
 def _read(file: Path) -> defaultdict[str, list[Any]]:

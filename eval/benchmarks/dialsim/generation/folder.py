@@ -9,20 +9,19 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eval.benchmarks.dialsim.generation.asked import GRAPH, Question, as_files, from_graph, from_quizzes
+from eval.benchmarks.dialsim.generation.asked import GRAPH, as_files, from_graph, from_quizzes
 from eval.benchmarks.dialsim.generation.quizzes import QuizEvidence, find_evidence, read_quizzes
 from eval.benchmarks.dialsim.generation.relations import SceneFacts, quads, read_facts
 from eval.benchmarks.dialsim.generation.scenes import read_show
 from eval.benchmarks.dialsim.generation.styles import Style, restyle
-from eval.making.parts import Generated, Made, Part, make_parts, write_json
-from eval.making.parts import Plan as AnyPlan
-from eval.making.writer import Writer
+from eval.making import parts
+from eval.making.parts import Generated, Generation, write_json
+from eval.making.writer import read_prompts
 from eval.types import Watch
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan(AnyPlan):
+class Plan(parts.Plan):
     """How the questions are made; `source` is the SHA-256 of the script and the quiz."""
 
     source: str = ""
@@ -51,41 +50,32 @@ def generate(
     source += json.dumps([each.model_dump() for each in quizzes])
     plan = replace(plan, source=sha256(source.encode()).hexdigest())
     sessions = show.sessions
-
-    def make_facts(number: int, before: Sequence[SceneFacts], writer: Writer) -> SceneFacts:
-        return read_facts(sessions[number - 1], plan.threshold, writer)
-
-    def make_evidence(number: int, before: Sequence[QuizEvidence], writer: Writer) -> QuizEvidence:
-        return find_evidence(quizzes[number - 1], show, writer)
-
-    def make_style(number: int, before: Sequence[Style], writer: Writer) -> Style:
-        own = [question for question in asked if question.place == number - 1]
-        return restyle(number - 1, own, show, plan.seed, plan.threshold, writer)
-
-    facts = make_parts(folder, "session", len(sessions), plan, SceneFacts, make_facts, model, watch)
-    found = make_parts(folder, "question", len(quizzes), plan, QuizEvidence, make_evidence, model, watch)
-    asked = [
-        *from_graph(show, quads(sessions, facts.parts), plan.seed),
-        *from_quizzes(quizzes, found.parts, show, plan.seed),
-    ]
-    parts: list[Part] = [*facts.parts, *found.parts]
+    generation = Generation(folder, plan, read_prompts(__file__), model, watch)
+    facts = generation.make("session", sessions, SceneFacts, lambda scene, _, writer: read_facts(scene, writer))
+    found = generation.make(
+        "question", quizzes, QuizEvidence, lambda quiz, _, writer: find_evidence(quiz, show, writer)
+    )
+    asked = [*from_graph(show, quads(sessions, facts), plan.seed), *from_quizzes(quizzes, found, show, plan.seed)]
     if not asked:
-        raise Made(parts, ()).nothing("question")
-    styles = make_parts(folder, "style", len(sessions), plan, Style, make_style, model, watch)
+        raise generation.nothing("question")
+    of_session = [[question for question in asked if question.place == place] for place in range(len(sessions))]
+    styles = generation.make(
+        "style",
+        list(enumerate(of_session)),
+        Style,
+        lambda item, _, writer: restyle(*item, show, plan.seed, writer),
+    )
     for question in asked:
-        question.styles |= styles.parts[question.place].styles.get(question.text, {})
+        question.styles |= styles[question.place].styles.get(question.text, {})
     data, days = as_files(show, asked)
     write_json(folder / f"{show.name}_dialsim.json", data)
     for part, each in days.items():
         write_json(folder / f"{show.name}_oracle_{part}.json", each)
-    return Made([*parts, *styles.parts], ()).generated(_counts(asked, parts))
-
-
-def _counts(asked: Sequence[Question], parts: Sequence[Part]) -> dict[str, int]:
     of_part = Counter(question.part for question in asked)
-    return {
-        "relations": sum(len(part.facts) for part in parts if isinstance(part, SceneFacts)),
+    counts = {
+        "relations": sum(len(part.facts) for part in facts),
         "questions from them": of_part[GRAPH],
         "questions from quizzes": len(asked) - of_part[GRAPH],
         "questions in a style": sum(bool(question.styles) for question in asked),
     }
+    return generation.account(counts)

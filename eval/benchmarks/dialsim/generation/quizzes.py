@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Annotated
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from eval.benchmarks.dialsim.generation.prompts import Evidence
 from eval.benchmarks.dialsim.generation.scenes import Scene, Show
 from eval.making.parts import GenerationStopped, Part
-from eval.making.writer import Writer
+from eval.making.shapes import bound
+from eval.making.writer import LeftOut, Writer
+from graph.models.json_replies import StrictReply
 from graph.understanding.sentences import shorten
 
 
@@ -21,6 +23,14 @@ class Quiz(BaseModel):
     question: str = Field(min_length=1)
     options: list[str] = Field(min_length=2)
     answer: str
+
+
+class Evidence(StrictReply):
+    """Where an episode answers a quiz question (appendix C)."""
+
+    answerable: bool
+    scenes: Annotated[list[int], bound(maxItems=20)]
+    needs_all: bool
 
 
 class QuizEvidence(Part):
@@ -60,14 +70,13 @@ def find_evidence(quiz: Quiz, show: Show, writer: Writer) -> QuizEvidence:
     writer.begin("evidence")
     scenes = {scene.number: scene for scene in show.scenes if scene.episode == quiz.episode}
     text = "\n\n".join(f"Scene {number}\n{scene.script}" for number, scene in sorted(scenes.items()))
-    reply = writer.ask(Evidence, scenes=text, question=quiz.question, answer=quiz.answer)
-    if reply is None:
-        return QuizEvidence(scenes=[])
-    named = sorted(set(reply.scenes) & set(scenes))
-    if not reply.answerable or not named:
-        writer.drop(f"“{shorten(quiz.question, 80)}” is not answered by its episode")
-        return QuizEvidence(scenes=[])
-    return QuizEvidence(scenes=named, needs_all=reply.needs_all and len(named) > 1)
+    with writer.leave_out():
+        reply = writer.ask(Evidence, scenes=text, question=quiz.question, answer=quiz.answer)
+        named = sorted(set(reply.scenes) & set(scenes))
+        if not reply.answerable or not named:
+            raise LeftOut(f"“{shorten(quiz.question, 80)}” is not answered by its episode")
+        return QuizEvidence(scenes=named, needs_all=reply.needs_all and len(named) > 1)
+    return QuizEvidence(scenes=[])
 
 
 def evidence_of(quiz: Quiz, found: QuizEvidence, show: Show) -> Sequence[Scene]:

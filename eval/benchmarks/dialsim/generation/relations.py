@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Annotated
 
 from pydantic import BaseModel
 
-from eval.benchmarks.dialsim.generation.prompts import Triples, TripleScore
 from eval.benchmarks.dialsim.generation.scenes import Scene
 from eval.making.parts import Part
-from eval.making.prompting import one_line
 from eval.making.quads import Quad, folded
-from eval.making.writer import Writer
+from eval.making.shapes import Name, Phrase, bound
+from eval.making.writer import LeftOut, Writer, one_line
+from graph.models.json_replies import StrictReply
 from memory.search.tokens import FUNCTION_WORDS, words
 
 ATTRIBUTES = frozenset({"age", "date of birth", "hometown", "job", "major", "place of birth", "place of work"})
@@ -34,6 +35,20 @@ RELATIONS = (
 """All 32 of them (appendix D.1)."""
 
 
+class Triple(StrictReply):
+    """Somebody's relation to somebody or something."""
+
+    head: Name
+    relation: Name
+    tail: Phrase
+
+
+class Triples(StrictReply):
+    """The relations that a scene states (section 3.1.3)."""
+
+    triples: Annotated[list[Triple], bound(maxItems=12)]
+
+
 class Fact(BaseModel):
     """A triple as it is kept."""
 
@@ -48,23 +63,19 @@ class SceneFacts(Part):
     facts: list[Fact]
 
 
-def read_facts(scene: Scene, threshold: int, writer: Writer) -> SceneFacts:
+def read_facts(scene: Scene, writer: Writer) -> SceneFacts:
     """Ask for the triples of a scene; those that it does not name, or that score low, are left out."""
     writer.begin("relations")
     data = {"day": scene.day, "scene": scene.script}
-    reply = writer.ask(Triples, relations=list(RELATIONS), **data)
-    said = _as_words(scene.script)
     facts = list[Fact]()
-    for triple in reply.triples if reply else ():
-        fact = Fact(head=one_line(triple.head), relation=one_line(triple.relation).lower(), tail=one_line(triple.tail))
-        fault = _fault(fact, said) or ("the same twice" if fact in facts else "")
-        if not fault:
-            score = writer.ask(TripleScore, **data, triple=[fact.head, fact.relation, fact.tail])
-            fault = "" if score and score.score >= threshold else "scored too low"
-        if fault:
-            writer.drop(fault)
-        else:
-            facts.append(fact)
+    with writer.leave_out():
+        for triple in writer.ask(Triples, relations=list(RELATIONS), **data).triples:
+            head, relation, tail = one_line(triple.head), one_line(triple.relation).lower(), one_line(triple.tail)
+            fact = Fact(head=head, relation=relation, tail=tail)
+            with writer.leave_out():
+                _check(fact, scene, facts)
+                writer.score("TripleScore", "scored too low", **data, triple=[head, relation, tail])
+                facts.append(fact)
     return SceneFacts(facts=facts)
 
 
@@ -89,15 +100,12 @@ def quads(sessions: Sequence[Scene], facts: Sequence[SceneFacts]) -> list[Quad]:
 
 def _end(quad: Quad, stated: Iterable[Quad]) -> datetime | None:
     """When another fact took the place of this one, or ended it."""
-    ends = [
-        other.since
-        for other in stated
-        if other.since and quad.since and other.since > quad.since and _takes_place(other, quad)
-    ]
-    return min(ends, default=None)
+    return min((other.since for other in stated if other.since and _ends(other, quad)), default=None)
 
 
-def _takes_place(later: Quad, quad: Quad) -> bool:
+def _ends(later: Quad, quad: Quad) -> bool:
+    if not later.since or not quad.since or later.since <= quad.since:
+        return False
     is_same = folded(later.tail) == folded(quad.tail)
     if later.key == quad.key:
         return quad.relation in ONE_AT_A_TIME and not is_same
@@ -110,11 +118,15 @@ def _as_words(text: str) -> str:
     return f" {plain} "
 
 
-def _fault(fact: Fact, said: str) -> str:
-    """Why a fact is left out; empty if it is not. `said` is the scene as words."""
+def _check(fact: Fact, scene: Scene, others: Sequence[Fact]) -> None:
+    """Refuse a fact that is none, that its scene does not name, or that is there already."""
     if fact.relation not in RELATIONS:
-        return "no relation of the paper"
+        raise LeftOut("no relation of the paper")
+    said = _as_words(scene.script)
     for name in (fact.head, fact.tail):
         if FUNCTION_WORDS.issuperset(words(name)) or _as_words(name) not in said:
-            return "not named in the scene"
-    return "of itself" if folded(fact.head) == folded(fact.tail) else ""
+            raise LeftOut("not named in the scene")
+    if folded(fact.head) == folded(fact.tail):
+        raise LeftOut("of itself")
+    if fact in others:
+        raise LeftOut("the same twice")

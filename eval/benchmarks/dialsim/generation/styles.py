@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from random import Random
 
 from eval.benchmarks.dialsim.generation.asked import Question
-from eval.benchmarks.dialsim.generation.prompts import Styled, StyleScore
 from eval.benchmarks.dialsim.generation.scenes import Show
 from eval.making.parts import Part
-from eval.making.prompting import one_line
-from eval.making.writer import Writer
+from eval.making.shapes import Sentence
+from eval.making.writer import LeftOut, Writer, one_line
+from graph.models.json_replies import StrictReply
 from memory.search.tokens import FUNCTION_WORDS
 
 MOST_LINES = 8
@@ -26,31 +26,31 @@ _MUST_STAY = re.compile(r"\b(?:[A-Z]\w*|\d+)")
 """Names, months and numbers: words with a capital letter, but for "who" and its like at the beginning."""
 
 
+class Styled(StrictReply):
+    """A question in somebody's style."""
+
+    question: Sentence
+
+
 class Style(Part):
     """The styles of a session's questions: by the question's words, by who asks."""
 
     styles: dict[str, dict[str, str]]
 
 
-def restyle(place: int, asked: Sequence[Question], show: Show, seed: int, threshold: int, writer: Writer) -> Style:
+def restyle(place: int, asked: Sequence[Question], show: Show, seed: int, writer: Writer) -> Style:
     """Ask for each question of a session in a character's style; a question without one keeps its words."""
     others = sorted(show.sessions[place].speakers - {show.main})
     part = Style(styles={})
-    if not others:
-        return part
-    for question in writer.each("style", asked):
+    for question in writer.each("style", asked if others else ()):
         who = Random(f"{seed} {place} {question.text}").choice(others)
-        reply = writer.ask(Styled, character=who, lines=_lines(show, place, who), question=question.text)
-        styled = one_line(reply.question) if reply else ""
-        if not reply or not keeps(question.text, styled):
-            if reply:
-                writer.drop("a name or a number is lost")
-            continue
-        score = writer.ask(StyleScore, question=question.text, the_same_in_a_style=styled)
-        if score and score.score >= threshold:
+        with writer.leave_out():
+            reply = writer.ask(Styled, character=who, lines=_lines(show, place, who), question=question.text)
+            styled = one_line(reply.question)
+            if not keeps(question.text, styled):
+                raise LeftOut("a name or a number is lost")
+            writer.score("StyleScore", "scored too low", question=question.text, the_same_in_a_style=styled)
             part.styles[question.text] = {who: styled}
-        else:
-            writer.drop("scored too low")
     return part
 
 

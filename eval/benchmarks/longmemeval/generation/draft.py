@@ -1,35 +1,57 @@
-"""A question while it is made: its statements, its sessions, and what the file has of it."""
+"""The types of LongMemEval's questions, and a question while it is made (section 3.2)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any, TypeVar
-
-from eval.benchmarks.longmemeval.generation.kinds import Kind
+from datetime import date, datetime
+from typing import Any
 
 Turn = dict[str, Any]
 """As in the file: role, content, has_answer."""
 
-UNUSABLE = "unusable reply"
 
-Value = TypeVar("Value")
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A type of question: the prompt that asks for it, and from how many statements its answer follows.
 
-
-class LeftOut(Exception):  # the next question is made, not an error of the program
-    """A question is not kept; the message says why."""
-
-
-def need(reply: Value | None) -> Value:
-    """Return a reply that the question cannot do without.
-
-    Raises:
-        LeftOut: there is none.
+    `is_dated`: the statements have days of their own. `is_quoted`: the answer is in the words of its statement.
+    `is_update`: the second statement replaces the first. `has_premise`: there can be such a question with a false one.
     """
-    if reply is None:
-        raise LeftOut(UNUSABLE)
-    return reply
+
+    name: str
+    questions: str
+    least: int = 1
+    most: int = 1
+    is_dated: bool = False
+    is_quoted: bool = False
+    is_update: bool = False
+    has_premise: bool = True
+    task: str = "UserTask"
+    telling: Mapping[str, str] = field(default_factory=lambda: {"user": "Mention"})
+    """The prompts, by role, of the round in which the statement is said; only those who are asked so know it."""
+
+    @property
+    def speaker(self) -> str:
+        """Who says the statement."""
+        return "assistant" if "assistant" in self.telling else "user"
+
+
+KINDS = (
+    Kind("single-session-user", "UserQuestions", is_quoted=True),
+    Kind(
+        "single-session-assistant",
+        "AssistantQuestions",
+        is_quoted=True,
+        task="AssistantTask",
+        telling={"user": "Inquiry", "assistant": "Telling"},
+    ),
+    Kind("single-session-preference", "PreferenceQuestions", has_premise=False),
+    Kind("multi-session", "MultiSessionQuestions", 2, 6),
+    Kind("knowledge-update", "UpdateQuestions", 2, 2, is_dated=True, is_update=True),
+    Kind("temporal-reasoning", "TemporalQuestions", 1, 6, is_dated=True),
+)
+"""In figure 9, answers have up to six pieces of evidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +79,7 @@ class Draft:
         history = sorted(told, key=lambda each: each[0].said_at)
         return {
             "question_id": question_id,
-            "question_type": self.kind.name,
-            "question": self.question,
-            "answer": self.answer,
-            "question_date": _official(self.asked_at),
+            **self._question(),
             "answer_session_ids": list(session_ids),
             "haystack_dates": [_official(statement.said_at) for statement, _, _ in history],
             "haystack_session_ids": [name for _, name, _ in history],
@@ -71,13 +90,23 @@ class Draft:
         """What a person needs to see why it was left out, and to mend it."""
         return {
             "left_out": reason,
+            **self._question(),
+            "statements": [{"date": _official(each.said_at), "statement": each.text} for each in self.statements],
+            "sessions": self.sessions,
+        }
+
+    def _question(self) -> dict[str, Any]:
+        return {
             "question_type": self.kind.name,
             "question": self.question,
             "answer": self.answer,
             "question_date": _official(self.asked_at),
-            "statements": [{"date": _official(each.said_at), "statement": each.text} for each in self.statements],
-            "sessions": self.sessions,
         }
+
+
+def weekday_and_date(moment: datetime | date) -> str:
+    """A day as it stands in prompts."""
+    return f"{moment:%A, %Y-%m-%d}"
 
 
 def _official(moment: datetime) -> str:

@@ -1,24 +1,62 @@
-"""Make questions of one type about a user, and take their answers apart into statements (LongMemEval, section 3.2)."""
+"""Make questions about a user, and take their answers apart into dated statements (LongMemEval, section 3.2, A.2).
+
+Statements of knowledge updates and temporal reasoning have days of their own; the others are said on different days
+shortly before the question, as the paper draws dates where they do not matter.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from datetime import date
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, time, timedelta
 from random import Random
-from typing import Any
+from typing import Annotated, Any
 
-from eval.benchmarks.longmemeval.generation.check_prompts import QuestionScore
-from eval.benchmarks.longmemeval.generation.checks import check_answer
-from eval.benchmarks.longmemeval.generation.dating import draw_moment, read_days, recent_days
-from eval.benchmarks.longmemeval.generation.draft import UNUSABLE, Draft, LeftOut, Statement, need
-from eval.benchmarks.longmemeval.generation.kinds import Kind
-from eval.benchmarks.longmemeval.generation.question_prompts import DatedStatements, Statements
-from eval.benchmarks.longmemeval.generation.sessions import add_session
-from eval.making.prompting import one_line
-from eval.making.writer import Writer
+from eval.benchmarks.longmemeval.generation.draft import Draft, Kind, Statement, weekday_and_date
+from eval.benchmarks.longmemeval.generation.sessions import add_session, check_answer, read
+from eval.making.shapes import Phrase, Sentence, bound
+from eval.making.writer import LeftOut, Writer, one_line
 from eval.metrics.answers import normalise
+from graph.models.json_replies import StrictReply
 from memory.search.tokens import content_terms, terms
+
+RECENT = 10
+"""Days before the question on which statements without a day of their own are said; more than a question has."""
+
+LONGEST = timedelta(days=366)
+"""How long before its question a statement may be dated."""
+
+
+class Question(StrictReply):
+    """A question of the user to the assistant, and the right answer."""
+
+    question: Sentence
+    answer: Sentence
+
+
+class Questions(StrictReply):
+    """Questions of one type about a user."""
+
+    questions: Annotated[list[Question], bound(maxItems=6)]
+
+
+class Statements(StrictReply):
+    """What must have been said for an answer to follow."""
+
+    statements: Annotated[list[Sentence], bound(maxItems=6)]
+
+
+class DatedStatement(StrictReply):
+    """A statement, and the day on which it was said, as 2023-05-24."""
+
+    day: Phrase
+    statement: Sentence
+
+
+class DatedStatements(StrictReply):
+    """What must have been said for an answer to follow, and when."""
+
+    statements: Annotated[list[DatedStatement], bound(maxItems=6)]
 
 
 @dataclass(slots=True)
@@ -28,7 +66,6 @@ class Asking:
     key: str
     background: str
     today: date
-    threshold: int
     writer: Writer
     asked: set[str] = field(default_factory=set)
     doubtful: list[dict[str, Any]] = field(default_factory=list)
@@ -36,7 +73,7 @@ class Asking:
     @property
     def known(self) -> dict[str, object]:
         """What every step is told."""
-        return {"background": self.background, "today": f"{self.today:%A, %Y-%m-%d}"}
+        return {"background": self.background, "today": weekday_and_date(self.today)}
 
     def draw(self, *parts: object) -> Random:
         """Random choices that do not depend on what became of other questions."""
@@ -44,10 +81,8 @@ class Asking:
 
     def leave_out(self, draft: Draft, fault: LeftOut) -> None:
         """Count a question that is not kept, and list it for a person."""
-        reason = str(fault)
-        if reason != UNUSABLE:  # the writer has counted it
-            self.writer.drop(reason)
-        self.doubtful.append(draft.for_review(reason))
+        self.writer.drop(str(fault))
+        self.doubtful.append(draft.for_review(str(fault)))
 
 
 def make_questions(kind: Kind, most: int, asking: Asking) -> Iterator[Draft]:
@@ -56,19 +91,23 @@ def make_questions(kind: Kind, most: int, asking: Asking) -> Iterator[Draft]:
     Raises:
         Unreachable: the model does not reply.
     """
-    writer = asking.writer
+    writer, questions = asking.writer, list[Question]()
     writer.begin(kind.name)
-    reply = writer.ask(kind.questions, **asking.known, number_of_questions=most)
-    for number, each in enumerate(writer.each(kind.name, reply.questions[:most] if reply else [])):
+    with writer.leave_out():
+        reply = writer.ask(Questions, kind.questions, **asking.known, number_of_questions=most)
+        questions = reply.questions[:most]
+    for number, each in enumerate(writer.each(kind.name, questions)):
         draw = asking.draw(kind.name, number)
         draft = Draft(kind, one_line(each.question), one_line(each.answer), draw_moment(asking.today, draw))
         try:
-            check_wording(draft, asking.asked)
+            _check_wording(draft, asking.asked)
             asking.asked.add(normalise(draft.question))
             draft.statements = _state(draft, asking, draw)
-            _score(draft, asking)
+            statements = [f"{each.said_at:%Y-%m-%d}: {each.text}" for each in draft.statements]
+            told = asking.known | {"question": draft.question, "answer": draft.answer, "statements": statements}
+            writer.score("QuestionScore", "question below the threshold", **told, type=kind.name)
             for statement in draft.statements:
-                add_session(draft, statement, asking.threshold, draw, writer)
+                add_session(draft, statement, draw, writer)
             check_answer(draft, writer)
         except LeftOut as fault:
             asking.leave_out(draft, fault)
@@ -76,7 +115,39 @@ def make_questions(kind: Kind, most: int, asking: Asking) -> Iterator[Draft]:
             yield draft
 
 
-def check_wording(draft: Draft, asked: set[str]) -> None:
+def make_abstention(drafts: Sequence[Draft], asking: Asking) -> Draft | None:
+    """Return a question with a false premise, made from one that can be answered; None if none passes the checks.
+
+    The questions are tried in random order. The variant's sessions are those of its question, and no turn answers it.
+    One for a user: with three questions of each type, these are 5 % of all (the paper: 30 of 500).
+
+    Raises:
+        Unreachable: the model does not reply.
+    """
+    writer = asking.writer
+    writer.begin("abstention")
+    possible = [draft for draft in drafts if draft.kind.has_premise]
+    for draft in asking.draw("abstention").sample(possible, len(possible)):
+        with writer.leave_out():
+            said = [each.text for each in draft.statements]
+            reply = writer.ask(Question, "FalsePremise", question=draft.question, answer=draft.answer, said=said)
+            sessions = [[turn | {"has_answer": False} for turn in session] for session in draft.sessions]
+            question, answer = one_line(reply.question), one_line(reply.answer)
+            variant = replace(draft, question=question, answer=answer, sessions=sessions)
+            try:
+                _check_wording(variant, asking.asked)
+                if read(variant, range(len(sessions)), writer) is not None:
+                    raise LeftOut("the chats answer it")
+                told = {"question": question, "answer": answer, "said": said}
+                writer.score("PremiseScore", "question below the threshold", **told)
+            except LeftOut as fault:
+                asking.leave_out(variant, fault)
+            else:
+                return variant
+    return None
+
+
+def _check_wording(draft: Draft, asked: set[str]) -> None:
     """Refuse a question that is empty, was asked before, or contains its answer."""
     if not normalise(draft.question) or not normalise(draft.answer):
         raise LeftOut("empty")
@@ -97,12 +168,13 @@ def _state(draft: Draft, asking: Asking, draw: Random) -> list[Statement]:
         "at_most": kind.most,
     }
     if kind.is_dated:
-        dated = need(asking.writer.ask(DatedStatements, **told)).statements
+        dated = asking.writer.ask(DatedStatements, **told).statements
         texts = [one_line(each.statement) for each in dated]
         days = read_days([each.day for each in dated], asking.today)
     else:
-        texts = [one_line(text) for text in need(asking.writer.ask(Statements, **told)).statements]
-        days = recent_days(len(texts), asking.today, draw) if len(texts) <= kind.most else []
+        texts = [one_line(text) for text in asking.writer.ask(Statements, **told).statements]
+        ago = draw.sample(range(1, RECENT + 1), len(texts)) if len(texts) <= kind.most else []
+        days = [asking.today - timedelta(days=each) for each in ago]
     if not kind.least <= len(texts) <= kind.most:
         raise LeftOut("too few or too many statements")
     if not all(map(normalise, texts)) or len(set(map(normalise, texts))) < len(texts):
@@ -114,17 +186,36 @@ def _state(draft: Draft, asking: Asking, draw: Random) -> list[Statement]:
     return [Statement(text, draw_moment(day, draw)) for text, day in zip(texts, days, strict=True)]
 
 
-def _score(draft: Draft, asking: Asking) -> None:
-    told = asking.known | {
-        "question": draft.question,
-        "answer": draft.answer,
-        "statements": [f"{each.said_at:%Y-%m-%d}: {each.text}" for each in draft.statements],
-        "type": draft.kind.name,
-    }
-    if need(asking.writer.ask(QuestionScore, **told)).score < asking.threshold:
-        raise LeftOut("question below the threshold")
-
-
 def _contains(text: str, answer: str) -> bool:
     """Whether a text has all terms of an answer."""
     return set(content_terms(answer)) <= set(terms(text))
+
+
+def draw_moment(day: date, draw: Random) -> datetime:
+    """A moment of a day when people are awake."""
+    return datetime.combine(day, time(draw.randint(7, 22), draw.randrange(60)))
+
+
+def read_days(texts: Sequence[str], today: date) -> list[date]:
+    """The days that a model gave.
+
+    Raises:
+        LeftOut: one cannot be read, is not in the year before today, or comes twice.
+    """
+    days = [day for text in texts if (day := parse_day(text))]
+    if len(days) < len(texts):
+        raise LeftOut("a day that cannot be read")
+    if not all(today - LONGEST <= day < today for day in days):
+        raise LeftOut("a day that is not in the year before the question")
+    if len(set(days)) < len(days):
+        raise LeftOut("two statements of one day")
+    return days
+
+
+def parse_day(text: str) -> date | None:
+    """A day as YYYY-MM-DD; None if it is written in another way, or there is no such day."""
+    try:
+        day = date.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    return day if str(day) == text.strip() else None

@@ -1,20 +1,22 @@
-"""Write the chat in which a statement is said (LongMemEval, section 3.2 and appendix A.1).
+"""Write the chats in which statements are said, and check what they answer (LongMemEval, section 3.2, appendix A.1).
 
 The model plays user and assistant in turn. Whoever says the statement learns it in the round in which they say it, so
 that no other message can give it away, and no session knows of another one.
+
+The checks are in place of the authors' editing: the model answers from sessions and compares answers; it is not told
+which sessions are missing.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated
 
-from eval.benchmarks.longmemeval.generation.check_prompts import Places, SessionScore
-from eval.benchmarks.longmemeval.generation.draft import Draft, LeftOut, Statement, Turn, need
-from eval.benchmarks.longmemeval.generation.kinds import Kind
-from eval.benchmarks.longmemeval.generation.session_prompts import AssistantMessage, Message, UserMessage
-from eval.making.prompting import one_line
-from eval.making.writer import Writer
+from eval.benchmarks.longmemeval.generation.draft import Draft, Kind, Statement, Turn, weekday_and_date
+from eval.making.shapes import Paragraph, Sentence, bound
+from eval.making.writer import LeftOut, Writer, one_line
 from eval.metrics.answers import normalise
+from graph.models.json_replies import StrictReply
 from memory.search.tokens import content_terms, terms
 
 if TYPE_CHECKING:
@@ -24,7 +26,8 @@ ROUNDS = 5
 PLACES = (5, 2, 2, 1, 0)
 """How often the statement is said in each round: mostly in the first (figure 9), never in the one that ends it."""
 
-ROLES: dict[str, type[Message]] = {"user": UserMessage, "assistant": AssistantMessage}
+ROLES = {"user": "UserMessage", "assistant": "AssistantMessage"}
+"""The prompts of messages that do not say the statement."""
 
 SHARED = 0.5
 """The least share of a statement's terms in the messages that say it: these say "my" or "yesterday" in other words."""
@@ -33,7 +36,38 @@ _FRAME = frozenset(terms("user assistant told"))
 """Terms of a statement that nobody says."""
 
 
-def add_session(draft: Draft, statement: Statement, threshold: int, draw: Random, writer: Writer) -> None:
+class Task(StrictReply):
+    """What a user wants from the assistant."""
+
+    task: Sentence
+
+
+class Message(StrictReply):
+    """The next message of a chat."""
+
+    message: Paragraph
+
+
+class Places(StrictReply):
+    """The numbers of the messages that say something."""
+
+    messages: Annotated[list[int], bound(maxItems=10)]
+
+
+class Reading(StrictReply):
+    """An answer from chats, if they have it."""
+
+    known: bool
+    answer: Sentence
+
+
+class Agreement(StrictReply):
+    """Whether an answer is right."""
+
+    right: bool
+
+
+def add_session(draft: Draft, statement: Statement, draw: Random, writer: Writer) -> None:
     """Add the turns of a chat; those that say the statement are marked with `has_answer`.
 
     A chat that fails a check is added, too, so that a person sees it.
@@ -42,59 +76,84 @@ def add_session(draft: Draft, statement: Statement, threshold: int, draw: Random
         LeftOut: the chat fails a check.
         Unreachable: the model does not reply.
     """
-    kind, today = draft.kind, f"{statement.said_at:%A, %Y-%m-%d}"
-    task = one_line(need(writer.ask(kind.task, fact=statement.text, today=today)).task)
+    kind, told = draft.kind, {"fact": statement.text, "today": weekday_and_date(statement.said_at)}
+    told["task"] = one_line(writer.ask(Task, kind.task, **told).task)
     (place,) = draw.choices(range(ROUNDS), PLACES)
-    messages = _chat(kind, statement.text, task, today, place, writer)
-    turns: list[Turn] = [
-        {"role": role, "content": text, "has_answer": False}
-        for text, role in zip(messages, list(ROLES) * ROUNDS, strict=True)
-    ]
+    turns = _chat(kind, told, place, writer)
     draft.sessions.append(turns)
-    said = 2 * place + (kind.speaker == "assistant")
-    for number in _find(kind, statement.text, said, turns, writer):
-        turns[number]["has_answer"] = True
+    lines = [f"{number} {line}" for number, line in enumerate(_lines(turns), start=1)]
+    found = {number - 1 for number in writer.ask(Places, fact=statement.text, chat=lines).messages}
+    if 2 * place + (kind.speaker == "assistant") not in found:
+        raise LeftOut("its statement is not found in its session")
+    for number, turn in enumerate(turns):
+        turn["has_answer"] = number in found and turn["role"] == kind.speaker
     _check_words(draft, statement.text, turns)
-    told = {"fact": statement.text, "today": today, "task": task, "chat": chat_lines(turns)}
-    if need(writer.ask(SessionScore, **told)).score < threshold:
-        raise LeftOut("session below the threshold")
+    writer.score("SessionScore", "session below the threshold", **told, chat=_lines(turns))
 
 
-def chat_lines(turns: list[Turn]) -> list[str]:
+def check_answer(draft: Draft, writer: Writer) -> None:
+    """Refuse a question whose answer does not follow from its sessions, or follows without one of them.
+
+    Of an update, the newer session is enough, and the older one has to give another answer.
+
+    Raises:
+        LeftOut: the question is refused.
+        Unreachable: the model does not reply.
+    """
+    everything = range(len(draft.sessions))
+    if not _is_right(draft, read(draft, everything, writer), writer):
+        raise LeftOut("the answer does not follow from its sessions")
+    for missing in everything[-1:] if draft.kind.is_update else everything:
+        answer = read(draft, (number for number in everything if number != missing), writer)
+        if _is_right(draft, answer, writer):
+            raise LeftOut("answered by a part of its evidence")
+        if draft.kind.is_update and answer is None:
+            raise LeftOut("its first session does not say what is updated")
+
+
+def read(draft: Draft, numbers: Iterable[int], writer: Writer) -> str | None:
+    """The model's answer from some of the sessions, in the order of time; None if they do not say it."""
+    chosen = sorted(numbers, key=lambda number: draft.statements[number].said_at)
+    chats = [
+        {"date": weekday_and_date(draft.statements[number].said_at), "chat": _lines(draft.sessions[number])}
+        for number in chosen
+    ]
+    today = weekday_and_date(draft.asked_at)
+    reading = writer.ask(Reading, chats=chats, today=today, question=draft.question)
+    return reading.answer if reading.known else None
+
+
+def _is_right(draft: Draft, answer: str | None, writer: Writer) -> bool:
+    told = {"question": draft.question, "right_answer": draft.answer, "reply": answer}
+    return answer is not None and writer.ask(Agreement, **told).right
+
+
+def _chat(kind: Kind, told: dict[str, str], place: int, writer: Writer) -> list[Turn]:
+    """The turns of a chat; the statement is said in the round at `place`."""
+    turns = list[Turn]()
+    for number in range(ROUNDS):
+        for role, plain in ROLES.items():
+            data: dict[str, object] = {"today": told["today"]}
+            if role == "user":
+                data |= {"task": told["task"], "messages_left": ROUNDS - 1 - number}
+            prompt = kind.telling.get(role, plain) if number == place else plain
+            if prompt != plain:
+                data["fact"] = told["fact"]
+            message = one_line(writer.ask(Message, prompt, **data, chat=_lines(turns)).message)
+            if not normalise(message):
+                raise LeftOut("an empty message")
+            if normalise(message) in [normalise(turn["content"]) for turn in turns]:
+                raise LeftOut("a message that repeats another one")
+            turns.append({"role": role, "content": message, "has_answer": False})
+    return turns
+
+
+def _lines(turns: Iterable[Turn]) -> list[str]:
     """A chat as it stands in prompts."""
     return [f"{turn['role']}: {turn['content']}" for turn in turns]
 
 
-def _chat(kind: Kind, statement: str, task: str, today: str, place: int, writer: Writer) -> list[str]:
-    messages: list[str] = []
-    for number in range(ROUNDS):
-        for role, plain in ROLES.items():
-            told: dict[str, object] = {"today": today}
-            if role == "user":
-                told |= {"task": task, "messages_left": ROUNDS - 1 - number}
-            shape = kind.telling.get(role, plain) if number == place else plain
-            if shape is not plain:
-                told["fact"] = statement
-            so_far = [f"{who}: {text}" for text, who in zip(messages, list(ROLES) * ROUNDS, strict=False)]
-            message = one_line(need(writer.ask(shape, **told, chat=so_far)).message)
-            if not normalise(message):
-                raise LeftOut("an empty message")
-            if normalise(message) in map(normalise, messages):
-                raise LeftOut("a message that repeats another one")
-            messages.append(message)
-    return messages
-
-
-def _find(kind: Kind, statement: str, said: int, turns: list[Turn], writer: Writer) -> list[int]:
-    """The places of the speaker's turns that say the statement, as the model finds them."""
-    lines = [f"{number} {line}" for number, line in enumerate(chat_lines(turns), start=1)]
-    found = {number - 1 for number in need(writer.ask(Places, fact=statement, chat=lines)).messages}
-    if said not in found:
-        raise LeftOut("its statement is not found in its session")
-    return [number for number, turn in enumerate(turns) if number in found and turn["role"] == kind.speaker]
-
-
-def _check_words(draft: Draft, statement: str, turns: list[Turn]) -> None:
+def _check_words(draft: Draft, statement: str, turns: Iterable[Turn]) -> None:
     """Refuse a session whose marked turns lack the words of the statement, or of an answer that quotes it."""
     there = set(terms(" ".join(turn["content"] for turn in turns if turn["has_answer"])))
     wanted = set(content_terms(statement)) - _FRAME

@@ -18,13 +18,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 
-from eval.benchmarks.perltqa.generation import prompts
+from pydantic import Field
+
 from eval.benchmarks.perltqa.generation.seeds import Seed
-from eval.making.parts import NotMade
-from eval.making.prompting import one_line
-from eval.making.writer import Writer
+from eval.making.shapes import Name, Paragraph, Phrase, Sentence, bound
+from eval.making.writer import LeftOut, NotMade, Writer, one_line
+from graph.models.json_replies import StrictReply
 from memory.importers.reading.speakers import split_utterance
 from memory.search.tokens import terms, words
 
@@ -48,7 +49,70 @@ _NOTHING = re.compile(
 )
 
 
-def make_bank(seed: Seed, taken: Collection[str], events: int, threshold: int, writer: Writer) -> tuple[str, Bank]:
+class FullName(StrictReply):
+    """A name for a persona."""
+
+    first_name: Name
+    family_name: Name
+
+
+class Names(StrictReply):
+    """Names for a persona."""
+
+    names: Annotated[list[FullName], bound(maxItems=6)]
+
+
+class Profile(StrictReply):
+    """The fields of a profile that the seed does not give."""
+
+    gender: Phrase
+    nickname: Phrase
+    title: Phrase
+    age: Annotated[int, Field(ge=16, le=99)]
+    nationality: Phrase
+    physical_characteristics: Phrase
+    achievements: Sentence
+    ethnic_background: Phrase
+    employer: Phrase
+    awards_and_role_models: Sentence
+
+
+class Relationship(StrictReply):
+    """A person in a persona's life."""
+
+    relationship: Phrase
+    name: Name
+    description: Sentence
+
+
+class Relationships(StrictReply):
+    """The people in a persona's life."""
+
+    relationships: Annotated[list[Relationship], bound(maxItems=10)]
+
+
+class Event(StrictReply):
+    """One event as it is remembered, and the situation that it grew from."""
+
+    background: Sentence
+    summary: Phrase
+    content: Paragraph
+
+
+class Exchange(StrictReply):
+    """What the persona says in a dialogue, and the assistant's reply."""
+
+    person: Sentence
+    assistant: Sentence
+
+
+class Dialogue(StrictReply):
+    """A dialogue of the persona with the assistant."""
+
+    exchanges: Annotated[list[Exchange], bound(maxItems=6)]
+
+
+def make_bank(seed: Seed, taken: Collection[str], events: int, writer: Writer) -> tuple[str, Bank]:
     """Return the name and the memories of a persona, with up to `events` events for each relationship.
 
     Raises:
@@ -60,20 +124,19 @@ def make_bank(seed: Seed, taken: Collection[str], events: int, threshold: int, w
     bank["social_relationship"] = dict(_relationships(seed, bank, writer))
     bank["events"] = dict(_events(seed, bank, events, writer))
     bank["dialogues"] = dict(_dialogues(seed, bank, writer))
-    _validate(bank, threshold, writer)
+    _validate(bank, writer)
     return name, bank
 
 
 def _name(seed: Seed, taken: Collection[str], writer: Writer) -> str:
     writer.begin("seed profile")
     known = {"occupation": seed.occupation, "initials": seed.initials, "names_in_use": sorted(taken)}
-    reply = writer.ask(prompts.Names, **known)
     used = {name.casefold() for name in taken}
-    for each in reply.names if reply else ():
+    for each in writer.require("no new name: ", Names, **known).names:
         name = one_line(f"{each.first_name} {each.family_name}")
         if _is_name(name) and name.casefold() not in used:
             return name
-    raise NotMade(f"no new name: {writer.last_fault or 'those given are in use, or are no full names'}")
+    raise NotMade("no new name: those given are in use, or are no full names")
 
 
 def _profile(seed: Seed, name: str, writer: Writer) -> dict[str, Any]:
@@ -84,9 +147,7 @@ def _profile(seed: Seed, name: str, writer: Writer) -> dict[str, Any]:
         "Hobbies": ", ".join(seed.hobbies),
         "Education Background": seed.education,
     }
-    reply = writer.ask(prompts.Profile, person=profile)
-    if reply is None:
-        raise NotMade(f"no profile of {name}: {writer.last_fault}")
+    reply = writer.require(f"no profile of {name}: ", Profile, person=profile)
     for field, value in reply.model_dump().items():
         text = one_line(str(value))
         if _NOTHING.fullmatch(text):
@@ -98,21 +159,22 @@ def _profile(seed: Seed, name: str, writer: Writer) -> dict[str, Any]:
 
 def _relationships(seed: Seed, bank: Bank, writer: Writer) -> Iterator[tuple[str, dict[str, str]]]:
     writer.begin("relationships")
-    reply = writer.ask(prompts.Relationships, person=bank["profile"], kinds=seed.relationships)
     kinds = {kind.casefold() for kind in seed.relationships}
     names, found = {bank["profile"]["Protagonist"].casefold()}, 0
-    for person in reply.relationships if reply else ():
-        kind, name, description = map(one_line, (person.relationship, person.name, person.description))
-        if kind.casefold() not in kinds:
-            writer.drop("of no kind that was drawn, or the second one of its kind")
-        elif not _is_name(name) or name.casefold() in names or not description:
-            writer.drop("no new full name, or no description")
-        else:
-            kinds.remove(kind.casefold())
-            names.add(name.casefold())
-            entry = {"Supporting Characters": name, "Description": description, "Relationship": kind}
-            yield f"{seed.number}_{found}", entry
-            found += 1
+    with writer.leave_out():
+        reply = writer.ask(Relationships, person=bank["profile"], kinds=seed.relationships)
+        for person in reply.relationships:
+            kind, name, description = map(one_line, (person.relationship, person.name, person.description))
+            if kind.casefold() not in kinds:
+                writer.drop("of no kind that was drawn, or the second one of its kind")
+            elif not _is_name(name) or name.casefold() in names or not description:
+                writer.drop("no new full name, or no description")
+            else:
+                kinds.remove(kind.casefold())
+                names.add(name.casefold())
+                entry = {"Supporting Characters": name, "Description": description, "Relationship": kind}
+                yield f"{seed.number}_{found}", entry
+                found += 1
 
 
 def _events(seed: Seed, bank: Bank, events: int, writer: Writer) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -121,17 +183,15 @@ def _events(seed: Seed, bank: Bank, events: int, writer: Writer) -> Iterator[tup
         other, topic = bank["social_relationship"][key], seed.topic()
         day = f"{FIRST_DAY + timedelta(days=seed.draw.randrange(DAYS)):%Y-%m-%d}"
         told = {"person": profile, "other_person": other, "topic": topic, "date": day, "earlier_events": earlier[key]}
-        reply = writer.ask(prompts.Event, **told)
-        if reply is None:
-            continue
-        summary, content = one_line(reply.summary), one_line(reply.content)
-        if len(words(content)) <= BRIEF:
-            writer.drop("brief")
-        elif not all(_mentions(content, name) for name in (profile["Protagonist"], other["Supporting Characters"])):
-            writer.drop("one of the two people is not in it")
-        elif summary in earlier[key]:
-            writer.drop("told before")
-        else:
+        with writer.leave_out():
+            reply = writer.ask(Event, **told)
+            summary, content = one_line(reply.summary), one_line(reply.content)
+            if len(words(content)) <= BRIEF:
+                raise LeftOut("brief")
+            if not all(_mentions(content, name) for name in (profile["Protagonist"], other["Supporting Characters"])):
+                raise LeftOut("one of the two people is not in it")
+            if summary in earlier[key]:
+                raise LeftOut("told before")
             entry = {"summary": summary, "content": content, "Creation Time": day, "Theme": topic[0]}
             yield f"{key}_{len(earlier[key])}", entry
             earlier[key].append(summary)
@@ -144,32 +204,30 @@ def _dialogues(seed: Seed, bank: Bank, writer: Writer) -> Iterator[tuple[str, di
             days=seed.draw.randint(1, 30), hours=seed.draw.randint(8, 21)
         )
         told = {"person": bank["profile"], "event": event, "date_of_the_dialogue": f"{moment:%Y-%m-%d}"}
-        reply = writer.ask(prompts.Dialogue, **told)
-        if reply is None:
-            continue
-        said = [(one_line(each.person), one_line(each.assistant)) for each in reply.exchanges]
-        exchanges = list(dict.fromkeys(each for each in said if all(each)))
-        if len(exchanges) < LEAST_EXCHANGES:
-            writer.drop("brief")
-            continue
-        lines = [f"{who}: {text}" for each in exchanges for who, text in zip((name, ASSISTANT), each, strict=True)]
-        yield f"{key}#{number}", {"events": key, "contents": {f"{moment:%Y-%m-%d %H:%M}": lines}}
+        with writer.leave_out():
+            reply = writer.ask(Dialogue, **told)
+            said = [(one_line(each.person), one_line(each.assistant)) for each in reply.exchanges]
+            exchanges = list(dict.fromkeys(each for each in said if all(each)))
+            if len(exchanges) < LEAST_EXCHANGES:
+                raise LeftOut("brief")
+            lines = [f"{who}: {text}" for each in exchanges for who, text in zip((name, ASSISTANT), each, strict=True)]
+            yield f"{key}#{number}", {"events": key, "contents": {f"{moment:%Y-%m-%d %H:%M}": lines}}
 
 
-def _validate(bank: Bank, threshold: int, writer: Writer) -> None:
+def _validate(bank: Bank, writer: Writer) -> None:
     """Remove events below the threshold with their dialogues, and people without any event (table 7)."""
     people, dialogues = bank["social_relationship"], bank["dialogues"]
     for key, event in writer.each("validation", list(bank["events"].items())):
         about = [name for name, each in dialogues.items() if each["events"] == key]
         told = {"person": bank["profile"], "other_person": people[_person_of(key)], "event": event}
-        reply = writer.ask(prompts.MemoryScore, **told, dialogue=[dialogues[name]["contents"] for name in about])
-        if reply is not None and reply.score >= threshold:
-            continue
-        if reply is not None:
-            writer.drop("event below the threshold")
-        for name in about:
-            del dialogues[name]
-        del bank["events"][key]
+        told["dialogue"] = [dialogues[name]["contents"] for name in about]
+        try:
+            writer.score("MemoryScore", "event below the threshold", **told)
+        except LeftOut as fault:
+            writer.drop(str(fault))
+            del bank["events"][key]
+            for name in about:
+                del dialogues[name]
     for key in people.keys() - set(map(_person_of, bank["events"])):
         writer.drop("person without an event")
         del people[key]

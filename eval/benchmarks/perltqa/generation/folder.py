@@ -16,8 +16,8 @@ from eval.benchmarks.perltqa.generation.bank import Bank, make_bank
 from eval.benchmarks.perltqa.generation.questions import Questions, make_questions
 from eval.benchmarks.perltqa.generation.seeds import draw_seed
 from eval.making import parts
-from eval.making.parts import Generated, Made, Part, make_parts, write_json
-from eval.making.writer import Writer
+from eval.making.parts import Generated, Generation, Part, write_json
+from eval.making.writer import Writer, read_prompts
 from eval.types import Watch
 
 if TYPE_CHECKING:
@@ -49,27 +49,22 @@ def generate(folder: Path, personas: int, plan: Plan, model: BaseChatModel, watc
 
     def make(number: int, before: Sequence[Persona], writer: Writer) -> Persona:
         taken = [persona.name for persona in before]
-        name, bank = make_bank(draw_seed(plan.seed, number), taken, plan.events, plan.threshold, writer)
-        return Persona(
-            name=name, bank=bank, questions=make_questions(name, bank, plan.questions, plan.threshold, writer)
-        )
+        name, bank = make_bank(draw_seed(plan.seed, number), taken, plan.events, writer)
+        return Persona(name=name, bank=bank, questions=make_questions(name, bank, plan.questions, writer))
 
-    made = make_parts(folder, "persona", personas, plan, Persona, make, model, watch)
-    asked = [persona for persona in made.parts if any(persona.questions.values())]
+    generation = Generation(folder, plan, read_prompts(__file__), model, watch)
+    made = generation.make("persona", range(1, personas + 1), Persona, make)
+    asked = [persona for persona in made if any(persona.questions.values())]
     if not asked:
-        raise made.nothing("question")
-    write_json(folder / f"{BANK}_generated.json", {persona.name: persona.bank for persona in made.parts})
+        raise generation.nothing("question")
+    write_json(folder / f"{BANK}_generated.json", {persona.name: persona.bank for persona in made})
     write_json(folder / f"{QUESTIONS}_generated.json", [{persona.name: persona.questions} for persona in asked])
-    return _count(made)
-
-
-def _count(made: Made[Persona]) -> Generated:
     counts = {
-        "personas": len(made.parts),
-        "memories": sum(len(section) for persona in made.parts for section in persona.bank.values()),
-        "questions": sum(_number(group) for persona in made.parts for group in persona.questions.values()),
+        "personas": len(made),
+        "memories": sum(len(section) for persona in made for section in persona.bank.values()),
+        "questions": sum(_number(group) for persona in made for group in persona.questions.values()),
     }
-    return made.generated(counts)
+    return generation.account(counts)
 
 
 def _number(group: list[Any]) -> int:

@@ -13,14 +13,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Annotated, Any
 
 from eval.benchmarks.perltqa.adapter import REFERENCE, SECTIONS
-from eval.benchmarks.perltqa.generation import prompts
 from eval.benchmarks.perltqa.generation.bank import Bank
 from eval.benchmarks.reading import gather
-from eval.making.writer import Writer
+from eval.making.shapes import Phrase, Sentence, bound
+from eval.making.writer import LeftOut, Writer
 from eval.metrics.answers import normalise
+from graph.models.json_replies import StrictReply
 from memory.importers.benchmarks import perltqa as importer
 from memory.search.tokens import FUNCTION_WORDS
 
@@ -28,7 +29,26 @@ Questions = dict[str, list[Any]]
 """The questions of a persona by section; all but those on the profile by memory, too."""
 
 
-def make_questions(name: str, bank: Bank, most: int, threshold: int, writer: Writer) -> Questions:
+class Pair(StrictReply):
+    """A question about a memory, and its answer."""
+
+    question: Sentence
+    answer: Sentence
+
+
+class Pairs(StrictReply):
+    """Questions about one memory."""
+
+    pairs: Annotated[list[Pair], bound(maxItems=6)]
+
+
+class Anchors(StrictReply):
+    """The words that carry an answer."""
+
+    anchors: Annotated[list[Phrase], bound(maxItems=6)]
+
+
+def make_questions(name: str, bank: Bank, most: int, writer: Writer) -> Questions:
     """Up to `most` questions about each memory of a bank, one about each field of the profile.
 
     Raises:
@@ -38,7 +58,7 @@ def make_questions(name: str, bank: Bank, most: int, threshold: int, writer: Wri
     asked: set[str] = set()
     for section, key, text in writer.each("questions", list(_memories(name, bank))):
         is_field = section == "profile"
-        items = list(_items(name, text, 1 if is_field else most, threshold, asked, writer))
+        items = list(_items(name, text, 1 if is_field else most, asked, writer))
         for item in items:
             item[REFERENCE] = key if is_field else str([key])
         if items:
@@ -58,33 +78,26 @@ def _memories(name: str, bank: Bank) -> Iterator[tuple[str, str, str]]:
         yield sections["dialogue"], session.external_id, text
 
 
-def _items(
-    name: str, memory: str, most: int, threshold: int, asked: set[str], writer: Writer
-) -> Iterator[dict[str, Any]]:
-    reply = writer.ask(prompts.Pairs, person=name, memory=memory, number_of_questions=most)
-    for pair in reply.pairs[:most] if reply else ():
-        question, answer = pair.question.strip(), pair.answer.strip()
-        if not question or not answer:
-            writer.drop("empty")
-            continue
-        if normalise(question) in asked:
-            writer.drop("asked before")
-            continue
-        asked.add(normalise(question))
-        candidates = writer.ask(prompts.Anchors, memory=memory, question=question, answer=answer)
-        if candidates is None:
-            continue
-        anchors = find_anchors(candidates.anchors, answer, memory)
-        if not anchors:
-            writer.drop("no anchor that answer and memory share")
-            continue
-        told = {"memory": memory, "question": question, "answer": answer, "key_phrases": list(anchors)}
-        score = writer.ask(prompts.PairScore, **told)
-        if score is not None and score.score < threshold:
-            writer.drop("below the threshold")
-        elif score is not None:
-            listed = [{text: place} for text, place in anchors.items()]
-            yield {"Question": question, "Answer": answer, "Memory Anchors": listed, "Score": score.score}
+def _items(name: str, memory: str, most: int, asked: set[str], writer: Writer) -> Iterator[dict[str, Any]]:
+    with writer.leave_out():
+        for pair in writer.ask(Pairs, person=name, memory=memory, number_of_questions=most).pairs[:most]:
+            with writer.leave_out():
+                yield _item(pair.question.strip(), pair.answer.strip(), memory, asked, writer)
+
+
+def _item(question: str, answer: str, memory: str, asked: set[str], writer: Writer) -> dict[str, Any]:
+    if not question or not answer:
+        raise LeftOut("empty")
+    if normalise(question) in asked:
+        raise LeftOut("asked before")
+    asked.add(normalise(question))
+    told = {"memory": memory, "question": question, "answer": answer}
+    anchors = find_anchors(writer.ask(Anchors, **told).anchors, answer, memory)
+    if not anchors:
+        raise LeftOut("no anchor that answer and memory share")
+    score = writer.score("PairScore", "below the threshold", **told, key_phrases=list(anchors))
+    listed = [{text: place} for text, place in anchors.items()]
+    return {"Question": question, "Answer": answer, "Memory Anchors": listed, "Score": score}
 
 
 def find_anchors(candidates: Iterable[str], answer: str, memory: str) -> dict[str, list[int]]:

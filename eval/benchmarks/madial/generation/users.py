@@ -1,0 +1,226 @@
+"""Make users with memories, and dialogues that bring them up, as the adapter reads them.
+
+OUT/MADial-Bench-generated-memory.json      the memories of all users
+OUT/MADial-Bench-generated-dialogue.json    the dialogues, each with its kind of recall
+
+A user is a child with a profile, memories of each scene and emotion, and dialogues of each kind that bring one up.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BaseModel, Field
+
+from eval.benchmarks.madial.adapter import ASSISTANT, BANK, DIALOGUE
+from eval.benchmarks.madial.generation.kinds import EMOTIONS, KINDS, SCENES, Kind
+from eval.making import parts
+from eval.making.parts import Generated, Generation, Part
+from eval.making.shapes import Name, Paragraph, Sentence, bound
+from eval.making.writer import LeftOut, NotMade, Writer, one_line, read_prompts
+from eval.runs.run import write_atomically
+from eval.types import Watch
+from graph.models.json_replies import StrictReply
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+NAME = "MADial-Bench-generated"
+
+FIRST_DAY, LAST_DAY = date(2022, 1, 1), date(2024, 6, 14)
+"""When remembered events happened (section 3); the dialogues are of the day after."""
+
+MOST_SUITABLE = 7
+"""Most memories that suit a dialogue (section 3.3.1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan(parts.Plan):
+    """Events for each scene and emotion, and dialogues of each kind."""
+
+    events: int = 2
+    dialogues: int = 2
+
+
+class Profile(StrictReply):
+    """A child who talks with the assistant."""
+
+    name: Name
+    age: Annotated[int, Field(ge=4, le=14)]
+    about: Paragraph
+
+
+class Events(StrictReply):
+    """Memories of one scene and emotion."""
+
+    events: Annotated[list[Sentence], bound(maxItems=10)]
+
+
+class Choice(StrictReply):
+    """The memory that a dialogue is to bring up."""
+
+    memory: int
+
+
+class Dialogue(StrictReply):
+    """What is said until the memory is brought up, and the reply that does."""
+
+    turns: Annotated[list[Sentence], bound(maxItems=7)]
+    reply: Sentence
+
+
+class Suitable(StrictReply):
+    """The memories that suit a dialogue, the best first."""
+
+    memories: Annotated[list[int], bound(maxItems=7)]
+
+
+class MadeMemory(BaseModel):
+    """An event that is remembered, on its day."""
+
+    time: str
+    scene: str
+    emotion: str
+    event: str
+
+
+class MadeDialogue(BaseModel):
+    """A dialogue: what was said, the child first, the reply, and the places of suitable memories, the best first."""
+
+    kind: str
+    recall: str
+    turns: list[str]
+    reply: str
+    suitable: list[int]
+
+
+class User(Part):
+    """A child with memories and dialogues."""
+
+    name: str
+    memories: list[MadeMemory]
+    dialogues: list[MadeDialogue]
+
+
+def generate(folder: Path, users: int, plan: Plan, model: BaseChatModel, watch: Watch) -> Generated:
+    """Make the users that the folder lacks, then the files.
+
+    Raises:
+        GenerationStopped: the folder was made by another plan, the model does not reply, or no dialogue was made.
+    """
+
+    def make(number: int, before: Sequence[User], writer: Writer) -> User:
+        return _make_user(plan, number, [user.name for user in before], writer)
+
+    generation = Generation(folder, plan, read_prompts(__file__), model, watch)
+    made = generation.make("user", range(1, users + 1), User, make)
+    dialogues = [dialogue for user in made for dialogue in user.dialogues]
+    if not dialogues:
+        raise generation.nothing("dialogue")
+    memories, lines = list[dict[str, Any]](), list[dict[str, Any]]()
+    for number, user in enumerate(made, start=1):
+        first = len(memories) + 1
+        memories += [
+            {str(first + n): memory.model_dump() | {"user-id": number, "id": str(first + n)}}
+            for n, memory in enumerate(user.memories)
+        ]
+        lines += [_line(dialogue, user.name, number, first) for dialogue in user.dialogues]
+    _write_lines(folder / f"{NAME}{BANK}", memories)
+    _write_lines(folder / f"{NAME}{DIALOGUE}.json", lines)
+    recall = Counter(dialogue.recall for dialogue in dialogues)
+    counts = {"users": len(made), "memories": len(memories)}
+    return generation.account(counts | {f"{kind} dialogues": recall[kind] for kind in ("proactive", "passive")})
+
+
+def _make_user(plan: Plan, number: int, taken: Sequence[str], writer: Writer) -> User:
+    """Make a user; what cannot be used or scores low is left out and counted.
+
+    Raises:
+        NotMade: there is no usable profile, or no memory.
+    """
+    writer.begin("profile")
+    profile = writer.require("", Profile, names_taken=list(taken))
+    name = one_line(profile.name)
+    if not name or name.casefold() in {each.casefold() for each in taken}:
+        raise NotMade(f"the name {name!r} is taken or empty")
+    child = {"name": name, "age": profile.age, "about": one_line(profile.about)}
+    memories = _memories(plan, number, child, writer)
+    if not memories:
+        reasons = "; ".join(f"{times} × {reason}" for reason, times in writer.left_out.items())
+        raise NotMade(f"no memory was made ({reasons or 'the model wrote none'})")
+    return User(name=name, memories=memories, dialogues=list(_dialogues(plan, child, memories, writer)))
+
+
+def _memories(plan: Plan, number: int, child: dict[str, object], writer: Writer) -> list[MadeMemory]:
+    rng, made = Random(f"{plan.seed} {number}"), list[MadeMemory]()
+    for scene, emotion in writer.each("memories", [(scene, emotion) for scene in SCENES for emotion in EMOTIONS]):
+        about = {"child": child, "scene": f"{scene}: {SCENES[scene]}", "emotion": emotion}
+        remembered = [memory.event for memory in made]
+        with writer.leave_out():
+            reply = writer.ask(Events, **about, number=plan.events, remembered=remembered)
+            for event in map(one_line, reply.events[: plan.events]):
+                day = FIRST_DAY + timedelta(days=rng.randrange((LAST_DAY - FIRST_DAY).days + 1))
+                with writer.leave_out():
+                    if not event or event in [memory.event for memory in made]:
+                        raise LeftOut("empty, or the same twice")
+                    writer.score("EventScore", "scored too low", **about, event=event)
+                    made.append(MadeMemory(time=day.isoformat(), scene=scene, emotion=emotion, event=event))
+    return made
+
+
+def _dialogues(
+    plan: Plan, child: dict[str, object], memories: Sequence[MadeMemory], writer: Writer
+) -> Iterator[MadeDialogue]:
+    left = {n: memory.event for n, memory in enumerate(memories)}
+    for kind in writer.each("dialogues", [kind for kind in KINDS for _ in range(plan.dialogues)]):
+        with writer.leave_out():
+            about: dict[str, object] = {"child": child, "situation": kind.situation, "criterion": kind.criterion}
+            chosen = writer.ask(Choice, **about, memories=left).memory if left else -1
+            if chosen not in left:
+                raise LeftOut("no memory for it")
+            yield _dialogue(kind, about, memories, chosen, writer)
+            del left[chosen]
+
+
+def _dialogue(
+    kind: Kind, about: dict[str, object], memories: Sequence[MadeMemory], chosen: int, writer: Writer
+) -> MadeDialogue:
+    memory = memories[chosen].event
+    reply = writer.ask(Dialogue, **about, memory=memory)
+    turns, answer = [one_line(turn) for turn in reply.turns], one_line(reply.reply)
+    if len(turns) % 2 == 0 or not all(turns) or not answer:
+        raise LeftOut("not in turns")
+    writer.score("DialogueScore", "scored too low", **about, memory=memory, dialogue=[*turns, answer])
+    numbered = dict(enumerate(memory.event for memory in memories))
+    suitable = writer.ask(Suitable, criterion=about["criterion"], dialogue=turns, memories=numbered)
+    ranked = [n for n in dict.fromkeys(suitable.memories) if 0 <= n < len(memories)][:MOST_SUITABLE]
+    if chosen not in ranked:
+        raise LeftOut("its memory is not among the most suitable")
+    return MadeDialogue(kind=kind.name, recall=kind.recall, turns=turns, reply=answer, suitable=ranked)
+
+
+def _line(dialogue: MadeDialogue, name: str, user: int, first: int) -> dict[str, Any]:
+    """A dialogue as a line of the file; `first` is the id of the user's first memory."""
+    # The file puts quotation marks around each turn.
+    spoken = [text.replace('"', "'") for text in (*dialogue.turns, dialogue.reply)]
+    said = [f'<{ASSISTANT if n % 2 else name}>: "{text}"\n' for n, text in enumerate(spoken)]
+    return {
+        "dialogue": ["<BOD>\n", *said, "<EOD>\n"],
+        "test-turn": [len(spoken)],
+        "relevant-id": [first + n for n in dialogue.suitable],
+        "user-id": user,
+        "recall": dialogue.recall,
+        "kind": dialogue.kind,
+    }
+
+
+def _write_lines(file: Path, values: Sequence[dict[str, Any]]) -> None:
+    text = "".join(json.dumps(value, ensure_ascii=False) + "\n" for value in values)
+    write_atomically(file, text.encode())
