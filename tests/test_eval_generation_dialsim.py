@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from eval.__main__ import main
 from eval.benchmarks.dialsim.adapter import load
 from eval.benchmarks.dialsim.generation import quizzes
+from eval.benchmarks.dialsim.generation.questions import keeps
 from eval.benchmarks.dialsim.generation.quizzes import answerability, dated
 from eval.benchmarks.dialsim.generation.relations import RELATIONS
 from eval.benchmarks.dialsim.generation.scenes import read_show
-from eval.benchmarks.dialsim.generation.styles import keeps
 from eval.making.writer import read_prompts
 from support.author import Author
 from support.chat_server import Broken, ChatServer

@@ -14,11 +14,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eval.benchmarks.dialsim.generation.asked import GRAPH, as_files, from_graph, from_quizzes
+from eval.benchmarks.dialsim.generation.questions import GRAPH, Style, as_files, from_graph, from_quizzes, restyle
 from eval.benchmarks.dialsim.generation.quizzes import QuizEvidence, find_evidence, read_quizzes
 from eval.benchmarks.dialsim.generation.relations import SceneFacts, quads, read_facts
 from eval.benchmarks.dialsim.generation.scenes import read_show
-from eval.benchmarks.dialsim.generation.styles import Style, restyle
 from eval.making import parts
 from eval.making.parts import Generated, Generation, write_json
 from eval.making.writer import read_prompts

@@ -11,8 +11,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import BaseModel
-
 from eval.benchmarks.dialsim.generation.scenes import Scene
 from eval.making.parts import Part
 from eval.making.quads import Quad, folded
@@ -49,29 +47,21 @@ class Triples(StrictReply):
     triples: Annotated[list[Triple], bound(maxItems=12)]
 
 
-class Fact(BaseModel):
-    """A triple as it is kept."""
-
-    head: str
-    relation: str
-    tail: str
-
-
 class SceneFacts(Part):
     """What one scene states."""
 
-    facts: list[Fact]
+    facts: list[Triple]
 
 
 def read_facts(scene: Scene, writer: Writer) -> SceneFacts:
     """Ask for the triples of a scene; those that it does not name, or that score low, are left out."""
     writer.begin("relations")
     data = {"day": scene.day, "scene": scene.script}
-    facts = list[Fact]()
+    facts = list[Triple]()
     with writer.leave_out():
         for triple in writer.ask(Triples, relations=list(RELATIONS), **data).triples:
             head, relation, tail = one_line(triple.head), one_line(triple.relation).lower(), one_line(triple.tail)
-            fact = Fact(head=head, relation=relation, tail=tail)
+            fact = Triple(head=head, relation=relation, tail=tail)
             with writer.leave_out():
                 _check(fact, scene, facts)
                 writer.score("TripleScore", "scored too low", **data, triple=[head, relation, tail])
@@ -118,7 +108,7 @@ def _as_words(text: str) -> str:
     return f" {plain} "
 
 
-def _check(fact: Fact, scene: Scene, others: Sequence[Fact]) -> None:
+def _check(fact: Triple, scene: Scene, others: Sequence[Triple]) -> None:
     """Refuse a fact that is none, that its scene does not name, or that is there already."""
     if fact.relation not in RELATIONS:
         raise LeftOut("no relation of the paper")

@@ -54,36 +54,40 @@ KINDS = (
 """In figure 9, answers have up to six pieces of evidence."""
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """What is said in one session, and when."""
+@dataclass(slots=True)
+class Evidence:
+    """A statement, when it is said, and the turns of its session, once they are written."""
 
-    text: str
+    statement: str
     said_at: datetime
+    turns: list[Turn] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Draft:
-    """A question, its answer, and as far as they are made its statements and a session for each."""
+    """A question, its answer, and the evidence as far as it is made."""
 
     kind: Kind
     question: str
     answer: str
     asked_at: datetime
-    statements: list[Statement] = field(default_factory=list)
-    sessions: list[list[Turn]] = field(default_factory=list)
+    evidence: list[Evidence] = field(default_factory=list)
+
+    @property
+    def told(self) -> dict[str, object]:
+        """The question as it stands in prompts."""
+        return {"question": self.question, "answer": self.answer}
 
     def as_record(self, question_id: str, session_ids: Sequence[str]) -> dict[str, Any]:
         """The question as in the official files; its history is its evidence, in the order of time."""
-        told = zip(self.statements, session_ids, self.sessions, strict=True)
-        history = sorted(told, key=lambda each: each[0].said_at)
+        history = sorted(zip(self.evidence, session_ids, strict=True), key=lambda each: each[0].said_at)
         return {
             "question_id": question_id,
             **self._question(),
             "answer_session_ids": list(session_ids),
-            "haystack_dates": [_official(statement.said_at) for statement, _, _ in history],
-            "haystack_session_ids": [name for _, name, _ in history],
-            "haystack_sessions": [turns for _, _, turns in history],
+            "haystack_dates": [_official(each.said_at) for each, _ in history],
+            "haystack_session_ids": [name for _, name in history],
+            "haystack_sessions": [each.turns for each, _ in history],
         }
 
     def for_review(self, reason: str) -> dict[str, Any]:
@@ -91,17 +95,12 @@ class Draft:
         return {
             "left_out": reason,
             **self._question(),
-            "statements": [{"date": _official(each.said_at), "statement": each.text} for each in self.statements],
-            "sessions": self.sessions,
+            "statements": [{"date": _official(each.said_at), "statement": each.statement} for each in self.evidence],
+            "sessions": [each.turns for each in self.evidence if each.turns],
         }
 
     def _question(self) -> dict[str, Any]:
-        return {
-            "question_type": self.kind.name,
-            "question": self.question,
-            "answer": self.answer,
-            "question_date": _official(self.asked_at),
-        }
+        return {"question_type": self.kind.name, **self.told, "question_date": _official(self.asked_at)}
 
 
 def weekday_and_date(moment: datetime | date) -> str:

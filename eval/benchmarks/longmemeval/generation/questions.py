@@ -12,8 +12,8 @@ from datetime import date, datetime, time, timedelta
 from random import Random
 from typing import Annotated, Any
 
-from eval.benchmarks.longmemeval.generation.draft import Draft, Kind, Statement, weekday_and_date
-from eval.benchmarks.longmemeval.generation.sessions import add_session, check_answer, read
+from eval.benchmarks.longmemeval.generation.draft import Draft, Evidence, Kind, weekday_and_date
+from eval.benchmarks.longmemeval.generation.sessions import check_answer, read, write_session
 from eval.making.shapes import Phrase, Sentence, bound
 from eval.making.writer import LeftOut, Writer, one_line
 from eval.metrics.answers import normalise
@@ -102,12 +102,12 @@ def make_questions(kind: Kind, most: int, asking: Asking) -> Iterator[Draft]:
         try:
             _check_wording(draft, asking.asked)
             asking.asked.add(normalise(draft.question))
-            draft.statements = _state(draft, asking, draw)
-            statements = [f"{each.said_at:%Y-%m-%d}: {each.text}" for each in draft.statements]
-            told = asking.known | {"question": draft.question, "answer": draft.answer, "statements": statements}
-            writer.score("QuestionScore", "question below the threshold", **told, type=kind.name)
-            for statement in draft.statements:
-                add_session(draft, statement, draw, writer)
+            draft.evidence = _state(draft, asking, draw)
+            statements = [f"{each.said_at:%Y-%m-%d}: {each.statement}" for each in draft.evidence]
+            told = asking.known | draft.told | {"statements": statements, "type": kind.name}
+            writer.score("QuestionScore", "question below the threshold", **told)
+            for evidence in draft.evidence:
+                write_session(draft, evidence, draw, writer)
             check_answer(draft, writer)
         except LeftOut as fault:
             asking.leave_out(draft, fault)
@@ -129,17 +129,18 @@ def make_abstention(drafts: Sequence[Draft], asking: Asking) -> Draft | None:
     possible = [draft for draft in drafts if draft.kind.has_premise]
     for draft in asking.draw("abstention").sample(possible, len(possible)):
         with writer.leave_out():
-            said = [each.text for each in draft.statements]
-            reply = writer.ask(Question, "FalsePremise", question=draft.question, answer=draft.answer, said=said)
-            sessions = [[turn | {"has_answer": False} for turn in session] for session in draft.sessions]
-            question, answer = one_line(reply.question), one_line(reply.answer)
-            variant = replace(draft, question=question, answer=answer, sessions=sessions)
+            said = [each.statement for each in draft.evidence]
+            reply = writer.ask(Question, "FalsePremise", **draft.told, said=said)
+            unmarked = [[turn | {"has_answer": False} for turn in each.turns] for each in draft.evidence]
+            evidence = [replace(each, turns=turns) for each, turns in zip(draft.evidence, unmarked, strict=True)]
+            variant = replace(
+                draft, question=one_line(reply.question), answer=one_line(reply.answer), evidence=evidence
+            )
             try:
                 _check_wording(variant, asking.asked)
-                if read(variant, range(len(sessions)), writer) is not None:
+                if read(variant, evidence, writer) is not None:
                     raise LeftOut("the chats answer it")
-                told = {"question": question, "answer": answer, "said": said}
-                writer.score("PremiseScore", "question below the threshold", **told)
+                writer.score("PremiseScore", "question below the threshold", **variant.told, said=said)
             except LeftOut as fault:
                 asking.leave_out(variant, fault)
             else:
@@ -158,15 +159,10 @@ def _check_wording(draft: Draft, asked: set[str]) -> None:
         raise LeftOut("the question contains its answer")
 
 
-def _state(draft: Draft, asking: Asking, draw: Random) -> list[Statement]:
+def _state(draft: Draft, asking: Asking, draw: Random) -> list[Evidence]:
     kind = draft.kind
-    told = asking.known | {
-        "question": draft.question,
-        "answer": draft.answer,
-        "told_by": f"the {kind.speaker}",
-        "at_least": kind.least,
-        "at_most": kind.most,
-    }
+    bounds = {"told_by": f"the {kind.speaker}", "at_least": kind.least, "at_most": kind.most}
+    told = asking.known | draft.told | bounds
     if kind.is_dated:
         dated = asking.writer.ask(DatedStatements, **told).statements
         texts = [one_line(each.statement) for each in dated]
@@ -183,7 +179,7 @@ def _state(draft: Draft, asking: Asking, draw: Random) -> list[Statement]:
         raise LeftOut("the update is dated before what it updates")
     if kind.is_quoted and not _contains(texts[0], draft.answer):
         raise LeftOut("the answer is not in its statement")
-    return [Statement(text, draw_moment(day, draw)) for text, day in zip(texts, days, strict=True)]
+    return [Evidence(text, draw_moment(day, draw)) for text, day in zip(texts, days, strict=True)]
 
 
 def _contains(text: str, answer: str) -> bool:

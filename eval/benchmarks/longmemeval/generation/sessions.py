@@ -9,10 +9,10 @@ which sessions are missing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
-from eval.benchmarks.longmemeval.generation.draft import Draft, Kind, Statement, Turn, weekday_and_date
+from eval.benchmarks.longmemeval.generation.draft import Draft, Evidence, Kind, Turn, weekday_and_date
 from eval.making.shapes import Paragraph, Sentence, bound
 from eval.making.writer import LeftOut, Writer, one_line
 from eval.metrics.answers import normalise
@@ -67,27 +67,26 @@ class Agreement(StrictReply):
     right: bool
 
 
-def add_session(draft: Draft, statement: Statement, draw: Random, writer: Writer) -> None:
-    """Add the turns of a chat; those that say the statement are marked with `has_answer`.
+def write_session(draft: Draft, evidence: Evidence, draw: Random, writer: Writer) -> None:
+    """Write the turns of a chat; those that say the statement are marked with `has_answer`.
 
-    A chat that fails a check is added, too, so that a person sees it.
+    A chat that fails a check is kept in the draft, too, so that a person sees it.
 
     Raises:
         LeftOut: the chat fails a check.
         Unreachable: the model does not reply.
     """
-    kind, told = draft.kind, {"fact": statement.text, "today": weekday_and_date(statement.said_at)}
+    kind, told = draft.kind, {"fact": evidence.statement, "today": weekday_and_date(evidence.said_at)}
     told["task"] = one_line(writer.ask(Task, kind.task, **told).task)
     (place,) = draw.choices(range(ROUNDS), PLACES)
-    turns = _chat(kind, told, place, writer)
-    draft.sessions.append(turns)
+    turns = evidence.turns = _chat(kind, told, place, writer)
     lines = [f"{number} {line}" for number, line in enumerate(_lines(turns), start=1)]
-    found = {number - 1 for number in writer.ask(Places, fact=statement.text, chat=lines).messages}
+    found = {number - 1 for number in writer.ask(Places, fact=evidence.statement, chat=lines).messages}
     if 2 * place + (kind.speaker == "assistant") not in found:
         raise LeftOut("its statement is not found in its session")
     for number, turn in enumerate(turns):
         turn["has_answer"] = number in found and turn["role"] == kind.speaker
-    _check_words(draft, statement.text, turns)
+    _check_words(draft, evidence)
     writer.score("SessionScore", "session below the threshold", **told, chat=_lines(turns))
 
 
@@ -100,26 +99,23 @@ def check_answer(draft: Draft, writer: Writer) -> None:
         LeftOut: the question is refused.
         Unreachable: the model does not reply.
     """
-    everything = range(len(draft.sessions))
-    if not _is_right(draft, read(draft, everything, writer), writer):
+    if not _is_right(draft, read(draft, draft.evidence, writer), writer):
         raise LeftOut("the answer does not follow from its sessions")
-    for missing in everything[-1:] if draft.kind.is_update else everything:
-        answer = read(draft, (number for number in everything if number != missing), writer)
+    for missing in draft.evidence[-1:] if draft.kind.is_update else draft.evidence:
+        answer = read(draft, [each for each in draft.evidence if each is not missing], writer)
         if _is_right(draft, answer, writer):
             raise LeftOut("answered by a part of its evidence")
         if draft.kind.is_update and answer is None:
             raise LeftOut("its first session does not say what is updated")
 
 
-def read(draft: Draft, numbers: Iterable[int], writer: Writer) -> str | None:
+def read(draft: Draft, evidence: Sequence[Evidence], writer: Writer) -> str | None:
     """The model's answer from some of the sessions, in the order of time; None if they do not say it."""
-    chosen = sorted(numbers, key=lambda number: draft.statements[number].said_at)
     chats = [
-        {"date": weekday_and_date(draft.statements[number].said_at), "chat": _lines(draft.sessions[number])}
-        for number in chosen
+        {"date": weekday_and_date(each.said_at), "chat": _lines(each.turns)}
+        for each in sorted(evidence, key=lambda each: each.said_at)
     ]
-    today = weekday_and_date(draft.asked_at)
-    reading = writer.ask(Reading, chats=chats, today=today, question=draft.question)
+    reading = writer.ask(Reading, chats=chats, today=weekday_and_date(draft.asked_at), question=draft.question)
     return reading.answer if reading.known else None
 
 
@@ -153,10 +149,10 @@ def _lines(turns: Iterable[Turn]) -> list[str]:
     return [f"{turn['role']}: {turn['content']}" for turn in turns]
 
 
-def _check_words(draft: Draft, statement: str, turns: Iterable[Turn]) -> None:
+def _check_words(draft: Draft, evidence: Evidence) -> None:
     """Refuse a session whose marked turns lack the words of the statement, or of an answer that quotes it."""
-    there = set(terms(" ".join(turn["content"] for turn in turns if turn["has_answer"])))
-    wanted = set(content_terms(statement)) - _FRAME
+    there = set(terms(" ".join(turn["content"] for turn in evidence.turns if turn["has_answer"])))
+    wanted = set(content_terms(evidence.statement)) - _FRAME
     if len(wanted & there) < SHARED * len(wanted):
         raise LeftOut("its session does not say its statement")
     if draft.kind.is_quoted and not set(content_terms(draft.answer)) <= there:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache
 from hashlib import sha256
+from itertools import count
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -127,12 +128,6 @@ def ontology() -> tuple[Attribute, ...]:
 
 
 def _make_user(plan: Plan, number: int, writer: Writer) -> User:
-    """Return the user of that number.
-
-    Raises:
-        NotMade: there is no background.
-        Unreachable: the model does not reply.
-    """
     attribute, key = draw_attribute(plan.seed, number), f"{plan.seed} {number}"
     today = FIRST_DAY + timedelta(days=Random(key).randrange(DAYS))
     asking = Asking(key, _background(attribute, today, writer), today, writer)
@@ -156,11 +151,9 @@ def _records(
     plan: Plan, attribute: Attribute, drafts: Sequence[Draft], variant: Draft | None
 ) -> Iterator[dict[str, Any]]:
     """The questions with ids; sessions of an attribute have names of one family, which `compile` does not mix."""
-    number = 0
+    number = count(1)
     for draft in [*drafts, *([variant] if variant else [])]:
         mark = "_abs" if draft is variant else ""
-        last = number + len(draft.sessions)
-        names = [f"answer_{attribute.digest}{mark}_{n}" for n in range(number + 1, last + 1)]
-        number = last
+        names = [f"answer_{attribute.digest}{mark}_{next(number)}" for _ in draft.evidence]
         made_of = "\0".join((plan.model, str(plan.seed), attribute.name, draft.kind.name, draft.question))
         yield draft.as_record(sha256(made_of.encode()).hexdigest()[:8] + mark, names)

@@ -1,7 +1,13 @@
-"""Put questions into the sessions of a show, in the layout of LongDialQA's files."""
+"""Put questions into the sessions of a show, in the style of who asks them, in the layout of LongDialQA's files.
+
+Each question gets the style of one character of its session, drawn at random; anybody else asks it as it is (section
+3.1.5, appendix E). The authors looked at samples; here names and numbers must be kept, and the model scores whether it
+still asks the same. They begin every question with "By the way,", which is left to the model.
+"""
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,9 +18,14 @@ from typing import Any
 from eval.benchmarks.dialsim.generation.quizzes import Quiz, QuizEvidence, answerability, dated, evidence_of
 from eval.benchmarks.dialsim.generation.scenes import Scene, Show
 from eval.benchmarks.dialsim.probes import MOST_OF_A_TYPE
+from eval.making.parts import Part
 from eval.making.quads import Quad
 from eval.making.questions import DONT_KNOW, MOMENT, questions
+from eval.making.shapes import Sentence
+from eval.making.writer import LeftOut, Writer, one_line
 from eval.play.simulation.names import DEFAULT
+from graph.models.json_replies import StrictReply
+from memory.search.tokens import FUNCTION_WORDS
 
 GRAPH, FAN = "hard_q", "easy_q"
 
@@ -22,6 +33,13 @@ _TYPES = {"one-hop": "one-hop", "two-hop": "two-hop", "before known": "one-hop_f
 """Kinds of questions from a graph, as types that the adapter tells apart: "fu" and "unans" have no answer."""
 
 _DATED, _UNDATED, _UNANSWERABLE = "ans_w_time", "ans_wo_time", "dont_know_unans"
+
+
+MOST_LINES = 8
+"""Lines of a character that show how they speak."""
+
+_MUST_STAY = re.compile(r"\b(?:[A-Z]\w*|\d+)")
+"""Names, months and numbers: words with a capital letter, but for "who" and its like at the beginning."""
 
 
 @dataclass(slots=True)
@@ -36,6 +54,18 @@ class Question:
     answer: str
     evidence: Sequence[str] = ()
     styles: dict[str, str] = field(default_factory=dict)
+
+
+class Styled(StrictReply):
+    """A question in somebody's style."""
+
+    question: Sentence
+
+
+class Style(Part):
+    """The styles of a session's questions: by the question's words, by who asks."""
+
+    styles: dict[str, dict[str, str]]
 
 
 def from_graph(show: Show, known: Sequence[Quad], seed: int, most: int = MOST_OF_A_TYPE) -> Iterator[Question]:
@@ -82,6 +112,41 @@ def _quiz_question(
         return Question(place, FAN, _UNANSWERABLE, text, options, DONT_KNOW)
     days = list(dict.fromkeys(each.day for each in evidence))
     return Question(place, FAN, _DATED if is_later else _UNDATED, text, options, quiz.answer, days)
+
+
+def restyle(place: int, asked: Sequence[Question], show: Show, seed: int, writer: Writer) -> Style:
+    """Ask for each question of a session in a character's style; a question without one keeps its words."""
+    others = sorted(show.sessions[place].speakers - {show.main})
+    part = Style(styles={})
+    for question in writer.each("style", asked if others else ()):
+        who = Random(f"{seed} {place} {question.text}").choice(others)
+        with writer.leave_out():
+            reply = writer.ask(Styled, character=who, lines=_lines(show, place, who), question=question.text)
+            styled = one_line(reply.question)
+            if not keeps(question.text, styled):
+                raise LeftOut("a name or a number is lost")
+            writer.score("StyleScore", "scored too low", question=question.text, the_same_in_a_style=styled)
+            part.styles[question.text] = {who: styled}
+    return part
+
+
+def keeps(question: str, styled: str) -> bool:
+    """Whether a question in a style has all names and numbers of the question."""
+    said = {word.casefold() for word in re.findall(r"\w+", styled)}
+    found = [(match.start(), match[0].casefold()) for match in _MUST_STAY.finditer(question)]
+    must_stay = {word for start, word in found if start or word not in FUNCTION_WORDS}
+    return bool(styled) and must_stay <= said
+
+
+def _lines(show: Show, place: int, who: str) -> list[str]:
+    """The last lines of a character up to a session."""
+    spoken = [
+        line.removeprefix(f"{who}: ")
+        for scene in show.sessions[: place + 1]
+        for line in scene.script.splitlines()
+        if line.startswith(f"{who}: ")
+    ]
+    return spoken[-MOST_LINES:]
 
 
 def as_files(show: Show, asked: Iterable[Question]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
