@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from eval.making.quads import Knowledge, Quad, folded, quads
 from eval.making.questions import CHOICES, DONT_KNOW, MOMENT, graph_history, questions
-from eval.making.wording import LASTING, word, word_with_two_times
+from eval.making.wording import LASTING, word
 from eval.types import History
 from graph.learning.plain_facts import facts
 from memory.bank.bank import Bank
@@ -305,7 +305,7 @@ READ_BACK = {
 
 
 TOLD = {
-    word_with_two_times(head, relation, "ward", "profile", span, None).partition(". ")[0]: (head, relation, span)
+    word(head, [relation, "ward"], "profile", None, span).partition(". ")[0]: (head, relation, span)
     for head in ("Ana", "Odo", "Wilma", "A", "B", "C", "D")
     for relation in RELATIONS
     for span in SPANS

@@ -19,7 +19,7 @@ from itertools import chain, zip_longest
 from random import Random
 
 from eval.making.quads import Knowledge, Quad, folded, quads
-from eval.making.wording import LASTING, THEN_AND_NOW, word, word_with_two_times
+from eval.making.wording import LASTING, THEN_AND_NOW, word
 from eval.play.simulation.simulate import sort_by_time_and_number
 from eval.types import Gold, History, Probe
 from graph.learning.plain_facts import facts
@@ -126,7 +126,7 @@ class _Maker:
             for query in self._forms(way, rng):
                 path = self.graph.follow(head, relations, query.times, query.asked_at)
                 if path and _can_be_asked(path[-1]) and folded(path[-1].tail) != folded(head):
-                    yield self._answerable(query, path, rng)
+                    yield self._probe(query, "one-hop" if len(path) == 1 else "two-hop", rng, path)
                     break
 
     def before_known(self) -> Iterator[Probe]:
@@ -138,7 +138,7 @@ class _Maker:
             if None in dated or first - self.life.start < DAY:
                 continue
             asked_at = _within(TimeSpan(self.life.start, min(first, self.life.end)), rng)
-            yield self._unanswerable(_Query(head, (relation,), asked_at), "before known", rng)
+            yield self._probe(_Query(head, (relation,), asked_at), "before known", rng)
 
     def not_known(self) -> Iterator[Probe]:
         """Questions about relations that a person lacks and others have."""
@@ -150,7 +150,7 @@ class _Maker:
             for relation in sorted(self.stores):
                 if not self.graph.about(head, relation):
                     rng = self._rng("never", head, relation)
-                    yield self._unanswerable(_Query(head, (relation,), self.life.end), "not known", rng)
+                    yield self._probe(_Query(head, (relation,), self.life.end), "not known", rng)
 
     def _ways(self, count: int) -> Iterator[tuple[Quad, ...]]:
         if count == 1:
@@ -195,9 +195,10 @@ class _Maker:
             forms.insert(rng.choice((0, len(forms))), _Query(head, relations, now))
         yield from forms
 
-    def _answerable(self, query: _Query, path: Sequence[Quad], rng: Random) -> Probe:
-        answer = path[-1].tail
-        choices = self._choices(query, path[-1].head, answer, rng)
+    def _probe(self, query: _Query, ability: str, rng: Random, path: Sequence[Quad] = ()) -> Probe:
+        """The question that a path answers; without one, it has no answer."""
+        subject, tail = (path[-1].head, path[-1].tail) if path else (query.head, "")
+        choices, answer = self._choices(query, subject, tail, rng), tail or DONT_KNOW
         gold = Gold(
             (answer,),
             turns=_distinct(quad.source for quad in path),
@@ -205,13 +206,12 @@ class _Maker:
             items=_distinct(quad.session or quad.source for quad in path),
             choice=choices.index(answer),
             kind="semantic",
+            answerable=bool(path),
         )
-        return self._probe(query, "one-hop" if len(path) == 1 else "two-hop", gold, choices)
-
-    def _unanswerable(self, query: _Query, ability: str, rng: Random) -> Probe:
-        choices = self._choices(query, query.head, "", rng)
-        gold = Gold((DONT_KNOW,), choice=choices.index(DONT_KNOW), kind="semantic", answerable=False)
-        return self._probe(query, ability, gold, choices)
+        store = self.stores.get(query.relations[-1], "profile")
+        question = word(query.head, query.relations, store, query.span, query.first)
+        digest = sha256(f"{ability}\0{question}\0{query.asked_at.isoformat()}".encode()).hexdigest()[:12]
+        return Probe(f"graph:{digest}", question, query.asked_at, gold, ability, store, choices=choices)
 
     def _choices(self, query: _Query, subject: str, answer: str, rng: Random) -> tuple[str, ...]:
         """The answer among others of its kind, shuffled, with "I don't know" last, as in DialSim.
@@ -232,16 +232,6 @@ class _Maker:
         choices = ([answer] if answer else []) + others[: CHOICES - (2 if answer else 1)]
         rng.shuffle(choices)
         return (*choices, DONT_KNOW)
-
-    def _probe(self, query: _Query, ability: str, gold: Gold, choices: tuple[str, ...]) -> Probe:
-        store = self.stores.get(query.relations[-1], "profile")
-        question = (
-            word_with_two_times(query.head, query.relations[0], query.relations[1], store, query.first, query.span)
-            if query.first
-            else word(query.head, query.relations, store, query.span)
-        )
-        digest = sha256(f"{ability}\0{question}\0{query.asked_at.isoformat()}".encode()).hexdigest()[:12]
-        return Probe(f"graph:{digest}", question, query.asked_at, gold, ability, store, choices=choices)
 
     def _rng(self, *parts: str) -> Random:
         return Random("\0".join((str(self.seed), *parts)))

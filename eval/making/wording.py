@@ -31,13 +31,20 @@ SELF = frozenset({"you", "user", "i", "me"})
 DAY = timedelta(days=1)
 
 
-def word(head: str, relations: Sequence[str], store: Store, span: TimeSpan | None) -> str:
+def word(
+    head: str, relations: Sequence[str], store: Store, span: TimeSpan | None, first: TimeSpan | None = None
+) -> str:
     """Word the question for the last relation of a path from a head, at a past time or, without a span, now.
 
     `store` is that of the answer: one in the relationship store is asked for as a person. The span is a calendar month
-    or a day.
+    or a day. With a time of its own for the first of two relations (DialSim, Kim et al. 2024, table 7):
+    "Ana had a landlord in March 2026. Where did the landlord live on 3 May 2026?"
     """
     who, whose, do = ("I", "my", "do") if head.casefold() in SELF else (head, f"{head}'s", "does")
+    if first:
+        relation, *rest = relations
+        article = "" if _is_plural(relation) else "an " if relation[:1] in "aeiou" else "a "
+        return f"{who} had {article}{relation} {_when(first)}. {word(f'the {relation}', rest, store, span)}"
     for relation in relations[:-1]:
         who, do = f"{whose} {relation}", "does"
         whose = f"{who}'s"
@@ -46,18 +53,6 @@ def word(head: str, relations: Sequence[str], store: Store, span: TimeSpan | Non
     forms = THEN_AND_NOW.get(relation) or (SOMEBODY if store == "relationship" else other)
     when = _when(span) if span else ""
     return forms[0 if span else 1].format(who=who, whose=whose, do=do, relation=relation, when=when)
-
-
-def word_with_two_times(
-    head: str, relation: str, then: str, store: Store, first: TimeSpan, span: TimeSpan | None
-) -> str:
-    """Word a question over a relation at its time and another then (DialSim, Kim et al. 2024, table 7).
-
-    "Ana had a landlord in March 2026. Where did the landlord live on 3 May 2026?"
-    """
-    who = "I" if head.casefold() in SELF else head
-    article = "" if _is_plural(relation) else "an " if relation[:1] in "aeiou" else "a "
-    return f"{who} had {article}{relation} {_when(first)}. {word(f'the {relation}', [then], store, span)}"
 
 
 def _is_plural(relation: str) -> bool:
