@@ -1,1 +1,1 @@
-"""Make questions from the relations that a memory holds, as a temporal knowledge graph."""
+"""Make benchmarks: parts that a chat model writes, and questions from a temporal knowledge graph of relations."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,7 +23,7 @@ from graph.models.faults import Unreachable
 from memory.errors import MemoirError
 
 if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
+    from langchain_core.language_models import BaseChatModel  # noqa: TC004 (a second to import)
 
 
 class GenerationStopped(MemoirError):
@@ -60,28 +60,30 @@ class Generated:
     failed: Sequence[str]
 
 
+@dataclass(slots=True)
 class Generation:
     """One run that makes the parts of a benchmark in a folder, as far as it lacks them.
 
     `make` may be called for several kinds of parts; `account` and `nothing` speak of all of them.
+
+    Raises:
+        GenerationStopped: the folder was made by another plan.
     """
 
-    def __init__(
-        self, folder: Path, plan: Plan, prompts: Mapping[str, str], model: BaseChatModel, watch: Watch
-    ) -> None:
-        """Begin, or go on.
+    folder: Path
+    plan: Plan
+    prompts: Mapping[str, str]
+    model: BaseChatModel
+    watch: Watch
+    parts: list[Part] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
 
-        Raises:
-            GenerationStopped: the folder was made by another plan.
-        """
-        _keep_plan(folder, plan)
-        self._folder = folder
-        self._plan = plan
-        self._prompts = prompts
-        self._model = model
-        self._watch = watch
-        self._parts: list[Part] = []
-        self._failed: list[str] = []
+    def __post_init__(self) -> None:
+        file, text = self.folder / "generation.json", json.dumps(asdict(self.plan))
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if file.exists() and (before := file.read_text("utf-8")) != text:
+            raise GenerationStopped(f"{self.folder} was made with {before}, not with {text}. Name a new folder")
+        write_atomically(file, text.encode())
 
     def make(
         self,
@@ -95,7 +97,7 @@ class Generation:
         Raises:
             GenerationStopped: a part is damaged, or the model does not reply.
         """
-        place = self._folder / f"{kind}s"
+        place = self.folder / f"{kind}s"
         place.mkdir(exist_ok=True)
         files = {number: place / f"{number}.json" for number in range(1, len(items) + 1)}
         made = {number: _read(file, shape) for number, file in files.items() if file.exists()}
@@ -103,11 +105,11 @@ class Generation:
             if number in made:
                 continue
             replies = place / f"{number}.replies"
-            writer = Writer(self._model, self._prompts, self._plan.threshold, f"{kind} {number}", replies, self._watch)
+            writer = Writer(self.model, self.prompts, self.plan.threshold, f"{kind} {number}", replies, self.watch)
             try:
                 part = make(item, [made[each] for each in sorted(made)], writer)
             except NotMade as fault:
-                self._failed.append(f"{writer.place}: {fault}")
+                self.failed.append(f"{writer.place}: {fault}")
             except Unreachable as fault:
                 raise GenerationStopped(
                     f"{writer.place}: {fault}. The {len(made)} finished are kept, and the replies to this one; run the "
@@ -119,22 +121,22 @@ class Generation:
                 made[number] = part
             replies.unlink(missing_ok=True)
         parts = [made[number] for number in sorted(made)]
-        self._parts += parts
+        self.parts += parts
         return parts
 
     def account(self, counts: Mapping[str, int]) -> Generated:
         """The account of what was made, with what the files hold."""
-        return Generated(counts, sum(part.replies for part in self._parts), self._left_out(), self._failed)
+        return Generated(counts, sum(part.replies for part in self.parts), self._left_out(), self.failed)
 
     def nothing(self, what: str) -> GenerationStopped:
         """The error that nothing came out that can be asked, with the reasons."""
         reasons = [f"{number} × {reason}" for reason, number in self._left_out().items()]
-        return GenerationStopped(f"no {what} was made ({'; '.join([*self._failed, *reasons])}). Try a larger model")
+        return GenerationStopped(f"no {what} was made ({'; '.join([*self.failed, *reasons])}). Try a larger model")
 
     def _left_out(self) -> Mapping[str, int]:
         """What was left out over all parts, the most frequent first."""
         counts = Counter[str]()
-        for part in self._parts:
+        for part in self.parts:
             counts.update(part.left_out)
         return dict(counts.most_common())
 
@@ -142,15 +144,6 @@ class Generation:
 def write_json(file: Path, value: Any) -> None:  # noqa: ANN401  # of whatever JSON has
     """Write a file of the benchmark."""
     write_atomically(file, json.dumps(value, ensure_ascii=False, indent=1).encode())
-
-
-def _keep_plan(folder: Path, plan: Plan) -> None:
-    """Remember how the folder is made; a folder made in another way is refused."""
-    file, text = folder / "generation.json", json.dumps(asdict(plan))
-    folder.mkdir(parents=True, exist_ok=True)
-    if file.exists() and (before := file.read_text("utf-8")) != text:
-        raise GenerationStopped(f"{folder} was made with {before}, not with {text}. Name a new folder")
-    write_atomically(file, text.encode())
 
 
 def _read(file: Path, shape: type[AnyPart]) -> AnyPart:

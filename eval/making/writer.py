@@ -8,17 +8,19 @@ import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from eval.making.shapes import Score
+from eval.runs.run import drop_partial_line
 from eval.types import Watch
 from graph.models.calls import Completion, ModelFailed, Unreachable
 from graph.models.json_replies import StrictReply, UnusableReply, ask_for_json, quoted
 
 if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
+    from langchain_core.language_models import BaseChatModel  # noqa: TC004 (a second to import)
 
 MAX_TOKENS = 1024
 """Most tokens of a reply; an event of 300 words takes some 500, ten relationships 700."""
@@ -35,45 +37,50 @@ class LeftOut(Exception):  # the next item of the step is made, not an error of 
     """An item of a step is not kept; the message says why."""
 
 
+@dataclass(slots=True)
 class Writer:
-    """Asks a model for a part such as "persona 3"; `left_out` counts what was left out, by step and reason.
+    """Asks a model for a part such as "persona 3" by instructions from `prompts`; counts what each step leaves out.
 
-    `prompts` are the instructions by name. Usable replies are added to a file of JSON lines. Of a part that was
-    interrupted, the file answers what was asked before, so that only the rest is asked of the model. `replies` is their
-    number, old and new.
+    Usable replies are added to a `file` of JSON lines. Of a part that was interrupted, the file answers what was asked
+    before, so that only the rest is asked of the model. `replies` is their number, old and new.
     """
 
-    def __init__(
-        self, model: BaseChatModel, prompts: Mapping[str, str], threshold: int, part: str, file: Path, watch: Watch
-    ) -> None:
-        self.replies = 0
-        self.left_out = Counter[str]()
-        self._step = ""
-        self._model = model
-        self._prompts = prompts
-        self._threshold = threshold
-        self._part = part
-        self._file = file
-        self._kept = _read(file)
-        self._watch = watch
+    model: BaseChatModel
+    prompts: Mapping[str, str]
+    threshold: int
+    part: str
+    file: Path
+    watch: Watch
+    step: str = ""
+    replies: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    """By step and reason."""
+    _kept: defaultdict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
+    """The replies of an interruption, by what was asked."""
+
+    def __post_init__(self) -> None:
+        drop_partial_line(self.file)
+        for line in self.file.read_bytes().splitlines() if self.file.exists() else ():
+            kept = json.loads(line)
+            self._kept[kept["asked"]].append(kept["reply"])
 
     @property
     def place(self) -> str:
         """The part and the step, for progress and errors."""
-        return f"{self._part}, {self._step}"
+        return f"{self.part}, {self.step}"
 
     def begin(self, step: str) -> None:
         """Begin a step of one reply."""
-        self._step = step
-        self._watch(self.place, 0, 1)
+        self.step = step
+        self.watch(self.place, 0, 1)
 
     def each(self, step: str, items: Sequence[Item]) -> Iterator[Item]:
         """Yield the items of a step, and report how many of them are done."""
-        self._step = step
+        self.step = step
         for done, item in enumerate(items):
-            self._watch(self.place, done, len(items))
+            self.watch(self.place, done, len(items))
             yield item
-        self._watch(self.place, len(items), len(items))
+        self.watch(self.place, len(items), len(items))
 
     def ask(self, shape: type[Reply], name: str = "", /, **data: object) -> Reply:
         """Return a reply about the data to the prompt of a name, by default the shape's.
@@ -82,21 +89,21 @@ class Writer:
             LeftOut: two replies do not have the shape, or there is none.
             Unreachable: the model may reply another time.
         """
-        text = prompt(self._prompts[name or shape.__name__], data)
+        text = prompt(self.prompts[name or shape.__name__], data)
         asked = sha256(text.encode()).hexdigest()
         if self._kept[asked]:
             self.replies += 1
             return shape.model_validate(self._kept[asked].pop(0))
         replies: list[Completion] = []
         try:
-            reply = asyncio.run(ask_for_json(self._model, [("human", text)], shape, replies, max_tokens=MAX_TOKENS))
+            reply = asyncio.run(ask_for_json(self.model, [("human", text)], shape, replies, max_tokens=MAX_TOKENS))
         except Unreachable:
             raise
         except (UnusableReply, ModelFailed) as fault:
             raise LeftOut("unusable reply") from fault
         finally:
             self.replies += len(replies)
-        with self._file.open("a", encoding="utf-8") as file:
+        with self.file.open("a", encoding="utf-8") as file:
             file.write(json.dumps({"asked": asked, "reply": reply.model_dump()}, ensure_ascii=False) + "\n")
         return reply
 
@@ -120,7 +127,7 @@ class Writer:
             Unreachable: the model may reply another time.
         """
         score = self.ask(Score, name, **data).score
-        if score < self._threshold:
+        if score < self.threshold:
             raise LeftOut(too_low)
         return score
 
@@ -134,7 +141,7 @@ class Writer:
 
     def drop(self, reason: str) -> None:
         """Count something that this step leaves out."""
-        self.left_out[f"{self._step}: {reason}"] += 1
+        self.left_out[f"{self.step}: {reason}"] += 1
 
 
 def read_prompts(module: str) -> dict[str, str]:
@@ -151,17 +158,3 @@ def prompt(instruction: str, data: Mapping[str, object]) -> str:
 def one_line(text: str) -> str:
     """The text without line breaks, and without spaces at its ends or twice."""
     return " ".join(text.split())
-
-
-def _read(file: Path) -> defaultdict[str, list[Any]]:
-    """The replies of a part that was interrupted, by what was asked; a line that is half written is cut off."""
-    kept: defaultdict[str, list[Any]] = defaultdict(list)
-    if not file.exists():
-        return kept
-    whole = [line for line in file.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
-    with file.open("r+b") as there:
-        there.truncate(sum(map(len, whole)))
-    for line in whole:
-        reply = json.loads(line)
-        kept[reply["asked"]].append(reply["reply"])
-    return kept

@@ -148,10 +148,7 @@ class Run:
     def drop_partial_lines(self) -> None:
         """Cut off a line that a kill left half-written at the end of a file."""
         for name in ("predictions.jsonl", "costs.jsonl"):
-            path = self.folder / name
-            if path.exists():
-                with path.open("r+b") as file:
-                    file.truncate(sum(len(line) for line in file if line.endswith(b"\n")))
+            drop_partial_line(self.folder / name)
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -215,3 +212,10 @@ def write_atomically(path: Path, content: bytes) -> None:
     part = path.with_name(f"{path.name}.part")
     part.write_bytes(content)
     part.replace(path)
+
+
+def drop_partial_line(path: Path) -> None:
+    """Cut off a line that a kill left half-written at the end of a file, if there is one."""
+    if path.exists():
+        with path.open("r+b") as file:
+            file.truncate(sum(len(line) for line in file if line.endswith(b"\n")))

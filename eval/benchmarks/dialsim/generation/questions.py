@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from eval.benchmarks.dialsim.generation.quizzes import Quiz, QuizEvidence, answerability, dated, evidence_of
+from eval.benchmarks.dialsim.generation.quizzes import Quiz, QuizEvidence, answerability, dated
 from eval.benchmarks.dialsim.generation.scenes import Scene, Show
 from eval.benchmarks.dialsim.probes import MOST_OF_A_TYPE
 from eval.making.parts import Part
@@ -90,7 +90,7 @@ def from_quizzes(quizzes: Sequence[Quiz], found: Sequence[QuizEvidence], show: S
     places = {scene: place for place, scene in enumerate(show.sessions)}
     of_type: defaultdict[tuple[int, str], list[Question]] = defaultdict(list)
     for quiz, answered in zip(quizzes, found, strict=True):
-        evidence = evidence_of(quiz, answered, show)
+        evidence = [each for each in show.scenes if each.episode == quiz.episode and each.number in answered.scenes]
         for scene, is_answerable in answerability(evidence, answered.needs_all, show):
             question = _quiz_question(quiz, evidence, scene, is_answerable, places[scene])
             if question:

@@ -79,11 +79,6 @@ def find_evidence(quiz: Quiz, show: Show, writer: Writer) -> QuizEvidence:
     return QuizEvidence(scenes=[])
 
 
-def evidence_of(quiz: Quiz, found: QuizEvidence, show: Show) -> Sequence[Scene]:
-    """The scenes that answer a question."""
-    return [scene for scene in show.scenes if scene.episode == quiz.episode and scene.number in found.scenes]
-
-
 def answerability(evidence: Sequence[Scene], needs_all: bool, show: Show) -> Iterator[tuple[Scene, bool]]:
     """Yield the sessions in which a question is asked, and whether the main character can answer it there.
 

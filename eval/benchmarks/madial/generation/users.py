@@ -3,7 +3,9 @@
 OUT/MADial-Bench-generated-memory.json      the memories of all users
 OUT/MADial-Bench-generated-dialogue.json    the dialogues, each with its kind of recall
 
-A user is a child with a profile, memories of each scene and emotion, and dialogues of each kind that bring one up.
+A user is a child with a profile, memories of five scenes and four emotions (section 3.2), and dialogues: proactive
+recall is by emotion, passive recall of facts (section 3.1). Our copy of the paper does not print the definitions of
+scenes (table 9) nor the criteria for choosing a memory (table 10), so the words are Memoir's own.
 """
 
 from __future__ import annotations
@@ -15,12 +17,11 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
 from eval.benchmarks.madial.adapter import ASSISTANT, BANK, DIALOGUE
-from eval.benchmarks.madial.generation.kinds import EMOTIONS, KINDS, SCENES, Kind
 from eval.making import parts
 from eval.making.parts import Generated, Generation, Part
 from eval.making.shapes import Name, Paragraph, Sentence, bound
@@ -34,11 +35,45 @@ if TYPE_CHECKING:
 
 NAME = "MADial-Bench-generated"
 
+EMOTIONS = ("Happy", "Sad", "Anxious", "Disappointed")
+
+SCENES = {
+    "Preferences": "something that the child likes or dislikes",
+    "Activity": "something that the child did or took part in",
+    "Disease": "an illness or an injury of the child, and how the body felt",
+    "Emotions": "a strong feeling of the child, and what brought it about",
+    "Others": "anything else of the child's life: a person, an animal, a place, a thing",
+}
+
 FIRST_DAY, LAST_DAY = date(2022, 1, 1), date(2024, 6, 14)
 """When remembered events happened (section 3); the dialogues are of the day after."""
 
 MOST_SUITABLE = 7
 """Most memories that suit a dialogue (section 3.3.1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of dialogue: what the child says in it, and which memory the assistant should bring up."""
+
+    name: str
+    recall: Literal["proactive", "passive"]
+    situation: str
+    criterion: str
+
+
+_COMFORT = "a memory that helps with this feeling: a time when it passed, or when the child was brave, loved or happy"
+
+KINDS = (
+    Kind("happy", "proactive", "The child is happy about something new.", "a memory of a joy of the same sort"),
+    Kind("sad", "proactive", "The child is sad.", _COMFORT),
+    Kind("anxious", "proactive", "The child is worried about something that is to come.", _COMFORT),
+    Kind("disappointed", "proactive", "Something did not go as the child had hoped.", _COMFORT),
+    Kind("activity", "passive", "The child speaks of something to do.", "a memory of the same activity"),
+    Kind("object", "passive", "The child speaks of a thing.", "a memory of the same thing"),
+    Kind("good relationship", "passive", "The child speaks of somebody dear.", "a good memory of the same person"),
+    Kind("bad relationship", "passive", "The child speaks of trouble with somebody.", "a memory of the same person"),
+)
 
 
 @dataclass(frozen=True, slots=True)
