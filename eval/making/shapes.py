@@ -24,3 +24,10 @@ class Score(StrictReply):
     """How good something is, from 0 to 10."""
 
     score: Annotated[int, Field(ge=0, le=10)]
+
+
+class Question(StrictReply):
+    """A question, and its answer."""
+
+    question: Sentence
+    answer: Sentence

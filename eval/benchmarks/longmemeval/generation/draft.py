@@ -74,7 +74,7 @@ class Draft:
     evidence: list[Evidence] = field(default_factory=list)
 
     @property
-    def told(self) -> dict[str, object]:
+    def prompt_data(self) -> dict[str, object]:
         """The question as it stands in prompts."""
         return {"question": self.question, "answer": self.answer}
 
@@ -100,7 +100,7 @@ class Draft:
         }
 
     def _question(self) -> dict[str, Any]:
-        return {"question_type": self.kind.name, **self.told, "question_date": _official(self.asked_at)}
+        return {"question_type": self.kind.name, **self.prompt_data, "question_date": _official(self.asked_at)}
 
 
 def weekday_and_date(moment: datetime | date) -> str:

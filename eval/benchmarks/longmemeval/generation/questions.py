@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 from eval.benchmarks.longmemeval.generation.draft import Draft, Evidence, Kind, weekday_and_date
 from eval.benchmarks.longmemeval.generation.sessions import check_answer, read, write_session
-from eval.making.shapes import Phrase, Sentence, bound
+from eval.making.shapes import Phrase, Question, Sentence, bound
 from eval.making.writer import LeftOut, Writer, one_line
 from eval.metrics.answers import normalise
 from graph.models.json_replies import StrictReply
@@ -25,13 +25,6 @@ RECENT = 10
 
 LONGEST = timedelta(days=366)
 """How long before its question a statement may be dated."""
-
-
-class Question(StrictReply):
-    """A question of the user to the assistant, and the right answer."""
-
-    question: Sentence
-    answer: Sentence
 
 
 class Questions(StrictReply):
@@ -104,7 +97,7 @@ def make_questions(kind: Kind, most: int, asking: Asking) -> Iterator[Draft]:
             asking.asked.add(normalise(draft.question))
             draft.evidence = _state(draft, asking, draw)
             statements = [f"{each.said_at:%Y-%m-%d}: {each.statement}" for each in draft.evidence]
-            told = asking.known | draft.told | {"statements": statements, "type": kind.name}
+            told = asking.known | draft.prompt_data | {"statements": statements, "type": kind.name}
             writer.score("QuestionScore", "question below the threshold", **told)
             for evidence in draft.evidence:
                 write_session(draft, evidence, draw, writer)
@@ -130,7 +123,7 @@ def make_abstention(drafts: Sequence[Draft], asking: Asking) -> Draft | None:
     for draft in asking.draw("abstention").sample(possible, len(possible)):
         with writer.leave_out():
             said = [each.statement for each in draft.evidence]
-            reply = writer.ask(Question, "FalsePremise", **draft.told, said=said)
+            reply = writer.ask(Question, "FalsePremise", **draft.prompt_data, said=said)
             unmarked = [[turn | {"has_answer": False} for turn in each.turns] for each in draft.evidence]
             evidence = [replace(each, turns=turns) for each, turns in zip(draft.evidence, unmarked, strict=True)]
             variant = replace(
@@ -140,7 +133,7 @@ def make_abstention(drafts: Sequence[Draft], asking: Asking) -> Draft | None:
                 _check_wording(variant, asking.asked)
                 if read(variant, evidence, writer) is not None:
                     raise LeftOut("the chats answer it")
-                writer.score("PremiseScore", "question below the threshold", **variant.told, said=said)
+                writer.score("PremiseScore", "question below the threshold", **variant.prompt_data, said=said)
             except LeftOut as fault:
                 asking.leave_out(variant, fault)
             else:
@@ -162,7 +155,7 @@ def _check_wording(draft: Draft, asked: set[str]) -> None:
 def _state(draft: Draft, asking: Asking, draw: Random) -> list[Evidence]:
     kind = draft.kind
     bounds = {"told_by": f"the {kind.speaker}", "at_least": kind.least, "at_most": kind.most}
-    told = asking.known | draft.told | bounds
+    told = asking.known | draft.prompt_data | bounds
     if kind.is_dated:
         dated = asking.writer.ask(DatedStatements, **told).statements
         texts = [one_line(each.statement) for each in dated]

@@ -128,12 +128,11 @@ def _chat(kind: Kind, told: dict[str, str], place: int, writer: Writer) -> list[
     """The turns of a chat; the statement is said in the round at `place`."""
     turns = list[Turn]()
     for number in range(ROUNDS):
-        for role, plain in ROLES.items():
+        for role, prompt in (ROLES | dict(kind.telling) if number == place else ROLES).items():
             data: dict[str, object] = {"today": told["today"]}
             if role == "user":
                 data |= {"task": told["task"], "messages_left": ROUNDS - 1 - number}
-            prompt = kind.telling.get(role, plain) if number == place else plain
-            if prompt != plain:
+            if prompt != ROLES[role]:
                 data["fact"] = told["fact"]
             message = one_line(writer.ask(Message, prompt, **data, chat=_lines(turns)).message)
             if not normalise(message):

@@ -18,7 +18,7 @@ from typing import Annotated, Any
 from eval.benchmarks.perltqa.adapter import REFERENCE, SECTIONS
 from eval.benchmarks.perltqa.generation.bank import Bank
 from eval.benchmarks.reading import gather
-from eval.making.shapes import Phrase, Sentence, bound
+from eval.making.shapes import Phrase, Question, bound
 from eval.making.writer import LeftOut, Writer
 from eval.metrics.answers import normalise
 from graph.models.json_replies import StrictReply
@@ -29,17 +29,10 @@ Questions = dict[str, list[Any]]
 """The questions of a persona by section; all but those on the profile by memory, too."""
 
 
-class Pair(StrictReply):
-    """A question about a memory, and its answer."""
-
-    question: Sentence
-    answer: Sentence
-
-
 class Pairs(StrictReply):
     """Questions about one memory."""
 
-    pairs: Annotated[list[Pair], bound(maxItems=6)]
+    pairs: Annotated[list[Question], bound(maxItems=6)]
 
 
 class Anchors(StrictReply):
