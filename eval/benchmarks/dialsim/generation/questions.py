@@ -34,7 +34,6 @@ _TYPES = {"one-hop": "one-hop", "two-hop": "two-hop", "before known": "one-hop_f
 
 _DATED, _UNDATED, _UNANSWERABLE = "ans_w_time", "ans_wo_time", "dont_know_unans"
 
-
 MOST_LINES = 8
 """Lines of a character that show how they speak."""
 

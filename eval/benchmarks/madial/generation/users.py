@@ -196,18 +196,22 @@ def _make_user(plan: Plan, number: int, taken: Sequence[str], writer: Writer) ->
 def _memories(plan: Plan, number: int, child: dict[str, object], writer: Writer) -> list[MadeMemory]:
     rng, made = Random(f"{plan.seed} {number}"), list[MadeMemory]()
     for scene, emotion in writer.each("memories", [(scene, emotion) for scene in SCENES for emotion in EMOTIONS]):
-        about = {"child": child, "scene": f"{scene}: {SCENES[scene]}", "emotion": emotion}
-        remembered = [memory.event for memory in made]
+        about: dict[str, object] = {"child": child, "scene": f"{scene}: {SCENES[scene]}", "emotion": emotion}
         with writer.leave_out():
+            remembered = [memory.event for memory in made]
             reply = writer.ask(Events, **about, number=plan.events, remembered=remembered)
             for event in map(one_line, reply.events[: plan.events]):
                 day = FIRST_DAY + timedelta(days=rng.randrange((LAST_DAY - FIRST_DAY).days + 1))
                 with writer.leave_out():
-                    if not event or event in [memory.event for memory in made]:
-                        raise LeftOut("empty, or the same twice")
-                    writer.score("EventScore", "scored too low", **about, event=event)
+                    _check(event, about, made, writer)
                     made.append(MadeMemory(time=day.isoformat(), scene=scene, emotion=emotion, event=event))
     return made
+
+
+def _check(event: str, about: dict[str, object], others: Sequence[MadeMemory], writer: Writer) -> None:
+    if not event or event in [memory.event for memory in others]:
+        raise LeftOut("empty, or the same twice")
+    writer.score("EventScore", "scored too low", **about, event=event)
 
 
 def _dialogues(
