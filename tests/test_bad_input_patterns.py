@@ -20,7 +20,7 @@ from memory.importers.benchmarks import dialsim, longmemeval
 from memory.importers.chats.whatsapp import text_and_skip_reason
 from memory.importers.chats.whatsapp_times import read_message_time
 from memory.importers.generic import transcript
-from memory.importers.reading.speakers import split_utterance
+from memory.importers.reading.dialogue import split_utterance
 from memory.search import names, tokens
 from support.cpu_time import at_most_cpu_seconds
 

@@ -7,8 +7,8 @@ import pytest
 from memory.importers.detect import unpack
 from memory.importers.generic import transcript
 from memory.importers.generic.transcript import read, read_date_heading, read_line_time, sniff
-from memory.importers.reading import session_builder
-from memory.importers.reading.speakers import split_utterance
+from memory.importers.reading import dialogue
+from memory.importers.reading.dialogue import split_utterance
 from memory.types import PersonaDraft, SessionDraft, Skip
 
 
@@ -136,7 +136,7 @@ def test_what_is_undated_to_come_empty_or_nobodys_is_noted(tmp_path):
 
 
 def test_a_session_without_end_is_kept_in_parts(tmp_path, monkeypatch):
-    monkeypatch.setattr(session_builder, "MAX_TURNS", 2)
+    monkeypatch.setattr(dialogue, "MAX_TURNS", 2)
     sessions = sessions_of(tmp_path, "# 2024-05-01\n" + "Anna: x\ny\nBen: z\n" * 3)
     assert [turn.text for session in sessions for turn in session.turns] == ["x\ny", "z"] * 3
     assert len(sessions) > 1

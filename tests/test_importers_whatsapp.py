@@ -9,7 +9,7 @@ from memory.importers.chats import whatsapp
 from memory.importers.chats.whatsapp_times import ORDERS, DateOrders, read_message_time
 from memory.importers.detect import unpack
 from memory.importers.generic import transcript
-from memory.importers.reading.session_builder import PAUSE
+from memory.importers.reading.dialogue import PAUSE
 from memory.importers.reading.source import HEAD_BYTES
 from memory.ingest import ingest
 from memory.types import PersonaDraft

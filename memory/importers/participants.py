@@ -12,7 +12,7 @@ from memory.importers import Importer
 from memory.importers.chats import telegram, whatsapp
 from memory.importers.generic import transcript
 from memory.importers.history_file import History, HistoryFile
-from memory.importers.reading.speakers import ROLE_OF_NAME
+from memory.importers.reading.dialogue import ROLE_OF_NAME
 from memory.progress import Progress
 from memory.types import PersonaDraft, SessionDraft
 

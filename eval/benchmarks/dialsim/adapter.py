@@ -46,8 +46,8 @@ from memory.bank.rows import clean
 from memory.errors import UnreadableFile
 from memory.importers.benchmarks import dialsim as script_format
 from memory.importers.reading.dates import parse_moment, parse_with_format
+from memory.importers.reading.dialogue import SessionBuilder
 from memory.importers.reading.fields import clean_text, json_type
-from memory.importers.reading.session_builder import SessionBuilder
 from memory.importers.reading.source import read_head
 from memory.types import PersonaDraft, SessionDraft, Skip
 

@@ -40,8 +40,7 @@ from eval.benchmarks.reading import ALL, ImportedHistory, UniqueIds, find_file, 
 from eval.types import Gold, History, Probe
 from memory.errors import UnreadableFile
 from memory.importers.benchmarks import madial as importer
-from memory.importers.reading.fields import Fields
-from memory.importers.reading.json_lines import read_objects
+from memory.importers.reading.fields import Fields, read_objects
 from memory.importers.reading.json_stream import outline
 from memory.importers.reading.source import read_head
 from memory.types import MemoryDraft, PersonaDraft, Role, Skip, TurnDraft

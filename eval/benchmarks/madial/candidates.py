@@ -22,8 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from memory.importers.reading.fields import Fields
-from memory.importers.reading.json_lines import read_objects
+from memory.importers.reading.fields import Fields, read_objects
 from memory.importers.reading.json_stream import outline
 from memory.importers.reading.source import read_head
 

@@ -28,8 +28,7 @@ from eval.benchmarks.reading import ALL, ANSWERABLE, ImportedHistory, UniqueIds,
 from eval.types import STATEMENT, Gold, History, Probe
 from memory.errors import UnreadableFile
 from memory.importers.generic import memoir as importer
-from memory.importers.reading.fields import EMPTY_TURN, ROLES, Fields
-from memory.importers.reading.json_lines import read_objects
+from memory.importers.reading.fields import EMPTY_TURN, ROLES, Fields, read_objects
 from memory.types import Skip, TurnDraft
 
 TITLE = "Memoir's own benchmark"

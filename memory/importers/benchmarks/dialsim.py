@@ -15,9 +15,8 @@ from collections.abc import Iterator
 
 from memory.bank.rows import clean
 from memory.importers.reading.dates import date_problem, parse_moment
-from memory.importers.reading.session_builder import ChatLog, SessionBuilder
-from memory.importers.reading.source import Record, Source, count_records, head_text, read_clean_lines
-from memory.importers.reading.speakers import split_utterance
+from memory.importers.reading.dialogue import ChatLog, SessionBuilder, split_utterance
+from memory.importers.reading.source import Record, Source, head_text, read_clean_lines, record_reader
 from memory.types import PersonaDraft, Skip, TurnDraft
 
 NAME = "DialSim"
@@ -32,18 +31,15 @@ def sniff(head: bytes) -> bool:
     return any(HEADER.fullmatch(line) for line in head_text(head).splitlines())
 
 
-@count_records
-def read(path: Source) -> Iterator[Record]:
+@record_reader
+def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
     """The sessions of one script."""
     name = clean(path.stem)
     yield PersonaDraft(name=name, external_id=name)
     log = ChatLog()
-    for line in read_clean_lines(path):
-        if isinstance(line, Skip) and log.session:
-            log.session.skips.append(line)
-        elif isinstance(line, Skip):
-            yield line
-        elif header := HEADER.fullmatch(line.text.strip()):
+    for line in read_clean_lines(path, skips):
+        yield None
+        if header := HEADER.fullmatch(line.text.strip()):
             yield from log.finish()
             log.session = _open(header, line.place)
         elif (text := line.text.strip()) and log.session:

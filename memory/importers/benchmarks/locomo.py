@@ -11,12 +11,13 @@ in the turn's text. Questions, observations and summaries are derived from the d
 
 import re
 from collections.abc import Iterator
+from datetime import datetime
 
 from memory.importers.reading.dates import parse_moment
-from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, Fields, pop_skips
-from memory.importers.reading.json_stream import format_place, has_any, stream_values
-from memory.importers.reading.source import Record, Source, count_records
-from memory.types import PersonaDraft, Role, SessionDraft, Skip, TurnDraft
+from memory.importers.reading.fields import EMPTY_TURN, Fields, stream_objects
+from memory.importers.reading.json_stream import has_any
+from memory.importers.reading.source import Record, Source, record_reader
+from memory.types import PersonaDraft, Skip, TurnDraft
 
 NAME = "LoCoMo"
 SESSION = re.compile(r"session_([0-9]{1,6})\Z")
@@ -25,42 +26,35 @@ sniff = has_any(("[]", "conversation", "speaker_a"), ("[]", "qa", "[]", "evidenc
 """Whether it is a list of conversations, or of the questions that LoCoMo puts before one."""
 
 
-@count_records
-def read(path: Source) -> Iterator[Record]:
+@record_reader
+def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
     """Each conversation, session by session in their numbered order."""
-    skips: list[Skip] = []
-    for place, value in stream_values(path):
-        sample = Fields.of(value, format_place(place), skips)
+    for index, sample in stream_objects(path, skips):
         conversation = sample.object("conversation")
         speakers = [name for name in (conversation.text("speaker_a"), conversation.text("speaker_b")) if name]
         if not sample.values or not conversation.values:
-            yield from pop_skips(skips)
-            yield Skip(format_place(place), "expected a conversation; skipped")
+            yield Skip(sample.place, "expected a conversation; skipped")
             continue
-        sample_id = sample.text("sample_id").strip() or f"conversation {place[0]}"
+        sample_id = sample.text("sample_id").strip() or f"conversation {index}"
         yield PersonaDraft(name=" & ".join(speakers).strip() or sample_id, external_id=sample_id)
         names = filter(SESSION.match, conversation.values)
         for name in sorted(names, key=lambda name: int(name.removeprefix("session_"))):
-            draft = _read_session(conversation, name)
-            yield from pop_skips(skips, draft)
+            turns = _read_turns(conversation, name)
+            yield conversation.session(turns, f"{name}_date_time", _read_date, name, turns_name=name)
 
 
-def _read_session(conversation: Fields, name: str) -> SessionDraft | None:
+def _read_turns(conversation: Fields, name: str) -> Iterator[TurnDraft]:
     user = conversation.text("speaker_a")
-    turns = []
     for turn in conversation.objects(name):
         speaker, text = turn.text("speaker"), _with_picture(turn)
         if text:
-            role: Role = "user" if speaker == user else "other"
-            turns.append(TurnDraft(speaker, role, text, external_id=turn.text("dia_id")))
+            yield TurnDraft(speaker, "user" if speaker == user else "other", text, external_id=turn.text("dia_id"))
         elif turn.values:
             turn.report("text", EMPTY_TURN)
-    if not turns:
-        conversation.report(name, EMPTY_SESSION)
-        return None
-    date = f"{name}_date_time"
-    started_at = conversation.moment(date, lambda text: parse_moment(text, "%I:%M %p on %d %B, %Y"))
-    return SessionDraft(tuple(turns), started_at, conversation.text(date), external_id=name)
+
+
+def _read_date(text: str) -> datetime | None:
+    return parse_moment(text, "%I:%M %p on %d %B, %Y")
 
 
 def _with_picture(turn: Fields) -> str:

@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from memory.dates.expressions import read_date
 from memory.errors import UnreadableFile
 from memory.importers.reading.dates import NO_DATE
-from memory.importers.reading.fields import Fields, pop_skips
-from memory.importers.reading.json_lines import read_objects
+from memory.importers.reading.fields import Fields, read_objects
 from memory.importers.reading.json_stream import outline
-from memory.importers.reading.source import Record, Source, count_records
+from memory.importers.reading.source import Record, Source, record_reader
 from memory.types import MemoryDraft, PersonaDraft, Skip
 
 NAME = "MADial-Bench"
@@ -31,8 +30,8 @@ def sniff(head: bytes) -> bool:
     return any((key, name) in places for key in events for name in ("scene", "emotion"))
 
 
-@count_records
-def read(path: Source) -> Iterator[Record]:
+@record_reader
+def read(_: list[Skip], path: Source) -> Iterator[Record]:
     """Each user's memories; up to `MAX_BUFFERED` records are in memory to group them by user."""
     buffered: dict[PersonaDraft, list[MemoryDraft]] = {}
     skips: list[Skip] = []
@@ -41,10 +40,10 @@ def read(path: Source) -> Iterator[Record]:
             if isinstance(line, Skip):
                 skips.append(line)
                 continue
-            for key, value, place in line.entries():
-                fields = Fields.of(value, place, skips)
+            for key, fields in line.object_entries():
                 if memory := _read_memory(key, fields):
                     buffered.setdefault(_find_persona(fields.text("user-id")), []).append(memory)
+            skips += line.skips
             if len(skips) + sum(map(len, buffered.values())) >= MAX_BUFFERED:
                 yield from _release(buffered, skips)
     except UnreadableFile:
@@ -58,7 +57,8 @@ def _release(buffered: dict[PersonaDraft, list[MemoryDraft]], skips: list[Skip])
         yield persona
         yield from memories
     buffered.clear()
-    yield from pop_skips(skips)
+    yield from skips
+    skips.clear()
 
 
 def _read_memory(key: str, fields: Fields) -> MemoryDraft | None:

@@ -11,10 +11,10 @@ MemoryBank and are not read.
 from collections.abc import Iterator
 
 from memory.bank.rows import clean
-from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, Fields, list_items, pop_skips
-from memory.importers.reading.json_stream import format_place, outline, stream_values
-from memory.importers.reading.source import Record, Source, count_records
-from memory.types import PersonaDraft, Role, SessionDraft, Skip, TurnDraft
+from memory.importers.reading.fields import EMPTY_TURN, Fields, list_items, stream_objects
+from memory.importers.reading.json_stream import outline
+from memory.importers.reading.source import Record, Source, record_reader
+from memory.types import PersonaDraft, Role, Skip, TurnDraft
 
 NAME = "MemoryBank"
 
@@ -32,39 +32,30 @@ def sniff(head: bytes) -> bool:
     )
 
 
-@count_records
-def read(path: Source) -> Iterator[Record]:
+@record_reader
+def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
     """Each user, day by day."""
-    skips: list[Skip] = []
-    for place, value in stream_values(path):
-        user = Fields.of(value, format_place(place), skips)
-        if not place or not user.values:
-            yield from pop_skips(skips)
-            yield Skip(format_place(place), "expected a user with a history; skipped")
+    for key, user in stream_objects(path, skips):
+        if not user.values:
+            yield Skip(user.place, "expected a user with a history; skipped")
             continue
-        key = clean(str(place[0]))
-        name = user.text("name").strip() or key.strip() or UNNAMED
-        yield PersonaDraft(name=name, external_id=key, description=_describe(user))
-        for date, exchanges, where in user.object("history").entries():
-            draft = _read_session(name, Fields({"date": date}, where, skips), exchanges)
-            yield from pop_skips(skips, draft)
+        user_id = clean(str(key))
+        name = user.text("name").strip() or user_id.strip() or UNNAMED
+        yield PersonaDraft(name=name, external_id=user_id, description=_describe(user))
+        for date, exchanges, place in user.object("history").entries():
+            turns = _read_turns(name, exchanges, place, skips)
+            yield Fields({"date": date}, place, skips).session(turns, "date", external_id=date)
 
 
-def _read_session(user: str, day: Fields, exchanges: object) -> SessionDraft | None:
-    turns = []
+def _read_turns(user: str, exchanges: object, place: str, skips: list[Skip]) -> Iterator[TurnDraft]:
     sides: tuple[tuple[str, str, Role], ...] = (("query", user, "user"), ("response", ASSISTANT, "assistant"))
-    for value, place in list_items(exchanges, day.place, day.skips):
-        exchange = Fields.of(value, place, day.skips)
+    for value, where in list_items(exchanges, place, skips):
+        exchange = Fields.of(value, where, skips)
         for side, speaker, role in sides:
             if (text := exchange.text(side)).strip():
-                turns.append(TurnDraft(speaker, role, text))
+                yield TurnDraft(speaker, role, text)
             elif exchange.values:
                 exchange.report(side, EMPTY_TURN)
-    if not turns:
-        day.report("", EMPTY_SESSION)
-        return None
-    date = day.text("date")
-    return SessionDraft(tuple(turns), day.moment("date"), started_text=date, external_id=date)
 
 
 def _describe(user: Fields) -> str:

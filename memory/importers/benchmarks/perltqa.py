@@ -18,15 +18,16 @@ the protagonist (by name or nickname) is the user, the others have the role `oth
 import ast
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from memory.bank.rows import clean
 from memory.dates.expressions import read_date
 from memory.importers.reading.dates import NO_DATE
-from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, Fields, clean_text, list_items, pop_skips
+from memory.importers.reading.dialogue import split_utterance
+from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, Fields, clean_text, list_items
 from memory.importers.reading.json_stream import Place, format_place, outline, stream_values
-from memory.importers.reading.source import Record, Source, count_records
-from memory.importers.reading.speakers import split_utterance
+from memory.importers.reading.source import Record, Source, record_reader
 from memory.types import MemoryDraft, PersonaDraft, Relation, Role, SessionDraft, Skip, TurnDraft
 
 NAME = "PerLTQA"
@@ -43,34 +44,30 @@ def sniff(head: bytes) -> bool:
     return any(place[-1] in SIGNS and 2 <= len(place) <= 4 for place in places)
 
 
-@count_records
-def read(path: Source) -> Iterator[Record]:
+@record_reader
+def read(_: list[Skip], path: Source) -> Iterator[Record]:
     """Each character: profile, relations, events, dialogues."""
     for place, value in stream_values(path):
         yield from read_character(place, value)
 
 
-def read_character(place: Place, value: object) -> Iterator[Record]:
+@record_reader
+def read_character(skips: list[Skip], place: Place, value: object) -> Iterator[Record | None]:
     """One character, from its place in the file and its value."""
-    skips: list[Skip] = []
     name = name_of(place, value)
     character = Fields.of(value, format_place(place), skips)
-    if not place or not character.values or not name:
-        yield from pop_skips(skips)
+    if not character.values or not name:
         why = "a character with its memory" if name else "a profile with a Protagonist, who names the character"
-        yield Skip(format_place(place), f"expected {why}; skipped")
+        yield Skip(character.place, f"expected {why}; skipped")
         return
-    character = Fields(
-        {key: _parse_section(section) for key, section in character.values.items()}, character.place, skips
-    )
+    sections = {key: _parse_section(section) for key, section in character.values.items()}
+    character = replace(character, values=sections)
     yield PersonaDraft(name=name, external_id=name)
     for section in (_read_profile, _read_relationships, _read_events):
-        for memory in section(character):
-            yield from pop_skips(skips, memory)
-    yield from pop_skips(skips)
-    for key, dialogue, where in character.object("dialogues").entries():
-        draft = _read_dialogue(character, name, key, Fields.of(dialogue, where, skips))
-        yield from pop_skips(skips, draft)
+        yield from section(character)
+    own_names = {name, character.object("profile").text("Nickname")} - {""}
+    for key, dialogue in character.object("dialogues").object_entries():
+        yield _read_dialogue(dialogue, key, own_names)
 
 
 def name_of(place: Place, value: object) -> str:
@@ -110,8 +107,7 @@ def _read_profile(character: Fields) -> Iterator[MemoryDraft]:
 
 
 def _read_relationships(character: Fields) -> Iterator[MemoryDraft]:
-    for key, value, place in character.object("social_relationship").entries():
-        fields = Fields.of(value, place, character.skips)
+    for key, fields in character.object("social_relationship").object_entries():
         person, relation = fields.text("Supporting Characters"), fields.text("Relationship")
         head = f"{person} ({relation})" if relation else person
         text = ": ".join(part for part in (head, fields.text("Description")) if part.strip())
@@ -123,25 +119,23 @@ def _read_relationships(character: Fields) -> Iterator[MemoryDraft]:
 
 
 def _read_events(character: Fields) -> Iterator[MemoryDraft]:
-    for key, value, place in character.object("events").entries():
-        fields = Fields.of(value, place, character.skips)
+    for key, fields in character.object("events").object_entries():
         summary, content = fields.text("summary").strip(), fields.text("content").strip()
         if summary and content and summary[-1] not in ".!?。！？":
             summary += "."
-        text = f"{summary} {content}".strip()
-        if not text:
+        if text := f"{summary} {content}".strip():
+            when = fields.text("Creation Time")
+            if not (span := read_date(when)):
+                fields.report("Creation Time", NO_DATE)
+            theme = fields.text("Theme")
+            yield MemoryDraft("event", text, event=span, event_text=when, attribute=theme, external_id=key)
+        else:
             fields.report("", "empty event")
-            continue
-        when = fields.text("Creation Time")
-        if not (span := read_date(when)):
-            fields.report("Creation Time", NO_DATE)
-        yield MemoryDraft("event", text, event=span, event_text=when, attribute=fields.text("Theme"), external_id=key)
 
 
-def _read_dialogue(character: Fields, name: str, key: str, dialogue: Fields) -> SessionDraft | None:
+def _read_dialogue(dialogue: Fields, key: str, own_names: set[str]) -> SessionDraft | None:
     """One dialogue; the sample has one time in each, a second one would become the time of its turns."""
     contents = dialogue.object("contents")
-    own_names = {name, character.object("profile").text("Nickname")} - {""}
     turns: list[TurnDraft] = []
     first_time = next(iter(contents.values), "")
     for time, lines in contents.values.items():
@@ -149,7 +143,7 @@ def _read_dialogue(character: Fields, name: str, key: str, dialogue: Fields) -> 
         moment, said_text = entry.moment("time"), entry.text("time")
         if time == first_time:
             started_at, moment, said_text = moment, None, ""
-        for line, place in list_items(lines, contents.place_of(time), contents.skips):
+        for line, place in list_items(lines, entry.place, contents.skips):
             speaker, text = _split(line, place, contents.skips)
             role: Role = "user" if speaker in own_names else "other"
             if text:

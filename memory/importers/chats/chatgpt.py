@@ -17,17 +17,19 @@ not hidden ones, messages by or to tools, or what is not text (thoughts, execute
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
-from memory.importers.chats.conversation import USER, make_turn, read_parts, read_session, shown_path
+from memory.importers.chats.conversation import USER, Layout, read_parts, shown_path
 from memory.importers.reading.dates import parse_epoch
-from memory.importers.reading.fields import Fields, pop_skips
-from memory.importers.reading.json_stream import format_place, has_any, stream_values
-from memory.importers.reading.source import Record, Source, count_records
+from memory.importers.reading.fields import Fields, stream_objects
+from memory.importers.reading.json_stream import has_any
+from memory.importers.reading.source import Record, Source, record_reader
 from memory.types import PersonaDraft, Role, SessionDraft, Skip, TurnDraft
 
 NAME = "ChatGPT"
 sniff = has_any(("[]", "mapping"))
 
+LAYOUT = Layout("conversation_id", "title", "create_time", "id", "create_time", read_time=parse_epoch)
 SPEAKERS: dict[str, tuple[str, Role]] = {"user": (USER, "user"), "assistant": (NAME, "assistant")}
 TEXT_KINDS = frozenset({"text", "multimodal_text"})
 SPOKEN = frozenset({"text", "audio_transcription"})
@@ -37,29 +39,26 @@ HIDDEN = ("is_visually_hidden_from_conversation", "is_user_system_message")
 FOOTNOTE = re.compile("\ue200[^\ue200\ue201]*\ue201")
 
 
-@count_records
-def read(path: Source) -> Iterator[Record]:
+@record_reader
+def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
     """Each conversation in the order of the file."""
     yield PersonaDraft(NAME, "chatgpt")
-    skips: list[Skip] = []
-    for place, value in stream_values(path):
-        draft = _read_conversation(Fields.of(value, format_place(place), skips))
-        yield from pop_skips(skips, draft)
+    for _, conversation in stream_objects(path, skips):
+        yield _read_conversation(conversation)
 
 
 def _read_conversation(conversation: Fields) -> SessionDraft | None:
     messages: dict[str, Fields] = {}
     parents: dict[str, str] = {}
-    for key, value, place in conversation.object("mapping").entries():
-        node = Fields.of(value, place, conversation.skips)
+    for key, node in conversation.object("mapping").object_entries():
         parents[key] = node.text("parent")
         if node.values.get("message") is not None:
             # The node's id, because old exports have no message id.
             message = node.object("message")
-            messages[key] = Fields({**message.values, "id": key}, message.place, message.skips)
+            messages[key] = replace(message, values={**message.values, "id": key})
     shown = shown_path(parents, conversation.text("current_node"))
-    key = "conversation_id" if conversation.values.get("conversation_id") else "id"
-    return read_session(conversation, (key, "title", "create_time"), messages, shown, _read_turn, parse_epoch)
+    layout = LAYOUT if conversation.values.get(LAYOUT.id) else replace(LAYOUT, id="id")
+    return layout.read_session(conversation, messages, shown, _read_turn)
 
 
 def _read_turn(message: Fields) -> TurnDraft | None:
@@ -69,7 +68,7 @@ def _read_turn(message: Fields) -> TurnDraft | None:
         message.report("", reason)
         return None
     text = FOOTNOTE.sub("", read_parts(content, "parts", "content_type", SPOKEN))
-    return make_turn(message, SPEAKERS[role], text, ("id", "create_time"), parse_epoch)
+    return LAYOUT.make_turn(message, *SPEAKERS[role], text)
 
 
 def _find_obstacle(message: Fields, role: str, name: str, kind: str) -> str:

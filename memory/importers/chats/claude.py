@@ -17,45 +17,35 @@ the use of tools are left out. An attached file is named in the message; its tex
 
 from collections.abc import Iterator
 
-from memory.importers.chats.conversation import (
-    USER,
-    index_messages,
-    make_turn,
-    read_conversations,
-    read_parts,
-    read_session,
-    shown_path,
-)
-from memory.importers.reading.fields import Fields
+from memory.importers.chats.conversation import USER, Layout, read_parts, shown_path
+from memory.importers.reading.fields import Fields, stream_objects
 from memory.importers.reading.json_stream import has_any
-from memory.importers.reading.source import Record, Source, count_records
-from memory.types import PersonaDraft, Role, SessionDraft, TurnDraft
+from memory.importers.reading.source import Record, Source, record_reader
+from memory.types import PersonaDraft, Role, SessionDraft, Skip, TurnDraft
 
 NAME = "Claude"
 sniff = has_any(("[]", "chat_messages"))
 
+LAYOUT = Layout("uuid", "name", "created_at", "uuid", "created_at", "parent_message_uuid")
 SPEAKERS: dict[str, tuple[str, Role]] = {"human": (USER, "user"), "assistant": (NAME, "assistant")}
 
 
-@count_records
-def read(path: Source) -> Iterator[Record]:
+@record_reader
+def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
     """Each conversation in the order of the file, after the account it belongs to."""
-    return read_conversations(path, _persona_of, _read_conversation)
-
-
-def _persona_of(conversation: Fields) -> PersonaDraft:
-    account = conversation.object("account").text("uuid")
-    return PersonaDraft(NAME, f"claude-{account}" if account else "claude")
+    for _, conversation in stream_objects(path, skips):
+        account = conversation.object("account").text("uuid")
+        yield PersonaDraft(NAME, f"claude-{account}" if account else "claude")
+        yield _read_conversation(conversation)
 
 
 def _read_conversation(conversation: Fields) -> SessionDraft | None:
-    items = conversation.items("chat_messages")
-    messages, parents = index_messages(items, conversation, "uuid", "parent_message_uuid")
+    messages, parents = LAYOUT.index_messages(conversation.items("chat_messages"), conversation.skips)
     shown = list(messages)
     if any(parents.values()):
         leaf = conversation.text("current_leaf_message_uuid")
         shown = shown_path(parents, leaf if leaf in parents else shown[-1])
-    return read_session(conversation, ("uuid", "name", "created_at"), messages, shown, _read_turn)
+    return LAYOUT.read_session(conversation, messages, shown, _read_turn)
 
 
 def _read_turn(message: Fields) -> TurnDraft | None:
@@ -65,7 +55,7 @@ def _read_turn(message: Fields) -> TurnDraft | None:
         return None
     text = read_parts(message, "content") or message.text("text").strip()
     text = "\n".join(part for part in (text, *_read_attachments(message)) if part)
-    return make_turn(message, SPEAKERS[sender], text, ("uuid", "created_at"))
+    return LAYOUT.make_turn(message, *SPEAKERS[sender], text)
 
 
 def _read_attachments(message: Fields) -> Iterator[str]:

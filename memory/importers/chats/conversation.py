@@ -4,18 +4,14 @@ Editing a message or asking for another answer begins a branch. The path that wa
 the one that the program names as current; the messages on other branches come as skips.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from memory.importers.reading.dates import date_problem, parse_moment
-from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, Fields, clean_text, pop_skips
-from memory.importers.reading.json_stream import format_place, stream_values
-from memory.importers.reading.source import Record, Source
-from memory.types import PersonaDraft, Role, SessionDraft, Skip, TurnDraft
-
-ReadTime = Callable[[str], datetime | None]
-ReadTurn = Callable[[Fields], TurnDraft | None]
+from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, Fields, clean_text
+from memory.types import Role, SessionDraft, Skip, TurnDraft
 
 USER = "You"
 """The user's name if the program gives none, as in Memoir's own chat."""
@@ -23,16 +19,73 @@ USER = "You"
 NOT_SHOWN = "on a branch that was not shown"
 
 
-def read_conversations(
-    path: Source, persona_of: Callable[[Fields], PersonaDraft], read: Callable[[Fields], SessionDraft | None]
-) -> Iterator[Record]:
-    """The conversations of a file that is a JSON list of them, each after the persona it belongs to."""
-    skips: list[Skip] = []
-    for place, value in stream_values(path):
-        conversation = Fields.of(value, format_place(place), skips)
-        yield persona_of(conversation)
-        draft = read(conversation)
-        yield from pop_skips(skips, draft)
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The names of a program's fields: of a conversation, and, from `message_id` on, of a message.
+
+    `read_time` parses the times of both; a time in another form than text has no wording worth keeping.
+    """
+
+    id: str
+    title: str
+    start: str
+    message_id: str
+    said_at: str
+    parent: str = ""
+    read_time: Callable[[str], datetime | None] = parse_moment
+
+    def index_messages(
+        self, values: Iterable[tuple[Any, str]], skips: list[Skip]
+    ) -> tuple[dict[str, Fields], dict[str, str]]:
+        """The messages of a list by id, and the parent of each; a missing or repeated id is replaced by the place."""
+        messages: dict[str, Fields] = {}
+        parents: dict[str, str] = {}
+        for value, place in values:
+            message = Fields.of(value, place, skips)
+            if isinstance(value, dict):
+                own = message.text(self.message_id)
+                key = own if own and own not in messages else place
+                messages[key], parents[key] = message, message.text(self.parent)
+        return messages, parents
+
+    def read_session(
+        self,
+        conversation: Fields,
+        messages: Mapping[str, Fields],
+        shown: Sequence[str],
+        read_turn: Callable[[Fields], TurnDraft | None],
+    ) -> SessionDraft | None:
+        """A conversation as a session of the messages `shown`, ids in order; without turns, None, which is reported.
+
+        Without a start, the time of the first dated message is used. Of all `messages` by id, those that were not shown
+        are reported. `read_turn` gives None, after a report, for a message without a turn.
+        """
+        path = set(shown)
+        for key, message in messages.items():
+            if key not in path:
+                message.report("", NOT_SHOWN)
+        turns = tuple(turn for key in shown if key in messages and (turn := read_turn(messages[key])))
+        if not turns:
+            conversation.report("", EMPTY_SESSION)
+            return None
+        started_at = conversation.optional_moment(self.start, self.read_time)
+        started_at = started_at or next((turn.said_at for turn in turns if turn.said_at), None)
+        if (fault := date_problem(started_at)) and not conversation.values.get(self.start):
+            conversation.report(self.start, fault)
+        wording, title = self._wording(conversation, self.start), conversation.text(self.title).strip()
+        return SessionDraft(turns, started_at, wording, conversation.text(self.id), title)
+
+    def make_turn(self, message: Fields, speaker: str, role: Role, text: str) -> TurnDraft | None:
+        """A message as a turn; None if it has no text, which is reported."""
+        if not text.strip():
+            message.report("", EMPTY_TURN)
+            return None
+        said_at = message.optional_moment(self.said_at, self.read_time)
+        wording = self._wording(message, self.said_at)
+        return TurnDraft(speaker, role, text.strip(), said_at, wording, message.text(self.message_id))
+
+    def _wording(self, fields: Fields, name: str) -> str:
+        return fields.text(name) if self.read_time is parse_moment else ""
 
 
 def shown_path(parents: Mapping[str, str], leaf: str) -> list[str]:
@@ -57,67 +110,6 @@ def _last_leaf(parents: Mapping[str, str]) -> str:
         passed.add(leaf)
         leaf = last_child[leaf]
     return leaf
-
-
-def index_messages(
-    values: Iterable[tuple[Any, str]], conversation: Fields, id_name: str, parent_name: str
-) -> tuple[dict[str, Fields], dict[str, str]]:
-    """The messages of a list by id, and the parent of each; a missing or repeated id is replaced by the place."""
-    messages: dict[str, Fields] = {}
-    parents: dict[str, str] = {}
-    for value, place in values:
-        message = Fields.of(value, place, conversation.skips)
-        if isinstance(value, dict):
-            own = message.text(id_name)
-            key = own if own and own not in messages else place
-            messages[key], parents[key] = message, message.text(parent_name)
-    return messages, parents
-
-
-def read_session(
-    conversation: Fields,
-    names: tuple[str, str, str],
-    messages: Mapping[str, Fields],
-    shown: Sequence[str],
-    read_turn: ReadTurn,
-    read_time: ReadTime = parse_moment,
-) -> SessionDraft | None:
-    """A conversation as a session of the messages `shown`, ids in order; None if it has no turns, which is reported.
-
-    `names` are its fields for id, title and start; without a start, the time of the first dated message is used. Of
-    all `messages` by id, those that were not shown are reported. `read_turn` gives None, after a report, for a message
-    without a turn; `read_time` parses the start.
-    """
-    path = set(shown)
-    for key, message in messages.items():
-        if key not in path:
-            message.report("", NOT_SHOWN)
-    turns = tuple(turn for key in shown if key in messages and (turn := read_turn(messages[key])))
-    if not turns:
-        conversation.report("", EMPTY_SESSION)
-        return None
-    name, title, start = names
-    started_at = conversation.optional_moment(start, read_time) or next((t.said_at for t in turns if t.said_at), None)
-    if (fault := date_problem(started_at)) and not conversation.values.get(start):
-        conversation.report(start, fault)
-    said_text = conversation.text(start) if read_time is parse_moment else ""
-    return SessionDraft(turns, started_at, said_text, conversation.text(name), conversation.text(title).strip())
-
-
-def make_turn(
-    message: Fields,
-    speaker: tuple[str, Role],
-    text: str,
-    names: tuple[str, str],
-    read_time: ReadTime = parse_moment,
-) -> TurnDraft | None:
-    """A message as a turn, given the names of its fields for id and time; None if it has no text, which is reported."""
-    if not text.strip():
-        message.report("", EMPTY_TURN)
-        return None
-    name, time = names
-    said_text = message.text(time) if read_time is parse_moment else ""
-    return TurnDraft(*speaker, text.strip(), message.optional_moment(time, read_time), said_text, message.text(name))
 
 
 def read_parts(

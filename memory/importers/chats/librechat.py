@@ -17,13 +17,15 @@ of them was shown; the latest is read, which is what LibreChat shows. One withou
 from collections.abc import Iterator
 from typing import Any
 
-from memory.importers.chats.conversation import USER, index_messages, make_turn, read_parts, read_session, shown_path
-from memory.importers.reading.fields import Fields, pop_skips
+from memory.importers.chats.conversation import USER, Layout, read_parts, shown_path
+from memory.importers.reading.fields import Fields
 from memory.importers.reading.json_stream import has_any, stream_values
-from memory.importers.reading.source import Record, Source, count_records
-from memory.types import PersonaDraft, SessionDraft, Skip, TurnDraft
+from memory.importers.reading.source import Record, Source, record_reader
+from memory.types import PersonaDraft, Skip, TurnDraft
 
 NAME = "LibreChat"
+# `exportAt` is the time of day of the export; the first message says when the conversation began.
+LAYOUT = Layout("conversationId", "title", "createdAt", "messageId", "createdAt", "parentMessageId")
 MAX_TREE_DEPTH = 20_000
 """Levels of a recursive export: each message is two below the one it answers, an object in a list."""
 
@@ -32,23 +34,16 @@ sniff = has_any(
 )
 
 
-@count_records
-def read(path: Source) -> Iterator[Record]:
+@record_reader
+def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
     """The one conversation of the file."""
     yield PersonaDraft(NAME, "librechat")
-    skips: list[Skip] = []
     values = {str(place[0]): value for place, value in stream_values(path, max_depth=MAX_TREE_DEPTH) if place}
-    draft = _read_conversation(Fields(values, "conversation", skips))
-    yield from pop_skips(skips, draft)
-
-
-def _read_conversation(conversation: Fields) -> SessionDraft | None:
-    tree = "messagesTree" if "messagesTree" in conversation.values else "messages"
-    items = _flatten(conversation.items(tree))
-    messages, parents = index_messages(items, conversation, "messageId", "parentMessageId")
-    shown = shown_path(parents, "") if conversation.values.get("branches") else list(messages)
-    # `exportAt` is the time of day of the export; the first message says when the conversation began.
-    return read_session(conversation, ("conversationId", "title", "createdAt"), messages, shown, _read_turn)
+    conversation = Fields(values, "conversation", skips)
+    items = _flatten(conversation.items("messagesTree" if "messagesTree" in values else "messages"))
+    messages, parents = LAYOUT.index_messages(items, skips)
+    shown = shown_path(parents, "") if values.get("branches") else list(messages)
+    yield LAYOUT.read_session(conversation, messages, shown, _read_turn)
 
 
 def _flatten(items: Iterator[tuple[Any, str]]) -> Iterator[tuple[Any, str]]:
@@ -74,8 +69,7 @@ def _read_turn(message: Fields) -> TurnDraft | None:
     text = read_parts(message, "content") or message.text("text")
     if message.values.get("files"):
         message.report("files", "only text is kept; left out: the files")
-    names = ("messageId", "createdAt")
     if message.values.get("isCreatedByUser"):
-        return make_turn(message, (USER, "user"), text, names)
+        return LAYOUT.make_turn(message, USER, "user", text)
     speaker = message.text("sender") or message.text("model") or NAME
-    return make_turn(message, (speaker, "assistant"), text, names)
+    return LAYOUT.make_turn(message, speaker, "assistant", text)

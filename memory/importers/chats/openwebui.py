@@ -16,37 +16,29 @@ which Open WebUI writes into the text as `<details type="...">`, are removed fro
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from memory.importers.chats.conversation import (
-    USER,
-    index_messages,
-    make_turn,
-    read_conversations,
-    read_parts,
-    read_session,
-    shown_path,
-)
+from memory.importers.chats.conversation import USER, Layout, read_parts, shown_path
 from memory.importers.reading.dates import parse_epoch
-from memory.importers.reading.fields import Fields
+from memory.importers.reading.fields import Fields, stream_objects
 from memory.importers.reading.json_stream import has_any
-from memory.importers.reading.source import Record, Source, count_records
-from memory.types import PersonaDraft, SessionDraft, TurnDraft
+from memory.importers.reading.source import Record, Source, record_reader
+from memory.types import PersonaDraft, SessionDraft, Skip, TurnDraft
 
 NAME = "Open WebUI"
 sniff = has_any(*(("[]", "chat", name) for name in ("history", "messages", "models")), ("[]", "history", "currentId"))
 
+LAYOUT = Layout("id", "title", "created_at", "id", "timestamp", "parentId", parse_epoch)
 DETAILS, DETAILS_END = '<details type="', "</details>"
 
 
-@count_records
-def read(path: Source) -> Iterator[Record]:
+@record_reader
+def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
     """Each chat in the order of the file, after the user it belongs to."""
-    return read_conversations(path, _persona_of, _read_chat)
-
-
-def _persona_of(item: Fields) -> PersonaDraft:
-    user = item.text("user_id")
-    return PersonaDraft(NAME, f"openwebui-{user}" if user else "openwebui")
+    for _, item in stream_objects(path, skips):
+        user = item.text("user_id")
+        yield PersonaDraft(NAME, f"openwebui-{user}" if user else "openwebui")
+        yield _read_chat(item)
 
 
 def _read_chat(item: Fields) -> SessionDraft | None:
@@ -54,16 +46,16 @@ def _read_chat(item: Fields) -> SessionDraft | None:
     history = chat.object("history")
     if history.values:
         items = ((_named(value, key), place) for key, value, place in history.object("messages").entries())
-        messages, parents = index_messages(items, item, "id", "parentId")
+        messages, parents = LAYOUT.index_messages(items, item.skips)
         shown = shown_path(parents, history.text("currentId"))
     else:
-        messages, _ = index_messages(chat.items("messages"), item, "id", "parentId")
+        messages, _ = LAYOUT.index_messages(chat.items("messages"), item.skips)
         shown = list(messages)
-    start = "created_at" if item.values.get("created_at") else "timestamp"
+    layout = LAYOUT if item.values.get(LAYOUT.start) else replace(LAYOUT, start="timestamp")
+    started = (item if layout is LAYOUT else chat).values.get(layout.start)
     title = item.text("title") or chat.text("title")
-    started = (item if start == "created_at" else chat).values.get(start)
-    completed = Fields({**item.values, "title": title, start: started}, item.place, item.skips)
-    return read_session(completed, ("id", "title", start), messages, shown, _read_turn, parse_epoch)
+    completed = replace(item, values={**item.values, "title": title, layout.start: started})
+    return layout.read_session(completed, messages, shown, _read_turn)
 
 
 def _named(value: object, key: str) -> object:
@@ -79,11 +71,10 @@ def _read_turn(message: Fields) -> TurnDraft | None:
         message.report("files", "only text is kept; left out: the files")
     content = message.values.get("content")
     text = read_parts(message, "content") if isinstance(content, list) else message.text("content")
-    names = ("id", "timestamp")
     if role == "user":
-        return make_turn(message, (USER, "user"), text, names, parse_epoch)
+        return LAYOUT.make_turn(message, USER, "user", text)
     model = message.text("modelName") or message.text("model") or NAME
-    return make_turn(message, (model, "assistant"), _without_details(message, text), names, parse_epoch)
+    return LAYOUT.make_turn(message, model, "assistant", _without_details(message, text))
 
 
 def _without_details(message: Fields, text: str) -> str:

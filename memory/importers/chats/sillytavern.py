@@ -20,11 +20,10 @@ from datetime import datetime
 from memory.bank.rows import clean
 from memory.errors import UnreadableFile
 from memory.importers.reading.dates import parse_epoch, parse_moment, parse_with_format
-from memory.importers.reading.fields import EMPTY_TURN, Fields, pop_skips
-from memory.importers.reading.json_lines import read_objects
+from memory.importers.reading.dialogue import ChatLog
+from memory.importers.reading.fields import EMPTY_TURN, Fields, read_objects
 from memory.importers.reading.json_stream import outline
-from memory.importers.reading.session_builder import ChatLog
-from memory.importers.reading.source import Record, Source, count_records
+from memory.importers.reading.source import Record, Source, record_reader
 from memory.types import PersonaDraft, Role, Skip, TurnDraft
 
 NAME = "SillyTavern chat"
@@ -38,8 +37,8 @@ def sniff(head: bytes) -> bool:
     return {("mes",), ("is_user",)} <= outline(head)
 
 
-@count_records
-def read(path: Source) -> Iterator[Record]:
+@record_reader
+def read(_: list[Skip], path: Source) -> Iterator[Record]:
     """The one chat of the file, session by session."""
     name = _find_character(path)
     yield PersonaDraft(name, f"sillytavern-{name}")
@@ -49,7 +48,7 @@ def read(path: Source) -> Iterator[Record]:
             yield line
         elif "mes" in line.values:
             turn = _read_turn(line)
-            yield from pop_skips(line.skips)
+            yield from line.skips
             if turn:
                 yield from log.add(turn, line.place)
         elif "chat_metadata" not in line.values and "user_name" not in line.values:

@@ -16,25 +16,27 @@ messages, and pictures, files and polls beside the text. `date_unixtime` is exac
 and the like are not read.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from memory.importers.reading.dates import parse_epoch
-from memory.importers.reading.fields import EMPTY_TURN, Fields, clean_text, pop_skips
+from memory.importers.reading.dialogue import ChatLog, RoleAssigner
+from memory.importers.reading.fields import EMPTY_TURN, Fields, clean_text
 from memory.importers.reading.json_stream import Place, format_place, has_any, stream_values
-from memory.importers.reading.session_builder import ChatLog
-from memory.importers.reading.source import Record, Source, count_records
-from memory.importers.reading.speakers import RoleAssigner
+from memory.importers.reading.source import Record, Source, record_reader
 from memory.types import PersonaDraft, Skip, TurnDraft
 
 NAME = "Telegram"
 
+ACCOUNT = "personal_information"
 LISTS = (("chats", "list"), ("left_chats", "list"))
 OPENED = frozenset({(), ("messages",), *LISTS, *(place[:1] for place in LISTS)})
 sniff = has_any(
     *(("messages", "[]", sign) for sign in ("from_id", "actor_id", "date_unixtime", "text_entities")),
     *((*place, "[]", "messages") for place in LISTS),
-    ("personal_information", "user_id"),
+    (ACCOUNT, "user_id"),
 )
 OF_TWO = frozenset({"personal_chat", "bot_chat"})
 MEDIA = ("media_type", "photo", "file", "poll", "location_information", "contact_information", "game_title")
@@ -44,21 +46,14 @@ NOBODY = "Deleted account"
 BARE_ID = (1 << 32) - 1
 
 
-@count_records
-def read(path: Source) -> Iterator[Record]:
+@record_reader
+def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
     """Each chat, session by session."""
-    user, chat = "", _Chat((), "")
-    for place, value in stream_values(path, _is_opened):
-        if place == ("personal_information",):
-            user_id = Fields(value, "").text("user_id") if isinstance(value, dict) else ""
-            user = chat.user = f"user{user_id}" if user_id else ""
-        if (own := _chat_of(place)) is None:
-            continue
-        if own != chat.place:
-            yield from chat.finish()
-            chat = _Chat(own, user)
-        yield from chat.take(place[len(own) :], value)
-    yield from chat.finish()
+    user = ""
+    parts = ((_chat_of(place), place, value) for place, value in stream_values(path, _is_opened))
+    known = (part for part in parts if part[0] is not None)
+    for chat, own in groupby(known, itemgetter(0)):
+        user = yield from _read_chat(skips, chat, ((place, value) for _, place, value in own), user)
 
 
 def _is_opened(place: Place) -> bool:
@@ -69,59 +64,53 @@ def _chat_of(place: Place) -> Place | None:
     """The place of the chat that a value belongs to; None if it belongs to none."""
     if place[:2] in LISTS:
         return place[:3]
-    return () if place[:1] in (("name",), ("type",), ("id",), ("messages",)) else None
+    return () if place[:1] in ((ACCOUNT,), ("name",), ("type",), ("id",), ("messages",)) else None
 
 
-class _Chat:
-    """A chat whose messages are coming in; its name and type come first."""
+def _read_chat(
+    skips: list[Skip], chat: Place, parts: Iterable[tuple[Place, Any]], user: str
+) -> Generator[Record | None, None, str]:
+    """One chat, whose name and type come before its messages; returns who the user of the account is, if known."""
+    head: dict[str, Any] = {}
+    cast: RoleAssigner | None = None
+    log = ChatLog()
+    where = format_place(chat)
+    for place, value in parts:
+        inner = place[len(chat) :]
+        if inner == (ACCOUNT,):
+            user_id = Fields(value, "").text("user_id") if isinstance(value, dict) else ""
+            user = f"user{user_id}" if user_id else ""
+        elif not inner:
+            yield Skip(where, "expected a chat with messages")
+        elif inner[0] != "messages":
+            head[str(inner[0])] = value
+        elif len(inner) != 2:
+            yield Skip(format_place(place), "expected a list of messages")
+        else:
+            if cast is None:
+                cast, persona = _read_head(Fields(head, where, skips), user)
+                yield persona
+            message = Fields.of(value, format_place(place), skips)
+            turn = _read_message(message, cast) if isinstance(value, dict) else None
+            yield None
+            if turn:
+                yield from log.add(turn, message.place, turn.external_id)
+    yield from log.finish()
+    if cast and cast.guess:
+        yield Skip(where, f"does not say who you are; unless you choose, it is {cast.guess}, who speaks first")
+    if head and cast is None:
+        yield Skip(where, "a chat without messages")
+    return user
 
-    def __init__(self, place: Place, user: str) -> None:
-        self.place = place
-        self.user = user
-        self.skips: list[Skip] = []
-        self.head: dict[str, Any] = {}
-        self.cast: RoleAssigner | None = None
-        self.log = ChatLog()
 
-    def take(self, inner: Place, value: object) -> Iterator[Record]:
-        """One field of the chat, or one of its messages."""
-        place = format_place((*self.place, *inner))
-        if not inner:
-            yield Skip(place, "expected a chat with messages")
-            return
-        if inner[0] != "messages":
-            self.head[str(inner[0])] = value
-            return
-        if len(inner) != 2:
-            yield Skip(place, "expected a list of messages")
-            return
-        if self.cast is None:
-            self.cast, persona = self._read_head()
-            yield persona
-        message = Fields.of(value, place, self.skips)
-        turn = _read_message(message, self.cast) if isinstance(value, dict) else None
-        yield from pop_skips(self.skips)
-        if turn:
-            yield from self.log.add(turn, place, turn.external_id)
-
-    def finish(self) -> Iterator[Record]:
-        """Hand over the last session, and report who was assumed to be the user."""
-        yield from self.log.finish()
-        where = format_place(self.place)
-        if self.cast and self.cast.guess:
-            yield Skip(where, f"does not say who you are; unless you choose, it is {self.cast.guess}, who speaks first")
-        if self.head and self.cast is None:
-            yield Skip(where, "a chat without messages")
-
-    def _read_head(self) -> tuple[RoleAssigner, PersonaDraft]:
-        head = Fields(self.head, format_place(self.place), self.skips)
-        kind, key = head.text("type"), head.text("id")
-        peer = [f"user{key}", _user_key(key)] if key and not self.user else []
-        # Saved messages are a chat of the user with themselves.
-        users = [self.user] if self.user else peer if kind == "saved_messages" else []
-        fallback = "Saved messages" if kind == "saved_messages" else f"Telegram chat {key}".strip()
-        persona = PersonaDraft(head.text("name").strip() or fallback, f"telegram-{key}" if key else "")
-        return RoleAssigner(users, peer if kind in OF_TWO else []), persona
+def _read_head(head: Fields, user: str) -> tuple[RoleAssigner, PersonaDraft]:
+    kind, key = head.text("type"), head.text("id")
+    peer = [f"user{key}", _user_key(key)] if key and not user else []
+    # Saved messages are a chat of the user with themselves.
+    users = [user] if user else peer if kind == "saved_messages" else []
+    fallback = "Saved messages" if kind == "saved_messages" else f"Telegram chat {key}".strip()
+    persona = PersonaDraft(head.text("name").strip() or fallback, f"telegram-{key}" if key else "")
+    return RoleAssigner(users, peer if kind in OF_TWO else []), persona
 
 
 def _read_message(message: Fields, cast: RoleAssigner) -> TurnDraft | None:

@@ -26,9 +26,8 @@ from memory.bank.rows import clean
 from memory.errors import UnreadableFile
 from memory.importers.chats.whatsapp_times import DateOrders, MessageTime, Order, is_whatsapp_time, read_message_time
 from memory.importers.reading.dates import date_problem
-from memory.importers.reading.session_builder import MAX_CHARACTERS, ChatLog
-from memory.importers.reading.source import Record, Source, count_records, head_text, read_clean_lines, read_lines
-from memory.importers.reading.speakers import RoleAssigner
+from memory.importers.reading.dialogue import MAX_CHARACTERS, ChatLog, RoleAssigner
+from memory.importers.reading.source import Record, Source, head_text, read_clean_lines, read_lines, record_reader
 from memory.types import PersonaDraft, Skip, TurnDraft
 
 NAME = "WhatsApp"
@@ -59,19 +58,15 @@ def sniff(head: bytes) -> bool:
     return stamp is not None and is_whatsapp_time(stamp)
 
 
-@count_records
-def read(path: Source) -> Iterator[Record]:
+@record_reader
+def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
     """The sessions of one chat; the file is read twice, first for its speakers and date format."""
     title = COPY.sub("", path.stem)
     order, roles, ambiguity = _survey(path, title)
     yield PersonaDraft(clean(title))
-    if ambiguity:
-        yield ambiguity
+    yield ambiguity
     log = ChatLog()
-    for message in _read_messages(path):
-        if isinstance(message, Skip):
-            yield message
-            continue
+    for message in _read_messages(path, skips):
         said_at = message.stamp.moment(order)
         text, reason = text_and_skip_reason(message.speaker, "\n".join(message.lines))
         if reason:
@@ -83,6 +78,7 @@ def read(path: Source) -> Iterator[Record]:
         if text:
             turn = TurnDraft(message.speaker, roles.role_of(message.speaker), text, said_at, message.stamp.text)
             yield from log.add(turn, message.place)
+        yield None
     yield from log.finish()
     if roles.guess:
         yield Skip("the file", f"does not say who you are; unless you choose, it is {roles.guess}, who speaks first")
@@ -118,13 +114,11 @@ class _Message:
     size: int = 0
 
 
-def _read_messages(path: Source) -> Iterator[_Message | Skip]:
+def _read_messages(path: Source, skips: list[Skip]) -> Iterator[_Message]:
     """Join the lines of a file to messages; a very long one is handed over in parts."""
     message: _Message | None = None
-    for line in read_clean_lines(path):
-        if isinstance(line, Skip):
-            yield line
-        elif stamp := read_message_time(line.text):
+    for line in read_clean_lines(path, skips):
+        if stamp := read_message_time(line.text):
             if message:
                 yield message
             speaker, text = split_speaker(stamp.rest)
@@ -136,7 +130,7 @@ def _read_messages(path: Source) -> Iterator[_Message | Skip]:
                 yield message
                 message = _Message(message.stamp, message.speaker, line.place, [])
         elif line.text.strip():
-            yield Skip(line.place, "text before the first message")
+            skips.append(Skip(line.place, "text before the first message"))
     if message:
         yield message
 

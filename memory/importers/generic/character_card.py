@@ -22,9 +22,9 @@ import re
 from collections.abc import Iterator
 
 from memory.bank.rows import clean, digest
-from memory.importers.reading.fields import Fields, clean_text, json_type, pop_skips
+from memory.importers.reading.fields import Fields, clean_text, json_type
 from memory.importers.reading.json_stream import outline, stream_values
-from memory.importers.reading.source import Record, Source, count_records
+from memory.importers.reading.source import Record, Source, record_reader
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip, TurnDraft
 
 NAME = "character card"
@@ -67,24 +67,17 @@ def sniff(head: bytes) -> bool:
     return places >= SPECIFIED or places >= VERSION_1
 
 
-@count_records
-def read(path: Source) -> Iterator[Record]:
+@record_reader
+def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
     """The persona, the session with the rest of the card, and the lorebook."""
-    skips: list[Skip] = []
     values = {str(place[0]): value for place, value in stream_values(path) if place}
     document = Fields(values, "card", skips)
     card = document.object("data") if "data" in values else document
     name = " ".join(card.text("name").split()) or clean(path.stem)
-    persona = _read_persona(card, name)
-    yield persona
-    yield from pop_skips(skips)
-    turns = tuple(_read_kept(card))
-    yield from pop_skips(skips)
-    if turns:
+    yield _read_persona(card, name)
+    if turns := tuple(_read_kept(card)):
         yield SessionDraft(turns, external_id="card", title="The card")
-    for memory in _read_lore(card.object("character_book"), name):
-        yield from pop_skips(skips, memory)
-    yield from pop_skips(skips)
+    yield from _read_lore(card.object("character_book"), name)
 
 
 def _read_persona(card: Fields, name: str) -> PersonaDraft:

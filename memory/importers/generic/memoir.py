@@ -18,10 +18,18 @@ from memory.errors import UnreadableFile
 from memory.exporting import format as export_format
 from memory.importers.generic import memoir_export
 from memory.importers.reading.dates import NO_DATE, parse_iso_moment, parse_moment
-from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, ROLES, Fields, clean_text, json_type, pop_skips
-from memory.importers.reading.json_lines import is_truncated, read_objects
+from memory.importers.reading.fields import (
+    EMPTY_SESSION,
+    EMPTY_TURN,
+    ROLES,
+    Fields,
+    clean_text,
+    is_truncated,
+    json_type,
+    read_objects,
+)
 from memory.importers.reading.json_stream import Place, format_place, has_any, outline, stream_values
-from memory.importers.reading.source import Record, Source, count_records, head_text, read_head
+from memory.importers.reading.source import Record, Source, head_text, read_head, record_reader
 from memory.types import MemoryDraft, PersonaDraft, Role, SessionDraft, Skip, Store, TimeSpan, TurnDraft
 
 NAME = "Memoir"
@@ -33,13 +41,13 @@ MINUTE = timedelta(minutes=1)
 LAST_MINUTE = datetime.max.replace(tzinfo=UTC) - MINUTE
 
 
-@count_records
-def read(path: Source) -> Iterator[Record]:
+@record_reader
+def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
     """The histories of a file: an export of Memoir, JSON Lines, or one JSON object."""
     if memoir_export.is_export(path):
         yield from memoir_export.read_records(path)
     elif _is_one_object(read_head(path)):
-        yield from _read_one_object(path)
+        yield from _read_one_object(path, skips)
     else:
         yield from _read_lines(path)
 
@@ -57,7 +65,7 @@ def _is_one_object(head: bytes) -> bool:
     return False
 
 
-def _read_lines(path: Source) -> Iterator[Record]:
+def _read_lines(path: Source) -> Iterator[Record | None]:
     persona: PersonaDraft | None = None
     for line in read_objects(path):
         if isinstance(line, Skip):
@@ -69,32 +77,27 @@ def _read_lines(path: Source) -> Iterator[Record]:
                 f"{path.name} is version {str(version)[:20]} of Memoir's format; this Memoir reads versions "
                 f"{VERSION} and {export_format.VERSION}. Update Memoir."
             )
-        drafts: list[Record | None] = []
         if "persona" in values or (persona is None and ("session" in values or "memory" in values)):
             persona = _read_persona(line.object("persona"), clean(path.stem))
-            drafts.append(persona)
+            yield persona
         if "session" in values and persona:
-            drafts.append(_read_session(line.object("session"), persona.name))
+            yield _read_session(line.object("session"), persona.name)
         if "memory" in values:
-            drafts.append(_read_memory(line.object("memory")))
-        if not drafts and "memoir" not in values:
+            yield _read_memory(line.object("memory"))
+        if values.keys().isdisjoint(("memoir", "persona", "session", "memory")):
             line.report("", "expected a persona, a session or a memory")
-        yield from (draft for draft in drafts if draft)
-        yield from pop_skips(line.skips)
+        yield from line.skips
 
 
-def _read_one_object(path: Source) -> Iterator[Record]:
-    skips: list[Skip] = []
+def _read_one_object(path: Source, skips: list[Skip]) -> Iterator[Record | None]:
     persona = _read_persona(Fields.of(_find_persona(path), "persona", skips), clean(path.stem))
     yield persona
     for place, value in stream_values(path, _is_opened):
-        fields = Fields.of(value, format_place(place), skips) if len(place) == 2 else Fields({}, "")
-        draft: Record | None = None
-        if place[:1] == ("sessions",):
-            draft = _read_session(fields, persona.name)
-        elif place[:1] == ("memories",):
-            draft = _read_memory(fields)
-        yield from pop_skips(skips, draft)
+        kind = place[0] if len(place) == 2 else ""
+        if kind == "sessions":
+            yield _read_session(Fields.of(value, format_place(place), skips), persona.name)
+        elif kind == "memories":
+            yield _read_memory(Fields.of(value, format_place(place), skips))
 
 
 def _find_persona(path: Source) -> object:

@@ -19,9 +19,8 @@ from datetime import datetime
 
 from memory.bank.rows import clean
 from memory.importers.reading.dates import NO_DATE, date_problem, parse_moment, to_utc
-from memory.importers.reading.session_builder import PAUSE, ChatLog, SessionBuilder
-from memory.importers.reading.source import Record, Source, count_records, head_text, read_clean_lines
-from memory.importers.reading.speakers import RoleAssigner, split_utterance
+from memory.importers.reading.dialogue import PAUSE, ChatLog, RoleAssigner, SessionBuilder, split_utterance
+from memory.importers.reading.source import Record, Source, head_text, read_clean_lines, record_reader
 from memory.types import PersonaDraft, SessionDraft, Skip, TurnDraft
 
 NAME = "transcript"
@@ -67,15 +66,14 @@ def sniff(head: bytes) -> bool:
     return bool(speakers) and len(set(speakers)) <= max(FEW_LINES, len(speakers) / 2)
 
 
-@count_records
-def read(path: Source) -> Iterator[Record]:
+@record_reader
+def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
     """The sessions of one transcript."""
     yield PersonaDraft(name=clean(path.stem))
     log = _TranscriptLog()
-    for line in read_clean_lines(path):
-        if isinstance(line, Skip):
-            yield line
-        elif text := line.text.strip():
+    for line in read_clean_lines(path, skips):
+        yield None
+        if text := line.text.strip():
             yield from log.take(text, line.place)
     yield from log.finish()
 

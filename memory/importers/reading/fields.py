@@ -1,14 +1,17 @@
 """Read the fields of JSON objects that may be malformed: what is wrong is reported with its place, the rest is kept."""
 
-from collections.abc import Callable, Iterator, Mapping
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Self
 
 from memory.bank.rows import clean
+from memory.errors import UnreadableFile
 from memory.importers.reading.dates import MAX_DATE_CHARACTERS, date_problem, parse_moment
-from memory.importers.reading.source import Record, describe_cleaning
-from memory.types import Role, Skip
+from memory.importers.reading.json_stream import format_place, stream_values
+from memory.importers.reading.source import Source, TextLine, describe_cleaning, read_lines
+from memory.types import Role, SessionDraft, Skip, TurnDraft
 
 ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "other": "other"}
 
@@ -75,6 +78,10 @@ class Fields:
         """The key, value and place of each entry of an object whose keys are data."""
         return ((clean(key), value, self.place_of(key)) for key, value in self.values.items())
 
+    def object_entries(self) -> Iterator[tuple[str, Self]]:
+        """The key of each entry, and its object; one that is no object is reported and has no fields."""
+        return ((key, self.of(value, place, self.skips)) for key, value, place in self.entries())
+
     def items(self, name: str) -> Iterator[tuple[Any, str]]:
         """Each element of a field that is a list, with its place."""
         return list_items(self.values.get(name), self.place_of(name), self.skips)
@@ -82,6 +89,45 @@ class Fields:
     def objects(self, name: str) -> Iterator[Self]:
         """Each element of a list of objects; one that is no object is reported and has no fields."""
         return (self.of(value, place, self.skips) for value, place in self.items(name))
+
+    def session(
+        self,
+        turns: Iterable[TurnDraft],
+        start: str,
+        read: Callable[[str], datetime | None] = parse_moment,
+        external_id: str = "",
+        turns_name: str = "",
+    ) -> SessionDraft | None:
+        """A session that starts at the moment in a field; None if it has no turns, which is reported."""
+        turns = tuple(turns)
+        if not turns:
+            self.report(turns_name, EMPTY_SESSION)
+            return None
+        return SessionDraft(turns, self.moment(start, read), self.text(start), external_id)
+
+
+def stream_objects(path: Source, skips: list[Skip]) -> Iterator[tuple[str | int, Fields]]:
+    """Each element of a JSON file that is a list or an object, with its index or key."""
+    for place, value in stream_values(path):
+        yield place[0] if place else "", Fields.of(value, format_place(place), skips)
+
+
+def read_objects(path: Source) -> Iterator[Fields | Skip]:
+    """Each line's object, with the place "line 12"; a line that is no object comes as a `Skip`.
+
+    Raises:
+        UnreadableFile: the file ends in the middle of its last line.
+    """
+    for line in read_lines(path):
+        if isinstance(line, Skip):
+            yield line
+        elif line.text.strip():
+            yield _read_object(path, line)
+
+
+def is_truncated(text: str, fault: json.JSONDecodeError) -> bool:
+    """Whether the only fault of the JSON is that it ends too early."""
+    return fault.pos >= len(text.rstrip()) or fault.msg.startswith("Unterminated string")
 
 
 def list_items(value: object, place: str, skips: list[Skip]) -> Iterator[tuple[Any, str]]:
@@ -100,14 +146,6 @@ def clean_text(text: str, place: str, skips: list[Skip]) -> str:
     return text
 
 
-def pop_skips(skips: list[Skip], draft: Record | None = None) -> Iterator[Record]:
-    """Hand over the skips and empty the list; then hand over the draft, if any, in which they were found."""
-    yield from skips
-    skips.clear()
-    if draft is not None:
-        yield draft
-
-
 def json_type(value: object) -> str:
     """The type of a JSON value in words, for reports."""
     names = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "nothing"}
@@ -120,3 +158,20 @@ def number_text(value: object) -> str:
         return str(value)
     except ValueError:
         return ""
+
+
+def _read_object(path: Source, line: TextLine) -> Fields | Skip:
+    try:
+        value = json.loads(line.text, strict=False)
+    except json.JSONDecodeError as fault:
+        if not line.ended and is_truncated(line.text, fault):
+            expected = f"expected the rest of an object after character {len(line.text):,}"
+            raise UnreadableFile(
+                f"{path.name} ends unexpectedly in its last line, {line.number}: {expected}."
+            ) from fault
+        return Skip(line.place, f"invalid JSON at character {fault.pos + 1:,}: {fault.msg}")
+    except (ValueError, RecursionError):
+        return Skip(line.place, "invalid JSON: nested too deeply, or a number of too many digits")
+    if not isinstance(value, dict):
+        return Skip(line.place, f"expected an object, found {json_type(value)}")
+    return Fields(value, line.place, is_line=True)

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import wraps
 from io import BytesIO
-from typing import IO, Literal, Protocol
+from typing import IO, Concatenate, Literal, ParamSpec, Protocol
 
 from memory.bank.rows import SURROGATE, clean
 from memory.errors import UnreadableFile
@@ -15,6 +15,7 @@ from memory.formatting import format_count
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip
 
 Record = PersonaDraft | SessionDraft | MemoryDraft | Skip
+Arguments = ParamSpec("Arguments")
 
 # LoCoMo puts up to 43 kB of questions before its conversation; four times 64 kB leaves room and is still read at once.
 HEAD_BYTES = 1 << 18
@@ -131,13 +132,16 @@ def read_lines(path: Source) -> Iterator[TextLine | Skip]:
         yield _line(number, line, overlong)
 
 
-def read_clean_lines(path: Source) -> Iterator[TextLine | Skip]:
-    """The lines of a text file as a bank can store them; before a line comes a report of what had to change in it."""
+def read_clean_lines(path: Source, skips: list[Skip]) -> Iterator[TextLine]:
+    """The lines of a text file as a bank can store them; what is left out or has to change is added to `skips`."""
     for line in read_lines(path):
-        if isinstance(line, TextLine) and (change := describe_cleaning(line.text)):
-            yield Skip(line.place, change)
-            line = replace(line, text=clean(line.text))
-        yield line
+        if isinstance(line, Skip):
+            skips.append(line)
+        elif change := describe_cleaning(line.text):
+            skips.append(Skip(line.place, change))
+            yield replace(line, text=clean(line.text))
+        else:
+            yield line
 
 
 def describe_cleaning(text: str) -> str:
@@ -150,23 +154,35 @@ def describe_cleaning(text: str) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def count_records(read: Callable[[Source], Iterator[Record]]) -> Callable[[Source], Iterator[Record]]:
-    """Decorate a reader: if the file breaks off, the error says how much was read before."""
+def record_reader(
+    read: Callable[Concatenate[list[Skip], Arguments], Iterator[Record | None]],
+) -> Callable[Arguments, Iterator[Record]]:
+    """Decorate a reader of records: it gets a list to which it adds what it leaves out.
+
+    These skips come before the record that is yielded next, but after a persona, which begins the history they belong
+    to; None yields them without a record. If the file breaks off, the error says how much was read before.
+    """
 
     @wraps(read)
-    def read_and_count(path: Source) -> Iterator[Record]:
+    def read_with_skips(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Iterator[Record]:
+        skips: list[Skip] = []
         counts = Counter[type[Record]]()
         try:
-            for record in read(path):
-                counts[type(record)] += 1
-                yield record
+            for record in read(skips, *args, **kwargs):
+                if not isinstance(record, PersonaDraft):
+                    yield from skips
+                    skips.clear()
+                if record is not None:
+                    counts[type(record)] += 1
+                    yield record
+            yield from skips
         except UnreadableFile as fault:
             kept = f"{format_count(counts[SessionDraft], 'complete session')} and "
             kept += format_count(counts[MemoryDraft], "memory", "memories")
             kept += f" of {format_count(counts[PersonaDraft], 'history', 'histories')}"
             raise UnreadableFile(f"{fault} Readable up to that point: {kept}.") from fault
 
-    return read_and_count
+    return read_with_skips
 
 
 def _line(number: int, line: bytearray, overlong: bool) -> TextLine | Skip:

@@ -26,7 +26,7 @@ from eval.benchmarks.perltqa.generation.seeds import Seed
 from eval.making.shapes import Name, Paragraph, Phrase, Sentence, bound
 from eval.making.writer import LeftOut, NotMade, Writer, one_line
 from graph.models.json_replies import StrictReply
-from memory.importers.reading.speakers import split_utterance
+from memory.importers.reading.dialogue import split_utterance
 from memory.search.tokens import terms, words
 
 Bank = dict[str, dict[str, Any]]
