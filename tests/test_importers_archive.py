@@ -11,7 +11,7 @@ from memory.__main__ import main
 from memory.errors import UnreadableFile
 from memory.importers.detect import unpack
 from memory.importers.generic import memoir
-from memory.importers.reading import zip_archive as archive
+from memory.importers.reading import containers as archive
 from memory.ingest import ingest, summarize
 from support.bad_input import assert_unharmed, persona, seeded, session, write_lines
 from support.export_files import EXPORTS, read_all, skips, turns, write_zip

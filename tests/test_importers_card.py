@@ -8,7 +8,7 @@ from memory.bank.bank import Bank
 from memory.errors import UnreadableFile
 from memory.importers.detect import unpack
 from memory.importers.generic import character_card as card
-from memory.importers.reading.png import SIGNATURE
+from memory.importers.reading.containers import PNG_SIGNATURE
 from memory.ingest import ingest, summarize
 from memory.types import WriteCounts
 from support.export_files import EXPORTS, chunk, memories, personas, picture, read_all, sessions, skips, write_json
@@ -162,6 +162,6 @@ def test_a_picture_that_is_no_card_is_refused_by_name(tmp_path, content, reason)
 
 def test_text_in_a_picture_that_is_not_base64_is_refused(tmp_path):
     path = tmp_path / "iris.png"
-    path.write_bytes(SIGNATURE + chunk(b"tEXt", b"chara\x00not base64!") + chunk(b"IEND", b""))
+    path.write_bytes(PNG_SIGNATURE + chunk(b"tEXt", b"chara\x00not base64!") + chunk(b"IEND", b""))
     with pytest.raises(UnreadableFile, match=r"expected a complete PNG whose card is JSON in base64"):
         unpack(path)

@@ -6,10 +6,9 @@ from pathlib import Path
 from memory.errors import UnreadableFile
 from memory.importers import IMPORTERS, Importer
 from memory.importers.generic import memoir_export
+from memory.importers.reading.containers import PNG_SIGNATURE, ZIP_SIGNATURES, ZipMember, list_members, read_card
 from memory.importers.reading.json_stream import outline
-from memory.importers.reading.png import is_png, read_card
 from memory.importers.reading.source import HEAD_BYTES, Source, find_encoding, head_text, read_head
-from memory.importers.reading.zip_archive import ZipMember, is_zip, list_members
 from memory.types import Skip
 
 PICKLE = "a Python pickle, which could run code and is never opened; export its dialogues as text"
@@ -47,9 +46,9 @@ def unpack(path: Path) -> Unpacked:
         UnreadableFile: the file is of no known format, or an archive that is damaged or not safe to open.
     """
     head = read_head(path)
-    if is_zip(head):
+    if head.startswith(ZIP_SIGNATURES):
         return _unpack_archive(path)
-    if not is_png(head):
+    if not head.startswith(PNG_SIGNATURE):
         return Unpacked(_importer_of(path, head), (path,), path.stat().st_size)
     try:
         card = read_card(path)

@@ -1,5 +1,5 @@
 """Character cards, as SillyTavern and others share them: JSON, or a PNG that carries it
-(`memory.importers.reading.png`).
+(`memory.importers.reading.containers`).
 
     {"spec": "chara_card_v2", "spec_version": "2.0", "data": {"name": "Iris", "description": "{{char}} keeps bees.",
       "personality": "patient, dry", "tags": ["village"], "scenario": "...", "first_mes": "Good morning, {{user}}.",
