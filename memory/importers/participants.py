@@ -12,7 +12,7 @@ from memory.importers import Importer
 from memory.importers.chats import telegram, whatsapp
 from memory.importers.generic import transcript
 from memory.importers.history_file import History, HistoryFile
-from memory.importers.reading.dialogue import ROLE_OF_NAME
+from memory.importers.reading.dialogue import ROLE_OF_NAME, name_in_title
 from memory.progress import Progress
 from memory.types import PersonaDraft, SessionDraft
 
@@ -39,14 +39,11 @@ def speakers_to_ask(importer: Importer, histories: Collection[History]) -> tuple
 def likely_user(histories: Collection[History]) -> str:
     """The speaker who is surely the user: called "Me", or not the one whom a chat of two is named after."""
     for history in histories:
-        speakers = list(history.speakers)
-        for speaker in speakers:
+        for speaker in history.speakers:
             if ROLE_OF_NAME.get(speaker.casefold()) == "user":
                 return speaker
-        title = history.header.name.casefold()
-        named = [speaker for speaker in speakers if title.endswith(speaker.casefold())]
-        if len(speakers) == 2 and len(named) == 1:
-            return next(speaker for speaker in speakers if speaker != named[0])
+        if other := name_in_title(history.header.name, history.speakers):
+            return next(speaker for speaker in history.speakers if speaker != other)
     return ""
 
 

@@ -66,7 +66,7 @@ def add_line(session: SessionBuilder, text: str, place: str) -> None:
         session.start_turn(TurnDraft(SCENE_SPEAKER, "other", (scene["square"] or scene["round"]).strip()), place)
     elif utterance := split_utterance(text):
         session.start_turn(TurnDraft(utterance[0], "other", utterance[1]), place)
-    elif session.has_turns:
+    elif session.turns:
         session.continue_turn(text)
     else:
         session.start_turn(TurnDraft(SCENE_SPEAKER, "other", text), place)

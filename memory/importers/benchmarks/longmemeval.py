@@ -42,13 +42,11 @@ def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
 @record_reader
 def read_question(skips: list[Skip], index: int, values: Mapping[str, Any]) -> Iterator[Record | None]:
     """One question's history, from its complete object; `index` is its place in the file."""
-    parts: list[Part] = []
-    for name, value in values.items():
-        if name == SESSIONS and isinstance(value, list | dict):
-            sessions = value.items() if isinstance(value, dict) else enumerate(value)
-            parts += [((index, name, key), session) for key, session in sessions]
-        else:
-            parts.append(((index, name), value))
+    parts: list[Part] = [((index, name), value) for name, value in values.items()]
+    sessions = values.get(SESSIONS)
+    if isinstance(sessions, list | dict):
+        steps = sessions.items() if isinstance(sessions, dict) else enumerate(sessions)
+        parts += [((index, SESSIONS, step), session) for step, session in steps]
     return _read_history(skips, (index,), parts)
 
 

@@ -45,7 +45,8 @@ def _read_chat(item: Fields) -> SessionDraft | None:
     chat = item.object("chat") if "chat" in item.values else item
     history = chat.object("history")
     if history.values:
-        items = ((_named(value, key), place) for key, value, place in history.object("messages").entries())
+        entries = history.object("messages").entries()
+        items = (({**value, "id": key} if isinstance(value, dict) else value, at) for key, value, at in entries)
         messages, parents = LAYOUT.index_messages(items, item.skips)
         shown = shown_path(parents, history.text("currentId"))
     else:
@@ -56,10 +57,6 @@ def _read_chat(item: Fields) -> SessionDraft | None:
     title = item.text("title") or chat.text("title")
     completed = replace(item, values={**item.values, "title": title, layout.start: started})
     return layout.read_session(completed, messages, shown, _read_turn)
-
-
-def _named(value: object, key: str) -> object:
-    return {**value, "id": key} if isinstance(value, dict) else value
 
 
 def _read_turn(message: Fields) -> TurnDraft | None:

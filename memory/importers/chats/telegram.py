@@ -96,9 +96,9 @@ def _read_chat(
             if turn:
                 yield from log.add(turn, message.place, turn.external_id)
     yield from log.finish()
-    if cast and cast.guess:
-        yield Skip(where, f"does not say who you are; unless you choose, it is {cast.guess}, who speaks first")
-    if head and cast is None:
+    if cast:
+        yield cast.guess_at(where)
+    elif head:
         yield Skip(where, "a chat without messages")
     return user
 

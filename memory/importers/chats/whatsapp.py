@@ -26,7 +26,7 @@ from memory.bank.rows import clean
 from memory.errors import UnreadableFile
 from memory.importers.chats.whatsapp_times import DateOrders, MessageTime, Order, is_whatsapp_time, read_message_time
 from memory.importers.reading.dates import date_problem
-from memory.importers.reading.dialogue import MAX_CHARACTERS, ChatLog, RoleAssigner
+from memory.importers.reading.dialogue import MAX_CHARACTERS, ChatLog, RoleAssigner, name_in_title
 from memory.importers.reading.source import Record, Source, head_text, read_clean_lines, read_lines, record_reader
 from memory.types import PersonaDraft, Skip, TurnDraft
 
@@ -80,8 +80,7 @@ def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
             yield from log.add(turn, message.place)
         yield None
     yield from log.finish()
-    if roles.guess:
-        yield Skip("the file", f"does not say who you are; unless you choose, it is {roles.guess}, who speaks first")
+    yield roles.guess_at("the file")
 
 
 def _survey(path: Source, title: str) -> tuple[Order, RoleAssigner, Skip | None]:
@@ -97,10 +96,9 @@ def _survey(path: Source, title: str) -> tuple[Order, RoleAssigner, Skip | None]
                 speakers[speaker] = None
             if speaker and _bare(text) in DELETED_BY_USER:
                 user = speaker
-    named = [name for name in speakers if title.casefold().endswith(name.casefold())]
-    others = named if len(speakers) == 2 and len(named) == 1 and not user else []
+    other = "" if user else name_in_title(title, speakers)
     order, ambiguity = dates.choose()
-    return order, RoleAssigner([user] if user else [], others), ambiguity
+    return order, RoleAssigner([user] if user else [], [other] if other else []), ambiguity
 
 
 @dataclass(slots=True)

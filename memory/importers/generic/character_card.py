@@ -113,10 +113,10 @@ def _shorten(card: Fields, field: str, text: str) -> str:
 
 def _read_kept(card: Fields) -> Iterator[TurnDraft]:
     """Instructions, and texts that are too long for the persona, as turns that are never recalled."""
-    texts = {field: card.values.get(field) for field in USED}
-    long = {f: USED[f] for f, text in texts.items() if isinstance(text, str) and len(text) > MAX_CHARACTERS}
-    for field, label in {**long, **KEPT}.items():
+    for field, label in {**USED, **KEPT}.items():
         content = card.values.get(field)
+        if field in USED and not (isinstance(content, str) and len(content) > MAX_CHARACTERS):
+            continue
         found = [(content, card.place_of(field))] if not isinstance(content, list) else list(card.items(field))
         for value, place in found:
             if isinstance(value, str) and value.strip():

@@ -61,7 +61,7 @@ def _is_one_object(head: bytes) -> bool:
     except json.JSONDecodeError as fault:
         return bool(line_end) and is_truncated(first, fault)
     except (ValueError, RecursionError):
-        return False
+        pass
     return False
 
 

@@ -95,7 +95,7 @@ class _TranscriptLog(ChatLog):
         utterance = split_utterance(stamp.rest)
         if utterance and (stamp.text or not self.has_times or utterance[0] in self.cast.roles):
             yield from self._start_turn(stamp, *utterance, place)
-        elif self.session and self.session.has_turns:
+        elif self.session and self.session.turns:
             self.session.continue_turn(text)
         elif title := read_title(text):
             self.session = self.session or SessionBuilder(place=place)
@@ -107,7 +107,8 @@ class _TranscriptLog(ChatLog):
     def finish(self) -> Iterator[SessionDraft | Skip]:
         """Hand over the current session, after a skip if it has no date."""
         session, finished = self.session, list(super().finish())
-        if session and session.turns and (fault := date_problem(session.started_at)):
+        has_turns = any(isinstance(record, SessionDraft) for record in finished)
+        if session and has_turns and (fault := date_problem(session.started_at)):
             yield Skip(session.place, fault)
         yield from finished
 
@@ -116,7 +117,7 @@ class _TranscriptLog(ChatLog):
             yield from self.finish()
         if self.session is None:
             self.session = SessionBuilder(place=place)
-        if self.session.started_at is None and not self.session.has_turns:
+        if self.session.started_at is None and not self.session.turns:
             self.session.started_at, self.session.started_text = stamp.moment, stamp.text
         if stamp.text and stamp.moment is None:
             self.session.skips.append(Skip(place, NO_DATE))

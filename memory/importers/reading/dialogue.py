@@ -39,6 +39,12 @@ def split_utterance(line: str) -> tuple[str, str] | None:
     return speaker, match["text"].strip()
 
 
+def name_in_title(title: str, speakers: Collection[str]) -> str:
+    """The one of two speakers whom a chat is named after; empty if it is named after neither or both."""
+    named = [speaker for speaker in speakers if title.casefold().endswith(speaker.casefold())]
+    return named[0] if len(speakers) == 2 and len(named) == 1 else ""
+
+
 class RoleAssigner:
     """Assigns roles to speakers: the user is a known name, a name such as "Me", or else the first to speak.
 
@@ -61,48 +67,49 @@ class RoleAssigner:
             self.roles[speaker] = role or "other"
         return self.roles[speaker]
 
+    def guess_at(self, place: str) -> Skip | None:
+        """The report of a guess, if there was one."""
+        reason = f"does not say who you are; unless you choose, it is {self.guess}, who speaks first"
+        return Skip(place, reason) if self.guess else None
+
 
 @dataclass(slots=True)
 class SessionBuilder:
-    """A session whose lines are still coming in."""
+    """A session whose lines are still coming in; each of its turns is kept with its place and its lines so far."""
 
     started_at: datetime | None = None
     started_text: str = ""
     external_id: str = ""
     title: str = ""
     place: str = ""
-    turns: list[TurnDraft] = field(default_factory=list)
+    turns: list[tuple[TurnDraft, str, list[str]]] = field(default_factory=list)
     skips: list[Skip] = field(default_factory=list)
     size: int = 0
-    _turn: TurnDraft | None = None
-    _turn_place: str = ""
-    _lines: list[str] = field(default_factory=list)
 
     def start_turn(self, turn: TurnDraft, place: str) -> None:
         """Begin a turn with its first line."""
-        self._finish_turn()
-        self._turn, self._turn_place = turn, place
+        self.turns.append((turn, place, []))
         self.continue_turn(turn.text)
 
     def continue_turn(self, text: str) -> None:
         """Add a line to the current turn."""
         if text:
-            self._lines.append(text)
+            self.turns[-1][2].append(text)
             self.size += len(text)
-
-    @property
-    def has_turns(self) -> bool:
-        """Whether anybody has spoken yet."""
-        return self._turn is not None
 
     def finish(self) -> Iterator[SessionDraft | Skip]:
         """Hand over the skips and then the session; only a skip if nothing was said in it."""
-        self._finish_turn()
-        if not self.turns:
+        turns = []
+        for turn, place, lines in self.turns:
+            if (text := "\n".join(lines)).strip():
+                turns.append(replace(turn, text=text))
+            elif place:
+                self.skips.append(Skip(place, EMPTY_TURN))
+        if not turns:
             self.skips.append(Skip(self.place, EMPTY_SESSION))
         yield from self.skips
-        if self.turns:
-            yield SessionDraft(tuple(self.turns), self.started_at, self.started_text, self.external_id, self.title)
+        if turns:
+            yield SessionDraft(tuple(turns), self.started_at, self.started_text, self.external_id, self.title)
 
     def split(self) -> "SessionBuilder":
         """Begin the next part of a full session; call `finish` on this one then.
@@ -112,22 +119,9 @@ class SessionBuilder:
         external_id = f"{self.external_id}, continued" if self.external_id else ""
         following = SessionBuilder(self.started_at, self.started_text, external_id, self.title, self.place)
         following.skips.append(Skip(self.place, "a very long session; stored in parts"))
-        following._turn = self._turn
-        if self.turns:
-            following._turn_place, following._lines = self._turn_place, self._lines
-            following.size = sum(map(len, self._lines))
-            self._turn = None
+        following.turns.append(self.turns.pop() if len(self.turns) > 1 else (self.turns[0][0], "", []))
+        following.size = sum(map(len, following.turns[0][2]))
         return following
-
-    def _finish_turn(self) -> None:
-        if self._turn is None:
-            return
-        turn, text = self._turn, "\n".join(self._lines)
-        self._lines = []
-        if text.strip():
-            self.turns.append(replace(turn, text=text))
-        elif self._turn_place:
-            self.skips.append(Skip(self._turn_place, EMPTY_TURN))
 
 
 @dataclass(slots=True)
@@ -150,7 +144,7 @@ class ChatLog:
     def hand_over_full(self) -> Iterator[SessionDraft | Skip]:
         """Hand over the current session if it is full, and go on with its next part."""
         session = self.session
-        if session and (len(session.turns) >= MAX_TURNS or session.size >= MAX_CHARACTERS):
+        if session and (len(session.turns) > MAX_TURNS or session.size >= MAX_CHARACTERS):
             self.session = session.split()
             yield from session.finish()
 
