@@ -54,6 +54,12 @@ def test_what_is_empty_undated_or_no_user_is_noted(records):
     ]
 
 
+def test_a_history_that_is_no_object_is_noted(tmp_path):
+    path = tmp_path / "bank.json"
+    path.write_text(json.dumps({"Pia": USER | {"history": 3}}), encoding="utf-8")
+    assert list(read(path))[1:] == [Skip("Pia.history", "expected an object, found a number")]
+
+
 def test_what_a_model_derived_is_not_read(records):
     assert "derived by a model" not in repr(records)
 

@@ -63,11 +63,11 @@ def _unpack_archive(path: Path) -> Unpacked:
     members, skips = list_members(path)
     known: list[tuple[Importer, ZipMember]] = []
     for member in members:
-        head = read_head(member)
-        if importer := _find_importer(head):
-            known.append((importer, member))
+        importer = _find_importer(read_head(member))
+        if isinstance(importer, str):
+            skips.append(Skip(member.info.filename, importer))
         else:
-            skips.append(Skip(member.info.filename, _describe(head)))
+            known.append((importer, member))
     # The most specific format is the one the archive was made for, not a text file beside it.
     chosen = next((i for i in IMPORTERS.values() if any(i is importer for importer, _ in known)), None)
     if chosen is None:
@@ -93,15 +93,24 @@ def _unpack_archive(path: Path) -> Unpacked:
 
 def _importer_of(source: Source, head: bytes) -> Importer:
     importer = _find_importer(head)
-    if importer is None:
-        raise _unknown(source, _describe(head))
+    if isinstance(importer, str):
+        raise _unknown(source, importer)
     return importer
 
 
-def _find_importer(head: bytes) -> Importer | None:
-    if _why_unreadable(head):
-        return None
-    return next((importer for importer in IMPORTERS.values() if importer.sniff(head)), None)
+def _find_importer(head: bytes) -> Importer | str:
+    """The importer of a file that starts with these bytes, or why it is of no known format."""
+    if reason := _why_unreadable(head):
+        return reason
+    if importer := next((importer for importer in IMPORTERS.values() if importer.sniff(head)), None):
+        return importer
+    text = head_text(head).lstrip()
+    if not text:
+        return "it contains only white space"
+    if text[0] in "{[":
+        keys = sorted({place[-1] for place in outline(head) if place[-1] != "[]" and len(place) < 3})[:8]
+        return f"it looks like JSON with the keys {', '.join(keys)}" if keys else "it looks like JSON, but broken"
+    return "it is text without lines of the form 'Speaker: what was said'"
 
 
 def _unknown(source: Source, reason: str) -> UnreadableFile:
@@ -120,19 +129,6 @@ def _why_unreadable(head: bytes) -> str:
         utf16 = (head[1:4:2] == b"\x00\x00") != (head[0:3:2] == b"\x00\x00")
         return "it looks like UTF-16 text without a byte-order mark; save it as UTF-8" if utf16 else "it is binary"
     return _find_undecodable(head, encoding, mark)
-
-
-def _describe(head: bytes) -> str:
-    """Why a file that starts with these bytes is of no known format."""
-    if reason := _why_unreadable(head):
-        return reason
-    text = head_text(head).lstrip()
-    if not text:
-        return "it contains only white space"
-    if text[0] in "{[":
-        keys = sorted({place[-1] for place in outline(head) if place[-1] != "[]" and len(place) < 3})[:8]
-        return f"it looks like JSON with the keys {', '.join(keys)}" if keys else "it looks like JSON, but broken"
-    return "it is text without lines of the form 'Speaker: what was said'"
 
 
 def _find_undecodable(head: bytes, encoding: str, mark: int) -> str:

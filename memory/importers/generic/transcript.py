@@ -19,7 +19,7 @@ from datetime import datetime
 
 from memory.bank.rows import clean
 from memory.importers.reading.dates import NO_DATE, date_problem, parse_moment, to_utc
-from memory.importers.reading.dialogue import PAUSE, ChatLog, RoleAssigner, SessionBuilder, split_utterance
+from memory.importers.reading.dialogue import ChatLog, RoleAssigner, SessionBuilder, split_utterance
 from memory.importers.reading.source import Record, Source, head_text, read_clean_lines, record_reader
 from memory.types import PersonaDraft, SessionDraft, Skip, TurnDraft
 
@@ -113,17 +113,13 @@ class _TranscriptLog(ChatLog):
         yield from finished
 
     def _start_turn(self, stamp: LineTime, speaker: str, text: str, place: str) -> Iterator[Record]:
-        if self.last and stamp.has_day and stamp.moment and stamp.moment - self.last > PAUSE:
-            yield from self.finish()
-        if self.session is None:
-            self.session = SessionBuilder(place=place)
-        if self.session.started_at is None and not self.session.turns:
+        if self.session and self.session.started_at is None and not self.session.turns:
             self.session.started_at, self.session.started_text = stamp.moment, stamp.text
         if stamp.text and stamp.moment is None:
-            self.session.skips.append(Skip(place, NO_DATE))
+            yield Skip(place, NO_DATE)
         self.has_times = self.has_times or bool(stamp.text)
-        self.last = stamp.moment or self.last
-        self.session.start_turn(TurnDraft(speaker, self.cast.role_of(speaker), text, stamp.moment, stamp.text), place)
+        turn = TurnDraft(speaker, self.cast.role_of(speaker), text, stamp.moment, stamp.text)
+        yield from self.add(turn, place, may_pause=stamp.has_day)
 
 
 def read_line_time(line: str, day: datetime | None = None) -> LineTime:

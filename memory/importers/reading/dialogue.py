@@ -131,9 +131,11 @@ class ChatLog:
     session: SessionBuilder | None = None
     last: datetime | None = None
 
-    def add(self, turn: TurnDraft, place: str, external_id: str = "") -> Iterator[SessionDraft | Skip]:
-        """Add a turn; a session that begins with it gets the external id."""
-        if self.last and turn.said_at and turn.said_at - self.last > PAUSE:
+    def add(
+        self, turn: TurnDraft, place: str, external_id: str = "", may_pause: bool = True
+    ) -> Iterator[SessionDraft | Skip]:
+        """Add a turn, before which there `may_pause` be a pause; a session that begins with it gets the external id."""
+        if may_pause and self.last and turn.said_at and turn.said_at - self.last > PAUSE:
             yield from self.finish()
         if self.session is None:
             self.session = SessionBuilder(turn.said_at, turn.said_text, external_id, place=place)

@@ -177,6 +177,7 @@ def record_reader(
                     yield record
             yield from skips
         except UnreadableFile as fault:
+            yield from skips
             kept = f"{format_count(counts[SessionDraft], 'complete session')} and "
             kept += format_count(counts[MemoryDraft], "memory", "memories")
             kept += f" of {format_count(counts[PersonaDraft], 'history', 'histories')}"
