@@ -53,15 +53,15 @@ class History:
         elif isinstance(record, SessionDraft):
             self.sessions += 1
             self.turns += len(record.turns)
+            self._count_time(record.started_at)
             for turn in record.turns:
-                self._count_speaker(turn)
-            for moment in (record.started_at, *(turn.said_at for turn in record.turns)):
-                self._count_time(moment)
+                self._count_turn(turn)
         else:
             self.memories += 1
             self._count_time(record.event.start if record.event else record.said_at)
 
-    def _count_speaker(self, turn: TurnDraft) -> None:
+    def _count_turn(self, turn: TurnDraft) -> None:
+        self._count_time(turn.said_at)
         self.has_assistant = self.has_assistant or turn.role == "assistant"
         if turn.speaker in self.speakers or len(self.speakers) < MAX_SPEAKERS:
             self.speakers[turn.speaker] = self.speakers.get(turn.speaker, 0) + 1

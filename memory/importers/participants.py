@@ -4,6 +4,7 @@ WhatsApp, Telegram and transcripts give the names of those who speak, but often 
 """
 
 import re
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
@@ -27,13 +28,12 @@ def speakers_to_ask(importer: Importer, histories: Collection[History]) -> tuple
     """The speakers of whom the user may be one, who speaks most first; none where the file says who the user is."""
     if importer not in (whatsapp, telegram, transcript):
         return ()
-    turns: dict[str, int] = {}
+    turns = Counter[str]()
     for history in histories:
         if not history.has_assistant:
-            for speaker, n in history.speakers.items():
-                turns[speaker] = turns.get(speaker, 0) + n
-    ranked = sorted(turns, key=lambda speaker: -turns[speaker])[:MAX_SPEAKERS]
-    return tuple(ranked) if len(ranked) > 1 else ()
+            turns.update(history.speakers)
+    ranked = tuple(speaker for speaker, _ in turns.most_common(MAX_SPEAKERS))
+    return ranked if len(ranked) > 1 else ()
 
 
 def likely_user(histories: Collection[History]) -> str:

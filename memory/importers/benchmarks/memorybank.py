@@ -41,7 +41,10 @@ def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
             continue
         user_id = clean(str(key))
         name = user.text("name").strip() or user_id.strip() or UNNAMED
-        yield PersonaDraft(name=name, external_id=user_id, description=_describe(user))
+        meta = user.object("meta_information")
+        parts = (f"{label}: {text.rstrip('.。')}." for field, label in META if (text := meta.text(field).strip()))
+        description = " ".join(parts)
+        yield PersonaDraft(name=name, external_id=user_id, description=description)
         for date, exchanges, place in user.object("history").entries():
             turns = _read_turns(name, exchanges, place, skips)
             yield Fields({"date": date}, place, skips).session(turns, "date", external_id=date)
@@ -56,8 +59,3 @@ def _read_turns(user: str, exchanges: object, place: str, skips: list[Skip]) -> 
                 yield TurnDraft(speaker, role, text)
             elif exchange.values:
                 exchange.report(side, EMPTY_TURN)
-
-
-def _describe(user: Fields) -> str:
-    meta = user.object("meta_information")
-    return " ".join(f"{label}: {text.rstrip('.。')}." for name, label in META if (text := meta.text(name).strip()))

@@ -27,18 +27,14 @@ def is_export(path: Source) -> bool:
     """Whether a file begins or ends like an export of version 2; False for one that cannot be opened."""
     try:
         with path.open("rb") as file:
-            start = file.read(len(FIRST) + 8).lstrip()
-        # Only a file of its own has an end that can be looked at without reading all of it.
-        end = _end(path) if isinstance(path, Path) else b""
+            start, end = file.read(len(FIRST) + 8).lstrip(), b""
+            # Only a file of its own has an end that can be looked at without reading all of it.
+            if isinstance(path, Path):
+                file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES))
+                end = file.read().rstrip().rpartition(b"\n")[2]
     except (OSError, UnreadableFile):
         return False
     return start.replace(b" ", b"").startswith(FIRST) or end.replace(b" ", b"").startswith(LAST)
-
-
-def _end(path: Path) -> bytes:
-    with path.open("rb") as file:
-        file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES))
-        return file.read().rstrip().rpartition(b"\n")[2]
 
 
 def verify_checksum(path: Source) -> None:

@@ -107,8 +107,7 @@ class _TranscriptLog(ChatLog):
     def finish(self) -> Iterator[SessionDraft | Skip]:
         """Hand over the current session, after a skip if it has no date."""
         session, finished = self.session, list(super().finish())
-        has_turns = any(isinstance(record, SessionDraft) for record in finished)
-        if session and has_turns and (fault := date_problem(session.started_at)):
+        if session and isinstance(finished[-1], SessionDraft) and (fault := date_problem(session.started_at)):
             yield Skip(session.place, fault)
         yield from finished
 
