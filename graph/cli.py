@@ -17,8 +17,8 @@ from graph.server.services import build_services, load_models
 from graph.settings import Settings
 from graph.state import Ask, Citation, Services
 from memory.bank import learning_queue
-from memory.cli.arguments import end_of_date
 from memory.cli.errors import print_error, run_command
+from memory.cli.program import end_of_date
 from memory.dates.expressions import describe_time
 from memory.exporting.json_values import to_json_values
 from memory.formatting import format_count

@@ -9,12 +9,12 @@ from contextlib import closing, suppress
 import pytest
 
 from memory import ingest as ingesting
+from memory.__main__ import main
 from memory.bank import connection as opening
 from memory.bank import corrections, journal, maintenance, schema
 from memory.bank.backup import backup, restore
 from memory.bank.bank import Bank
 from memory.cli.errors import INTERRUPTED
-from memory.cli.main import main
 from memory.errors import BankTooNew, BankUnavailable, UnknownPersona
 from memory.forgetting.forget import forget_memories
 from memory.ingest import ingest

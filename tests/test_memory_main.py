@@ -7,7 +7,7 @@ import pytest
 
 from memory.__main__ import main
 from memory.bank.bank import Bank
-from memory.cli import browse_commands, maintenance_commands
+from memory.cli import bank_commands
 
 HISTORY = [
     {"memoir": 1, "persona": {"name": "Marlow", "id": "m-1", "description": "Keeps the boathouse."}},
@@ -39,8 +39,7 @@ HISTORY = [
 def home(tmp_path, monkeypatch, embedder):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MEMOIR_HOME", str(tmp_path / "home"))
-    for module in (browse_commands, maintenance_commands):
-        monkeypatch.setattr(module, "Embedder", lambda model: embedder)
+    monkeypatch.setattr(bank_commands, "Embedder", lambda model: embedder)
     return tmp_path
 
 

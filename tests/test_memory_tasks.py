@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from memory import ingest
 from memory import progress as tasks
+from memory.__main__ import main
 from memory.bank import backup
 from memory.bank import maintenance as upkeep
 from memory.bank.bank import Bank
 from memory.bank.queries import deletion as scope
 from memory.cli.errors import INTERRUPTED
-from memory.cli.main import main
 from memory.errors import Cancelled
 from memory.exporting import export
 from memory.forgetting import forget

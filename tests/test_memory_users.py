@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
 import os
@@ -19,7 +18,7 @@ from typing import Any
 import pytest
 from argon2 import PasswordHasher
 
-from memory.cli import user_command
+from memory.__main__ import main
 from memory.errors import MemoirError
 from memory.users import InvalidAccount, UnknownUser, Users
 
@@ -32,11 +31,9 @@ def users(tmp_path: Path) -> Users:
 
 
 def command(users: Users, monkeypatch: pytest.MonkeyPatch, *words: str, typed: str = "") -> None:
-    parser = argparse.ArgumentParser()
-    user_command.add_arguments(parser)
     monkeypatch.setattr("sys.stdin", io.StringIO(typed))
-    arguments = parser.parse_args(words)
-    arguments.run(arguments, users)
+    monkeypatch.setenv("MEMOIR_HOME", str(users.path.parent))
+    assert main(["user", *words]) == 0
 
 
 def test_a_user_is_known_by_name_and_password_whatever_the_case_of_the_name(users: Users) -> None:

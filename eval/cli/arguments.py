@@ -13,7 +13,7 @@ from eval.play.execute import ENGINES
 from eval.runs.evaluator import Evaluator
 from eval.runs.halves import HALVES
 from eval.speed.banks import Size
-from memory.cli.arguments import positive_number
+from memory.cli.program import positive_number
 
 Command = Callable[[argparse.Namespace, Evaluator], int]
 

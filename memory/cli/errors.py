@@ -13,13 +13,12 @@ from memory.errors import Cancelled, MemoirError
 INTERRUPTED = 130
 """The exit status after Ctrl-C, as shells define it."""
 
-
 OWN_FILES_ONLY = 0o077
 """The `umask` of Memoir: other accounts of the machine read neither banks nor backups and exports."""
 
 
-def run_command(command: Callable[[], int], interrupted: str = "Interrupted.") -> int:
-    """Run a command and return its exit status: 1 if it failed, 130 after Ctrl-C, else what the command returns.
+def run_command(command: Callable[[], int | None], interrupted: str = "Interrupted.") -> int:
+    """Run a command and return its exit status: 1 if it failed, 130 after Ctrl-C, else what the command returns, or 0.
 
     Files that the command makes can be read by this account only.
     `interrupted` is the message after Ctrl-C; it says what is kept.
@@ -30,7 +29,7 @@ def run_command(command: Callable[[], int], interrupted: str = "Interrupted.") -
             stream.reconfigure(errors="backslashreplace")
     os.umask(OWN_FILES_ONLY)
     try:
-        return command()
+        return command() or 0
     except ValidationError as fault:
         for error in fault.errors():
             print_error(f"MEMOIR_{str(error['loc'][0]).upper()}: {error['msg']}")

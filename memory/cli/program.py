@@ -1,0 +1,111 @@
+"""What all command lines share: commands and their arguments, types of arguments, and how results are printed."""
+
+import argparse
+import json
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from memory.cli.errors import print_error
+from memory.dates.expressions import last_moment, read_date
+from memory.exporting.json_values import to_json_values
+
+MAX_NUMBER = 2**63 - 1
+"""The largest integer that SQLite stores."""
+
+Arguments = argparse.Namespace
+
+Argument = tuple[str, dict[str, Any]]
+
+Run = Callable[..., int | None]
+"""Does what was asked and prints the result; returns the exit status, None for 0, or raises `MemoirError`.
+
+It is called with the parsed arguments and with what its program works on. The first line of its docstring is its help.
+"""
+
+
+class Commands:
+    """The commands of a parser, with the arguments that all of them share.
+
+    The parsed arguments hold the chosen command's function as `command`.
+    """
+
+    def __init__(self, parser: argparse.ArgumentParser, *shared: Argument, metavar: str = "COMMAND") -> None:
+        self.parser = parser
+        self._shared = shared
+        self._commands = parser.add_subparsers(required=True, metavar=metavar)
+
+    def add(self, name: str, *arguments: Argument) -> Callable[[Run], Run]:
+        """Make the decorated function a command with these arguments."""
+
+        def register(run: Run) -> Run:
+            text = (run.__doc__ or "").partition("\n")[0]
+            parser = self._commands.add_parser(name, help=text, description=text)
+            parser.set_defaults(command=run)
+            for argument_name, options in (*self._shared, *arguments):
+                parser.add_argument(argument_name, **options)
+            return run
+
+        return register
+
+    def add_group(
+        self, name: str, text: str, description: str, *shared: Argument, metavar: str = "COMMAND"
+    ) -> "Commands":
+        """Add commands that follow one word, as in `user add`; `text` is the word's help among these commands."""
+        return Commands(self._commands.add_parser(name, help=text, description=description), *shared, metavar=metavar)
+
+
+def argument(name: str, text: str | None = None, **options: Any) -> Argument:  # noqa: ANN401  # argparse's own
+    """An argument with its help, and what else `argparse.ArgumentParser.add_argument` takes."""
+    return name, {"help": text, **options}
+
+
+def flag(name: str, text: str) -> Argument:
+    """An option without a value."""
+    return argument(name, text, action="store_true")
+
+
+def number(name: str, text: str, **options: Any) -> Argument:  # noqa: ANN401
+    """An option whose value is a whole number of at least 1."""
+    return argument(name, text, type=positive_number, metavar="N", **options)
+
+
+def path(name: str, text: str, *, metavar: str = "FILE", **options: Any) -> Argument:  # noqa: ANN401
+    """An option whose value is a file or folder."""
+    return argument(name, text, type=Path, metavar=metavar, **options)
+
+
+def print_result(arguments: Arguments, value: object, lines: Iterable[str], fault: str = "") -> int:
+    """Print a value as JSON with `--json`, else the lines, and then what went wrong; returns the exit status."""
+    if arguments.json:
+        lines = [json.dumps(to_json_values(value), ensure_ascii=False, indent=2)]
+    for line in lines:
+        print(line)
+    if fault:
+        print_error(fault)
+    return 1 if fault else 0
+
+
+def end_of_date(text: str) -> datetime:
+    """The last moment of a date, so that everything said on that day is known."""
+    return _required(last_moment(text), text)
+
+
+def start_of_date(text: str) -> datetime:
+    """The first moment of a date."""
+    span = read_date(text)
+    return _required(span.start if span else None, text)
+
+
+def positive_number(text: str) -> int:
+    """A whole number of at least 1."""
+    if not text.isdecimal() or not 0 < int(text[:20]) <= MAX_NUMBER:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number of at least 1")
+    return int(text)
+
+
+def _required(moment: datetime | None, text: str) -> datetime:
+    if moment is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a date; write 2023-10-22 or 22 October 2023")
+    return moment
