@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from graph.__main__ import services
 from graph.assistant import Assistant
-from graph.cli import services
 from graph.settings import Settings
 from graph.state import Ask
 from memory.errors import UnreadableFile

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 import torch
 
+from graph.__main__ import main
 from graph.assistant import Assistant
-from graph.cli import main
 from graph.models.hf.chat import HuggingFaceModel
 from graph.models.hosted import model as hosted
 from graph.models.registry import chat_model

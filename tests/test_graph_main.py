@@ -5,7 +5,7 @@ from datetime import datetime
 
 import pytest
 
-from graph.cli import main
+from graph.__main__ import main
 from graph.models.registry import chat_model
 from memory.bank.bank import Bank
 from support.tiny_models import made_up

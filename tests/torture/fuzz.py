@@ -14,8 +14,8 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from random import Random
 
+from graph.__main__ import services
 from graph.assistant import Assistant
-from graph.cli import services
 from graph.settings import Settings
 from graph.state import Ask, Services
 from memory.bank.bank import Bank

@@ -10,8 +10,8 @@ from pathlib import Path
 from random import Random
 from typing import Any, Protocol
 
+from graph.__main__ import services
 from graph.assistant import Assistant
-from graph.cli import services
 from graph.settings import Settings
 from graph.state import Ask, Services
 from memory.bank.backup import KEPT_SUFFIX, backup, inspect, restore
