@@ -1,10 +1,9 @@
 """The command line of evaluation: python -m eval run|report|results|tune|compare|list|presets|fetch|..."""
 
-from __future__ import annotations
-
 import sys
 
-from eval.cli.arguments import Command, parser
+from eval.cli import runs, sources, tables  # noqa: F401  # they add their commands
+from eval.cli.output import COMMANDS
 from eval.runs.evaluator import Evaluator
 from eval.settings import EvalSettings
 from memory.cli.errors import run_command
@@ -12,10 +11,9 @@ from memory.cli.errors import run_command
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; return 0 on success, 1 on failure, 2 for wrong arguments, 130 if interrupted."""
-    arguments = parser().parse_args(argv)
-    command: Command = arguments.command
+    arguments = COMMANDS.parser.parse_args(argv)
     return run_command(
-        lambda: command(arguments, Evaluator(EvalSettings())),
+        lambda: arguments.command(arguments, Evaluator(EvalSettings())),
         "Interrupted. Answers so far are kept; run the same command again to continue.",
     )
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from eval.__main__ import COMMANDS as PROGRAM
 from eval.benchmarks import BENCHMARKS, PRESETS
-from eval.cli.arguments import parser
 from eval.runs.experiment import Experiment, combinations, with_settings
 
 TEXT = (Path(__file__).parents[1] / "eval" / "PAPERS.md").read_text("utf-8")
@@ -48,7 +48,7 @@ def test_every_table_and_figure_of_a_paper_has_a_line(paper, kind):
 
 @pytest.mark.parametrize("command", sorted({c for c in COMMANDS if c.startswith("run ")}))
 def test_a_run_can_be_asked_for_as_written(command):
-    asked = parser().parse_args(shlex.split(command))
+    asked = PROGRAM.parser.parse_args(shlex.split(command))
     base = with_settings(Experiment(), asked.settings)
     assert list(combinations(base, asked.sweep))
     assert asked.benchmark in BENCHMARKS
@@ -57,7 +57,7 @@ def test_a_run_can_be_asked_for_as_written(command):
 
 def test_the_other_commands_exist():
     named = {command.removeprefix("python -m eval ") for command in COMMANDS if command.startswith("python -m eval ")}
-    usage = parser().format_help()
+    usage = PROGRAM.parser.format_help()
     assert named
     assert all(re.search(rf"^\s+{name.split()[0]}\b", usage, re.MULTILINE) for name in named)
 

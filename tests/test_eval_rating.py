@@ -274,7 +274,7 @@ def test_a_model_fills_a_sheet_in_which_is_then_read_like_anybodys(runs, tmp_pat
     assert "wrote 6 replies" in capsys.readouterr().out
     model = FakeListChatModel(responses=['{"closest": "B"}', scores(), "I would rather not", "no", scores(memory=1.5)])
     loaded = []
-    monkeypatch.setattr("eval.cli.rating.chat_model", lambda name, **how: loaded.append(how) or model)
+    monkeypatch.setattr("eval.cli.runs.chat_model", lambda name, **how: loaded.append(how) or model)
     judged = ["rate", "judge", *names, "--reference", "--sheet", str(empty), "--model", "fake", "--out", str(out)]
     assert main([*judged, "--json"]) == 0
     counts = json.loads(capsys.readouterr().out)

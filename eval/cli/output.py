@@ -1,55 +1,49 @@
-"""Print what commands make: JSON or text, and progress bars; write tables into Markdown files."""
-
-from __future__ import annotations
+"""What the commands share: their parser, arguments of several of them, progress bars, and how results are shown."""
 
 import argparse
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
+from eval.runs.halves import HALVES
 from eval.types import Watch
+from memory.cli.program import Arguments, Commands, argument, flag, number, path
 from memory.errors import MemoirError
+from memory.exporting.json_values import to_json_values
+
+JSON = flag("--json", "print one JSON object")
+COMMANDS = Commands(
+    argparse.ArgumentParser(prog="python -m eval", description="Measure how good the memory is, on benchmarks."), JSON
+)
+
+DATA = path("--data", "its file or folder, if not in Memoir's own data folder")
+LIMIT = number("--limit", "ask the first N probes only")
+HALF = argument("--half", "ask the half that tunes, or the half that reports; default: both", choices=HALVES)
+JOBS = number("--jobs", "processes; they do not change the results", default=1)
+WRITE = path("--write", "put the table between its marks in this file")
 
 
-def show(arguments: argparse.Namespace, value: object, text: str) -> int:
-    """Print a value as JSON if `--json` was given, otherwise the text; return exit status 0."""
-    print(json.dumps(value, ensure_ascii=False) if arguments.json else text)
-    return 0
+def show(arguments: Arguments, value: object, text: str) -> None:
+    """Print a value as JSON if `--json` was given, otherwise the text."""
+    print(json.dumps(to_json_values(value), ensure_ascii=False) if arguments.json else text)
 
 
-@contextmanager
-def progress_bars(unit: str, **options: Any) -> Iterator[Watch]:  # noqa: ANN401  # tqdm's own
-    """Show one bar after another, a new one whenever the label changes; nothing if the output is not a terminal."""
-    bars: dict[str, tqdm[Any]] = {}
-
-    def watch(label: str, done: int, total: int) -> None:
-        if label not in bars:
-            close()
-            bars[label] = tqdm(total=total, unit=unit, desc=label, disable=None, **options)
-        bars[label].total = total
-        bars[label].update(done - bars[label].n)
-
-    def close() -> None:
-        while bars:
-            bars.popitem()[1].close()
-
-    try:
-        yield watch
-    finally:
-        close()
+def show_table(arguments: Arguments, command: str, value: object, table: str, text: str = "") -> None:
+    """Show a value as JSON, the table or another text; put the table into the file that `--write` names."""
+    if arguments.write:
+        write_between_marks(arguments.write, command, table)
+    show(arguments, value, text or table)
 
 
-def write_between_marks(file: Path | None, command: str, content: str) -> None:
-    """Replace what stands between the `marks` of a command in a file, if one is given.
+def write_between_marks(file: Path, command: str, content: str) -> None:
+    """Replace what stands between the `marks` of a command in a file.
 
     Raises `MemoirError`, and changes nothing, if the file lacks the marks.
     """
-    if file is None:
-        return
     begin, end = marks(command)
     text = file.read_text("utf-8")
     before, has_begin, rest = text.partition(begin)
@@ -62,3 +56,20 @@ def write_between_marks(file: Path | None, command: str, content: str) -> None:
 def marks(command: str) -> tuple[str, str]:
     """The lines before and after what a command writes."""
     return f"<!-- python -m eval {command} -->", f"<!-- /python -m eval {command} -->"
+
+
+@contextmanager
+def progress_bars(unit: str, **options: Any) -> Iterator[Watch]:  # noqa: ANN401  # tqdm's own
+    """Show one bar after another, a new one whenever the label changes; nothing if the output is not a terminal."""
+    bars: dict[str, tqdm[Any]] = {}
+    with ExitStack() as stack:
+
+        def watch(label: str, done: int, total: int) -> None:
+            if label not in bars:
+                stack.close()
+                bars.clear()
+                bars[label] = stack.enter_context(tqdm(unit=unit, desc=label, disable=None, **options))
+            bars[label].total = total
+            bars[label].update(done - bars[label].n)
+
+        yield watch

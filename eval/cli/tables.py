@@ -1,87 +1,101 @@
-"""Reports, comparisons, and the measurements whose tables can be written into files."""
+"""Measure the program, and print tables that can be written into files."""
 
-from __future__ import annotations
-
-import argparse
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from eval.cli.output import progress_bars, show, write_between_marks
-from eval.reporting import encoders, papers, render, results, settings_table
-from eval.reporting.compare import compare_runs
-from eval.reporting.report import report
+from eval.benchmarks import PRESETS
+from eval.cli.output import COMMANDS, HALF, JOBS, LIMIT, WRITE, progress_bars, show, show_table
+from eval.reporting import encoders, papers, results, settings_table
 from eval.reporting.tuning import measure as tuning
 from eval.reporting.tuning import table as tuning_table
 from eval.runs.evaluator import Evaluator
 from eval.speed import measure, turn
 from eval.speed import table as speed_table
+from eval.speed.banks import Size
 from memory.cli.errors import INTERRUPTED, print_error
+from memory.cli.program import Arguments, argument, flag, number, positive_number
 from memory.embedding.embedder import Embedder
-from memory.exporting.json_values import to_json_values
 
 
-def show_report(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
-    """Show a run's report."""
-    done = report(evaluator.runs.get(arguments.run))
-    if arguments.csv:
-        print(render.to_csv(done), end="")
-        return 0
-    return show(arguments, to_json_values(done), render.to_markdown(done))
-
-
-def compare(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
-    """Compare two runs, probe by probe."""
-    comparison = compare_runs(evaluator.runs.get(arguments.first), evaluator.runs.get(arguments.second))
-    return show(arguments, to_json_values(comparison), render.comparison_markdown(comparison))
-
-
-def measure_results(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
-    """Run every benchmark whose files are here."""
+@COMMANDS.add("results", HALF, JOBS, WRITE)
+def measure_results(arguments: Arguments, evaluator: Evaluator) -> None:
+    """Run every benchmark whose files are here, and print one table."""
     with progress_bars("probe") as watch:
         done = results.measure(evaluator, arguments.jobs, watch, arguments.half)
-    table = results.to_markdown(done)
-    write_between_marks(arguments.write, "results", table)
-    return show(arguments, {line.title: to_json_values(measured) for line, measured in done}, table)
+    show_table(arguments, "results", {line.title: measured for line, measured in done}, results.to_markdown(done))
 
 
-def measure_encoders(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
-    """Run every benchmark with each packaged encoder."""
+@COMMANDS.add("encoders", JOBS, WRITE)
+def measure_encoders(arguments: Arguments, evaluator: Evaluator) -> None:
+    """Run every benchmark with each packaged encoder, without a reader."""
     with progress_bars("probe") as watch:
         done = encoders.measure(evaluator, arguments.jobs, watch)
-    table = encoders.to_markdown(done)
-    write_between_marks(arguments.write, "encoders", table)
-    return show(arguments, {line.title: to_json_values(reports) for line, reports in done}, table)
+    show_table(arguments, "encoders", {line.title: reports for line, reports in done}, encoders.to_markdown(done))
 
 
-def measure_papers(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
-    """Run the rows of all papers' tables that need no chat model, or those that need one."""
+@COMMANDS.add(
+    "papers",
+    argument("benchmark", "of these benchmarks only", nargs="*"),
+    argument("--model", "run those that need a chat model instead, with this", default="", metavar="NAME"),
+    LIMIT,
+    JOBS,
+    WRITE,
+)
+def measure_papers(arguments: Arguments, evaluator: Evaluator) -> None:
+    """Run the rows of the papers' tables that need no chat model."""
     plan = papers.Plan(arguments.jobs, arguments.model, arguments.limit)
     with progress_bars("probe") as watch:
         done = papers.measure(evaluator, plan, watch, arguments.benchmark)
-    table = papers.to_markdown(done, plan)
-    write_between_marks(arguments.write, "papers", table)
-    values = {preset.name: {label: to_json_values(each) for label, each in rows.items()} for preset, rows in done}
-    return show(arguments, values, table)
+    show_table(arguments, "papers", {preset.name: rows for preset, rows in done}, papers.to_markdown(done, plan))
 
 
-def measure_tuning(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
-    """Choose the constants of retrieval on all benchmarks but one, and measure that one."""
+@COMMANDS.add("tune", JOBS, WRITE, number("--limit", "ask the first N probes of each half only"))
+def measure_tuning(arguments: Arguments, evaluator: Evaluator) -> None:
+    """Choose the constants of retrieval on all benchmarks but one, and measure that one; for each of them."""
     with progress_bars("setting") as watch:
         found = tuning.measure(evaluator, arguments.jobs, watch, arguments.limit)
-    table = tuning_table.to_markdown(found)
-    write_between_marks(arguments.write, "tune", table)
-    return show(arguments, to_json_values(found), table)
+    show_table(arguments, "tune", found, tuning_table.to_markdown(found))
 
 
-def show_settings(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
-    """List every setting of the program."""
-    table = settings_table.settings_table()
-    write_between_marks(arguments.write, "settings", table)
-    return show(arguments, {"settings": settings_table.settings_rows()}, table)
+@COMMANDS.add("settings", WRITE)
+def show_settings(arguments: Arguments, evaluator: Evaluator) -> None:
+    """List every setting with its default and meaning."""
+    value = {"settings": settings_table.settings_rows()}
+    show_table(arguments, "settings", value, settings_table.settings_table())
 
 
-def measure_sizes(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
+@COMMANDS.add("presets")
+def list_presets(arguments: Arguments, evaluator: Evaluator) -> None:
+    """List the papers' tables that can be run by name."""
+    lines = []
+    for preset in PRESETS.values():
+        lines.append(f"{preset.name}: {preset.title} [{preset.benchmark}]")
+        for row in preset.rows:
+            needs = f" (needs {row.needs})" if row.needs else ""
+            lines.append(f"    {row.label}: {' '.join(row.settings) or 'default settings'}{needs}")
+    show(arguments, {"presets": dict(PRESETS)}, "\n".join(lines))
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    return tuple(positive_number(part.strip()) for part in text.split(","))
+
+
+def _size(text: str) -> Size:
+    personas, _, memories = text.partition("x")
+    return Size(positive_number(personas), positive_number(memories))
+
+
+@COMMANDS.add(
+    "bench",
+    argument("--sizes", "memories", type=_sizes, default=(10_000, 100_000, 1_000_000), metavar="N,N"),
+    argument("--personas", "personas x memories each", type=_size, default=Size(1000, 1000), metavar="PxN"),
+    number("--questions", "questions at each size", default=100),
+    argument("--seed", "seed of the synthetic conversations", type=int, default=0),
+    argument("--folder", "keep the banks in this folder, and reuse those that are there", type=Path),
+    WRITE,
+)
+def measure_sizes(arguments: Arguments, evaluator: Evaluator) -> int:
     """Measure speed, memory and exactness at growing sizes."""
     request = measure.SpeedRequest(arguments.sizes, arguments.personas, arguments.questions, arguments.seed)
     embedder = Embedder(evaluator.settings.embedding_model)
@@ -93,13 +107,20 @@ def measure_sizes(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
         except KeyboardInterrupt:
             print_error("Interrupted. Run the same command again; unfinished banks are built again.")
             return INTERRUPTED
-    write_between_marks(arguments.write, "bench", speed_table.to_markdown(figures))
-    values = {**speed_table.about(), "figures": to_json_values(figures)}
-    return show(arguments, values, speed_table.to_text(figures))
+    value = {**speed_table.about(), "figures": figures}
+    show_table(arguments, "bench", value, speed_table.to_markdown(figures), speed_table.to_text(figures))
+    return 0
 
 
-def measure_turn(arguments: argparse.Namespace, evaluator: Evaluator) -> int:
+@COMMANDS.add(
+    "bench-turn",
+    number("--memories", "memories in the bank", default=10_000),
+    number("--turns", "turns to measure", default=100),
+    flag("--no-app", "do not start the app"),
+    WRITE,
+)
+def measure_turn(arguments: Arguments, evaluator: Evaluator) -> None:
     """Measure a chat turn, the app's start and its idle memory."""
     figures = turn.run(evaluator.settings, arguments.memories, arguments.turns, with_app=not arguments.no_app)
-    write_between_marks(arguments.write, "bench-turn", turn.to_markdown(figures))
-    return show(arguments, figures, "\n".join(f"{name}: {value}" for name, value in figures.items()))
+    text = "\n".join(f"{name}: {value}" for name, value in figures.items())
+    show_table(arguments, "bench-turn", figures, turn.to_markdown(figures), text)

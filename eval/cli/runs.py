@@ -1,0 +1,234 @@
+"""Run benchmarks; show, judge, rate, export and delete runs."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from tabulate import tabulate
+
+from eval.benchmarks import BENCHMARKS, PRESETS
+from eval.benchmarks.longmemeval.official_judge import read_labels, write_hypotheses
+from eval.cli.output import COMMANDS, DATA, HALF, JOBS, JSON, LIMIT, progress_bars, show
+from eval.play.execute import ENGINES
+from eval.rating import render as ratings
+from eval.rating import sheet, summary
+from eval.rating.criteria import COLUMNS_TO_FILL
+from eval.rating.model_rater import rate
+from eval.reporting import render
+from eval.reporting.compare import compare_runs
+from eval.reporting.report import Report, report
+from eval.runs.evaluator import Evaluator, RunRequest
+from eval.runs.experiment import Experiment, changed_settings, combinations, with_settings
+from eval.runs.run import Run
+from graph.models.registry import chat_model
+from memory.cli.errors import print_error
+from memory.cli.program import Arguments, argument, flag, number, path
+from memory.errors import MemoirError
+from memory.exporting.json_values import to_json_values
+
+RUN = argument("run")
+
+ENGINE_HELP = "where they run: on this machine, or on the Ray cluster at RAY_ADDRESS"
+MODEL_HELP = "as openai:gpt-4o-mini, or http://127.0.0.1:8000/v1#name"
+
+
+@COMMANDS.add(
+    "run",
+    argument("benchmark", "the benchmark's name", choices=BENCHMARKS),
+    DATA,
+    LIMIT,
+    argument("--only", "play this history only", action="append", default=[], metavar="HISTORY"),
+    argument("--reader", "the reader; none measures classification and retrieval alone", metavar="READER"),
+    argument("--set", "change a setting", action="append", default=[], metavar="NAME=VALUE", dest="settings"),
+    argument("--sweep", "run every combination", action="append", default=[], metavar="NAME=V,V"),
+    argument("--preset", "run the rows of a paper's table", choices=PRESETS, metavar="NAME"),
+    HALF,
+    JOBS,
+    argument("--engine", ENGINE_HELP, choices=ENGINES, default="local"),
+    argument("--judge", "let this chat model judge the answers", metavar="MODEL"),
+    flag("--afresh", "start a new run instead of resuming an unfinished one"),
+    flag("--cold", "use no cached embeddings"),
+)
+def run(arguments: Arguments, evaluator: Evaluator) -> None:
+    """Run a benchmark and score it; an unfinished run is resumed."""
+    reader = [f"reader={arguments.reader}"] if arguments.reader else []
+    base = with_settings(evaluator.experiment, [*arguments.settings, *reader])
+    if judge_name := arguments.judge or evaluator.settings.judge:
+        chat_model(judge_name)  # an unknown name must stop the command before anything is asked
+    if not arguments.preset and not arguments.sweep:
+        (done,) = _run_rows(arguments, evaluator, [(arguments.benchmark, base)]).values()
+        show(arguments, done, render.to_markdown(done))
+        return
+    rows = _preset_rows(arguments, base) if arguments.preset else list(combinations(base, arguments.sweep))
+    reports = _run_rows(arguments, evaluator, rows)
+    preset = PRESETS.get(arguments.preset or "")
+    header, table = render.sweep_rows(reports, *((preset.metrics, preset.ability, preset.by) if preset else ()))
+    show(arguments, {"rows": reports}, tabulate(table, header, tablefmt="github", disable_numparse=True))
+
+
+def _preset_rows(arguments: Arguments, base: Experiment) -> list[tuple[str, Experiment]]:
+    preset = PRESETS[arguments.preset]
+    if preset.benchmark != arguments.benchmark:
+        raise MemoirError(f"{preset.name} is a table of {preset.benchmark}, not of {arguments.benchmark}")
+    rows = []
+    for row in preset.rows:
+        if row.runs_with(base.pipeline.model, base.trained_classifier):
+            rows.append((row.label, with_settings(base, list(row.settings))))
+        else:
+            print_error(f"Skipped the row “{row.label}”: it needs {row.needs}.")
+    return rows
+
+
+def _run_rows(arguments: Arguments, evaluator: Evaluator, rows: Sequence[tuple[str, Experiment]]) -> dict[str, Report]:
+    """Run rows, and let a judge see their answers if one is named; returns the report of each, in their order."""
+    names = ("data", "limit", "half", "jobs", "engine", "afresh", "cold")
+    how: dict[str, Any] = {name: getattr(arguments, name) for name in names}
+    requests = {
+        label: RunRequest(arguments.benchmark, experiment=experiment, only=tuple(arguments.only), **how)
+        for label, experiment in rows
+    }
+    with progress_bars("probe") as watch:
+        runs = evaluator.run_rows(requests, watch)
+    judge_name = arguments.judge or evaluator.settings.judge
+    for label, done in runs.items():
+        print_error(f"kept as {done.name}")
+        if judge_name and requests[label].experiment.pipeline.reader != "none":
+            _judge_run(evaluator, done, judge_name)
+    return {label: report(done) for label, done in runs.items()}
+
+
+def _judge_run(evaluator: Evaluator, judged: Run, model: str) -> None:
+    with progress_bars("answer") as watch:
+        spent = evaluator.judge(judged, model, lambda done, total: watch("judge", done, total))
+    print_error(f"judged by {model}: {to_json_values(spent)}")
+
+
+@COMMANDS.add(
+    "report",
+    argument("run", "its name or the start of it; the newest by default", nargs="?", default="last"),
+    flag("--csv", "print one row for each figure"),
+)
+def show_report(arguments: Arguments, evaluator: Evaluator) -> None:
+    """Show a run's report."""
+    done = report(evaluator.runs.get(arguments.run))
+    if arguments.csv:
+        print(render.to_csv(done), end="")
+    else:
+        show(arguments, done, render.to_markdown(done))
+
+
+@COMMANDS.add("compare", argument("first"), argument("second"))
+def compare(arguments: Arguments, evaluator: Evaluator) -> None:
+    """Compare two runs, probe by probe."""
+    comparison = compare_runs(evaluator.runs.get(arguments.first), evaluator.runs.get(arguments.second))
+    show(arguments, comparison, render.comparison_markdown(comparison))
+
+
+@COMMANDS.add(
+    "judge",
+    RUN,
+    argument("model", MODEL_HELP, nargs="?"),
+    path("--labels", "the file that LongMemEval's evaluate_qa.py wrote"),
+)
+def judge(arguments: Arguments, evaluator: Evaluator) -> None:
+    """Let a chat model judge a run's answers, or read verdicts of LongMemEval's script."""
+    judged = evaluator.runs.get(arguments.run)
+    model = arguments.model or evaluator.settings.judge
+    if arguments.labels:
+        judged.save_verdicts(read_labels(arguments.labels))
+    elif model:
+        _judge_run(evaluator, judged, model)
+    else:
+        raise MemoirError("no judge is named. Name a chat model, or set MEMOIR_JUDGE")
+    done = report(judged)
+    show(arguments, done, render.to_markdown(done))
+
+
+@COMMANDS.add("list")
+def list_runs(arguments: Arguments, evaluator: Evaluator) -> None:
+    """List the runs, newest first."""
+    values, rows = [], []
+    for each in evaluator.runs.all():
+        values.append({"name": each.name, "done": each.is_done, "created": each.created, "spec": each.spec})
+        state, changed = "done" if each.is_done else "unfinished", " ".join(changed_settings(each.spec.settings))
+        rows.append([each.name, each.spec.portion, state, changed])
+    table = tabulate(rows, ["run", "portion", "state", "settings that differ from the default"])
+    show(arguments, {"runs": values}, table if rows else "no runs yet")
+
+
+@COMMANDS.add("export", RUN, argument("file", type=Path))
+def export_answers(arguments: Arguments, evaluator: Evaluator) -> None:
+    """Write a run's answers as LongMemEval's own judge script reads them."""
+    written = write_hypotheses(evaluator.runs.get(arguments.run).samples(), arguments.file)
+    show(arguments, {"written": written}, f"wrote {written} answers to {arguments.file}")
+
+
+@COMMANDS.add("delete", RUN)
+def delete_run(arguments: Arguments, evaluator: Evaluator) -> None:
+    """Delete a run."""
+    deleted = evaluator.runs.get(arguments.run)
+    deleted.delete()
+    show(arguments, {"deleted": deleted.name}, f"deleted {deleted.name}")
+
+
+RATE = COMMANDS.add_group(
+    "rate",
+    "Rate replies of runs, by people or by a chat model.",
+    "Rate replies of runs, by people or by a chat model, without showing whose they are.",
+    JSON,
+    argument("run", "runs of one benchmark; what all of them replied to is rated", nargs="+"),
+    flag("--reference", "rate the benchmark's own replies, too"),
+)
+
+
+@RATE.add(
+    "sheet",
+    path("--out", "the sheet to write", dest="file", required=True),
+    number("--limit", "of N questions only, chosen at random"),
+    argument("--seed", "seed of the order", type=int, default=0),
+)
+def write_sheet(arguments: Arguments, evaluator: Evaluator) -> None:
+    """Write a sheet to fill in: a CSV file with a line for each reply."""
+    lines = sheet.empty(_replies(arguments, evaluator), seed=arguments.seed, limit=arguments.limit)
+    sheet.write(lines, arguments.file)
+    how = "\n".join(f"  {column}: {meaning}" for column, meaning in COLUMNS_TO_FILL.items())
+    text = (
+        f"wrote {len(lines)} replies to {arguments.file}. Give each rater a copy. To fill in:\n{how}\n"
+        "Then: python -m eval rate read RUN... --sheet COPY --sheet COPY"
+    )
+    show(arguments, {"replies": len(lines), "file": arguments.file}, text)
+
+
+@RATE.add(
+    "judge",
+    path("--sheet", "a sheet of these runs", required=True),
+    argument("--model", MODEL_HELP, required=True),
+    path("--out", "the filled sheet to write", dest="file", required=True),
+)
+def let_model_rate(arguments: Arguments, evaluator: Evaluator) -> None:
+    """Let a chat model fill a sheet in."""
+    sheet.check_is_new(arguments.file)
+    model = chat_model(arguments.model, quantization=evaluator.settings.quantization)
+    replies, asked_for = _replies(arguments, evaluator), sheet.ids(arguments.sheet)
+    chosen = [reply for reply in replies if reply.id in asked_for]
+    with progress_bars("reply") as watch:
+        given, counts = rate(chosen, model, lambda done, total: watch(arguments.model, done, total))
+    sheet.write(sheet.filled(arguments.sheet, given), arguments.file)
+    text = (
+        f"rated {len(given)} replies into {arguments.file}; of {counts.asked} replies of the model "
+        f"{counts.unreadable} could not be read, and {counts.failed} times there was none"
+    )
+    show(arguments, {"rated": len(given), **asdict(counts)}, text)
+
+
+@RATE.add("read", path("--sheet", "a filled sheet; its rater is called like it", action="append", required=True))
+def read_sheets(arguments: Arguments, evaluator: Evaluator) -> None:
+    """Read sheets that were filled in, each by one rater."""
+    replies = _replies(arguments, evaluator)
+    found = summary.summarise([sheet.read(file, replies) for file in arguments.sheet], replies)
+    show(arguments, found, ratings.to_markdown(found))
+
+
+def _replies(arguments: Arguments, evaluator: Evaluator) -> list[sheet.Reply]:
+    return sheet.replies_of([evaluator.runs.get(name) for name in arguments.run], reference=arguments.reference)

@@ -1,0 +1,234 @@
+"""Download, compile and generate benchmark files, and train models on them."""
+
+import json
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+
+from langchain_core.language_models import BaseChatModel
+
+from eval import benchmarks
+from eval.benchmarks.dialsim.generation import folder as dialsim
+from eval.benchmarks.longmemeval import histories
+from eval.benchmarks.longmemeval.generation import users as longmemeval
+from eval.benchmarks.madial.generation import users as madial
+from eval.benchmarks.perltqa import training
+from eval.benchmarks.perltqa.generation import folder as perltqa
+from eval.cli.output import COMMANDS, DATA, JSON, progress_bars, show
+from eval.fetching.fetch import SOURCES, fetch
+from eval.making.parts import Generated
+from eval.reporting.render import format_fraction
+from eval.runs.evaluator import Evaluator
+from eval.types import Watch
+from graph.models.registry import chat_model
+from memory.cli.errors import print_error
+from memory.cli.program import Argument, Arguments, argument, flag, number, path
+from memory.errors import MemoirError
+
+SHARES = ",".join(f"{source}={share}" for source, share in histories.SHARES.items())
+
+SEED = argument("--seed", "seed of the random choices", type=int, default=0)
+
+
+@COMMANDS.add("fetch", argument("benchmark", choices=SOURCES))
+def fetch_files(arguments: Arguments, evaluator: Evaluator) -> None:
+    """Download a benchmark's official files."""
+    folder = evaluator.settings.home / "benchmarks" / arguments.benchmark
+    with progress_bars("B", unit_scale=True) as watch:
+        paths = fetch(arguments.benchmark, folder, watch)
+    show(arguments, {"files": paths}, "\n".join(map(str, paths)))
+
+
+# --- LongMemEval's histories
+
+
+@COMMANDS.add(
+    "compile",
+    argument("questions", "a LongMemEval file; the oracle file is enough", type=Path),
+    argument("file", "the file to write, in the same format", type=Path),
+    argument(
+        "--pool", "sessions in any format that is imported", action="append", required=True, metavar="[SOURCE=]FILE"
+    ),
+    number("--fillers", "sessions beside the evidence", required=True),
+    number("--characters", "most characters of a history", default=0),
+    argument("--shares", f"the share of each source; default: {SHARES}", default=SHARES, metavar="SOURCE=N,..."),
+    SEED,
+)
+def compile_file(arguments: Arguments, evaluator: Evaluator) -> None:
+    """Give LongMemEval's questions histories of any length."""
+    if arguments.file.exists():
+        raise MemoirError(f"{arguments.file} exists already. Name a new file, or delete it")
+    plan = histories.Plan(arguments.fillers, _shares(arguments.shares), arguments.characters, arguments.seed)
+    fillers = histories.read_pools(map(_pool, arguments.pool))
+    written = sessions = 0
+    try:
+        with arguments.file.open("x", encoding="utf-8") as file:
+            for question in histories.compile_histories(arguments.questions, fillers, plan):
+                file.write(",\n" if written else "[\n")
+                json.dump(question, file, ensure_ascii=False)
+                written += 1
+                sessions += len(question["haystack_sessions"])
+            file.write("\n]\n" if written else "[]\n")
+    except BaseException:
+        arguments.file.unlink(missing_ok=True)
+        raise
+    counts = {source: len(found) for source, found in sorted(fillers.items())}
+    pools = ", ".join(f"{n} of {source}" for source, n in counts.items())
+    text = f"wrote {written} questions with {sessions} sessions to {arguments.file}; the pools have {pools}"
+    show(arguments, {"questions": written, "sessions": sessions, "pools": counts}, text)
+
+
+def _pool(text: str) -> tuple[str, Path]:
+    source, sign, file = text.partition("=")
+    return (source, Path(file)) if sign else ("", Path(text))
+
+
+def _shares(text: str) -> dict[str, float]:
+    parts = [part.partition("=") for part in text.split(",")]
+    try:
+        shares = {source.strip(): float(share) for source, _, share in parts}
+    except ValueError:
+        shares = {"": -1.0}
+    if min(shares.values()) < 0 or not 0 < sum(shares.values()) < float("inf"):
+        raise MemoirError(f"--shares {text!r}: expected numbers from 0 up, as in {SHARES}")
+    return shares
+
+
+# --- benchmarks made by a chat model
+
+THRESHOLD_HELP = "lowest score from 0 to 10 that is kept; default: 6"
+SCRIPT_HELP = "a script (.txt), or a folder with one for each episode; each scene has its date"
+
+GENERATE = COMMANDS.add_group(
+    "generate",
+    "Make a benchmark's files by a chat model.",
+    "Make a benchmark's files by a chat model; the same command goes on where it stopped.",
+    JSON,
+    argument("folder", "the folder to write, or to go on with", type=Path),
+    argument("--model", "as openai:gpt-4o-mini, or gguf:FILE", required=True, metavar="NAME"),
+    argument("--threshold", THRESHOLD_HELP, type=int, choices=range(11), default=6, metavar="N"),
+    SEED,
+    metavar="BENCHMARK",
+)
+
+
+def _amount(name: str, default: int, what: str) -> Argument:
+    return number(name, f"{what}; default: {default}", default=default)
+
+
+@GENERATE.add(
+    "dialsim",
+    path("--script", SCRIPT_HELP, required=True),
+    path("--quiz", "quiz questions about the episodes, as a JSON list"),
+)
+def generate_dialsim(arguments: Arguments, evaluator: Evaluator) -> int:
+    """Make questions about a show from its script."""
+    plan = dialsim.Plan(arguments.model, arguments.seed, arguments.threshold)
+    make = partial(dialsim.generate, arguments.folder, arguments.script, arguments.quiz, plan)
+    return _generate(arguments, evaluator, "dialsim", make)
+
+
+@GENERATE.add(
+    "longmemeval",
+    _amount("--attributes", 1, "attributes of users to ask about, at most 164"),
+    _amount("--questions", 1, "questions of each type for each attribute"),
+)
+def generate_longmemeval(arguments: Arguments, evaluator: Evaluator) -> int:
+    """Make questions about invented users, with the chats that answer them."""
+    plan = longmemeval.Plan(arguments.model, arguments.seed, arguments.threshold, questions=arguments.questions)
+    make = partial(longmemeval.generate, arguments.folder, arguments.attributes, plan)
+    return _generate(arguments, evaluator, "longmemeval", make)
+
+
+@GENERATE.add(
+    "madial-bench",
+    _amount("--users", 1, "users to make"),
+    _amount("--events", 2, "memories for each of 20 pairs of scene and emotion"),
+    _amount("--dialogues", 2, "dialogues of each of 8 kinds"),
+)
+def generate_madial(arguments: Arguments, evaluator: Evaluator) -> int:
+    """Make users with memories, and dialogues that bring them up."""
+    amounts = {"events": arguments.events, "dialogues": arguments.dialogues}
+    plan = madial.Plan(arguments.model, arguments.seed, arguments.threshold, **amounts)
+    return _generate(
+        arguments, evaluator, "madial-bench", partial(madial.generate, arguments.folder, arguments.users, plan)
+    )
+
+
+@GENERATE.add(
+    "perltqa",
+    _amount("--personas", 1, "personas to make"),
+    _amount("--events", 3, "events for each relationship"),
+    _amount("--questions", 3, "questions for each memory"),
+)
+def generate_perltqa(arguments: Arguments, evaluator: Evaluator) -> int:
+    """Make personas with memories and questions about them."""
+    amounts = {"events": arguments.events, "questions": arguments.questions}
+    plan = perltqa.Plan(arguments.model, arguments.seed, arguments.threshold, **amounts)
+    return _generate(
+        arguments, evaluator, "perltqa", partial(perltqa.generate, arguments.folder, arguments.personas, plan)
+    )
+
+
+def _generate(
+    arguments: Arguments, evaluator: Evaluator, benchmark: str, make: Callable[[BaseChatModel, Watch], Generated]
+) -> int:
+    """Make the files, and say what was made and what was left out; 1 if a part could not be made."""
+    model = chat_model(arguments.model, quantization=evaluator.settings.quantization)
+    with progress_bars("part") as watch:
+        done = make(model, watch)
+    for fault in done.failed:
+        print_error(f"{fault}. Run the same command again to try it again")
+    counts = ", ".join(f"{number} {kind}" for kind, number in done.counts.items())
+    left_out = "".join(f"\n  {number} {reason}" for reason, number in done.left_out.items())
+    text = (
+        f"{arguments.folder}: {counts}, made from {done.replies} replies.\nLeft out:{left_out or ' nothing'}\n"
+        f"Run it: python -m eval run {benchmark} --data {arguments.folder}"
+    )
+    show(arguments, done, text)
+    return 1 if done.failed else 0
+
+
+# --- models trained on a benchmark
+
+BASE_HELP = "the model to fine-tune: a folder, or a name on huggingface.co, as bert-base-chinese"
+
+TRAIN = COMMANDS.add_group(
+    "train",
+    "Train a model on a benchmark's own questions.",
+    "Train a model on the questions that a benchmark has for training.",
+    JSON,
+    metavar="BENCHMARK",
+)
+
+
+@TRAIN.add(
+    "perltqa",
+    DATA,
+    argument("--base", BASE_HELP, required=True, metavar="NAME"),
+    path("--out", "a new folder for the trained model", required=True, metavar="FOLDER"),
+    flag("--instruction", "put an instruction before each question (P+BERT-base)"),
+    SEED,
+)
+def train_perltqa(arguments: Arguments, evaluator: Evaluator) -> None:
+    """Train the classifier of PerLTQA's table 4: is a question about semantic or episodic memory?"""
+    data = evaluator.data_of(benchmarks.find("perltqa"), arguments.data)
+    plan = training.Plan(arguments.base, arguments.instruction, arguments.seed)
+    with progress_bars("batch") as watch:
+        done = training.train(data, arguments.out, plan, watch)
+
+    def figures(values: Mapping[str, float]) -> str:
+        named = {"precision": "precision", "recall": "recall", "F1": "f1", "accuracy": "accuracy"}
+        return ", ".join(f"{name} {format_fraction(values[f'classification_{key}'])}" for name, key in named.items())
+
+    sizes = done.questions
+    text = (
+        f"trained {arguments.base} on {sizes['training']:,} questions; kept epoch {done.epoch} of {training.EPOCHS} by "
+        f"{sizes['validation']:,} validation questions\n"
+        f"validation: {figures(done.validation)}\n"
+        f"test, {sizes['test']:,} questions: {figures(done.test)}\n"
+        f"if all were of the most frequent kind: {figures(done.always)}\n"
+        f"Use it: python -m eval run perltqa --data {data} --preset perltqa-table-4 --set "
+        f"trained_classifier={arguments.out}"
+    )
+    show(arguments, done, text)
