@@ -2,10 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
-
-from langchain_core.language_models import BaseChatModel
 
 from eval import benchmarks
 from eval.benchmarks.dialsim.generation import folder as dialsim
@@ -19,7 +16,6 @@ from eval.fetching.fetch import SOURCES, fetch
 from eval.making.parts import Generated
 from eval.reporting.render import format_fraction
 from eval.runs.evaluator import Evaluator
-from eval.types import Watch
 from graph.models.registry import chat_model
 from memory.cli.errors import print_error
 from memory.cli.program import Argument, Arguments, argument, flag, number, path
@@ -58,7 +54,7 @@ def compile_file(arguments: Arguments, evaluator: Evaluator) -> None:
     """Give LongMemEval's questions histories of any length."""
     if arguments.file.exists():
         raise MemoirError(f"{arguments.file} exists already. Name a new file, or delete it")
-    plan = histories.Plan(arguments.fillers, _shares(arguments.shares), arguments.characters, arguments.seed)
+    plan = histories.Plan(arguments.fillers, _shares(arguments.shares or SHARES), arguments.characters, arguments.seed)
     fillers = histories.read_pools(map(_pool, arguments.pool))
     written = sessions = 0
     try:
@@ -124,8 +120,7 @@ def _amount(name: str, default: int, what: str) -> Argument:
 def generate_dialsim(arguments: Arguments, evaluator: Evaluator) -> int:
     """Make questions about a show from its script."""
     plan = dialsim.Plan(arguments.model, arguments.seed, arguments.threshold)
-    make = partial(dialsim.generate, arguments.folder, arguments.script, arguments.quiz, plan)
-    return _generate(arguments, evaluator, "dialsim", make)
+    return _generate(arguments, evaluator, "dialsim", dialsim.generate, arguments.script, arguments.quiz, plan)
 
 
 @GENERATE.add(
@@ -136,8 +131,7 @@ def generate_dialsim(arguments: Arguments, evaluator: Evaluator) -> int:
 def generate_longmemeval(arguments: Arguments, evaluator: Evaluator) -> int:
     """Make questions about invented users, with the chats that answer them."""
     plan = longmemeval.Plan(arguments.model, arguments.seed, arguments.threshold, questions=arguments.questions)
-    make = partial(longmemeval.generate, arguments.folder, arguments.attributes, plan)
-    return _generate(arguments, evaluator, "longmemeval", make)
+    return _generate(arguments, evaluator, "longmemeval", longmemeval.generate, arguments.attributes, plan)
 
 
 @GENERATE.add(
@@ -150,9 +144,7 @@ def generate_madial(arguments: Arguments, evaluator: Evaluator) -> int:
     """Make users with memories, and dialogues that bring them up."""
     amounts = {"events": arguments.events, "dialogues": arguments.dialogues}
     plan = madial.Plan(arguments.model, arguments.seed, arguments.threshold, **amounts)
-    return _generate(
-        arguments, evaluator, "madial-bench", partial(madial.generate, arguments.folder, arguments.users, plan)
-    )
+    return _generate(arguments, evaluator, "madial-bench", madial.generate, arguments.users, plan)
 
 
 @GENERATE.add(
@@ -165,18 +157,16 @@ def generate_perltqa(arguments: Arguments, evaluator: Evaluator) -> int:
     """Make personas with memories and questions about them."""
     amounts = {"events": arguments.events, "questions": arguments.questions}
     plan = perltqa.Plan(arguments.model, arguments.seed, arguments.threshold, **amounts)
-    return _generate(
-        arguments, evaluator, "perltqa", partial(perltqa.generate, arguments.folder, arguments.personas, plan)
-    )
+    return _generate(arguments, evaluator, "perltqa", perltqa.generate, arguments.personas, plan)
 
 
 def _generate(
-    arguments: Arguments, evaluator: Evaluator, benchmark: str, make: Callable[[BaseChatModel, Watch], Generated]
+    arguments: Arguments, evaluator: Evaluator, benchmark: str, generate: Callable[..., Generated], *what: object
 ) -> int:
     """Make the files, and say what was made and what was left out; 1 if a part could not be made."""
     model = chat_model(arguments.model, quantization=evaluator.settings.quantization)
     with progress_bars("part") as watch:
-        done = make(model, watch)
+        done = generate(arguments.folder, *what, model, watch)
     for fault in done.failed:
         print_error(f"{fault}. Run the same command again to try it again")
     counts = ", ".join(f"{number} {kind}" for kind, number in done.counts.items())
