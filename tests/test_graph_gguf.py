@@ -63,15 +63,6 @@ def test_a_reply_ends_at_its_tokens_and_says_so(model):
     assert reply.response_metadata["finish_reason"] == "length"
 
 
-def test_a_reply_ends_before_a_stop_string_and_shows_nothing_of_it(model):
-    pieces = []
-    reply = ask(model, schema=COUNTING, stop=["three, f"], on_piece=pieces.append)
-    assert "".join(pieces) == reply.text
-    assert reply.text.rstrip() == '{"count": "one, two,'
-    ended = model.invoke(TALK, stop=["three, f"], json_schema=COUNTING, max_tokens=24).response_metadata
-    assert ended["finish_reason"] == "stop"
-
-
 def test_letters_of_several_tokens_arrive_whole(model):
     pieces = []
     ask(model, [("human", "Say this back to me: 🐶🐱 你好")], on_piece=pieces.append)

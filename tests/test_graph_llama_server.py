@@ -59,12 +59,8 @@ def test_it_streams_a_reply_and_ends_it_by_itself(model):
     assert 0 < reply.tokens_out <= 60
 
 
-def test_it_ends_a_reply_at_its_bound_and_at_given_words(model):
-    cut = complete(model, "Count from one to fifty.", max_tokens=5)
-    assert cut.cut
-    full = asyncio.run(stream_reply(model, ASKED, max_tokens=60)).text
-    word = full.split()[3]
-    assert asyncio.run(stream_reply(model, ASKED, max_tokens=60, stop=[word])).text == full[: full.index(word)]
+def test_it_ends_a_reply_at_its_bound(model):
+    assert complete(model, "Count from one to fifty.", max_tokens=5).cut
 
 
 def test_it_keeps_to_a_schema(model):

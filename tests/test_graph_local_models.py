@@ -178,26 +178,14 @@ def test_a_reply_has_at_most_the_tokens_that_are_asked_for(name):
     assert reply.response_metadata["finish_reason"] == "length"
 
 
-def test_a_reply_ends_before_a_stop_string_wherever_its_tokens_begin(name):
-    model = chat_model(name, quantization="fp32")
-    text = model.invoke(TALK).text
-    messages = model._convert_input(TALK).to_messages()
-    for length in (1, 3, 8):
-        stop = text[len(text) // 2 :][:length]
-        pieces = []
-        ended = model._run(messages, ReplyOptions(stop=["never written", stop]), pieces.append, threading.Event())
-        assert "".join(pieces) == text[: text.index(stop)]
-        assert ended["response_metadata"]["finish_reason"] == "stop"
-
-
-def test_what_may_begin_a_stop_string_is_delivered_once_it_does_not():
+def test_a_letter_of_several_tokens_is_delivered_whole_and_half_of_one_at_the_end():
     pieces = []
-    text = ReplyText(lambda tokens: "".join(map(chr, tokens)), ["User:"], pieces.append)
-    for character in "Use the spare. Us":
-        text.add(ord(character))
-    assert "".join(pieces) == "Use the spare. "
+    text = ReplyText(lambda tokens: bytes(tokens).decode("utf-8", "replace"), pieces.append)
+    for byte in "Aß🐶".encode() + "é".encode()[:1]:
+        text.add(byte)
+    assert pieces == ["A", "ß", "🐶"]
     text.end()
-    assert "".join(pieces) == "Use the spare. Us"
+    assert pieces == ["A", "ß", "🐶", "\N{REPLACEMENT CHARACTER}"]
 
 
 class Quote(StrictReply):

@@ -6,7 +6,7 @@ Whatever goes wrong raises `ModelFailed`, whose message says what happened and w
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -76,19 +76,14 @@ class Completion:
 
 
 def complete(
-    model: BaseChatModel,
-    prompt: str,
-    *,
-    schema: Schema | None = None,
-    max_tokens: int | None = None,
-    stop: Sequence[str] = (),
+    model: BaseChatModel, prompt: str, *, schema: Schema | None = None, max_tokens: int | None = None
 ) -> Completion:
     """Ask and wait for the whole reply, in a thread without an event loop of its own.
 
     Raises:
         ModelFailed: there is no reply; the message says why.
     """
-    return asyncio.run(stream_reply(model, [("human", prompt)], schema=schema, max_tokens=max_tokens, stop=stop))
+    return asyncio.run(stream_reply(model, [("human", prompt)], schema=schema, max_tokens=max_tokens))
 
 
 async def stream_reply(
@@ -97,20 +92,18 @@ async def stream_reply(
     *,
     schema: Schema | None = None,
     max_tokens: int | None = None,
-    stop: Sequence[str] = (),
     on_piece: Say = lambda piece: None,
 ) -> Completion:
     """Ask, and call `on_piece` with each piece of the reply. Cancelling the task ends the request, or the generation.
 
-    The reply has at most `max_tokens` tokens and ends before any text of `stop`; a reply that repeats itself is ended
-    after the first time, so its text may be shorter than the pieces. A local model is constrained to the JSON schema
-    of the reply; a server is handed it if it takes one. Others know it from the prompt alone, so the reply must be
-    parsed in any case.
+    The reply has at most `max_tokens` tokens; one that repeats itself is ended after the first time, so its text may be
+    shorter than the pieces. A local model is constrained to the JSON schema of the reply; a server is handed it if it
+    takes one. Others know it from the prompt alone, so the reply must be parsed in any case.
 
     Raises:
         ModelFailed: there is no reply, or only a part of one; the message says why.
     """
-    options: dict[str, Any] = {"stop": list(stop)} if stop else {}
+    options: dict[str, Any] = {}
     bounded = None if schema is None else bounded_schema(schema)
     request = _Request(model, messages, CHARACTERS_PER_TOKEN * (max_tokens or REPLY_TOKENS), on_piece)
     if is_hosted(model):

@@ -30,9 +30,8 @@ ROLES = {"system": "system", "human": "user", "ai": "assistant"}
 
 @dataclass(frozen=True, slots=True)
 class ReplyOptions:
-    """What a reply must keep to: strings that end it, its most tokens, and the JSON schema of the whole of it."""
+    """What a reply must keep to: its most tokens, and the JSON schema of the whole of it."""
 
-    stop: Sequence[str] = ()
     max_tokens: int | None = None
     json_schema: Mapping[str, Any] | None = None
 
@@ -95,7 +94,10 @@ class LocalWeights(ABC):
 
 
 class LocalModel(BaseChatModel):
-    """A chat model whose weights are loaded on first use; it streams, and cancelling the task stops it."""
+    """A chat model whose weights are loaded on first use; it streams, and cancelling the task stops it.
+
+    It takes the options `max_tokens` and `json_schema`; LangChain's `stop` is ignored.
+    """
 
     name: str
     temperature: float = 0.0
@@ -170,7 +172,7 @@ class LocalModel(BaseChatModel):
         **kwargs: Any,  # noqa: ANN401
     ) -> ChatResult:
         pieces: list[str] = []
-        ended = self._run(messages, _options(stop, kwargs), pieces.append, threading.Event())
+        ended = self._run(messages, _options(kwargs), pieces.append, threading.Event())
         return ChatResult(generations=[ChatGeneration(message=AIMessage(content="".join(pieces), **ended))])
 
     async def _astream(
@@ -189,7 +191,7 @@ class LocalModel(BaseChatModel):
             generation.exception()  # retrieved even if nobody waits any more, or asyncio would log it
             pieces.put_nowait(None)
 
-        generation = loop.run_in_executor(None, self._run, messages, _options(stop, kwargs), deliver, stopped)
+        generation = loop.run_in_executor(None, self._run, messages, _options(kwargs), deliver, stopped)
         generation.add_done_callback(end)
         try:
             while (piece := await pieces.get()) is not None:
@@ -199,5 +201,5 @@ class LocalModel(BaseChatModel):
             stopped.set()
 
 
-def _options(stop: Sequence[str] | None, kwargs: Mapping[str, Any]) -> ReplyOptions:
-    return ReplyOptions(stop or (), kwargs.get("max_tokens"), kwargs.get("json_schema"))
+def _options(kwargs: Mapping[str, Any]) -> ReplyOptions:
+    return ReplyOptions(kwargs.get("max_tokens"), kwargs.get("json_schema"))

@@ -67,8 +67,6 @@ class GgufChat(LocalModel):
         config.do_sample = self.temperature > 0
         if self.temperature > 0:
             config.temperature = self.temperature
-        if options.stop:
-            config.stop_strings = set(options.stop)
         if options.json_schema is not None:
             config.structured_output_config = StructuredOutputConfig(grammar=grammar(options.json_schema))
         return config

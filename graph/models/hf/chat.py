@@ -70,14 +70,14 @@ class HuggingFaceModel(LocalModel):
 
         model, tokenizer = self.weights.model(), self.weights.tokenizer()
         ids = torch.tensor([prompt], device=model.device)
-        text = ReplyText(partial(tokenizer.decode, skip_special_tokens=True), options.stop, deliver)
+        text = ReplyText(partial(tokenizer.decode, skip_special_tokens=True), deliver)
         json = JsonConstraint(self.weights.vocabulary(), options.json_schema) if options.json_schema else None
 
         def take_token(tokens: Tensor, *_: object, **__: object) -> bool:
             """Deliver what the newest token adds to the text; returns whether the reply is complete with it."""
             token = int(tokens[0, -1])
             text.add(token)
-            return text.ended or (json is not None and json.is_complete_with(token))
+            return json is not None and json.is_complete_with(token)
 
         with stoppable(model, stopped):
             try:
@@ -96,7 +96,7 @@ class HuggingFaceModel(LocalModel):
             except Stopped:
                 return None
         text.end()
-        ended = text.ended or (json is not None and json.complete) or _is_end(model, int(tokens[0, -1]))
+        ended = (json is not None and json.complete) or _is_end(model, int(tokens[0, -1]))
         return int(tokens.shape[1]) - len(prompt), ended
 
 

@@ -1,8 +1,8 @@
-"""What happens to each token of a reply: it becomes text, may complete a stop string, and follows a grammar."""
+"""What happens to each token of a reply: it becomes text, and follows a grammar."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -21,44 +21,29 @@ class Stopped(Exception):  # the reply is not wanted any more; nobody sees it
 
 
 class ReplyText:
-    """The text of a reply, decoded token by token and delivered in pieces; it ends before any of the stop strings."""
+    """The text of a reply, decoded token by token and delivered in pieces of whole characters."""
 
-    def __init__(self, decode: Callable[[list[int]], Any], stop: Sequence[str], deliver: Callable[[str], None]) -> None:
-        self.ended = False
-        self._decode = decode
-        self._stop = [text for text in stop if text]
-        self._deliver = deliver
-        self._text = ""
-        self._delivered = 0
+    def __init__(self, decode: Callable[[list[int]], Any], deliver: Callable[[str], None]) -> None:
+        self._decode, self._deliver = decode, deliver
         # A token's text may depend on the one before it: the last decoded tokens, and those decoded after them.
         self._before: list[int] = []
         self._new: list[int] = []
 
     def add(self, token: int) -> None:
-        """Deliver the text that this token completes; what may be the beginning of a stop string waits."""
+        """Deliver the text that this token completes."""
         self._new.append(token)
-        self._decode_new(to_the_end=False)
-        places = [place for stop in self._stop if (place := self._text.find(stop, self._delivered)) >= 0]
-        self.ended = bool(places)
-        begun = [n for stop in self._stop for n in range(1, len(stop)) if self._text.endswith(stop[:n])]
-        self._deliver_up_to(min(places, default=len(self._text) - max(begun, default=0)))
+        self._deliver_new(to_the_end=False)
 
     def end(self) -> None:
-        """Deliver what waits, unless a stop string ended the reply."""
-        if not self.ended:
-            self._decode_new(to_the_end=True)
-            self._deliver_up_to(len(self._text))
+        """Deliver what waits for the rest of a character."""
+        self._deliver_new(to_the_end=True)
 
-    def _decode_new(self, *, to_the_end: bool) -> None:
+    def _deliver_new(self, *, to_the_end: bool) -> None:
         known, text = self._decode(self._before), self._decode(self._before + self._new)
         if to_the_end or not text.endswith(INCOMPLETE):
-            self._text += text[len(known) :]
+            if piece := text[len(known) :]:
+                self._deliver(piece)
             self._before, self._new = self._new, []
-
-    def _deliver_up_to(self, end: int) -> None:
-        if end > self._delivered:
-            self._deliver(self._text[self._delivered : end])
-            self._delivered = end
 
 
 class JsonConstraint:
