@@ -9,7 +9,6 @@ import torch
 
 from graph.__main__ import main
 from graph.assistant import Assistant
-from graph.models.hf.chat import HuggingFaceModel
 from graph.models.hosted import model as hosted
 from graph.models.registry import chat_model
 from graph.state import Token
@@ -101,7 +100,6 @@ def out_of_memory(*_, **__):
 
 def test_a_model_that_is_not_here_is_said_by_the_chat(marlow):
     model = chat_model("hf:nobody/nothing")
-    assert isinstance(model, HuggingFaceModel)
     reading = Assistant(marlow.services).reading_with(model, "hf:nobody/nothing", "auto").ask(marlow.asks(QUESTION))
     assert "hf download nobody/nothing" in reading.reading.notice
     assert reading.reading.unreachable

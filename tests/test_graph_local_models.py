@@ -19,7 +19,6 @@ from graph.models.hf import weights
 from graph.models.hf.replies import ReplyText
 from graph.models.hf.weights import shared_weights
 from graph.models.json_replies import StrictReply
-from graph.models.local_model import ReplyOptions
 from graph.models.measure import try_out
 from graph.models.names import UnknownModel
 from graph.models.registry import chat_model
@@ -159,7 +158,7 @@ def test_a_template_that_takes_only_turns_of_two_gets_them(name, monkeypatch, re
     template = "{% if " + refuses + " %}{{ raise_exception('no') }}{% endif %}"
     template += "{% for m in messages %}{{ m['role'] }}: {{ m['content'] }}|{% endfor %}"
     monkeypatch.setattr(tokenizer, "chat_template", template)
-    ids = model._prompt(model._convert_input(talk).to_messages())
+    ids = model.weights.prompt(talk)
     assert tokenizer.decode(ids).split("|")[:-1] == shown
 
 
@@ -227,7 +226,7 @@ def test_a_prompt_is_not_read_to_its_end_once_nobody_waits(name, monkeypatch):
     loaded = model.weights.model()
     monkeypatch.setattr(loaded.model.layers[0], "post_attention_layernorm", StopAfter(stopped))
     with loaded.register_forward_hook(lambda *_: read.append("the whole prompt")):
-        assert model._run(model._convert_input(TALK).to_messages(), ReplyOptions(), read.append, stopped) == {}
+        assert model._run(model._convert_input(TALK).to_messages(), {}, read.append, stopped) == {}
     assert read == []
     model.weights.unload()
 
@@ -246,8 +245,9 @@ class StopAfter(torch.nn.Module):
 
 INTERRUPTED_RUN = """
 import runpy, signal, sys, threading, time
+from dataclasses import replace
 from graph.models import local_model
-from graph.models.hf import chat, weights
+from graph.models.hf import weights
 
 def interrupt():
     time.sleep(0.5)  # by now the event loop waits; Python does not wake it for a signal that comes just before
@@ -257,10 +257,10 @@ if {moment!r} == "loading":
     weights._load = lambda *_: (interrupt(), threading.Event().wait())
 else:
     local_model.REPLY_TOKENS = 8000
-    real = chat.HuggingFaceModel._write
-    def write(self, prompt, options, deliver, stopped):
-        return real(self, prompt, options, lambda piece: (interrupt(), deliver(piece)), stopped)
-    chat.HuggingFaceModel._write = write
+    real = weights.ModelWeights.write
+    def write(self, reply):
+        return real(self, replace(reply, deliver=lambda piece: (interrupt(), reply.deliver(piece))))
+    weights.ModelWeights.write = write
 sys.argv = ["graph", "ask", "When did I adopt Biscuit?", "--persona", "marlow"]
 runpy.run_module("graph", run_name="__main__", alter_sys=True)
 """

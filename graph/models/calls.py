@@ -35,14 +35,13 @@ from graph.models.limits import (
     bounded_schema,
     without_loop,
 )
-from graph.models.tokens import MESSAGE_OVERHEAD, Messages, estimated_tokens, is_hosted, is_local
+from graph.models.local_model import LocalModel, Messages
+from graph.models.tokens import MESSAGE_OVERHEAD, estimated_tokens, is_hosted
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import AIMessage, AIMessageChunk
     from langchain_openai.chat_models.base import BaseChatOpenAI
-
-    from graph.models.local_model import LocalModel
 
 __all__ = ["Completion", "Messages", "ModelFailed", "Schema", "Unreachable", "complete", "stream_reply"]
 
@@ -111,7 +110,7 @@ async def stream_reply(
             return await _ask_server(model, request, options, bounded, max_tokens)
     if max_tokens is not None:
         options["max_tokens"] = max_tokens
-    if is_local(model):
+    if isinstance(model, LocalModel):
         options |= {} if bounded is None else {"json_schema": bounded}
         await _load(model)
     return await request.receive(options, has_form="json_schema" in options)

@@ -1,4 +1,4 @@
-"""The base of the chat models that run in this process, and of their weights."""
+"""The chat model that runs in this process, and the base of the engines that hold its weights."""
 
 from __future__ import annotations
 
@@ -7,33 +7,43 @@ import gc
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import psutil  # type: ignore[import-untyped]
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from typing_extensions import override
 
 from graph.models.faults import ModelFailed
 from graph.models.limits import REPLY_TOKENS
 
 if TYPE_CHECKING:
-    from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
-
     from graph.models.quantization import MemoryNeed
 
+Messages = Sequence[tuple[str, str]]
+"""Messages as (role, text); the roles are "system", "human" and "ai"."""
 
 ROLES = {"system": "system", "human": "user", "ai": "assistant"}
 """What chat templates call the roles."""
 
+Part = TypeVar("Part")
+
 
 @dataclass(frozen=True, slots=True)
-class ReplyOptions:
-    """What a reply must keep to: its most tokens, and the JSON schema of the whole of it."""
+class Generation:
+    """A reply that is written: the tokens of its prompt, its bounds, who takes its pieces, and whether it is stopped.
 
-    max_tokens: int | None = None
-    json_schema: Mapping[str, Any] | None = None
+    `schema` is the JSON schema of the whole reply.
+    """
+
+    prompt: list[int]
+    max_tokens: int
+    schema: Mapping[str, Any] | None
+    temperature: float
+    deliver: Callable[[str], None]
+    stopped: threading.Event
 
 
 class LocalWeights(ABC):
@@ -41,8 +51,8 @@ class LocalWeights(ABC):
 
     def __init__(self) -> None:
         self.generating = threading.Lock()
-        self._loading = threading.Lock()
-        self._model: Any = None
+        self._loading = threading.RLock()
+        self._parts: dict[str, Any] = {}
 
     @property
     @abstractmethod
@@ -55,9 +65,19 @@ class LocalWeights(ABC):
         """How the weights are stored, as "nf4"."""
 
     @property
+    def on_cpu(self) -> bool:
+        """Whether the model runs on the CPU, where a long prompt takes many seconds."""
+        return True
+
+    @property
+    def free_bytes(self) -> int:
+        """Free bytes where the model is loaded: on the GPU or in memory."""
+        return int(psutil.virtual_memory().available)
+
+    @property
     def loaded(self) -> bool:
         """Whether the weights are in memory."""
-        return self._model is not None
+        return "model" in self._parts
 
     @abstractmethod
     def memory_need(self) -> MemoryNeed:
@@ -73,10 +93,15 @@ class LocalWeights(ABC):
         Raises:
             UnknownModel: it is missing, or cannot be loaded here.
         """
+        return self._once("model", self._load)
+
+    def _once(self, name: str, load: Callable[[], Part]) -> Part:
+        """What `load` returned the first time."""
         with self._loading:
-            if self._model is None:
-                self._model = self._load()
-            return self._model
+            if name not in self._parts:
+                self._parts[name] = load()
+            part: Part = self._parts[name]
+            return part
 
     @abstractmethod
     def _load(self) -> Any:  # noqa: ANN401
@@ -85,21 +110,27 @@ class LocalWeights(ABC):
     def unload(self) -> None:
         """Free the memory once no reply is being generated; the next question loads the model again."""
         with self.generating, self._loading:
-            self._forget()
+            self._parts.clear()
             gc.collect()
 
-    def _forget(self) -> None:
-        """Drop all that was loaded."""
-        self._model = None
+    @abstractmethod
+    def prompt(self, talk: Messages) -> list[int]:
+        """The tokens of a prompt, by the model's own tokenizer and template."""
+
+    @abstractmethod
+    def write(self, reply: Generation) -> tuple[int, bool] | None:
+        """Write a reply; its tokens and whether it ended by itself, None if it was stopped."""
 
 
 class LocalModel(BaseChatModel):
     """A chat model whose weights are loaded on first use; it streams, and cancelling the task stops it.
 
-    It takes the options `max_tokens` and `json_schema`; LangChain's `stop` is ignored.
+    It takes the options `max_tokens` and `json_schema`; LangChain's `stop` is ignored. `find_weights` returns weights
+    that are shared with every other chat model over the same ones.
     """
 
     name: str
+    find_weights: Callable[[], LocalWeights]
     temperature: float = 0.0
 
     @property
@@ -107,38 +138,19 @@ class LocalModel(BaseChatModel):
         return "memoir-local"
 
     @property
-    @abstractmethod
     def weights(self) -> LocalWeights:
-        """The weights, shared with every other chat model over the same ones."""
+        """The weights, and the engine that runs them."""
+        return self.find_weights()
 
     @property
     def on_cpu(self) -> bool:
         """Whether it runs on the CPU, where a long prompt takes many seconds."""
-        return True
-
-    @property
-    def free_bytes(self) -> int:
-        """Free bytes where the model is loaded: on the GPU or in memory."""
-        return int(psutil.virtual_memory().available)
-
-    def count(self, messages: Sequence[BaseMessage]) -> int:
-        """Tokens of a prompt, by the model's own tokenizer and template."""
-        return len(self._prompt(messages))
-
-    @abstractmethod
-    def _prompt(self, messages: Sequence[BaseMessage]) -> list[int]:
-        """The tokens of a prompt."""
-
-    @abstractmethod
-    def _write(
-        self, prompt: list[int], options: ReplyOptions, deliver: Callable[[str], None], stopped: threading.Event
-    ) -> tuple[int, bool] | None:
-        """Write a reply of at most `options.max_tokens`; its tokens and whether it ended by itself, None if stopped."""
+        return self.weights.on_cpu
 
     def _run(
         self,
         messages: Sequence[BaseMessage],
-        options: ReplyOptions,
+        options: Mapping[str, Any],
         deliver: Callable[[str], None],
         stopped: threading.Event,
     ) -> dict[str, Any]:
@@ -146,41 +158,35 @@ class LocalModel(BaseChatModel):
 
         The keys are those of a message: `usage_metadata`, and `response_metadata` with "finish_reason".
         """
-        with self.weights.generating:
+        weights = self.weights
+        with weights.generating:
             if stopped.is_set():
                 return {}
-            prompt = self._prompt(messages)
-            tokens_in, context = len(prompt), self.weights.context
+            prompt = weights.prompt([(message.type, message.text) for message in messages])
+            tokens_in, context = len(prompt), weights.context
             if tokens_in >= context:
                 raise ModelFailed(
                     f"The prompt has at least {tokens_in:,} tokens, and the chat model can read {context:,}. "
                     "Shorten the message, or choose a model with a longer context"
                 )
-            options = replace(options, max_tokens=min(options.max_tokens or REPLY_TOKENS, context - tokens_in))
-            written = self._write(prompt, options, deliver, stopped)
+            most = min(options.get("max_tokens") or REPLY_TOKENS, context - tokens_in)
+            schema = options.get("json_schema")
+            written = weights.write(Generation(prompt, most, schema, self.temperature, deliver, stopped))
         if written is None:
             return {}
         tokens_out, ended = written
         usage = {"input_tokens": tokens_in, "output_tokens": tokens_out, "total_tokens": tokens_in + tokens_out}
         return {"usage_metadata": usage, "response_metadata": {"finish_reason": "stop" if ended else "length"}}
 
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,  # noqa: ANN401
-    ) -> ChatResult:
+    @override
+    def _generate(self, messages: list[BaseMessage], *_: Any, **options: Any) -> ChatResult:
         pieces: list[str] = []
-        ended = self._run(messages, _options(kwargs), pieces.append, threading.Event())
+        ended = self._run(messages, options, pieces.append, threading.Event())
         return ChatResult(generations=[ChatGeneration(message=AIMessage(content="".join(pieces), **ended))])
 
+    @override
     async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,  # noqa: ANN401
+        self, messages: list[BaseMessage], *_: Any, **options: Any
     ) -> AsyncIterator[ChatGenerationChunk]:
         loop, pieces, stopped = asyncio.get_running_loop(), asyncio.Queue[str | None](), threading.Event()
 
@@ -191,7 +197,7 @@ class LocalModel(BaseChatModel):
             generation.exception()  # retrieved even if nobody waits any more, or asyncio would log it
             pieces.put_nowait(None)
 
-        generation = loop.run_in_executor(None, self._run, messages, _options(kwargs), deliver, stopped)
+        generation = loop.run_in_executor(None, self._run, messages, options, deliver, stopped)
         generation.add_done_callback(end)
         try:
             while (piece := await pieces.get()) is not None:
@@ -199,7 +205,3 @@ class LocalModel(BaseChatModel):
             yield ChatGenerationChunk(message=AIMessageChunk(content="", **await generation))
         finally:
             stopped.set()
-
-
-def _options(kwargs: Mapping[str, Any]) -> ReplyOptions:
-    return ReplyOptions(kwargs.get("max_tokens"), kwargs.get("json_schema"))

@@ -12,10 +12,10 @@ from pydantic import Field
 
 from graph.models.calls import ModelFailed, stream_reply
 from graph.models.json_replies import StrictReply
-from graph.models.local_model import LocalModel
+from graph.models.local_model import LocalModel, Messages
 from graph.models.quantization import Quantization
 from graph.models.registry import chat_model
-from graph.models.tokens import Messages, context_length, count_tokens
+from graph.models.tokens import context_length, count_tokens
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

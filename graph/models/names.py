@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 from urllib.parse import urlsplit
 
 from graph.models.hosted.keys import redact_keys
@@ -15,7 +15,7 @@ FORMS = (
 )
 NONE = "none"
 
-Kind = Literal["none", "openai", "server", "local", "gguf"]
+Kind = Literal["none", "openai", "server", "hf", "gguf"]
 
 
 class UnknownModel(MemoirError):
@@ -50,12 +50,8 @@ def parse_name(name: str) -> ModelName:
     if name.strip() == NONE:
         return ModelName("none")
     kind, _, rest = name.partition(":")
-    if kind == "openai" and rest.strip():
-        return ModelName("openai", rest.strip())
-    if kind == "hf" and rest.strip():
-        return ModelName("local", rest.strip())
-    if kind == "gguf" and rest.strip():
-        return ModelName("gguf", rest.strip())
+    if kind in ("openai", "hf", "gguf") and rest.strip():
+        return ModelName(cast("Kind", kind), rest.strip())
     return _server(name)
 
 

@@ -13,14 +13,17 @@ Keys come from the environment or the key file (`hosted.keys`) and never go into
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graph.models.hosted.model import hosted_model
-from graph.models.names import FORMS, UnknownModel, is_named, parse_name
+from graph.models.names import FORMS, ModelName, UnknownModel, is_named, parse_name
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
+    from graph.models.local_model import LocalWeights
     from graph.models.quantization import Quantization
 
 
@@ -33,15 +36,24 @@ def chat_model(name: str, *, temperature: float = 0.0, quantization: Quantizatio
     parsed = parse_name(name)
     if parsed.kind == "none":
         raise UnknownModel(f"“none” is not a chat model; write {FORMS}")
-    if parsed.kind == "gguf":
-        from graph.models.gguf.chat import GgufChat
+    if parsed.kind not in ("gguf", "hf"):
+        from graph.models.hosted.model import hosted_model
 
-        return GgufChat(name=parsed.model, temperature=temperature)
-    if parsed.kind != "local":
         return hosted_model(parsed, temperature)
-    from graph.models.hf.chat import HuggingFaceModel
+    from graph.models.local_model import LocalModel
 
-    return HuggingFaceModel(name=parsed.model, quantization=quantization, temperature=temperature)
+    find_weights = _weights_of(parsed, quantization)
+    return LocalModel(name=parsed.model, find_weights=find_weights, temperature=temperature)
+
+
+def _weights_of(name: ModelName, quantization: Quantization) -> Callable[[], LocalWeights]:
+    if name.kind == "gguf":
+        from graph.models.gguf.weights import shared_weights as weights_of_file
+
+        return partial(weights_of_file, Path(name.model).expanduser().absolute())
+    from graph.models.hf.weights import shared_weights
+
+    return partial(shared_weights, name.model, quantization)
 
 
 def chat_model_or_none(name: str, quantization: Quantization = "auto") -> BaseChatModel | None:

@@ -8,17 +8,13 @@ name), so the length of its prompts is overestimated.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeGuard
+
+from graph.models.local_model import LocalModel, Messages
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_openai.chat_models.base import BaseChatOpenAI
-
-    from graph.models.local_model import LocalModel
-
-Messages = Sequence[tuple[str, str]]
-"""Messages as (role, text); the roles are "system", "human" and "ai"."""
 
 ASCII_PER_TOKEN, OTHER_PER_TOKEN = 2.5, 2.0
 """Bytes: English prose has 4 to 5 a token, JSON full of dates some 3 and Chinese 2 to 4, so these are low estimates."""
@@ -34,8 +30,8 @@ def count_tokens(model: BaseChatModel, talk: Messages) -> int:
     """Tokens of a prompt: exact for a local model, an upper estimate for others; blocks while a server counts."""
     from graph.models.hosted.profile import count_at_server
 
-    if is_local(model):
-        return model.count(model._convert_input(list(talk)).to_messages())
+    if isinstance(model, LocalModel):
+        return len(model.weights.prompt(talk))
     if is_hosted(model) and (count := count_at_server(model, "\n".join(text for _, text in talk))) is not None:
         return count + MESSAGE_OVERHEAD * len(talk)
     return sum(estimated_tokens(text) + MESSAGE_OVERHEAD for _, text in talk)
@@ -54,14 +50,14 @@ def counting_method(model: BaseChatModel) -> str:
 
     if is_hosted(model):
         return "by its server" if server_profile(model).count else "estimated"
-    return "by its tokenizer" if is_local(model) else "estimated"
+    return "by its tokenizer" if isinstance(model, LocalModel) else "estimated"
 
 
 def context_length(model: BaseChatModel) -> int | None:
     """Tokens that a prompt and its reply may have together; None if unknown; blocks while a server is asked."""
     from graph.models.hosted.profile import server_profile
 
-    if is_local(model):
+    if isinstance(model, LocalModel):
         return model.weights.context
     return server_profile(model).context if is_hosted(model) else None
 
@@ -69,8 +65,3 @@ def context_length(model: BaseChatModel) -> int | None:
 def is_hosted(model: BaseChatModel) -> TypeGuard[BaseChatOpenAI]:
     """Whether a model is behind an address."""
     return model._llm_type == "openai-chat"
-
-
-def is_local(model: BaseChatModel) -> TypeGuard[LocalModel]:
-    """Whether a model runs in this process."""
-    return model._llm_type == "memoir-local"

@@ -9,7 +9,7 @@ import gradio as gr
 from markupsafe import Markup
 
 from graph.assistant import Assistant
-from graph.models.gguf.chat import GgufChat
+from graph.models.gguf.weights import GgufWeights
 from graph.models.local_model import LocalModel
 from graph.models.measure import Trial, try_out
 from graph.models.names import NONE, is_named, parse_name
@@ -138,16 +138,17 @@ def describe_model(name: str, quantization: Quantization) -> str:
     model = chat_model_or_none(name, quantization)  # a missing key is reported now, not at the first question
     if not isinstance(model, LocalModel):
         return DESTINATIONS[named.kind].format(address=named.address)
-    need, free = model.weights.memory_need(), model.free_bytes
+    weights = model.weights
+    need, free = weights.memory_need(), weights.free_bytes
     loading = f"; {_gib(need.loading)} while it loads" if need.loading > need.weights else ""
     parts = f"{_gib(need.weights)} weights, {_gib(need.cache)} for {need.context:,} tokens{loading}"
-    weights = f"{need.parameters:,} parameters in {model.weights.precision}"
-    state = "Loaded" if model.weights.loaded else "Not loaded yet"
-    disk = f", {_gib(model.weights.path.stat().st_size)} on disk," if isinstance(model, GgufChat) else ""
-    text = f"{state}: {weights}{disk} need {_gib(need.total)} ({parts}); {_gib(free)} are free."
+    size = f"{need.parameters:,} parameters in {weights.precision}"
+    state = "Loaded" if weights.loaded else "Not loaded yet"
+    disk = f", {_gib(weights.path.stat().st_size)} on disk," if isinstance(weights, GgufWeights) else ""
+    text = f"{state}: {size}{disk} need {_gib(need.total)} ({parts}); {_gib(free)} are free."
     if need.parameters < LEAST_PARAMETERS:
         text = f"This model is too small to talk with: it makes up much of what it says. {text}"
-    return text if model.weights.loaded or need.total <= free else f"{text} There is not enough memory."
+    return text if weights.loaded or need.total <= free else f"{text} There is not enough memory."
 
 
 def describe_trial(trial: Trial) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 import tempfile
 from contextlib import suppress
@@ -14,8 +15,10 @@ from typing import Any
 import psutil  # type: ignore[import-untyped]
 from typing_extensions import override
 
+from graph.models.faults import ModelFailed
+from graph.models.gguf.grammar import grammar
 from graph.models.gguf.header import USE_ANOTHER, GgufHeader, read_header
-from graph.models.local_model import LocalWeights
+from graph.models.local_model import ROLES, Generation, LocalWeights, Messages
 from graph.models.names import UnknownModel
 from graph.models.quantization import MemoryNeed
 from memory.settings import BankSettings
@@ -31,6 +34,9 @@ RUNTIME_BYTES = 300 * 2**20
 """What OpenVINO takes besides weights and cache, measured with SmolLM2."""
 
 CONVERTED = "openvino_model.xml"
+
+CHUNK = 256
+"""Tokens of a prompt that are read at once; OpenVINO cannot be stopped within them."""
 
 
 class GgufWeights(LocalWeights):
@@ -79,12 +85,9 @@ class GgufWeights(LocalWeights):
             )
 
     @override
-    def _forget(self) -> None:
-        self._model, self.last_prompt = None, []
-
-    @override
     def _load(self) -> Any:
         self._check_memory()
+        self.last_prompt = []
         try:
             return self._pipeline()
         except (RuntimeError, MemoryError) as fault:
@@ -124,6 +127,58 @@ class GgufWeights(LocalWeights):
         name = f"{self.path.stem}-{_digest(str(self.path))}-{_digest(state)}"
         return BankSettings().home / "cache" / "gguf" / name
 
+    @override
+    def prompt(self, talk: Messages) -> list[int]:
+        tokenizer = self.model().get_tokenizer()
+        chat = [{"role": ROLES[role], "content": self._without_marks(text)} for role, text in talk]
+        # A model that can reason first would do so for minutes on a CPU.
+        try:
+            prompt = tokenizer.apply_chat_template(chat, True, extra_context={"enable_thinking": False})
+        except RuntimeError as fault:
+            raise ModelFailed(f"The chat template of {self.path} refused the messages: {str(fault)[:200]}") from fault
+        ids: list[int] = tokenizer.encode(prompt, add_special_tokens=False).input_ids.data[0].tolist()
+        return ids
+
+    def _without_marks(self, text: str) -> str:
+        """The text with a space in each mark of the template, such as <|im_end|>: no message can end its turn."""
+        marks = self.header.control_tokens
+        if not any(mark in text for mark in marks):
+            return text
+        return re.sub("|".join(map(re.escape, marks)), lambda mark: f"{mark[0][0]} {mark[0][1:]}", text)
+
+    @override
+    def write(self, reply: Generation) -> tuple[int, bool] | None:
+        from openvino_genai import GenerationFinishReason, StreamingStatus
+
+        def hear(piece: str) -> StreamingStatus:
+            if reply.stopped.is_set():
+                return StreamingStatus.CANCEL
+            reply.deliver(piece)
+            return StreamingStatus.RUNNING
+
+        pipeline = self.model()
+        config = _config(pipeline, reply)
+        if not self._read_prompt(pipeline, reply):
+            return None
+        written = pipeline.generate(_inputs(reply.prompt), config, hear)
+        return len(written.tokens[0]), written.finish_reasons[0] != GenerationFinishReason.LENGTH
+
+    def _read_prompt(self, pipeline: Any, reply: Generation) -> bool:  # noqa: ANN401
+        """Read the prompt chunk by chunk into the key-value cache, which the generation then starts from.
+
+        What the last prompt began with, too, is there already. False if it was stopped.
+        """
+        ids, last, self.last_prompt = reply.prompt, self.last_prompt, reply.prompt
+        known = next((n for n, (a, b) in enumerate(zip(ids, last, strict=False)) if a != b), min(len(ids), len(last)))
+        config = pipeline.get_generation_config()
+        config.max_new_tokens = 1
+        for end in range(known + CHUNK, len(ids), CHUNK):
+            pipeline.generate(_inputs(ids[:end]), config)
+            if reply.stopped.is_set():
+                self.last_prompt = ids[:end]
+                return False
+        return True
+
 
 @cache
 def shared_weights(path: Path) -> GgufWeights:
@@ -145,6 +200,26 @@ def _new_folder(folder: Path, path: Path) -> Path | None:
             shutil.rmtree(part, ignore_errors=True)
         return None
     return part
+
+
+def _config(pipeline: Any, reply: Generation) -> Any:  # noqa: ANN401
+    from openvino_genai import StructuredOutputConfig
+
+    config = pipeline.get_generation_config()
+    config.max_new_tokens = reply.max_tokens
+    config.do_sample = reply.temperature > 0
+    if reply.temperature > 0:
+        config.temperature = reply.temperature
+    if reply.schema is not None:
+        config.structured_output_config = StructuredOutputConfig(grammar=grammar(reply.schema))
+    return config
+
+
+def _inputs(ids: list[int]) -> Any:  # noqa: ANN401
+    import numpy as np
+    from openvino import Tensor
+
+    return Tensor(np.array([ids], np.int64))
 
 
 def _digest(text: str) -> str:

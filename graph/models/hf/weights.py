@@ -1,20 +1,29 @@
-"""The weights of a model, found by name, loaded once and shared."""
+"""The weights of a model that transformers runs, found by name, loaded once and shared.
+
+They replace the chat model of langchain-huggingface, whose generation runs in a thread that loses exceptions (the
+stream then waits a minute and ends empty), continues after it was cancelled, counts no tokens, and tokenizes the
+template twice, with a second token of beginning.
+"""
 
 from __future__ import annotations
 
 import os
-from functools import cache
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from graph.models.local_model import LocalWeights
+from graph.models.hf.replies import JsonConstraint, ReplyText, Stopped, stoppable
+from graph.models.local_model import ROLES, Generation, LocalWeights, Messages
 from graph.models.names import UnknownModel
 from graph.models.quantization import MemoryNeed, Quantization, estimate_memory, resolve_quantization, usable_context
 
 if TYPE_CHECKING:
     from llguidance import LLTokenizer
+    from torch import Tensor
     from transformers import PreTrainedTokenizerBase
 
 
@@ -25,8 +34,6 @@ class ModelWeights(LocalWeights):
         super().__init__()
         self.name = name
         self.quantization = quantization
-        self._tokenizer: PreTrainedTokenizerBase | None = None
-        self._vocabulary: LLTokenizer | None = None
 
     @override
     def memory_need(self) -> MemoryNeed:
@@ -44,11 +51,25 @@ class ModelWeights(LocalWeights):
     @property
     @override
     def precision(self) -> str:
-        return resolve_quantization(self.quantization)
+        return self.quantization
+
+    @property
+    @override
+    def on_cpu(self) -> bool:
+        import torch
+
+        return not torch.cuda.is_available()
+
+    @property
+    @override
+    def free_bytes(self) -> int:
+        import torch
+
+        return super().free_bytes if self.on_cpu else int(torch.cuda.mem_get_info()[0])
 
     @override
     def _load(self) -> Any:
-        return _load(self.name, resolve_quantization(self.quantization))
+        return _load(self.name, self.quantization)
 
     def tokenizer(self) -> PreTrainedTokenizerBase:
         """The tokenizer, loaded on first use.
@@ -56,32 +77,21 @@ class ModelWeights(LocalWeights):
         Raises:
             UnknownModel: the model is missing, or has no chat template.
         """
-        with self._loading:
-            if self._tokenizer is None:
-                from transformers import AutoTokenizer
+        return self._once("tokenizer", self._load_tokenizer)
 
-                try:
-                    tokenizer = AutoTokenizer.from_pretrained(self.name, local_files_only=_offline())
-                except (OSError, ValueError) as fault:
-                    raise UnknownModel(_not_found(self.name, fault)) from fault
-                if not tokenizer.chat_template:
-                    raise UnknownModel(f"hf:{self.name} is not a chat model: its tokenizer has no chat template")
-                self._tokenizer = tokenizer
-            return self._tokenizer
+    def _load_tokenizer(self) -> PreTrainedTokenizerBase:
+        from transformers import AutoTokenizer
+
+        tokenizer: PreTrainedTokenizerBase = self._read(AutoTokenizer)
+        if not tokenizer.chat_template:
+            raise UnknownModel(f"hf:{self.name} is not a chat model: its tokenizer has no chat template")
+        return tokenizer
 
     def vocabulary(self) -> LLTokenizer:
         """The tokenizer's vocabulary as grammars need it, made on first use (a second for 150,000 tokens)."""
-        tokenizer = self.tokenizer()
-        with self._loading:
-            if self._vocabulary is None:
-                from llguidance.hf import from_tokenizer
+        from llguidance.hf import from_tokenizer
 
-                self._vocabulary = from_tokenizer(tokenizer)  # type: ignore[arg-type]  # or it says so
-            return self._vocabulary
-
-    @override
-    def _forget(self) -> None:
-        self._model = self._tokenizer = self._vocabulary = None
+        return self._once("vocabulary", lambda: from_tokenizer(self.tokenizer()))  # type: ignore[arg-type]  # or it says so
 
     @override
     def unload(self) -> None:
@@ -94,16 +104,82 @@ class ModelWeights(LocalWeights):
     def _config(self) -> Any:  # noqa: ANN401  # each family has a config class of its own
         from transformers import AutoConfig
 
+        return self._read(AutoConfig)
+
+    def _read(self, kind: Any) -> Any:  # noqa: ANN401
+        """Read a part of the model by one of the Auto classes of transformers."""
         try:
-            return AutoConfig.from_pretrained(self.name, local_files_only=_offline())
+            return kind.from_pretrained(self.name, local_files_only=_offline())
         except (OSError, ValueError) as fault:
             raise UnknownModel(_not_found(self.name, fault)) from fault
 
+    @override
+    def prompt(self, talk: Messages) -> list[int]:
+        from jinja2.exceptions import TemplateError
 
-@cache
+        tokenizer = self.tokenizer()
+        chat = [{"role": ROLES[role], "content": text} for role, text in talk]
+        # A model that may think first would spend all tokens of a short answer on it.
+        options: dict[str, Any] = {"add_generation_prompt": True, "enable_thinking": False, "return_dict": False}
+        try:
+            return list(tokenizer.apply_chat_template(chat, **options))
+        except TemplateError:  # it takes no system messages, or its roles must alternate (Gemma)
+            return list(tokenizer.apply_chat_template(_alternating(chat), **options))
+
+    @override
+    def write(self, reply: Generation) -> tuple[int, bool] | None:
+        import torch
+
+        model, tokenizer = self.model(), self.tokenizer()
+        ids = torch.tensor([reply.prompt], device=model.device)
+        text = ReplyText(partial(tokenizer.decode, skip_special_tokens=True), reply.deliver)
+        json = JsonConstraint(self.vocabulary(), reply.schema) if reply.schema else None
+
+        def take_token(tokens: Tensor, *_: object, **__: object) -> bool:
+            """Deliver what the newest token adds to the text; returns whether the reply is complete with it."""
+            token = int(tokens[0, -1])
+            text.add(token)
+            return json is not None and json.is_complete_with(token)
+
+        with stoppable(model, reply.stopped):
+            try:
+                tokens = model.generate(
+                    ids,
+                    attention_mask=torch.ones_like(ids),
+                    logits_processor=[json] if json else [],
+                    stopping_criteria=[take_token],
+                    max_new_tokens=reply.max_tokens,
+                    do_sample=reply.temperature > 0,
+                    temperature=reply.temperature or None,
+                    top_p=None,
+                    top_k=None,
+                    pad_token_id=tokenizer.pad_token_id or tokenizer.eos_token_id,
+                )
+            except Stopped:
+                return None
+        text.end()
+        ended = (json is not None and json.complete) or _is_end(model, int(tokens[0, -1]))
+        return int(tokens.shape[1]) - len(reply.prompt), ended
+
+
 def shared_weights(name: str, quantization: Quantization) -> ModelWeights:
-    """The one `ModelWeights` of that name in this process; nothing is loaded yet."""
-    return ModelWeights(name, quantization)
+    """The one `ModelWeights` of that name and precision in this process; nothing is loaded yet."""
+    return _shared(name, resolve_quantization(quantization))
+
+
+_shared = cache(ModelWeights)
+
+
+def _alternating(chat: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
+    """The same messages in turns of user and assistant: system text is the user's, and neighbours become one."""
+    turns = groupby(chat, key=lambda message: "user" if message["role"] == "system" else message["role"])
+    return [{"role": role, "content": "\n\n".join(m["content"] for m in messages)} for role, messages in turns]
+
+
+def _is_end(model: Any, token: int) -> bool:  # noqa: ANN401  # each family has a class of its own
+    """Whether this token ends a reply."""
+    ends = model.generation_config.eos_token_id
+    return token in ends if isinstance(ends, list) else token == ends
 
 
 def _offline() -> bool:
