@@ -9,14 +9,16 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.messages import AIMessage, AIMessageChunk
 
 from graph.models.faults import (
     LONGER_CONTEXT,
     TRY_AGAIN,
     ContextExceeded,
     ModelFailed,
-    Repetitive,
     Unreachable,
     exceeds_context,
     failed,
@@ -36,11 +38,10 @@ from graph.models.limits import (
     without_loop,
 )
 from graph.models.local_model import LocalModel, Messages
-from graph.models.tokens import MESSAGE_OVERHEAD, estimated_tokens, is_hosted
+from graph.models.tokens import estimated_size, estimated_tokens, is_hosted
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
-    from langchain_core.messages import AIMessage, AIMessageChunk
     from langchain_openai.chat_models.base import BaseChatOpenAI
 
 __all__ = ["Completion", "Messages", "ModelFailed", "Schema", "Unreachable", "complete", "stream_reply"]
@@ -102,39 +103,26 @@ async def stream_reply(
     Raises:
         ModelFailed: there is no reply, or only a part of one; the message says why.
     """
-    options: dict[str, Any] = {}
     bounded = None if schema is None else bounded_schema(schema)
-    request = _Request(model, messages, CHARACTERS_PER_TOKEN * (max_tokens or REPLY_TOKENS), on_piece)
+    request = partial(_Reply, model, messages, CHARACTERS_PER_TOKEN * (max_tokens or REPLY_TOKENS), on_piece)
     if is_hosted(model):
         async with turn_of(model):
-            return await _ask_server(model, request, options, bounded, max_tokens)
-    if max_tokens is not None:
-        options["max_tokens"] = max_tokens
-    if isinstance(model, LocalModel):
-        options |= {} if bounded is None else {"json_schema": bounded}
-        await _load(model)
-    return await request.receive(options, has_form="json_schema" in options)
-
-
-async def _load(model: LocalModel) -> None:
-    """Load the weights before the clock starts: a large model takes minutes, once."""
-    fault: Exception | None = None
-    try:
-        await asyncio.to_thread(model.weights.model)
-    except Exception as raised:  # any: what the libraries of the weights raise cannot be listed
-        fault = raised.with_traceback(None)
-    if fault is not None:
-        raise failed(fault)
+            return await _ask_server(model, request, bounded, max_tokens)
+    options: dict[str, Any] = {} if max_tokens is None else {"max_tokens": max_tokens}
+    if isinstance(model, LocalModel) and bounded is not None:
+        options["json_schema"] = bounded
+    return await request(has_form="json_schema" in options).receive(options)
 
 
 async def _ask_server(
-    model: BaseChatOpenAI, request: _Request, options: dict[str, Any], schema: Schema | None, max_tokens: int | None
+    model: BaseChatOpenAI, request: Callable[..., _Reply], schema: Schema | None, max_tokens: int | None
 ) -> Completion:
     """Ask with the schema in each form in turn, until the server takes one; which, is remembered.
 
     A server that fails in every form has another reason for it.
     """
     most, openai = max_tokens or REPLY_TOKENS, model.openai_api_base == OPENAI
+    options: dict[str, Any] = {}
     # LangChain renames max_tokens to max_completion_tokens, which OpenAI alone needs and few other servers know.
     body: dict[str, Any] = {} if openai else {"max_tokens": most}
     if (await asyncio.to_thread(server_profile, model)).takes_options:
@@ -146,12 +134,12 @@ async def _ask_server(
         for form in forms(model) if schema else ():
             fields = body | response_format(form, schema or {}, openai=openai)
             try:
-                reply = await request.receive(options | {"extra_body": fields}, has_form=bool(form))
+                reply = await request(has_form=bool(form)).receive(options | {"extra_body": fields})
             except _SchemaRefused:
                 continue
             remember_form(model, form)
             return reply
-        return await request.receive(options | {"extra_body": body})
+        return await request().receive(options | {"extra_body": body})
     except ContextExceeded as fault:
         if fault.length:
             learn_context(model, fault.length)
@@ -162,42 +150,52 @@ class _SchemaRefused(Exception):
     """The server may not take the schema in this form."""
 
 
-class _Request:
-    """What is asked of a model, and the most characters of its reply."""
+class _Reply:
+    """What is asked of a model, and what came of its reply so far.
 
-    def __init__(self, model: BaseChatModel, messages: Messages, most: int, on_piece: Say) -> None:
+    `most` is the most characters of it; `has_form` says that the request holds the schema that it must have.
+    """
+
+    def __init__(
+        self, model: BaseChatModel, messages: Messages, most: int, on_piece: Say, *, has_form: bool = False
+    ) -> None:
         self.model, self.messages, self.most, self.on_piece = model, messages, most, on_piece
+        self.has_form = has_form
+        self.message: AIMessage | None = None
+        self.text, self.cut = "", False
 
-    async def receive(self, options: Mapping[str, Any], *, has_form: bool = False) -> Completion:
-        """Read the stream of one reply; `has_form` says that the request holds the schema that it must have.
+    async def receive(self, options: Mapping[str, Any]) -> Completion:
+        """Read the stream of the reply.
 
         Raises:
             ModelFailed: there is no reply, or only a part of one.
             _SchemaRefused: `has_form`, and the server failed before the first piece of the reply.
         """
-        heard = _Heard(has_form)
         fault: Exception | None = None
-        started = asyncio.get_running_loop().time()
-        clock = asyncio.timeout_at(started + FIRST_TEXT_SECONDS)
+        clock = asyncio.timeout(None)
         try:
+            if isinstance(self.model, LocalModel):  # before the clock starts: a large model takes minutes, once
+                await asyncio.to_thread(self.model.weights.model)
+            started = asyncio.get_running_loop().time()
             async with clock, aclosing(self._pieces(options)) as pieces:
+                clock.reschedule(started + FIRST_TEXT_SECONDS)
                 async for piece in pieces:
-                    self._take(piece, heard)
-                    if heard.cut:
+                    self._take(piece)
+                    if self.cut:
                         break
-                    if heard.text:
+                    if self.text:
                         clock.reschedule(started + TOTAL_SECONDS)
         except Exception as raised:  # any: what a server that is not quite OpenAI's raises cannot be listed
             fault = raised.with_traceback(None)
         if clock.expired():
-            heard.cut = bool(heard.text)
-            fault = None if heard.cut else TimeoutError(f"no text came within {FIRST_TEXT_SECONDS:.0f} s")
+            self.cut = bool(self.text)
+            fault = None if self.cut else TimeoutError(f"no text came within {FIRST_TEXT_SECONDS:.0f} s")
         # Not within `except`: the fault may quote the key, and Python would print it as this error's context.
         if fault is not None:
-            if has_form and not heard.text and http_status(fault) in REFUSALS and not exceeds_context(fault):
+            if self.has_form and not self.text and http_status(fault) in REFUSALS and not exceeds_context(fault):
                 raise _SchemaRefused
-            raise failed(fault, partial=bool(heard.text))
-        return self._completion(heard)
+            raise failed(fault, partial=bool(self.text))
+        return self._completion()
 
     async def _pieces(self, options: Mapping[str, Any]) -> AsyncGenerator[AIMessage, None]:
         """The pieces of the stream; if it has none, the server is asked again for the reply in one piece.
@@ -219,49 +217,39 @@ class _Request:
         with suppress(LookupError, TypeError, ValueError):  # not in the form of a reply, either
             yield await self.model.ainvoke(list(self.messages), **options)
 
-    def _take(self, piece: AIMessage, heard: _Heard) -> None:
-        from langchain_core.messages import AIMessageChunk
-
-        before = heard.reply
-        goes_on = isinstance(before, AIMessageChunk) and isinstance(piece, AIMessageChunk)
-        heard.reply = cast("AIMessage", cast("AIMessageChunk", before) + piece) if goes_on else piece
+    def _take(self, piece: AIMessage) -> None:
+        if isinstance(self.message, AIMessageChunk) and isinstance(piece, AIMessageChunk):
+            self.message += piece
+        else:
+            self.message = piece
         if not piece.text:
             return
-        heard.text += piece.text
+        self.text += piece.text
         self.on_piece(redact_keys(piece.text))
         # Where the schema holds, it ends an array that repeats itself; ended here, it would be no JSON.
-        in_form = heard.has_form and heard.text.lstrip()[:1] in ("{", "[")
-        loopless = None if in_form else without_loop(heard.text)
+        in_form = self.has_form and self.text.lstrip()[:1] in ("{", "[")
+        loopless = None if in_form else without_loop(self.text)
         if loopless is not None:
-            heard.text, heard.cut = loopless.rstrip(), True
+            self.text, self.cut = loopless.rstrip(), True
             if len(loopless.strip()) < SHORTEST_REPLY:
-                raise Repetitive(no_reply(f"it only repeated “{loopless.strip()}”", "Try another model"))
-        if len(heard.text) > self.most:
-            heard.text, heard.cut = heard.text[: self.most], True
+                raise ModelFailed(no_reply(f"it only repeated “{loopless.strip()}”", "Try another model"))
+        if len(self.text) > self.most:
+            self.text, self.cut = self.text[: self.most], True
 
-    def _completion(self, heard: _Heard) -> Completion:
-        ended = str(heard.reply.response_metadata.get("finish_reason") or "") if heard.reply else ""
-        refusal = str(heard.reply.additional_kwargs.get("refusal") or "") if heard.reply else ""
+    def _completion(self) -> Completion:
+        message = self.message
+        ended = str(message.response_metadata.get("finish_reason") or "") if message else ""
+        refusal = str(message.additional_kwargs.get("refusal") or "") if message else ""
         if refusal or ended == "content_filter":
             raise ModelFailed(no_reply(f"it declined: {refusal or ended}", "Rephrase the question"))
-        if not heard.text.strip():
+        if not self.text.strip():
             remedy = _REASONED if ended == "length" else TRY_AGAIN
             if is_hosted(self.model) and not ended:
                 remedy += f". If it stays empty, the prompt may be longer than the model's context: {LONGER_CONTEXT}"
             raise ModelFailed(no_reply(f"it was empty, finish reason: {ended or 'unknown'}", remedy))
-        if is_hosted(self.model) and not (ended or heard.cut):
+        if is_hosted(self.model) and not (ended or self.cut):
             raise ModelFailed(no_reply("the connection ended within the reply", TRY_AGAIN))
-        text, cut = redact_keys(heard.text), heard.cut or ended == "length"
-        if heard.reply and (usage := heard.reply.usage_metadata):
+        text, cut = redact_keys(self.text), self.cut or ended == "length"
+        if message and (usage := message.usage_metadata):
             return Completion(text, usage["input_tokens"], usage["output_tokens"], cut)
-        tokens_in = sum(estimated_tokens(said) + MESSAGE_OVERHEAD for _, said in self.messages)
-        return Completion(text, tokens_in, estimated_tokens(text), cut, estimated=True)
-
-
-class _Heard:
-    """What came of a reply so far."""
-
-    def __init__(self, has_form: bool) -> None:
-        self.has_form = has_form
-        self.reply: AIMessage | None = None
-        self.text, self.cut = "", False
+        return Completion(text, estimated_size(self.messages), estimated_tokens(text), cut, estimated=True)

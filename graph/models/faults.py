@@ -64,10 +64,6 @@ class ContextExceeded(ModelFailed):
         self.length = length
 
 
-class Repetitive(ModelFailed):
-    """It repeated one short run of characters and nothing else."""
-
-
 def failed(fault: BaseException, *, partial: bool = False) -> MemoirError:
     """A fault to show to the user; it does not refer to the original, which may quote a key."""
     if isinstance(fault, MemoirError):

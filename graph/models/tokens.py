@@ -34,6 +34,11 @@ def count_tokens(model: BaseChatModel, talk: Messages) -> int:
         return len(model.weights.prompt(talk))
     if is_hosted(model) and (count := count_at_server(model, "\n".join(text for _, text in talk))) is not None:
         return count + MESSAGE_OVERHEAD * len(talk)
+    return estimated_size(talk)
+
+
+def estimated_size(talk: Messages) -> int:
+    """Tokens of a prompt, at most."""
     return sum(estimated_tokens(text) + MESSAGE_OVERHEAD for _, text in talk)
 
 
