@@ -102,11 +102,7 @@ def count_at_server(model: BaseChatOpenAI, text: str) -> int | None:
 @asynccontextmanager
 async def turn_of(model: BaseChatOpenAI) -> AsyncIterator[None]:
     """Wait until no other request of ours is with the server, if it is on this machine and answers one at a time."""
-    address = str(model.openai_api_base)
-    turn = _turn(address, await asyncio.to_thread(server_profile, model))
-    if turn is None:
-        yield
-        return
+    turn = _turn(str(model.openai_api_base), await asyncio.to_thread(server_profile, model))
     # A lock of asyncio serves one event loop, and questions come from several; polling can be cancelled at any time.
     while not turn.acquire(blocking=False):
         await asyncio.sleep(_POLL_SECONDS)
@@ -120,9 +116,6 @@ async def turn_of(model: BaseChatOpenAI) -> AsyncIterator[None]:
 def _alone(address: str, profile: ServerProfile) -> Iterator[bool]:
     """Whether a short request can be made without another of ours being with the server; waits a little for it."""
     turn = _turn(address, profile)
-    if turn is None:
-        yield True
-        return
     free = turn.acquire(timeout=ASK_SECONDS)
     try:
         yield free
@@ -131,12 +124,13 @@ def _alone(address: str, profile: ServerProfile) -> Iterator[bool]:
             turn.release()
 
 
-def _turn(address: str, profile: ServerProfile) -> threading.Lock | None:
-    """The lock of a server on this machine that answers one request at a time.
+def _turn(address: str, profile: ServerProfile) -> threading.Lock:
+    """The lock of a server on this machine that answers one request at a time; a new lock for any other.
 
     llama-cpp-python's server breaks off a reply when any other request arrives, even one for its list of models.
     """
-    return None if profile.parallel or not _is_loopback(address) else _TURNS.setdefault(address, threading.Lock())
+    at_once = profile.parallel or not _is_loopback(address)
+    return threading.Lock() if at_once else _TURNS.setdefault(address, threading.Lock())
 
 
 def _is_loopback(address: str) -> bool:
