@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from graph.models.names import NONE
 from graph.models.quantization import Quantization
+from graph.models.registry import NONE
 from memory.search.scoring import SearchSettings
 from memory.settings import BankSettings
 

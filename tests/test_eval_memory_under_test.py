@@ -21,7 +21,7 @@ from eval.play.prediction import RANKED, trim_ranking
 from eval.play.session_rewriter import SessionRewriter
 from eval.runs.experiment import Experiment, with_settings
 from eval.types import STATEMENT, Gold, Prediction, Probe, RankedHit, Sample
-from graph.models.names import UnknownModel
+from graph.models.faults import UnknownModel
 from graph.models.registry import chat_model_or_none
 from graph.readers import extractive
 from memory.importers.generic.memoir import read

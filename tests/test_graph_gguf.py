@@ -10,12 +10,12 @@ import pytest
 from pydantic import Field
 
 from graph.models.calls import ModelFailed, stream_reply
+from graph.models.faults import UnknownModel
 from graph.models.gguf.grammar import grammar
 from graph.models.gguf.header import read_header
 from graph.models.gguf.weights import CHUNK
 from graph.models.json_replies import StrictReply
 from graph.models.limits import MAX_ITEMS
-from graph.models.names import UnknownModel
 from graph.models.registry import chat_model
 from graph.models.tokens import context_length, count_tokens
 from support.small_model import small_model

@@ -15,12 +15,12 @@ from pydantic import Field
 
 from graph.models import tokens
 from graph.models.calls import ModelFailed, stream_reply
+from graph.models.faults import UnknownModel
 from graph.models.hf import weights
 from graph.models.hf.replies import ReplyText
 from graph.models.hf.weights import shared_weights
 from graph.models.json_replies import StrictReply
 from graph.models.measure import try_out
-from graph.models.names import UnknownModel
 from graph.models.registry import chat_model
 from memory.cli.errors import INTERRUPTED
 from support.tiny_models import made_up

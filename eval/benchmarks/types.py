@@ -9,7 +9,7 @@ from pathlib import Path
 
 from eval.metrics.evidence import Scoring
 from eval.types import Criterion, History
-from graph.models.names import is_named
+from graph.models.registry import is_named
 from memory.search.scoring import FACTORS
 
 READER = "a chat model as reader (model=NAME)"

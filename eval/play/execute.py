@@ -17,7 +17,7 @@ from eval.play.replay import Outcome, Stop, Task, replay_with_costs
 from eval.runs.experiment import Experiment
 from eval.runs.run import HistoryCosts, Run
 from eval.types import History, Watch
-from graph.models.names import is_local
+from graph.models.registry import is_local
 
 Outcomes = Generator[tuple[int, Outcome]]
 

@@ -23,8 +23,8 @@ from eval.types import Costs, Gold, History, Prediction, Probe
 from graph.assistant import Assistant
 from graph.learning.learner import learn_from_sessions
 from graph.models.calls import ModelFailed
+from graph.models.faults import UnknownModel
 from graph.models.local_model import LocalModel
-from graph.models.names import UnknownModel
 from graph.settings import Method, PipelineSettings
 from graph.state import USER, Ask, Services
 from memory.bank.bank import Bank

@@ -18,7 +18,7 @@ from eval.metrics.answers import RULE, verdict
 from eval.metrics.scores import Scored, figures, is_evidence, score
 from eval.runs.run import HistoryCosts, Run
 from eval.types import Cause, Costs, Figure, Prediction, Probe, Sample
-from graph.models.names import is_named
+from graph.models.registry import is_named
 
 MOST_EVIDENCE = 4
 """Probes with at least so many pieces of evidence form one group."""

@@ -44,6 +44,10 @@ _CONTEXT_LENGTH = re.compile(r"(?:context length is|context (?:size|window)(?: o
 """OpenAI, vLLM, llama-cpp-python: "maximum context length is 4096 tokens"; llama.cpp: "context size (4096 tokens)"."""
 
 
+class UnknownModel(MemoirError):
+    """A name is not that of a chat model, or the model's key or files are missing."""
+
+
 class ModelFailed(MemoirError):
     """A chat model gave no usable reply: it was unreachable, refused, too slow, or replied with nothing."""
 

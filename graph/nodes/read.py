@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from graph.learning.corrections import revise
 from graph.models.calls import ModelFailed, Unreachable
+from graph.models.faults import UnknownModel
 from graph.models.json_replies import UnusableReply
-from graph.models.names import UnknownModel
 from graph.readers import extractive
 from graph.readers.chain_of_note import reader as chain_of_note
 from graph.readers.chain_of_note.reply_formats import RejectedAnswer

@@ -12,9 +12,8 @@ from graph.assistant import Assistant
 from graph.models.gguf.weights import GgufWeights
 from graph.models.local_model import LocalModel
 from graph.models.measure import Trial, try_out
-from graph.models.names import NONE, is_named, parse_name
 from graph.models.quantization import Quantization
-from graph.models.registry import chat_model, chat_model_or_none
+from graph.models.registry import NONE, chat_model, chat_model_or_none, is_named, parse_name
 from graph.settings import PipelineSettings
 from memory.errors import MemoirError
 from memory.tab.events import PRIVATE, Update, show_errors, to_gradio_error

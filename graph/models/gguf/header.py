@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from graph.models.names import UnknownModel
+from graph.models.faults import UnknownModel
 from graph.models.quantization import MAX_CONTEXT
 
 ARCHITECTURES = ("llama", "qwen2", "qwen3")

@@ -15,11 +15,10 @@ from typing import Any
 import psutil  # type: ignore[import-untyped]
 from typing_extensions import override
 
-from graph.models.faults import ModelFailed
+from graph.models.faults import ModelFailed, UnknownModel
 from graph.models.gguf.grammar import grammar
 from graph.models.gguf.header import USE_ANOTHER, GgufHeader, read_header
 from graph.models.local_model import ROLES, Generation, LocalWeights, Messages
-from graph.models.names import UnknownModel
 from graph.models.quantization import MemoryNeed
 from memory.settings import BankSettings
 

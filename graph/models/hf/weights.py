@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
+from graph.models.faults import UnknownModel
 from graph.models.hf.replies import JsonConstraint, ReplyText, Stopped, stoppable
 from graph.models.local_model import ROLES, Generation, LocalWeights, Messages
-from graph.models.names import UnknownModel
 from graph.models.quantization import MemoryNeed, Quantization, estimate_memory, resolve_quantization, usable_context
 
 if TYPE_CHECKING:

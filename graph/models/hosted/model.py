@@ -9,9 +9,9 @@ from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 from typing_extensions import override
 
+from graph.models.faults import UnknownModel
 from graph.models.hosted.keys import NO_KEY, read_key
 from graph.models.hosted.profile import OPENAI
-from graph.models.names import ModelName, UnknownModel
 
 if TYPE_CHECKING:
     from langchain_core.outputs import ChatGenerationChunk
@@ -61,16 +61,16 @@ class UnpooledClient(httpx.AsyncClient):
         return await client.send(request, **options)
 
 
-def hosted_model(name: ModelName, temperature: float) -> OpenAIChat:
-    """The chat model behind an address.
+def hosted_model(name: str, address: str, temperature: float) -> OpenAIChat:
+    """The chat model of that name behind an address; behind OpenAI's where there is none.
 
     Raises:
         UnknownModel: OpenAI needs a key, and none is set.
     """
     model = OpenAIChat(
-        model=name.model,
-        base_url=name.address or OPENAI,
-        api_key=SecretStr(_key(name)),
+        model=name,
+        base_url=address or OPENAI,
+        api_key=SecretStr(read_key("MEMOIR_API_KEY") or NO_KEY if address else _openai_key(name)),
         temperature=temperature,
         timeout=TIMEOUT_SECONDS,
         # LangChain would wait for each chunk by asyncio.wait_for, which loses a cancellation that meets a chunk (before
@@ -82,18 +82,15 @@ def hosted_model(name: ModelName, temperature: float) -> OpenAIChat:
         # Set, or a name that resembles a newer one of OpenAI's would be asked in another protocol.
         use_responses_api=False,
     )
-    if name.kind == "openai" and (model.profile or {}).get("temperature") is False:
+    if not address and (model.profile or {}).get("temperature") is False:
         model.temperature = None  # models that reason refuse a request that names one
     return model
 
 
-def _key(name: ModelName) -> str:
-    if name.kind == "server":
-        return read_key("MEMOIR_API_KEY") or NO_KEY
+def _openai_key(name: str) -> str:
     openai_key = read_key("OPENAI_API_KEY")
     if not openai_key:
         raise UnknownModel(
-            f"openai:{name.model} needs a key: set OPENAI_API_KEY in the environment or in the key file. "
-            "Nothing was sent"
+            f"openai:{name} needs a key: set OPENAI_API_KEY in the environment or in the key file. Nothing was sent"
         )
     return openai_key

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from graph.models.calls import REASONING_TOKENS, Completion, ModelFailed, stream_reply
+from graph.models.faults import UnknownModel
 from graph.models.local_model import LocalModel
-from graph.models.names import UnknownModel
 from graph.models.tokens import UNKNOWN_CONTEXT, context_length, count_tokens
 from graph.readers.counting.intervals import compares
 from graph.readers.talk.checking import Checked, check, cite
