@@ -102,22 +102,31 @@ class GgufWeights(LocalWeights):
                 return LLMPipeline(folder, "CPU")
             except RuntimeError:  # the converted model is damaged; it is made anew
                 shutil.rmtree(folder, ignore_errors=True)
-        part = _new_folder(folder, self.path)
-        if part is None:
-            return LLMPipeline(self.path, "CPU")
+        # The pipeline that converts holds the weights twice; one from the converted file maps them.
+        return LLMPipeline(folder if self._convert(folder) else self.path, "CPU")
+
+    def _convert(self, folder: Path) -> bool:
+        """Save the converted model; False where there is no room for it, or no link to the file can be made."""
+        from openvino_genai import LLMPipeline
+
         try:
-            # OpenVINO saves beside the file that it reads.
-            LLMPipeline(part / "model.gguf", "CPU", enable_save_ov_model=True)
-            (part / "model.gguf").unlink()
-            for older in folder.parent.glob(f"{folder.name.rpartition('-')[0]}-*"):
-                if not older.name.startswith(folder.name):  # nor what another process is converting
-                    shutil.rmtree(older, ignore_errors=True)
-            with suppress(OSError):  # another process was faster
-                part.rename(folder)
-        finally:
-            shutil.rmtree(part, ignore_errors=True)
-        # That pipeline holds the weights twice; one from the converted file maps them.
-        return LLMPipeline(folder, "CPU")
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            if shutil.disk_usage(folder.parent).free < 1.5 * self.path.stat().st_size:
+                return False
+            with tempfile.TemporaryDirectory(prefix=f"{folder.name}.", dir=folder.parent) as part:
+                file = Path(part, "new", "model.gguf")
+                file.parent.mkdir(mode=0o700)
+                file.symlink_to(self.path)
+                LLMPipeline(file, "CPU", enable_save_ov_model=True)  # OpenVINO saves beside the file that it reads
+                file.unlink()
+                for older in folder.parent.glob(f"{folder.name.rpartition('-')[0]}-*"):
+                    if not older.name.startswith(folder.name):  # nor what another process is converting
+                        shutil.rmtree(older, ignore_errors=True)
+                with suppress(OSError):  # another process was faster
+                    file.parent.rename(folder)
+        except OSError:
+            return False
+        return True
 
     def converted_folder(self) -> Path:
         """The folder of the converted model: of this file at this size and date, by this version of OpenVINO."""
@@ -183,22 +192,6 @@ class GgufWeights(LocalWeights):
 def shared_weights(path: Path) -> GgufWeights:
     """The one `GgufWeights` of that file in this process; nothing is loaded yet."""
     return GgufWeights(path)
-
-
-def _new_folder(folder: Path, path: Path) -> Path | None:
-    """A folder with a link to the file; None where there is no room for a converted copy, or no link can be made."""
-    part: Path | None = None
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        if shutil.disk_usage(folder.parent).free < 1.5 * path.stat().st_size:
-            return None
-        part = Path(tempfile.mkdtemp(prefix=f"{folder.name}.", dir=folder.parent))
-        (part / "model.gguf").symlink_to(path)
-    except OSError:
-        if part is not None:
-            shutil.rmtree(part, ignore_errors=True)
-        return None
-    return part
 
 
 def _config(pipeline: Any, reply: Generation) -> Any:  # noqa: ANN401
