@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from graph.models.local_model import LocalWeights
     from graph.models.quantization import Quantization
 
-
 FORMS = (
     "none, openai:MODEL (as openai:gpt-4o-mini), gguf:FILE (as gguf:~/qwen2.5-3b-instruct-q4_k_m.gguf), "
     "hf:REPO_OR_FOLDER (as hf:Qwen/Qwen2.5-7B-Instruct) or ADDRESS#MODEL (as http://127.0.0.1:8000/v1#qwen2.5-7b)"
@@ -104,18 +103,16 @@ def chat_model(name: str, *, temperature: float = 0.0, quantization: Quantizatio
         return hosted_model(parsed.model, parsed.address, temperature)
     from graph.models.local_model import LocalModel
 
-    find_weights = _weights_of(parsed, quantization)
-    return LocalModel(name=parsed.model, find_weights=find_weights, temperature=temperature)
-
-
-def _weights_of(name: ModelName, quantization: Quantization) -> Callable[[], LocalWeights]:
-    if name.kind == "gguf":
+    find_weights: Callable[[], LocalWeights]
+    if parsed.kind == "gguf":
         from graph.models.gguf.weights import shared_weights as weights_of_file
 
-        return partial(weights_of_file, Path(name.model).expanduser().absolute())
-    from graph.models.hf.weights import shared_weights
+        find_weights = partial(weights_of_file, Path(parsed.model).expanduser().absolute())
+    else:
+        from graph.models.hf.weights import shared_weights
 
-    return partial(shared_weights, name.model, quantization)
+        find_weights = partial(shared_weights, parsed.model, quantization)
+    return LocalModel(name=parsed.model, find_weights=find_weights, temperature=temperature)
 
 
 def chat_model_or_none(name: str, quantization: Quantization = "auto") -> BaseChatModel | None:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 from graph.models.limits import MAX_ITEMS, MAX_LENGTH
@@ -45,13 +44,8 @@ def grammar(schema: Schema) -> str:
     Raises:
         ValueError: the schema uses what is not supported here.
     """
-    return _written(json.dumps(schema))
-
-
-@cache
-def _written(schema: str) -> str:
-    writer = _Writer(json.loads(schema))
-    rules = {"root": writer.rule(writer.schema), **writer.texts, **RULES}
+    writer = _Writer(schema)
+    rules = {"root": writer.rule(schema), **writer.texts, **RULES}
     return "\n".join(f"{name} ::= {rule}" for name, rule in rules.items())
 
 
