@@ -11,7 +11,7 @@ from graph.models.calls import ModelFailed, stream_reply
 from graph.models.faults import ContextExceeded
 from graph.models.hosted import model as hosted
 from graph.models.hosted import profile
-from graph.models.hosted.schemas import response_format, strict_schema
+from graph.models.hosted.schemas import response_format
 from graph.models.json_replies import StrictReply, parse_json
 from graph.models.limits import MAX_ITEMS, MAX_LENGTH, bounded_schema
 from graph.models.registry import chat_model
@@ -105,7 +105,7 @@ def test_each_field_of_a_schema_is_required_and_bounded():
         inner: list[Inner]
         note: str | None = None
 
-    schema = strict_schema(bounded_schema(Outer.model_json_schema()))
+    schema = bounded_schema(Outer.model_json_schema())
     inner = schema["$defs"]["Inner"]
     assert (schema["required"], inner["required"]) == (["inner", "note"], ["kind", "names"])
     assert not schema["additionalProperties"] | inner["additionalProperties"]

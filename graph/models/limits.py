@@ -54,8 +54,14 @@ def without_loop(text: str) -> str | None:
 
 
 def bounded_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema with a bound on each array, each integer and each free string that has none."""
+    """The schema in OpenAI's strict mode, with a bound on each array, each integer and each free string that has none.
+
+    In strict mode every field is required, none has a default, and there are no others.
+    """
     bounded = change_parts(schema, bounded_schema)
+    bounded.pop("default", None)
+    if "properties" in bounded:
+        bounded |= {"required": list(bounded["properties"]), "additionalProperties": False}
     kind = bounded.get("type")
     if kind == "array":
         bounded.setdefault("maxItems", MAX_ITEMS)

@@ -39,20 +39,10 @@ def remember_form(model: BaseChatOpenAI, form: str) -> None:
 
 def response_format(form: str, schema: Mapping[str, Any], *, openai: bool) -> dict[str, Any]:
     """The fields of a request that ask for a reply of this schema."""
-    strict = strict_schema(schema)
     if form == "json_schema":
-        named = {"name": "reply", "strict": True, "schema": without_lengths(strict) if openai else strict}
+        named = {"name": "reply", "strict": True, "schema": without_lengths(schema) if openai else schema}
         return {"response_format": {"type": "json_schema", "json_schema": named}}
-    return {"response_format": {"type": "json_object", "schema": strict}} if form else {}
-
-
-def strict_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema as OpenAI's strict mode wants it: every field required, none with a default, and no others."""
-    strict = change_parts(schema, strict_schema)
-    strict.pop("default", None)
-    if "properties" in strict:
-        strict |= {"required": list(strict["properties"]), "additionalProperties": False}
-    return strict
+    return {"response_format": {"type": "json_object", "schema": schema}} if form else {}
 
 
 def without_lengths(schema: Mapping[str, Any]) -> dict[str, Any]:
