@@ -16,9 +16,8 @@ from pydantic import Field
 from graph.models import tokens
 from graph.models.calls import ModelFailed, stream_reply
 from graph.models.faults import UnknownModel
-from graph.models.hf import weights
 from graph.models.hf.replies import ReplyText
-from graph.models.hf.weights import shared_weights
+from graph.models.hf.weights import ModelWeights, shared_weights
 from graph.models.json_replies import StrictReply
 from graph.models.measure import try_out
 from graph.models.registry import chat_model
@@ -84,8 +83,8 @@ def ask(model):
 
 
 def test_many_who_ask_at_once_load_it_once(name, monkeypatch):
-    loads, real = [], weights._load
-    monkeypatch.setattr(weights, "_load", lambda *a: (loads.append(a), real(*a))[1])
+    loads, real = [], ModelWeights._load
+    monkeypatch.setattr(ModelWeights, "_load", lambda self: (loads.append(self), real(self))[1])
     model = chat_model(name, quantization="fp32")
     threads = [threading.Thread(target=ask, args=(chat_model(name, quantization="fp32"),)) for _ in range(4)]
     for thread in threads:
@@ -247,20 +246,20 @@ INTERRUPTED_RUN = """
 import runpy, signal, sys, threading, time
 from dataclasses import replace
 from graph.models import local_model
-from graph.models.hf import weights
+from graph.models.hf.weights import ModelWeights
 
 def interrupt():
     time.sleep(0.5)  # by now the event loop waits; Python does not wake it for a signal that comes just before
     signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
 if {moment!r} == "loading":
-    weights._load = lambda *_: (interrupt(), threading.Event().wait())
+    ModelWeights._load = lambda self: (interrupt(), threading.Event().wait())
 else:
     local_model.REPLY_TOKENS = 8000
-    real = weights.ModelWeights.write
+    real = ModelWeights.write
     def write(self, reply):
         return real(self, replace(reply, deliver=lambda piece: (interrupt(), reply.deliver(piece))))
-    weights.ModelWeights.write = write
+    ModelWeights.write = write
 sys.argv = ["graph", "ask", "When did I adopt Biscuit?", "--persona", "marlow"]
 runpy.run_module("graph", run_name="__main__", alter_sys=True)
 """

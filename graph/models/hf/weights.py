@@ -69,7 +69,36 @@ class ModelWeights(LocalWeights):
 
     @override
     def _load(self) -> Any:
-        return _load(self.name, self.quantization)
+        import torch
+        from transformers import AutoModelForCausalLM, BitsAndBytesConfig
+        from transformers.utils import logging
+
+        # The 8-bit kernels compute in float16, and convert other types with a warning for each layer.
+        dtypes = {"fp32": torch.float32, "int8": torch.float16}
+        options: dict[str, Any] = {"dtype": dtypes.get(self.quantization, torch.bfloat16)}
+        if self.quantization == "nf4":
+            options["quantization_config"] = BitsAndBytesConfig(  # type: ignore[no-untyped-call]
+                load_in_4bit=True,
+                bnb_4bit_quant_type="nf4",
+                bnb_4bit_use_double_quant=True,
+                bnb_4bit_compute_dtype=torch.bfloat16,
+            )
+        elif self.quantization == "int8":
+            options["quantization_config"] = BitsAndBytesConfig(load_in_8bit=True)  # type: ignore[no-untyped-call]
+        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        device = {"": 0} if torch.cuda.is_available() else {"": "cpu"}
+        try:
+            # Only safetensors: the older format runs code from the file.
+            model: Any = AutoModelForCausalLM.from_pretrained(
+                self.name, device_map=device, use_safetensors=True, local_files_only=_offline(), **options
+            )
+        except (OSError, ValueError, ImportError) as fault:
+            why = str(fault).splitlines()[0][:300]
+            raise UnknownModel(
+                f"hf:{self.name} cannot be loaded in {self.quantization} here ({why}). Use another quantization or "
+                "another model"
+            ) from fault
+        return model.eval()
 
     def tokenizer(self) -> PreTrainedTokenizerBase:
         """The tokenizer, loaded on first use.
@@ -194,35 +223,3 @@ def _not_found(name: str, fault: Exception) -> str:
         f"hf:{name} is not a {kind} of a language model that can be read here ({why}). Memoir does not download "
         f"models by itself: get it with `hf download {name}`, or start with HF_HUB_OFFLINE=0"
     )
-
-
-def _load(name: str, quantization: Quantization) -> Any:  # noqa: ANN401
-    import torch
-    from transformers import AutoModelForCausalLM, BitsAndBytesConfig
-    from transformers.utils import logging
-
-    # The 8-bit kernels compute in float16, and convert other types with a warning for each layer.
-    dtypes = {"fp32": torch.float32, "int8": torch.float16}
-    options: dict[str, Any] = {"dtype": dtypes.get(quantization, torch.bfloat16)}
-    if quantization == "nf4":
-        options["quantization_config"] = BitsAndBytesConfig(  # type: ignore[no-untyped-call]
-            load_in_4bit=True,
-            bnb_4bit_quant_type="nf4",
-            bnb_4bit_use_double_quant=True,
-            bnb_4bit_compute_dtype=torch.bfloat16,
-        )
-    elif quantization == "int8":
-        options["quantization_config"] = BitsAndBytesConfig(load_in_8bit=True)  # type: ignore[no-untyped-call]
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    device = {"": 0} if torch.cuda.is_available() else {"": "cpu"}
-    try:
-        # Only safetensors: the older format runs code from the file.
-        model: Any = AutoModelForCausalLM.from_pretrained(
-            name, device_map=device, use_safetensors=True, local_files_only=_offline(), **options
-        )
-    except (OSError, ValueError, ImportError) as fault:
-        raise UnknownModel(
-            f"hf:{name} cannot be loaded in {quantization} here ({str(fault).splitlines()[0][:300]}). Use another "
-            "quantization or another model"
-        ) from fault
-    return model.eval()
