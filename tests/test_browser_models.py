@@ -176,7 +176,7 @@ def test_what_a_model_cannot_do_is_said_and_the_next_message_works(screen: Scree
 
 
 def test_an_answer_is_stopped_and_what_was_said_is_kept(app: App, screen: Screen) -> None:
-    with ChatServer(Half("notes and notes " * 9, "stall", 0.05), read) as server:
+    with ChatServer(Half("Let me look through all that you have told me so far about your cats and their birthdays", "stall", 0.05), read) as server:
         choose(screen, server.model())
         screen.page.locator("#composer textarea").fill("How old is Comma, the cat, when I stop?")
         screen.page.locator("#composer textarea").press("Enter")
@@ -198,7 +198,7 @@ def test_an_answer_is_stopped_and_what_was_said_is_kept(app: App, screen: Screen
         expect(screen.page.locator("#sources [data-answer='1']")).to_contain_text(QUESTION)
     said = told(app)
     assert "How old is Comma, the cat, when I stop?" in said
-    assert not [text for text in said if "notes" in text]
+    assert not [text for text in said if "birthdays" in text]
 
 
 def test_a_page_that_is_closed_leaves_no_half_exchange(app: App, browser: Browser) -> None:
