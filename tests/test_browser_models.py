@@ -176,7 +176,8 @@ def test_what_a_model_cannot_do_is_said_and_the_next_message_works(screen: Scree
 
 
 def test_an_answer_is_stopped_and_what_was_said_is_kept(app: App, screen: Screen) -> None:
-    with ChatServer(Half("Let me look through all that you have told me so far about your cats and their birthdays", "stall", 0.05), read) as server:
+    begun = Half("Let me look through what you have told me so far about your cats and their birthdays", "stall", 0.05)
+    with ChatServer(begun, read) as server:
         choose(screen, server.model())
         screen.page.locator("#composer textarea").fill("How old is Comma, the cat, when I stop?")
         screen.page.locator("#composer textarea").press("Enter")

@@ -39,4 +39,4 @@ def test_a_manner_is_found_by_its_name_and_anything_else_is_plain():
 
 
 def test_braces_in_what_was_told_are_not_read_as_holes():
-    assert "{text} {0}" in manner("plain").noted[0].format(text="{text} {0}")
+    assert "{text} {0}" in manner("plain").corrected.format(text="{text} {0}")

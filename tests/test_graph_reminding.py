@@ -35,7 +35,7 @@ def traced(answer):
 def test_a_feeling_brings_up_the_memory_that_fits_with_its_source(quill):
     answer = quill.say(FEELING)
     acknowledged, reminded = answer.reading.answer.split("\n\n")
-    assert acknowledged.startswith(tuple(NEWS["hard"].replies["plain"]))
+    assert acknowledged.startswith(tuple(NEWS["hard"]["plain"]))
     assert reminded == f"That reminds me: on 3 March 2024 you told me, “{NERVES}” [1]"
     (citation,) = answer.reading.citations
     assert (citation.number, citation.memory.text) == (1, NERVES)

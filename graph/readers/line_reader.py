@@ -103,7 +103,7 @@ class _Network:
         from openvino import Model
         from openvino import opset13 as op
 
-        weights = load(path)
+        weights = bert.load(path)
         self._words = minilm.package_weights()["embeddings.word_embeddings.weight"]
         self._positions = weights["bert.embeddings.position_embeddings.weight"]
         self._types = weights["bert.embeddings.token_type_embeddings.weight"]
@@ -148,38 +148,8 @@ def best_ends(ends: Array) -> tuple[int, int, float]:
     return start, end, sure
 
 
-def load(path: Path) -> dict[str, Array]:
-    """Weights from a file that `save` wrote, as float32."""
-    from safetensors.numpy import load_file
-
-    stored = load_file(path)
-    weights: dict[str, Array] = {}
-    for name, values in stored.items():
-        if name.endswith((".scale", ".zero")):
-            continue
-        if f"{name}.scale" in stored:
-            restored = (values.astype(np.float32) - stored[f"{name}.zero"]) * stored[f"{name}.scale"]
-            weights[name] = restored.reshape(len(values), -1)
-        else:
-            weights[name] = values.astype(np.float32)
-    return weights
-
-
 def recalibrate(calibration: Calibration, path: Path) -> None:
-    """Replace the calibration in a file that `save` wrote."""
+    """Replace the calibration in a file that `bert.save` wrote."""
     from safetensors.numpy import load_file, save_file
 
     save_file(load_file(path) | {"calibration": calibration.array}, path)
-
-
-def save(weights: dict[str, Array], path: Path) -> None:
-    """Write weights: the layers' matrices as bytes, which is what they are computed with, the rest as they are."""
-    from safetensors.numpy import save_file
-
-    stored: dict[str, np.ndarray] = {}
-    for name, weight in weights.items():
-        if ".layer." in name and weight.ndim == 2:
-            stored[name], stored[f"{name}.scale"], stored[f"{name}.zero"] = bert.quantized(weight)
-        else:
-            stored[name] = weight
-    save_file(stored, path)

@@ -37,11 +37,10 @@ def acknowledge(message: Message, ask: Ask, bank: Bank) -> str:
     spoken, when = manner(ask.persona.manner), message.stated_at
     if not ask.remember:
         return spoken.unrecorded
-    short = shorten(" ".join(message.statements), MAX_REPEATED)
     turn = len(ask.dialogue) // 2
-    if when is None or when.end > MAX_REPEATED:
-        return spoken.noted[turn % len(spoken.noted)].format(text=short)
-    return spoken.noted_on[turn % len(spoken.noted_on)].format(text=short, date=describe_span(when.span))
+    if when is None:
+        return spoken.noted[turn % len(spoken.noted)]
+    return spoken.noted_on[turn % len(spoken.noted_on)].format(date=describe_span(when.span))
 
 
 def _react(message: Message, ask: Ask, bank: Bank) -> str:

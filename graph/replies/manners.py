@@ -13,9 +13,9 @@ from pydantic import TypeAdapter
 class Manner:
     """The phrases of one manner.
 
-    `noted` and `noted_on` are used in turn; they may take the statement, and the latter takes its date. `corrected`
-    takes the corrected statement, `retracted` the retracted one, `unknown` the reason for an abstention, and `reminded`
-    a quoted memory. `unsure` comes before the lines that are closest to an answer.
+    `noted` and `noted_on` are used in turn; the latter takes the date of what was told. `corrected` takes the corrected
+    statement, `retracted` the retracted one, `unknown` the reason for an abstention, and `reminded` a quoted memory.
+    `unsure` comes before the lines that are closest to an answer.
     """
 
     noted: tuple[str, ...]

@@ -1,18 +1,16 @@
-"""What people type as small talk or news, and the replies in each manner: small_talk.toml and news.toml."""
+"""The replies to small talk and to news in each manner: small_talk.toml and news.toml."""
 
 from __future__ import annotations
 
 import tomllib
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
 from pydantic import TypeAdapter
 
 from graph.state import Ask
-from graph.understanding.intents import NONE
 from graph.understanding.times import describe_day
 from memory.bank.bank import Bank
 from memory.bank.queries.told import count_known, name_told
@@ -24,27 +22,22 @@ LOSS, HARD, GOOD, CRISIS = "loss", "hard", "good", "crisis"
 """The kinds of news. After a loss and in a crisis no memory is brought up; the day of good news is repeated."""
 
 
-@dataclass(frozen=True, slots=True)
-class Intent:
-    """`examples` to train on, `held_out` ones to test with, and the variants of the reply by manner."""
-
-    examples: tuple[str, ...] = ()
-    held_out: tuple[str, ...] = ()
-    replies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+Replies = Mapping[str, tuple[str, ...]]
+"""The variants of a reply by manner."""
 
 
-def _load(file: str) -> dict[str, Intent]:
+def _load(file: str) -> dict[str, Replies]:
     tables = tomllib.loads(Path(__file__).with_name(file).read_text("utf-8"))
-    return TypeAdapter(dict[str, Intent]).validate_python(tables)
+    return TypeAdapter(dict[str, Replies]).validate_python(tables)
 
 
 SMALL_TALK, NEWS = _load("small_talk.toml"), _load("news.toml")
-assert NONE in SMALL_TALK and NONE in NEWS  # noqa: PT018 (what has no intent must be trained, too)
+"""The replies to each act of small talk, and to each kind of news."""
 
 
-def reply(intent: Intent, ask: Ask, bank: Bank) -> str:
-    """A reply to an intent in the persona's manner; another variant than before in this chat, while there are any."""
-    variants = intent.replies.get(ask.persona.manner.strip().casefold(), intent.replies["plain"])
+def reply(replies: Replies, ask: Ask, bank: Bank) -> str:
+    """A reply in the persona's manner; another variant than before in this chat, while there are any."""
+    variants = replies.get(ask.persona.manner.strip().casefold(), replies["plain"])
     filled = [_fill(variant, ask, bank) for variant in variants]
     said = {turn.text.split(f" {WILL_REMEMBER}")[0] for turn in ask.dialogue if turn.role == "assistant"}
     fresh = [text for text in filled if text not in said] or filled

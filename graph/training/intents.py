@@ -1,27 +1,25 @@
-"""Train the recognisers of `graph.understanding.intents`: small talk, losses, other news, and the rest.
+"""Train the recognisers of `graph.understanding.intents`: what asks, and what always matters.
 
     python -m graph.training.intents [NAME ...]    train for MEMOIR_EMBEDDING_MODEL, report on what is held out, write
 
-Small talk, losses and news are learned from the phrases of `graph.replies.phrases`; for other news, a loss is hard
-news. Further examples without an intent are the classifier's messages and the lines of everyday chats, although a few
-of these have one. All without one weigh as much as all with one. What asks is learned from the questions about the
-chats, and their lines; what always matters (allergies, illness, losses) from `matters.jsonl`, every tenth row held out.
+What asks is learned from the questions about the chats, and their lines; what always matters (allergies, illness,
+losses) from `matters.jsonl`, every tenth row held out.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from graph.replies import phrases
 from graph.training.classifier import design, in_haste, learn_vocabulary, load_questions
-from graph.training.reader_data import load_chats
+from graph.training.reader_data import OF_SEVERAL_LINES, load_chats
 from graph.understanding import intents
 from graph.understanding.classifier import MODELS, weights_path
 from graph.understanding.intents import ALWAYS, ASKS, NONE, Recogniser
@@ -29,11 +27,8 @@ from graph.understanding.sentences import split
 from memory.embedding.embedder import Embedder, Vectors
 from memory.settings import BankSettings
 
-STRENGTH, STRENGTH_OF_NEWS = 10.0, 3.0
-"""Inverse regularisation strengths; by cross-validation on the examples 100 is no better.
-
-That of news and `MIN_NEWS_PROBABILITY` were chosen by the phrases held out, and checked on 739 sentences of everyday
-chats: 26 got a reaction, some 7 of them one that they did not call for."""
+STRENGTH, STRENGTH_OF_MATTERS = 10.0, 3.0
+"""Inverse regularisation strengths; by cross-validation on the examples 100 is no better."""
 MIN_ROWS_OF_TERM = 2
 """A term in fewer rows is dropped."""
 
@@ -42,29 +37,16 @@ Rows = dict[str, str]
 Encode = Callable[[Sequence[str]], Vectors]
 
 
-def rows(table: Mapping[str, phrases.Intent], embedding_model: str, part: str) -> Rows:
-    """The texts of "examples" or "held_out", as written and as typed in haste."""
-    written = {text: name for name, intent in table.items() for text in getattr(intent, part)}
-    hasty = {in_haste(text): name for text, name in written.items()}
-    if part == "held_out":
-        return hasty | written
-    others = [row.text for row in load_questions(embedding_model) if row.kind != "smalltalk"]
-    others += [line["text"] for chat in load_chats()[0] for line in chat["lines"]]
-    return dict.fromkeys(others, NONE) | hasty | written
-
-
-def renamed(intents_of: Callable[[str], Rows], names: Mapping[str, str], part: str) -> Rows:
-    """The same texts, some of whose intents have another name."""
-    return {text: names.get(name, name) for text, name in intents_of(part).items()}
-
-
 def questions(part: str) -> Rows:
     """Questions without their mark and statements, of the chats to train on ("examples") or of those "held_out"."""
     examples: Rows = {}
+    several: dict[str, list[dict[str, str]]] = defaultdict(list)
+    for row in OF_SEVERAL_LINES.read_text("utf-8").splitlines():
+        several[json.loads(row)["chat"]].append(json.loads(row))
     for chat in load_chats()[part == "held_out"]:
         sentences = [sentence for line in chat["lines"] for sentence in split(line["text"])]
         examples |= {text: NONE for text in sentences if not text.endswith("?")}
-        examples |= {pair["q"].rstrip("? "): ASKS for pair in chat["pairs"]}
+        examples |= {pair["q"].rstrip("? "): ASKS for pair in [*chat["pairs"], *several[chat["id"]]]}
     if part == "examples":
         examples |= {row.text.rstrip("? "): ASKS if row.kind == "question" else NONE for row in load_questions()}
     return {in_haste(text): name for text, name in examples.items()} | examples
@@ -78,16 +60,13 @@ def matters(part: str) -> Rows:
     return {in_haste(text): name for text, name in written.items()} | written
 
 
-def train(examples: Rows, encode: Encode, near: Set[str] = frozenset(), strength: float = STRENGTH) -> Recogniser:
-    """Fit a recogniser, in which all texts without an intent weigh as much as all with one.
-
-    Those in `near` are not counted there: each of them weighs as much as a text with an intent.
-    """
+def train(examples: Rows, encode: Encode, strength: float = STRENGTH) -> Recogniser:
+    """Fit a recogniser, in which all texts without an intent weigh as much as all with one."""
     texts, names = list(examples), list(examples.values())
     vocabulary = learn_vocabulary(texts, max(MIN_ROWS_OF_TERM, len(texts) // 5_000))
     matrix = design(texts, encode(texts), vocabulary)
-    far = [name == NONE and text not in near for text, name in examples.items()]
-    weight = np.where(far, sum(name != NONE for name in names) / sum(far), 1.0)
+    is_none = np.array([name == NONE for name in names])
+    weight = np.where(is_none, (~is_none).sum() / is_none.sum(), 1.0)
     fitted = LogisticRegression(C=strength, max_iter=2_000, tol=1e-3).fit(matrix, names, sample_weight=weight)
     weights, bias = fitted.coef_, fitted.intercept_
     if len(weights) == 1:  # of two classes scikit-learn keeps the difference
@@ -126,17 +105,9 @@ def main() -> None:
     parser.add_argument("name", nargs="*", help="train these files of weights only, such as news")
     wanted = parser.parse_args().name
     embedder = Embedder(BankSettings().embedding_model)
-    news = partial(rows, phrases.NEWS, embedder.model)
-    near = frozenset(text for each in phrases.NEWS[NONE].examples for text in (each, in_haste(each)))
     sources: dict[str, tuple[Callable[[str], Rows], Callable[[Rows, Encode], Recogniser]]] = {
-        intents.SMALL_TALK: (partial(rows, phrases.SMALL_TALK, embedder.model), train),
-        intents.LOSSES: (partial(renamed, news, {phrases.HARD: NONE, phrases.GOOD: NONE}), train),
-        intents.NEWS: (
-            partial(renamed, news, {phrases.LOSS: phrases.HARD}),
-            partial(train, near=near, strength=STRENGTH_OF_NEWS),
-        ),
         intents.QUESTIONS: (questions, train),
-        intents.MATTERS: (matters, partial(train, strength=STRENGTH_OF_NEWS)),
+        intents.MATTERS: (matters, partial(train, strength=STRENGTH_OF_MATTERS)),
     }
     for name, (source, fit) in sources.items():
         if wanted and name not in wanted:

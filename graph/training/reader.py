@@ -219,7 +219,7 @@ def main() -> None:
         train(model, groups[500:], EPOCHS_OPEN, flat(groups[:500]))
         save_file({n: w.contiguous() for n, w in model.state_dict().items()}, arguments.out)
     else:
-        start = {n: torch.from_numpy(w) for n, w in line_reader.load(arguments.start).items()}
+        start = {n: torch.from_numpy(w) for n, w in bert.load(arguments.start).items()}
         model.load_state_dict(start, strict=False)
         model.bert.encoder.layer[:LAYERS_LEFT].requires_grad_(False)
         model.bert.embeddings.requires_grad_(False)
@@ -228,7 +228,7 @@ def main() -> None:
         random.Random(SEED).shuffle(groups)
         train(model, groups, EPOCHS_CHATS, flat(rows_of([group for chat in held_out for group in of_chat(chat)])))
         weights = {n: w.numpy() for n, w in model.state_dict().items() if "word_embeddings" not in n}
-        line_reader.save(weights | {"calibration": Calibration().array}, line_reader.WEIGHTS)
+        bert.save(weights | {"calibration": Calibration().array}, line_reader.WEIGHTS)
         reader_calibration.main()
 
 

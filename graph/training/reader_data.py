@@ -25,6 +25,7 @@ from graph.understanding.sentences import split
 from memory.embedding.embedder import Embedder
 
 CHATS = MODELS / "reader_pairs.jsonl"
+OF_SEVERAL_LINES = MODELS / "questions_of_several_lines.jsonl"
 
 OUTDATED = "outdated"
 """The kind of a pair whose line answers with a value that another line has replaced: it answers, but worse."""

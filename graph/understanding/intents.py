@@ -1,4 +1,4 @@
-"""Recognise small talk ("thanks", "who are you?"), losses, other news, what always matters, and unmarked questions.
+"""Recognise what always matters, and questions without their mark.
 
 A logistic regression over the sentence embedding and the words, as in `graph.understanding.classifier`. Its class
 `NONE` stands for all other messages. `graph.training.intents` writes the weights, for one embedding model at a time.
@@ -15,7 +15,7 @@ from scipy.special import softmax
 
 from graph.understanding.classifier import Floats, features, weights_path
 
-SMALL_TALK, LOSSES, NEWS, QUESTIONS, MATTERS = "small_talk", "losses", "news", "asking", "matters"
+QUESTIONS, MATTERS = "asking", "matters"
 """The recognisers."""
 
 NONE, ASKS, ALWAYS = "none", "asks", "always"

@@ -64,7 +64,6 @@ def _parse(ask: Ask, services: Services) -> tuple[Message, str]:
     parts = read_parts(
         views[1 + len(context) : len(texts)] or (own,),
         services,
-        ask.persona.name,
         follows_question=form_of(said) == "question",
     )
     question = _together(parts.asking) if parts.stating and parts.asking else own

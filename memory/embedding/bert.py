@@ -17,6 +17,7 @@ import sys
 import threading
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -165,3 +166,33 @@ def quantized(weight: Array) -> tuple[NDArray[np.uint8], Array, NDArray[np.uint8
     scale = (high - low) / 255
     zero = np.rint(-low / scale).astype(np.uint8)
     return np.clip(np.rint(grouped / scale) + zero, 0, 255).astype(np.uint8), scale, zero
+
+
+def load(path: Path) -> dict[str, Array]:
+    """Weights from a file that `save` wrote, as float32."""
+    from safetensors.numpy import load_file
+
+    stored = load_file(path)
+    weights: dict[str, Array] = {}
+    for name, values in stored.items():
+        if name.endswith((".scale", ".zero")):
+            continue
+        if f"{name}.scale" in stored:
+            restored = (values.astype(np.float32) - stored[f"{name}.zero"]) * stored[f"{name}.scale"]
+            weights[name] = restored.reshape(len(values), -1)
+        else:
+            weights[name] = values.astype(np.float32)
+    return weights
+
+
+def save(weights: dict[str, Array], path: Path) -> None:
+    """Write weights: the layers' matrices as bytes, which is what they are computed with, the rest as they are."""
+    from safetensors.numpy import save_file
+
+    stored: dict[str, np.ndarray] = {}
+    for name, weight in weights.items():
+        if ".layer." in name and weight.ndim == 2:
+            stored[name], stored[f"{name}.scale"], stored[f"{name}.zero"] = quantized(weight)
+        else:
+            stored[name] = weight
+    save_file(stored, path)

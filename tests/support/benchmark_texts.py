@@ -22,7 +22,6 @@ import math
 import os
 import re
 import sys
-import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -154,9 +153,8 @@ def _telling(words: Iterable[str]) -> int:
 
 def training_texts() -> dict[str, str]:
     """Every text that trains or tunes something of ours, with the file that holds it."""
-    phrases = [ROOT / "graph" / "replies" / name for name in ("small_talk.toml", "news.toml")]
     tuned_on = [*(ROOT / "tests" / "data").glob("*.jsonl"), *(ASSETS / "conversations" / "development").glob("*.jsonl")]
-    texts = {text: file.name for file in phrases for text in _phrases(tomllib.loads(file.read_text("utf-8")))}
+    texts: dict[str, str] = {}
     for file in [*(ASSETS / "models").glob("*.jsonl"), *tuned_on]:
         texts |= dict.fromkeys(_texts(file), file.name)
     return texts
@@ -176,14 +174,6 @@ def benchmark_texts(folder: Path) -> list[str]:
 
 def _texts(file: Path) -> Iterator[str]:
     return (text for value in _values(file) for text, key in _strings(value) if key in _KEYS)
-
-
-def _phrases(section: Mapping[str, object]) -> Iterator[str]:
-    for key, value in section.items():
-        if isinstance(value, dict) and key != "replies":
-            yield from _phrases(value)
-        elif isinstance(value, list):
-            yield from value
 
 
 def _values(file: Path) -> Iterator[object]:
