@@ -119,15 +119,15 @@ _FROM_SQL: Mapping[str, Callable[[Any], Any]] = {
 
 _COLUMNS: Mapping[type, tuple[tuple[str, Callable[[Any], Any] | None], ...]] = {
     kind: tuple(
-        (f.name, _FROM_SQL.get(columns[f.name].kind))
+        (f.name, _FROM_SQL.get(columns[f.name]))
         for f in fields(kind)
         if f.name in columns and f.name != "learned"  # memories in a draft of a session, a flag in its row
     )
     for kinds, columns in (
-        ((Persona, PersonaDraft), schema.PERSONAS),
-        ((Session, SessionDraft), schema.SESSIONS),
-        ((Turn, TurnDraft), schema.TURNS),
-        ((Memory, MemoryDraft), schema.MEMORIES),
+        ((Persona, PersonaDraft), schema.COLUMNS["personas"]),
+        ((Session, SessionDraft), schema.COLUMNS["sessions"]),
+        ((Turn, TurnDraft), schema.COLUMNS["turns"]),
+        ((Memory, MemoryDraft), schema.COLUMNS["memories"]),
     )
     for kind in kinds
 }

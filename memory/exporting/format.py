@@ -12,13 +12,16 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model, model_validator
 
 from memory.bank.rows import Row, clean, format_time, memory_draft
-from memory.bank.schema import MEMORIES, PERSONAS, SESSIONS, TURNS, Columns
+from memory.bank.schema import COLUMNS
 from memory.types import MemoryDraft, PersonaDraft, Role, Store
 from memory.types import SessionSource as CameFrom
 
 VERSION = 2
 LARGEST = 2**53
 """The largest number that every reader of JSON can tell from the next."""
+
+EXPORTED_AS = {"id": "n", "external_id": "id", "session_id": "session"}
+"""The names of columns that have another one in an export."""
 
 
 def _canonical(text: str) -> str:
@@ -57,7 +60,7 @@ class _TableRow(_Row):
         return {column: getattr(self, name) for column, name, _ in self.columns}
 
 
-def _model(columns: Columns) -> type[BaseModel]:
+def _model(table: str, *left_out: str) -> type[BaseModel]:
     """A model with a field for each exported column; a subclass redefines those that have rules of their own."""
     types: dict[str, Any] = {
         "plain": (Text, ""),
@@ -65,14 +68,14 @@ def _model(columns: Columns) -> type[BaseModel]:
         "time": (Stamp | None, None),
         "list": (Any, ()),
     }
-    named = ((name, name if c.exported is None else c.exported, c.kind) for name, c in columns.items())
-    exported = tuple(each for each in named if each[1])
+    columns = ((name, EXPORTED_AS.get(name, name), kind) for name, kind in COLUMNS[table].items())
+    exported = tuple(each for each in columns if each[0] not in left_out)
     model = create_model("_Columns", __base__=_TableRow, **{name: types[kind] for _, name, kind in exported})
     model.columns = exported
     return model
 
 
-class PersonaRow(_model(PERSONAS)):  # type: ignore[misc]
+class PersonaRow(_model("personas")):  # type: ignore[misc]
     """A row of `personas`."""
 
     n: Number
@@ -88,7 +91,7 @@ class PersonaRow(_model(PERSONAS)):  # type: ignore[misc]
         return PersonaDraft(**{n: value for n, value in self.bank_columns.items() if n not in ("id", "created_at")})
 
 
-class TurnRow(_model(TURNS)):  # type: ignore[misc]
+class TurnRow(_model("turns", "session_id")):  # type: ignore[misc]
     """A row of `turns`; `recallable` tells readers that want only the dialogue whether a memory was made of it."""
 
     n: Number
@@ -100,7 +103,7 @@ class TurnRow(_model(TURNS)):  # type: ignore[misc]
     recallable: bool = True
 
 
-class SessionRow(_model(SESSIONS)):  # type: ignore[misc]
+class SessionRow(_model("sessions", "persona_id")):  # type: ignore[misc]
     """A row of `sessions` with turns of it."""
 
     n: Number
@@ -117,7 +120,7 @@ class SourceRow(_Row):
     alone: bool = True
 
 
-class MemoryRow(_model(MEMORIES)):  # type: ignore[misc]
+class MemoryRow(_model("memories", "persona_id", "key_hash", "terms")):  # type: ignore[misc]
     """A row of `memories` with its rows of `sources`, `rests_on` and `cites`; `key` is left out if it is the text.
 
     A turn's own memory has no `identity`; its turn is the first of the sources.
