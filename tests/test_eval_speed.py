@@ -113,7 +113,7 @@ def test_a_bank_that_was_broken_off_is_made_anew(tmp_path, embedder):
     half.mkdir()
     (half / "bank.db").write_text("half")
     world = banks.make(tmp_path, size, life, ["Hello."], embedder, SILENT)
-    assert Bank(world.path).count_memories(world.personas[0]) == 40
+    assert len(Bank(world.path).memories(world.personas[0])) == 40
 
 
 def test_a_bank_that_was_made_before_is_taken_as_it_is(tmp_path, embedder):

@@ -160,7 +160,7 @@ def test_a_fragment_without_an_answer_is_remembered(chat, services):
     message, answer = chat("dentist friday")
     assert "dentist friday" in message.statements
     assert not answer.reading.abstained
-    assert services.bank.count_memories(services.bank.personas()[-1].id, store="dialogue") == 1
+    assert services.bank.counts(services.bank.personas()[-1].id)["dialogue"] == 1
 
 
 @pytest.mark.parametrize("table", [phrases.SMALL_TALK, phrases.NEWS], ids=["small talk", "news"])

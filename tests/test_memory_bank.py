@@ -164,16 +164,6 @@ def test_the_day_it_was_for_the_speaker_is_kept(bank, ana):
     assert bank.turns(ana.id, 1)[0].said_at.day == 4
 
 
-def test_what_happened_in_a_span_is_found_by_event_time_before_said_time(bank, ana):
-    day = timedelta(days=1)
-    race = TimeSpan(MAY - 30 * day, MAY - 29 * day)
-    bank.add_memories(
-        ana.id, [MemoryDraft("event", "A race", event=race, said_at=MAY), MemoryDraft("world", "Talk", said_at=MAY)]
-    )
-    assert [m.text for m in bank.memories(ana.id, during=TimeSpan(MAY - 31 * day, MAY - day))] == ["A race"]
-    assert [m.text for m in bank.memories(ana.id, during=TimeSpan(MAY - day, MAY + day))] == ["Talk"]
-
-
 def test_an_id_is_never_used_again(bank, ana):
     bank.remember(ana.id, [session("One.", external_id="a")])
     with bank.writing() as db:

@@ -1,5 +1,6 @@
 """What the Memory tab lists: each fact, person and event once, and only what can be understood on its own."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import gradio as gr
@@ -149,6 +150,20 @@ def test_a_pinned_memory_is_always_listed_and_first(bank):
 def test_only_the_time_asked_for_is_listed(bank):
     bank.add_memories(1, [event("Noor found a tin of recipe cards"), event("Noor moved house", MAY + timedelta(30))])
     assert listed(bank, during=TimeSpan(MAY, MAY + timedelta(days=2))) == ["Noor found a tin of recipe cards"]
+
+
+def test_what_happened_in_a_span_is_found_by_event_time_before_said_time(bank):
+    day = timedelta(days=1)
+    race = TimeSpan(MAY - 30 * day, MAY - 29 * day)
+    texts = ("Noor won a race in Leeds", "Noor keeps bees in Kent")
+    told = [MemoryDraft("event", texts[0], event=race, said_at=MAY), MemoryDraft("world", texts[1], said_at=MAY)]
+    summaries = [replace(draft, attribute=SUMMARY) for draft in told]
+    bank.add_memories(1, [*told, *summaries, MemoryDraft("world", "The sea is salty")])
+    for first, last, text in ((31, 1, texts[0]), (1, -1, texts[1])):
+        span = TimeSpan(MAY - first * day, MAY - last * day)
+        assert listed(bank, during=span) == [text]
+        memories, total = read_other(bank, 1, "summary", span)
+        assert ([m.text for m in memories], total) == ([text], 1)
 
 
 def test_lines_picked_from_a_conversation_are_not_called_a_summary(bank):

@@ -3,7 +3,6 @@
 Every query for memories names a persona and returns that persona's memories only.
 """
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -42,6 +41,9 @@ SELECT m.*, t.said_text, (SELECT group_concat(turn_id) FROM sources WHERE memory
 FROM memories m
 LEFT JOIN turns t ON t.id = (SELECT min(turn_id) FROM sources WHERE memory_id = m.id)
 """
+
+NEWEST_FIRST = "ORDER BY m.pinned DESC, coalesce(m.event_start, m.said_at, m.recorded_at) DESC, m.id DESC"
+"""The order in which memories are shown: pinned ones first, then by when they happened, were said or were stored."""
 
 SESSION = "SELECT s.*, (SELECT count(*) FROM turns WHERE session_id = s.id) AS turn_count FROM sessions s"
 
@@ -160,34 +162,15 @@ class Bank(BankFile):
         with self.reading() as db:
             return memories_by_id(db, persona_id, ids)
 
-    def memories(
-        self,
-        persona_id: int,
-        *,
-        store: Store | None = None,
-        during: TimeSpan | None = None,
-        limit: int = -1,
-        offset: int = 0,
-    ) -> list[Memory]:
-        """A persona's memories, pinned ones first, then the newest.
-
-        `during` keeps those that happened in the span, or were said in it where no event time is known.
-        """
-        where, values = _condition(persona_id, store, during)
-        values |= {"limit": limit, "offset": offset}
-        order = "m.pinned DESC, coalesce(m.event_start, m.said_at, m.recorded_at) DESC, m.id DESC"
-        return self.read_memories(f"WHERE {where} ORDER BY {order} LIMIT :limit OFFSET :offset", values)
+    def memories(self, persona_id: int, *, store: Store | None = None, limit: int = -1) -> list[Memory]:
+        """A persona's memories, of one store or of all, pinned ones first, then the newest."""
+        clauses = f"WHERE m.persona_id = :persona AND m.store = coalesce(:store, m.store) {NEWEST_FIRST} LIMIT :limit"
+        return self.read_memories(clauses, {"persona": persona_id, "store": store, "limit": limit})
 
     def read_memories(self, clauses: str, values: Mapping[str, object]) -> list[Memory]:
         """The memories `m` that SQL clauses with named values select."""
         with self.reading() as db:
             return [rows.memory(r) for r in db.query(f"{MEMORY} {clauses}", dict(values))]
-
-    def count_memories(self, persona_id: int, *, store: Store | None = None, during: TimeSpan | None = None) -> int:
-        """The number of memories of a store and time; see `memories`."""
-        where, values = _condition(persona_id, store, during)
-        with self.reading() as db:
-            return int(db.conn.execute(f"SELECT count(*) FROM memories m WHERE {where}", values).fetchone()[0])
 
     def counts(self, persona_id: int) -> dict[str, int]:
         """The number of `sessions`, `turns` and memories of each store that a persona has."""
@@ -307,7 +290,7 @@ class Bank(BankFile):
         )
         turns: dict[int, list[Turn]] = defaultdict(list)
         with self.reading() as db:
-            for row in db.query(query, [persona_id, json.dumps(list(memory_ids))]):
+            for row in db.query(query, [persona_id, rows.json_list(memory_ids)]):
                 turns[row["memory_id"]].append(rows.turn(row))
         return dict(turns)
 
@@ -316,21 +299,8 @@ def memories_by_id(db: Database, persona_id: int, ids: Sequence[int]) -> list[Me
     """Those of a persona's memories that have these ids, in the order of the ids."""
     # The plus keeps SQLite from using the persona's index to reach rows whose ids are given.
     query = f"{MEMORY} WHERE +m.persona_id = ? AND m.id IN (SELECT value FROM json_each(?))"
-    by_id = {r["id"]: rows.memory(r) for r in db.query(query, [persona_id, json.dumps(list(ids))])}
+    by_id = {r["id"]: rows.memory(r) for r in db.query(query, [persona_id, rows.json_list(ids)])}
     return [by_id[i] for i in ids if i in by_id]
-
-
-def _condition(persona_id: int, store: Store | None, during: TimeSpan | None) -> tuple[str, dict[str, object]]:
-    """The SQL condition that selects memories `m`, and its values."""
-    where = ["m.persona_id = :persona"]
-    values: dict[str, object] = {"persona": persona_id}
-    if store is not None:
-        where.append("m.store = :store")
-        values |= {"store": store}
-    if during is not None:
-        where.append("coalesce(m.event_start, m.said_at) < :end AND coalesce(m.event_end, m.said_at) >= :start")
-        values |= {"start": rows.format_time(during.start), "end": rows.format_time(during.end)}
-    return " AND ".join(where), values
 
 
 def _require_persona(db: Database, persona_id: int) -> None:

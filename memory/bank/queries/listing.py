@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from memory.bank import rows
-from memory.bank.bank import Bank
+from memory.bank.bank import NEWEST_FIRST, Bank
 from memory.bank.learning_queue import SUMMARY
 from memory.dates.english.tense import TIME_WORDS
 from memory.search.tokens import FUNCTION_WORDS, terms, words
@@ -41,6 +41,10 @@ OTHER_KINDS: Mapping[str, str] = {
     "retracted": "m.taken_back IS NOT NULL",
 }
 """What is not listed with the facts, people and events, as SQL conditions on memories `m`."""
+
+_DURING = """(:start IS NULL
+    OR coalesce(m.event_start, m.said_at) < :end AND coalesce(m.event_end, m.said_at) >= :start)"""
+"""What happened in a span, or was said in it where no event time is known; everything if there is no span."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,37 +79,37 @@ class _Candidate:
 
 
 def list_memories(bank: Bank, persona_id: int, during: TimeSpan | None = None) -> list[Entry]:
-    """The facts, people and events to list, pinned ones first, then the newest; see `Bank.memories` for `during`."""
-    query = """
+    """The facts, people and events to list, pinned ones first, then the newest; of all times, or of one."""
+    query = f"""
         SELECT m.id, m.store, m.text, m.speaker, m.pinned, m.session_id, m.valid_from, m.valid_to, m.event_start,
-            m.event_end, m.said_at,
+            m.event_end, m.said_at, {_DURING} AS inside,
             (SELECT min(length(t.text)) FROM sources o JOIN turns t ON t.id = o.turn_id WHERE o.memory_id = m.id)
                 AS message_length
         FROM memories m
-        WHERE m.persona_id = ? AND m.store <> 'dialogue' AND m.attribute <> ? AND m.taken_back IS NULL
-        ORDER BY m.pinned DESC, coalesce(m.event_start, m.said_at, m.recorded_at) DESC, m.id DESC
+        WHERE m.persona_id = :persona AND m.store <> 'dialogue' AND m.attribute <> '{SUMMARY}' AND m.taken_back IS NULL
+        {NEWEST_FIRST}
     """
     with bank.reading() as db:
-        found = list(db.query(query, [persona_id, SUMMARY]))
+        found = list(db.query(query, _values(persona_id, during)))
     kept = [row for row in found if row["pinned"] or _is_understandable(row)]
     repeated = _repeated(_candidate(row) for row in kept if not row["pinned"])
-    inside = [row for row in kept if row["id"] not in repeated and (during is None or _is_during(row, during))]
-    return [Entry(row["id"], row["store"]) for row in inside]
+    return [Entry(row["id"], row["store"]) for row in kept if row["inside"] and row["id"] not in repeated]
 
 
 def read_other(
     bank: Bank, persona_id: int, kind: str, during: TimeSpan | None = None, limit: int = -1, offset: int = 0
 ) -> tuple[list[Memory], int]:
     """Some of a persona's memories of one of the `OTHER_KINDS`, the newest first, and the number of all of them."""
-    where = f"WHERE m.persona_id = :persona AND {OTHER_KINDS[kind]}"
-    values: dict[str, object] = {"persona": persona_id, "limit": limit, "offset": offset}
-    if during is not None:
-        where += " AND coalesce(m.event_start, m.said_at) < :end AND coalesce(m.event_end, m.said_at) >= :start"
-        values |= {"start": rows.format_time(during.start), "end": rows.format_time(during.end)}
-    order = "ORDER BY m.pinned DESC, coalesce(m.event_start, m.said_at, m.recorded_at) DESC, m.id DESC"
+    where = f"WHERE m.persona_id = :persona AND {OTHER_KINDS[kind]} AND {_DURING}"
+    values = {**_values(persona_id, during), "limit": limit, "offset": offset}
     with bank.reading() as db:
         total = int(db.conn.execute(f"SELECT count(*) FROM memories m {where}", values).fetchone()[0])
-    return bank.read_memories(f"{where} {order} LIMIT :limit OFFSET :offset", values), total
+    return bank.read_memories(f"{where} {NEWEST_FIRST} LIMIT :limit OFFSET :offset", values), total
+
+
+def _values(persona_id: int, during: TimeSpan | None) -> dict[str, object]:
+    start, end = (rows.format_time(during.start), rows.format_time(during.end)) if during else (None, None)
+    return {"persona": persona_id, "start": start, "end": end}
 
 
 def _is_understandable(row: rows.Row) -> bool:
@@ -167,9 +171,3 @@ def _repeated(candidates: Iterable[_Candidate]) -> set[int]:
         for term in each.content:
             with_term[term].append(each)
     return repeated
-
-
-def _is_during(row: rows.Row, during: TimeSpan) -> bool:
-    first, last = row["event_start"] or row["said_at"], row["event_end"] or row["said_at"]
-    start, end = rows.format_time(during.start) or "", rows.format_time(during.end) or ""
-    return first is not None and first < end and last >= start
