@@ -9,7 +9,7 @@ from memory.bank.bank import Bank
 from memory.bank.queries.indexing import index_terms
 from memory.search import tokens
 from memory.search.engine.index import IndexCache
-from memory.search.engine.reference import reference_bm25
+from memory.search.engine.postings import reference_bm25
 from memory.types import MemoryDraft, PersonaDraft
 
 

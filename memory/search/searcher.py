@@ -17,8 +17,7 @@ from memory.bank.rows import clean
 from memory.embedding.embedder import Embedder, Vectors
 from memory.search.engine.candidates import select
 from memory.search.engine.index import Index, IndexCache
-from memory.search.engine.postings import term_code
-from memory.search.engine.reference import reference_bm25
+from memory.search.engine.postings import reference_bm25, term_code
 from memory.search.fusion import Scores
 from memory.search.names import possible_names
 from memory.search.scoring import Breakdown, Candidates, SearchSettings, Subject, overlapping, score
