@@ -12,8 +12,8 @@ from itertools import accumulate
 
 from sqlite_utils import Database
 
-from memory.bank import rows
 from memory.bank.bank import Bank
+from memory.bank.queries.told import relationships
 from memory.bank.relations import YOU
 from memory.types import STORES, Memory
 
@@ -139,20 +139,13 @@ def relations(bank: Bank, persona_id: int, name: str, as_of: datetime, user: str
     A relation without a head is one of the person whom most of the others are about, or else of the one called `name`.
     Whatever the user is called in them, they are one person, `user`.
     """
-    query = (
-        "SELECT relation_head AS head, relation_name AS name, relation_tail AS tail, text FROM memories "
-        "WHERE persona_id = :persona AND store = 'relationship' AND "
-        "taken_back IS NULL AND (valid_from IS NULL OR valid_from <= :at) AND (valid_to IS NULL OR valid_to > :at) "
-        "AND (said_at IS NULL OR said_at <= :at) ORDER BY coalesce(valid_from, said_at) DESC, id DESC LIMIT :limit"
-    )
     with bank.reading() as db:
-        memories = list(db.query(query, {"persona": persona_id, "at": rows.format_time(as_of), "limit": RELATIONS}))
         own = {YOU, user, user.split()[0], *_user_speakers(db, persona_id)}
     same = dict.fromkeys(own, user)
     stated = [
-        Tie(same.get(row["head"], row["head"]), row["name"], same.get(row["tail"], row["tail"]), row["text"])
-        for row in memories
-        if row["tail"]
+        Tie(same.get(each.head, each.head), each.name, same.get(each.tail, each.tail), memory.text)
+        for memory in relationships(bank, persona_id, as_of, RELATIONS)
+        if (each := memory.relation)
     ]
     middle = next((head for head, _ in Counter(tie.head for tie in stated if tie.head).most_common(1)), name)
     known: dict[tuple[str, str], Tie] = {}

@@ -35,6 +35,12 @@ def known_relations(bank: Bank, persona_id: int, as_of: datetime) -> list[Relati
         return [Relation(*row) for row in found]
 
 
+def relationships(bank: Bank, persona_id: int, as_of: datetime, limit: int) -> list[Memory]:
+    """The memories of who is what to whom that held at a moment, the latest first."""
+    clauses = f"WHERE {_HOLDS} AND m.store = 'relationship' {_LATEST}"
+    return bank.read_memories(clauses, {**_values(persona_id, as_of), "most": limit})
+
+
 def facts_told(bank: Bank, persona_id: int, as_of: datetime) -> list[Memory]:
     """The facts that a user told about themselves and their people, and that held at a moment, the latest first."""
     related = f"WHERE {_HOLDS} AND m.store IN ('profile', 'relationship') AND m.relation_tail <> '' AND t.role = 'user'"
