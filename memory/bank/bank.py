@@ -12,14 +12,8 @@ from sqlite_utils import Database
 from memory.bank import journal, rows
 from memory.bank.connection import BankFile
 from memory.bank.facts import add_memory
-from memory.bank.sessions import (
-    change_persona,
-    find_or_create_persona,
-    record_sessions,
-    rename_persona,
-    store_session,
-)
-from memory.errors import UnknownMemory, UnknownPersona
+from memory.bank.sessions import change_persona, find_or_create_persona, record_sessions, store_session
+from memory.errors import MemoirError, UnknownMemory, UnknownPersona
 from memory.types import (
     CitingAnswer,
     Memory,
@@ -121,7 +115,16 @@ class Bank(BankFile):
             MemoirError: the name is empty or taken, or there is no persona of that number.
         """
         with self.writing() as db:
-            return rename_persona(db, persona_id, name)
+            cleaned = " ".join(rows.clean(name).split())
+            if not cleaned:
+                raise MemoirError("Give the persona a name. Nothing was changed.")
+            names = dict(db.conn.execute("SELECT id, name FROM personas"))
+            if cleaned.casefold() in {other.casefold() for number, other in names.items() if number != persona_id}:
+                raise MemoirError(f"There is already a persona called {cleaned}. Choose another name.")
+            renamed = change_persona(db, persona_id, name=cleaned)
+            if cleaned != names[persona_id]:
+                journal.record(db, "renamed", persona_id, {"personas": 1})
+            return renamed
 
     # --- writing
 

@@ -17,7 +17,7 @@ from memory.bank import journal, rows
 from memory.bank.facts import add_learned, retract
 from memory.bank.queries.transfer import turns_by_identity
 from memory.bank.rows import clean_draft, draft_columns, insert, link_sources, memory_row, next_id
-from memory.errors import MemoirError, UnknownPersona
+from memory.errors import UnknownPersona
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, TurnDraft, WriteCounts
 
 EarlierTurns = Sequence[tuple[str, str, str]]
@@ -42,20 +42,6 @@ def find_or_create_persona(db: Database, draft: PersonaDraft, created_at: str | 
     made = rows.persona(next(db.query("SELECT * FROM personas WHERE id = ?", [table.last_pk])))
     journal.record(db, "created", made.id, {"personas": 1})
     return made
-
-
-def rename_persona(db: Database, persona_id: int, name: str) -> Persona:
-    """Give a persona another name, which no other persona may have."""
-    cleaned = " ".join(rows.clean(name).split())
-    if not cleaned:
-        raise MemoirError("Give the persona a name. Nothing was changed.")
-    names = dict(db.conn.execute("SELECT id, name FROM personas"))
-    if cleaned.casefold() in {name.casefold() for other, name in names.items() if other != persona_id}:
-        raise MemoirError(f"There is already a persona called {cleaned}. Choose another name.")
-    renamed = change_persona(db, persona_id, name=cleaned)
-    if cleaned != names[persona_id]:
-        journal.record(db, "renamed", persona_id, {"personas": 1})
-    return renamed
 
 
 def change_persona(db: Database, persona_id: int, **columns: str | int) -> Persona:
