@@ -21,7 +21,7 @@ from memory.search.engine.postings import reference_bm25, term_code
 from memory.search.fusion import Scores
 from memory.search.names import possible_names
 from memory.search.scoring import Breakdown, Candidates, SearchSettings, Subject, overlapping, score
-from memory.search.tokens import content_terms, limit_terms
+from memory.search.tokens import query_terms
 from memory.types import STORES, DropReason, Hit, Memory
 
 MAX_NAMES = 64
@@ -111,7 +111,7 @@ class Searcher:
         subject: Subject,
     ) -> tuple[Candidates, NDArray[np.bool_]]:
         """The memories to score, and which of them are pinned, shape (m,)."""
-        queries = [limit_terms(content_terms(view.text)) for view in views]
+        queries = [query_terms(view.text) for view in views]
         lexical = _lexical_scores(db, persona_id, index, queries, as_of, settings)
         dense = index.dense_scores(np.stack([view.vector for view in views]))
         rows = select(index, lexical, dense, as_of, subject.sure_spans, max(settings.k, settings.depth))

@@ -2,7 +2,6 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
 from functools import lru_cache
 
 import Stemmer
@@ -54,10 +53,8 @@ def content_terms(text: str) -> list[str]:
     return list(dict.fromkeys(terms(" ".join(content) or text)))
 
 
-def limit_terms(query: Sequence[str]) -> list[str]:
-    """At most `MAX_QUERY_TERMS` distinct terms: the longest, which are likely the rarest."""
-    unique = list(dict.fromkeys(query))
-    if len(unique) <= MAX_QUERY_TERMS:
-        return unique
+def query_terms(text: str) -> list[str]:
+    """The content terms of a question, at most `MAX_QUERY_TERMS`: the longest, which are likely the rarest."""
+    content = content_terms(text)
     # Longer words are rarer (Zipf), and no index look-up is needed; the sort is stable.
-    return sorted(unique, key=len, reverse=True)[:MAX_QUERY_TERMS]
+    return content if len(content) <= MAX_QUERY_TERMS else sorted(content, key=len, reverse=True)[:MAX_QUERY_TERMS]
