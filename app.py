@@ -23,7 +23,7 @@ from eval.settings import EvalSettings
 from eval.tab.evaluate_tab import EvaluateTab
 from graph.assistant import Assistant
 from graph.server.api import PublicApi
-from graph.server.page_mount import LOGO, PERSONA_AVATAR, USER_AVATAR
+from graph.server.page_mount import LOGO, PERSONA_AVATAR, USER_AVATAR, Page
 from graph.server.request_limits import MAX_QUEUED
 from graph.server.sample import example_questions
 from graph.server.services import Background
@@ -44,7 +44,7 @@ def build_page(settings: EvalSettings, services: Services, background: Backgroun
     options = ChatOptions(example_questions(), (USER_AVATAR, PERSONA_AVATAR), choose_model=not user)
     assistant = Assistant(services)
     page: gr.Blocks
-    with gr.Blocks(title="Memoir", analytics_enabled=False) as page:
+    with Page(title="Memoir", analytics_enabled=False) as page:
         # First: Gradio numbers later events of the same name ("forget_1").
         PublicApi(assistant, background.indexer, background.learner).add_to_page()
         gr.HTML(render("page_header.html", logo=LOGO.as_posix(), user=user), padding=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from collections.abc import Iterator
@@ -12,6 +13,9 @@ import gradio as gr
 import pytest
 
 from graph.server.page_isolation import isolate_pages
+from graph.server.page_mount import Page
+from memory.errors import MemoirError
+from memory.tab.events import PRIVATE
 from memory.users import Users
 from support.app_client import Program, two_users
 
@@ -125,3 +129,22 @@ def test_a_component_made_in_another_thread_is_no_part_of_the_page_under_constru
     assert "before" in held
     assert "after" in held
     assert MARK not in held
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (MemoirError("no <flour>"), "no &lt;flour&gt;"),
+        (KeyError("/home/ann"), "Memoir ran into a bug (KeyError). See the terminal for details."),
+    ],
+)
+def test_an_error_of_a_handler_is_shown_escaped_and_a_bug_without_its_text(error: Exception, message: str) -> None:
+    def fail() -> None:
+        raise error
+
+    with Page() as page:
+        gr.Button().click(fail, **PRIVATE)
+    with pytest.raises(gr.Error) as shown:
+        asyncio.run(page.process_api(0, []))
+    assert shown.value.message == message
+    assert shown.value.print_exception is isinstance(error, KeyError)  # a traceback in the terminal, of bugs alone

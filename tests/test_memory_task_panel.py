@@ -91,7 +91,7 @@ def test_an_error_ends_the_task_and_is_shown(bar):
 
     shown = bar.run("Baking", HERE, fails)
     assert not next(shown)[bar.stop].visible
-    with pytest.raises(gr.Error, match="no &lt;flour&gt;"):
+    with pytest.raises(MemoirError, match="no <flour>"):
         next(shown)
 
 

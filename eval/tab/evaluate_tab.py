@@ -21,7 +21,7 @@ from eval.tab.runs_panel import RunsPanel
 from eval.tab.views import render_table_notes
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
-from memory.tab.events import PRIVATE, UNCHANGED, Update, show_errors
+from memory.tab.events import PRIVATE, UNCHANGED, Update
 from memory.tab.tables import build_table
 from memory.tab.templates import empty_state, render
 
@@ -63,10 +63,9 @@ class EvaluateTab:
         form.stop.click(self.stop, None, running, **PRIVATE)
         self.clock.tick(self.refresh, self.shown, ended, **PRIVATE)
         self.table.select(self.open_row, None, opened, **PRIVATE)
-        runs.open.click(show_errors(self.open), runs.selected, opened, **PRIVATE)
+        runs.open.click(self.open, runs.selected, opened, **PRIVATE)
         runs.sure.click(self.delete, [runs.selected, result.name, form.benchmark], [*runs.outputs, *opened], **PRIVATE)
 
-    @show_errors
     def enter(self, benchmark: str, typed: str, shown: int, current: str) -> Update:
         """Show the tab as it is now: its form, the runs, and what is in progress."""
         filled = {} if current or typed else self._fill_in(benchmark)
@@ -82,7 +81,6 @@ class EvaluateTab:
     def _fill_in(self, benchmark: str) -> Update:
         return {**self.form.choose_benchmark(benchmark), self.empty: self._invite(benchmark)}
 
-    @show_errors
     def start(self, *values: Any) -> Update:  # noqa: ANN401  # what the components hold
         """Start the runs that the form describes."""
         return self._show_status(self.runner.start(make_plan(self.evaluator, self.form.read(*values))))
@@ -92,7 +90,6 @@ class EvaluateTab:
         self.runner.stop()
         return self._show_status(self.runner.status)
 
-    @show_errors
     def refresh(self, shown: int) -> Update:
         """Show the progress; once the runs have ended, their result."""
         status = self.runner.status
@@ -134,12 +131,10 @@ class EvaluateTab:
         """Show one run."""
         return {self.empty: "", self.table_body: gr.Column(visible=False), **self.result.show(name)}
 
-    @show_errors
     def open_row(self, event: gr.SelectData) -> Update:
         """Show the run whose row of the table was clicked."""
         return self.result.show(str(event.row_value[-1]))
 
-    @show_errors
     def delete(self, name: str, current: str, benchmark: str) -> Update:
         """Delete the selected run; hide its result if it is open."""
         status = self.runner.status

@@ -14,7 +14,7 @@ from eval.rating.sheet import Reply
 from eval.rating.summary import summarise
 from eval.runs.folder import Runs
 from eval.tab.downloads import Download, connect_download
-from memory.tab.events import PRIVATE, show_errors
+from memory.tab.events import PRIVATE
 
 HOW = "\n".join(
     [
@@ -47,8 +47,8 @@ class RatingPanel:
             )
             found = gr.Markdown(elem_id="eval-rate-found")
         chosen = [selected, other, both, reference]
-        connect_download(button, show_errors(self.export), chosen)
-        gr.on([files.upload, files.delete], show_errors(self.read), [files, *chosen], found, **PRIVATE)
+        connect_download(button, self.export, chosen)
+        gr.on([files.upload, files.delete], self.read, [files, *chosen], found, **PRIVATE)
         files.clear(lambda: "", None, found, **PRIVATE)
 
     def export(self, name: str, other: str | None, both: bool, reference: bool) -> Download:

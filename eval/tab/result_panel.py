@@ -23,7 +23,7 @@ from eval.tab.result_tabs import (
 )
 from eval.tab.views import render_cards, render_run_heading
 from memory.exporting.json_values import to_json_values
-from memory.tab.events import PRIVATE, Update, show_errors
+from memory.tab.events import PRIVATE, Update
 
 SCROLL_TO_PROBE = "() => document.querySelector('#eval-question').scrollIntoView({ block: 'start' })"
 """Scrolls to the probe that was opened, below the list."""
@@ -101,7 +101,6 @@ class ResultPanel:
         """Show no run."""
         return {self.name: "", self.body: gr.Column(visible=False)}
 
-    @show_errors
     def export(self, name: str, kind: str) -> Download:
         """Write the report of a run as CSV, JSON or Markdown."""
         report = self.runs.open(name).report
@@ -112,12 +111,10 @@ class ResultPanel:
             return {"name": f"{name}.json", "type": "application/json", "text": text}
         return {"name": f"{name}.md", "type": "text/markdown", "text": to_markdown(report)}
 
-    @show_errors
     def show_axis(self, name: str, axis: str | None, metric: str | None) -> Update:
         """Show the groups of an axis."""
         return self.groups.show_axis(self.runs.open(name).report, axis, metric)
 
-    @show_errors
     def list_probes(self, name: str, metric: str | None, group: str | None) -> Update:
         """Turn to the probes of a group."""
         return {self.tabs: gr.Tabs(selected="probes"), **self.probes.show(self.runs.open(name), metric, group or ALL)}
@@ -126,7 +123,6 @@ class ResultPanel:
         """List the probes of the metric that was clicked."""
         return self.list_probes(name, str(event.row_value[-1]), ALL)
 
-    @show_errors
     def list_of_group(self, name: str, axis: str, metric: str | None, event: gr.SelectData) -> Update:
         """List the probes of the group that was clicked, by the metric of the column."""
         header = self.groups.header(self.runs.open(name).report, axis, metric)
@@ -143,7 +139,6 @@ class ResultPanel:
         """List the wrong answers with the cause that was clicked."""
         return self.list_probes(name, metric, f"wrong because: {event.row_value[0]}")
 
-    @show_errors
     def show_probe(self, name: str, event: gr.SelectData) -> Update:
         """Open the probe that was clicked."""
         run = self.runs.open(name)

@@ -25,7 +25,7 @@ from eval.tab.rating_panel import RatingPanel
 from eval.tab.views import PLAIN_NAMES, describe_run, metric_name, render_run_card
 from memory.errors import MemoirError
 from memory.formatting import format_time
-from memory.tab.events import PRIVATE, Update, show_errors
+from memory.tab.events import PRIVATE, Update
 from memory.tab.tables import build_table
 from memory.tab.templates import hint, render
 
@@ -104,7 +104,6 @@ class RunsPanel:
         hidden = {self.flips: gr.Dataframe(visible=False), self.differences: gr.Dataframe(visible=False)}
         return {self.outcome: "", **hidden, self.download: gr.Button(visible=False)}
 
-    @show_errors
     def select(self, event: gr.SelectData) -> Update:
         """Show the run whose row was clicked, and those it can be compared with."""
         run = self.runs.get(str(event.row_value[-1]))
@@ -121,7 +120,6 @@ class RunsPanel:
             **self._hide_comparison(),
         }
 
-    @show_errors
     def show_comparison(self, name: str, other: str | None) -> Update:
         """Compare the selected run with another."""
         if not other:
@@ -138,13 +136,11 @@ class RunsPanel:
             self.download: gr.Button(visible=True),
         }
 
-    @show_errors
     def export_comparison(self, name: str, other: str) -> Download:
         """Write the comparison as Markdown."""
         text = comparison_markdown(compare_runs(self.runs.get(name), self.runs.get(other)))
         return {"name": f"{name}-compared.md", "type": "text/markdown", "text": text}
 
-    @show_errors
     def ask_to_delete(self, name: str) -> Update:
         """Ask whether to delete the selected run."""
         run = self.runs.get(name)

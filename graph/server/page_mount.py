@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+from html import escape
 from pathlib import Path
 from typing import Any, NoReturn
 
 import gradio as gr
 from fastapi import FastAPI
-from gradio import processing_utils, queueing, utils
+from gradio import processing_utils
 from starlette.routing import Mount
 
 from graph.server.api import return_json
 from graph.server.request_limits import MAX_UPLOAD_BYTES
-from memory.tab.events import to_gradio_error
+from memory.errors import MemoirError
 
 WEB = Path(__file__).parents[2] / "assets" / "web"
 
@@ -22,7 +23,24 @@ LOGO, USER_AVATAR, PERSONA_AVATAR = PICTURES = tuple(
 )
 """The files that every page serves; all others that it serves are downloads of its user."""
 
-_gradio_error_payload = utils.error_payload
+
+class Page(gr.Blocks):
+    """A page that shows the errors of its events in words that are meant for its user."""
+
+    async def process_api(self, *args: Any, **kwargs: Any) -> dict[str, Any]:  # noqa: ANN401  # as Gradio's
+        """Run an event; what it raises becomes a message on the screen."""
+        try:
+            return await super().process_api(*args, **kwargs)
+        except gr.Error:
+            raise
+        except MemoirError as error:
+            # Escaped: Gradio shows messages as HTML, and an error may quote a file.
+            message = escape(str(error))
+            raise gr.Error(message, title="Something went wrong", duration=12, print_exception=False) from error
+        except Exception as error:
+            # Not its text, which may name files of the server or quote another user.
+            message = f"Memoir ran into a bug ({type(error).__name__}). See the terminal for details."
+            raise gr.Error(message, duration=12) from error
 
 
 def mount_page(page: gr.Blocks, uploads: Path) -> FastAPI:
@@ -41,11 +59,11 @@ def mount_page(page: gr.Blocks, uploads: Path) -> FastAPI:
         max_file_size=MAX_UPLOAD_BYTES,
         ssr_mode=False,
         enable_monitoring=False,
+        show_error=False,  # else Gradio shows the text of any error, which may name files of the server
         mcp_server=True,
     )
     # A request may name an address instead of a file, and Gradio would fetch it.
     processing_utils.async_ssrf_protected_get = _fetch_nothing
-    utils.error_payload = queueing.error_payload = _describe_error  # type: ignore[attr-defined]
     # Gradio checks that a file named in a request was uploaded only if it believes that the page was launched.
     page.has_launched = True
     return_json(page)
@@ -56,13 +74,6 @@ def mount_page(page: gr.Blocks, uploads: Path) -> FastAPI:
 
 async def _fetch_nothing(url: str) -> NoReturn:
     raise gr.Error("Memoir does not fetch files from other machines. Upload the file itself.", print_exception=False)
-
-
-def _describe_error(error: BaseException | None, show_error: bool) -> dict[str, Any]:
-    """Describe an error to a client. Gradio would show any text, which may name files and users of the server."""
-    if error is not None and not isinstance(error, gr.Error):
-        error = to_gradio_error(error)
-    return _gradio_error_payload(error, show_error)
 
 
 def load_theme() -> gr.themes.Base:

@@ -26,7 +26,7 @@ from graph.tab.trace.trace_panel import TracePanel
 from graph.understanding.parts import tells
 from memory.bank.queries.chats import memories_of_turn
 from memory.search.indexer import Indexer
-from memory.tab.events import Update, to_gradio_error
+from memory.tab.events import Update
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -79,9 +79,9 @@ class Answering:
                 yield self._below(bubbles, messages.status(waiting))
             async for update in self._write(assistant, ask, chat, bubbles, stop):
                 yield update
-        except Exception as error:  # the edge: whatever it was, the page must not wait for ever
+        except Exception:  # whatever it was, the page must not wait for ever
             yield {self.box.composer: messages.ready(text), self.box.bubbles: messages.shown(chat.bubbles)}
-            raise to_gradio_error(error) from error
+            raise
         finally:
             if self.stops.get(chat.id) is stop:
                 del self.stops[chat.id]

@@ -27,7 +27,7 @@ from memory.bank.queries.chats import find_chat
 from memory.errors import MemoirError
 from memory.formatting import format_count
 from memory.search.indexer import Indexer, count_pending
-from memory.tab.events import PRIVATE, UNCHANGED, Update, show_errors
+from memory.tab.events import PRIVATE, UNCHANGED, Update
 from memory.tab.import_panel import ImportPanel
 from memory.tab.memory_list import persona_choices
 from memory.tab.templates import empty_state, hint, render
@@ -144,14 +144,12 @@ class ChatTab:
         # Not with Gradio's `cancels`, which covers the chat with the word "Error".
         self.box.composer.stop(answering.stop, self.chat, None, **PRIVATE)
 
-    @show_errors
     def open_page(self, request: gr.Request) -> Update:
         """Show the chat or the persona that the page's address names, or welcome a new user."""
         place = find_place(self.bank, request.query_params)
         shown = self.open_chat(*place) if place else self.show_welcome()
         return {**shown, self.encoder.choice: self.encoder.model_in_use(), **self.model.describe()}
 
-    @show_errors
     def show_welcome(self) -> Update:
         """Ask a new user's name, and offer the demo if it is there."""
         return {
@@ -160,19 +158,16 @@ class ChatTab:
             self.talk: gr.Column(visible=False),
         }
 
-    @show_errors
     def open_demo(self) -> Update:
         """Start a chat with the persona that comes with Memoir."""
         demo = _find_demo(self.bank)
         return self.open_chat(demo.id) if demo else UNCHANGED
 
-    @show_errors
     def open_own(self) -> Update:
         """Leave the demo for the newest persona of the user's own, or to begin."""
         own = [persona.id for persona in self.bank.personas() if persona.external_id != SAMPLE]
         return self.open_chat(own[-1]) if own else self.show_welcome()
 
-    @show_errors
     def open_past_chat(self, chat: Chat, event: gr.EventData) -> Update:
         """Go on with a chat of the list."""
         past = find_chat(self.bank, str(event.chat))
@@ -183,7 +178,6 @@ class ChatTab:
         self.learner.close(chat.id)
         return self.open_chat(past.persona_id, past.external_id)
 
-    @show_errors
     def show_sources(self, chat: Chat, event: gr.EventData) -> Update:
         """Show the sources of an earlier answer."""
         number = int(event.answer)
@@ -191,7 +185,6 @@ class ChatTab:
             return UNCHANGED
         return {self.sources: render_sources_of(self.bank, chat.persona_id, number, chat.answers[number - 1])}
 
-    @show_errors
     def choose_persona(self, chat: Chat, persona_id: int | None) -> Update:
         """Start a chat with another persona."""
         if persona_id == chat.persona_id:
@@ -199,25 +192,21 @@ class ChatTab:
         self.learner.close(chat.id)
         return self.open_chat(persona_id)
 
-    @show_errors
     def show_imported(self, persona_id: int | None) -> Update:
         """Start a chat with the persona that was imported."""
         self.learner.wake()
         return self.open_chat(persona_id) if persona_id is not None else UNCHANGED
 
-    @show_errors
     def start_chat(self, chat: Chat, as_of: str | None) -> Update:
         """Start another chat with the same persona."""
         self.learner.close(chat.id)
         return self._start(_find(self.bank, chat.persona_id), as_of)
 
-    @show_errors
     def set_proactive(self, chat: Chat, proactive: bool) -> None:
         """Keep whether the persona brings up memories on its own."""
         if chat.persona_id is not None:
             self.bank.set_proactive(chat.persona_id, proactive=proactive)
 
-    @show_errors
     def find_last_day(self, chat: Chat) -> str:
         """Return the last day of the history."""
         period = self.bank.time_range(chat.persona_id) if chat.persona_id is not None else None
@@ -225,7 +214,6 @@ class ChatTab:
             raise MemoirError("Nothing in this history has a date yet.")
         return f"{period.end:%Y-%m-%d}"
 
-    @show_errors
     def explain_date(self, chat: Chat, as_of: str | None) -> Markup:
         """Say what the chosen date means."""
         return hint(explain_as_of(self.bank, _find(self.bank, chat.persona_id), as_of))
@@ -239,7 +227,6 @@ class ChatTab:
         state = f"Indexing {format_count(pending, 'memory', 'memories')}…" if pending else self.learner.state
         return {self.indexing: hint(state), self.timer: gr.Timer(active=pending > 0)}
 
-    @show_errors
     def open_chat(self, preferred: int | None, chat_id: str = "") -> Update:
         """Go on with a chat, or start one with a persona, at the time that its history calls for."""
         choices = persona_choices(self.bank)

@@ -9,7 +9,7 @@ from graph.assistant import Assistant
 from memory.embedding import e5, minilm
 from memory.embedding.embedder import installed, shared
 from memory.search.indexer import Indexer, count_pending
-from memory.tab.events import PRIVATE, Update, show_errors
+from memory.tab.events import PRIVATE, Update
 from memory.tab.templates import hint
 
 LABELS = {minilm.NAME: "English, fastest", e5.NAME: "100 languages"}
@@ -33,7 +33,6 @@ class EncoderPanel:
         """The name of the model in use."""
         return self.assistant.services.searcher.embedder.model
 
-    @show_errors
     def choose(self, model: str) -> Update:
         """Search with another model from the next message on, and index the memories with it in the background."""
         bank = self.assistant.services.bank

@@ -16,7 +16,7 @@ from graph.models.quantization import Quantization
 from graph.models.registry import NONE, chat_model, chat_model_or_none, is_named, parse_name
 from graph.settings import PipelineSettings
 from memory.errors import MemoirError
-from memory.tab.events import PRIVATE, Update, show_errors, to_gradio_error
+from memory.tab.events import PRIVATE, Update
 from memory.tab.templates import hint
 
 GIB = 2**30
@@ -93,7 +93,6 @@ class ModelPanel:
         chosen = (name or NONE).strip() or NONE
         return assistant.reading_with(chat_model_or_none(chosen, quantization), chosen, quantization)
 
-    @show_errors
     def choose_model(self, name: str | None, quantization: Quantization, names: list[str]) -> Update:
         """Say what the chosen model means, and keep its name in the list."""
         chosen = (name or NONE).strip() or NONE
@@ -114,9 +113,8 @@ class ModelPanel:
             yield {self.status: hint(describe_trial(trial))}
         except MemoirError as error:
             yield {self.status: hint(f"The test failed: {error}")}
-            raise to_gradio_error(error) from error
+            raise
 
-    @show_errors
     def unload_model(self, name: str | None, quantization: Quantization) -> Markup:
         """Free the memory of a local model."""
         model = chat_model_or_none(name or NONE, quantization)

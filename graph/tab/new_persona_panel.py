@@ -9,7 +9,7 @@ from graph.tab.introduction import tell_name
 from memory.bank.bank import Bank
 from memory.errors import MemoirError
 from memory.tab.card_fields import CardFields
-from memory.tab.events import PRIVATE, Update, show_errors
+from memory.tab.events import PRIVATE, Update
 from memory.types import PersonaDraft
 
 PROACTIVE = "Bring up memories on its own"
@@ -37,7 +37,6 @@ class NewPersonaPanel:
         outputs = [self.name, self.description, self.proactive, *self.card.inputs, self.created]
         create.click(self.create, inputs, outputs, **PRIVATE)
 
-    @show_errors
     def create(self, name: str, description: str, manner: str, proactive: bool, *card: str) -> Update:
         """Create the persona and empty the fields."""
         if not name.strip():

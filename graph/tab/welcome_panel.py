@@ -6,7 +6,7 @@ import gradio as gr
 
 from graph.tab.introduction import introduce
 from memory.bank.bank import Bank
-from memory.tab.events import PRIVATE, Update, show_errors
+from memory.tab.events import PRIVATE, Update
 from memory.tab.templates import render
 
 
@@ -33,7 +33,6 @@ class WelcomePanel:
                 self.demo = gr.Button("Try the demo", elem_id="welcome-demo")
         gr.on([start.click, self.name.submit], self.start, self.name, [self.name, self.started], **PRIVATE)
 
-    @show_errors
     def start(self, name: str) -> Update:
         """Create the user's own persona, and tell it the name."""
         persona, chat_id = introduce(self.bank, name)

@@ -14,7 +14,7 @@ from memory.bank.corrections import ChangeKind, Version, version_of
 from memory.dates.expressions import describe_span
 from memory.forgetting import forget
 from memory.formatting import format_day, parse_date
-from memory.tab.events import PRIVATE, Update, show_errors
+from memory.tab.events import PRIVATE, Update
 from memory.tab.memory_card import render_card, render_origin
 from memory.tab.templates import empty_state, render
 from memory.types import SEMANTIC, Memory
@@ -124,7 +124,6 @@ class MemoryDetail:
 
     # --- correcting
 
-    @show_errors
     def open_form(self, persona_id: int, memory_id: int) -> Update:
         """Fill the form with what the memory says now."""
         memory = self.bank.memory(persona_id, memory_id)
@@ -137,40 +136,34 @@ class MemoryDetail:
             self.until: gr.Textbox(format_day(memory.valid_to), visible=fact),
         }
 
-    @show_errors
     def save_form(self, persona_id: int, memory_id: int, text: str, since: str, until: str) -> Changed:
         """Replace the memory by a version with the form's values."""
         version = _edited(self.bank.memory(persona_id, memory_id), text, since, until)
         return _changed(corrections.edit(self.bank, persona_id, memory_id, version).id)
 
-    @show_errors
     def mark_wrong(self, persona_id: int, memory_id: int) -> Changed:
         """Take the memory out of use."""
         corrections.mark_wrong(self.bank, persona_id, memory_id)
         return _changed(memory_id)
 
-    @show_errors
     def toggle_pin(self, persona_id: int, memory_id: int) -> Changed:
         """Pin the memory, or unpin it."""
         pinned = self.bank.memory(persona_id, memory_id).pinned
         corrections.pin(self.bank, persona_id, memory_id, pinned=not pinned)
         return _changed(memory_id)
 
-    @show_errors
     def merge_duplicates(self, persona_id: int, memory_id: int) -> Changed:
         """Merge all memories that say the same into this one."""
         same = corrections.duplicates(self.bank, persona_id, memory_id)
         corrections.merge(self.bank, persona_id, memory_id, [each.id for each in same])
         return _changed(memory_id)
 
-    @show_errors
     def undo_last(self, persona_id: int) -> Changed:
         """Undo the last change of the persona's memories."""
         return _changed(corrections.undo(self.bank, persona_id))
 
     # --- forgetting
 
-    @show_errors
     def show_preview(self, persona_id: int, memory_id: int) -> Update:
         """Show what would be forgotten with the memory."""
         gone = forget.preview_memories(self.bank, persona_id, [memory_id])

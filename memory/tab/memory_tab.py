@@ -8,7 +8,7 @@ from memory.bank import journal
 from memory.bank.bank import Bank
 from memory.forgetting import forget
 from memory.search.searcher import Searcher
-from memory.tab.events import PRIVATE, UNCHANGED, Update, show_errors
+from memory.tab.events import PRIVATE, UNCHANGED, Update
 from memory.tab.memory_detail import Changed, MemoryDetail
 from memory.tab.memory_list import MemoryList, persona_choices
 from memory.tab.panels.export_panel import ExportPanel
@@ -64,7 +64,7 @@ class MemoryTab:
             trigger_mode="always_last",
             **PRIVATE,
         )
-        rows.pages.connect(show_errors(rows.show), [persona, page, *filters], rows.outputs)
+        rows.pages.connect(rows.show, [persona, page, *filters], rows.outputs)
         chosen = rows.table.select(
             self.select, [persona, selected], detail.outputs, trigger_mode="always_last", **PRIVATE
         )
@@ -80,7 +80,6 @@ class MemoryTab:
         for event in (left.then, opened.then, removed.then, changed.change, self.bulk.forgotten.change):
             self.plots.redraw_after(event)
 
-    @show_errors
     def open(self, current: int | None, of_chat: int | None, *filters: str | None) -> Update:
         """Show the persona of the Chat tab; the one shown before, or the first, if there is none."""
         choices = persona_choices(self.bank)
@@ -88,20 +87,17 @@ class MemoryTab:
         chosen = next((i for i in (of_chat, current, *ids) if i in ids), None)
         return {self.list.persona: gr.Dropdown(choices, value=chosen), **self.show_all(chosen, *filters)}
 
-    @show_errors
     def show_names(self, *chosen: int | None) -> list[gr.Dropdown]:
         """Show the personas' names in the pickers of both tabs."""
         choices = persona_choices(self.bank)
         return [gr.Dropdown(choices, value=persona_id) for persona_id in chosen]
 
-    @show_errors
     def leave_chat(self, deleted: int, of_chat: int | None) -> Update:
         """Take a deleted persona from the Chat tab; where it was open there, another chat opens."""
         if of_chat == -deleted:
             return {self.open_chat: deleted}
         return {self.chat_persona: gr.Dropdown(persona_choices(self.bank), value=of_chat)}
 
-    @show_errors
     def show_all(self, persona_id: int | None, *filters: str | None) -> Update:
         """Show the first page, and no memory selected."""
         return {**self.detail.clear(persona_id), **self.list.show(persona_id, 0, *filters)}
@@ -113,19 +109,16 @@ class MemoryTab:
         """
         return UNCHANGED if listed == (persona_id, *filters) else self.show_all(persona_id, *filters)
 
-    @show_errors
     def select(self, persona_id: int, current: int | None, event: gr.SelectData) -> Update:
         """Show the memory whose row was clicked."""
         memory = self.bank.memory(persona_id, int(event.row_value[0]))
         return UNCHANGED if memory.id == current else self.detail.show(memory)
 
-    @show_errors
     def show_changed(self, persona_id: int, changed: Changed, page: int, *filters: str | None) -> Update:
         """Show the memory that was corrected, and the list with it."""
         memory = self.bank.memory(persona_id, changed[0])
         return {**self.list.show(persona_id, page, *filters), **self.detail.show(memory)}
 
-    @show_errors
     def forget(self, persona_id: int, memory_id: int, page: int, *filters: str | None) -> Update:
         """Forget the selected memory, and show the list without it."""
         with journal.requested_by("Memory tab"):

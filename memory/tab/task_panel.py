@@ -9,7 +9,7 @@ from markupsafe import Markup
 from memory.errors import Cancelled
 from memory.formatting import format_duration
 from memory.progress import Task
-from memory.tab.events import PRIVATE, Update, to_gradio_error
+from memory.tab.events import PRIVATE, Update
 from memory.tab.templates import hint, progress_bar
 
 TICK = 0.4
@@ -54,7 +54,7 @@ class TaskPanel:
             ended: Update = {self.status: cancelled, self.stop: gr.Button(visible=False)}
             yield ended if error else {**ended, **future.result()}
             if isinstance(error, Exception) and not cancelled:
-                raise to_gradio_error(error) from error
+                raise error
         finally:
             self._tasks.pop(request.session_hash, None)
             if not outlives_page:

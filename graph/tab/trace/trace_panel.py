@@ -9,7 +9,7 @@ from graph.tab.sources_view import REACH
 from graph.tab.trace import trace_view
 from graph.tab.trace.candidate_plot import plot_candidates
 from memory.bank.bank import Bank
-from memory.tab.events import PRIVATE, Update, show_errors
+from memory.tab.events import PRIVATE, Update
 from memory.tab.memory_card import render_memory
 from memory.tab.tables import build_table
 from memory.tab.templates import empty_state, hint
@@ -68,7 +68,6 @@ class TracePanel:
             self.steps: gr.Dataframe(trace_view.step_rows(answer), visible=True),
         }
 
-    @show_errors
     def show_candidate(self, persona_id: int, event: gr.SelectData) -> str:
         """Show a candidate and the conversation it comes from."""
         return render_memory(self.bank, self.bank.memory(persona_id, int(event.row_value[0])), REACH)

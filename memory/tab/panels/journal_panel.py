@@ -5,7 +5,7 @@ import gradio as gr
 from memory.bank import journal
 from memory.bank.bank import Bank
 from memory.exporting import downloads
-from memory.tab.events import PRIVATE, Update, show_errors
+from memory.tab.events import PRIVATE, Update
 from memory.tab.tables import Pager, build_table, last_page
 from memory.tab.templates import hint
 
@@ -31,7 +31,6 @@ class JournalPanel:
         self.pages.connect(self.show, [page], outputs)
         download.click(self.export, None, [self.file], **PRIVATE)
 
-    @show_errors
     def show(self, page: int) -> Update:
         """Show a page of the journal, from 0."""
         total = journal.count(self.bank)
@@ -41,7 +40,6 @@ class JournalPanel:
         rows = [list(entry.cells) for entry in entries]
         return {self.table: rows, **self.pages.show(page, PAGE, len(rows), total, text)}
 
-    @show_errors
     def export(self) -> Update:
         """Write the whole journal to a file."""
         text = journal.to_csv(journal.read(self.bank))

@@ -11,7 +11,7 @@ from memory.errors import MemoirError
 from memory.forgetting import forget
 from memory.progress import Task
 from memory.tab.card_fields import LONGEST, CardFields
-from memory.tab.events import PRIVATE, Update, show_errors
+from memory.tab.events import PRIVATE, Update
 from memory.tab.task_panel import TaskPanel
 from memory.tab.templates import hint, render
 
@@ -59,7 +59,6 @@ class PersonaPanel:
         outputs = [self.confirm, self.result, self.deleted, *self.task.outputs]
         sure.click(self.delete_persona, self.asked, outputs, **PRIVATE)
 
-    @show_errors
     def show_texts(self, persona_id: int | None, shown: int | None) -> Update:
         """Show the name and the card of the chosen persona, to be changed, unless they are shown."""
         if persona_id == shown:
@@ -73,7 +72,6 @@ class PersonaPanel:
             self.confirm: gr.Group(visible=False),
         }
 
-    @show_errors
     def save(self, persona_id: int | None, description: str, *card: str) -> Markup:
         """Store the texts in the fields."""
         if persona_id is None:
@@ -84,7 +82,6 @@ class PersonaPanel:
             persona = self.bank.edit_card(persona_id, description=description, **texts)
         return hint(f"Saved. It applies from your next message to {persona.name} on.")
 
-    @show_errors
     def rename(self, persona_id: int | None, name: str) -> Update:
         """Give the persona the name in the field."""
         if persona_id is None:
@@ -93,7 +90,6 @@ class PersonaPanel:
             renamed = self.bank.rename_persona(persona_id, name)
         return {self.renamed: (renamed.id, renamed.name), self.result: ""}
 
-    @show_errors
     def show_preview(self, persona_id: int | None) -> Update:
         """Say how much would be deleted, and ask."""
         if persona_id is None:

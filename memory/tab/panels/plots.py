@@ -16,7 +16,7 @@ from memory.bank.bank import Bank
 from memory.bank.queries import statistics
 from memory.bank.queries.statistics import Months
 from memory.formatting import STORE_NAMES, clip, format_count, format_day, parse_date
-from memory.tab.events import PRIVATE, Update, show_errors
+from memory.tab.events import PRIVATE, Update
 from memory.tab.panels.figure import COLOURS, QUIET, new_figure
 from memory.tab.panels.people_plot import draw_people
 from memory.tab.templates import heading, hint
@@ -57,7 +57,6 @@ class PlotsPanel:
         """Draw again after an event of the tab, if the panel is open."""
         event(self.redraw, [*self._inputs, self.is_open], self._outputs, **PRIVATE)
 
-    @show_errors
     def draw(self, persona_id: int | None, as_of: str | None) -> Update:
         """Draw the plots of a persona; `as_of` is the date of the relationships, now if empty."""
         if persona_id is None:
