@@ -23,17 +23,15 @@ from eval.settings import EvalSettings
 from eval.tab.evaluate_tab import EvaluateTab
 from graph.assistant import Assistant
 from graph.server.api import PublicApi
-from graph.server.page_mount import LOGO, PERSONA_AVATAR, USER_AVATAR, Page
+from graph.server.page_mount import Page
 from graph.server.request_limits import MAX_QUEUED
-from graph.server.sample import example_questions
 from graph.server.services import Background
 from graph.server.site import build_site, serve
 from graph.state import Services
-from graph.tab.chat_box import ChatOptions
 from graph.tab.chat_tab import ChatTab
 from memory.cli.errors import run_command
 from memory.tab.memory_tab import MemoryTab
-from memory.tab.templates import render
+from memory.tab.templates import LOGO, render
 
 
 def build_page(settings: EvalSettings, services: Services, background: Background, user: str = "") -> gr.Blocks:
@@ -41,7 +39,6 @@ def build_page(settings: EvalSettings, services: Services, background: Backgroun
 
     A user who logged in can neither choose the chat model nor evaluate: both reach files and addresses of the server.
     """
-    options = ChatOptions(example_questions(), (USER_AVATAR, PERSONA_AVATAR), choose_model=not user)
     assistant = Assistant(services)
     page: gr.Blocks
     with Page(title="Memoir", analytics_enabled=False) as page:
@@ -50,7 +47,7 @@ def build_page(settings: EvalSettings, services: Services, background: Backgroun
         gr.HTML(render("page_header.html", logo=LOGO.as_posix(), user=user), padding=False)
         with gr.Tabs(elem_classes="memoir-tabs"):
             with gr.Tab("Chat", id="chat"):
-                chat = ChatTab(page, assistant, background.indexer, background.learner, options)
+                chat = ChatTab(page, assistant, background.indexer, background.learner, choose_model=not user)
             with gr.Tab("Memory", id="memory") as tab:
                 MemoryTab(
                     services.bank, lambda: assistant.services.searcher, tab, chat.persona, chat.new_persona.created

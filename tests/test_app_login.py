@@ -19,7 +19,7 @@ from starlette.testclient import TestClient
 from app import build_page
 from eval.settings import EvalSettings
 from graph.server.login import CHECK_SECONDS, LoginMiddleware
-from graph.server.sample import import_sample
+from graph.tab.sample import import_sample
 from graph.server.site import build_site
 from graph.server.user_pages import UserPages
 from memory.bank.bank import Bank

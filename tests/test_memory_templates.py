@@ -12,7 +12,7 @@ from memory.tab.templates import render
 BAD = "<img src=x onerror=alert(1)>"
 
 
-@pytest.mark.parametrize("path", sorted(templates.TEMPLATES.glob("*.html")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(templates.WEB.glob("templates/*.html")), ids=lambda path: path.stem)
 def test_every_template_compiles(path):
     assert templates._environment.get_template(path.name)
 

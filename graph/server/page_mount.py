@@ -15,13 +15,7 @@ from starlette.routing import Mount
 from graph.server.api import return_json
 from graph.server.request_limits import MAX_UPLOAD_BYTES
 from memory.errors import MemoirError
-
-WEB = Path(__file__).parents[2] / "assets" / "web"
-
-LOGO, USER_AVATAR, PERSONA_AVATAR = PICTURES = tuple(
-    WEB / name for name in ("logo.svg", "avatar-user.svg", "avatar-persona.svg")
-)
-"""The files that every page serves; all others that it serves are downloads of its user."""
+from memory.tab.templates import LOGO, WEB
 
 
 class Page(gr.Blocks):

@@ -22,11 +22,11 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from graph.server.login import LoginMiddleware
 from graph.server.page_isolation import isolate_pages
 from graph.server.request_limits import RequestLimits
-from graph.server.sample import import_sample
 from graph.server.security_headers import SecurityHeaders
 from graph.server.uploads import delete_old_forever
 from graph.server.user_pages import BuildPage, PageOpener, UserPages
 from graph.settings import Settings
+from graph.tab.sample import import_sample
 from memory.bank.bank import Bank
 from memory.cli.errors import OWN_FILES_ONLY
 from memory.errors import MemoirError

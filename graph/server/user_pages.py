@@ -21,13 +21,14 @@ from starlette.types import ASGIApp
 
 from graph.learning.learner import Learner
 from graph.server.page_isolation import PageIsolation
-from graph.server.page_mount import PICTURES, mount_page
+from graph.server.page_mount import mount_page
 from graph.server.request_limits import FileLimits
-from graph.server.sample import import_sample
 from graph.server.services import Background, build_services, load_models
 from graph.settings import Settings
 from graph.state import Services
+from graph.tab.sample import import_sample
 from memory.errors import BankUnavailable
+from memory.tab.templates import PICTURES
 from memory.users import UnknownUser, Users
 
 BuildPage = Callable[[Services, Background, str], gr.Blocks]

@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
-from pathlib import Path
 
 import gradio as gr
 from markupsafe import Markup
 
 from graph.replies.suggestions import MOST, suggest_questions
-from graph.tab.introduction import SAMPLE
 from graph.tab.messages import ASK, GO_ON, SEND
+from graph.tab.sample import SAMPLE, example_questions
 from memory.bank.bank import Bank
 from memory.formatting import format_count, format_day
 from memory.tab.events import Update
-from memory.tab.templates import empty_state, render
+from memory.tab.templates import PERSONA_AVATAR, USER_AVATAR, empty_state, render
 from memory.types import Persona
-
-
-@dataclass(frozen=True, slots=True)
-class ChatOptions:
-    """Example questions for the sample persona, the avatars of user and persona, and whether to offer chat models."""
-
-    examples: tuple[str, ...]
-    avatars: tuple[Path, Path]
-    choose_model: bool = True
 
 
 class ChatBox:
@@ -35,12 +24,11 @@ class ChatBox:
     `bubbles` must be an input of no event: Gradio would build any component that a client sends as a message.
     """
 
-    def __init__(self, options: ChatOptions) -> None:
-        self._examples = options.examples
+    def __init__(self) -> None:
         self.bubbles = gr.Chatbot(
             show_label=False,
             height="100%",
-            avatar_images=options.avatars,
+            avatar_images=(USER_AVATAR, PERSONA_AVATAR),
             buttons=[],
             feedback_options=None,
             latex_delimiters=[],
@@ -72,7 +60,7 @@ class ChatBox:
         if persona is None:
             questions: Sequence[str] = ()
         else:
-            questions = self._examples if persona.external_id == SAMPLE else suggest_questions(bank, persona)
+            questions = example_questions() if persona.external_id == SAMPLE else suggest_questions(bank, persona)
         return {
             button: gr.Button(question, visible=bool(question))
             for button, question in zip_longest(self.suggestions, questions[:MOST], fillvalue="")

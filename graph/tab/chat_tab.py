@@ -11,14 +11,14 @@ from graph.assistant import Assistant
 from graph.learning.learner import Learner
 from graph.tab import messages
 from graph.tab.answering import Answering
-from graph.tab.chat_box import ChatBox, ChatOptions, describe_persona
+from graph.tab.chat_box import ChatBox, describe_persona
 from graph.tab.encoder_panel import EncoderPanel
-from graph.tab.introduction import SAMPLE
 from graph.tab.messages import Chat
 from graph.tab.model_panel import ModelPanel
 from graph.tab.new_persona_panel import PROACTIVE, NewPersonaPanel
 from graph.tab.past_chats import OPEN_CHAT, find_place, open_new, render_chats, resume
 from graph.tab.request import explain_as_of, last_day
+from graph.tab.sample import SAMPLE, find_sample, own_personas
 from graph.tab.sources_view import SHOW_ANSWER, render_sources_of
 from graph.tab.trace.trace_panel import TracePanel
 from graph.tab.welcome_panel import WelcomePanel
@@ -38,7 +38,7 @@ class ChatTab:
     """The tab's components and what they do; other tabs follow its `persona` picker."""
 
     def __init__(
-        self, page: gr.Blocks, assistant: Assistant, indexer: Indexer, learner: Learner, options: ChatOptions
+        self, page: gr.Blocks, assistant: Assistant, indexer: Indexer, learner: Learner, *, choose_model: bool
     ) -> None:
         self.assistant, self.indexer, self.learner = assistant, indexer, learner
         self.bank = assistant.services.bank
@@ -53,13 +53,13 @@ class ChatTab:
                         self.own = gr.Button(
                             "Use my own memory", size="sm", min_width=150, visible=False, elem_id="own"
                         )
-                    self.box = ChatBox(options)
+                    self.box = ChatBox()
                 with gr.Column(scale=4, min_width=320, elem_classes="memoir-side"):
-                    self._build_side(options)
+                    self._build_side(choose_model)
             self.trace = TracePanel(self.bank, self.persona)
         self._connect(page)
 
-    def _build_side(self, options: ChatOptions) -> None:
+    def _build_side(self, choose_model: bool) -> None:
         with gr.Row(elem_classes="memoir-who"):
             self.persona = gr.Dropdown(label="Talk with", min_width=150, elem_id="persona")
             self.new_chat = gr.Button("New chat", size="sm", scale=0, min_width=110, elem_id="new-chat")
@@ -72,7 +72,7 @@ class ChatTab:
             self.sources = gr.HTML(padding=False, elem_id="sources", js_on_load=SHOW_ANSWER)
         with gr.Accordion("Settings", open=False, elem_id="chat-settings"):
             self._build_settings()
-        self.model = ModelPanel(self.assistant, choose=options.choose_model)
+        self.model = ModelPanel(self.assistant, choose=choose_model)
         with gr.Accordion("Import a conversation", open=False, elem_id="bring-in"):
             self.imports = ImportPanel(self.bank, self.indexer)
         with gr.Accordion("New persona", open=False, elem_id="new-persona"):
@@ -154,19 +154,19 @@ class ChatTab:
         """Ask a new user's name, and offer the demo if it is there."""
         return {
             self.welcome.panel: gr.Column(visible=True),
-            self.welcome.offer: gr.Column(visible=_find_demo(self.bank) is not None),
+            self.welcome.offer: gr.Column(visible=find_sample(self.bank) is not None),
             self.talk: gr.Column(visible=False),
         }
 
     def open_demo(self) -> Update:
         """Start a chat with the persona that comes with Memoir."""
-        demo = _find_demo(self.bank)
+        demo = find_sample(self.bank)
         return self.open_chat(demo.id) if demo else UNCHANGED
 
     def open_own(self) -> Update:
         """Leave the demo for the newest persona of the user's own, or to begin."""
-        own = [persona.id for persona in self.bank.personas() if persona.external_id != SAMPLE]
-        return self.open_chat(own[-1]) if own else self.show_welcome()
+        own = own_personas(self.bank)
+        return self.open_chat(own[-1].id) if own else self.show_welcome()
 
     def open_past_chat(self, chat: Chat, event: gr.EventData) -> Update:
         """Go on with a chat of the list."""
@@ -263,16 +263,12 @@ class ChatTab:
     def _where(self, chat: Chat) -> Update:
         """Keep the chat in the page's address once it has begun, and in the list of chats."""
         address = {"chat": chat.id} if find_chat(self.bank, chat.id) else {"persona": chat.persona_id}
-        demo = _find_demo(self.bank)
+        demo = find_sample(self.bank)
         is_demo = demo is not None and demo.id == chat.persona_id
         return {
             self.place: render("chat_place.html", place=urlencode(address), demo=is_demo),
             self.past: render_chats(self.bank, chat.persona_id, chat.id),
         }
-
-
-def _find_demo(bank: Bank) -> Persona | None:
-    return next((persona for persona in bank.personas() if persona.external_id == SAMPLE), None)
 
 
 def _find(bank: Bank, persona_id: int | None) -> Persona | None:

@@ -6,6 +6,7 @@ import uuid
 from datetime import UTC, datetime
 
 from graph.state import USER
+from graph.tab.sample import own_personas
 from memory.bank.bank import Bank
 from memory.bank.relations import YOU
 from memory.types import (
@@ -19,9 +20,6 @@ from memory.types import (
     SessionDraft,
     TurnDraft,
 )
-
-SAMPLE = "sample"
-"""The source id of the persona that comes with Memoir."""
 
 ASSISTANT = PersonaDraft(
     "Memoir", description="An assistant that remembers what you say and shows its sources.", manner="warm"
@@ -60,8 +58,8 @@ def tell_name(bank: Bank, persona: Persona) -> None:
     """Tell a new persona the name that the user told another one last, if any."""
     told = [
         memory
-        for known in bank.personas()
-        if known.external_id != SAMPLE and known.id != persona.id
+        for known in own_personas(bank)
+        if known.id != persona.id
         for memory in bank.memories(known.id, store="profile")
         if memory.attribute == "name" and memory.speaker == USER and memory.relation and memory.valid_to is None
     ]

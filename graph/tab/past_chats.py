@@ -9,9 +9,9 @@ from markupsafe import Markup
 
 from graph.replies.card import first_message
 from graph.tab import messages
-from graph.tab.introduction import SAMPLE
 from graph.tab.messages import Bubble, Chat, PastAnswer
 from graph.tab.request import parse_as_of
+from graph.tab.sample import own_personas
 from memory.bank.bank import Bank
 from memory.bank.queries.chats import citations, find_chat, recent_chats
 from memory.bank.queries.told import name_told
@@ -44,13 +44,12 @@ def find_place(bank: Bank, address: Mapping[str, str]) -> tuple[int, str] | None
     """
     if chat := find_chat(bank, address.get("chat", "")):
         return chat.persona_id, chat.external_id
-    personas = bank.personas()
-    if named := next((p for p in personas if str(p.id) == address.get("persona")), None):
+    if named := next((p for p in bank.personas() if str(p.id) == address.get("persona")), None):
         return named.id, ""
     if last := recent_chats(bank, None, 1):
         return last[0].persona_id, ""
-    own = [persona.id for persona in personas if persona.external_id != SAMPLE]
-    return (own[-1], "") if own else None
+    own = own_personas(bank)
+    return (own[-1].id, "") if own else None
 
 
 def open_new(bank: Bank, persona: Persona | None, as_of: str | None) -> Chat:

@@ -1,4 +1,4 @@
-"""Render the HTML of the tabs from the templates in assets/web/templates; every value is escaped."""
+"""The pictures and templates in assets/web. Templates are rendered as the HTML of the tabs, every value escaped."""
 
 from pathlib import Path
 
@@ -6,12 +6,17 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from memory.formatting import STORE_NAMES, clip, format_count, format_day, format_time, memory_date
-from memory.types import STORES, Store
+from memory.types import STORES
 
-TEMPLATES = Path(__file__).parents[2] / "assets" / "web" / "templates"
+WEB = Path(__file__).parents[2] / "assets" / "web"
+
+LOGO, USER_AVATAR, PERSONA_AVATAR = PICTURES = tuple(
+    WEB / name for name in ("logo.svg", "avatar-user.svg", "avatar-persona.svg")
+)
+"""The files that every page serves; all others that it serves are downloads of its user."""
 
 _environment = Environment(
-    loader=FileSystemLoader(TEMPLATES),
+    loader=FileSystemLoader(WEB / "templates"),
     autoescape=True,
     undefined=StrictUndefined,
     trim_blocks=True,
@@ -55,11 +60,6 @@ def error_box(text: str) -> Markup:
 def heading(text: str) -> Markup:
     """Render the heading of a section."""
     return render("heading.html", text=text)
-
-
-def badge(store: Store) -> Markup:
-    """Render the label of a store."""
-    return render("badge.html", store=store)
 
 
 def progress_bar(title: str, steps: list[str], share: float, label: str = "") -> Markup:
