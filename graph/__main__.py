@@ -12,7 +12,7 @@ from graph.assistant import Answer, Assistant
 from graph.learning.learner import learn_from_sessions
 from graph.models.measure import measure
 from graph.models.quantization import Quantization
-from graph.server.services import build_services, load_models
+from graph.server.services import build_services, load_chat_model
 from graph.settings import Settings
 from graph.state import Ask, Citation, Services
 from memory.bank import learning_queue
@@ -46,7 +46,7 @@ def message(text: str) -> str:
 
 def services(settings: Settings) -> Services:
     """The services of a turn, over the bank in the settings."""
-    return build_services(settings, load_models(settings), settings.bank_path)[0]
+    return build_services(settings, load_chat_model(settings), settings.bank_path)[0]
 
 
 @COMMANDS.add(

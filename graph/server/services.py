@@ -1,4 +1,4 @@
-"""Build what a page needs: the models, which all users share, and the services and threads of one bank."""
+"""Build what a page needs: the chat model, which all users share, and the services and threads of one bank."""
 
 from __future__ import annotations
 
@@ -21,14 +21,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Models:
-    """The name of the embedding model of banks for which none was chosen, and the chat model, if any."""
-
-    embedding_model: str
-    chat: BaseChatModel | None
-
-
-@dataclass(frozen=True, slots=True)
 class Background:
     """The threads of one bank: the indexer embeds new memories, the learner learns from finished sessions."""
 
@@ -36,21 +28,21 @@ class Background:
     learner: Learner
 
 
-def load_models(settings: Settings) -> Models:
-    """Name the models; the embedding model and a local chat model load when they are first needed.
+def load_chat_model(settings: Settings) -> BaseChatModel | None:
+    """Return the chat model, if any; a local one takes memory when it is first needed.
 
     Raises:
         WrongModel: no classifier was trained with the embedding model.
     """
-    Classifier.load(settings.embedding_model)
-    return Models(settings.embedding_model, chat_model_or_none(settings.model, settings.quantization))
+    Classifier.load(settings.embedding_model)  # reported now, not when the first page is opened
+    return chat_model_or_none(settings.model, settings.quantization)
 
 
-def build_services(settings: Settings, models: Models, path: Path) -> tuple[Services, Background]:
+def build_services(settings: Settings, model: BaseChatModel | None, path: Path) -> tuple[Services, Background]:
     """Build the services over the bank at `path`, and its threads, which it does not start."""
     bank = Bank(path)
-    embedder = shared(bank.embedding_model(models.embedding_model))
+    embedder = shared(bank.embedding_model(settings.embedding_model))
     indexer, searcher = Indexer(bank, embedder), Searcher(bank, embedder)
     classifier = Classifier.load(embedder.model)
-    services = Services(bank, searcher, classifier, settings.pipeline(), models.chat, indexer.wake)
-    return services, Background(indexer, Learner(bank, indexer, settings.learner, models.chat))
+    services = Services(bank, searcher, classifier, settings.pipeline(), model, indexer.wake)
+    return services, Background(indexer, Learner(bank, indexer, settings.learner, model))

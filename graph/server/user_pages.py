@@ -23,7 +23,7 @@ from graph.learning.learner import Learner
 from graph.server.page_isolation import PageIsolation
 from graph.server.page_mount import mount_page
 from graph.server.request_limits import FileLimits
-from graph.server.services import Background, build_services, load_models
+from graph.server.services import Background, build_services, load_chat_model
 from graph.settings import Settings
 from graph.state import Services
 from graph.tab.sample import import_sample
@@ -42,7 +42,7 @@ class PageOpener:
         self._settings = settings
         self._users = users
         self._build_page = build_page
-        self._models = load_models(settings)
+        self._model = load_chat_model(settings)
         gr.set_static_paths(list(PICTURES))  # else a page copies its pictures into its uploads
         self._pages: dict[Path, gr.Blocks] = {}
 
@@ -72,7 +72,7 @@ class PageOpener:
         if user_id and user is None:
             raise UnknownUser("this account was removed")
         path = self._users.folder_of(user) / "bank.db" if user else self._settings.bank_path
-        services, background = build_services(self._settings, self._models, path)
+        services, background = build_services(self._settings, self._model, path)
         import_sample(services.bank)
         page = self._build_page(services, background, user.name if user else "")
         app = mount_page(page, uploads)
