@@ -88,27 +88,6 @@ def to_markdown(text: str) -> str:
     return "\n".join(_PUNCTUATION.sub(r"\\\1", line.strip()) for line in text.strip().splitlines())
 
 
-def link_citations(answer: str, numbers: Collection[int], answer_number: int, unsupported: Iterable[str] = ()) -> str:
-    """Convert an answer to Markdown in which its citations, those of these numbers, lead to their sources.
-
-    The sentences that are `unsupported` are marked.
-    """
-
-    def link(match: re.Match[str]) -> str:
-        number = int(match[1])
-        return f"[{number}](#source-{answer_number}-{number})" if number in numbers else match[0]
-
-    marked = {_escape(sentence): _mark(_escape(sentence)) for sentence in unsupported}
-
-    def write(words: str) -> str:
-        text = _escape(words)
-        for sentence, mark in marked.items():
-            text = text.replace(sentence, mark, 1)
-        return _CITATION.sub(link, text)
-
-    return outside_code(answer.strip(), write)
-
-
 def _escape(words: str) -> str:
     return _UNSAFE.sub(r"\\\g<0>", words)
 
@@ -132,8 +111,24 @@ def draft_bubble(text: str) -> Bubble:
 
 
 def answer_bubble(answer: str, numbers: Collection[int], answer_number: int, unsupported: Iterable[str] = ()) -> Bubble:
-    """Make the bubble of an answer: its citations lead to their sources, and what nothing supports is marked."""
-    return Bubble("assistant", answer, link_citations(answer, numbers, answer_number, unsupported))
+    """Make the bubble of an answer: its citations, those of these numbers, lead to their sources.
+
+    The sentences that are `unsupported` are marked.
+    """
+
+    def link(match: re.Match[str]) -> str:
+        number = int(match[1])
+        return f"[{number}](#source-{answer_number}-{number})" if number in numbers else match[0]
+
+    marked = {_escape(sentence): _mark(_escape(sentence)) for sentence in unsupported}
+
+    def write(words: str) -> str:
+        text = _escape(words)
+        for sentence, mark in marked.items():
+            text = text.replace(sentence, mark, 1)
+        return _CITATION.sub(link, text)
+
+    return Bubble("assistant", answer, outside_code(answer.strip(), write))
 
 
 def status(text: str) -> Bubble:
