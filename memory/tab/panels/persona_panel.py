@@ -9,8 +9,9 @@ from memory.bank import journal
 from memory.bank.bank import Bank
 from memory.errors import MemoirError
 from memory.forgetting import forget
+from memory.importers.generic.character_card import MAX_CHARACTERS
 from memory.progress import Task
-from memory.tab.card_fields import LONGEST, CardFields
+from memory.tab.card_fields import FIELDS, CardFields
 from memory.tab.events import PRIVATE, Update
 from memory.tab.task_panel import TaskPanel
 from memory.tab.templates import hint, render
@@ -32,7 +33,9 @@ class PersonaPanel:
                 self.delete = gr.Button(
                     "Delete this persona", variant="stop", scale=0, min_width=190, elem_id="persona-delete"
                 )
-            self.description = gr.Textbox(label="Description", lines=2, max_length=LONGEST, elem_id="persona-about")
+            self.description = gr.Textbox(
+                label="Description", lines=2, max_length=MAX_CHARACTERS, elem_id="persona-about"
+            )
             self.card = CardFields("persona-edit")
             save = gr.Button("Save changes", size="md", scale=0, min_width=160, elem_id="persona-save")
             with gr.Group(visible=False, elem_classes="memoir-confirm") as self.confirm:
@@ -76,8 +79,7 @@ class PersonaPanel:
         """Store the texts in the fields."""
         if persona_id is None:
             raise MemoirError(NO_PERSONA)
-        scenario, first_message, examples = card
-        texts = {"scenario": scenario, "first_message": first_message, "examples": examples}
+        texts = dict(zip(FIELDS, card, strict=True))
         with journal.requested_by("Memory tab"):
             persona = self.bank.edit_card(persona_id, description=description, **texts)
         return hint(f"Saved. It applies from your next message to {persona.name} on.")
