@@ -21,7 +21,7 @@ from memory.bank.queries import statistics
 from memory.bank.queries.statistics import Tie
 from memory.bank.relations import YOU
 from memory.formatting import clip, format_count, format_day
-from memory.tab.panels.figure import COLOURS, RULE, new_figure
+from memory.tab.figure import COLOURS, RULE, new_figure
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

@@ -17,7 +17,7 @@ from memory.bank.queries import statistics
 from memory.bank.queries.statistics import Months
 from memory.formatting import STORE_NAMES, clip, format_count, format_day, parse_date
 from memory.tab.events import PRIVATE, Update
-from memory.tab.panels.figure import COLOURS, QUIET, new_figure
+from memory.tab.figure import COLOURS, QUIET, new_figure
 from memory.tab.panels.people_plot import draw_people
 from memory.tab.templates import heading, hint
 from memory.types import STORES, Memory
