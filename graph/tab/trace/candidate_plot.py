@@ -9,47 +9,33 @@ from typing import TYPE_CHECKING
 from graph.assistant import Answer
 from graph.understanding.times import moment_of
 from memory.formatting import STORE_NAMES, clip
+from memory.tab.figure import new_figure
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 READ, DROPPED, ASKED = "#c0552f", "#968a76", "#6f9cc6"
-GRID = "rgba(150,138,118,.25)"
 
 
 def plot_candidates(answer: Answer) -> Figure | None:
     """Plot when the candidates happened, with the times asked about; None if no candidate has a date."""
-    from plotly.graph_objects import Figure, Scatter  # takes half a second; only dated answers need it
-
-    figure = Figure()
+    figure = new_figure(260)
     for kept, name, colour in ((True, "read", READ), (False, "left out", DROPPED)):
         dated = [(hit, when) for hit in answer.hits if hit.kept == kept and (when := moment_of(hit.memory))]
         if dated:
-            figure.add_trace(
-                Scatter(
-                    x=[when for _, when in dated],
-                    y=[STORE_NAMES[hit.memory.store] for hit, _ in dated],
-                    text=[escape(clip(hit.memory.text, 70)) for hit, _ in dated],
-                    hovertemplate="%{x|%-d %b %Y}<br>%{text}<extra></extra>",
-                    mode="markers",
-                    name=name,
-                    marker={"size": 11, "color": colour, "opacity": 0.85},
-                )
+            figure.add_scatter(
+                x=[when for _, when in dated],
+                y=[STORE_NAMES[hit.memory.store] for hit, _ in dated],
+                text=[escape(clip(hit.memory.text, 70)) for hit, _ in dated],
+                hovertemplate="%{x|%-d %b %Y}<br>%{text}<extra></extra>",
+                mode="markers",
+                name=name,
+                marker={"size": 11, "color": colour, "opacity": 0.85},
             )
     if not figure.data:
         return None
     _mark_times(figure, answer)
-    figure.update_layout(
-        height=260,
-        margin={"l": 10, "r": 10, "t": 44, "b": 10},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        font={"color": DROPPED, "size": 13},
-        legend={"orientation": "h", "y": 1.18, "x": 0},
-        xaxis={"gridcolor": GRID, "range": _range(answer)},
-        yaxis={"gridcolor": GRID, "automargin": True},
-        dragmode=False,
-    )
+    figure.update_layout(margin_t=44, font_color=DROPPED, legend_y=1.18, xaxis_range=_range(answer))
     return figure
 
 
