@@ -1,4 +1,4 @@
-"""An empty figure and the colours of the plots; they show on a light and on a dark page."""
+"""The empty figure that all plots begin with, and the colours of those of the memory."""
 
 from __future__ import annotations
 
